@@ -5,6 +5,7 @@
 //! - [`workload`]: what happens in every one of them: people with plans, a model that follows them, tools that leave traces.
 //! - [`oracle`]: what people were told and what tools did, written down outside.
 //! - [`audit`]: what a store says is compared with the oracle.
+//! - `failpoints`: what happens while a step of the runtime panics, fails, waits or ends the process.
 //! - [`simulation`]: the whole runtime on one thread, on a clock that jumps, under a scheduler that draws from a seed.
 //! - [`mistakes`]: what the drivers must find, or they prove nothing.
 //! - [`fuzz`]: bytes that nobody thought of, through dispatch, the parser of tool calls and the envelope.
@@ -12,6 +13,8 @@
 #[cfg(feature = "sqlite")]
 pub mod audit;
 pub mod dice;
+#[cfg(all(feature = "sqlite", feature = "failpoints"))]
+pub mod failpoints;
 pub mod fuzz;
 #[cfg(feature = "sqlite")]
 pub mod kill;

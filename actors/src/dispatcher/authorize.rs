@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     confirm::CheckedDecision,
-    failpoint::{failpoint, is_planted},
+    failpoint::failpoint,
     ledger::{CallState, Transition, text_digest},
     mailbox::answer,
     port::{LedgerFilter, LedgerRow, StoreError},
@@ -180,9 +180,7 @@ impl NotAuthorized {
 
 fn must_ask(checked: &CheckedCall) -> bool {
     let tool = checked.tool();
-    tool.spec().effect == EffectPolicy::Destructive
-        && tool.tool().asks(checked.arguments())
-        && !is_planted("a call runs without its question")
+    tool.spec().effect == EffectPolicy::Destructive && tool.tool().asks(checked.arguments())
 }
 
 /// Gives the call as the ledger has it, if a person was asked about it before its process ended.
@@ -354,10 +352,7 @@ async fn decide(
                 CheckedDecision::ApproveAlways => (always(checked, at, around), None),
                 CheckedDecision::Edit(typed) => (Approval::Edited, Some(checked.edited(typed))),
                 CheckedDecision::Deny { message } => {
-                    if !is_planted("a no counts as a yes") {
-                        return Err(NotAuthorized::denied(message, by, recorded).with(end));
-                    }
-                    (Approval::Once, None)
+                    return Err(NotAuthorized::denied(message, by, recorded).with(end));
                 }
             };
             let usable_until = at.after(around.limits.approval_timeout);

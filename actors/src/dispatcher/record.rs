@@ -11,7 +11,7 @@ use super::{
     msg::{CallEnd, DispatchRequest},
 };
 use crate::{
-    failpoint::{failpoint, is_planted},
+    failpoint::failpoint,
     ledger::{CallState, Ended, Transition},
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
@@ -162,11 +162,10 @@ impl Record {
         let ran = !matches!(finished.outcome, ToolOutcome::Cancelled(_));
         let is_discarded = ran && self.request.dismissal.discards();
         let result = if is_discarded { CallResult::Discarded } else { CallResult::Shown };
-        let is_undone = is_discarded && is_planted("what was discarded is called undone");
         Ended {
             arguments: None,
             outcome: finished.outcome,
-            effect: if is_undone { Effect::None } else { finished.effect },
+            effect: finished.effect,
             result,
             decided_by: finished.decided_by,
         }
@@ -343,11 +342,7 @@ fn gone(
     locale: Locale,
 ) -> Finished {
     let is_unknown = state == CallState::Running && !leaves_no_trace(around, tool);
-    let effect = if is_unknown && !is_planted("an unknown effect is called none") {
-        Effect::Unknown
-    } else {
-        Effect::None
-    };
+    let effect = if is_unknown { Effect::Unknown } else { Effect::None };
     let mut reason = Text::HandlerFailed(fault).in_locale(locale);
     if effect == Effect::Unknown {
         // The model reads only the reason.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::timeout;
 use tracing::{error, info};
 
@@ -14,7 +14,7 @@ use super::{
     record::{Finished, Record},
 };
 use crate::{
-    failpoint::{failpoint, is_planted},
+    failpoint::failpoint,
     ledger::Transition,
     mailbox::Recipient,
     port::{
@@ -111,9 +111,6 @@ fn about_to_run(authorized: &AuthorizedCall) -> Result<Due, Mismatch> {
         return Err(Mismatch { locale: request.locale });
     }
     let running = Transition::Running { arguments: arguments.clone(), digest };
-    if is_planted("arguments are swapped after the approval") {
-        return Ok(Due { running, arguments: json!({ "token": "another" }) });
-    }
     Ok(Due { running, arguments })
 }
 
@@ -180,17 +177,12 @@ async fn in_transaction(
         drop(lease);
         return Ran::Ended(Box::pin(not_run(authorized, record, &failed.into())).await);
     }
-    let (keep, effect) = if outcome.is_ok() {
-        (Keep::Keep, Effect::Committed)
-    } else if is_planted("the writes of a failed handler are kept") {
-        (Keep::Keep, Effect::None)
-    } else {
-        (Keep::Undo, Effect::None)
-    };
+    let (keep, effect) =
+        if outcome.is_ok() { (Keep::Keep, Effect::Committed) } else { (Keep::Undo, Effect::None) };
     let ended = record.ended(Finished { outcome, effect, decided_by: None });
     let steps = vec![running, Transition::Ended(ended.clone())];
     let at = around.clock.now();
-    Ran::Ended(match end(lease, keep, record.writes_at(at, steps), around).await {
+    Ran::Ended(match end(lease, keep, record.writes_at(at, steps)).await {
         // The writes and their record share one commit: if it surely failed, none of them happened.
         Err(error) if !error.may_have_happened() => {
             Box::pin(not_run(authorized, record, &error)).await
@@ -205,21 +197,8 @@ async fn begun(record: &mut Record, running: Transition) -> Result<(), StoreErro
     Ok(failpoint("run.begun").await?)
 }
 
-async fn end(
-    lease: Lease,
-    keep: Keep,
-    steps: Vec<Write>,
-    around: &CallContext,
-) -> Result<(), StoreError> {
-    if is_planted("the record is written behind the writes") {
-        lease.end(keep, Vec::new()).await?;
-        return around.store.write(steps).await;
-    }
-    let committed = lease.end(keep, steps);
-    if is_planted("a write is acknowledged before its commit") {
-        return Ok(());
-    }
-    committed.await?;
+async fn end(lease: Lease, keep: Keep, steps: Vec<Write>) -> Result<(), StoreError> {
+    lease.end(keep, steps).await?;
     failpoint("run.committed").await.map_err(|_| StoreError::Silent)
 }
 
@@ -251,8 +230,7 @@ async fn beside(
     let (finished, work) = match timeout(deadline, &mut work).await {
         Ok(result) => (finished(result, is_read, authorized, &ctx), None),
         Err(_) => {
-            let is_undone = is_read || is_planted("what passed its deadline is called undone");
-            let effect = if is_undone { Effect::None } else { Effect::Unknown };
+            let effect = if is_read { Effect::None } else { Effect::Unknown };
             let outcome = timed_out(deadline, effect, &ctx);
             // Dropped here, so that the lent connection returns however long the record takes.
             let goes_on = checked.tool().tool().needs().is_none().then_some(work);
@@ -287,10 +265,6 @@ async fn call_beside(
     let (tool, limits) = (authorized.checked().tool(), &around.limits);
     let prepared = Prepared::default();
     if tool.tool().needs().is_none() {
-        if is_planted("a handler runs twice") {
-            let again = Prepared::default();
-            drop(tool.handle(arguments.clone(), again, ctx, Access::None, limits).await);
-        }
         return tool.handle(arguments, prepared, ctx, Access::None, limits).await;
     }
     let reader = match failpoint("run.reader").await {

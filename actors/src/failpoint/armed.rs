@@ -1,4 +1,4 @@
-//! The failpoint that a test arms and the bug that it plants: one of each at a time, for the whole process.
+//! The failpoint that a test arms: one at a time, for the whole process.
 
 use std::{
     cell::RefCell,
@@ -31,12 +31,10 @@ struct Armed {
 
 struct State {
     armed: Option<Armed>,
-    planted: Option<String>,
     reached: BTreeMap<&'static str, u64>,
 }
 
-static STATE: Mutex<State> =
-    Mutex::new(State { armed: None, planted: None, reached: BTreeMap::new() });
+static STATE: Mutex<State> = Mutex::new(State { armed: None, reached: BTreeMap::new() });
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -64,17 +62,6 @@ pub fn arm(name: &str, action: Action, passes: u32) {
 /// Disarms the failpoint. Tells whether it had not yet acted.
 pub fn disarm() -> bool {
     state().armed.take().is_some()
-}
-
-/// Plants a bug; `None` removes it.
-pub fn plant(bug: Option<&str>) {
-    state().planted = bug.map(str::to_owned);
-}
-
-/// Tells whether this bug is planted.
-#[must_use]
-pub fn is_planted(bug: &'static str) -> bool {
-    state().planted.as_deref() == Some(bug)
 }
 
 /// Counts how often each failpoint was reached since the process began.

@@ -1,5 +1,5 @@
-//! Steps at which a test injects a failure, and bugs that a test plants. Without the feature `failpoints` neither
-//! exists, and the code has no trace of them.
+//! Steps at which a test injects a failure. Without the feature `failpoints` none exists, and the code has no trace of
+//! them.
 //!
 //! A failpoint stands at an edge where something is awaited, sent or written. Its name is `file.step`, and is used once.
 
@@ -7,7 +7,7 @@
 mod armed;
 
 #[cfg(feature = "failpoints")]
-pub use armed::{Action, Steer, arm, disarm, failpoint, is_planted, plant, reached, steer};
+pub use armed::{Action, Steer, arm, disarm, failpoint, reached, steer};
 
 /// Tells that a test made a step fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -22,12 +22,4 @@ pub struct Failed(&'static str);
 #[inline]
 pub fn failpoint(_: &'static str) -> std::future::Ready<Result<(), Failed>> {
     std::future::ready(Ok(()))
-}
-
-/// Tells whether a test planted this bug: never, without the feature `failpoints`.
-#[cfg(not(feature = "failpoints"))]
-#[inline]
-#[must_use]
-pub const fn is_planted(_: &'static str) -> bool {
-    false
 }

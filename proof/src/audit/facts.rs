@@ -177,29 +177,29 @@ impl Facts {
             if !parts.is_empty() && times.contains(&0) {
                 findings.find(Counter::Misreported, what("a part is missing"));
             }
-            let is_there = if act == Act::Mail { sent > 0 } else { !parts.is_empty() };
+            let is_there = if act.sends() { sent > 0 } else { !parts.is_empty() };
             match row.effect {
                 Some(Effect::Committed) if !is_there && act != Act::Look => {
                     findings.find(Counter::Lost, what("it took effect, and is not there"));
                 }
                 // A letter that was sent when the process died is not known of yet.
-                None if is_there && (act != Act::Mail || moment == Moment::AtRest) => {
+                None if is_there && (!act.sends() || moment == Moment::AtRest) => {
                     findings.find(Counter::Misreported, what("it has no end, and is there"));
                 }
                 Some(Effect::None) if is_there => {
                     findings.find(Counter::Misreported, what("it took no effect, and is there"));
                 }
-                Some(Effect::Unknown) if act != Act::Mail => {
+                Some(Effect::Unknown) if act.writes() && act != Act::SpoilingSave => {
                     let what = what("its effect is in the store, and unknown");
                     findings.find(Counter::Misreported, what);
                 }
                 _ => {}
             }
-            if is_there && !matches!(act, Act::Save | Act::Erase | Act::Mail) {
+            if is_there && act.leaves_nothing() {
                 findings.find(Counter::Misreported, what("it must leave nothing"));
             }
             let is_others = parts.iter().any(|effect| effect.act != act.name());
-            if is_others || (act != Act::Mail && sent > 0) {
+            if is_others || (!act.sends() && sent > 0) {
                 findings.find(Counter::Misreported, what("it did what another tool does"));
             }
         }
@@ -220,7 +220,7 @@ impl Facts {
         for (call, all) in &oracle.begun {
             let row = self.rows.get(call);
             // What was undone with its transaction may run again; a letter cannot be taken back.
-            if all.iter().filter(|begun| begun.act == Act::Mail).count() > 1 {
+            if all.iter().filter(|begun| begun.act.sends()).count() > 1 {
                 findings.find(Counter::Doubled, format!("handlers of {call}: {all:?}"));
             }
             let says_ok = row.and_then(|row| row.outcome.as_ref()).is_some_and(ToolOutcome::is_ok);
@@ -232,7 +232,7 @@ impl Facts {
                 let what = |what: &str| format!("{:?} {} began: {what}", begun.act, begun.token);
                 let Some(row) = row else {
                     // A call that asks nobody is recorded with its end, in the commit of its effect: both are undone.
-                    if begun.act.asks() || begun.act == Act::Mail {
+                    if begun.act.asks() || begun.act.sends() {
                         findings.find(Counter::Lost, what("its call is not in the ledger"));
                     }
                     continue;

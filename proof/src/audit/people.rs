@@ -60,7 +60,7 @@ impl Facts {
             let counted = counted(row);
             let what = || format!("answers to {}: {answers:?}, {counted:?} counts", row.call);
             for answered in answers.iter().filter(|one| one.told == Some(Verdict::Counts)) {
-                if Some(&answered.decision) != counted.as_ref() {
+                if Some(answered.counts_as()) != counted {
                     findings.find(Counter::Lost, what());
                 }
                 if answered.at > answered.expires_at {
@@ -68,8 +68,7 @@ impl Facts {
                 }
             }
             let may_be = |answered: &Answered| {
-                answered.told != Some(Verdict::Refused)
-                    && Some(&answered.decision) == counted.as_ref()
+                answered.told != Some(Verdict::Refused) && Some(answered.counts_as()) == counted
             };
             if counted.is_some() && !answers.iter().any(may_be) {
                 findings.find(Counter::Unasked, what());
@@ -167,6 +166,15 @@ impl Facts {
     }
 }
 
+impl Answered {
+    /// Arguments that were typed as they were shown are a plain yes.
+    fn counts_as(&self) -> Decision {
+        let is_same =
+            matches!(&self.decision, Decision::Edit { arguments } if *arguments == self.shown);
+        if is_same { Decision::Approve } else { self.decision.clone() }
+    }
+}
+
 impl Oracle {
     /// Whether a person had said yes to exactly this by then, about this call or for a while.
     pub(super) fn allows(&self, row: &LedgerRow, by: Timestamp, token: &str) -> bool {
@@ -177,7 +185,7 @@ impl Oracle {
         match row.approval {
             None => false,
             Some(Approval::Once) => says(&row.call, &|answered| {
-                answered.decision == Decision::Approve && answered.shown["token"] == *token
+                answered.counts_as() == Decision::Approve && answered.shown["token"] == *token
             }),
             Some(Approval::Always { .. }) => says(&row.call, &|answered| {
                 answered.decision == Decision::ApproveAlways && answered.shown["token"] == *token

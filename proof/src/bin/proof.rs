@@ -219,18 +219,16 @@ fn simulation(dose: Dose) -> Findings {
     let (mut turns, mut deaths, mut handlers, mut lines) = (0, 0, 0, 0);
     for number in 0..dose.seeds {
         let seed = dose.seed.wrapping_add(number);
-        let run = Simulation {
-            mistake: dose.mistake,
-            tail: dose.tail,
-            ..Simulation::new(seed, dose.turns / dose.seeds)
-        };
+        let run =
+            Simulation { mistake: dose.mistake, ..Simulation::new(seed, dose.turns / dose.seeds) };
         let mut figures = run.run();
         if number % RUN_AGAIN == 0 && run.run().hash != figures.hash {
             figures.findings.find(Counter::Damaged, format!("seed {seed} is two schedules"));
         }
         if !figures.findings.is_clean() {
             let shrunk = if dose.seeds > 1 { run.shrunk() } else { run };
-            println!("{}", shrunk.run().tail.join("\n"));
+            let tail = Simulation { tail: dose.tail, ..shrunk }.run().tail;
+            println!("{}", tail.join("\n"));
             println!("simulation: {run:?} fails, and so does {shrunk:?}");
         }
         turns += figures.turns;

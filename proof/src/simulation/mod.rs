@@ -25,6 +25,10 @@ use world::World;
 /// Turns of all sessions in one life.
 const TURNS_A_LIFE: u64 = 24;
 
+/// Turns in one world: behind them others chat on a new store. A session that wakes reads all that was said in it, and so
+/// long chats would cost more than they show.
+const TURNS_A_WORLD: u64 = 100;
+
 /// A run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Simulation {
@@ -62,10 +66,10 @@ pub struct SimulationReport {
 }
 
 impl Simulation {
-    /// A run of this seed without a mistake.
+    /// A run of this seed without a mistake, of which no trace is kept: what fails runs once more to show it.
     #[must_use]
     pub const fn new(seed: u64, turns: u64) -> Self {
-        Self { seed, turns, sessions: usize::MAX, mistake: None, tail: 400 }
+        Self { seed, turns, sessions: usize::MAX, mistake: None, tail: 0 }
     }
 
     /// The same run with a mistake.
@@ -78,27 +82,36 @@ impl Simulation {
     #[must_use]
     pub fn run(&self) -> SimulationReport {
         let mut dice = Dice::new(self.seed);
-        let count = (2 + dice.index(4)).min(self.sessions.max(1));
-        let sessions = SessionPlan::draw(&mut dice, count);
         let fate = Fate::paused(dice.next(), self.tail);
-        let world = World::new(fate, sessions, self.mistake);
-        let mut figures = SimulationReport::default();
+        let mut report = SimulationReport::default();
+        for number in 0..self.turns.div_ceil(TURNS_A_WORLD) {
+            let turns = TURNS_A_WORLD.min(self.turns - number * TURNS_A_WORLD);
+            self.world(turns, &mut dice, &fate, &mut report);
+        }
+        (report.hash, report.lines, report.tail) = fate.traced();
+        report
+    }
+
+    /// Runs a world to its end, and judges it.
+    fn world(&self, turns: u64, dice: &mut Dice, fate: &Fate, report: &mut SimulationReport) {
+        let count = (2 + dice.index(4)).min(self.sessions.max(1));
+        let world = World::new(fate.clone(), SessionPlan::draw(dice, count), self.mistake);
         // A life that begins no turn at all is possible; thousands in a row are not.
-        let most = self.turns.saturating_mul(4) + 8;
-        while world.turns() < self.turns && figures.lives < most {
-            let left = self.turns - world.turns();
-            let life = LifePlan::draw(&mut dice, figures.lives, count, left.min(TURNS_A_LIFE));
-            figures.deaths += u64::from(world.live(life) == world::End::Died);
-            figures.lives += 1;
+        for life in 0..turns.saturating_mul(4) + 8 {
+            let left = turns.saturating_sub(world.turns());
+            if left == 0 {
+                break;
+            }
+            let life = LifePlan::draw(dice, life, count, left.min(TURNS_A_LIFE));
+            report.deaths += u64::from(world.live(life) == world::End::Died);
+            report.lives += 1;
         }
         world.rest();
-        figures.lives += 1;
-        figures.turns = world.turns();
-        figures.findings = world.judge();
+        report.lives += 1;
+        report.turns += world.turns();
+        report.findings.add(world.judge());
         let oracle = world.scene.witness.oracle();
-        figures.handlers = oracle.begun.values().map(Vec::len).sum::<usize>() as u64;
-        (figures.hash, figures.lines, figures.tail) = world.scene.fate.traced();
-        figures
+        report.handlers += oracle.begun.values().map(Vec::len).sum::<usize>() as u64;
     }
 
     /// The shortest of this run's halves that still finds something: fewer turns, then fewer sessions.

@@ -117,6 +117,12 @@ impl Fate {
         sleep(if is_real { time / HURRY } else { time }).await;
     }
 
+    /// Waits as a model does: others ask it meanwhile.
+    pub(crate) async fn thinks(&self) {
+        let is_real = matches!(self.state().time, Time::Real);
+        if is_real { sleep(Duration::from_millis(1)).await } else { self.pause().await }
+    }
+
     /// Waits until everything must have been heard.
     pub(crate) async fn listens(&self) {
         let is_real = matches!(self.state().time, Time::Real);

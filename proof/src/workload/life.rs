@@ -106,10 +106,18 @@ impl Life {
 
     /// Lets everybody come back once more, and hear everything to its end.
     pub async fn rests(self: &Arc<Self>) {
+        let mut people = JoinSet::new();
         for number in 0..self.scene.sessions.len() {
-            let Some(person) = Person::open(self, number).await else { continue };
-            person.rest().await;
-            person.read_to_the_end().await;
+            let life = self.clone();
+            people.spawn(async move {
+                if let Some(person) = Person::open(&life, number).await {
+                    person.read_to_the_end().await;
+                }
+            });
+        }
+        let all = timeout(ENDLESS, async { while people.join_next().await.is_some() {} });
+        if all.await.is_err() {
+            self.finds(Counter::Stuck, "not everybody comes to rest".to_owned());
         }
     }
 

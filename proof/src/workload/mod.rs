@@ -29,8 +29,10 @@ pub use life::{Life, Scene};
 pub use plan::{Act, Step, TurnPlan};
 pub use point::{Death, Point};
 pub use tools::{EFFECTS, EffectRow};
-pub use visits::{LifePlan, SessionPlan, Visit};
+pub use visits::{Answers, LifePlan, SessionPlan, Visit};
 
 pub(crate) use follow::follow;
 pub(crate) use tools::{PARTS, memory_rows, write_again};
+#[cfg(feature = "failpoints")]
+pub(crate) use visits::Before;
 pub(crate) use visits::Victim;

@@ -41,7 +41,7 @@ impl FickleModel {
         }
         deltas.text(&completion.text[..2.min(completion.text.len())]);
         fate.note(format_args!("model speaks to {session}"));
-        fate.pause().await;
+        fate.thinks().await;
         deltas.text(completion.text.get(2..).unwrap_or_default());
         if fate.fails_once_in(120) {
             fate.note(format_args!("model hangs for {session}"));

@@ -1,6 +1,9 @@
 //! A person in one session: asks, reads, answers in time, late, twice or not at all, leaves, and comes back.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use madang::{
     Clock as _, Dismissed, IdempotencyKey, OnDismiss, Session, Timestamp, TurnId, TurnOptions,
@@ -16,7 +19,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Act, Life, Point,
-    visits::{Before, Visit},
+    visits::{Answers, Before, Visit},
 };
 use crate::{
     audit::Counter,
@@ -33,6 +36,8 @@ pub(super) struct Person {
     pub(super) life: Arc<Life>,
     pub(super) number: usize,
     pub(super) session: Session,
+    /// What the person says when asked.
+    answers: Arc<Mutex<Answers>>,
 }
 
 impl Person {
@@ -41,7 +46,10 @@ impl Person {
         let plan = &life.scene.sessions[number];
         loop {
             let failed = match life.runtime.session(plan.user, &plan.name).await {
-                Ok(session) => return Some(Self { life: life.clone(), number, session }),
+                Ok(session) => {
+                    let (life, answers) = (life.clone(), Arc::default());
+                    return Some(Self { life, number, session, answers });
+                }
                 Err(SessionError::Closed) => return None,
                 Err(failed) => failed,
             };
@@ -56,6 +64,8 @@ impl Person {
     /// Makes all visits of a life, and stays until the last turn has ended.
     pub(super) async fn live(self, visits: Vec<Visit>) {
         let (over, tasks) = (CancellationToken::new(), TaskTracker::new());
+        // A person that is dropped reads no more.
+        let _gone = over.clone().drop_guard();
         tasks.spawn(self.clone().read(over.clone(), tasks.clone()));
         if let Ok(state) = self.session.state().await
             && let Some(question) = state.question
@@ -92,6 +102,8 @@ impl Person {
     /// Answers what is still asked, waits until no turn runs, and hears what there is, until nothing more comes.
     pub(super) async fn read_to_the_end(&self) {
         let (over, tasks) = (CancellationToken::new(), TaskTracker::new());
+        // A person that is dropped reads no more.
+        let _gone = over.clone().drop_guard();
         tasks.spawn(self.clone().read(over.clone(), tasks.clone()));
         self.rest().await;
         loop {
@@ -142,6 +154,7 @@ impl Person {
             }
             Before::Resolves => self.resolves().await,
         }
+        *self.answers.lock().expect("no code under this lock panics") = visit.answers;
         let asked = Asked {
             session: self.number,
             text: visit.plan.to_string(),
@@ -169,6 +182,9 @@ impl Person {
         if let Some(patience) = visit.leaves_after {
             fate.waits(patience).await;
             self.dismiss((visit.on_dismiss == OnDismiss::Stop).then_some(id)).await;
+        }
+        if visit.leaves_handler {
+            self.leaves_handler(id).await;
         }
         if let Ok(end) = turn.ended().await {
             fate.note(format_args!("{} hears the end {:?}", self.number, end.ending));
@@ -242,7 +258,7 @@ impl Person {
                     EffectResolution::DidNot
                 }
             };
-            if Act::of_tool(&row.name) != Some(Act::Mail) {
+            if !Act::of_tool(&row.name).is_some_and(Act::sends) {
                 continue;
             }
             let contrary = match resolution {
@@ -263,6 +279,22 @@ impl Person {
                     Err(_) => break,
                 }
             }
+        }
+    }
+
+    /// Leaves this turn once a handler of its has begun.
+    async fn leaves_handler(&self, turn: TurnId) {
+        let is_running = || {
+            let oracle = self.life.scene.witness.oracle();
+            let mut begun = oracle.begun.values().flatten();
+            begun.any(|begun| begun.is_running && begun.act == Act::SlowSave)
+        };
+        while matches!(self.session.turn().await, Ok(Some(runs)) if runs.id() == turn) {
+            if is_running() {
+                self.dismiss(Some(turn)).await;
+                return;
+            }
+            sleep(Duration::from_millis(1)).await;
         }
     }
 
@@ -324,10 +356,23 @@ impl Person {
         }
     }
 
-    /// Answers as fate wants, and sometimes more than once.
+    /// Answers as was planned; or as fate wants, and sometimes more than once.
     async fn answer(self, question: Question) {
         let fate = &self.life.scene.fate;
         fate.pass(Point::QuestionSeen, format_args!("{} sees a question", self.number));
+        let answers = *self.answers.lock().expect("no code under this lock panics");
+        let planned = match answers {
+            Answers::Any => None,
+            Answers::Yes => Some(Decision::Approve),
+            Answers::Always => Some(Decision::ApproveAlways),
+            Answers::Same => Some(Decision::Edit { arguments: question.arguments.clone() }),
+            Answers::No => Some(Decision::Deny),
+            Answers::Never => return,
+            Answers::Leaves => return self.dismiss(None).await,
+        };
+        if let Some(decision) = planned {
+            return self.decide(&question, decision).await;
+        }
         let wait = match fate.below(12) {
             0..6 => 0,
             6..11 => fate.below(30),

@@ -14,19 +14,43 @@ pub enum Act {
     Save,
     /// Writes two rows. Destructive: a person is asked.
     Erase,
-    /// Writes a row and finds a rule broken.
+    /// Writes two rows and finds a rule broken.
     Breach,
-    /// Writes a row and panics.
+    /// Writes two rows and panics.
     Panic,
-    /// Leaves a line outside of the database, which no transaction can take back.
+    /// Sends a letter, which no transaction can take back.
     Mail,
-    /// Counts rows.
+    /// Does nothing.
     Look,
+    /// Takes a while, and writes two rows.
+    SlowSave,
+    /// Writes two rows, and ends the transaction that it was lent.
+    SpoilingSave,
+    /// Sends a letter later than it may.
+    SlowMail,
+    /// Sends a letter and panics.
+    PanickingMail,
+    /// No tool has this name.
+    Gone,
 }
 
 impl Act {
     /// All of them.
-    pub const ALL: [Self; 6] =
+    pub const ALL: [Self; 11] = [
+        Self::Save,
+        Self::Erase,
+        Self::Breach,
+        Self::Panic,
+        Self::Mail,
+        Self::Look,
+        Self::SlowSave,
+        Self::SpoilingSave,
+        Self::SlowMail,
+        Self::PanickingMail,
+        Self::Gone,
+    ];
+    /// Those that are drawn.
+    pub const DRAWN: [Self; 6] =
         [Self::Save, Self::Erase, Self::Breach, Self::Panic, Self::Mail, Self::Look];
 
     /// The name of its tool.
@@ -39,6 +63,11 @@ impl Act {
             Self::Panic => "panic",
             Self::Mail => "mail",
             Self::Look => "look",
+            Self::SlowSave => "slow_save",
+            Self::SpoilingSave => "spoiling_save",
+            Self::SlowMail => "slow_mail",
+            Self::PanickingMail => "panicking_mail",
+            Self::Gone => "gone",
         }
     }
 
@@ -46,6 +75,24 @@ impl Act {
     #[must_use]
     pub fn of_tool(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|act| act.name() == name)
+    }
+
+    /// Whether it acts outside of the store.
+    #[must_use]
+    pub const fn sends(self) -> bool {
+        matches!(self, Self::Mail | Self::SlowMail | Self::PanickingMail)
+    }
+
+    /// Whether it writes into the store, perhaps to have it undone.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        !self.sends() && !matches!(self, Self::Look | Self::Gone)
+    }
+
+    /// Whether nothing of it may stay.
+    #[must_use]
+    pub const fn leaves_nothing(self) -> bool {
+        matches!(self, Self::Breach | Self::Panic | Self::Look | Self::Gone)
     }
 
     /// Whether a person must say yes.

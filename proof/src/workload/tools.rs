@@ -4,10 +4,12 @@
 use std::{
     any::Any,
     panic::resume_unwind,
+    pin::pin,
     sync::{
         Arc, LazyLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    task::{Context, Waker},
     time::Duration,
 };
 
@@ -25,6 +27,8 @@ use sqlx::{
     migrate::{Migration, MigrationType, Migrator},
 };
 
+use tokio::time::sleep;
+
 use super::{Act, Fate, Point};
 use crate::oracle::{Line, Witness};
 
@@ -39,6 +43,12 @@ pub static EFFECTS: LazyLock<Migrator> = LazyLock::new(|| {
     migrator.dangerous_set_table_name("_proof_migrations");
     migrator
 });
+
+/// What a slow handler takes.
+const SLOW: Duration = Duration::from_millis(20);
+
+/// A slow letter that takes longer than this is late.
+const LATE: Duration = Duration::from_millis(40);
 
 /// Rows of one effect: with fewer it is torn.
 pub(crate) const PARTS: i64 = 2;
@@ -74,11 +84,14 @@ pub(super) fn all(
     witness: &Witness,
 ) -> Vec<Arc<dyn Tool>> {
     let deed = |act: Act| -> Arc<dyn Tool> {
-        let effect = match act {
-            Act::Erase => EffectPolicy::Destructive,
-            Act::Look => EffectPolicy::Read,
-            Act::Save | Act::Breach | Act::Panic | Act::Mail => EffectPolicy::Write,
+        let effect = if act.asks() {
+            EffectPolicy::Destructive
+        } else if act == Act::Look {
+            EffectPolicy::Read
+        } else {
+            EffectPolicy::Write
         };
+        let timeout = if act == Act::SlowMail { LATE } else { timeout };
         let schema = json!({
             "type": "object",
             "properties": { "token": { "type": "string" } },
@@ -89,7 +102,7 @@ pub(super) fn all(
         let (fate, witness) = (fate.clone(), witness.clone());
         Arc::new(Deed { act, spec, connection, fate, witness })
     };
-    Act::ALL.into_iter().map(deed).collect()
+    Act::ALL.into_iter().filter(|act| *act != Act::Gone).map(deed).collect()
 }
 
 impl Deed {
@@ -102,29 +115,35 @@ impl Deed {
         let (fate, name, call) = (&self.fate, self.act.name(), ctx.call);
         fate.pass(Point::ToolBegun, format_args!("tool {name} {token} begins for {call}"));
         fate.pause().await;
-        match (self.act, access) {
-            (Act::Mail, _) => {
-                self.witness.note(Line::Sent { token: token.to_owned(), call });
-                fate.pass(Point::ToolWritten, format_args!("tool {name} {token} has sent"));
-                fate.pause().await;
-            }
-            (Act::Look, _) => {}
-            (Act::Save | Act::Erase | Act::Breach | Act::Panic, Access::Transaction(db)) => {
-                for part in 1..=PARTS {
-                    write(db, self.act, token, part, call).await?;
-                    fate.pass(
-                        Point::ToolWritten,
-                        format_args!("tool {name} {token} has written {part}"),
-                    );
-                    fate.pause().await;
-                }
-            }
-            (_, Access::None | Access::Read(_)) => {
+        if self.act == Act::SlowSave {
+            sleep(SLOW).await;
+        } else if self.act == Act::SlowMail {
+            sleep(2 * LATE).await;
+        }
+        if self.act.sends() {
+            self.witness.note(Line::Sent { token: token.to_owned(), call });
+            fate.pass(Point::ToolWritten, format_args!("tool {name} {token} has sent"));
+            fate.pause().await;
+        } else if self.act.writes() {
+            let Access::Transaction(db) = access else {
                 let cause = "a tool that writes was lent no transaction";
                 return Err(ToolFault::unexpected(Fault::default(), cause));
+            };
+            for part in 1..=PARTS {
+                write(db, self.act, token, part, call).await?;
+                fate.pass(
+                    Point::ToolWritten,
+                    format_args!("tool {name} {token} has written {part}"),
+                );
+                fate.pause().await;
+            }
+            if self.act == Act::SpoilingSave
+                && let Some(db) = db.downcast_mut::<SqliteConnection>()
+            {
+                spoil(db).await;
             }
         }
-        if self.act == Act::Panic || fate.fails_once_in(60) {
+        if matches!(self.act, Act::Panic | Act::PanickingMail) || fate.fails_once_in(60) {
             fate.note(format_args!("tool {name} {token} panics"));
             // A panic like any other, but that it is not printed.
             resume_unwind(Box::new("a tool panics on purpose"));
@@ -140,6 +159,22 @@ impl Deed {
         Ok(ToolOutcome::ok(json!({ "done": token })))
     }
 }
+
+/// Ends the transaction, or leaves behind what ends it when the writer goes on with the connection.
+async fn spoil(db: &mut SqliteConnection) {
+    if sqlx::query("COMMIT").execute(&mut *db).await.is_ok() {
+        return;
+    }
+    // What is given up is prepared only when the writer goes on with the connection, which is then lost.
+    for statement in [COUNTS_FOR_A_WHILE, "ROLLBACK"] {
+        let left = pin!(sqlx::query(statement).execute(&mut *db));
+        assert!(left.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+}
+
+const COUNTS_FOR_A_WHILE: &str =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+    SELECT count(*) FROM n";
 
 /// Memory keeps values by name: this one is used once.
 static NAMES: AtomicU64 = AtomicU64::new(0);
@@ -206,12 +241,10 @@ impl Tool for Deed {
     }
 
     fn needs(&self) -> Option<Need> {
-        match self.act {
-            Act::Save | Act::Erase | Act::Breach | Act::Panic => {
-                Some(Need::Transaction(self.connection))
-            }
-            Act::Look => Some(Need::Reader(self.connection)),
-            Act::Mail => None,
+        if self.act == Act::Look {
+            Some(Need::Reader(self.connection))
+        } else {
+            self.act.writes().then_some(Need::Transaction(self.connection))
         }
     }
 

@@ -18,7 +18,7 @@ pub struct SessionPlan {
 #[derive(Debug, Clone)]
 pub struct LifePlan {
     /// What each session is used for, one visit after the other.
-    pub(crate) visits: Vec<Vec<Visit>>,
+    pub visits: Vec<Vec<Visit>>,
     /// After so long it dies with all that runs; without, it is shut down when everybody is done.
     pub(crate) dies_after: Option<Duration>,
     /// Which actors are killed, each so long after what came before.
@@ -37,6 +37,29 @@ pub struct Visit {
     /// The person leaves after so long.
     pub(crate) leaves_after: Option<Duration>,
     pub(crate) on_dismiss: OnDismiss,
+    pub(crate) answers: Answers,
+    /// The person leaves once a slow handler has begun.
+    pub(crate) leaves_handler: bool,
+}
+
+/// What a person says when asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Answers {
+    /// What fate wants.
+    #[default]
+    Any,
+    /// Yes.
+    Yes,
+    /// Yes, from now on.
+    Always,
+    /// The same arguments, typed anew.
+    Same,
+    /// No.
+    No,
+    /// Nothing.
+    Never,
+    /// Leaves.
+    Leaves,
 }
 
 /// What a person does before a turn.
@@ -107,9 +130,24 @@ impl LifePlan {
 }
 
 impl Visit {
+    /// A visit with this plan, and with this answer to every question.
+    #[cfg(feature = "failpoints")]
+    pub(crate) fn of(plan: &str, answers: Answers) -> Self {
+        Self {
+            plan: TurnPlan::read(plan).expect("a plan names acts and tokens"),
+            before: Before::Nothing,
+            pause: Duration::ZERO,
+            is_repeated: false,
+            leaves_after: None,
+            on_dismiss: OnDismiss::Stop,
+            answers,
+            leaves_handler: false,
+        }
+    }
+
     fn draw(dice: &mut Dice, name: &str) -> Self {
         Self {
-            plan: TurnPlan::draw(dice, name, &Act::ALL),
+            plan: TurnPlan::draw(dice, name, &Act::DRAWN),
             before: match dice.below(24) {
                 0 | 1 => Before::Clears,
                 2 => Before::Revokes,
@@ -124,6 +162,8 @@ impl Visit {
             is_repeated: dice.once_in(8),
             leaves_after: dice.once_in(6).then(|| Duration::from_millis(dice.below(60))),
             on_dismiss: if dice.once_in(3) { OnDismiss::Finish } else { OnDismiss::Stop },
+            answers: Answers::Any,
+            leaves_handler: false,
         }
     }
 }

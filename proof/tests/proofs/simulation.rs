@@ -19,7 +19,8 @@ const MISTAKEN_SEEDS: u64 = 40;
 /// The seed, what is wrong, and the end of the trace.
 fn report(run: &Simulation, figures: &SimulationReport) -> String {
     let shrunk = run.shrunk();
-    format!("{run:?}, shrunk to {shrunk:?}: {:#?}\n{}", figures.findings, figures.tail.join("\n"))
+    let tail = Simulation { tail: 400, ..shrunk }.run().tail;
+    format!("{run:?}, shrunk to {shrunk:?}: {:#?}\n{}", figures.findings, tail.join("\n"))
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn the_page_names_each_mistake_and_the_drivers_that_find_it() {
     assert_eq!(names("kill"), named(&super::kill::FOUND));
     let disks = ["synchronous=normal", "synchronous=off"].map(str::to_owned);
     assert_eq!(names("power cut"), disks.into());
-    let planted = include_str!("../../../tests/failpoints/main.rs");
+    let planted = include_str!("../failpoints/main.rs");
     let bugs = planted.lines().filter_map(|line| {
         let (bug, _) = line.strip_prefix("        (\"")?.split_once("\", \"")?;
         Some(bug.to_owned())

@@ -2,7 +2,6 @@
 
 use super::{own::Own, read, row, script::Script};
 use madang_actors::{
-    failpoint::is_planted,
     ledger::{ChainEnd, Salt, Transition, next_hash},
     port::{LedgerFilter, LedgerRow, StoreError, poll_before_park},
     protocol::{CallId, SessionId, Timestamp, UserId},
@@ -67,11 +66,7 @@ pub(super) async fn take(
     let (before, grant, keys) = (before.as_ref(), grant.as_ref(), Some(own.keys));
     let row = LedgerRow::after(before, grant, keys, session, call, at, transition)?;
     let salt = Salt::random().map_err(StoreError::unavailable)?;
-    let head = if is_planted("a step is left out of the chain") {
-        chain.head
-    } else {
-        next_hash(&chain.head, &salt, session, call, at, transition)
-    };
+    let head = next_hash(&chain.head, &salt, session, call, at, transition);
     let chain = ChainEnd { length: chain.length + 1, head };
     link(script, step, &salt, &chain)?;
     if before.is_none() {

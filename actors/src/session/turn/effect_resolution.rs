@@ -2,7 +2,7 @@
 
 use crate::session::{RuntimeContext, SessionSlot};
 use crate::{
-    failpoint::{failpoint, is_planted},
+    failpoint::failpoint,
     ledger::Transition,
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
@@ -52,8 +52,6 @@ pub async fn resolve(
     // After the read: where a handler has ended since and recorded its effect, the store refuses.
     may_resolve(&row, session, user, around.is_running(call))?;
     let (at, by) = (around.clock.now(), ResolvedBy::Person { user: user.clone() });
-    let is_lie = is_planted("a resolution is turned round");
-    let resolution = if is_lie { EffectResolution::DidNot } else { resolution };
     let transition = Transition::Resolved { resolution, by: by.clone() };
     let (session, turn, name) = (session.clone(), row.turn, row.name);
     let step = Write::Call { session, call, at, transition };

@@ -10,18 +10,18 @@ use std::{
 };
 
 use madang_actors::failpoint::{self, Action};
-
-use crate::{
-    afterwards,
-    evening::{Tell, evening},
-    oracle::Oracle,
-    sources,
+use madang_proof::{
+    failpoints::evening,
+    mistakes::Mistake,
+    oracle::{Line, Oracle, Sink},
 };
+
+use crate::{afterwards, sentences, sources};
 
 const JOB: &str = "MADANG_FAILPOINTS_JOB";
 const POINT: &str = "MADANG_FAILPOINTS_POINT";
 const FOLDER: &str = "MADANG_FAILPOINTS_FOLDER";
-const BUG: &str = "MADANG_FAILPOINTS_BUG";
+const MISTAKE: &str = "MADANG_FAILPOINTS_MISTAKE";
 
 /// In so many evenings every step is reached.
 const EVENINGS: u32 = 10;
@@ -46,9 +46,9 @@ impl Child {
         self
     }
 
-    /// With this bug.
-    pub(crate) fn with(mut self, bug: &str) -> Self {
-        self.0.env(BUG, bug);
+    /// With this mistake.
+    pub(crate) fn with(mut self, mistake: &str) -> Self {
+        self.0.env(MISTAKE, mistake);
         self
     }
 
@@ -72,7 +72,7 @@ fn does_its_job() {
         "reach" => {
             let names = sources::failpoints();
             let has_all = |_: &u32| {
-                wrong_after(None);
+                wrong_after(None, None);
                 names.iter().all(|name| failpoint::reached().contains_key(&**name))
             };
             // Where the machine is busy an answer may come too late one evening.
@@ -84,13 +84,15 @@ fn does_its_job() {
         "delay" => at_each(Action::Delay(Duration::from_millis(60))),
         "kill" => {
             failpoint::arm(&env::var(POINT).unwrap(), Action::Kill, 0);
-            in_runtime(Path::new(&env::var(FOLDER).unwrap()), Arc::new(|line: String| say(&line)));
+            let tell = |line: &Line| say(&serde_json::to_string(line).unwrap());
+            in_runtime(Path::new(&env::var(FOLDER).unwrap()), None, Arc::new(tell));
         }
-        "plant" => {
-            failpoint::plant(Some(&env::var(BUG).unwrap()));
-            // Some bugs show only where a commit fails: one after the other does.
+        "mistake" => {
+            let mistake = Mistake::named(&env::var(MISTAKE).unwrap());
+            // Some show only where a commit fails: one after the other does.
             let commits = (0..24).map(|passes| Some(("writer.commits", Action::Error, passes)));
-            let mut evenings = std::iter::once(None).chain(commits).map(wrong_after);
+            let evenings = std::iter::once(None).chain(commits);
+            let mut evenings = evenings.map(|mishap| wrong_after(mishap, mistake));
             if let Some(wrong) = evenings.find(|wrong| !wrong.is_empty()) {
                 wrong.iter().for_each(|what| say(what));
             }
@@ -101,34 +103,33 @@ fn does_its_job() {
 
 fn at_each(action: Action) {
     for name in sources::failpoints() {
-        let wrong = wrong_after(Some((&name, action, 0)));
+        let wrong = wrong_after(Some((&name, action, 0)), None);
         wrong.iter().for_each(|what| say(&format!("{name}: {what}")));
     }
 }
 
 /// An evening in which this goes wrong, and what the audit says of it.
-fn wrong_after(mishap: Option<(&str, Action, u32)>) -> Vec<String> {
+fn wrong_after(mishap: Option<(&str, Action, u32)>, mistake: Option<Mistake>) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     if let Some((name, action, passes)) = mishap {
         failpoint::arm(name, action, passes);
     }
-    let lines = Arc::new(Mutex::new(Vec::new()));
+    let oracle = Arc::new(Mutex::new(Oracle::default()));
     let tell = {
-        let lines = lines.clone();
-        move |line| lines.lock().unwrap().push(line)
+        let oracle = oracle.clone();
+        move |line: &Line| oracle.lock().unwrap().note(line.clone())
     };
-    let played = std::panic::catch_unwind(|| in_runtime(folder.path(), Arc::new(tell)));
+    let played = std::panic::catch_unwind(|| in_runtime(folder.path(), mistake, Arc::new(tell)));
     failpoint::disarm();
-    let mut oracle = Oracle::default();
-    lines.lock().unwrap().iter().for_each(|line| oracle.read(line));
+    let oracle = oracle.lock().unwrap().clone();
     let mut wrong: Vec<String> =
         played.err().map(|panic| format!("stuck: {panic:?}")).into_iter().collect();
-    wrong.extend(afterwards(folder.path(), &oracle));
+    wrong.extend(sentences(&afterwards(folder.path(), oracle)));
     wrong
 }
 
-fn in_runtime(folder: &Path, tell: Tell) {
+fn in_runtime(folder: &Path, mistake: Option<Mistake>, tell: Sink) {
     let threads =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    threads.block_on(evening(folder, tell));
+    threads.block_on(evening(folder, mistake, tell));
 }

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 /// Their names, as often as they stand there.
 pub(crate) fn failpoints() -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut names = Vec::new();
     for folder in ["src", "actors/src"] {
         read(&root.join(folder), &mut names);

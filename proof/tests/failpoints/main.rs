@@ -3,20 +3,20 @@
 //!
 //! Failpoints belong to the whole process, so each kind of mishap runs in a process of its own.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod audit;
 mod child;
-mod evening;
-mod oracle;
 mod sources;
 mod stages;
-mod tools;
 
 use std::{collections::BTreeSet, path::Path};
 
 use child::Child;
-use oracle::Oracle;
+use madang_proof::{
+    audit::{Counter, Findings},
+    failpoints,
+    oracle::Oracle,
+};
 
 /// The steps that the evening of a healthy runtime comes by must be all that there are.
 #[test]
@@ -57,38 +57,41 @@ fn the_end_of_the_process_at_any_step_breaks_no_promise() {
         let folder = tempfile::tempdir().unwrap();
         let mut oracle = Oracle::default();
         for line in Child::of("kill").at(&name, folder.path()).lines() {
-            oracle.read(&line);
+            oracle.note(serde_json::from_str(&line).unwrap());
         }
-        broken.extend(
-            afterwards(folder.path(), &oracle).into_iter().map(|what| format!("{name}: {what}")),
-        );
+        let found = sentences(&afterwards(folder.path(), oracle));
+        broken.extend(found.into_iter().map(|what| format!("{name}: {what}")));
     }
     assert_eq!(broken, Vec::<String>::new());
 }
 
-/// A bug that a test plants, and what the audit must say of it.
+/// A mistake outside of the runtime, and what the audit must say of it.
 #[test]
-fn each_planted_bug_is_found() {
-    for (bug, found) in [
-        ("a write is acknowledged before its commit", "lost"),
-        ("the writes of a failed handler are kept", "misreported"),
-        ("the record is written behind the writes", "misreported"),
-        ("what passed its deadline is called undone", "misreported"),
-        ("what was discarded is called undone", "misreported"),
-        ("an unknown effect is called none", "misreported"),
-        ("a resolution is turned round", "misreported"),
-        ("a handler runs twice", "doubled"),
-        ("a call runs without its question", "unasked"),
-        ("a no counts as a yes", "unasked"),
-        ("arguments are swapped after the approval", "unasked"),
-        ("a step is left out of the chain", "chain"),
+fn each_mistake_is_found() {
+    for (mistake, found) in [
+        ("store-loses-commits", "lost"),
+        ("store-keeps-undone", "misreported"),
+        ("store-calls-unknown-none", "misreported"),
+        ("store-turns-effects-round", "misreported"),
+        ("store-turns-resolutions-round", "misreported"),
+        ("tool-acts-twice", "doubled"),
+        ("tool-swaps-arguments", "unasked"),
+        ("tool-calls-itself-harmless", "unasked"),
+        ("tool-writes-elsewhere", "misreported"),
+        ("front-end-says-yes", "unasked"),
     ] {
-        let lines = Child::of("plant").with(bug).lines();
-        assert!(lines.iter().any(|line| line.contains(found)), "{bug}: {lines:?}");
+        let lines = Child::of("mistake").with(mistake).lines();
+        assert!(lines.iter().any(|line| line.starts_with(found)), "{mistake}: {lines:?}");
     }
 }
 
-fn afterwards(folder: &Path, oracle: &Oracle) -> Vec<String> {
+fn afterwards(folder: &Path, oracle: Oracle) -> Findings {
     let threads = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    threads.block_on(audit::of(folder, oracle))
+    threads.block_on(failpoints::afterwards(folder, oracle))
+}
+
+/// All that is wrong, one sentence each.
+fn sentences(findings: &Findings) -> Vec<String> {
+    let of = |counter| findings.of(counter).map(move |what| format!("{}: {what}", counter.name()));
+    Counter::ALL.into_iter().flat_map(of).collect()
 }

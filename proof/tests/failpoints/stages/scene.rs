@@ -25,7 +25,7 @@ use tokio::{sync::oneshot, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::plan::{Stage, Victim, Way};
-use crate::evening::PATIENCE;
+use madang_proof::failpoints::PATIENCE;
 
 /// Calls the tool that the user names, once; else it speaks: at its session's gate where it was asked to.
 #[derive(Debug, Clone)]

@@ -1,0 +1,153 @@
+//! What happens while a failpoint is armed: an evening on which every kind of call happens once, each in a session of its
+//! own, all at the same time.
+//!
+//! The visits are planned and not drawn, so that each failpoint is passed in each evening. Whatever fails on the way is
+//! as good as any; only waiting for ever is not. Afterwards every person comes back, and the audit compares.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use madang::{Limits, event::EventKind, store::SqliteStore};
+use tokio::time::{sleep, timeout};
+
+use crate::{
+    audit::{Counter, DATABASE, Findings, Moment, audit_file},
+    mistakes::Mistake,
+    oracle::{Oracle, Sink, Witness},
+    workload::{Answers, Before, EFFECTS, Fate, Life, Scene, SessionPlan, Visit},
+};
+
+/// How long the driver waits for anything: far longer than all waits of the evening together.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The plans of the sessions, and what their people say.
+const SCENES: [(&str, Answers); 17] = [
+    ("save:quiet", Answers::Any),
+    ("erase:yes", Answers::Yes),
+    // The model calls the tool once more, and nobody is asked.
+    ("erase:always\nerase:still", Answers::Always),
+    ("erase:typed", Answers::Same),
+    ("erase:no", Answers::No),
+    ("erase:late", Answers::Never),
+    ("erase:away", Answers::Leaves),
+    ("slow_save:closed", Answers::Any),
+    ("breach:rule", Answers::Any),
+    ("panic:boom", Answers::Any),
+    ("spoiling_save:vandal", Answers::Any),
+    ("mail:mail", Answers::Any),
+    ("panicking_mail:torn", Answers::Any),
+    ("slow_mail:slow", Answers::Any),
+    ("look:read", Answers::Any),
+    ("gone:nope", Answers::Any),
+    (OPEN, Answers::Never),
+];
+
+/// The plan whose question is open when the runtime ends.
+const OPEN: &str = "erase:open";
+
+/// Lives one evening in this folder: all scenes, a second turn in sessions that have slept, one with an open question.
+///
+/// # Panics
+/// If it does not end.
+pub async fn evening(folder: &Path, mistake: Option<Mistake>, sink: Sink) {
+    let scene = scene(Oracle::default(), mistake, sink);
+    let Some(life) = begin(folder, &scene).await else { return };
+    let played = async {
+        let is_open = |plan: &str| plan == OPEN;
+        let first = |(plan, answers): &(&str, Answers)| {
+            let leaves_handler = plan.starts_with("slow_save");
+            let visit = Visit { leaves_handler, ..Visit::of(plan, *answers) };
+            if is_open(plan) { Vec::new() } else { vec![visit] }
+        };
+        life.visits(SCENES.iter().map(first).collect()).await;
+        // Sessions fall asleep.
+        sleep(Duration::from_millis(80)).await;
+        let again = |(plan, _): &(&str, Answers)| {
+            let look = |word| {
+                Visit::of(&format!("look:{plan}.{word}").replace('\n', " look:"), Answers::Any)
+            };
+            match *plan {
+                "save:quiet" => vec![
+                    Visit { is_repeated: true, ..look("again") },
+                    Visit { before: Before::Clears, ..look("cleared") },
+                ],
+                plan if plan.contains("mail") => {
+                    vec![Visit { before: Before::Resolves, ..look("resolved") }]
+                }
+                _ => Vec::new(),
+            }
+        };
+        life.visits(SCENES.iter().map(again).collect()).await;
+        let open = |(plan, answers): &(&str, Answers)| {
+            if is_open(plan) { vec![Visit::of(plan, *answers)] } else { Vec::new() }
+        };
+        tokio::select! {
+            _ = life.visits(SCENES.iter().map(open).collect()) => {}
+            () = asked(&scene.witness) => {}
+        }
+    };
+    timeout(PATIENCE, played).await.expect("the evening ends");
+    timeout(PATIENCE, life.shut_down()).await.expect("the shutdown ends");
+}
+
+/// Lets everybody come back to what an evening left, and compares.
+pub async fn afterwards(folder: &Path, known: Oracle) -> Findings {
+    let sessions = sessions();
+    let mut findings = audit_file(folder, &sessions, &known, Moment::AfterDeath).await;
+    let scene = scene(known, None, Arc::new(|_| ()));
+    let Some(life) = begin(folder, &scene).await else {
+        findings.find(Counter::Damaged, "no runtime starts on the database".to_owned());
+        return findings;
+    };
+    if timeout(PATIENCE, life.rests()).await.is_err() {
+        findings.find(Counter::Stuck, "not everything comes to its end".to_owned());
+    }
+    if !life.shut_down().await {
+        findings.find(Counter::Stuck, "something goes on behind the shutdown".to_owned());
+    }
+    let known = scene.witness.oracle().clone();
+    findings.add(audit_file(folder, &sessions, &known, Moment::AtRest).await);
+    findings
+}
+
+async fn begin(folder: &Path, scene: &Scene) -> Option<Arc<Life>> {
+    let store = SqliteStore::options(folder.join(DATABASE)).migrations("proof", &EFFECTS);
+    let (scene, store) = (scene.clone(), store.open().await.ok()?);
+    // In a task of its own: a panic inside of a call of the runtime's ends it.
+    tokio::spawn(async move { scene.begin(store).await }).await.ok()?.ok()
+}
+
+/// Waits until the last question is open.
+async fn asked(witness: &Witness) {
+    let is_asked = || {
+        let oracle = witness.oracle();
+        let mut heard = oracle.heard.get(&(SCENES.len() - 1)).into_iter().flatten();
+        heard.any(|(_, event)| matches!(event.kind, EventKind::ConfirmationAsked { .. }))
+    };
+    while !is_asked() {
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+fn sessions() -> Vec<SessionPlan> {
+    let session = |(plan, _): &(&str, Answers)| {
+        let name = plan.split([':', '\n']).nth(1).unwrap_or(plan).to_owned();
+        SessionPlan { user: "kim", name }
+    };
+    SCENES.iter().map(session).collect()
+}
+
+fn scene(known: Oracle, mistake: Option<Mistake>, sink: Sink) -> Scene {
+    let mut limits = Limits::default();
+    limits.confirmation_timeout = Duration::from_millis(200);
+    limits.session_idle = Duration::from_millis(30);
+    limits.store_timeout = Duration::from_secs(2);
+    limits.ask_timeout = Duration::from_millis(500);
+    limits.shutdown_timeout = Duration::from_secs(10);
+    Scene {
+        sessions: sessions().into(),
+        fate: Fate::real(1, None),
+        witness: Witness::new(known, sink),
+        mistake,
+        limits,
+    }
+}
