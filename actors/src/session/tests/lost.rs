@@ -13,7 +13,7 @@ use crate::{
         TurnError, TurnId, TurnOptions,
     },
     session::{
-        History, RuntimeContext, SessionMsg, SessionSlot, StreamItem, TurnEnd, TurnRefused,
+        History, Outgoing, RuntimeContext, SessionMsg, SessionSlot, StreamItem, TurnRefused,
         lifecycle::handover::Handover,
     },
     test_runtime::{TestRuntime, in_time},
@@ -74,13 +74,17 @@ fn places(probe: &Probe) -> Vec<String> {
 }
 
 /// Asks, and does not wait for the beginning of the turn.
-fn sends(runtime: &TestRuntime, slot: &Arc<SessionSlot>, text: &str) -> oneshot::Receiver<TurnEnd> {
-    let ((began, _), (ended, end)) = (oneshot::channel(), oneshot::channel());
+fn sends(
+    runtime: &TestRuntime,
+    slot: &Arc<SessionSlot>,
+    text: &str,
+) -> oneshot::Receiver<Result<TurnId, TurnRefused>> {
+    let ((began, beginning), (ended, _)) = (oneshot::channel(), oneshot::channel());
     let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
     let admission = &runtime.tree.around.admission;
     let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len()).unwrap();
     runtime.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
-    end
+    beginning
 }
 
 /// Dismisses the turn. Gives what the store says of that.
@@ -364,6 +368,23 @@ async fn an_interrupted_turn_that_a_shutdown_leaves_open_was_told_to_have_ended_
             assert_eq!(ends(&[event]), []);
         }
     }
+}
+
+#[tokio::test]
+async fn a_turn_whose_beginning_is_on_its_way_is_not_refused_because_another_write_failed() {
+    let (runtime, _script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    runtime.state(&slot).await;
+    let paused = runtime.store.pause().await;
+    let beginning = sends(&runtime, &slot, "go");
+    runtime.state(&slot).await; // so it is on its way to the store
+    let (written, result) = (Outgoing::default(), Err(StoreError::refused("a dismissal")));
+    slot.awake().unwrap().cast(SessionMsg::Stored { written, result }).unwrap();
+    let refused = in_time(beginning).await.unwrap().unwrap_err();
+    let TurnRefused::Store(cause) = refused else { panic!("{refused}") };
+    assert!(cause.may_have_happened(), "{cause}");
+    drop(paused);
+    assert_eq!(words(&runtime, &slot).await, ["go"]);
 }
 
 #[tokio::test]

@@ -207,7 +207,7 @@ impl SessionState {
         }
         if !is_recorded {
             let cause = StoreError::refused("the end of a call is not in the ledger");
-            return self.not_stored(me, None, &cause);
+            return self.not_stored(me, None, &cause, false);
         }
         let message =
             ChatMessage { seq, turn, at: record.ended_at, content: Content::ToolCall(record) };

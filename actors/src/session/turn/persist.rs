@@ -70,10 +70,9 @@ impl SessionState {
         result: Result<(), StoreError>,
     ) {
         let Outgoing { messages, end, clear, dismissed } = written;
+        let opens = messages.iter().any(|message| matches!(message.content, Content::User { .. }));
         match result {
             Ok(()) => {
-                let opens =
-                    messages.iter().any(|message| matches!(message.content, Content::User { .. }));
                 for message in messages {
                     self.show(me, message);
                 }
@@ -97,18 +96,19 @@ impl SessionState {
                     }
                     turn.dismissed.extend(dismissed);
                 }
-                self.not_stored(me, clear, &cause);
+                self.not_stored(me, clear, &cause, opens);
             }
         }
     }
 
-    /// Ends the turn because the store could not keep it. The session wakes anew, from the store or from the handover
+    /// Ends the turn because the store could not keep it; `opens`: its beginning is what was not stored. The session wakes anew, from the store or from the handover
     /// of a chat in memory, once all that it began has ended.
     pub(crate) fn not_stored(
         &mut self,
         me: &ActorRef<SessionMsg>,
         clear: Option<oneshot::Sender<Result<(), ClearError>>>,
         cause: &StoreError,
+        opens: bool,
     ) {
         let session = self.slot.session();
         if matches!(cause, StoreError::TooMuchStored) {
@@ -119,7 +119,7 @@ impl SessionState {
         if let Some(reply) = clear {
             answer(reply, Err(ClearError::Store(cause.clone())));
         }
-        let abandoned = self.turn.take().map(|turn| self.not_stored_turn(turn, cause));
+        let abandoned = self.turn.take().map(|turn| self.not_stored_turn(turn, cause, opens));
         self.leave(abandoned);
         // Later callers wake the next actor, and are not lost with this one.
         self.slot.died(me.get_id());
@@ -130,14 +130,21 @@ impl SessionState {
         me.stop(None);
     }
 
-    fn not_stored_turn(&self, mut turn: ActiveTurn, cause: &StoreError) -> AbandonedTurn {
+    fn not_stored_turn(
+        &self,
+        mut turn: ActiveTurn,
+        cause: &StoreError,
+        opens: bool,
+    ) -> AbandonedTurn {
         turn.abandon();
         for dismissed in turn.dismissed.drain(..) {
             answer(dismissed, Err(cause.clone()));
         }
         let abandoned = self.abandoned(&mut turn, TurnError::Store);
+        // Where another write failed, the beginning is still on its way: only the store knows what becomes of it.
+        let of_beginning = if opens { cause } else { &StoreError::Silent };
         for began in turn.began.take().into_iter().flatten() {
-            answer(began, Err(self.not_begun(cause)));
+            answer(began, Err(self.not_begun(of_beginning)));
         }
         abandoned
     }

@@ -22,34 +22,27 @@ const EXPECTED: [(Stage, &str, But); 7] = [
         Stage::ModelSpeaks,
         "Answered | Answered",
         &[
-            (Victim::Session, "not told: the session is closed | died, Failed"),
+            (Victim::Session, "died, Failed | died, Failed"),
             (Victim::Llm, "died, Failed | died, Failed"),
         ],
     ),
     (
         Stage::QuestionOpen,
         "Answered | Answered | erase ok Committed",
-        &[(
-            Victim::Session,
-            "not told: the session is closed | died, Failed | erase withdrawn None",
-        )],
+        &[(Victim::Session, "died, Failed | died, Failed | erase withdrawn None")],
     ),
     (
         Stage::HandlerInTransaction,
         "Answered | Answered | save ok Committed",
-        &[(Victim::Session, "not told: the session is closed | died, Failed | save ok Committed")],
+        &[(Victim::Session, "died, Failed | died, Failed | save ok Committed")],
     ),
     (
         Stage::HandlerOutside,
         "Answered | Answered | mail ok Committed",
-        &[(Victim::Session, "not told: the session is closed | died, Failed | mail ok Committed")],
+        &[(Victim::Session, "died, Failed | died, Failed | mail ok Committed")],
     ),
     // What was on its way to the store is told.
-    (
-        Stage::AnswerStored,
-        "Answered | Answered",
-        &[(Victim::Session, "not told: the session is closed | Answered")],
-    ),
+    (Stage::AnswerStored, "Answered | Answered", &[(Victim::Session, "Answered | Answered")]),
 ];
 
 /// Failpoints belong to the whole process; the other tests of this program use them in processes of their own.

@@ -95,28 +95,19 @@ impl Scene {
         let asked = ask(&scene.session, stage.text());
         let (question, paused) = scene.comes_to(stage, &mut probe, paused).await;
         scene.ends(victim, way).await;
-        let mut told = None;
-        let mut asked = asked;
-        if victim == Victim::Session && stage != Stage::Idle {
-            // The asker is told at once, though nothing goes on yet.
-            told = Some((&mut asked).await.unwrap());
-        }
         drop(paused);
         scene.speaks.open();
         scene.works.open();
-        if let Some(question) = question {
+        if let Some(question) = question.filter(|_| victim != Victim::Session) {
             // It is asked again where it was lost, and not asked where its turn is over.
-            while told.is_none() && !asked.is_finished() {
+            while !asked.is_finished() {
                 if scene.session.answer(&question, Decision::Approve).await.is_ok() {
                     break;
                 }
                 tokio::task::yield_now().await;
             }
         }
-        let told = match told {
-            Some(told) => told,
-            None => asked.await.unwrap(),
-        };
+        let told = asked.await.unwrap();
 
         beside_speaks.open();
         let expected = match victim {
