@@ -22,8 +22,8 @@ async fn a_power_cut_takes_nothing_that_was_acknowledged() {
 async fn where_commits_do_not_wait_for_the_disk_the_same_trial_finds_losses() {
     let findings = trial(1, 16, Synced::Normal).await.findings;
     assert!(findings.of(Counter::Lost).len() > 0);
-    let none = [Counter::Damaged, Counter::Doubled].map(|counter| findings.of(counter).len());
-    assert_eq!(none, [0, 0], "{findings:#?}");
+    // What was lost happens again in the next life, so it may count as doubled; the file itself stays whole.
+    assert_eq!(findings.of(Counter::Damaged).len(), 0, "{findings:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
