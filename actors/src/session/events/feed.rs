@@ -143,6 +143,10 @@ impl Feed {
         let mut recent = self.recent();
         if recent.begins.is_none() {
             (recent.begins, recent.published_up_to, recent.gone) = (Some(cursor), cursor, cursor);
+            // What was published while the session slept, such as a resolution, stands behind all that the store has.
+            for published in &mut recent.events {
+                Arc::make_mut(&mut published.event).cursor = cursor;
+            }
         }
     }
 

@@ -4,7 +4,8 @@ use uuid::Uuid;
 
 use crate::{
     protocol::{
-        CompletionDelta, CompletionId, Ending, EventKind, Timestamp, TurnEnding, TurnId, Usage,
+        CompletionDelta, CompletionId, Ending, EventCursor, EventKind, Timestamp, TurnEnding,
+        TurnId, Usage,
     },
     session::{Durability, Feed, StreamItem, Subscription},
     test_runtime::in_time,
@@ -59,6 +60,16 @@ fn a_slow_reader_is_told_which_events_it_missed() {
         publish(&feed, ended());
     }
     assert_eq!(rest(&mut slow), ["lagged 1 to 4", "event 4", "event 5"]);
+}
+
+#[test]
+fn an_event_from_before_the_session_woke_stands_behind_all_that_is_stored() {
+    let feed = Feed::new(8, 100);
+    let mut reads = feed.subscribe();
+    publish(&feed, ended());
+    feed.begins_at(EventCursor::of_entry(3));
+    let Some(StreamItem::Event(event)) = reads.try_next() else { panic!("one event is there") };
+    assert_eq!(event.cursor, EventCursor::of_entry(3));
 }
 
 #[tokio::test]
