@@ -58,16 +58,16 @@ impl MistakenTool {
     }
 
     fn writes_elsewhere(&self) -> bool {
-        self.mistake == Mistake::ToolWritesElsewhere && self.is(Act::Save)
+        self.mistake == Mistake::ToolWritesElsewhere && (self.is(Act::Save) || self.is(Act::Breach))
     }
 
-    /// Calls the tool in a transaction of its own.
+    /// Calls the tool in a transaction of its own, which stands even where the tool fails.
     async fn call_elsewhere(&self, arguments: Value, ctx: &ToolContext) -> ToolResult<ToolOutcome> {
         let mut transaction = self.store.begin().await?;
         let access = Access::Transaction(transaction.connection());
-        let ended = self.tool.call(arguments, Prepared::default(), ctx, access).await?;
+        let ended = self.tool.call(arguments, Prepared::default(), ctx, access).await;
         transaction.commit().await?;
-        Ok(ended)
+        ended
     }
 
     /// The first call of all, in place of this one.
