@@ -16,7 +16,7 @@ echo "PROPTEST_RNG_SEED=$PROPTEST_RNG_SEED PROPTEST_CASES=$PROPTEST_CASES"
 cargo test --locked --workspace --test proofs stores
 cargo test --locked -p madang-toolkits --test it entries
 # Worlds of mishaps, long texts before every pre-tokenizer, model files that lie: more of each than in `make test`.
-MADANG_WORLDS=400 cargo test --locked -p madang-actors --lib session::tests::heard
+MADANG_WORLDS=400 cargo test --locked -p madang-actors --lib -- session::tests::heard session::tests::interleavings
 MADANG_LONG_TEXTS=1 cargo test --locked -p madang-llama --lib pre_tokenizers
 MADANG_LONG_TEXTS=1 cargo test --locked -p madang-program --test it child::long_texts
 MADANG_MODEL_FILES=2000 cargo test --locked -p madang-program --test it child::hostile_files

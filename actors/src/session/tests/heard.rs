@@ -9,7 +9,7 @@ use std::{
 use tokio::{sync::oneshot, time::sleep};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::scene::{Scene, Step, Steps};
+use super::scene::{Scene, Step, Steps, seeds};
 use crate::{
     ledger::CallState,
     port::{LedgerRow, Store, StoredSession},
@@ -24,17 +24,6 @@ use crate::{
     },
     test_runtime::in_time,
 };
-
-/// How many worlds each test goes through.
-const SEEDS: u64 = 40;
-
-/// The worlds of this run: the same ones each time, or with `MADANG_WORLDS` so many, which nobody has seen before.
-fn seeds() -> std::ops::Range<u64> {
-    let Ok(count) = std::env::var("MADANG_WORLDS") else { return 0..SEEDS };
-    let random = std::hash::RandomState::new();
-    let first = std::hash::BuildHasher::hash_one(&random, 0) >> 16;
-    first..first + count.parse::<u64>().expect("a number of worlds")
-}
 
 /// People ask, leave and wait, and this happens too.
 fn with(more: &Steps) -> Vec<Step> {

@@ -8,16 +8,13 @@ use std::{
 use serde_json::json;
 use tokio_util::task::TaskTracker;
 
-use super::scene::{Scene, Step, Steps};
+use super::scene::{Scene, Step, Steps, seeds};
 use crate::{
     dispatcher::DispatcherMsg,
     port::{LedgerRow, Store},
     protocol::{AnswerError, Bound, CallResult, Decision, Effect},
     test_runtime::{PATIENCE, TestRuntime, in_time},
 };
-
-/// How many worlds each test goes through.
-const SEEDS: u64 = 40;
 
 /// Nothing but sessions and questions is lost.
 const OF_SESSIONS: &Steps = &[
@@ -123,7 +120,7 @@ fn tree_held(runtime: &TestRuntime, bound: Bound) -> usize {
     runtime.tree.around.admission.held(bound)
 }
 
-async fn run(seed: u64, steps: &Steps) -> Vec<LedgerRow> {
+async fn run(seed: u64, steps: &'static Steps) -> Vec<LedgerRow> {
     let (scene, people) = (Arc::new(Scene::new(seed).await), TaskTracker::new());
     let asking = TaskTracker::new();
     scene.answers(&people);
@@ -138,10 +135,11 @@ async fn run(seed: u64, steps: &Steps) -> Vec<LedgerRow> {
     in_time(scene.check(steps)).await
 }
 
-async fn run_all(steps: &Steps) {
+async fn run_all(steps: &'static Steps) {
     let mut rows = Vec::new();
-    for seed in 0..SEEDS {
-        rows.extend(run(seed, steps).await);
+    for seed in seeds() {
+        let world = tokio::spawn(run(seed, steps)).await;
+        rows.extend(world.unwrap_or_else(|panicked| panic!("seed {seed}: {panicked}")));
     }
     // Otherwise these worlds were too tame to prove anything.
     let has = |name: &str, effect| {

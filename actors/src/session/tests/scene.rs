@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ops::Range,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -23,6 +24,17 @@ use crate::{
     test_runtime::{TestRuntime, in_time},
     testing::MemoryConnection,
 };
+
+/// The worlds that each test goes through where `MADANG_WORLDS` asks for no more.
+const WORLDS: u64 = 8;
+
+/// Gives the seeds of this run: the same ones each time, or with `MADANG_WORLDS` so many new ones.
+pub(super) fn seeds() -> Range<u64> {
+    let Ok(count) = std::env::var("MADANG_WORLDS") else { return 0..WORLDS };
+    let random = std::hash::RandomState::new();
+    let first = std::hash::BuildHasher::hash_one(&random, 0) >> 16;
+    first..first + count.parse::<u64>().expect("a number of worlds")
+}
 
 /// Numbers that look random and are the same for the same seed.
 #[derive(Debug, Clone)]
