@@ -3,7 +3,7 @@
 #
 # usage: scripts/mutants.sh FOLDER [SHARD/SHARDS]
 #
-# FOLDER is dispatcher, session, confirm, store, ledger or port (of `actors`), or sql (`src/store/sql`). Without a shard, all
+# FOLDER is dispatcher, session, approval, store, ledger or port (of `actors`), or sql (`src/store/sql`). Without a shard, all
 # mutants of the folder run, which takes hours; `0/8` to `7/8` run an eighth each. What the tests beside the code of `actors`
 # miss is tried again with those of `madang`. A mutant that no test notices must stand in tests/mutants/accepted.txt with its
 # reason, or the script ends with 1. Files lie in target/mutants.
@@ -18,7 +18,7 @@ found=${CARGO_TARGET_DIR:-target}/mutants/$folder-${shard//\//-of-}
 # Without llama.cpp, which would be compiled once more.
 of_madang=(--no-default-features --features madang/sqlite --cargo-test-arg=--lib --cargo-test-arg=--test=it)
 case $folder in
-dispatcher | session | confirm | store | ledger | port)
+dispatcher | session | approval | store | ledger | port)
     chosen=(--package madang-actors --file "actors/src/$folder/**")
     first=(--cargo-test-arg=--lib)
     second=(--test-package madang,madang-toolkits "${of_madang[@]}")

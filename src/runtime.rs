@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    confirm,
+    approval,
     port::{
         ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Occupancy, Occupied, Store,
         StoreError, UserWeights, Write,
@@ -370,6 +370,6 @@ impl Inner {
     }
 
     pub(crate) async fn answer(&self, answer: Answer) -> Result<(), AnswerError> {
-        confirm::answer(&self.tree.confirm, answer, &self.limits).await
+        approval::answer(&self.tree.confirm, answer, &self.limits).await
     }
 }

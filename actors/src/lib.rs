@@ -9,7 +9,7 @@
 compile_error!("Madang turns panics into outcomes, which needs `panic = \"unwind\"`");
 
 pub mod admission;
-pub mod confirm;
+pub mod approval;
 pub mod dispatcher;
 pub mod failpoint;
 pub mod ledger;

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::testing::{FakeTool, MemoryStore, ScriptedModel};
 use crate::{
-    confirm,
+    approval,
     dispatcher::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg},
     ledger::{self, CallState},
     mailbox::{Recipient, Reply},
@@ -246,7 +246,7 @@ impl TestRuntime {
     ) -> Result<(), AnswerError> {
         let (call, digest, user) = (question.call, question.digest, question.user.clone());
         let answer = Answer { call, digest, decision, user };
-        confirm::answer(&self.tree.confirm, answer, &self.tree.around.limits).await
+        approval::answer(&self.tree.confirm, answer, &self.tree.around.limits).await
     }
 
     pub(crate) async fn ledger(&self) -> Vec<LedgerRow> {

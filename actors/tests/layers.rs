@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use imports::{Import, SourceFile, source_files};
 
-/// What each module may import, from the bottom to the top; each row names only rows above it. `confirm` and `llm`
+/// What each module may import, from the bottom to the top; each row names only rows above it. `approval` and `llm`
 /// never meet, and `dispatcher` does not know `llm`: a call knows no prompt, a prompt knows no call.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("failpoint", &[]),
@@ -18,7 +18,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("telemetry", &["protocol", "port"]),
     ("admission", &["protocol", "telemetry"]),
     ("store", &["failpoint", "protocol", "ledger", "port", "registry", "mailbox", "telemetry"]),
-    ("confirm", &["failpoint", "protocol", "ledger", "port", "registry", "mailbox", "store"]),
+    ("approval", &["failpoint", "protocol", "ledger", "port", "registry", "mailbox", "store"]),
     ("llm", &["failpoint", "protocol", "ledger", "port", "registry", "mailbox", "telemetry"]),
     (
         "dispatcher",
@@ -32,7 +32,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "telemetry",
             "admission",
             "store",
-            "confirm",
+            "approval",
         ],
     ),
     (
@@ -47,7 +47,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "telemetry",
             "admission",
             "store",
-            "confirm",
+            "approval",
             "llm",
             "dispatcher",
         ],
@@ -64,7 +64,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "telemetry",
             "admission",
             "store",
-            "confirm",
+            "approval",
             "llm",
             "dispatcher",
             "session",
@@ -221,13 +221,13 @@ fn what_is_no_import_is_left_alone() {
 #[test]
 fn only_tests_import_the_doubles() {
     let allowed = [
-        ("confirm/tests.rs", "use crate::testing::MemoryStore;"),
-        ("confirm/tests/answers.rs", "use crate::testing::MemoryStore;"),
+        ("approval/tests.rs", "use crate::testing::MemoryStore;"),
+        ("approval/tests/answers.rs", "use crate::testing::MemoryStore;"),
         (
-            "confirm/pending.rs",
+            "approval/pending.rs",
             "#[cfg(test)] mod tests { mod inner { use crate::testing::MemoryStore; } }",
         ),
-        ("confirm/pending.rs", "#[cfg(all(test, unix))] use crate::{testing::MemoryStore};"),
+        ("approval/pending.rs", "#[cfg(all(test, unix))] use crate::{testing::MemoryStore};"),
         ("test_runtime.rs", "use crate::supervisor::Supervisor;"),
     ];
     for (path, text) in allowed {
@@ -241,10 +241,10 @@ fn only_tests_import_the_doubles() {
         "#[cfg(any(test, feature = \"testing\"))] use crate::testing::MemoryStore;",
     ];
     for text in refused {
-        let found = complaints(&planted("confirm/pending.rs", text));
+        let found = complaints(&planted("approval/pending.rs", text));
         assert_eq!(
             found,
-            ["src/confirm/pending.rs:1: `confirm` must not import `testing`"],
+            ["src/approval/pending.rs:1: `approval` must not import `testing`"],
             "{text}"
         );
     }
@@ -253,7 +253,7 @@ fn only_tests_import_the_doubles() {
 #[test]
 fn siblings_do_not_meet() {
     for (path, module) in
-        [("confirm/actor.rs", "llm"), ("llm/actor.rs", "confirm"), ("dispatcher/run.rs", "llm")]
+        [("approval/actor.rs", "llm"), ("llm/actor.rs", "approval"), ("dispatcher/run.rs", "llm")]
     {
         assert_eq!(
             complaints(&planted(path, &format!("use crate::{module}::X;"))).len(),

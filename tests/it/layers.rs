@@ -51,7 +51,7 @@ const ADAPTERS: [&str; 3] = ["tool", "model", "store"];
 
 /// The actors of `madang-actors`, which only the runtime's own files know.
 const ACTORS: [&str; 7] =
-    ["mailbox", "store", "confirm", "llm", "dispatcher", "session", "supervisor"];
+    ["mailbox", "store", "approval", "llm", "dispatcher", "session", "supervisor"];
 
 /// The crate of the actors, whose vocabulary and ports all members may use.
 const ACTORS_CRATE: &str = "madang_actors";

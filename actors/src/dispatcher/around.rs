@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use super::{msg::DispatchRequest, permits::Permits};
 use crate::{
     admission::Admission,
-    confirm::ConfirmMsg,
+    approval::ConfirmMsg,
     mailbox::Address,
     port::{Clock, Extensions, ToolContext},
     protocol::{CallId, Languages, Limits},

@@ -14,7 +14,7 @@ use super::{
     record::{Finished, Record},
 };
 use crate::{
-    confirm::CheckedDecision,
+    approval::CheckedDecision,
     failpoint::failpoint,
     ledger::{CallState, Transition, text_digest},
     mailbox::answer,

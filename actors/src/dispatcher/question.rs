@@ -10,7 +10,7 @@ use tracing::warn;
 use super::{CallContext, check::CheckedCall, msg::DispatcherEvent, record::Record};
 use crate::{
     admission::Permit,
-    confirm::{CheckedDecision, ConfirmMsg, QuestionVerdict},
+    approval::{CheckedDecision, ConfirmMsg, QuestionVerdict},
     failpoint::failpoint,
     ledger::Transition,
     mailbox::answer,

@@ -15,7 +15,7 @@ use super::{
     restart::{Policy, Restarts, Verdict},
 };
 use crate::{
-    confirm::{ConfirmActor, ConfirmMsg},
+    approval::{ConfirmActor, ConfirmMsg},
     dispatcher::{CallContext, DispatcherActor, DispatcherMsg},
     llm::{LlmActor, LlmMsg, ModelQueue},
     mailbox::{Address, answer},

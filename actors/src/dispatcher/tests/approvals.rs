@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{LONG_ENOUGH, runtime_with};
 use crate::{
-    confirm,
+    approval,
     dispatcher::{
         authorize::authorize,
         check::check,
@@ -143,7 +143,7 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
             tokio::spawn(async move {
                 // An answer that was lost is given again, as a person would.
                 loop {
-                    match confirm::answer(&confirm, answer.clone(), &limits).await {
+                    match approval::answer(&confirm, answer.clone(), &limits).await {
                         Err(AnswerError::NotKnown | AnswerError::NotRecorded) => {
                             tokio::task::yield_now().await;
                         }
@@ -169,7 +169,7 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
             // All came while no actor held the question: it is open again.
             assert_eq!(tries, 3);
             let deny = to(&question, Decision::Deny);
-            while confirm::answer(&test.tree.confirm, deny.clone(), &test.tree.around.limits)
+            while approval::answer(&test.tree.confirm, deny.clone(), &test.tree.around.limits)
                 .await
                 .is_err()
             {

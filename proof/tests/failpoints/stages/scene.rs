@@ -17,7 +17,7 @@ use madang::{
     tool::{ToolOutcome, WantedCall},
 };
 use madang_actors::{
-    confirm::ConfirmMsg, dispatcher::DispatcherMsg, failpoint, llm::LlmMsg, port::BoxFuture,
+    approval::ConfirmMsg, dispatcher::DispatcherMsg, failpoint, llm::LlmMsg, port::BoxFuture,
     protocol::CallId, session::TurnEnd, store::StoreMsg,
 };
 use madang_testing::{FakeTool, Gate, MemoryStore, Probe, RuntimeHooks as _, SessionHooks as _};
