@@ -7,7 +7,9 @@ use std::{
 };
 
 use madang_actors::{
-    dispatcher::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, end_lost},
+    dispatcher::{
+        CallEnd, Cancellation, DispatchRequest, DispatcherEvent, DispatcherMsg, end_lost,
+    },
     mailbox::{Recipient, Reply},
     port::BoxFuture,
     protocol::{
@@ -16,7 +18,6 @@ use madang_actors::{
     },
 };
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use uuid::Uuid;
 
@@ -145,7 +146,6 @@ impl Runtime {
         let at = self.inner().clock.now();
         let max_stored_bytes = self.inner().limits.max_stored_bytes_per_user as u64;
         let preamble = place.turn_of_its_own(&user, at, max_stored_bytes);
-        let cancelled = self.inner().context.closing.child_token();
         let (late, answered) = match place.held {
             Some((slot, begun)) => (
                 slot.late(turn, locale, self.inner().clock.clone()),
@@ -157,7 +157,6 @@ impl Runtime {
         let request = Arc::new(DispatchRequest {
             preamble,
             ledger_row: None,
-            leave: CancellationToken::new(),
             span: tracing::Span::current(),
             session: session.clone(),
             user,
@@ -171,10 +170,9 @@ impl Runtime {
             locale,
             time_zone,
             asker: if matches!(confirm, Confirm::Nobody) { Asker::Nobody } else { Asker::Person },
-            dismissal: Dismissal::of_caller(cancelled.clone()),
+            cancellation: Cancellation::of_caller(self.inner().context.closing.child_token()),
             proposed_at: at,
             beyond: None,
-            cancelled,
             news: Recipient::channel(news),
             late,
         });

@@ -15,7 +15,9 @@ use uuid::Uuid;
 use crate::testing::{FakeTool, MemoryStore, ScriptedModel};
 use crate::{
     approval,
-    dispatcher::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg},
+    dispatcher::{
+        CallEnd, CancelCause, Cancellation, DispatchRequest, DispatcherEvent, DispatcherMsg,
+    },
     ledger::{self, CallState},
     mailbox::{Recipient, Reply},
     port::{ChatModel, LedgerFilter, LedgerRow, Store, SystemClock, Tool, UserWeights, Write},
@@ -218,13 +220,11 @@ impl TestRuntime {
             locale: Locale::EN,
             time_zone: "UTC".into(),
             asker: Asker::Person,
-            dismissal: Dismissal::default(),
+            cancellation: Cancellation::default(),
             proposed_at: Timestamp::from_millis(0),
             beyond: None,
-            cancelled: Default::default(),
             preamble: Vec::new(),
             ledger_row: None,
-            leave: Default::default(),
             span: tracing::Span::none(),
             news: Recipient::channel(news),
             late: Recipient::nobody(),
@@ -275,6 +275,10 @@ pub(crate) struct OneCall {
 }
 
 impl OneCall {
+    pub(crate) fn cancel(&self, cause: CancelCause) {
+        self.request.cancellation.clone().cancel(cause);
+    }
+
     pub(crate) async fn next(&mut self) -> DispatcherEvent {
         in_time(self.heard.recv()).await.expect("the request holds the sender")
     }

@@ -123,7 +123,7 @@ impl CallContext {
             locale: request.locale,
             time_zone: request.time_zone.clone(),
             clock: self.clock.clone(),
-            cancelled: request.cancelled.clone(),
+            cancelled: request.cancellation.handler(),
             extensions: self.extensions.clone(),
         }
     }

@@ -83,8 +83,7 @@ pub(super) async fn authorize(
     }
     let request = checked.request();
     // A standing approval is for a user that sees its effects: after a dismissal it covers no call.
-    if request.dismissal.is_over() {
-        let reason = request.dismissal.reason();
+    if let Some(reason) = request.cancellation.before_question() {
         return Err((checked, NotAuthorized::because(reason)));
     }
     match Box::pin(by_grant(&checked, record, around)).await {
@@ -199,9 +198,8 @@ async fn go_on(
 ) -> Result<AuthorizedCall, (CheckedCall, NotAuthorized)> {
     // What was shown, or what the user made of it, is told as the ledger has it, whatever becomes of the call.
     let checked = checked.with(asked.arguments.clone(), asked.shown.clone());
-    if checked.request().dismissal.is_over() {
+    if let Some(reason) = checked.request().cancellation.before_question() {
         let is_asked = asked.state == CallState::Awaiting;
-        let reason = checked.request().dismissal.reason();
         let reason = if is_asked { CancelReason::Dismissed } else { reason };
         return Err((checked, NotAuthorized::because(reason)));
     }

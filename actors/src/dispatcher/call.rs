@@ -13,6 +13,7 @@ use tracing::{Instrument as _, Span, debug, error, info, instrument::Instrumente
 use super::{
     CallContext,
     authorize::{NotAuthorized, authorize, question_ended},
+    cancellation::Interruption,
     check::{CheckedCall, check},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
     record::{Finished, Record, end_lost},
@@ -39,12 +40,18 @@ pub(super) async fn begin(
     around: Arc<CallContext>,
 ) {
     // No call begins for a dismissed turn or for a runtime that ends.
-    if request.dismissal.stops() {
-        let outcome = ToolOutcome::cancelled(withdrawn(&request));
-        return Box::pin(refuse(request, outcome, reply, around)).await;
-    }
-    if request.leave.is_cancelled() {
-        return reply.send(DispatcherEvent::Left { call: request.call.id });
+    match request.cancellation.before_handler(false) {
+        Some(Interruption::Ends(reason)) => {
+            // An open question ends as its screen was told.
+            let is_asked =
+                request.ledger_row.as_ref().is_some_and(|row| row.state == CallState::Awaiting);
+            let reason = if is_asked { CancelReason::Dismissed } else { reason };
+            return Box::pin(refuse(request, ToolOutcome::cancelled(reason), reply, around)).await;
+        }
+        Some(Interruption::Stays) => {
+            return reply.send(DispatcherEvent::Left { call: request.call.id });
+        }
+        None => {}
     }
     if let Some(max) = request.beyond {
         let text = Text::TooManyCalls(max).in_locale(request.locale);
@@ -84,12 +91,6 @@ pub(super) async fn begin(
     }
 }
 
-/// Tells why a call of an ended turn does not begin: its question was open, or was never asked.
-fn withdrawn(request: &DispatchRequest) -> CancelReason {
-    let is_asked = request.ledger_row.as_ref().is_some_and(|it| it.state == CallState::Awaiting);
-    if is_asked { CancelReason::Dismissed } else { CancelReason::Withdrawn }
-}
-
 /// Takes a permit for a call. A call that goes on after a crash was admitted before, so it waits. `None` where the call
 /// is not to begin any more.
 async fn place(
@@ -109,8 +110,7 @@ async fn place(
     tokio::select! {
         biased;
         place = admission.wait(Bound::RunningCalls, user) => Ok(Some(place)),
-        () = request.dismissal.stopped() => Ok(None),
-        () = request.leave.cancelled() => Ok(None),
+        _ = request.cancellation.handler_interrupted(false) => Ok(None),
     }
 }
 

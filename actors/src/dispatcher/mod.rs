@@ -18,6 +18,7 @@ mod actor;
 mod around;
 mod authorize;
 mod call;
+mod cancellation;
 mod check;
 mod keyed_semaphore;
 mod msg;
@@ -31,5 +32,6 @@ mod tests;
 
 pub use actor::DispatcherActor;
 pub use around::CallContext;
-pub use msg::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg};
+pub use cancellation::{CancelCause, Cancellation};
+pub use msg::{CallEnd, DispatchRequest, DispatcherEvent, DispatcherMsg};
 pub use record::{end_lost, end_of_lost};

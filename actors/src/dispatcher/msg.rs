@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
+use super::Cancellation;
 use crate::{
     ledger::{Proposal, Transition},
     mailbox::{Recipient, Reply},
     port::{LedgerRow, Write},
     protocol::{
-        Asker, CallId, CallRecord, CancelReason, ConfirmationEnd, Locale, OnDismiss, Question,
-        ResolvedCall, SessionId, Timestamp, ToolCall, TurnId, UserId,
+        Asker, CallId, CallRecord, ConfirmationEnd, Locale, Question, ResolvedCall, SessionId,
+        Timestamp, ToolCall, TurnId, UserId,
     },
 };
 
@@ -52,10 +52,8 @@ pub struct DispatchRequest {
     pub time_zone: Arc<str>,
     /// Whether a person can be asked.
     pub asker: Asker,
-    /// Whether the turn was dismissed or given up.
-    pub dismissal: Dismissal,
-    /// Cancelled when no turn waits for the call any more, or the runtime ends; handlers see it.
-    pub cancelled: CancellationToken,
+    /// Cancels the call, with its turn or its caller or the runtime.
+    pub cancellation: Cancellation,
     /// The moment of the proposal; where the ledger has it, as that says.
     pub proposed_at: Timestamp,
     /// The call is one too many of its completion, of which so many are taken. It ends as an error and does not run.
@@ -68,8 +66,6 @@ pub struct DispatchRequest {
     pub preamble: Vec<Write>,
     /// The call's row where the ledger has it already; `None` where it may not have it yet.
     pub ledger_row: Option<Box<LedgerRow>>,
-    /// Cancelled when a call that has not begun is to stay where it stands, to go on after the next start.
-    pub leave: CancellationToken,
     /// The parent span of the call: that of the turn, or the caller's.
     pub span: Span,
 }
@@ -91,13 +87,11 @@ impl DispatchRequest {
             locale,
             time_zone: "UTC".into(),
             asker: Asker::Nobody,
-            dismissal: Dismissal::default(),
-            cancelled: CancellationToken::new(),
+            cancellation: Cancellation::default(),
             news: Recipient::nobody(),
             late: Recipient::nobody(),
             preamble: Vec::new(),
             ledger_row,
-            leave: CancellationToken::new(),
             span: Span::none(),
         }
     }
@@ -111,84 +105,6 @@ impl DispatchRequest {
             arguments: self.call.arguments.clone(),
             user: self.user.clone(),
         })
-    }
-}
-
-/// Tells whether a turn was dismissed or given up, and what becomes of its calls.
-#[derive(Debug, Clone, Default)]
-pub struct Dismissal {
-    left: CancellationToken,
-    stops: CancellationToken,
-    is_behind: bool,
-}
-
-impl Dismissal {
-    /// Makes it for a turn that is not dismissed. Cancelling `stops` gives the turn up.
-    #[must_use]
-    pub fn new(stops: CancellationToken) -> Self {
-        Self { stops, ..Self::default() }
-    }
-
-    /// Makes it for a caller that also answers questions, and leaves with this token.
-    #[must_use]
-    pub fn of_caller(leaves: CancellationToken) -> Self {
-        Self { left: leaves.clone(), stops: leaves, is_behind: false }
-    }
-
-    /// Dismisses the turn: open questions end, and results of handlers that run are discarded. Where the turn is to
-    /// stop, no other call begins.
-    pub fn dismiss(&self, mode: OnDismiss) {
-        self.left.cancel();
-        if mode == OnDismiss::Stop {
-            self.stops.cancel();
-        }
-    }
-
-    /// Gives the turn up: its open questions end, results of handlers that run are discarded, and no other call begins.
-    pub fn give_up(&self) {
-        self.stops.cancel();
-    }
-
-    /// Copies it for a call that is dispatched now. The result of a call that begins behind the dismissal counts: it
-    /// belongs to a turn that was to go on.
-    #[must_use]
-    pub fn from_here(&self) -> Self {
-        Self { is_behind: self.left.is_cancelled(), ..self.clone() }
-    }
-
-    /// Tells whether the person that could be asked has left.
-    pub(super) fn is_over(&self) -> bool {
-        self.left.is_cancelled() || self.stops.is_cancelled()
-    }
-
-    /// Tells why a call without a person to ask does not run: its turn is over, or goes on without its user.
-    pub(super) fn reason(&self) -> CancelReason {
-        if self.stops() { CancelReason::Withdrawn } else { CancelReason::Dismissed }
-    }
-
-    /// Waits until the person that could be asked has left, and gives the reason.
-    pub(super) async fn over(&self) -> CancelReason {
-        tokio::select! {
-            biased;
-            () = self.left.cancelled() => {}
-            () = self.stops.cancelled() => {}
-        }
-        if self.left.is_cancelled() { CancelReason::Dismissed } else { CancelReason::Withdrawn }
-    }
-
-    /// Tells whether the result of a handler that ends now is discarded.
-    pub(super) fn discards(&self) -> bool {
-        self.is_over() && !self.is_behind
-    }
-
-    /// Tells whether no call of the turn begins any more.
-    pub(super) fn stops(&self) -> bool {
-        self.stops.is_cancelled()
-    }
-
-    /// Waits until no call of the turn begins any more.
-    pub(super) async fn stopped(&self) {
-        self.stops.cancelled().await;
     }
 }
 

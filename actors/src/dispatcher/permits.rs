@@ -19,6 +19,7 @@ use tokio::{
 use super::{
     CallContext,
     authorize::AuthorizedCall,
+    cancellation::Interruption,
     keyed_semaphore::{KeyedSemaphore, WaiterId},
 };
 use crate::{port::Resource, registry::ToolRegistry};
@@ -49,10 +50,8 @@ pub(super) struct Held {
 pub(super) enum NoPermit {
     /// No permit was free in time.
     Late,
-    /// The call's turn was dismissed.
-    Dismissed,
-    /// The call stays where the ledger has it.
-    Left,
+    /// The call was cancelled.
+    Cancelled(Interruption),
 }
 
 /// Waits for a call's permits for at most `patience`. A handler that passed its deadline keeps its own.
@@ -85,9 +84,9 @@ pub(super) async fn take(
     tokio::select! {
         biased;
         held = timeout(patience, both) => held.map_err(|_| NoPermit::Late),
-        // An answer that was told to count does count.
-        () = request.dismissal.stopped(), if !authorized.is_approved() => Err(NoPermit::Dismissed),
-        () = request.leave.cancelled() => Err(NoPermit::Left),
+        interruption = request.cancellation.handler_interrupted(authorized.is_approved()) => {
+            Err(NoPermit::Cancelled(interruption))
+        }
     }
 }
 

@@ -7,7 +7,10 @@ use tokio::{
 };
 use tracing::warn;
 
-use super::{CallContext, check::CheckedCall, msg::DispatcherEvent, record::Record};
+use super::{
+    CallContext, cancellation::Interruption, check::CheckedCall, msg::DispatcherEvent,
+    record::Record,
+};
 use crate::{
     admission::Permit,
     approval::{CheckedDecision, ConfirmMsg, QuestionVerdict},
@@ -57,6 +60,15 @@ impl Answered {
             Self::Left | Self::Overloaded(_) | Self::TooLong => {
                 ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable }
             }
+        }
+    }
+}
+
+impl From<Interruption> for Answered {
+    fn from(interruption: Interruption) -> Self {
+        match interruption {
+            Interruption::Ends(reason) => Self::Cancelled(reason),
+            Interruption::Stays => Self::Left,
         }
     }
 }
@@ -113,8 +125,7 @@ pub(super) async fn again(
             asked(place, checked, record, around).await
         }
         () = sleep(left) => Ok(Answered::Cancelled(CancelReason::Expired)),
-        reason = request.dismissal.over() => Ok(Answered::Cancelled(reason)),
-        () = request.leave.cancelled() => Ok(Answered::Left),
+        interruption = request.cancellation.question_interrupted() => Ok(interruption.into()),
     }
 }
 
@@ -256,19 +267,12 @@ async fn verdict(
                     return Ok(verdict);
                 }
             }
-            reason = request.dismissal.over() => {
+            interruption = request.cancellation.question_interrupted() => {
                 if let Some(won) = last_word(&mut verdict) {
                     return Ok(won);
                 }
                 drop(around.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
-                return Err(Answered::Cancelled(reason));
-            }
-            () = request.leave.cancelled() => {
-                if let Some(won) = last_word(&mut verdict) {
-                    return Ok(won);
-                }
-                drop(around.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
-                return Err(Answered::Left);
+                return Err(interruption.into());
             }
         }
         confirm = tokio::select! {
@@ -279,8 +283,7 @@ async fn verdict(
                 return Err(Answered::Cancelled(CancelReason::Unreachable));
             }
             () = sleep_until(due) => return Err(Answered::Cancelled(CancelReason::Expired)),
-            reason = request.dismissal.over() => return Err(Answered::Cancelled(reason)),
-            () = request.leave.cancelled() => return Err(Answered::Left),
+            interruption = request.cancellation.question_interrupted() => return Err(interruption.into()),
         };
     }
 }

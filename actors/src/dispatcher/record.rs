@@ -160,7 +160,7 @@ impl Record {
     /// Makes the step that ends the call. Its result is discarded where the turn was dismissed while the handler ran.
     pub(super) fn ended(&self, finished: Finished) -> Ended {
         let ran = !matches!(finished.outcome, ToolOutcome::Cancelled(_));
-        let is_discarded = ran && self.request.dismissal.discards();
+        let is_discarded = ran && self.request.cancellation.discards();
         let result = if is_discarded { CallResult::Discarded } else { CallResult::Shown };
         Ended {
             arguments: None,

@@ -9,6 +9,7 @@ use tracing::{error, info};
 use super::{
     CallContext,
     authorize::AuthorizedCall,
+    cancellation::Interruption,
     msg::CallEnd,
     permits::{self, NoPermit},
     record::{Finished, Record},
@@ -21,9 +22,7 @@ use crate::{
         Access, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write,
         poll_before_park,
     },
-    protocol::{
-        CancelReason, Effect, EffectPolicy, Fault, Locale, ResolvedCall, Text, ToolOutcome,
-    },
+    protocol::{Effect, EffectPolicy, Fault, Locale, ResolvedCall, Text, ToolOutcome},
     store::{Keep, Lease},
 };
 
@@ -48,16 +47,17 @@ pub(super) async fn run(
     let checked = authorized.checked();
     let (request, tool) = (checked.request(), checked.tool());
     let _held = match permits::take(&authorized, around, patience(&authorized, around)).await {
-        Ok(held) => Some(held),
+        Ok(held) => held,
         Err(NoPermit::Late) => {
             let overloaded = StoreError::Overloaded;
             return Ran::Ended(Box::pin(not_run(&authorized, record, &overloaded)).await);
         }
-        Err(NoPermit::Dismissed) => None,
-        Err(NoPermit::Left) => return Ran::Left,
+        Err(NoPermit::Cancelled(interruption)) => {
+            return Box::pin(interrupted(&authorized, record, interruption)).await;
+        }
     };
-    if is_withdrawn(&authorized) {
-        return Ran::Ended(Box::pin(withdrawn(&authorized, record)).await);
+    if let Some(interruption) = interruption(&authorized) {
+        return Box::pin(interrupted(&authorized, record, interruption)).await;
     }
     let due = match about_to_run(&authorized) {
         Ok(due) => due,
@@ -79,14 +79,19 @@ pub(super) async fn run(
     }
 }
 
-/// Tells whether its turn ended while it waited without an approval. An answer that was told to count does count.
-fn is_withdrawn(authorized: &AuthorizedCall) -> bool {
-    authorized.checked().request().dismissal.stops() && !authorized.is_approved()
+/// Tells what becomes of a call that was cancelled while it waited.
+fn interruption(authorized: &AuthorizedCall) -> Option<Interruption> {
+    authorized.checked().request().cancellation.before_handler(authorized.is_approved())
 }
 
-async fn withdrawn(authorized: &AuthorizedCall, record: &mut Record) -> CallEnd {
-    let withdrawn = Finished::unrun(ToolOutcome::cancelled(CancelReason::Withdrawn));
-    record.end(authorized.checked().arguments().clone(), Vec::new(), withdrawn).await
+async fn interrupted(
+    authorized: &AuthorizedCall,
+    record: &mut Record,
+    interruption: Interruption,
+) -> Ran {
+    let Interruption::Ends(reason) = interruption else { return Ran::Left };
+    let unrun = Finished::unrun(ToolOutcome::cancelled(reason));
+    Ran::Ended(record.end(authorized.checked().arguments().clone(), Vec::new(), unrun).await)
 }
 
 /// The arguments that a handler is about to be given, and the step that says so. The value is hashed where it is taken,
@@ -158,12 +163,9 @@ async fn in_transaction(
         Err(error) => return Ran::Ended(Box::pin(not_run(authorized, record, &error)).await),
     };
     // Other borrowers may have had the transaction for long.
-    if request.leave.is_cancelled() {
-        return Ran::Left;
-    }
-    if is_withdrawn(authorized) {
+    if let Some(interruption) = interruption(authorized) {
         drop(lease);
-        return Ran::Ended(Box::pin(withdrawn(authorized, record)).await);
+        return Box::pin(interrupted(authorized, record, interruption)).await;
     }
     let deadline = around.limits.transaction_deadline;
     let access = Access::Transaction(lease.connection());

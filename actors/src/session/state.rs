@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     admission::Permit,
-    dispatcher::{Dismissal, DispatchRequest},
+    dispatcher::{CancelCause, Cancellation, DispatchRequest},
     mailbox::Alarm,
     port::{LedgerRow, ModelError, OpenTurn, StoreError},
     protocol::{
@@ -91,10 +91,8 @@ pub(crate) struct ActiveTurn {
     pub(crate) options: TurnOptions,
     /// The hash of what the user typed.
     pub(crate) text: Digest,
-    pub(crate) dismissal: Dismissal,
-    /// The token of handlers that begin before the next dismissal. Cancelled when no turn waits for them any more, or
-    /// the runtime ends.
-    pub(crate) cancelled: CancellationToken,
+    /// Cancels its calls.
+    pub(crate) cancellation: Cancellation,
     /// Its permit among the running turns.
     pub(crate) _place: Permit,
     /// The permit for the bytes of the user's message, until it is stored.
@@ -137,14 +135,12 @@ impl ActiveTurn {
     /// and no other call begins.
     pub(crate) fn abandon(&mut self) {
         self.cancel_completion();
-        self.dismissal.give_up();
-        self.cancelled.cancel();
+        self.cancellation.cancel(CancelCause::GivenUp);
     }
 
-    /// Tells running handlers that no turn waits for them. Calls that begin from here on get another token.
-    pub(crate) fn dismiss(&mut self, from_here: CancellationToken) {
-        self.dismissal.dismiss(self.options.on_dismiss);
-        std::mem::replace(&mut self.cancelled, from_here).cancel();
+    /// Cancels its calls, because its user leaves.
+    pub(crate) fn dismiss(&mut self) {
+        self.cancellation.cancel(CancelCause::Dismissed(self.options.on_dismiss));
     }
 }
 

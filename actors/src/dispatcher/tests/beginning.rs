@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::DispatcherEvent;
 use crate::{
-    dispatcher::{Dismissal, DispatchRequest},
+    dispatcher::{CancelCause, Cancellation, DispatchRequest},
     protocol::Effect,
     test_runtime::{TestRuntime, in_time, kind},
     testing::{FakeTool, Gate},
@@ -15,9 +15,10 @@ async fn nothing_begins_for_a_caller_who_has_left() {
     for tool in [FakeTool::read("t"), FakeTool::write("t"), FakeTool::transactional("t")] {
         let runs = tool.runs();
         let test = TestRuntime::new([tool]).await;
-        let leave = CancellationToken::new();
-        leave.cancel();
-        let mut call = test.begin_with("t", "{}", |request| request.leave = leave).await;
+        let closing = |request: &mut DispatchRequest| {
+            request.cancellation.cancel(CancelCause::Closing);
+        };
+        let mut call = test.begin_with("t", "{}", closing).await;
         let left = call.next().await;
         assert!(matches!(left, DispatcherEvent::Left { .. }), "{left:?}");
         assert_eq!((runs.count(), test.ledger().await), (0, Vec::new()));
@@ -31,7 +32,7 @@ async fn a_caller_who_leaves_ends_its_question_and_hears_no_result() {
     let test = TestRuntime::new(tools).await;
     let leaves = CancellationToken::new();
     let of_caller = |request: &mut DispatchRequest| {
-        request.dismissal = Dismissal::of_caller(leaves.clone());
+        request.cancellation = Cancellation::of_caller(leaves.clone());
     };
     let mut asked = test.begin_with("mail", "{}", of_caller).await;
     asked.question().await;
@@ -52,7 +53,7 @@ async fn a_question_of_a_turn_that_is_given_up_is_withdrawn() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let mut asked = test.begin_with("mail", "{}", |_| {}).await;
     asked.question().await;
-    asked.request.dismissal.give_up();
+    asked.cancel(CancelCause::GivenUp);
     assert_eq!(kind(&asked.end().await), "withdrawn, None");
 }
 

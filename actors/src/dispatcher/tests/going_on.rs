@@ -4,7 +4,10 @@ use serde_json::json;
 
 use super::{SHORT, runtime_with};
 use crate::{
-    dispatcher::{DispatchRequest, DispatcherEvent},
+    dispatcher::{
+        CancelCause::{self, Dismissed},
+        Cancellation, DispatchRequest, DispatcherEvent,
+    },
     ledger::CallState,
     port::LedgerRow,
     protocol::{CancelReason, Decision, OnDismiss, Timestamp},
@@ -14,7 +17,7 @@ use crate::{
 
 /// Leaves a call, and gives what the ledger has of it.
 async fn leave(test: &TestRuntime, call: &mut OneCall) -> LedgerRow {
-    call.request.leave.cancel();
+    call.cancel(CancelCause::Closing);
     while !matches!(call.next().await, DispatcherEvent::Left { .. }) {}
     let rows = test.ledger().await;
     rows.into_iter().find(|row| row.call == call.request.call.id).unwrap()
@@ -36,7 +39,7 @@ async fn with(
         let news = request.news.clone();
         *request = DispatchRequest {
             ledger_row: Some(Box::new(row.clone())),
-            leave: Default::default(),
+            cancellation: Cancellation::default(),
             news,
             ..(*old).clone()
         };
@@ -151,14 +154,16 @@ async fn what_was_left_does_not_go_on_behind_a_dismissal_and_says_what_it_was() 
     let (test, runs) = mailing().await;
     for mode in [OnDismiss::Stop, OnDismiss::Finish] {
         let (call, row) = asked(&test).await;
-        let dismissed = |request: &mut DispatchRequest| request.dismissal.dismiss(mode);
+        let dismissed =
+            |request: &mut DispatchRequest| request.cancellation.cancel(Dismissed(mode));
         let end = with(&test, &call, &row, dismissed).await.end().await;
         assert_eq!(kind(&end), format!("{}, None", CancelReason::Dismissed.name()));
     }
     assert_eq!(runs.count(), 0);
     test.at_rest().await;
     let (test, runs, _, call, row) = approved().await;
-    let dismissed = |request: &mut DispatchRequest| request.dismissal.dismiss(OnDismiss::Stop);
+    let dismissed =
+        |request: &mut DispatchRequest| request.cancellation.cancel(Dismissed(OnDismiss::Stop));
     let end = with(&test, &call, &row, dismissed).await.end().await;
     assert_eq!(kind(&end), format!("{}, None", CancelReason::Withdrawn.name()), "nobody is asked");
     assert_eq!(runs.count(), 1, "the other call");
@@ -180,7 +185,8 @@ async fn ends_as_stored(
 
 #[tokio::test]
 async fn what_does_not_go_on_is_told_with_the_arguments_that_the_ledger_has() {
-    let dismissed = |mode| move |request: &mut DispatchRequest| request.dismissal.dismiss(mode);
+    let dismissed =
+        |mode| move |request: &mut DispatchRequest| request.cancellation.cancel(Dismissed(mode));
     let (test, _) = mailing().await;
     for mode in [OnDismiss::Stop, OnDismiss::Finish] {
         let left = asked(&test).await;
@@ -239,7 +245,7 @@ async fn a_yes_that_was_told_to_count_is_run_though_the_turn_stops_while_it_wait
         calls.push(call);
     }
     let [first, second] = &mut calls[..] else { panic!("two calls") };
-    second.request.dismissal.dismiss(OnDismiss::Stop);
+    second.cancel(Dismissed(OnDismiss::Stop));
     tokio::task::yield_now().await;
     gate.open();
     assert_eq!(kind(&first.end().await), "ok, Committed");

@@ -16,7 +16,10 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 
-use super::{DispatcherEvent, DispatcherMsg, end_lost};
+use super::{
+    CancelCause::{self, Dismissed},
+    DispatcherEvent, DispatcherMsg, end_lost,
+};
 use crate::{
     protocol::{
         Asker, CallResult, CancelReason, ConfirmationEnd, Decision, Effect, Fault, Limits,
@@ -186,11 +189,11 @@ async fn dismissed_before_the_answer_it_is_not_run_and_dismissed_after_the_begin
         let test = TestRuntime::new(tools).await;
         let mut asked = test.begin("mail", "{}").await;
         asked.question().await;
-        asked.request.dismissal.dismiss(mode);
+        asked.cancel(Dismissed(mode));
         assert_eq!(kind(&asked.end().await), "dismissed, None");
         let mut running = test.begin("post", "{}").await;
         in_time(gate.arrived(1)).await;
-        running.request.dismissal.dismiss(mode);
+        running.cancel(Dismissed(mode));
         gate.open();
         let ended = running.end().await;
         assert_eq!(kind(&ended), "discarded, Committed");
@@ -316,10 +319,10 @@ async fn a_call_that_waits_for_a_place_of_its_tool_does_not_begin_for_a_closed_s
     let mut running = test.begin("mail", "{}").await;
     in_time(gate.arrived(1)).await;
     let mut dismissed = test.begin("mail", "{}").await;
-    dismissed.request.dismissal.dismiss(OnDismiss::Stop);
+    dismissed.cancel(Dismissed(OnDismiss::Stop));
     assert_eq!(kind(&dismissed.end().await), "withdrawn, None", "nobody was asked about it");
     let mut left = test.begin("mail", "{}").await;
-    left.request.leave.cancel();
+    left.cancel(CancelCause::Closing);
     let event = left.next().await;
     assert!(
         matches!(event, DispatcherEvent::Left { call } if call == left.request.call.id),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::going_on::{approved, asked, mailing};
 use crate::{
     dispatcher::{
-        CallContext, DispatchRequest,
+        CallContext, CancelCause, DispatchRequest,
         authorize::{NotAuthorized, authorize},
         check::check,
         record::{Finished, Record},
@@ -47,17 +47,12 @@ async fn ends_instead(
     around: &Arc<CallContext>,
     call: &OneCall,
     row: &LedgerRow,
-    change: impl FnOnce(&DispatchRequest),
+    change: impl FnOnce(&mut DispatchRequest),
 ) -> Option<ToolOutcome> {
     let ledger_row = Some(Box::new(row.clone()));
     let old = DispatchRequest::clone(&call.request);
-    let request = DispatchRequest {
-        ledger_row,
-        leave: Default::default(),
-        dismissal: Default::default(),
-        ..old
-    };
-    change(&request);
+    let mut request = DispatchRequest { ledger_row, cancellation: Default::default(), ..old };
+    change(&mut request);
     let request = Arc::new(request);
     let mut record = Record::new(around.clone(), request.clone());
     let checked = check(request, around).unwrap();
@@ -92,7 +87,9 @@ async fn an_approval_counts_until_the_moment_when_it_expires_and_not_at_it() {
 async fn what_goes_on_and_is_dismissed_just_then_says_whether_a_person_was_being_asked() {
     let (test, _) = mailing().await;
     let (call, row) = asked(&test).await;
-    let stop = |request: &DispatchRequest| request.dismissal.dismiss(OnDismiss::Stop);
+    let stop = |request: &mut DispatchRequest| {
+        request.cancellation.cancel(CancelCause::Dismissed(OnDismiss::Stop));
+    };
     let ended = word(ends_instead(&test.tree.around, &call, &row, stop).await);
     assert_eq!(ended.as_deref(), Some("dismissed"));
     let (test, _, _, call, row) = approved().await;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{DispatcherEvent, SHORT};
 use crate::{
-    dispatcher::DispatchRequest,
+    dispatcher::CancelCause::{self, Dismissed},
     ledger::CallState,
     port::{
         Access, BoxFuture, ConnectionType, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult,
@@ -67,10 +67,7 @@ impl Tool for Slow {
 }
 
 /// A call that has all that it needs but the transaction, which another has until it is told to end.
-async fn waiting(
-    effect: EffectPolicy,
-    ends: impl FnOnce(&DispatchRequest),
-) -> (TestRuntime, OneCall) {
+async fn waiting(effect: EffectPolicy, cause: CancelCause) -> (TestRuntime, OneCall) {
     let tool = Slow::new(effect);
     let gate = tool.gate.clone();
     let test = TestRuntime::of(tool).await;
@@ -88,27 +85,19 @@ async fn waiting(
         }
     })
     .await;
-    ends(&call.request);
+    call.cancel(cause);
     drop(held);
     (test, call)
 }
 
-fn stops(request: &DispatchRequest) {
-    request.dismissal.dismiss(OnDismiss::Stop);
-}
-
-fn leaves(request: &DispatchRequest) {
-    request.leave.cancel();
-}
-
 #[tokio::test]
 async fn what_waits_for_the_transaction_does_not_begin_for_a_turn_that_is_over() {
-    let (test, mut call) = waiting(EffectPolicy::Write, stops).await;
+    let (test, mut call) = waiting(EffectPolicy::Write, Dismissed(OnDismiss::Stop)).await;
     let end = call.end().await;
     assert_eq!(kind(&end), "withdrawn, None");
     assert_eq!(end.record.arguments, json!({ "page": 3 }));
     assert_eq!(test.at_rest().await[0].arguments, end.record.arguments);
-    let (test, mut call) = waiting(EffectPolicy::Write, leaves).await;
+    let (test, mut call) = waiting(EffectPolicy::Write, CancelCause::Closing).await;
     let left = call.next().await;
     assert!(matches!(left, DispatcherEvent::Left { .. }), "{left:?}");
     assert_eq!(test.ledger().await, [], "it goes on after the next start");
@@ -116,7 +105,7 @@ async fn what_waits_for_the_transaction_does_not_begin_for_a_turn_that_is_over()
 
 #[tokio::test]
 async fn a_yes_waits_for_the_next_start_where_the_runtime_closes_before_it_gets_the_transaction() {
-    let (test, mut call) = waiting(EffectPolicy::Destructive, leaves).await;
+    let (test, mut call) = waiting(EffectPolicy::Destructive, CancelCause::Closing).await;
     let decided = call.next().await;
     assert!(matches!(decided, DispatcherEvent::QuestionEnded { .. }), "{decided:?}");
     let left = call.next().await;
@@ -127,15 +116,14 @@ async fn a_yes_waits_for_the_next_start_where_the_runtime_closes_before_it_gets_
 
 #[tokio::test]
 async fn a_yes_that_was_told_to_count_is_run_though_its_turn_ends_before_it_gets_the_transaction() {
-    let (test, mut call) = waiting(EffectPolicy::Destructive, stops).await;
+    let (test, mut call) = waiting(EffectPolicy::Destructive, Dismissed(OnDismiss::Stop)).await;
     assert_eq!(kind(&call.end().await), "discarded, Committed");
     test.at_rest().await;
 }
 
 #[tokio::test]
 async fn what_waits_for_the_transaction_gets_it_in_a_turn_that_goes_on_without_its_user() {
-    let finishes = |request: &DispatchRequest| request.dismissal.dismiss(OnDismiss::Finish);
-    let (test, mut call) = waiting(EffectPolicy::Write, finishes).await;
+    let (test, mut call) = waiting(EffectPolicy::Write, Dismissed(OnDismiss::Finish)).await;
     assert_eq!(kind(&call.end().await), "discarded, Committed");
     test.at_rest().await;
 }

@@ -4,7 +4,10 @@ use serde_json::Value;
 
 use super::{LONG_ENOUGH, SHORT, hasty, runtime_with};
 use crate::{
-    dispatcher::DispatcherEvent,
+    dispatcher::{
+        CancelCause::{self, Dismissed},
+        DispatcherEvent,
+    },
     port::Resource,
     protocol::{Decision, Effect, OnDismiss},
     test_runtime::{TestRuntime, in_time, kind},
@@ -102,12 +105,12 @@ async fn a_call_that_waits_for_its_resource_does_not_begin_for_a_closed_screen_n
     let mut dismissed = test.begin("mail", A).await;
     let mut left = test.begin("mail", A).await;
     let mut last = test.begin("mail", A).await;
-    dismissed.request.dismissal.dismiss(OnDismiss::Stop);
+    dismissed.cancel(Dismissed(OnDismiss::Stop));
     assert_eq!(kind(&dismissed.end().await), "withdrawn, None");
-    left.request.leave.cancel();
+    left.cancel(CancelCause::Closing);
     let event = left.next().await;
     assert!(matches!(event, DispatcherEvent::Left { .. }), "{event:?}");
-    last.request.dismissal.dismiss(OnDismiss::Finish);
+    last.cancel(Dismissed(OnDismiss::Finish));
     gate.open();
     assert_eq!(kind(&running.end().await), "ok, Committed");
     assert_eq!(kind(&last.end().await), "discarded, Committed", "it was to finish");

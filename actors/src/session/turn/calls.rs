@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use ractor::ActorRef;
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::session::{
-    context::History,
     msg::{Outgoing, SessionMsg},
     state::{ActiveCall, ActiveTurn, SessionState},
     turn::machine::Sharing,
@@ -92,11 +90,6 @@ impl SessionState {
     ) -> DispatchRequest {
         let TurnOptions { asker, time_zone, .. } = &turn.options;
         let locale = self.locale_of(turn);
-        // A chat in memory ends with its process: no later start goes on with it.
-        let leave = match self.context.history {
-            History::Stored => self.runtime_closes.clone(),
-            History::InMemory => CancellationToken::new(),
-        };
         DispatchRequest {
             session: self.slot.session().clone(),
             user: self.slot.user().clone(),
@@ -109,11 +102,9 @@ impl SessionState {
             asker: *asker,
             proposed_at,
             beyond: None,
-            dismissal: turn.dismissal.clone(),
-            cancelled: turn.cancelled.clone(),
+            cancellation: turn.cancellation.clone(),
             preamble: Vec::new(),
             ledger_row: None,
-            leave,
             span: turn.span.span().clone(),
             news: Recipient::actor(me.clone()),
             late: self.slot.late(turn.id, locale, self.context.around.clock.clone()),
@@ -124,9 +115,7 @@ impl SessionState {
         let Some(turn) = self.turn.as_mut() else { return };
         let Some(mut request) = turn.proposed.get_mut(index).and_then(Option::take) else { return };
         // As the turn is now: the user may have dismissed it since the model asked for the call.
-        let begins = Arc::make_mut(&mut request);
-        begins.dismissal = turn.dismissal.from_here();
-        begins.cancelled = turn.cancelled.clone();
+        Arc::make_mut(&mut request).cancellation = turn.cancellation.from_here();
         let ToolCall { id, name, arguments } = request.call.clone();
         turn.calls.insert(id, ActiveCall { index, request: request.clone(), has_ended: false });
         self.publish(EventKind::ToolCallProposed {

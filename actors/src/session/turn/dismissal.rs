@@ -2,7 +2,6 @@
 
 use ractor::ActorRef;
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::session::{
@@ -12,20 +11,21 @@ use crate::session::{
     turn::machine::TurnInput,
 };
 use crate::{
-    dispatcher::Dismissal,
+    dispatcher::{CancelCause, Cancellation},
     mailbox::answer,
     port::{TurnStep, Write},
     protocol::OnDismiss,
 };
 
 impl SessionState {
-    /// Makes the dismissal of a turn that begins or goes on. A chat in memory ends with its process and no later start
-    /// goes on with it. So none of its calls begins once the runtime ends.
-    pub(crate) fn dismissal(&self) -> Dismissal {
-        Dismissal::new(match self.context.history {
-            History::Stored => CancellationToken::new(),
-            History::InMemory => self.runtime_closes.child_token(),
-        })
+    /// Makes the cancellation of a turn that begins or goes on. A chat in memory ends with its process, and no later
+    /// start goes on with its turn.
+    pub(crate) fn cancellation(&self) -> Cancellation {
+        let on_closing = match self.context.history {
+            History::Stored => CancelCause::Closing,
+            History::InMemory => CancelCause::GivenUp,
+        };
+        Cancellation::new(self.runtime_closes.clone(), on_closing)
     }
 
     /// Tells whether no turn begins any more.
@@ -43,7 +43,7 @@ impl SessionState {
         };
         let (dismissed, stored) = oneshot::channel();
         turn.dismissed.push(dismissed);
-        turn.dismiss(self.runtime_closes.child_token());
+        turn.dismiss();
         if turn.options.on_dismiss == OnDismiss::Finish {
             self.slot.feed().close_subscriptions();
         }
@@ -79,7 +79,7 @@ impl SessionState {
             History::InMemory => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.core.stop_on_dismiss();
-                    turn.dismissal.give_up();
+                    turn.cancellation.cancel(CancelCause::GivenUp);
                     if self.dismiss(me).is_err() {
                         debug!("the turn's end is on the way to the store already");
                     }

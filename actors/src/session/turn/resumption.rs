@@ -42,8 +42,7 @@ impl SessionState {
             id: open.turn,
             span: TurnSpan::begin(self.slot.session(), self.slot.user(), open.turn, true),
             core: Turn::resumed(max_rounds, open.options.on_dismiss, progress),
-            dismissal: self.dismissal(),
-            cancelled: self.runtime_closes.child_token(),
+            cancellation: self.cancellation(),
             options: open.options,
             text: open.text,
             _place: place,
@@ -58,7 +57,7 @@ impl SessionState {
             questions: Vec::new(),
         };
         if open.is_dismissed {
-            turn.dismiss(self.runtime_closes.child_token());
+            turn.dismiss();
         }
         let from = open.from;
         let requests = calls.into_iter().map(|row| Arc::new(self.again(&turn, from, me, row)));

@@ -1,0 +1,329 @@
+//! The one cancellation of a turn and its calls: a signal with its causes, and what each of them means for a call.
+
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+};
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::protocol::{CancelReason, OnDismiss};
+
+/// The cancellation that a turn shares with its calls. Clones share one signal.
+#[derive(Debug, Clone)]
+pub struct Cancellation {
+    signal: Arc<Signal>,
+    /// Cancelled by the next cause. Handlers of calls that are dispatched before it see it.
+    handler: CancellationToken,
+    is_behind: bool,
+}
+
+/// A cause that cancels a turn or a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelCause {
+    /// The user left: open questions end, and results of handlers that run are discarded. With [`OnDismiss::Stop`] no
+    /// other call begins.
+    Dismissed(OnDismiss),
+    /// The turn is given up. The same ends as by a dismissal that stops it, though its user has not left.
+    GivenUp,
+    /// The runtime ends. A call that has not begun stays where the ledger has it, and goes on after the next start.
+    Closing,
+}
+
+/// What becomes of a call that is cancelled before its handler begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interruption {
+    /// It ends with this reason.
+    Ends(CancelReason),
+    /// It stays where the ledger has it.
+    Stays,
+}
+
+/// The causes that have come so far. Pure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Causes(u8);
+
+#[derive(Debug)]
+struct Signal {
+    causes: AtomicU8,
+    changed: Notify,
+    /// Cancelled when the runtime ends, which is then this cause.
+    closing: CancellationToken,
+    on_closing: Causes,
+}
+
+impl Default for Cancellation {
+    fn default() -> Self {
+        Self::new(CancellationToken::new(), CancelCause::Closing)
+    }
+}
+
+impl Cancellation {
+    /// Makes the cancellation of a turn. The end of the runtime, which this token tells, counts as this cause. The token
+    /// is asked often and has a lock, so each session needs its own.
+    #[must_use]
+    pub fn new(closing: CancellationToken, on_closing: CancelCause) -> Self {
+        let handler = closing.child_token();
+        Self::with(closing, on_closing, handler)
+    }
+
+    /// Makes the cancellation of a call without a turn: its caller leaves with this token.
+    #[must_use]
+    pub fn of_caller(leaves: CancellationToken) -> Self {
+        let handler = leaves.clone();
+        Self::with(leaves, CancelCause::Dismissed(OnDismiss::Stop), handler)
+    }
+
+    fn with(closing: CancellationToken, cause: CancelCause, handler: CancellationToken) -> Self {
+        let (causes, changed) = (AtomicU8::default(), Notify::new());
+        let signal = Signal { causes, changed, closing, on_closing: Causes::of(cause) };
+        Self { signal: Arc::new(signal), handler, is_behind: false }
+    }
+
+    /// Cancels the turn, its calls and the handlers that run for it. A call that is dispatched from here on has a
+    /// handler that only the next cause cancels.
+    pub fn cancel(&mut self, cause: CancelCause) {
+        self.signal.causes.fetch_or(Causes::of(cause).0, Ordering::AcqRel);
+        self.signal.changed.notify_waiters();
+        std::mem::replace(&mut self.handler, self.signal.closing.child_token()).cancel();
+    }
+
+    /// Copies it for a call that is dispatched now. The result of a call that begins behind a dismissal counts: it
+    /// belongs to a turn that was to go on.
+    #[must_use]
+    pub fn from_here(&self) -> Self {
+        Self { is_behind: self.causes().is_dismissed(), ..self.clone() }
+    }
+
+    /// Gives the token that a handler sees.
+    pub(super) fn handler(&self) -> CancellationToken {
+        self.handler.clone()
+    }
+
+    /// Tells why no person is asked about a call from now on.
+    pub(super) fn before_question(&self) -> Option<CancelReason> {
+        self.causes().before_question()
+    }
+
+    /// Waits until an open question ends without an answer.
+    pub(super) async fn question_interrupted(&self) -> Interruption {
+        self.until(Causes::of_question).await
+    }
+
+    /// Tells whether a handler does not begin any more. An approval that was told to count does count.
+    pub(super) fn before_handler(&self, is_approved: bool) -> Option<Interruption> {
+        self.causes().before_handler(is_approved)
+    }
+
+    /// Waits until a handler does not begin any more.
+    pub(super) async fn handler_interrupted(&self, is_approved: bool) -> Interruption {
+        self.until(|causes| causes.before_handler(is_approved)).await
+    }
+
+    /// Tells whether the result of a handler that ends now is discarded.
+    pub(super) fn discards(&self) -> bool {
+        !self.is_behind && self.causes().discard()
+    }
+
+    fn causes(&self) -> Causes {
+        let Signal { causes, closing, on_closing, .. } = &*self.signal;
+        let come = Causes(causes.load(Ordering::Acquire));
+        if closing.is_cancelled() { come.and(*on_closing) } else { come }
+    }
+
+    async fn until<T>(&self, holds: impl Fn(Causes) -> Option<T>) -> T {
+        let Signal { changed, closing, .. } = &*self.signal;
+        loop {
+            let mut change = pin!(changed.notified());
+            // A cause that comes from here on is not missed.
+            change.as_mut().enable();
+            let is_closing = closing.is_cancelled();
+            if let Some(held) = holds(self.causes()) {
+                return held;
+            }
+            tokio::select! {
+                () = change => {}
+                () = closing.cancelled(), if !is_closing => {}
+            }
+        }
+    }
+}
+
+impl Causes {
+    const DISMISSED: u8 = 1;
+    const STOPS: u8 = 2;
+    const STAYS: u8 = 4;
+
+    const fn of(cause: CancelCause) -> Self {
+        Self(match cause {
+            CancelCause::Dismissed(OnDismiss::Finish) => Self::DISMISSED,
+            CancelCause::Dismissed(OnDismiss::Stop) => Self::DISMISSED | Self::STOPS,
+            CancelCause::GivenUp => Self::STOPS,
+            CancelCause::Closing => Self::STAYS,
+        })
+    }
+
+    const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    const fn is_dismissed(self) -> bool {
+        self.0 & Self::DISMISSED != 0
+    }
+
+    const fn stops(self) -> bool {
+        self.0 & Self::STOPS != 0
+    }
+
+    fn before_question(self) -> Option<CancelReason> {
+        if self.stops() {
+            return Some(CancelReason::Withdrawn);
+        }
+        self.is_dismissed().then_some(CancelReason::Dismissed)
+    }
+
+    fn of_question(self) -> Option<Interruption> {
+        if self.is_dismissed() {
+            return Some(Interruption::Ends(CancelReason::Dismissed));
+        }
+        self.before_handler(false)
+    }
+
+    fn before_handler(self, is_approved: bool) -> Option<Interruption> {
+        if self.stops() && !is_approved {
+            return Some(Interruption::Ends(CancelReason::Withdrawn));
+        }
+        (self.0 & Self::STAYS != 0).then_some(Interruption::Stays)
+    }
+
+    const fn discard(self) -> bool {
+        self.is_dismissed() || self.stops()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_runtime::in_time;
+
+    use CancelCause::{Closing, Dismissed, GivenUp};
+    use CancelReason::{Dismissed as WasDismissed, Withdrawn};
+    use Interruption::{Ends, Stays};
+    use OnDismiss::{Finish, Stop};
+
+    /// The causes; then what becomes of a call that is not asked about, of one with an open question, of one that waits
+    /// for its handler, of one that waits and is approved; and whether a result is discarded.
+    type Row = (
+        &'static [CancelCause],
+        Option<CancelReason>,
+        Option<Interruption>,
+        Option<Interruption>,
+        Option<Interruption>,
+        bool,
+    );
+
+    const TABLE: [Row; 9] = [
+        (&[], None, None, None, None, false),
+        (&[Dismissed(Finish)], Some(WasDismissed), Some(Ends(WasDismissed)), None, None, true),
+        (
+            &[Dismissed(Stop)],
+            Some(Withdrawn),
+            Some(Ends(WasDismissed)),
+            Some(Ends(Withdrawn)),
+            None,
+            true,
+        ),
+        (&[GivenUp], Some(Withdrawn), Some(Ends(Withdrawn)), Some(Ends(Withdrawn)), None, true),
+        (&[Closing], None, Some(Stays), Some(Stays), Some(Stays), false),
+        (
+            &[Dismissed(Finish), GivenUp],
+            Some(Withdrawn),
+            Some(Ends(WasDismissed)),
+            Some(Ends(Withdrawn)),
+            None,
+            true,
+        ),
+        (
+            &[Dismissed(Finish), Closing],
+            Some(WasDismissed),
+            Some(Ends(WasDismissed)),
+            Some(Stays),
+            Some(Stays),
+            true,
+        ),
+        (
+            &[Dismissed(Stop), Closing],
+            Some(Withdrawn),
+            Some(Ends(WasDismissed)),
+            Some(Ends(Withdrawn)),
+            Some(Stays),
+            true,
+        ),
+        (
+            &[GivenUp, Closing],
+            Some(Withdrawn),
+            Some(Ends(Withdrawn)),
+            Some(Ends(Withdrawn)),
+            Some(Stays),
+            true,
+        ),
+    ];
+
+    #[tokio::test]
+    async fn each_cause_ends_what_it_is_to_end_in_whichever_order_they_come() {
+        for (causes, unasked, asked, waiting, approved, discards) in TABLE {
+            let in_order = causes.to_vec();
+            let reversed = causes.iter().rev().copied().collect();
+            for causes in [in_order, reversed] {
+                let mut cancellation = Cancellation::default();
+                let of_call = cancellation.from_here();
+                causes.iter().for_each(|cause| cancellation.cancel(*cause));
+                assert_eq!(of_call.before_question(), unasked, "{causes:?}");
+                assert_eq!(of_call.causes().of_question(), asked, "{causes:?}");
+                assert_eq!(of_call.before_handler(false), waiting, "{causes:?}");
+                assert_eq!(of_call.before_handler(true), approved, "{causes:?}");
+                assert_eq!(of_call.discards(), discards, "{causes:?}");
+                if let Some(asked) = asked {
+                    assert_eq!(in_time(of_call.question_interrupted()).await, asked);
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn the_end_of_the_runtime_counts_as_its_cause_and_a_later_cause_is_still_heard() {
+        let closing = CancellationToken::new();
+        let mut cancellation = Cancellation::new(closing.clone(), Dismissed(Finish));
+        let of_call = cancellation.from_here();
+        let waits = tokio::spawn({
+            let of_call = of_call.clone();
+            async move { of_call.handler_interrupted(false).await }
+        });
+        closing.cancel();
+        assert_eq!(in_time(of_call.question_interrupted()).await, Ends(WasDismissed));
+        assert!(!waits.is_finished(), "its turn goes on to its end");
+        cancellation.cancel(GivenUp);
+        assert_eq!(in_time(waits).await.unwrap(), Ends(Withdrawn));
+    }
+
+    #[test]
+    fn the_handler_of_a_call_behind_a_dismissal_is_cancelled_by_the_next_cause() {
+        let mut cancellation = Cancellation::default();
+        let before = cancellation.from_here();
+        cancellation.cancel(Dismissed(Finish));
+        let behind = cancellation.from_here();
+        let seen = || [&before, &behind].map(|call| call.handler().is_cancelled());
+        assert_eq!(seen(), [true, false]);
+        assert_eq!([&before, &behind].map(Cancellation::discards), [true, false]);
+        cancellation.cancel(GivenUp);
+        assert_eq!(seen(), [true, true]);
+        let closing = CancellationToken::new();
+        let of_caller = Cancellation::of_caller(closing.clone());
+        closing.cancel();
+        assert!(of_caller.handler().is_cancelled());
+    }
+}
