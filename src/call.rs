@@ -132,28 +132,28 @@ impl Runtime {
     /// recorded.
     pub async fn dispatch(&self, call: Call) -> Result<CallReport, SessionError> {
         let Call { user, name, arguments, language, time_zone, confirm, session } = call;
-        if self.inner().is_closed() {
+        if self.shared().is_closed() {
             return Err(SessionError::Closed);
         }
-        let time_zone = self.inner().time_zones.of(&user, time_zone)?;
-        let admission = &self.inner().tree.around.admission;
+        let time_zone = self.shared().time_zones.of(&user, time_zone)?;
+        let admission = &self.shared().handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, &user, arguments.len());
         let _bytes = bytes.map_err(SessionError::Overloaded)?;
         let place = self.place_of_call(&user, session).await?;
         let (session, turn, seq) = (place.session.clone(), place.turn, place.seq);
-        let locale = self.inner().languages.locale(language);
+        let locale = self.shared().languages.locale(language);
         let (news, mut heard) = mpsc::unbounded_channel();
-        let at = self.inner().clock.now();
-        let max_stored_bytes = self.inner().limits.max_stored_bytes_per_user as u64;
+        let at = self.shared().clock.now();
+        let max_stored_bytes = self.shared().limits.max_stored_bytes_per_user as u64;
         let preamble = place.turn_of_its_own(&user, at, max_stored_bytes);
         let (late, answered) = match place.held {
             Some((slot, begun)) => (
-                slot.late(turn, locale, self.inner().clock.clone()),
+                slot.late(turn, locale, self.shared().clock.clone()),
                 Recipient::channel(news.clone()).holding(begun),
             ),
             None => (Recipient::nobody(), Recipient::channel(news.clone())),
         };
-        let wanted = WantedCall { name: name.clone(), arguments }.bounded(&self.inner().limits);
+        let wanted = WantedCall { name: name.clone(), arguments }.bounded(&self.shared().limits);
         let request = Arc::new(DispatchRequest {
             preamble,
             ledger_row: None,
@@ -170,7 +170,7 @@ impl Runtime {
             locale,
             time_zone,
             asker: if matches!(confirm, Confirm::Nobody) { Asker::Nobody } else { Asker::Person },
-            cancellation: Cancellation::of_caller(self.inner().context.closing.child_token()),
+            cancellation: Cancellation::of_caller(self.shared().context.closing.child_token()),
             proposed_at: at,
             beyond: None,
             news: Recipient::channel(news),
@@ -179,7 +179,7 @@ impl Runtime {
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
         let reply = Reply::new(answered, lost);
         let dispatch = DispatcherMsg::Dispatch { request: request.clone(), reply };
-        drop(self.inner().tree.dispatcher.send(dispatch)); // if it is gone, the reply says "lost"
+        drop(self.shared().handles.dispatcher.send(dispatch)); // if it is gone, the reply says "lost"
         let (mut asked, mut decided) = (None::<Question>, None);
         let mut deciding: BoxFuture<'_, Option<Decision>> = Box::pin(pending());
         let end = loop {
@@ -218,13 +218,14 @@ impl Runtime {
                 Some(DispatcherEvent::QuestionEnded { .. }) => {}
                 Some(DispatcherEvent::Ended(end)) => break end,
                 Some(DispatcherEvent::Left { .. } | DispatcherEvent::Lost { .. }) | None => {
-                    break end_lost(&self.inner().tree.around, request, &Fault::REPLY_LOST).await;
+                    break end_lost(&self.shared().handles.calls, request, &Fault::REPLY_LOST)
+                        .await;
                 }
             }
         };
         let CallEnd { record, is_recorded, .. } = end;
         let tool = self.registry().get(&name).ok().map(|tool| tool.spec());
-        let max_bytes = self.inner().limits.max_envelope_bytes;
+        let max_bytes = self.shared().limits.max_envelope_bytes;
         let envelope = call_envelope(&record, tool, locale, max_bytes);
         Ok(CallReport { session, record: *record, envelope, is_recorded })
     }

@@ -36,12 +36,12 @@ impl Runtime {
             return Ok(CallPlace { session, turn, seq: 1, held: None });
         };
         self.open(user, &session).await?;
-        let slot = self.inner().sessions.slot(&session, user, &self.inner().limits);
+        let slot = self.shared().sessions.slot(&session, user, &self.shared().limits);
         let slot = slot.ok_or_else(|| SessionError::Foreign(session.clone()))?;
         let begun = self.begin_asleep(&slot).await;
         let begun = begun.ok_or_else(|| SessionError::Busy(session.clone()))?;
         // Only now: the work that an actor of the session began has ended, and none wakes.
-        let stored = self.inner().context.store.store().session(&session).await;
+        let stored = self.shared().context.store.store().session(&session).await;
         let stored =
             stored.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
         let (is_open, last_seq) =
@@ -57,7 +57,7 @@ impl Runtime {
         if let Some(actor) = slot.awake() {
             let (reply, sleeps) = oneshot::channel();
             if actor.cast(SessionMsg::Sleep { reply }).is_ok() {
-                drop(timeout(self.inner().limits.ask_timeout, sleeps).await);
+                drop(timeout(self.shared().limits.ask_timeout, sleeps).await);
             }
         }
         slot.begins_asleep()

@@ -17,7 +17,7 @@ use tracing::warn;
 
 use crate::{
     Runtime,
-    runtime::{Delivery, Inner},
+    runtime::{Delivery, SharedRuntime},
 };
 
 /// The sessions that were cut off in mid-turn before this start and have not woken yet.
@@ -27,8 +27,8 @@ pub(crate) struct Interrupted(Mutex<BTreeMap<SessionId, UserId>>);
 impl Interrupted {
     /// Reads the interrupted sessions, and ends open calls whose turn is over: direct calls, whose caller went with its
     /// process.
-    pub(crate) async fn find(tree: &RuntimeHandles) -> Result<Self, StoreError> {
-        let store = tree.store.store();
+    pub(crate) async fn find(handles: &RuntimeHandles) -> Result<Self, StoreError> {
+        let store = handles.store.store();
         let interrupted = store.interrupted().await?;
         let turns: HashSet<_> = interrupted.iter().map(|found| found.turn).collect();
         let open = LedgerFilter::open_calls();
@@ -38,7 +38,7 @@ impl Interrupted {
             }
             let call = row.call;
             let end =
-                end_lost(&tree.around, Arc::new(DispatchRequest::of(row)), &Fault::REPLY_LOST)
+                end_lost(&handles.calls, Arc::new(DispatchRequest::of(row)), &Fault::REPLY_LOST)
                     .await;
             warn!(%call, effect = ?end.record.effect, "ended a call whose caller is gone");
         }
@@ -69,15 +69,15 @@ impl Runtime {
     pub async fn resume_open(&self) -> usize {
         let (mut running, mut count) = (JoinSet::new(), 0);
         loop {
-            while running.len() < self.inner().limits.max_resuming_sessions.max(1)
-                && let Some((session, user)) = self.inner().interrupted.take_any()
+            while running.len() < self.shared().limits.max_resuming_sessions.max(1)
+                && let Some((session, user)) = self.shared().interrupted.take_any()
             {
-                let slots = &self.inner().sessions;
-                let Some(slot) = slots.slot(&session, &user, &self.inner().limits) else {
+                let slots = &self.shared().sessions;
+                let Some(slot) = slots.slot(&session, &user, &self.shared().limits) else {
                     continue;
                 };
                 count += 1;
-                running.spawn(goes_on(self.inner(), &slot));
+                running.spawn(goes_on(self.shared(), &slot));
             }
             if running.join_next().await.is_none() {
                 return count;
@@ -88,7 +88,10 @@ impl Runtime {
 
 /// Wakes a session; the future waits until its turn has ended or waits for a person. The message is sent before the
 /// future is polled, so a dropped future has woken the session all the same.
-fn goes_on(runtime: &Inner, slot: &Arc<SessionSlot>) -> impl Future<Output = ()> + Send + 'static {
+fn goes_on(
+    runtime: &SharedRuntime,
+    slot: &Arc<SessionSlot>,
+) -> impl Future<Output = ()> + Send + 'static {
     let heard = slot.feed().watch();
     runtime.wake(slot); // it was admitted before its process ended, so it waits for its permit
     let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());

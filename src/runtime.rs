@@ -1,4 +1,4 @@
-//! The runtime: the tree of actors, and the slots to its sessions.
+//! The runtime: the actors, and the slots to its sessions.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use madang_actors::{
         History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, WakePolicy, open,
     },
     store::WriterHealth,
-    supervisor::{Children, Health, InspectRuntime, RuntimeHandles, Supervisor},
+    supervisor::{Health, InspectRuntime, RuntimeHandles, Supervisor, SupervisorConfig},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -55,7 +55,7 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct Runtime {
-    inner: Arc<Inner>,
+    shared: Arc<SharedRuntime>,
 }
 
 /// The settings that a builder has put together for a runtime.
@@ -74,8 +74,8 @@ pub(crate) struct RuntimeConfig {
 }
 
 #[derive(Debug)]
-pub(crate) struct Inner {
-    pub(crate) tree: RuntimeHandles,
+pub(crate) struct SharedRuntime {
+    pub(crate) handles: RuntimeHandles,
     pub(crate) context: Arc<RuntimeContext>,
     pub(crate) sessions: SessionRegistry,
     pub(crate) limits: Arc<Limits>,
@@ -91,14 +91,14 @@ pub(crate) struct Inner {
 
 /// Stops the actors of a start that fails or is dropped half-way: no other handle leads to them.
 struct Unfinished {
-    tree: Option<RuntimeHandles>,
+    handles: Option<RuntimeHandles>,
     occupied: Option<Arc<Occupied>>,
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        if let Some(tree) = self.tree.take() {
-            tree.supervisor.stop(None);
+        if let Some(handles) = self.handles.take() {
+            handles.supervisor.stop(None);
         }
         // No call has begun.
         if let Some(occupied) = self.occupied.take() {
@@ -133,10 +133,10 @@ impl Runtime {
             Some(Some(occupied)) => Some(Arc::new(occupied)),
             None => None,
         };
-        let mut unfinished = Unfinished { tree: None, occupied: occupied.clone() };
+        let mut unfinished = Unfinished { handles: None, occupied: occupied.clone() };
         let tasks = TaskTracker::new();
         let writer_health = Arc::new(WriterHealth::default());
-        let children = Children {
+        let config = SupervisorConfig {
             model: model.clone(),
             weights,
             store: store.clone(),
@@ -149,27 +149,27 @@ impl Runtime {
             tasks: tasks.clone(),
             writer_health: writer_health.clone(),
         };
-        let tree = Supervisor::start(children).await?;
-        unfinished.tree = Some(tree.clone());
-        let interrupted = Interrupted::find(&tree).await.map_err(BuildError::Store)?;
-        unfinished.tree = None;
+        let handles = Supervisor::start(config).await?;
+        unfinished.handles = Some(handles.clone());
+        let interrupted = Interrupted::find(&handles).await.map_err(BuildError::Store)?;
+        unfinished.handles = None;
         unfinished.occupied = None;
         let specs: Vec<ToolSpec> = registry.iter().map(|tool| tool.spec().clone()).collect();
         let context = Arc::new(RuntimeContext {
-            store: tree.store.clone(),
-            llm: tree.model_queue.clone(),
+            store: handles.store.clone(),
+            llm: handles.model_queue.clone(),
             model,
-            dispatcher: tree.dispatcher.clone(),
-            around: tree.around.clone(),
+            dispatcher: handles.dispatcher.clone(),
+            calls: handles.calls.clone(),
             specs: specs.into(),
             system,
             history,
-            supervisor: tree.supervisor.clone(),
+            supervisor: handles.supervisor.clone(),
             tasks: tasks.clone(),
             closing: CancellationToken::new(),
         });
-        let inner = Inner {
-            tree,
+        let shared = SharedRuntime {
+            handles,
             context,
             sessions: SessionRegistry::default(),
             limits,
@@ -182,7 +182,7 @@ impl Runtime {
             occupied,
             writer_health,
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// Opens a user's session, or creates it. The session is asleep until it is used; but where its process ended in
@@ -193,12 +193,12 @@ impl Runtime {
     pub async fn session(&self, user: &str, session: &str) -> Result<Session, SessionError> {
         let (user, session) = (UserId::new(user)?, SessionId::new(session)?);
         self.open(&user, &session).await?;
-        let slot = self.inner.sessions.slot(&session, &user, &self.inner.limits);
+        let slot = self.shared.sessions.slot(&session, &user, &self.shared.limits);
         let slot = slot.ok_or_else(|| SessionError::Foreign(session.clone()))?;
-        if self.inner.interrupted.take(&session) {
-            self.inner.wake(&slot);
+        if self.shared.interrupted.take(&session) {
+            self.shared.wake(&slot);
         }
-        Ok(Session::new(slot, self.inner.clone()))
+        Ok(Session::new(slot, self.shared.clone()))
     }
 
     /// Ensures that the session exists and belongs to this user.
@@ -207,11 +207,11 @@ impl Runtime {
         user: &UserId,
         session: &SessionId,
     ) -> Result<(), SessionError> {
-        if self.inner.is_closed() {
+        if self.shared.is_closed() {
             return Err(SessionError::Closed);
         }
         let failed = |cause| SessionError::Store { session: session.clone(), cause };
-        if let Some(owner) = self.inner.store.owner(session).await.map_err(failed)? {
+        if let Some(owner) = self.shared.store.owner(session).await.map_err(failed)? {
             return if owner == *user {
                 Ok(())
             } else {
@@ -221,14 +221,14 @@ impl Runtime {
         let open = Write::Session {
             session: session.clone(),
             user: user.clone(),
-            at: self.inner.clock.now(),
+            at: self.shared.clock.now(),
         };
-        match self.inner.tree.store.write(vec![open]).await {
+        match self.shared.handles.store.write(vec![open]).await {
             Ok(()) => Ok(()),
             Err(StoreError::Refused { .. }) => Err(SessionError::Foreign(session.clone())),
             // Where only the reply was lost, the session exists.
             Err(cause) if cause.may_have_happened() => {
-                match self.inner.store.owner(session).await.map_err(failed)? {
+                match self.shared.store.owner(session).await.map_err(failed)? {
                     Some(owner) if owner == *user => Ok(()),
                     Some(_) => Err(SessionError::Foreign(session.clone())),
                     None => Err(failed(cause)),
@@ -241,7 +241,7 @@ impl Runtime {
     /// Gives the tools of this runtime.
     #[must_use]
     pub fn registry(&self) -> &ToolRegistry {
-        &self.inner.tree.around.registry
+        &self.shared.handles.calls.registry
     }
 
     /// Reads the tool calls that match, in the order in which they were proposed.
@@ -249,7 +249,7 @@ impl Runtime {
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
     pub async fn ledger(&self, filter: &LedgerFilter) -> Result<Vec<LedgerRow>, StoreError> {
-        self.inner.store.calls(filter).await
+        self.shared.store.calls(filter).await
     }
 
     /// Answers a question. Exactly one answer wins; it counts once it is recorded.
@@ -257,28 +257,28 @@ impl Runtime {
     /// # Errors
     /// [`AnswerError`] says why the answer does not count.
     pub async fn answer(&self, answer: Answer) -> Result<(), AnswerError> {
-        self.inner.answer(answer).await
+        self.shared.answer(answer).await
     }
 
     /// Tells whether the runtime can serve; after shutdown it cannot. A handler that blocks its thread while it holds
     /// the store's transaction counts against the store.
     #[must_use]
     pub fn health(&self) -> Health {
-        let inner = &self.inner;
-        if inner.writer_health.overdue_leases() > 0 {
+        let shared = &self.shared;
+        if shared.writer_health.overdue_leases() > 0 {
             return Health::Unhealthy { actor: "store" };
         }
-        if inner.tree.health.has_changed().is_err() {
+        if shared.handles.health.has_changed().is_err() {
             return Health::Unhealthy { actor: "supervisor" };
         }
-        inner.tree.health.borrow().clone()
+        shared.handles.health.borrow().clone()
     }
 
     /// Counts the sessions in memory: those that are awake, and those that sleep while a handle or a subscriber is
     /// kept.
     #[must_use]
     pub fn sessions_in_memory(&self) -> usize {
-        self.inner.sessions.count()
+        self.shared.sessions.count()
     }
 
     /// Stops in order: no new turns begin, models stop, begun handlers finish and commit, the store is closed last.
@@ -290,39 +290,39 @@ impl Runtime {
     /// # Errors
     /// [`ShutdownError`] if handlers or writes were still running then.
     pub async fn shutdown(&self) -> Result<(), ShutdownError> {
-        let inner = &self.inner;
-        inner.context.closing.cancel();
-        let patience = inner.limits.shutdown_timeout;
+        let shared = &self.shared;
+        shared.context.closing.cancel();
+        let patience = shared.limits.shutdown_timeout;
         let ended = tokio::time::timeout(patience, async {
-            inner.sessions.close().await;
-            inner.tasks.close();
-            inner.tasks.wait().await;
+            shared.sessions.close().await;
+            shared.tasks.close();
+            shared.tasks.wait().await;
         })
         .await;
         if ended.is_err() {
             // The actors stay: a late end can still be recorded, and shutdown can be tried again.
-            return Err(ShutdownError { running: inner.tasks.len(), waited: patience });
+            return Err(ShutdownError { running: shared.tasks.len(), waited: patience });
         }
-        inner.tree.supervisor.stop(None);
-        inner.store.close().await;
-        if let Some(occupied) = &inner.occupied {
+        shared.handles.supervisor.stop(None);
+        shared.store.close().await;
+        if let Some(occupied) = &shared.occupied {
             occupied.release();
         }
         Ok(())
     }
 
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
-        &self.inner
+    pub(crate) fn shared(&self) -> &Arc<SharedRuntime> {
+        &self.shared
     }
 }
 
 impl InspectRuntime for Runtime {
     fn inspect_actors(&self) -> &RuntimeHandles {
-        &self.inner.tree
+        &self.shared.handles
     }
 
     fn inspect_tasks(&self) -> &TaskTracker {
-        &self.inner.tasks
+        &self.shared.tasks
     }
 }
 
@@ -337,7 +337,7 @@ pub(crate) enum Delivery {
     Closed,
 }
 
-impl Inner {
+impl SharedRuntime {
     /// Sends a message through a session's slot, and wakes the session if it sleeps.
     pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionMsg) -> Delivery {
         if self.is_closed() {
@@ -370,6 +370,6 @@ impl Inner {
     }
 
     pub(crate) async fn answer(&self, answer: Answer) -> Result<(), AnswerError> {
-        approval::answer(&self.tree.confirm, answer, &self.limits).await
+        approval::answer(&self.handles.confirm, answer, &self.limits).await
     }
 }

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use crate::{
     Dismissed, Turn,
     error::{SessionError, UnknownTimeZone},
-    runtime::{Delivery, Inner},
+    runtime::{Delivery, SharedRuntime},
 };
 
 /// One chat of one user. Cheap to clone; dropping it dismisses nothing.
@@ -57,11 +57,11 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Session {
     slot: Arc<SessionSlot>,
-    runtime: Arc<Inner>,
+    runtime: Arc<SharedRuntime>,
 }
 
 impl Session {
-    pub(crate) const fn new(slot: Arc<SessionSlot>, runtime: Arc<Inner>) -> Self {
+    pub(crate) const fn new(slot: Arc<SessionSlot>, runtime: Arc<SharedRuntime>) -> Self {
         Self { slot, runtime }
     }
 
@@ -106,7 +106,7 @@ impl Session {
         if bytes > max_bytes {
             return Err(TurnRefused::TooLong { bytes, max_bytes });
         }
-        let admission = &self.runtime.tree.around.admission;
+        let admission = &self.runtime.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;
         let (began, beginning) = oneshot::channel();

@@ -114,20 +114,20 @@ impl Runtime {
         E: Send + 'static,
         F: for<'c> TransactionFn<&'c mut C, Value = T, Error = E>,
     {
-        let (inner, place) = (self.inner().clone(), Location::caller());
+        let (shared, caller) = (self.shared().clone(), Location::caller());
         Box::pin(async move {
-            if inner.is_closed() {
+            if shared.is_closed() {
                 return Err(TransactionError::Closed);
             }
-            let store = &inner.tree.store;
+            let store = &shared.handles.store;
             let (needed, lent) = (ConnectionType::of::<C>(), store.store().connection_type());
             if needed != lent {
                 return Err(TransactionError::OtherConnection { needed, lent });
             }
-            let lease = store.lease(format!("transaction at {place}").into());
-            let deadline = inner.limits.transaction_deadline;
+            let lease = store.lease(format!("transaction at {caller}").into());
+            let deadline = shared.limits.transaction_deadline;
             // In a task of its own: a future that is not polled would keep the transaction from all others.
-            let done = inner.tasks.spawn(async move {
+            let done = shared.tasks.spawn(async move {
                 let lease = lease.await.map_err(TransactionError::NotWritten)?;
                 in_lease(lease, run, deadline).await
             });
@@ -137,7 +137,7 @@ impl Runtime {
                     let Ok(payload) = end.try_into_panic() else {
                         return Err(TransactionError::Unknown(StoreError::Silent));
                     };
-                    error!(%place, "a transaction panicked");
+                    error!(%caller, "a transaction panicked");
                     discard(payload);
                     Err(TransactionError::Panicked)
                 }

@@ -19,7 +19,7 @@ use tokio_util::sync::ReusableBoxFuture;
 
 use crate::{
     error::{ReplyError, SessionError},
-    runtime::Inner,
+    runtime::SharedRuntime,
 };
 
 /// Separates what the model says before a tool call from what it says after it.
@@ -33,7 +33,7 @@ const BETWEEN_MESSAGES: &str = "\n\n";
 pub struct Turn {
     id: TurnId,
     slot: Arc<SessionSlot>,
-    runtime: Arc<Inner>,
+    runtime: Arc<SharedRuntime>,
     end: oneshot::Receiver<TurnEnd>,
     /// A subscription from before the turn's beginning. `None` where the turn existed already, and is read from the
     /// store.
@@ -44,7 +44,7 @@ impl Turn {
     pub(crate) const fn new(
         id: TurnId,
         slot: Arc<SessionSlot>,
-        runtime: Arc<Inner>,
+        runtime: Arc<SharedRuntime>,
         end: oneshot::Receiver<TurnEnd>,
         live: Option<Subscription>,
     ) -> Self {

@@ -30,7 +30,7 @@ use crate::{
         History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, SessionView,
         TurnEnd, TurnRefused, WakePolicy, open,
     },
-    supervisor::{Children, RuntimeHandles, Supervisor},
+    supervisor::{RuntimeHandles, Supervisor, SupervisorConfig},
 };
 
 /// How long a test waits for anything before it fails.
@@ -39,7 +39,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A runtime's actors, with the store behind them.
 pub(crate) struct TestRuntime {
     pub(crate) store: MemoryStore,
-    pub(crate) tree: RuntimeHandles,
+    pub(crate) handles: RuntimeHandles,
     pub(crate) context: Arc<RuntimeContext>,
     pub(crate) sessions: SessionRegistry,
     calls: AtomicUsize,
@@ -77,7 +77,7 @@ impl TestRuntime {
         }
         let (store, model, tasks) =
             (MemoryStore::new(), Arc::new(model) as Arc<dyn ChatModel>, TaskTracker::new());
-        let children = Children {
+        let config = SupervisorConfig {
             model: model.clone(),
             weights: UserWeights::default(),
             occupied: None,
@@ -90,24 +90,24 @@ impl TestRuntime {
             tasks: tasks.clone(),
             writer_health: Default::default(),
         };
-        let tree = Supervisor::start(children).await.unwrap();
-        let specs: Vec<_> = tree.around.registry.iter().map(|tool| tool.spec().clone()).collect();
+        let handles = Supervisor::start(config).await.unwrap();
+        let specs: Vec<_> = handles.calls.registry.iter().map(|tool| tool.spec().clone()).collect();
         let context = Arc::new(RuntimeContext {
-            store: tree.store.clone(),
-            llm: tree.model_queue.clone(),
+            store: handles.store.clone(),
+            llm: handles.model_queue.clone(),
             model,
-            dispatcher: tree.dispatcher.clone(),
-            around: tree.around.clone(),
+            dispatcher: handles.dispatcher.clone(),
+            calls: handles.calls.clone(),
             specs: specs.into(),
             system: None,
             history,
-            supervisor: tree.supervisor.clone(),
+            supervisor: handles.supervisor.clone(),
             tasks,
             closing: Default::default(),
         });
         Self {
             store,
-            tree,
+            handles,
             context,
             sessions: SessionRegistry::default(),
             calls: AtomicUsize::new(0),
@@ -118,14 +118,14 @@ impl TestRuntime {
     pub(crate) async fn slot(&self, name: &str) -> Arc<SessionSlot> {
         let (session, user, at) = (session(name), kim(), Timestamp::from_millis(0));
         let opened = Write::Session { session: session.clone(), user: user.clone(), at };
-        self.tree.store.write(vec![opened]).await.unwrap();
-        self.sessions.slot(&session, &user, &self.tree.around.limits).unwrap()
+        self.handles.store.write(vec![opened]).await.unwrap();
+        self.sessions.slot(&session, &user, &self.handles.calls.limits).unwrap()
     }
 
     /// Another slot of the same session, as after a restart. The first must not be used any more.
     pub(crate) fn fresh_slot(&self, slot: &SessionSlot) -> Arc<SessionSlot> {
         let (session, user) = (slot.session(), slot.user());
-        SessionRegistry::default().slot(session, user, &self.tree.around.limits).unwrap()
+        SessionRegistry::default().slot(session, user, &self.handles.calls.limits).unwrap()
     }
 
     pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionMsg) {
@@ -150,7 +150,7 @@ impl TestRuntime {
     ) -> Result<oneshot::Receiver<TurnEnd>, TurnRefused> {
         let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
         let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
-        let admission = &self.tree.around.admission;
+        let admission = &self.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len());
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;
         self.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
@@ -186,7 +186,7 @@ impl TestRuntime {
         let request = call.request.clone();
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
         let reply = Reply::new(request.news.clone(), lost);
-        drop(self.tree.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
+        drop(self.handles.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
     }
 
     /// Makes a call that is not dispatched yet; a person can be asked.
@@ -205,7 +205,7 @@ impl TestRuntime {
                 max_stored_bytes: u64::MAX,
             },
         ];
-        self.tree.store.write(opened).await.unwrap();
+        self.handles.store.write(opened).await.unwrap();
         let (news, heard) = mpsc::unbounded_channel();
         let request = DispatchRequest {
             session,
@@ -246,7 +246,7 @@ impl TestRuntime {
     ) -> Result<(), AnswerError> {
         let (call, digest, user) = (question.call, question.digest, question.user.clone());
         let answer = Answer { call, digest, decision, user };
-        approval::answer(&self.tree.confirm, answer, &self.tree.around.limits).await
+        approval::answer(&self.handles.confirm, answer, &self.handles.calls.limits).await
     }
 
     pub(crate) async fn ledger(&self) -> Vec<LedgerRow> {

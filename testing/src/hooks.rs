@@ -27,7 +27,7 @@ impl<R: InspectRuntime> RuntimeHooks for R {
     }
 
     fn held(&self, bound: Bound) -> usize {
-        self.inspect_actors().around.admission.held(bound)
+        self.inspect_actors().calls.admission.held(bound)
     }
 }
 

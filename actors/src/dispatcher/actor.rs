@@ -19,27 +19,27 @@ impl Actor for DispatcherActor {
     async fn pre_start(
         &self,
         _: ActorRef<DispatcherMsg>,
-        around: Arc<CallContext>,
+        context: Arc<CallContext>,
     ) -> Result<Arc<CallContext>, ActorProcessingErr> {
-        Ok(around)
+        Ok(context)
     }
 
     async fn handle(
         &self,
         _: ActorRef<DispatcherMsg>,
         msg: DispatcherMsg,
-        around: &mut Arc<CallContext>,
+        context: &mut Arc<CallContext>,
     ) -> Result<(), ActorProcessingErr> {
         failpoint("dispatcher.handle").await?;
         match msg {
             // Checking up to 1 MiB of arguments is slow work, so it does not happen here. Boxed: a task's future is
             // moved as a whole about ten times.
             DispatcherMsg::Dispatch { request, reply } => {
-                let reply = Responder::new(&request, reply, around);
-                drop(around.tasks.spawn(Box::pin(call::begin(request, reply, around.clone()))));
+                let reply = Responder::new(&request, reply, context);
+                drop(context.tasks.spawn(Box::pin(call::begin(request, reply, context.clone()))));
             }
             DispatcherMsg::RunningCalls { reply } => {
-                answer(reply, around.admission.held(Bound::RunningCalls));
+                answer(reply, context.admission.held(Bound::RunningCalls));
             }
         }
         Ok(())

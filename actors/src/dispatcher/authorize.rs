@@ -73,10 +73,10 @@ impl AuthorizedCall {
 pub(super) async fn authorize(
     checked: CheckedCall,
     record: &mut Record,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Result<AuthorizedCall, (CheckedCall, NotAuthorized)> {
     if let Some(asked) = asked_before(&checked).cloned() {
-        return Box::pin(go_on(&asked, checked, record, around)).await;
+        return Box::pin(go_on(&asked, checked, record, context)).await;
     }
     if !must_ask(&checked) {
         return Ok(AuthorizedCall { digest: checked.digest(), checked, usable_until: None });
@@ -86,7 +86,7 @@ pub(super) async fn authorize(
     if let Some(reason) = request.cancellation.before_question() {
         return Err((checked, NotAuthorized::because(reason)));
     }
-    match Box::pin(by_grant(&checked, record, around)).await {
+    match Box::pin(by_grant(&checked, record, context)).await {
         Ok(Some(usable_until)) => return Ok(AuthorizedCall::approved(checked, usable_until)),
         Ok(None) => {}
         Err(error) => {
@@ -99,7 +99,7 @@ pub(super) async fn authorize(
         return Err((checked, NotAuthorized::because(CancelReason::Unreachable)));
     }
     let mut checked = checked;
-    match Box::pin(ask(&mut checked, record, around)).await {
+    match Box::pin(ask(&mut checked, record, context)).await {
         Ok((edited, usable_until)) => {
             Ok(AuthorizedCall::approved(edited.unwrap_or(checked), usable_until))
         }
@@ -194,7 +194,7 @@ async fn go_on(
     asked: &LedgerRow,
     checked: CheckedCall,
     record: &mut Record,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Result<AuthorizedCall, (CheckedCall, NotAuthorized)> {
     // What was shown, or what the user made of it, is told as the ledger has it, whatever becomes of the call.
     let checked = checked.with(asked.arguments.clone(), asked.shown.clone());
@@ -204,7 +204,7 @@ async fn go_on(
         return Err((checked, NotAuthorized::because(reason)));
     }
     // An approval counts only where it was sealed, whatever the tables say.
-    if let Err(error) = asked.check_seal(around.store.store().keys()) {
+    if let Err(error) = asked.check_seal(context.store.store().keys()) {
         error!(call = %asked.call, %error, "an approval in the ledger does not count");
         let reason = Text::NotSealed.in_locale(checked.request().locale);
         let unsealed = ToolOutcome::error("approval_not_sealed", reason);
@@ -216,7 +216,7 @@ async fn go_on(
         let changed = ToolOutcome::error("tool_changed", reason);
         return Err((checked, NotAuthorized::unrun(changed)));
     }
-    let now = around.clock.now();
+    let now = context.clock.now();
     let Some(expires_at) = asked.expires_at.filter(|expires_at| now < *expires_at) else {
         // An approval that came in time and could not be used in time is not an expiry.
         let not_authorized = if asked.state == CallState::Approved {
@@ -230,8 +230,8 @@ async fn go_on(
     if asked.state == CallState::Approved {
         return Ok(AuthorizedCall::approved(checked, expires_at));
     }
-    let answered = question::again(expires_at, &checked, record, around).await;
-    match decide(answered, &checked, record, around).await {
+    let answered = question::again(expires_at, &checked, record, context).await;
+    match decide(answered, &checked, record, context).await {
         Ok((edited, usable_until)) => {
             Ok(AuthorizedCall::approved(edited.unwrap_or(checked), usable_until))
         }
@@ -247,25 +247,25 @@ async fn go_on(
 async fn by_grant(
     checked: &CheckedCall,
     record: &mut Record,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let at = around.clock.now();
-    let Some((Grant { schema, resource, call, .. }, number)) = grant(checked, at, around).await?
+    let at = context.clock.now();
+    let Some((Grant { schema, resource, call, .. }, number)) = grant(checked, at, context).await?
     else {
         return Ok(None);
     };
-    let usable_until = at.after(around.limits.approval_timeout);
+    let usable_until = at.after(context.limits.approval_timeout);
     let awaiting = Transition::Awaiting {
         arguments: checked.arguments().clone(),
         schema: checked.schema(),
         shown: None,
         digest: checked.digest(),
-        expires_at: at.after(around.limits.confirmation_timeout),
+        expires_at: at.after(context.limits.confirmation_timeout),
     };
     let by = checked.request().user.clone();
     let approval = Approval::Granted { by_call: call, schema, resource, number };
     let approved = approved(checked, by, approval, usable_until);
-    let steps = vec![awaiting, sealed(checked, at, approved, around)];
+    let steps = vec![awaiting, sealed(checked, at, approved, context)];
     failpoint("authorize.granted").await?;
     match record.write_at(at, steps).await {
         Ok(()) => Ok(Some(usable_until)),
@@ -281,14 +281,14 @@ async fn by_grant(
 async fn grant(
     checked: &CheckedCall,
     at: Timestamp,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Result<Option<(Grant, u32)>, StoreError> {
     let (request, spec) = (checked.request(), checked.tool().spec());
     let filter = LedgerFilter::grants().in_session(&request.session);
     failpoint("authorize.grants").await?;
-    let store = around.store.store();
+    let store = context.store.store();
     let rows = store.calls(&filter).await?;
-    let resource = resource(checked, around);
+    let resource = resource(checked, context);
     let covers = |grant: &Grant| {
         grant.tool == spec.name
             && grant.user == request.user
@@ -313,9 +313,9 @@ async fn grant(
 }
 
 /// Gives the digest of the resource to which a standing approval about this call is bound, where the tool names one.
-fn resource(checked: &CheckedCall, around: &CallContext) -> Option<Digest> {
+fn resource(checked: &CheckedCall, context: &CallContext) -> Option<Digest> {
     let tool = checked.tool().tool();
-    let resource = tool.resource(checked.arguments(), &around.context(checked.request()))?;
+    let resource = tool.resource(checked.arguments(), &context.tool_context(checked.request()))?;
     Some(text_digest(&resource.key))
 }
 
@@ -324,10 +324,10 @@ fn resource(checked: &CheckedCall, around: &CallContext) -> Option<Digest> {
 async fn ask(
     checked: &mut CheckedCall,
     record: &mut Record,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Result<(Option<CheckedCall>, Timestamp), NotAuthorized> {
-    let answered = question::ask(checked, record, around).await;
-    decide(answered, checked, record, around).await
+    let answered = question::ask(checked, record, context).await;
+    decide(answered, checked, record, context).await
 }
 
 /// Records the decision.
@@ -335,7 +335,7 @@ async fn decide(
     answered: Result<Answered, StoreError>,
     checked: &CheckedCall,
     record: &mut Record,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Result<(Option<CheckedCall>, Timestamp), NotAuthorized> {
     let answered = answered.map_err(|error| NotAuthorized::store(&error, checked))?;
     let request = checked.request();
@@ -347,15 +347,15 @@ async fn decide(
         Answered::Decided { decision, by, at, recorded } => {
             let (approval, edited) = match decision {
                 CheckedDecision::Approve => (Approval::Once, None),
-                CheckedDecision::ApproveAlways => (always(checked, at, around), None),
+                CheckedDecision::ApproveAlways => (always(checked, at, context), None),
                 CheckedDecision::Edit(typed) => (Approval::Edited, Some(checked.edited(typed))),
                 CheckedDecision::Deny { message } => {
                     return Err(NotAuthorized::denied(message, by, recorded).with(end));
                 }
             };
-            let usable_until = at.after(around.limits.approval_timeout);
+            let usable_until = at.after(context.limits.approval_timeout);
             let step = approved(edited.as_ref().unwrap_or(checked), by, approval, usable_until);
-            let step = sealed(checked, at, step, around);
+            let step = sealed(checked, at, step, context);
             let written = record.write_at(at, vec![step]).await;
             answer(recorded, written.as_ref().copied().map_err(not_counted));
             question_ended(request, end, written.is_ok());
@@ -413,18 +413,18 @@ fn sealed(
     checked: &CheckedCall,
     at: Timestamp,
     approved: Transition,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Transition {
     let request = checked.request();
-    around.store.store().keys().sealed(&request.session, request.call.id, at, approved)
+    context.store.store().keys().sealed(&request.session, request.call.id, at, approved)
 }
 
 /// Gives the approval that "always" means, as the question says.
-fn always(checked: &CheckedCall, at: Timestamp, around: &CallContext) -> Approval {
+fn always(checked: &CheckedCall, at: Timestamp, context: &CallContext) -> Approval {
     Approval::Always {
         schema: checked.schema(),
-        until: at.after(around.limits.standing_approval_lifetime),
-        uses: around.limits.max_standing_uses,
-        resource: resource(checked, around),
+        until: at.after(context.limits.standing_approval_lifetime),
+        uses: context.limits.max_standing_uses,
+        resource: resource(checked, context),
     }
 }

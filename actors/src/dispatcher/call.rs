@@ -37,7 +37,7 @@ use crate::{
 pub(super) async fn begin(
     request: Arc<DispatchRequest>,
     reply: Responder,
-    around: Arc<CallContext>,
+    context: Arc<CallContext>,
 ) {
     // No call begins for a dismissed turn or for a runtime that ends.
     match request.cancellation.before_handler(false) {
@@ -46,7 +46,7 @@ pub(super) async fn begin(
             let is_asked =
                 request.ledger_row.as_ref().is_some_and(|row| row.state == CallState::Awaiting);
             let reason = if is_asked { CancelReason::Dismissed } else { reason };
-            return Box::pin(refuse(request, ToolOutcome::cancelled(reason), reply, around)).await;
+            return Box::pin(refuse(request, ToolOutcome::cancelled(reason), reply, context)).await;
         }
         Some(Interruption::Stays) => {
             return reply.send(DispatcherEvent::Left { call: request.call.id });
@@ -56,33 +56,33 @@ pub(super) async fn begin(
     if let Some(max) = request.beyond {
         let text = Text::TooManyCalls(max).in_locale(request.locale);
         let outcome = ToolOutcome::error("too_many_calls", text);
-        return Box::pin(refuse(request, outcome, reply, around)).await;
+        return Box::pin(refuse(request, outcome, reply, context)).await;
     }
-    let checked = match check(request, &around) {
+    let checked = match check(request, &context) {
         Ok(checked) => checked,
         Err(refused) => {
             let (request, outcome) = *refused;
-            return Box::pin(refuse(request, outcome, reply, around)).await;
+            return Box::pin(refuse(request, outcome, reply, context)).await;
         }
     };
-    let place = match place(checked.request(), &around).await {
-        Ok(Some(place)) => place,
+    let permit = match admitted(checked.request(), &context).await {
+        Ok(Some(permit)) => permit,
         // The call is not to begin any more.
-        Ok(None) => return Box::pin(begin(checked.request().clone(), reply, around)).await,
+        Ok(None) => return Box::pin(begin(checked.request().clone(), reply, context)).await,
         Err(refusal) => {
             let request = checked.request().clone();
             info!(call = %request.call.id, tool = %request.call.name, %refusal, "a call was refused");
             let outcome = overloaded(&refusal, request.locale);
-            return Box::pin(refuse(request, outcome, reply, around)).await;
+            return Box::pin(refuse(request, outcome, reply, context)).await;
         }
     };
-    let running = around.tasks.token();
+    let running = context.tasks.token();
     let call = Call {
         request: checked.request().clone(),
         checked: Some(checked),
         reply: Some(reply),
-        around,
-        _place: place,
+        context,
+        _permit: permit,
         _running: running,
     };
     // Boxed: on its way into its actor it is moved by every layer of ractor.
@@ -93,23 +93,23 @@ pub(super) async fn begin(
 
 /// Takes a permit for a call. A call that goes on after a crash was admitted before, so it waits. `None` where the call
 /// is not to begin any more.
-async fn place(
+async fn admitted(
     request: &DispatchRequest,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Result<Option<Permit>, LimitExceeded> {
-    let (admission, user) = (&around.admission, &request.user);
+    let (admission, user) = (&context.admission, &request.user);
     let refusal = match admission.try_admit(Bound::RunningCalls, user, 1) {
-        Ok(place) => return Ok(Some(place)),
+        Ok(permit) => return Ok(Some(permit)),
         Err(refusal) if request.ledger_row.is_none() => {
             refused(&refusal);
             return Err(refusal);
         }
         Err(refusal) => refusal,
     };
-    debug!(call = %request.call.id, %refusal, "a call that goes on waits for its place");
+    debug!(call = %request.call.id, %refusal, "a call that goes on waits for its permit");
     tokio::select! {
         biased;
-        place = admission.wait(Bound::RunningCalls, user) => Ok(Some(place)),
+        permit = admission.wait(Bound::RunningCalls, user) => Ok(Some(permit)),
         _ = request.cancellation.handler_interrupted(false) => Ok(None),
     }
 }
@@ -123,7 +123,7 @@ async fn refuse(
     request: Arc<DispatchRequest>,
     outcome: ToolOutcome,
     reply: Responder,
-    around: Arc<CallContext>,
+    context: Arc<CallContext>,
 ) {
     // The outcome tells what the ledger has. Refused arguments are kept as the text that the model wrote.
     let arguments = match &request.ledger_row {
@@ -131,7 +131,7 @@ async fn refuse(
         None => request.call.arguments.to_string().into(),
     };
     let end =
-        Record::new(around, request).end(arguments, Vec::new(), Finished::unrun(outcome)).await;
+        Record::new(context, request).end(arguments, Vec::new(), Finished::unrun(outcome)).await;
     reply.send(DispatcherEvent::Ended(end));
 }
 
@@ -144,8 +144,8 @@ struct Call {
     checked: Option<CheckedCall>,
     /// The reply, until it is sent.
     reply: Option<Responder>,
-    around: Arc<CallContext>,
-    _place: Permit,
+    context: Arc<CallContext>,
+    _permit: Permit,
     _running: TaskTrackerToken,
 }
 
@@ -173,7 +173,7 @@ impl Actor for CallActor {
         failpoint("call.starts").await?;
         let checked = call.checked.take().ok_or("a call is started once")?;
         let span = call.reply.as_ref().map_or_else(Span::none, |reply| reply.span().clone());
-        let work: BoxFuture<'_, _> = Box::pin(pipeline(checked, call.around.clone(), me.clone()));
+        let work: BoxFuture<'_, _> = Box::pin(pipeline(checked, call.context.clone(), me.clone()));
         let work = work.instrument(span);
         failpoint("call.runs").await?;
         Run::spawn_linked(None, Run, work, me.get_cell()).await?;
@@ -244,7 +244,7 @@ impl Call {
     async fn panicked(&mut self, panic: &str) {
         let request = self.request.clone();
         error!(call = %request.call.id, tool = %request.call.name, panic, "a handler panicked");
-        let end = end_lost(&self.around, request, &Fault::PANIC).await;
+        let end = end_lost(&self.context, request, &Fault::PANIC).await;
         self.answer(end);
     }
 }
@@ -289,9 +289,9 @@ impl Actor for Run {
 }
 
 /// Authorizes, runs, records: one straight function.
-async fn pipeline(checked: CheckedCall, around: Arc<CallContext>, call: ActorRef<CallMsg>) -> Ran {
-    let mut record = Record::new(around.clone(), checked.request().clone());
-    let authorized = match authorize(checked, &mut record, &around).await {
+async fn pipeline(checked: CheckedCall, context: Arc<CallContext>, call: ActorRef<CallMsg>) -> Ran {
+    let mut record = Record::new(context.clone(), checked.request().clone());
+    let authorized = match authorize(checked, &mut record, &context).await {
         Ok(authorized) => authorized,
         Err((_, NotAuthorized::Left)) => return Ran::Left,
         Err((checked, NotAuthorized::Ends { finished, recorded, question })) => {
@@ -317,7 +317,7 @@ async fn pipeline(checked: CheckedCall, around: Arc<CallContext>, call: ActorRef
         }
     };
     let (tool, began) = (authorized.checked().tool().spec().name.clone(), Instant::now());
-    let ran = run::run(authorized, &mut record, &around, &Recipient::actor(call)).await;
+    let ran = run::run(authorized, &mut record, &context, &Recipient::actor(call)).await;
     if !matches!(ran, Ran::Left) {
         tool_executed(&tool, began.elapsed());
     }

@@ -94,10 +94,10 @@ impl CheckedCall {
 /// Looks the tool up and validates the arguments; a refusal gives the request back with the outcome.
 pub(super) fn check(
     request: Arc<DispatchRequest>,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Result<CheckedCall, Box<(Arc<DispatchRequest>, ToolOutcome)>> {
     let name = &request.call.name;
-    let tool = match around.registry.get(name) {
+    let tool = match context.registry.get(name) {
         Ok(tool) => tool.clone(),
         Err(error) => {
             warn!(call = %request.call.id, %error, "refused a call");
@@ -105,7 +105,7 @@ pub(super) fn check(
             return Err(Box::new((request, ToolOutcome::error("unknown_tool", reason))));
         }
     };
-    let checked = match tool.check(&request.call.arguments, &around.limits) {
+    let checked = match tool.check(&request.call.arguments, &context.limits) {
         Ok(checked) => checked,
         Err(problems) => {
             info!(call = %request.call.id, tool = %name, %problems, "refused a call");

@@ -15,11 +15,11 @@
 //! The actor keeps no state of its own beside the running calls, so a restart of it loses none.
 
 mod actor;
-mod around;
 mod authorize;
 mod call;
 mod cancellation;
 mod check;
+mod context;
 mod keyed_semaphore;
 mod msg;
 mod permits;
@@ -31,7 +31,7 @@ mod run;
 mod tests;
 
 pub use actor::DispatcherActor;
-pub use around::CallContext;
 pub use cancellation::{CancelCause, Cancellation};
+pub use context::CallContext;
 pub use msg::{CallEnd, DispatchRequest, DispatcherEvent, DispatcherMsg};
 pub use record::{end_lost, end_of_lost};

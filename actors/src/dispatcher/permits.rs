@@ -57,13 +57,13 @@ pub(super) enum NoPermit {
 /// Waits for a call's permits for at most `patience`. A handler that passed its deadline keeps its own.
 pub(super) async fn take(
     authorized: &AuthorizedCall,
-    around: &CallContext,
+    context: &CallContext,
     patience: Duration,
 ) -> Result<Held, NoPermit> {
     let checked = authorized.checked();
     let (request, tool) = (checked.request(), checked.tool());
-    let resource = tool.tool().resource(checked.arguments(), &around.context(request));
-    let permits = &around.permits;
+    let resource = tool.tool().resource(checked.arguments(), &context.tool_context(request));
+    let permits = &context.permits;
     if resource.is_none() && !permits.by_tool.contains_key(&tool.spec().name) {
         return Ok(Held { _tool: None, _resource: None });
     }
@@ -80,7 +80,7 @@ pub(super) async fn take(
         Held { _tool: of_tool, _resource: of_resource }
     };
     // A call waits no longer than its approval counts.
-    let patience = patience.min(authorized.usable_for(around.clock.now()));
+    let patience = patience.min(authorized.usable_for(context.clock.now()));
     tokio::select! {
         biased;
         held = timeout(patience, both) => held.map_err(|_| NoPermit::Late),

@@ -80,30 +80,30 @@ impl From<Interruption> for Answered {
 pub(super) async fn ask(
     checked: &mut CheckedCall,
     record: &mut Record,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Result<Answered, StoreError> {
     // Before the question is stored: a durable question is always asked.
-    let admitted = around.admission.admit(Bound::OpenQuestions, &checked.request().user, 1);
-    let place = match admitted {
-        Ok(place) => place,
+    let admitted = context.admission.admit(Bound::OpenQuestions, &checked.request().user, 1);
+    let permit = match admitted {
+        Ok(permit) => permit,
         Err(refusal) => return Ok(Answered::Overloaded(refusal)),
     };
-    let shown = shown(checked, around).await;
+    let shown = shown(checked, context).await;
     if storable_text(&shown.text, MAX_BYTES).is_err() {
         return Ok(Answered::TooLong);
     }
     checked.asked_with(shown);
-    let at = around.clock.now();
+    let at = context.clock.now();
     let awaiting = Transition::Awaiting {
         arguments: checked.arguments().clone(),
         schema: checked.schema(),
         shown: checked.shown().cloned().map(Box::new),
         digest: checked.digest(),
-        expires_at: at.after(around.limits.confirmation_timeout),
+        expires_at: at.after(context.limits.confirmation_timeout),
     };
     failpoint("question.stored").await?;
     record.write_at(at, vec![awaiting]).await?;
-    asked(place, checked, record, around).await
+    asked(permit, checked, record, context).await
 }
 
 /// Asks a question that was asked before its process ended, and waits for its end. It was admitted then, so it waits
@@ -115,14 +115,14 @@ pub(super) async fn again(
     expires_at: Timestamp,
     checked: &CheckedCall,
     record: &Record,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Result<Answered, StoreError> {
     let request = checked.request();
-    let left = around.clock.now().until(expires_at);
+    let left = context.clock.now().until(expires_at);
     tokio::select! {
         biased;
-        place = around.admission.wait(Bound::OpenQuestions, &request.user) => {
-            asked(place, checked, record, around).await
+        permit = context.admission.wait(Bound::OpenQuestions, &request.user) => {
+            asked(permit, checked, record, context).await
         }
         () = sleep(left) => Ok(Answered::Cancelled(CancelReason::Expired)),
         interruption = request.cancellation.question_interrupted() => Ok(interruption.into()),
@@ -131,15 +131,15 @@ pub(super) async fn again(
 
 /// Asks a question that is durable, and waits for its end. The permit is held as long.
 async fn asked(
-    _place: Permit,
+    _permit: Permit,
     checked: &CheckedCall,
     record: &Record,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Result<Answered, StoreError> {
     failpoint("question.read").await?;
     let question = question(record.row().await?, checked)?;
     failpoint("question.asked").await?;
-    let (decision, by, recorded) = match verdict(&question, checked, around).await {
+    let (decision, by, recorded) = match verdict(&question, checked, context).await {
         Ok(QuestionVerdict::Decided { decision, by, recorded }) => (decision, by, recorded),
         Ok(QuestionVerdict::Expired) => return Ok(Answered::Cancelled(CancelReason::Expired)),
         Err(unanswered) => return Ok(unanswered),
@@ -147,7 +147,7 @@ async fn asked(
     let digest = question.digest;
     failpoint("question.answered").await?;
     // The store goes by the time of day and refuses a later answer; such an answer is never told to count.
-    let at = around.clock.now();
+    let at = context.clock.now();
     if at >= question.expires_at {
         answer(recorded, Err(AnswerError::NotOpen));
         return Ok(Answered::Cancelled(CancelReason::Expired));
@@ -185,10 +185,10 @@ pub(super) fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Quest
 }
 
 /// Writes down what a person will be shown: the call, its effect by what the store has now, and the reach of "always".
-async fn shown(checked: &CheckedCall, around: &CallContext) -> Shown {
+async fn shown(checked: &CheckedCall, context: &CallContext) -> Shown {
     let (request, tool) = (checked.request(), checked.tool());
     let locale = request.locale;
-    let consequence = match seen(checked.arguments(), checked, around).await {
+    let consequence = match seen(checked.arguments(), checked, context).await {
         Some(consequence) => consequence,
         None => tool
             .tool()
@@ -204,12 +204,12 @@ async fn shown(checked: &CheckedCall, around: &CallContext) -> Shown {
         consequence,
         text: "".into(),
         digest: checked.digest(),
-        expires_at: around.clock.now(),
+        expires_at: context.clock.now(),
     };
-    let resource = tool.tool().resource(checked.arguments(), &around.context(request));
+    let resource = tool.tool().resource(checked.arguments(), &context.tool_context(request));
     let standing = Text::Standing {
-        lifetime: around.limits.standing_approval_lifetime,
-        uses: around.limits.max_standing_uses,
+        lifetime: context.limits.standing_approval_lifetime,
+        uses: context.limits.max_standing_uses,
         resource: resource.as_ref().map(|resource| &*resource.key),
     };
     let text = format!("{}\n  {}", written.plain_text(), plain(&standing.in_locale(locale)));
@@ -218,17 +218,17 @@ async fn shown(checked: &CheckedCall, around: &CallContext) -> Shown {
 
 /// Asks the tool for the consequence by what the store has now. Where that cannot be read, the question is asked
 /// without it.
-async fn seen(arguments: &Value, checked: &CheckedCall, around: &CallContext) -> Option<String> {
+async fn seen(arguments: &Value, checked: &CheckedCall, context: &CallContext) -> Option<String> {
     let tool = checked.tool();
     if !tool.tool().looks_before_asking() {
         return None;
     }
-    let ctx = around.context(checked.request());
+    let ctx = context.tool_context(checked.request());
     let looking = async {
-        let mut reader = around.store.store().reader().await.map_err(ToolFault::from)?;
+        let mut reader = context.store.store().reader().await.map_err(ToolFault::from)?;
         tool.tool().consequence_from(arguments, &ctx, reader.connection()).await
     };
-    match timeout(around.limits.store_timeout, looking).await {
+    match timeout(context.limits.store_timeout, looking).await {
         Ok(Ok(consequence)) => consequence,
         Ok(Err(fault)) => {
             warn!(tool = %tool.spec().name, ?fault, "what a call would do could not be looked up");
@@ -246,11 +246,11 @@ async fn seen(arguments: &Value, checked: &CheckedCall, around: &CallContext) ->
 async fn verdict(
     question: &Question,
     checked: &CheckedCall,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Result<QuestionVerdict, Answered> {
     let request = checked.request();
-    let due = Instant::now() + around.clock.now().until(question.expires_at);
-    let mut confirm = around.confirm.actor();
+    let due = Instant::now() + context.clock.now().until(question.expires_at);
+    let mut confirm = context.confirm.actor();
     loop {
         let (reply, mut verdict) = oneshot::channel();
         let (asked, tool) = (Box::new(question.clone()), checked.tool().clone());
@@ -271,15 +271,15 @@ async fn verdict(
                 if let Some(won) = last_word(&mut verdict) {
                     return Ok(won);
                 }
-                drop(around.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
+                drop(context.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
                 return Err(interruption.into());
             }
         }
         confirm = tokio::select! {
             biased;
-            confirm = around.confirm.after(&confirm) => confirm,
+            confirm = context.confirm.after(&confirm) => confirm,
             // No answer can come any more.
-            () = around.confirm.restart_limit_reached() => {
+            () = context.confirm.restart_limit_reached() => {
                 return Err(Answered::Cancelled(CancelReason::Unreachable));
             }
             () = sleep_until(due) => return Err(Answered::Cancelled(CancelReason::Expired)),
@@ -313,7 +313,7 @@ mod tests {
         let stored = test.ledger().await.remove(0);
         test.answer(&told, Decision::Deny).await.unwrap();
         call.end().await;
-        let mut checked = check(call.request.clone(), &test.tree.around).unwrap();
+        let mut checked = check(call.request.clone(), &test.handles.calls).unwrap();
         checked.asked_with(stored.shown.as_deref().unwrap().clone());
         assert_eq!(question(stored.clone(), &checked).unwrap(), told);
 

@@ -23,7 +23,7 @@ use crate::{
 /// Writes one call down. It tracks which steps the ledger has, so that each is written once.
 #[derive(Debug)]
 pub(super) struct Record {
-    around: Arc<CallContext>,
+    context: Arc<CallContext>,
     request: Arc<DispatchRequest>,
     proposed_at: Timestamp,
     is_proposed: bool,
@@ -54,7 +54,7 @@ impl Finished {
 }
 
 impl Record {
-    pub(super) fn new(around: Arc<CallContext>, request: Arc<DispatchRequest>) -> Self {
+    pub(super) fn new(context: Arc<CallContext>, request: Arc<DispatchRequest>) -> Self {
         let ledger_row = request.ledger_row.as_ref();
         let proposed_at = ledger_row.map_or(request.proposed_at, |call| call.proposed_at);
         let is_proposed = ledger_row.is_some();
@@ -64,7 +64,7 @@ impl Record {
         let shown = shown.map(|call| call.arguments.clone());
         let has_arguments = ledger_row.is_some_and(|call| call.state != CallState::Proposed);
         Self {
-            around,
+            context,
             request,
             proposed_at,
             is_proposed,
@@ -78,7 +78,7 @@ impl Record {
 
     /// Gives the present moment.
     pub(super) fn now(&self) -> Timestamp {
-        self.around.clock.now()
+        self.context.clock.now()
     }
 
     /// Makes facts of the steps, taken at this moment; the proposal comes before them where the ledger has none yet.
@@ -100,7 +100,7 @@ impl Record {
 
     /// Makes steps durable.
     pub(super) async fn write(&mut self, steps: Vec<Transition>) -> Result<(), StoreError> {
-        self.write_at(self.around.clock.now(), steps).await
+        self.write_at(self.context.clock.now(), steps).await
     }
 
     /// Makes steps durable that were taken at this moment and on which other steps rely.
@@ -110,7 +110,7 @@ impl Record {
         steps: Vec<Transition>,
     ) -> Result<(), StoreError> {
         failpoint("record.writes").await?;
-        let written = self.around.store.write(self.writes_at(at, steps.clone())).await;
+        let written = self.context.store.write(self.writes_at(at, steps.clone())).await;
         let written = match written {
             Ok(()) => failpoint("record.written").await.map_err(|_| StoreError::Silent),
             Err(cause) => Err(cause),
@@ -143,7 +143,7 @@ impl Record {
     /// Tells whether the ledger has the last of these steps, and so all of them: they are written together.
     async fn has_taken(&self, at: Timestamp, steps: &[Transition]) -> bool {
         let session = &self.request.session;
-        let Ok((links, _)) = self.around.store.store().links(session).await else { return false };
+        let Ok((links, _)) = self.context.store.store().links(session).await else { return false };
         let mut taken = links.iter().filter(|link| link.call == self.request.call.id);
         taken.any(|link| link.at == at && Some(&link.transition) == steps.last())
     }
@@ -153,7 +153,7 @@ impl Record {
     /// # Errors
     /// [`StoreError`] if it cannot be read, or the ledger does not have it.
     pub(super) async fn row(&self) -> Result<LedgerRow, StoreError> {
-        let row = row(&self.around, &self.request).await?;
+        let row = row(&self.context, &self.request).await?;
         row.ok_or_else(|| StoreError::refused("the call is not in the ledger"))
     }
 
@@ -184,7 +184,7 @@ impl Record {
             ended.arguments = Some(Box::new(arguments.clone()));
         }
         steps.push(Transition::Ended(ended.clone()));
-        let at = self.around.clock.now();
+        let at = self.context.clock.now();
         let written = self.write_at(at, steps).await;
         self.told(arguments, ended, at, written).await
     }
@@ -233,7 +233,7 @@ impl Record {
     ) -> CallEnd {
         let request = &self.request;
         if let StoreError::TooMuchStored = cause {
-            let refusal = LimitExceeded::of_stored_bytes(&self.around.limits);
+            let refusal = LimitExceeded::of_stored_bytes(&self.context.limits);
             info!(call = %request.call.id, tool = %request.call.name, %refusal, "a call was refused");
             let outcome = overloaded(&refusal, request.locale);
             // The store refuses the end with the beginning of its turn, before which nothing has an effect.
@@ -251,7 +251,7 @@ impl Record {
 
     /// Gives the end that the ledger has, if it has one.
     pub(super) async fn end_in_ledger(&self) -> Option<CallEnd> {
-        let row = row(&self.around, &self.request).await.ok()??;
+        let row = row(&self.context, &self.request).await.ok()??;
         end_of(&row)
     }
 
@@ -281,12 +281,12 @@ impl Record {
 }
 
 async fn row(
-    around: &CallContext,
+    context: &CallContext,
     request: &DispatchRequest,
 ) -> Result<Option<LedgerRow>, StoreError> {
     let filter = LedgerFilter::call(request.call.id).in_session(&request.session);
     failpoint("record.reads").await?;
-    Ok(around.store.store().calls(&filter).await?.pop())
+    Ok(context.store.store().calls(&filter).await?.pop())
 }
 
 fn end_of(row: &LedgerRow) -> Option<CallEnd> {
@@ -298,11 +298,11 @@ fn end_of(row: &LedgerRow) -> Option<CallEnd> {
 /// Its effect is `none` where the ledger says that the handler had not begun. It is `none` too where the handler only
 /// reads, or wrote in a transaction that was undone with it. Otherwise it is unknown.
 pub async fn end_lost(
-    around: &Arc<CallContext>,
+    context: &Arc<CallContext>,
     request: Arc<DispatchRequest>,
     fault: &Fault,
 ) -> CallEnd {
-    let (row, state) = match row(around, &request).await {
+    let (row, state) = match row(context, &request).await {
         Ok(row) => {
             let state = row.as_ref().map_or(CallState::Proposed, |row| row.state);
             (row, state)
@@ -315,33 +315,33 @@ pub async fn end_lost(
     if let Some(end) = row.as_ref().and_then(end_of) {
         return end;
     }
-    let finished = gone(around, &request.call.name, state, fault, request.locale);
+    let finished = gone(context, &request.call.name, state, fault, request.locale);
     let arguments = row
         .as_ref()
         .map_or_else(|| Value::from(&*request.call.arguments), |row| row.arguments.clone());
     let ledger_row = row.map(Box::new);
     let request = DispatchRequest { ledger_row, ..Arc::unwrap_or_clone(request) };
-    let mut record = Record::new(around.clone(), Arc::new(request));
+    let mut record = Record::new(context.clone(), Arc::new(request));
     record.end(arguments, Vec::new(), finished).await
 }
 
 /// Makes the end of a call that no pipeline will bring to its end any more. It is to be written as it is.
 #[must_use]
-pub fn end_of_lost(around: &CallContext, row: &LedgerRow, locale: Locale) -> Ended {
+pub fn end_of_lost(context: &CallContext, row: &LedgerRow, locale: Locale) -> Ended {
     let Finished { outcome, effect, decided_by } =
-        gone(around, &row.name, row.state, &Fault::REPLY_LOST, locale);
+        gone(context, &row.name, row.state, &Fault::REPLY_LOST, locale);
     Ended { arguments: None, outcome, effect, result: CallResult::Shown, decided_by }
 }
 
 /// Makes the end of a call in this state whose pipeline is gone.
 fn gone(
-    around: &CallContext,
+    context: &CallContext,
     tool: &str,
     state: CallState,
     fault: &Fault,
     locale: Locale,
 ) -> Finished {
-    let is_unknown = state == CallState::Running && !leaves_no_trace(around, tool);
+    let is_unknown = state == CallState::Running && !leaves_no_trace(context, tool);
     let effect = if is_unknown { Effect::Unknown } else { Effect::None };
     let mut reason = Text::HandlerFailed(fault).in_locale(locale);
     if effect == Effect::Unknown {
@@ -351,8 +351,8 @@ fn gone(
     Finished { outcome: ToolOutcome::error("handler_error", reason), effect, decided_by: None }
 }
 
-fn leaves_no_trace(around: &CallContext, tool: &str) -> bool {
-    around
+fn leaves_no_trace(context: &CallContext, tool: &str) -> bool {
+    context
         .registry
         .get(tool)
         .is_ok_and(|tool| tool.spec().effect == EffectPolicy::Read || tool.tool().needs().is_some())

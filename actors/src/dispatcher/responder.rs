@@ -22,10 +22,10 @@ impl Responder {
     pub(super) fn new(
         request: &DispatchRequest,
         reply: Reply<DispatcherEvent>,
-        around: &CallContext,
+        context: &CallContext,
     ) -> Self {
         let DispatchRequest { session, user, turn, call, .. } = request;
-        let tool = around.registry.get(&call.name).ok().map(|tool| &tool.spec().name);
+        let tool = context.registry.get(&call.name).ok().map(|tool| &tool.spec().name);
         let whose = Whose { session, user, turn: *turn, call: call.id };
         Self { reply, span: ToolCallSpan::begin(&request.span, tool, whose) }
     }

@@ -41,12 +41,12 @@ pub(super) enum Ran {
 pub(super) async fn run(
     authorized: AuthorizedCall,
     record: &mut Record,
-    around: &CallContext,
+    context: &CallContext,
     early: &Recipient<CallEnd>,
 ) -> Ran {
     let checked = authorized.checked();
     let (request, tool) = (checked.request(), checked.tool());
-    let _held = match permits::take(&authorized, around, patience(&authorized, around)).await {
+    let _held = match permits::take(&authorized, context, patience(&authorized, context)).await {
         Ok(held) => held,
         Err(NoPermit::Late) => {
             let overloaded = StoreError::Overloaded;
@@ -64,15 +64,15 @@ pub(super) async fn run(
         Err(mismatch) => return Ran::Ended(Box::pin(mismatch.end(record)).await),
     };
     match (tool.tool().needs(), tool.spec().effect) {
-        (Some(Need::Transaction(_)), _) => in_transaction(&authorized, due, record, around).await,
+        (Some(Need::Transaction(_)), _) => in_transaction(&authorized, due, record, context).await,
         (Some(Need::Reader(_)), _) | (None, EffectPolicy::Read) => {
-            Box::pin(beside(&authorized, due, record, around, early)).await
+            Box::pin(beside(&authorized, due, record, context, early)).await
         }
         (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
             // No other task resolves what this handler will.
-            let _runs = around.handler_begins(request.call.id);
+            let _runs = context.handler_begins(request.call.id);
             match begun(record, due.running.clone()).await {
-                Ok(()) => Box::pin(beside(&authorized, due, record, around, early)).await,
+                Ok(()) => Box::pin(beside(&authorized, due, record, context, early)).await,
                 Err(error) => Ran::Ended(Box::pin(not_run(&authorized, record, &error)).await),
             }
         }
@@ -135,17 +135,17 @@ async fn in_transaction(
     authorized: &AuthorizedCall,
     due: Due,
     record: &mut Record,
-    around: &CallContext,
+    context: &CallContext,
 ) -> Ran {
     let Due { arguments, running } = due;
     let checked = authorized.checked();
     let (request, tool) = (checked.request(), checked.tool());
-    let ctx = around.context(request);
-    let patience = patience(authorized, around);
+    let ctx = context.tool_context(request);
+    let patience = patience(authorized, context);
     if let Err(failed) = failpoint("run.prepare").await {
         return Ran::Ended(Box::pin(not_run(authorized, record, &failed.into())).await);
     }
-    let prepared = match timeout(patience, tool.prepare(&arguments, &ctx, &around.limits)).await {
+    let prepared = match timeout(patience, tool.prepare(&arguments, &ctx, &context.limits)).await {
         Ok(prepared) => prepared
             .map_err(|instead| instead.unwrap_or_else(|fault| told(fault, authorized, &ctx))),
         Err(_) => Err(timed_out(patience, Effect::None, &ctx)),
@@ -158,7 +158,7 @@ async fn in_transaction(
             return Ran::Ended(Box::pin(end).await);
         }
     };
-    let mut lease = match lease(authorized, around).await {
+    let mut lease = match lease(authorized, context).await {
         Ok(lease) => lease,
         Err(error) => return Ran::Ended(Box::pin(not_run(authorized, record, &error)).await),
     };
@@ -167,10 +167,10 @@ async fn in_transaction(
         drop(lease);
         return Box::pin(interrupted(authorized, record, interruption)).await;
     }
-    let deadline = around.limits.transaction_deadline;
+    let deadline = context.limits.transaction_deadline;
     let access = Access::Transaction(lease.connection());
     // Past the deadline the handler is dropped, and its savepoint undone right behind it on the same connection.
-    let work = tool.handle(arguments, prepared, &ctx, access, &around.limits);
+    let work = tool.handle(arguments, prepared, &ctx, access, &context.limits);
     let outcome = match timeout(deadline, poll_before_park(work)).await {
         Ok(result) => result.unwrap_or_else(|fault| told(fault, authorized, &ctx)),
         Err(_) => timed_out(deadline, Effect::None, &ctx),
@@ -183,7 +183,7 @@ async fn in_transaction(
         if outcome.is_ok() { (Keep::Keep, Effect::Committed) } else { (Keep::Undo, Effect::None) };
     let ended = record.ended(Finished { outcome, effect, decided_by: None });
     let steps = vec![running, Transition::Ended(ended.clone())];
-    let at = around.clock.now();
+    let at = context.clock.now();
     Ran::Ended(match end(lease, keep, record.writes_at(at, steps)).await {
         // The writes and their record share one commit: if it surely failed, none of them happened.
         Err(error) if !error.may_have_happened() => {
@@ -204,11 +204,11 @@ async fn end(lease: Lease, keep: Keep, steps: Vec<Write>) -> Result<(), StoreErr
     failpoint("run.committed").await.map_err(|_| StoreError::Silent)
 }
 
-async fn lease(authorized: &AuthorizedCall, around: &CallContext) -> Result<Lease, StoreError> {
+async fn lease(authorized: &AuthorizedCall, context: &CallContext) -> Result<Lease, StoreError> {
     failpoint("run.lease").await?;
     let (request, tool) = (authorized.checked().request(), authorized.checked().tool());
     let call = (request.session.clone(), request.call.id);
-    let lease = around.store.lease_for(tool.spec().name.clone(), Some(call)).await?;
+    let lease = context.store.lease_for(tool.spec().name.clone(), Some(call)).await?;
     failpoint("run.leased").await?;
     Ok(lease)
 }
@@ -219,16 +219,16 @@ async fn beside(
     authorized: &AuthorizedCall,
     due: Due,
     record: &mut Record,
-    around: &CallContext,
+    context: &CallContext,
     early: &Recipient<CallEnd>,
 ) -> Ran {
     let checked = authorized.checked();
-    let ctx = around.context(checked.request());
+    let ctx = context.tool_context(checked.request());
     let is_read = checked.tool().spec().effect == EffectPolicy::Read;
-    let deadline = patience(authorized, around);
+    let deadline = patience(authorized, context);
     let Due { arguments, running } = due;
     let steps = if is_read { vec![running] } else { Vec::new() };
-    let mut work = Box::pin(call_beside(authorized, arguments, around, &ctx));
+    let mut work = Box::pin(call_beside(authorized, arguments, context, &ctx));
     let (finished, work) = match timeout(deadline, &mut work).await {
         Ok(result) => (finished(result, is_read, authorized, &ctx), None),
         Err(_) => {
@@ -261,16 +261,16 @@ async fn beside(
 async fn call_beside(
     authorized: &AuthorizedCall,
     arguments: Value,
-    around: &CallContext,
+    context: &CallContext,
     ctx: &ToolContext,
 ) -> ToolResult<ToolOutcome> {
-    let (tool, limits) = (authorized.checked().tool(), &around.limits);
+    let (tool, limits) = (authorized.checked().tool(), &context.limits);
     let prepared = Prepared::default();
     if tool.tool().needs().is_none() {
         return tool.handle(arguments, prepared, ctx, Access::None, limits).await;
     }
     let reader = match failpoint("run.reader").await {
-        Ok(()) => around.store.store().reader().await,
+        Ok(()) => context.store.store().reader().await,
         Err(failed) => Err(failed.into()),
     };
     let mut reader = match reader {
@@ -302,8 +302,8 @@ fn finished(
 }
 
 /// Gives the time that its handler may take, and may wait to begin.
-fn patience(authorized: &AuthorizedCall, around: &CallContext) -> Duration {
-    authorized.checked().tool().spec().timeout.unwrap_or(around.limits.tool_timeout)
+fn patience(authorized: &AuthorizedCall, context: &CallContext) -> Duration {
+    authorized.checked().tool().spec().timeout.unwrap_or(context.limits.tool_timeout)
 }
 
 fn told(fault: ToolFault, authorized: &AuthorizedCall, ctx: &ToolContext) -> ToolOutcome {

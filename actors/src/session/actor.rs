@@ -147,7 +147,7 @@ impl SessionState {
     }
 
     pub(super) fn ask(&mut self, me: &ActorRef<SessionMsg>, asked: TurnRequest) {
-        let max_bytes = self.context.around.limits.max_user_text_bytes;
+        let max_bytes = self.context.calls.limits.max_user_text_bytes;
         let bytes = asked.text.len();
         let refused = if asked.text.trim().is_empty() {
             Some(TurnRefused::Empty)
@@ -171,9 +171,9 @@ impl SessionState {
         if self.turn.is_some() || self.is_clearing {
             return answer(began, Err(TurnRefused::Busy));
         }
-        let admission = &self.context.around.admission;
-        let place = match admission.admit(Bound::RunningTurns, self.slot.user(), 1) {
-            Ok(place) => place,
+        let admission = &self.context.calls.admission;
+        let permit = match admission.admit(Bound::RunningTurns, self.slot.user(), 1) {
+            Ok(permit) => permit,
             Err(refusal) => return answer(began, Err(TurnRefused::Overloaded(refusal))),
         };
         let id = TurnId::new(Uuid::now_v7());
@@ -185,18 +185,18 @@ impl SessionState {
             at: message.at,
             options: options.clone(),
             text: hash,
-            max_stored_bytes: self.context.around.limits.max_stored_bytes_per_user as u64,
+            max_stored_bytes: self.context.calls.limits.max_stored_bytes_per_user as u64,
         };
         self.error = None;
         self.turns_begun += 1;
         self.turn = Some(ActiveTurn {
             id,
             span: TurnSpan::begin(self.slot.session(), self.slot.user(), id, false),
-            core: Turn::new(self.context.around.limits.max_rounds, options.on_dismiss),
+            core: Turn::new(self.context.calls.limits.max_rounds, options.on_dismiss),
             cancellation: self.cancellation(),
             options,
             text: hash,
-            _place: place,
+            _permit: permit,
             bytes: Some(bytes),
             began: Some(vec![began]),
             ended: vec![ended],
@@ -222,7 +222,7 @@ impl SessionState {
         // The mark belongs to the turn that it follows; an empty chat has nothing to mark.
         let mark = self.chat.last_turn().map(|turn| self.message(turn, Content::Cleared));
         // After a clearing the user is asked anew: also where only the store has the chat.
-        let (slot, at) = (&self.slot, self.context.around.clock.now());
+        let (slot, at) = (&self.slot, self.context.calls.clock.now());
         let revoke = Write::Revoke {
             session: slot.session().clone(),
             tool: None,
@@ -246,7 +246,7 @@ impl SessionState {
 
     /// Sleeps, if it was idle for long enough.
     fn idle(&mut self, me: &ActorRef<SessionMsg>) {
-        let rest = self.context.around.limits.session_idle;
+        let rest = self.context.calls.limits.session_idle;
         if self.active_at.elapsed() < rest || !self.sleep(me) {
             self.idle = idle_alarm(&self.context, me);
         }
@@ -268,7 +268,7 @@ impl SessionState {
             self.idle_entry = None;
             return;
         }
-        let admission = &self.context.around.admission;
+        let admission = &self.context.calls.admission;
         if admission.is_wanted(Bound::AwakeSessions, self.slot.user()) && self.sleep(me) {
             return;
         }
@@ -287,6 +287,6 @@ impl SessionState {
 /// Sets the alarm after which the session looks whether it may sleep.
 fn idle_alarm(context: &RuntimeContext, me: &ActorRef<SessionMsg>) -> Alarm {
     // A session that may sleep at once does not look all the time while it is busy.
-    let rest = context.around.limits.session_idle.max(Duration::from_millis(1));
+    let rest = context.calls.limits.session_idle.max(Duration::from_millis(1));
     Alarm::at(Instant::now() + rest, me, || SessionMsg::Idle)
 }

@@ -27,7 +27,7 @@ pub struct RuntimeContext {
     /// The actor that takes calls.
     pub dispatcher: Address<DispatcherMsg>,
     /// The context of calls: registry, bounds, clock.
-    pub around: Arc<CallContext>,
+    pub calls: Arc<CallContext>,
     /// The descriptions of the tools for the model.
     pub specs: Arc<[ToolSpec]>,
     /// The text that stands before every chat.

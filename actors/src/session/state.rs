@@ -51,7 +51,7 @@ pub struct Resumption {
     pub(crate) calls: Vec<LedgerRow>,
     pub(crate) stops_loop: bool,
     /// Its permit among the running turns.
-    pub(crate) place: Permit,
+    pub(crate) permit: Permit,
     /// The stored events behind the last one published: the ends of calls that no pipeline brings to their end, and
     /// what stands behind them.
     pub(crate) news: Vec<SessionEvent>,
@@ -94,7 +94,7 @@ pub(crate) struct ActiveTurn {
     /// Cancels its calls.
     pub(crate) cancellation: Cancellation,
     /// Its permit among the running turns.
-    pub(crate) _place: Permit,
+    pub(crate) _permit: Permit,
     /// The permit for the bytes of the user's message, until it is stored.
     pub(crate) bytes: Option<Permit>,
     /// The callers to tell that the user's message is stored; `None` once they are told.
@@ -167,7 +167,7 @@ impl SessionState {
     /// store that works. Its end is told when the store has it. Until then the turn is open: where this process ends
     /// before, the next start goes on with it.
     pub(crate) fn abandoned(&self, turn: &mut ActiveTurn, error: TurnError) -> AbandonedTurn {
-        let (at, locale) = (self.context.around.clock.now(), self.locale_of(turn));
+        let (at, locale) = (self.context.calls.clock.now(), self.locale_of(turn));
         let end = self.failed(turn, error);
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
         let has_begun = turn.began.is_none();
@@ -185,7 +185,7 @@ impl SessionState {
 
     /// Gives the locale of a turn.
     pub(crate) fn locale_of(&self, turn: &ActiveTurn) -> Locale {
-        self.context.around.languages.locale(turn.options.language)
+        self.context.calls.languages.locale(turn.options.language)
     }
 
     /// Hands over a turn that was cut off in the middle.

@@ -36,22 +36,21 @@ impl Supervisor {
     ///
     /// # Errors
     /// [`StartError`] if one of them did not start.
-    pub async fn start(children: Children) -> Result<RuntimeHandles, StartError> {
+    pub async fn start(config: SupervisorConfig) -> Result<RuntimeHandles, StartError> {
         // In a task of its own: a start that was dropped half-way could not stop its children.
-        let starting = tokio::spawn(spawn(children));
-        let tree = starting.await.map_err(|cause| StartError(cause.into()))??;
-        Ok(tree.claim())
+        let starting = tokio::spawn(spawn(config));
+        let handles = starting.await.map_err(|cause| StartError(cause.into()))??;
+        Ok(handles.claim())
     }
 }
 
-async fn spawn(children: Children) -> Result<Unclaimed, StartError> {
+async fn spawn(config: SupervisorConfig) -> Result<Unclaimed, StartError> {
     let failed = |cause: Box<dyn Error + Send + Sync>| StartError(cause);
-    let (supervisor, _) = Supervisor::spawn(None, Supervisor, children)
-        .await
-        .map_err(|cause| failed(cause.into()))?;
-    let (reply, tree) = oneshot::channel();
+    let (supervisor, _) =
+        Supervisor::spawn(None, Supervisor, config).await.map_err(|cause| failed(cause.into()))?;
+    let (reply, handles) = oneshot::channel();
     supervisor.cast(SupervisorMsg::Handles { reply }).map_err(|cause| failed(cause.into()))?;
-    tree.await.map(|tree| Unclaimed(Some(tree))).map_err(|cause| failed(cause.into()))
+    handles.await.map(|handles| Unclaimed(Some(handles))).map_err(|cause| failed(cause.into()))
 }
 
 /// The addresses of a runtime until they are claimed. Dropping them stops the runtime.
@@ -59,14 +58,14 @@ struct Unclaimed(Option<RuntimeHandles>);
 
 impl Unclaimed {
     fn claim(mut self) -> RuntimeHandles {
-        self.0.take().expect("a tree is claimed once, by value")
+        self.0.take().expect("a handles is claimed once, by value")
     }
 }
 
 impl Drop for Unclaimed {
     fn drop(&mut self) {
-        if let Some(tree) = self.0.take() {
-            tree.supervisor.stop(None);
+        if let Some(handles) = self.0.take() {
+            handles.supervisor.stop(None);
         }
     }
 }
@@ -76,9 +75,9 @@ impl Drop for Unclaimed {
 #[error("failed to start the actors")]
 pub struct StartError(#[source] Box<dyn Error + Send + Sync>);
 
-/// The parts from which the children are made.
+/// The parts from which the actors of a runtime are made.
 #[derive(Debug, Clone)]
-pub struct Children {
+pub struct SupervisorConfig {
     /// The model behind the LlmActor.
     pub model: Arc<dyn ChatModel>,
     /// The weights by which users share its time.
@@ -121,7 +120,7 @@ pub struct RuntimeHandles {
     /// The address of the StoreActor.
     pub store_actor: Address<StoreMsg>,
     /// The context that all calls share.
-    pub around: Arc<CallContext>,
+    pub calls: Arc<CallContext>,
     /// The health of the actors.
     pub health: watch::Receiver<Health>,
 }
@@ -188,9 +187,9 @@ impl Role {
 /// The state of a [`Supervisor`].
 #[derive(Debug)]
 pub struct Supervising {
-    children: Children,
+    config: SupervisorConfig,
     jobs: Jobs,
-    tree: RuntimeHandles,
+    handles: RuntimeHandles,
     health: watch::Sender<Health>,
     restarts: Vec<(Role, Restarts)>,
 }
@@ -198,41 +197,41 @@ pub struct Supervising {
 impl Actor for Supervisor {
     type Msg = SupervisorMsg;
     type State = Supervising;
-    type Arguments = Children;
+    type Arguments = SupervisorConfig;
 
     async fn pre_start(
         &self,
         me: ActorRef<SupervisorMsg>,
-        children: Children,
+        config: SupervisorConfig,
     ) -> Result<Supervising, ActorProcessingErr> {
         let (health, healthy) = watch::channel(Health::Healthy);
-        let jobs = Jobs::new(children.store.writers(), &children.limits);
-        let store_actor = Address::new(children.start_store(&jobs, &me).await?);
+        let jobs = Jobs::new(config.store.writers(), &config.limits);
+        let store_actor = Address::new(config.start_store(&jobs, &me).await?);
         let store = StoreHandle::new(
             store_actor.clone(),
             jobs.clone(),
-            children.store.clone(),
-            &children.limits,
+            config.store.clone(),
+            &config.limits,
         );
-        let confirm = Address::new(children.start_confirm(&me).await?);
-        let around = CallContext::new(
-            children.registry.clone(),
-            children.limits.clone(),
+        let confirm = Address::new(config.start_confirm(&me).await?);
+        let calls = CallContext::new(
+            config.registry.clone(),
+            config.limits.clone(),
             store.clone(),
             confirm.clone(),
-            children.clock.clone(),
-            children.extensions.clone(),
-            children.tasks.clone(),
+            config.clock.clone(),
+            config.extensions.clone(),
+            config.tasks.clone(),
         );
-        let around = Arc::new(around.speaking(children.languages.clone()));
-        let dispatcher = Address::new(start_dispatcher(&around, &me).await?);
-        let (model, weights) = (children.model.clone(), children.weights.clone());
-        let model_queue = ModelQueue::new(model, weights, children.limits.clone());
+        let calls = Arc::new(calls.speaking(config.languages.clone()));
+        let dispatcher = Address::new(start_dispatcher(&calls, &me).await?);
+        let (model, weights) = (config.model.clone(), config.weights.clone());
+        let model_queue = ModelQueue::new(model, weights, config.limits.clone());
         let llm = Address::new(start_llm(&model_queue, &me).await?);
-        let Limits { max_restarts, restart_window, .. } = *children.limits;
+        let Limits { max_restarts, restart_window, .. } = *config.limits;
         let restarts = Role::ALL
             .map(|role| (role, Restarts::new(role.policy(), max_restarts, restart_window)));
-        let tree = RuntimeHandles {
+        let handles = RuntimeHandles {
             supervisor: me.get_cell(),
             store,
             llm,
@@ -240,10 +239,10 @@ impl Actor for Supervisor {
             confirm,
             dispatcher,
             store_actor,
-            around,
+            calls,
             health: healthy,
         };
-        Ok(Supervising { children, jobs, tree, health, restarts: restarts.into() })
+        Ok(Supervising { config, jobs, handles, health, restarts: restarts.into() })
     }
 
     async fn handle(
@@ -253,7 +252,7 @@ impl Actor for Supervisor {
         state: &mut Supervising,
     ) -> Result<(), ActorProcessingErr> {
         match msg {
-            SupervisorMsg::Handles { reply } => answer(reply, state.tree.clone()),
+            SupervisorMsg::Handles { reply } => answer(reply, state.handles.clone()),
             SupervisorMsg::Start(role) => {
                 if let Err(cause) = state.start(role, &me).await {
                     error!(actor = role.name(), %cause, "failed to start an actor anew");
@@ -299,10 +298,10 @@ impl Supervising {
     fn role(&self, child: ActorId) -> Option<Role> {
         Role::ALL.into_iter().find(|role| {
             let now = match role {
-                Role::Store => self.tree.store_actor.actor().get_id(),
-                Role::Llm => self.tree.llm.actor().get_id(),
-                Role::Confirm => self.tree.confirm.actor().get_id(),
-                Role::Dispatcher => self.tree.dispatcher.actor().get_id(),
+                Role::Store => self.handles.store_actor.actor().get_id(),
+                Role::Llm => self.handles.llm.actor().get_id(),
+                Role::Confirm => self.handles.confirm.actor().get_id(),
+                Role::Dispatcher => self.handles.dispatcher.actor().get_id(),
             };
             now == child
         })
@@ -315,15 +314,15 @@ impl Supervising {
     ) -> Result<(), ActorProcessingErr> {
         match role {
             Role::Store => {
-                let store = self.children.start_store(&self.jobs, me).await?;
-                self.tree.store_actor.moved(store.clone());
+                let store = self.config.start_store(&self.jobs, me).await?;
+                self.handles.store_actor.moved(store.clone());
                 // For a job that came after it had looked, and was told to the actor before it.
                 store.cast(StoreMsg::Work)?;
             }
-            Role::Llm => self.tree.llm.moved(start_llm(&self.tree.model_queue, me).await?),
-            Role::Confirm => self.tree.confirm.moved(self.children.start_confirm(me).await?),
+            Role::Llm => self.handles.llm.moved(start_llm(&self.handles.model_queue, me).await?),
+            Role::Confirm => self.handles.confirm.moved(self.config.start_confirm(me).await?),
             Role::Dispatcher => {
-                self.tree.dispatcher.moved(start_dispatcher(&self.tree.around, me).await?)
+                self.handles.dispatcher.moved(start_dispatcher(&self.handles.calls, me).await?)
             }
         }
         Ok(())
@@ -334,17 +333,17 @@ impl Supervising {
         match role {
             Role::Store => {
                 self.jobs.close();
-                self.tree.store_actor.restarts_end();
+                self.handles.store_actor.restarts_end();
             }
-            Role::Llm => self.tree.llm.restarts_end(),
-            Role::Confirm => self.tree.confirm.restarts_end(),
-            Role::Dispatcher => self.tree.dispatcher.restarts_end(),
+            Role::Llm => self.handles.llm.restarts_end(),
+            Role::Confirm => self.handles.confirm.restarts_end(),
+            Role::Dispatcher => self.handles.dispatcher.restarts_end(),
         }
         self.health.send_replace(Health::Unhealthy { actor: role.name() });
     }
 }
 
-impl Children {
+impl SupervisorConfig {
     async fn start_store(
         &self,
         jobs: &Jobs,
@@ -376,8 +375,8 @@ async fn start_llm(
 }
 
 async fn start_dispatcher(
-    around: &Arc<CallContext>,
+    calls: &Arc<CallContext>,
     me: &ActorRef<SupervisorMsg>,
 ) -> Result<ActorRef<DispatcherMsg>, ActorProcessingErr> {
-    Ok(DispatcherActor::spawn_linked(None, DispatcherActor, around.clone(), me.get_cell()).await?.0)
+    Ok(DispatcherActor::spawn_linked(None, DispatcherActor, calls.clone(), me.get_cell()).await?.0)
 }

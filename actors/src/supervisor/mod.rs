@@ -15,5 +15,5 @@ mod restart;
 #[cfg(test)]
 mod tests;
 
-pub use actor::{Children, Health, RuntimeHandles, StartError, Supervisor, SupervisorMsg};
+pub use actor::{Health, RuntimeHandles, StartError, Supervisor, SupervisorConfig, SupervisorMsg};
 pub use inspect::{InspectRuntime, InspectSession};

@@ -13,7 +13,7 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 
 use super::{
-    Children, Health, RuntimeHandles, Supervisor,
+    Health, RuntimeHandles, Supervisor, SupervisorConfig,
     exit::{ChildExit, child_exit},
 };
 use crate::{
@@ -25,8 +25,8 @@ use crate::{
     testing::{MemoryStore, ScriptedModel},
 };
 
-async fn tree(limits: Limits) -> RuntimeHandles {
-    let children = Children {
+async fn handles(limits: Limits) -> RuntimeHandles {
+    let config = SupervisorConfig {
         model: Arc::new(ScriptedModel::new([])),
         weights: UserWeights::default(),
         occupied: None,
@@ -39,23 +39,27 @@ async fn tree(limits: Limits) -> RuntimeHandles {
         tasks: TaskTracker::new(),
         writer_health: Arc::new(WriterHealth::default()),
     };
-    Supervisor::start(children).await.unwrap()
+    Supervisor::start(config).await.unwrap()
 }
 
 #[tokio::test]
 async fn every_child_that_is_killed_comes_back_under_its_address() {
-    let tree = tree(Limits::default()).await;
-    let gone =
-        (tree.store_actor.actor(), tree.llm.actor(), tree.confirm.actor(), tree.dispatcher.actor());
+    let handles = handles(Limits::default()).await;
+    let gone = (
+        handles.store_actor.actor(),
+        handles.llm.actor(),
+        handles.confirm.actor(),
+        handles.dispatcher.actor(),
+    );
     gone.0.kill();
     gone.1.kill();
     gone.2.kill();
     gone.3.kill();
-    tree.store_actor.after(&gone.0).await;
-    tree.llm.after(&gone.1).await;
-    tree.confirm.after(&gone.2).await;
-    tree.dispatcher.after(&gone.3).await;
-    assert_eq!(*tree.health.borrow(), Health::Healthy);
+    handles.store_actor.after(&gone.0).await;
+    handles.llm.after(&gone.1).await;
+    handles.confirm.after(&gone.2).await;
+    handles.dispatcher.after(&gone.3).await;
+    assert_eq!(*handles.health.borrow(), Health::Healthy);
 }
 
 /// Kills the actor at this address so often, one after the other, and gives how long it took each time until another was
@@ -82,25 +86,25 @@ async fn is_restarted<M: Message>(
     delays: [Option<u128>; 4],
 ) {
     let limits = Limits { max_restarts: 4, ..Limits::default() };
-    let (tree, window) = (tree(limits.clone()).await, limits.restart_window);
-    let address = address(&tree);
+    let (handles, window) = (handles(limits.clone()).await, limits.restart_window);
+    let address = address(&handles);
     assert_eq!(restarts(&address, 4).await, delays, "{actor}");
     // Timers tell the clock a millisecond late.
     advance(window + Duration::from_secs(1)).await;
     assert_eq!(restarts(&address, 4).await, delays, "{actor}: what is long past does not count");
-    assert_eq!(*tree.health.borrow(), Health::Healthy);
+    assert_eq!(*handles.health.borrow(), Health::Healthy);
     assert_eq!(restarts(&address, 1).await, [None], "{actor}");
-    assert_eq!(*tree.health.borrow(), Health::Unhealthy { actor });
+    assert_eq!(*handles.health.borrow(), Health::Unhealthy { actor });
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_child_is_restarted_within_its_intensity_and_no_more_beyond_it() {
     let at_once = [AT_ONCE; 4];
-    is_restarted("store", |tree| tree.store_actor.clone(), at_once).await;
-    is_restarted("confirm", |tree| tree.confirm.clone(), at_once).await;
-    is_restarted("dispatcher", |tree| tree.dispatcher.clone(), at_once).await;
+    is_restarted("store", |handles| handles.store_actor.clone(), at_once).await;
+    is_restarted("confirm", |handles| handles.confirm.clone(), at_once).await;
+    is_restarted("dispatcher", |handles| handles.dispatcher.clone(), at_once).await;
     let growing = [AT_ONCE, Some(100), Some(200), Some(400)];
-    is_restarted("llm", |tree| tree.llm.clone(), growing).await;
+    is_restarted("llm", |handles| handles.llm.clone(), growing).await;
 }
 
 /// Hears how its one child ends.

@@ -36,9 +36,9 @@ async fn swapped(
     decision: Decision,
     planted: Value,
 ) -> String {
-    let around = test.tree.around.clone();
-    let mut record = Record::new(around.clone(), call.request.clone());
-    let checked = check(call.request.clone(), &around).unwrap();
+    let context = test.handles.calls.clone();
+    let mut record = Record::new(context.clone(), call.request.clone());
+    let checked = check(call.request.clone(), &context).unwrap();
     let asks = ["mail", "save"].contains(&&*call.request.call.name);
     let answered = async {
         if asks {
@@ -46,10 +46,10 @@ async fn swapped(
             test.answer(&question, decision).await.unwrap();
         }
     };
-    let (authorized, ()) = tokio::join!(authorize(checked, &mut record, &around), answered);
+    let (authorized, ()) = tokio::join!(authorize(checked, &mut record, &context), answered);
     let mut authorized = authorized.unwrap();
     authorized.plant(planted);
-    let end = run(authorized, &mut record, &around, &Recipient::nobody()).await;
+    let end = run(authorized, &mut record, &context, &Recipient::nobody()).await;
     let Ran::Ended(end) = end else { panic!("the call ends in time") };
     kind(&end)
 }
@@ -118,7 +118,7 @@ async fn an_approval_that_expires_while_the_handler_runs_in_the_transaction_leav
     let question = call.question().await;
     test.answer(&question, Decision::Approve).await.unwrap();
     in_time(gate.arrived(1)).await;
-    let clock = &test.tree.around.clock;
+    let clock = &test.handles.calls.clock;
     while clock.now() < test.ledger().await[0].expires_at.unwrap() {
         tokio::task::yield_now().await;
     }
@@ -138,7 +138,8 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
         let mut call = test.begin("mail", "{}").await;
         let question = call.question().await;
         let answers = [Decision::Approve, Decision::Deny, Decision::Approve].map(|decision| {
-            let (confirm, limits) = (test.tree.confirm.clone(), test.tree.around.limits.clone());
+            let (confirm, limits) =
+                (test.handles.confirm.clone(), test.handles.calls.limits.clone());
             let answer = to(&question, decision.clone());
             tokio::spawn(async move {
                 // An answer that was lost is given again, as a person would.
@@ -153,7 +154,7 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
             })
         });
         if round % 3 != 0 {
-            test.tree.confirm.actor().kill();
+            test.handles.confirm.actor().kill();
         }
         let mut winners = Vec::new();
         let mut tries = 0;
@@ -169,7 +170,7 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
             // All came while no actor held the question: it is open again.
             assert_eq!(tries, 3);
             let deny = to(&question, Decision::Deny);
-            while approval::answer(&test.tree.confirm, deny.clone(), &test.tree.around.limits)
+            while approval::answer(&test.handles.confirm, deny.clone(), &test.handles.calls.limits)
                 .await
                 .is_err()
             {

@@ -66,7 +66,7 @@ async fn a_handler_is_known_to_run_before_the_ledger_says_so() {
     test.dispatch(&call);
     let request = call.request.clone();
     in_time(async {
-        while !test.tree.around.is_running(request.call.id) {
+        while !test.handles.calls.is_running(request.call.id) {
             tokio::task::yield_now().await;
         }
     })
@@ -75,5 +75,5 @@ async fn a_handler_is_known_to_run_before_the_ledger_says_so() {
     drop(paused);
     let end = call.end().await;
     assert_eq!((kind(&end).as_str(), end.record.effect), ("ok, Committed", Effect::Committed));
-    assert!(!test.tree.around.is_running(request.call.id));
+    assert!(!test.handles.calls.is_running(request.call.id));
 }

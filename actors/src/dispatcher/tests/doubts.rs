@@ -132,10 +132,10 @@ async fn a_no_to_a_call_that_ended_otherwise_meanwhile_is_told_not_to_count() {
     let mut call = test.begin("mail", "{}").await;
     let question = call.question().await;
     let row = test.ledger().await.remove(0);
-    let lost = end_of_lost(&test.tree.around, &row, Locale::EN);
-    let (session, at) = (row.session.clone(), test.tree.around.clock.now());
+    let lost = end_of_lost(&test.handles.calls, &row, Locale::EN);
+    let (session, at) = (row.session.clone(), test.handles.calls.clock.now());
     let ended = Write::Call { session, call: row.call, at, transition: Transition::Ended(lost) };
-    test.tree.store.write(vec![ended]).await.unwrap();
+    test.handles.store.write(vec![ended]).await.unwrap();
     let told = test.answer(&question, Decision::Deny).await;
     assert_eq!(told, Err(AnswerError::NotRecorded));
     let DispatcherEvent::QuestionEnded { end, .. } = call.next().await else {
@@ -151,7 +151,7 @@ async fn a_question_is_made_of_what_is_stored_only_where_that_is_what_would_run(
     let (test, _) = going_on::mailing().await;
     let (call, row) = going_on::asked(&test).await;
     assert_eq!(row.state, CallState::Awaiting);
-    let checked = check(call.request.clone(), &test.tree.around).unwrap();
+    let checked = check(call.request.clone(), &test.handles.calls).unwrap();
     let checked = checked.with(row.arguments.clone(), row.shown.clone());
     let asked = question(row.clone(), &checked).unwrap();
     assert_eq!((Some(asked.digest), &asked.arguments), (row.digest, &row.arguments));
@@ -171,7 +171,7 @@ async fn a_question_is_made_of_what_is_stored_only_where_that_is_what_would_run(
     }
     // The call has other arguments, or another text, than the digest that was stored of both.
     let other = serde_json::json!({ "to": "all" });
-    let checked = check(call.request.clone(), &test.tree.around).unwrap();
+    let checked = check(call.request.clone(), &test.handles.calls).unwrap();
     let (stored, links) = (row.clone(), test.store.links(&row.session).await.unwrap().0);
     assert!(question(stored, &checked.with(other, row.shown.clone())).is_err(), "{links:?}");
 }

@@ -48,9 +48,9 @@ async fn timed_out(test: &TestRuntime) -> (OneCall, mpsc::UnboundedReceiver<Reso
 
 async fn step(test: &TestRuntime, call: &OneCall, transition: Transition) {
     let (session, id, at) =
-        (call.request.session.clone(), call.request.call.id, test.tree.around.clock.now());
+        (call.request.session.clone(), call.request.call.id, test.handles.calls.clock.now());
     let step = Write::Call { session, call: id, at, transition };
-    test.tree.store.write(vec![step]).await.unwrap();
+    test.handles.store.write(vec![step]).await.unwrap();
 }
 
 #[tokio::test]
@@ -59,7 +59,7 @@ async fn whoever_has_the_end_of_a_late_handler_hears_what_it_did_once_that_is_re
     let test = TestRuntime::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
     let (call, mut heard) = timed_out(&test).await;
     let id = call.request.call.id;
-    assert!(test.tree.around.is_running(id));
+    assert!(test.handles.calls.is_running(id));
     gate.open();
     let resolved = in_time(heard.recv()).await.unwrap();
     assert_eq!(
@@ -68,7 +68,7 @@ async fn whoever_has_the_end_of_a_late_handler_hears_what_it_did_once_that_is_re
     );
     let row = test.at_rest().await.remove(0);
     assert_eq!((row.effect, row.resolved_by), (Some(Effect::Committed), Some(ResolvedBy::Handler)));
-    assert!(!test.tree.around.is_running(id));
+    assert!(!test.handles.calls.is_running(id));
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn a_late_handler_resolves_a_call_that_was_ended_without_it() {
     assert!(!call.end().await.is_recorded);
     // As a session does that wakes meanwhile.
     let row = test.ledger().await.remove(0);
-    let lost = end_of_lost(&test.tree.around, &row, Locale::EN);
+    let lost = end_of_lost(&test.handles.calls, &row, Locale::EN);
     assert_eq!(lost.effect, Effect::Unknown);
     step(&test, &call, Transition::Ended(lost)).await;
     gate.open();
@@ -190,10 +190,10 @@ async fn what_a_lost_call_did_is_unknown_only_where_its_handler_had_begun_and_co
     ] {
         for state in [CallState::Proposed, CallState::Awaiting, CallState::Approved] {
             let row = LedgerRow { name: name.into(), state, ..row.clone() };
-            assert_eq!(end_of_lost(&test.tree.around, &row, Locale::EN).effect, Effect::None);
+            assert_eq!(end_of_lost(&test.handles.calls, &row, Locale::EN).effect, Effect::None);
         }
         let row = LedgerRow { name: name.into(), state: CallState::Running, ..row.clone() };
-        assert_eq!(end_of_lost(&test.tree.around, &row, Locale::EN).effect, begun, "{name}");
+        assert_eq!(end_of_lost(&test.handles.calls, &row, Locale::EN).effect, begun, "{name}");
     }
 }
 

@@ -207,7 +207,7 @@ async fn a_lost_question_is_asked_again_and_heard_of_again() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let mut call = test.begin("mail", "{}").await;
     call.question().await;
-    test.tree.confirm.actor().kill();
+    test.handles.confirm.actor().kill();
     let again = call.question().await;
     test.answer(&again, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
@@ -264,9 +264,9 @@ async fn holding_the_transaction() -> (TestRuntime, OneCall, Gate) {
 #[tokio::test]
 async fn killing_the_store_actor_while_a_handler_holds_the_transaction_loses_nothing() {
     let (test, mut call, gate) = holding_the_transaction().await;
-    let gone = test.tree.store_actor.actor();
+    let gone = test.handles.store_actor.actor();
     gone.kill();
-    in_time(test.tree.store_actor.after(&gone)).await;
+    in_time(test.handles.store_actor.after(&gone)).await;
     gate.open();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     assert_eq!(test.store.connection().values().len(), 1);
@@ -279,11 +279,11 @@ async fn killing_the_dispatcher_changes_no_outcome() {
     let test = TestRuntime::new([FakeTool::write("mail").gate(&gate)]).await;
     let mut call = test.begin("mail", "{}").await;
     in_time(gate.arrived(1)).await;
-    let gone = test.tree.dispatcher.actor();
+    let gone = test.handles.dispatcher.actor();
     gone.kill();
-    in_time(test.tree.dispatcher.after(&gone)).await;
+    in_time(test.handles.dispatcher.after(&gone)).await;
     let running = |reply| DispatcherMsg::RunningCalls { reply };
-    assert_eq!(test.tree.dispatcher.ask(running, PATIENCE).await.unwrap(), 1);
+    assert_eq!(test.handles.dispatcher.ask(running, PATIENCE).await.unwrap(), 1);
     gate.open();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     test.at_rest().await;
@@ -298,13 +298,14 @@ async fn a_call_that_lost_its_actors_is_resolved_by_what_the_ledger_knows() {
     in_time(gate.arrived(1)).await;
     gate.open();
     let end = ended.end().await;
-    let ended_again = end_lost(&test.tree.around, ended.request.clone(), &Fault::REPLY_LOST).await;
+    let ended_again =
+        end_lost(&test.handles.calls, ended.request.clone(), &Fault::REPLY_LOST).await;
     assert_eq!(ended_again.record.outcome, end.record.outcome, "the end that the ledger has");
     let unheard = test.begin_with("never", "{}", |request| request.call.name = "gone".into()).await;
     let id = crate::protocol::CallId::new(uuid::Uuid::now_v7());
     let call = crate::protocol::ToolCall { id, ..unheard.request.call.clone() };
     let request = super::DispatchRequest { call, seq: 2, ..(*unheard.request).clone() };
-    let ended_again = end_lost(&test.tree.around, Arc::new(request), &Fault::REPLY_LOST).await;
+    let ended_again = end_lost(&test.handles.calls, Arc::new(request), &Fault::REPLY_LOST).await;
     assert_eq!(kind(&ended_again), "handler_error, None", "it had not begun");
     test.at_rest().await;
 }

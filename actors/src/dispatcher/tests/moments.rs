@@ -30,21 +30,21 @@ impl Clock for Stopped {
 
 /// The same surroundings at this moment.
 fn stopped(test: &TestRuntime, at: Timestamp) -> Arc<CallContext> {
-    let around = &*test.tree.around;
+    let context = &*test.handles.calls;
     Arc::new(CallContext::new(
-        around.registry.clone(),
-        around.limits.clone(),
-        around.store.clone(),
-        around.confirm.clone(),
+        context.registry.clone(),
+        context.limits.clone(),
+        context.store.clone(),
+        context.confirm.clone(),
         Arc::new(Stopped(at)),
-        around.extensions.clone(),
-        around.tasks.clone(),
+        context.extensions.clone(),
+        context.tasks.clone(),
     ))
 }
 
 /// How a call with this row of the ledger ends without its handler, if it does.
 async fn ends_instead(
-    around: &Arc<CallContext>,
+    context: &Arc<CallContext>,
     call: &OneCall,
     row: &LedgerRow,
     change: impl FnOnce(&mut DispatchRequest),
@@ -54,9 +54,9 @@ async fn ends_instead(
     let mut request = DispatchRequest { ledger_row, cancellation: Default::default(), ..old };
     change(&mut request);
     let request = Arc::new(request);
-    let mut record = Record::new(around.clone(), request.clone());
-    let checked = check(request, around).unwrap();
-    match authorize(checked, &mut record, around).await {
+    let mut record = Record::new(context.clone(), request.clone());
+    let checked = check(request, context).unwrap();
+    match authorize(checked, &mut record, context).await {
         Ok(_) => None,
         Err((_, NotAuthorized::Ends { finished: Finished { outcome, .. }, .. })) => Some(outcome),
         Err((_, NotAuthorized::Left)) => panic!("nobody leaves it"),
@@ -76,8 +76,8 @@ async fn an_approval_counts_until_the_moment_when_it_expires_and_not_at_it() {
     let (test, _, _, call, row) = approved().await;
     let end = row.expires_at.unwrap().millis();
     for (at, expected) in [(end - 1, None), (end, Some("overloaded"))] {
-        let around = stopped(&test, Timestamp::from_millis(at));
-        let ended = word(ends_instead(&around, &call, &row, |_| {}).await);
+        let context = stopped(&test, Timestamp::from_millis(at));
+        let ended = word(ends_instead(&context, &call, &row, |_| {}).await);
         assert_eq!(ended.as_deref(), expected);
     }
 }
@@ -90,10 +90,10 @@ async fn what_goes_on_and_is_dismissed_just_then_says_whether_a_person_was_being
     let stop = |request: &mut DispatchRequest| {
         request.cancellation.cancel(CancelCause::Dismissed(OnDismiss::Stop));
     };
-    let ended = word(ends_instead(&test.tree.around, &call, &row, stop).await);
+    let ended = word(ends_instead(&test.handles.calls, &call, &row, stop).await);
     assert_eq!(ended.as_deref(), Some("dismissed"));
     let (test, _, _, call, row) = approved().await;
-    let ended = word(ends_instead(&test.tree.around, &call, &row, stop).await);
+    let ended = word(ends_instead(&test.handles.calls, &call, &row, stop).await);
     assert_eq!(ended.as_deref(), Some("withdrawn"));
 }
 
@@ -102,12 +102,12 @@ async fn an_end_that_was_lost_is_not_taken_for_the_step_before_it_of_the_same_mo
     let gate = Gate::new();
     let test = TestRuntime::new([FakeTool::write("mail").gate(&gate)]).await;
     let call = test.not_begun("mail", "{}").await;
-    let around = stopped(&test, Timestamp::from_millis(7));
-    let mut record = Record::new(around.clone(), call.request.clone());
-    let checked = check(call.request.clone(), &around).unwrap();
-    let authorized = authorize(checked, &mut record, &around).await.unwrap();
+    let context = stopped(&test, Timestamp::from_millis(7));
+    let mut record = Record::new(context.clone(), call.request.clone());
+    let checked = check(call.request.clone(), &context).unwrap();
+    let authorized = authorize(checked, &mut record, &context).await.unwrap();
     let nobody = Recipient::nobody();
-    let running = run(authorized, &mut record, &around, &nobody);
+    let running = run(authorized, &mut record, &context, &nobody);
     let loses = async {
         in_time(gate.arrived(1)).await;
         test.store.lose_next_commit();

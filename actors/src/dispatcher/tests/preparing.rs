@@ -77,10 +77,10 @@ async fn waiting(effect: EffectPolicy, cause: CancelCause) -> (TestRuntime, OneC
         test.answer(&question, Decision::Approve).await.unwrap();
     }
     in_time(gate.arrived(1)).await;
-    let held = test.tree.store.lease("another".into()).await.unwrap();
+    let held = test.handles.store.lease("another".into()).await.unwrap();
     gate.open();
     in_time(async {
-        while test.tree.store.waiting().await.unwrap() == 0 {
+        while test.handles.store.waiting().await.unwrap() == 0 {
             tokio::task::yield_now().await;
         }
     })

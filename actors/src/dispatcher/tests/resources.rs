@@ -44,7 +44,7 @@ async fn calls_on_one_resource_run_one_after_the_other_whatever_their_session_an
     assert_eq!(kind(&test.call("save", "{}").await), "ok, Committed");
     let mut beside = test.begin("mail", B).await;
     in_time(gate.arrived(2)).await;
-    assert_eq!(test.tree.around.permits.resources(), 2);
+    assert_eq!(test.handles.calls.permits.resources(), 2);
     gate.release();
     assert_eq!(kind(&first.end().await), "ok, Committed");
     in_time(gate.arrived(3)).await;
@@ -54,7 +54,7 @@ async fn calls_on_one_resource_run_one_after_the_other_whatever_their_session_an
         assert_eq!(kind(&call.end().await), "ok, Committed");
     }
     test.at_rest().await;
-    assert_eq!(test.tree.around.permits.resources(), 0, "no key is kept that nobody uses");
+    assert_eq!(test.handles.calls.permits.resources(), 0, "no key is kept that nobody uses");
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn as_many_calls_run_at_once_on_a_resource_as_it_says() {
     // A call that is not concerned comes to its handler, and the third has not.
     let mut beside = test.begin("mail", B).await;
     in_time(gate.arrived(3)).await;
-    assert_eq!(test.tree.around.permits.resources(), 2);
+    assert_eq!(test.handles.calls.permits.resources(), 2);
     gate.release();
     in_time(gate.arrived(4)).await;
     gate.open();
@@ -118,7 +118,7 @@ async fn a_call_that_waits_for_its_resource_does_not_begin_for_a_closed_screen_n
     // The call that was left has no end, as it should.
     test.context.tasks.close();
     in_time(test.context.tasks.wait()).await;
-    assert_eq!(test.tree.around.permits.resources(), 0);
+    assert_eq!(test.handles.calls.permits.resources(), 0);
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn a_handler_that_panics_or_is_cut_off_gives_its_resource_back() {
         assert_eq!(kind(&test.call(tool, A).await), end, "{tool}");
     }
     test.at_rest().await;
-    assert_eq!(test.tree.around.permits.resources(), 0);
+    assert_eq!(test.handles.calls.permits.resources(), 0);
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn waiting_for_a_resource_has_an_end_also_with_an_approval_in_hand() {
     assert_eq!(kind(&holding.end().await), "ok, Committed");
     let rows = test.at_rest().await;
     assert_eq!(rows[0].effect, Some(Effect::Committed));
-    assert_eq!(test.tree.around.permits.resources(), 0);
+    assert_eq!(test.handles.calls.permits.resources(), 0);
 }
 
 /// What the user typed decides, not what the model had asked for.

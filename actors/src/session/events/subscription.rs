@@ -40,8 +40,8 @@ impl Subscription {
     /// Makes a subscription that reads from this event on.
     pub(crate) fn from(feed: &Arc<Feed>, next: u64, recent: &Recent) -> Self {
         let before =
-            next.checked_sub(recent.first + 1).and_then(|place| usize::try_from(place).ok());
-        let before = before.and_then(|place| recent.events.get(place));
+            next.checked_sub(recent.first + 1).and_then(|index| usize::try_from(index).ok());
+        let before = before.and_then(|index| recent.events.get(index));
         let read_to = before.map_or(recent.gone, |kept| kept.event.cursor);
         Self {
             next,
@@ -124,8 +124,8 @@ impl Subscription {
             self.behind = (after < recent.gone).then_some((after, recent.gone));
             return Ready::Item(lagged);
         }
-        let place = usize::try_from(self.next - recent.first).expect("at most max_events are kept");
-        if let Some(PublishedEvent { event, .. }) = recent.events.get(place) {
+        let index = usize::try_from(self.next - recent.first).expect("at most max_events are kept");
+        if let Some(PublishedEvent { event, .. }) = recent.events.get(index) {
             self.next += 1;
             self.read_to = Some(event.cursor);
             return Ready::Item(StreamItem::Event(event.clone()));

@@ -89,10 +89,10 @@ impl SessionSlot {
     }
 
     fn set_handover(&self, kept: Option<KeptHandover>) {
-        let mut place = self.handover.lock().expect("no code under this lock panics");
-        let was = std::mem::replace(&mut *place, kept);
-        drop(place);
-        drop(was); // it may be the last holder of a slot
+        let mut current = self.handover.lock().expect("no code under this lock panics");
+        let before = std::mem::replace(&mut *current, kept);
+        drop(current);
+        drop(before); // it may be the last holder of a slot
     }
 
     /// Reads what the store has between two cursors: it was stored, and the actor that would have published it was

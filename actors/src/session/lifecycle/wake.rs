@@ -98,7 +98,7 @@ fn try_later(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>) {
     if is_closing || !slot.has_abandoned_turn() || slot.is_retrying.swap(true, Relaxed) {
         return;
     }
-    let (closing, patience) = (context.closing.clone(), context.around.limits.ask_timeout);
+    let (closing, patience) = (context.closing.clone(), context.calls.limits.ask_timeout);
     drop(context.tasks.clone().spawn(async move {
         drop(timeout(patience, closing.cancelled()).await);
         slot.is_retrying.store(false, Relaxed);
@@ -113,8 +113,8 @@ async fn admit(
     context: &RuntimeContext,
     policy: WakePolicy,
 ) -> Result<Option<Permit>, WakeError> {
-    let (admission, user) = (&context.around.admission, slot.user());
-    let patience = context.around.limits.ask_timeout;
+    let (admission, user) = (&context.calls.admission, slot.user());
+    let patience = context.calls.limits.ask_timeout;
     let until = Instant::now() + patience;
     loop {
         let refusal = match admission.try_admit(Bound::AwakeSessions, user, 1) {
@@ -202,8 +202,8 @@ async fn start(
     };
     // A constant subscriber is told what is stored behind the last event published, whichever actor wrote it.
     let after = slot.feed().published_up_to().unwrap_or(begins);
-    let (store, around) = (context.store.store(), &context.around);
-    let unpublished = slot.unpublished(store, &around.limits, &around.languages, after, to).await;
+    let (store, calls) = (context.store.store(), &context.calls);
+    let unpublished = slot.unpublished(store, &calls.limits, &calls.languages, after, to).await;
     let mut unpublished = unpublished.map_err(WakeError::Store)?;
     let end = abandoned.and_then(|abandoned| match has_ended {
         true => Some(&abandoned.end),

@@ -33,7 +33,7 @@ async fn dismiss(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), D
 /// Waits until so many places are held.
 async fn held(runtime: &TestRuntime, bound: Bound, places: usize) {
     let reached = async {
-        while runtime.tree.around.admission.held(bound) != places {
+        while runtime.handles.calls.admission.held(bound) != places {
             tokio::task::yield_now().await;
         }
     };
@@ -198,8 +198,8 @@ async fn who_has_too_many_awake_makes_room_with_an_own_session_and_where_all_hav
         let (session, user) = (session(name), UserId::new(user).unwrap());
         let at = Timestamp::from_millis(0);
         let opened = Write::Session { session: session.clone(), user: user.clone(), at };
-        runtime.tree.store.write(vec![opened]).await.unwrap();
-        let slot = runtime.sessions.slot(&session, &user, &runtime.tree.around.limits).unwrap();
+        runtime.handles.store.write(vec![opened]).await.unwrap();
+        let slot = runtime.sessions.slot(&session, &user, &runtime.handles.calls.limits).unwrap();
         runtime.state(&slot).await;
         slot
     };
@@ -236,7 +236,7 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_places_however_long_and_n
                 max_stored_bytes: u64::MAX,
             };
             let left = vec![started, Write::Message { session, message }];
-            runtime.tree.store.write(left).await.unwrap();
+            runtime.handles.store.write(left).await.unwrap();
             assert!(slot.wake());
             drop(runtime.context.tasks.spawn(open(
                 slot.clone(),
@@ -247,8 +247,12 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_places_however_long_and_n
         }
         for turns in 0..3 {
             let completion = script.next().await;
-            assert_eq!(runtime.tree.around.admission.held(Bound::RunningTurns), 1, "{turns} ended");
-            sleep(runtime.tree.around.limits.ask_timeout * 3).await;
+            assert_eq!(
+                runtime.handles.calls.admission.held(Bound::RunningTurns),
+                1,
+                "{turns} ended"
+            );
+            sleep(runtime.handles.calls.limits.ask_timeout * 3).await;
             completion.say("Hello.");
         }
         held(&runtime, Bound::RunningTurns, 0).await;

@@ -28,7 +28,7 @@ async fn asks_to_finish(
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let (asker, on_dismiss) = (Asker::Person, OnDismiss::Finish);
     let options = TurnOptions { asker, on_dismiss, ..TurnOptions::default() };
-    let bytes = runtime.tree.around.admission.admit(Bound::QueuedBytes, slot.user(), 2).unwrap();
+    let bytes = runtime.handles.calls.admission.admit(Bound::QueuedBytes, slot.user(), 2).unwrap();
     runtime.send(slot, SessionMsg::Ask { text: "go".into(), options, bytes, began, ended });
     in_time(beginning).await.unwrap().unwrap();
     end
@@ -135,7 +135,7 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
         let (session, call) = (session.clone(), CallId::new(Uuid::now_v7()));
         Write::Call { session, call, at, transition: proposed }
     }));
-    runtime.tree.store.write(left).await.unwrap();
+    runtime.handles.store.write(left).await.unwrap();
     runtime.state(&slot).await;
     in_time(gate.arrived(1)).await;
     let told: Vec<_> = std::iter::from_fn(|| reads.try_next()).collect();

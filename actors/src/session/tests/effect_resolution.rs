@@ -146,7 +146,8 @@ async fn a_resolution_that_cannot_be_is_refused_with_its_reason_and_changes_noth
     let refused = resolves(&runtime, &other, row.call, resolution).await;
     assert!(matches!(refused, Err(ResolveError::UnknownCall(_))), "{refused:?}");
     let lee = UserId::new("lee").unwrap();
-    let lees = runtime.sessions.slot(&session("lees"), &lee, &runtime.tree.around.limits).unwrap();
+    let lees =
+        runtime.sessions.slot(&session("lees"), &lee, &runtime.handles.calls.limits).unwrap();
     let refused = resolves(&runtime, &lees, row.call, resolution).await;
     assert!(matches!(refused, Err(ResolveError::NotYours)), "{refused:?}");
     runtime.store.fail_next_begin();

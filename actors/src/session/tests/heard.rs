@@ -60,7 +60,7 @@ async fn come_and_go(
     heard: Heard,
     at_rest: CancellationToken,
 ) {
-    let (store, limits) = (scene.store(), &scene.runtime.tree.around.limits);
+    let (store, limits) = (scene.store(), &scene.runtime.handles.calls.limits);
     let mut cursor = EventCursor::START;
     while !at_rest.is_cancelled() {
         scene.wake(&slot).await;
@@ -103,7 +103,7 @@ impl Scene {
 
     /// Waits until nothing happens any more.
     async fn rest(&self) {
-        while self.runtime.tree.store.write(Vec::new()).await.is_err() {
+        while self.runtime.handles.store.write(Vec::new()).await.is_err() {
             tokio::task::yield_now().await; // a fault that has not yet struck
         }
         loop {
@@ -330,7 +330,7 @@ async fn run(seed: u64, steps: &Steps) -> (usize, Vec<String>) {
     for slot in &scene.slots {
         let (stays, goes) = (Heard::default(), Heard::default());
         let reads =
-            slot.subscribe(&store, &scene.runtime.tree.around.limits, &Languages::default());
+            slot.subscribe(&store, &scene.runtime.handles.calls.limits, &Languages::default());
         people.spawn(read(reads, stays.clone(), at_rest.clone()));
         people.spawn(come_and_go(scene.clone(), slot.clone(), goes.clone(), at_rest.clone()));
         readers.push((slot.clone(), stays, goes));

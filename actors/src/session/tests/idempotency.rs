@@ -42,7 +42,7 @@ fn asked(
         key: Some(IdempotencyKey::new(key).unwrap()),
         ..TurnOptions::default()
     };
-    let admission = &runtime.tree.around.admission;
+    let admission = &runtime.handles.calls.admission;
     let bytes = admission.admit(Bound::QueuedBytes, &kim(), text.len()).unwrap();
     (TurnRequest { text: text.into(), options, bytes, began, ended }, beginning, end)
 }

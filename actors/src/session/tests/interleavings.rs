@@ -47,7 +47,7 @@ const OF_ALL: &Steps = &[
 impl Scene {
     /// Each session that died in mid-turn wakes once more, and the counts are compared.
     async fn check(&self, steps: &Steps) -> Vec<LedgerRow> {
-        while self.runtime.tree.store.write(Vec::new()).await.is_err() {
+        while self.runtime.handles.store.write(Vec::new()).await.is_err() {
             tokio::task::yield_now().await; // a fault that has not yet struck
         }
         // Late handlers too, whose real end changes what a session that wakes meanwhile has read.
@@ -68,7 +68,7 @@ impl Scene {
         }
         let running = |reply| DispatcherMsg::RunningCalls { reply };
         let rows = self.runtime.at_rest().await;
-        while self.runtime.tree.dispatcher.ask(running, PATIENCE).await != Ok(0) {
+        while self.runtime.handles.dispatcher.ask(running, PATIENCE).await != Ok(0) {
             tokio::task::yield_now().await; // it is being started anew
         }
         self.compare_acts(&rows);
@@ -117,7 +117,7 @@ impl Scene {
 }
 
 fn tree_held(runtime: &TestRuntime, bound: Bound) -> usize {
-    runtime.tree.around.admission.held(bound)
+    runtime.handles.calls.admission.held(bound)
 }
 
 async fn run(seed: u64, steps: &'static Steps) -> Vec<LedgerRow> {

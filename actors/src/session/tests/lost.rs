@@ -81,7 +81,7 @@ fn sends(
 ) -> oneshot::Receiver<Result<TurnId, TurnRefused>> {
     let ((began, beginning), (ended, _)) = (oneshot::channel(), oneshot::channel());
     let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
-    let admission = &runtime.tree.around.admission;
+    let admission = &runtime.handles.calls.admission;
     let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len()).unwrap();
     runtime.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
     beginning
@@ -197,7 +197,7 @@ async fn who_listens_hears_what_a_handler_did_that_outlived_its_session() {
         EventCursor::START,
         &store,
         &limits,
-        &runtime.tree.around.languages,
+        &runtime.handles.calls.languages,
     ));
     again.until_turns_ended(2).await;
     assert_eq!(places(&again), ["1", "2", "2.1", "2.2", "3", "4", "4.2"]);
@@ -419,7 +419,7 @@ async fn who_is_refused_while_no_writer_comes_asks_again_once_one_does() {
     let (runtime, mut script) = by_hand_with(limits, []).await;
     let slot = runtime.slot("s").await;
     let end = runtime.ask(&slot, "one").await.unwrap();
-    let lease = runtime.tree.store.lease("a handler that blocks".into()).await.unwrap();
+    let lease = runtime.handles.store.lease("a handler that blocks".into()).await.unwrap();
     script.next().await.say("Hello.");
     in_time(end).await.expect_err("the store has no end to tell of");
     let refused = in_time(runtime.ask(&slot, "two")).await;

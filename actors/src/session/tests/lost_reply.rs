@@ -72,7 +72,7 @@ fn by_way_of(runtime: &mut TestRuntime, dispatcher: Address<DispatcherMsg>) {
 
 /// An address at which nobody is.
 async fn nobody(runtime: &TestRuntime) -> Address<DispatcherMsg> {
-    let (gate, to) = (Gate::new(), runtime.tree.dispatcher.clone());
+    let (gate, to) = (Gate::new(), runtime.handles.dispatcher.clone());
     let (gone, ended) = Loses::spawn(None, Loses { tool: "", gate, to }, ()).await.unwrap();
     gone.stop(None);
     in_time(ended).await.unwrap();
@@ -84,7 +84,7 @@ async fn a_call_that_was_lost_before_it_began_runs_once_whatever_the_calls_besid
     let (lost, other) = (FakeTool::read("lost"), FakeTool::read("other"));
     let runs = [lost.runs(), other.runs()];
     let (mut runtime, mut script) = by_hand([lost, other]).await;
-    let (gate, to) = (Gate::new(), runtime.tree.dispatcher.clone());
+    let (gate, to) = (Gate::new(), runtime.handles.dispatcher.clone());
     let loses = Loses { tool: "lost", gate: gate.clone(), to };
     let (loses, _) = Loses::spawn(None, loses, ()).await.unwrap();
     by_way_of(&mut runtime, Address::new(loses));
@@ -112,7 +112,7 @@ async fn a_call_that_was_recorded_and_lost_waits_for_its_place() {
     let (lost, hold) = (FakeTool::read("lost"), FakeTool::read("hold").gate(&held));
     let limits = Limits { max_running_calls: 1, ..Limits::default() };
     let (mut runtime, mut script) = by_hand_with(limits, [lost, hold]).await;
-    let (gate, to) = (Gate::new(), runtime.tree.dispatcher.clone());
+    let (gate, to) = (Gate::new(), runtime.handles.dispatcher.clone());
     let loses = Loses { tool: "lost", gate: gate.clone(), to };
     let (loses, _) = Loses::spawn(None, loses, ()).await.unwrap();
     by_way_of(&mut runtime, Address::new(loses));
@@ -123,7 +123,7 @@ async fn a_call_that_was_recorded_and_lost_waits_for_its_place() {
     script.next().await.finish(calling("", &["hold"]));
     in_time(held.arrived(1)).await;
     gate.open();
-    let admission = &runtime.tree.around.admission;
+    let admission = &runtime.handles.calls.admission;
     in_time(async {
         while !admission.is_wanted(Bound::RunningCalls, &kim()) {
             tokio::task::yield_now().await;
@@ -146,7 +146,7 @@ async fn a_call_that_writes_and_was_lost_before_it_began_runs_once() {
     for tool in [FakeTool::write("save"), FakeTool::transactional("save")] {
         let runs = tool.runs();
         let (mut runtime, mut script) = by_hand([tool]).await;
-        let (gate, to) = (Gate::new(), runtime.tree.dispatcher.clone());
+        let (gate, to) = (Gate::new(), runtime.handles.dispatcher.clone());
         gate.open();
         let (loses, _) = Loses::spawn(None, Loses { tool: "save", gate, to }, ()).await.unwrap();
         by_way_of(&mut runtime, Address::new(loses));
@@ -176,7 +176,7 @@ async fn a_call_whose_dispatcher_comes_back_runs_there() {
     for _ in 0..500 {
         tokio::task::yield_now().await; // time enough to wait for the next dispatcher
     }
-    address.moved(runtime.tree.dispatcher.actor());
+    address.moved(runtime.handles.dispatcher.actor());
     script.next().await.say("Sent.");
     in_time(end).await.unwrap();
     let row = runtime.at_rest().await.remove(0);
@@ -254,7 +254,7 @@ async fn a_job_of_a_turn_is_seen_once_it_is_written_and_not_before() {
         (ended, [false, true, false, false, false, true]),
     ] {
         let told = format!("{write:?}");
-        runtime.tree.store.write(vec![write]).await.unwrap();
+        runtime.handles.store.write(vec![write]).await.unwrap();
         assert_eq!(is_seen(&runtime, &session, &signs).await, expected, "{told}");
     }
 }
@@ -276,6 +276,6 @@ async fn a_revocation_is_seen_where_nothing_stands_in_that_session_whatever_else
     assert_eq!(is_seen(&runtime, &session("always"), &revoked).await, [false]);
     let (session, by, at) = (session("always"), kim(), Timestamp::from_millis(1));
     let revoke = Write::Revoke { session: session.clone(), tool: None, by, at };
-    runtime.tree.store.write(vec![revoke]).await.unwrap();
+    runtime.handles.store.write(vec![revoke]).await.unwrap();
     assert_eq!(is_seen(&runtime, &session, &revoked).await, [true]);
 }

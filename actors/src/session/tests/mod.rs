@@ -122,7 +122,7 @@ async fn a_session_that_cannot_wake_says_why_and_sleeps_on() {
     let runtime = TestRuntime::new([]).await;
     let user = crate::test_runtime::kim();
     let name = crate::test_runtime::session("never-opened");
-    let slot = runtime.sessions.slot(&name, &user, &runtime.tree.around.limits).unwrap();
+    let slot = runtime.sessions.slot(&name, &user, &runtime.handles.calls.limits).unwrap();
     assert!(matches!(runtime.ask(&slot, "hi").await, Err(TurnRefused::Store(_))));
     assert!(slot.awake().is_none());
     runtime.slot("never-opened").await;
@@ -316,13 +316,13 @@ async fn a_turn_to_whose_write_no_writer_comes_is_refused_and_never_begins() {
     let (runtime, mut script) = by_hand_with(limits, []).await;
     let slot = runtime.slot("s").await;
     runtime.state(&slot).await;
-    let lease = runtime.tree.store.lease("a handler that blocks".into()).await.unwrap();
+    let lease = runtime.handles.store.lease("a handler that blocks".into()).await.unwrap();
     let refused = in_time(runtime.ask(&slot, "send it")).await;
     assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
     assert!(words(&runtime, &slot).await.is_empty(), "it has woken anew");
     in_time(slot.writes_ended()).await;
     drop(lease);
-    runtime.tree.store.write(Vec::new()).await.unwrap(); // behind all that waited
+    runtime.handles.store.write(Vec::new()).await.unwrap(); // behind all that waited
     let stored =
         crate::port::Store::session(&runtime.store, slot.session()).await.unwrap().unwrap();
     assert_eq!((stored.open_turn, stored.messages), (None, Vec::new()));
@@ -361,7 +361,7 @@ async fn what_a_session_writes_is_waited_for() {
         for slot in &slots {
             runtime.state(slot).await;
         }
-        runtime.tree.store.waiting().await.unwrap();
+        runtime.handles.store.waiting().await.unwrap();
         assert_eq!(tasks() - before, 3, "the writer, and one for each session");
         assert_eq!(runtime.context.tasks.len(), 3, "and all are waited for");
         drop(paused);

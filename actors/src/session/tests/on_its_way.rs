@@ -36,7 +36,7 @@ async fn the_stored_end_is_told(failure: impl FnOnce(TurnId) -> (Outgoing, Store
     runtime.state(&slot).await;
     let store: Arc<dyn Store> = Arc::new(runtime.store.clone());
     let mut reads =
-        slot.subscribe(&store, &runtime.tree.around.limits, &runtime.tree.around.languages);
+        slot.subscribe(&store, &runtime.handles.calls.limits, &runtime.handles.calls.languages);
     let end = runtime.ask(&slot, "hi").await.unwrap();
     let completion = script.next().await;
     let paused = runtime.store.pause().await;

@@ -33,20 +33,20 @@ fn store(runtime: &TestRuntime) -> Arc<dyn Store> {
 }
 
 fn subscribe(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Subscription {
-    slot.subscribe(&store(runtime), &runtime.tree.around.limits, &runtime.tree.around.languages)
+    slot.subscribe(&store(runtime), &runtime.handles.calls.limits, &runtime.handles.calls.languages)
 }
 
 async fn come_back(
     runtime: &TestRuntime,
     slot: &Arc<SessionSlot>,
-    place: EventCursor,
+    cursor: EventCursor,
 ) -> Subscription {
     runtime.state(slot).await; // so that it is awake
     slot.subscribe_after(
-        place,
+        cursor,
         &store(runtime),
-        &runtime.tree.around.limits,
-        &runtime.tree.around.languages,
+        &runtime.handles.calls.limits,
+        &runtime.handles.calls.languages,
     )
 }
 
@@ -78,14 +78,14 @@ fn is_kept(event: &SessionEvent) -> bool {
     )
 }
 
-/// Reads on up to the place, or as many items as are allowed.
+/// Reads on up to the cursor, or as many items as are allowed.
 async fn read(
     from: &mut Subscription,
     to: EventCursor,
     mut items: usize,
     into: &mut Vec<(EventCursor, EventKind)>,
 ) {
-    while items > 0 && into.last().is_none_or(|(place, _)| *place < to) {
+    while items > 0 && into.last().is_none_or(|(cursor, _)| *cursor < to) {
         items -= 1;
         match in_time(from.next()).await.expect("nobody closes the screen") {
             StreamItem::Event(event) if is_kept(&event) => {
@@ -117,8 +117,8 @@ async fn story(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Vec<(EventCurs
 /// Behind the last of all that is kept.
 async fn story_end(runtime: &TestRuntime, slot: &Arc<SessionSlot>, last: u64) -> EventCursor {
     let part = runtime.store.transcript(slot.session(), last, 1).await.unwrap();
-    let place = EventCursor::of_entry(last);
-    if part.entries.iter().any(|entry| entry.end.is_some()) { place.end() } else { place }
+    let cursor = EventCursor::of_entry(last);
+    if part.entries.iter().any(|entry| entry.end.is_some()) { cursor.end() } else { cursor }
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn what_was_stored_as_the_actor_died_is_told_when_the_session_wakes() {
     let paused = runtime.store.pause().await;
     completion.say("Hello.");
     let is_on_its_way = async {
-        while runtime.tree.store.waiting().await.unwrap() == 0
+        while runtime.handles.store.waiting().await.unwrap() == 0
             && runtime.state(&slot).await.is_streaming
         {
             tokio::task::yield_now().await;
@@ -217,8 +217,8 @@ async fn who_has_missed_nothing_that_the_store_keeps_does_not_ask_it() {
     sleep(&runtime, &slot).await;
     let slot = runtime.fresh_slot(&slot);
     runtime.state(&slot).await;
-    let place = slot.feed().published_up_to().unwrap();
-    let mut readers = [subscribe(&runtime, &slot), come_back(&runtime, &slot, place).await];
+    let cursor = slot.feed().published_up_to().unwrap();
+    let mut readers = [subscribe(&runtime, &slot), come_back(&runtime, &slot, cursor).await];
     let tells = || {
         let (turn, at) = (TurnId::new(uuid::Uuid::nil()), Timestamp::from_millis(1));
         slot.feed().publish(turn, at, Durability::Transient, EventKind::Cleared);
@@ -271,8 +271,8 @@ async fn who_listens_first_to_a_turn_that_goes_on_reads_what_the_ring_has_forgot
     last.say("Three.");
     let mut seen = Vec::new();
     read(&mut reader, EventCursor::of_entry(6).end(), usize::MAX, &mut seen).await;
-    let places: Vec<_> = seen.iter().map(|(place, _)| place.to_string()).collect();
-    assert_eq!(places, ["2", "3", "4", "5", "6", "6.2"]);
+    let cursors: Vec<_> = seen.iter().map(|(cursor, _)| cursor.to_string()).collect();
+    assert_eq!(cursors, ["2", "3", "4", "5", "6", "6.2"]);
 }
 
 proptest! {
@@ -289,7 +289,7 @@ proptest! {
             let mut reader = subscribe(&runtime, &slot);
             let mut seen = Vec::new();
             let last = |seen: &Vec<(EventCursor, EventKind)>| {
-                seen.last().map_or(EventCursor::START, |(place, _)| *place)
+                seen.last().map_or(EventCursor::START, |(cursor, _)| *cursor)
             };
             for (step, items) in steps {
                 match step {

@@ -234,7 +234,7 @@ impl Scene {
 
     /// One thing happens.
     pub(super) async fn step(self: &Arc<Self>, steps: &Steps, number: usize, people: &TaskTracker) {
-        let tree = &self.runtime.tree;
+        let tree = &self.runtime.handles;
         let slot = self.slots[self.dice.below(3) as usize].clone();
         match steps[self.dice.below(steps.len() as u64) as usize] {
             Step::Ask => {

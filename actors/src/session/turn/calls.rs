@@ -39,7 +39,7 @@ impl SessionState {
             let content = Content::Model { text: text.into(), ending: Ending::Complete };
             self.message(turn, content)
         });
-        let (session, at) = (self.slot.session().clone(), self.context.around.clock.now());
+        let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
         let requests = (0..).zip(calls).filter_map(|(index, wanted)| {
             let request = self.request(me, at, wanted)?;
             Some(DispatchRequest { beyond: self.beyond(index), ..request })
@@ -75,7 +75,7 @@ impl SessionState {
         wanted: WantedCall,
     ) -> Option<DispatchRequest> {
         let seq = self.chat.reserve();
-        let WantedCall { name, arguments } = wanted.bounded(&self.context.around.limits);
+        let WantedCall { name, arguments } = wanted.bounded(&self.context.calls.limits);
         let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments };
         self.turn.as_ref().map(|turn| self.request_in(turn, me, (seq, at), call))
     }
@@ -107,7 +107,7 @@ impl SessionState {
             ledger_row: None,
             span: turn.span.span().clone(),
             news: Recipient::actor(me.clone()),
-            late: self.slot.late(turn.id, locale, self.context.around.clock.clone()),
+            late: self.slot.late(turn.id, locale, self.context.calls.clock.clone()),
         }
     }
 
@@ -142,7 +142,7 @@ impl SessionState {
         if self.beyond(index).is_some() {
             return Sharing::Shared;
         }
-        let tool = self.context.around.registry.get(tool);
+        let tool = self.context.calls.registry.get(tool);
         let is_alone = tool.is_ok_and(|tool| tool.spec().effect != EffectPolicy::Read);
         if is_alone { Sharing::Alone } else { Sharing::Shared }
     }
@@ -151,7 +151,7 @@ impl SessionState {
     /// an error.
     pub(crate) fn beyond(&self, index: u64) -> Option<usize> {
         let max = if self.context.model.info().has_parallel_calls {
-            self.context.around.limits.max_calls_per_completion
+            self.context.calls.limits.max_calls_per_completion
         } else {
             1
         };

@@ -57,7 +57,7 @@ impl SessionState {
     /// Stores a step of the running turn, unless its end is on the way to the store.
     fn step(&mut self, me: &ActorRef<SessionMsg>, step: TurnStep) {
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else { return };
-        let (session, at) = (self.slot.session().clone(), self.context.around.clock.now());
+        let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
         let dismissed = match step {
             TurnStep::Dismissed => std::mem::take(&mut turn.dismissed),
             TurnStep::Called { .. } | TurnStep::Resumed | TurnStep::Suspended => Vec::new(),

@@ -47,11 +47,11 @@ pub async fn resolve(
     call: CallId,
     resolution: EffectResolution,
 ) -> Result<(), ResolveError> {
-    let (session, user, around) = (slot.session(), slot.user(), &context.around);
+    let (session, user) = (slot.session(), slot.user());
     let row = row(context, call).await?.ok_or(ResolveError::UnknownCall(call))?;
     // After the read: where a handler has ended since and recorded its effect, the store refuses.
-    may_resolve(&row, session, user, around.is_running(call))?;
-    let (at, by) = (around.clock.now(), ResolvedBy::Person { user: user.clone() });
+    may_resolve(&row, session, user, context.calls.is_running(call))?;
+    let (at, by) = (context.calls.clock.now(), ResolvedBy::Person { user: user.clone() });
     let transition = Transition::Resolved { resolution, by: by.clone() };
     let (session, turn, name) = (session.clone(), row.turn, row.name);
     let step = Write::Call { session, call, at, transition };

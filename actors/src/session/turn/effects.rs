@@ -63,7 +63,7 @@ impl SessionState {
             let left_out = Content::Notice { notice: Notice::TurnLeftOut };
             outgoing.messages.push(self.message(end.turn, left_out));
         }
-        if self.chat.should_suggest_clear(self.context.around.limits.suggest_clear_after) {
+        if self.chat.should_suggest_clear(self.context.calls.limits.suggest_clear_after) {
             outgoing
                 .messages
                 .push(self.message(end.turn, Content::Notice { notice: Notice::SuggestClear }));
@@ -71,7 +71,7 @@ impl SessionState {
         // A turn ends when all that it began is published. Its end stands behind that and behind its own last messages.
         let last = outgoing.messages.last();
         let behind = last.map_or_else(|| self.chat.last_shown(), |message| message.seq);
-        let at = self.context.around.clock.now();
+        let at = self.context.calls.clock.now();
         let ended = end.write(self.slot.session(), at, behind);
         if let Some(turn) = self.turn.as_mut() {
             turn.sent_end = Some((end.clone(), at));
@@ -84,17 +84,17 @@ impl SessionState {
         let Some(turn) = self.turn.as_mut() else { return };
         let (id, cancel) = (CompletionId::new(Uuid::now_v7()), CancellationToken::new());
         turn.completion = Some((id, cancel.clone()));
-        let (slot, around) = (&self.slot, &self.context.around);
-        let locale = around.languages.locale(turn.options.language);
+        let (slot, calls) = (&self.slot, &self.context.calls);
+        let locale = calls.languages.locale(turn.options.language);
         let request = CompletionRequest {
             id,
             session: slot.session().clone(),
             user: slot.user().clone(),
             system: self.context.system.clone(),
-            messages: self.chat.prompt(&self.context.specs, locale, &around.limits),
+            messages: self.chat.prompt(&self.context.specs, locale, &calls.limits),
             tools: self.context.specs.clone(),
             language: locale.tag(),
-            max_tokens: around.limits.max_completion_tokens,
+            max_tokens: calls.limits.max_completion_tokens,
         };
         let feed = slot.feed().clone();
         feed.begin(id);

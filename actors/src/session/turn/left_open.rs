@@ -38,7 +38,7 @@ pub(crate) async fn see_to(
     slot: &SessionSlot,
     context: &RuntimeContext,
 ) -> Result<SeenTo, StoreError> {
-    let (session, around) = (slot.session(), &context.around);
+    let session = slot.session();
     let filter = LedgerFilter::open_calls().in_session(session);
     failpoint("wake.sees_to").await?;
     let calls = context.store.store().calls(&filter).await?;
@@ -52,24 +52,26 @@ pub(crate) async fn see_to(
         messages,
         calls: &calls,
         abandoned: abandoned.map(|abandoned| abandoned.end.0.turn),
-        max_resumes: around.limits.max_resumes,
+        max_resumes: context.calls.limits.max_resumes,
     });
     // Before the first write: while it waits, no part of the plan has happened.
-    let place = match plan.turn {
+    let permit = match plan.turn {
         Fate::Ends(_) => None,
         Fate::GoesOn { .. } => {
             tokio::select! {
                 biased;
-                place = around.admission.wait(Bound::RunningTurns, slot.user()) => Some(place),
+                permit = context.calls.admission.wait(Bound::RunningTurns, slot.user()) => Some(permit),
                 // The turn is left to the next start.
                 () = context.closing.cancelled() => return Ok(SeenTo::default()),
             }
         }
     };
-    let (at, locale) = (around.clock.now(), around.languages.locale(open.options.language));
+    let (at, locale) =
+        (context.calls.clock.now(), context.calls.languages.locale(open.options.language));
     let (lost, rest): (Vec<_>, Vec<_>) =
         calls.into_iter().partition(|row| plan.lost.contains(&row.call));
-    let ends: Vec<_> = lost.iter().map(|row| (row, end_of_lost(around, row, locale))).collect();
+    let ends: Vec<_> =
+        lost.iter().map(|row| (row, end_of_lost(&context.calls, row, locale))).collect();
     let is_unknown = ends.iter().any(|(_, end)| end.effect == Effect::Unknown);
     let mut news: Vec<_> = lost.iter().map(|row| row.seq).collect();
     let mut last = stored.row.last_seq;
@@ -90,7 +92,7 @@ pub(crate) async fn see_to(
         let message = ChatMessage { seq: last, turn: open.turn, at, content };
         writes.push(Write::Message { session: session.clone(), message });
     }
-    match (plan.turn, place) {
+    match (plan.turn, permit) {
         (Fate::Ends(reason), _) => {
             let (end, at) = match (reason, abandoned) {
                 (Reason::ActorLost, Some(abandoned)) => abandoned.end.clone(),
@@ -106,12 +108,12 @@ pub(crate) async fn see_to(
             Ok(SeenTo { resumption: None, has_ended: true, news })
         }
         (Fate::GoesOn { .. }, None) => Ok(SeenTo::default()),
-        (Fate::GoesOn { again, stops_loop }, Some(place)) => {
+        (Fate::GoesOn { again, stops_loop }, Some(permit)) => {
             context.store.write(writes).await?;
             info!(%session, turn = %open.turn, calls = again.len(), "a turn that was left open goes on");
             let of = |call| rest.iter().find(|row| row.call == call).cloned();
             let calls: Vec<LedgerRow> = again.into_iter().filter_map(of).collect();
-            let resumption = Resumption { open, calls, stops_loop, place, news: Vec::new() };
+            let resumption = Resumption { open, calls, stops_loop, permit, news: Vec::new() };
             Ok(SeenTo { resumption: Some(Box::new(resumption)), has_ended: false, news })
         }
     }

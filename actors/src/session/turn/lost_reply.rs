@@ -38,7 +38,7 @@ pub(crate) async fn recover(
         let gone = context.dispatcher.actor();
         let again = DispatcherMsg::Dispatch { request: request.clone(), reply };
         let Err(back) = context.dispatcher.send(again) else { return };
-        let wait = context.around.limits.ask_timeout;
+        let wait = context.calls.limits.ask_timeout;
         let came_back = tokio::select! {
             biased;
             _ = context.dispatcher.after(&gone) => true,
@@ -51,7 +51,7 @@ pub(crate) async fn recover(
             Some(_) | None => return,
         }
     }
-    let end = end_lost(&context.around, request, &Fault::REPLY_LOST).await;
+    let end = end_lost(&context.calls, request, &Fault::REPLY_LOST).await;
     reply.send(DispatcherEvent::Ended(end));
 }
 

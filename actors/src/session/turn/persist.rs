@@ -154,7 +154,7 @@ impl SessionState {
         if !matches!(cause, StoreError::TooMuchStored) {
             return TurnRefused::Store(cause.clone());
         }
-        let refusal = LimitExceeded::of_stored_bytes(&self.context.around.limits);
+        let refusal = LimitExceeded::of_stored_bytes(&self.context.calls.limits);
         refused(&refusal);
         TurnRefused::Overloaded(refusal)
     }
@@ -220,13 +220,13 @@ impl SessionState {
 
     pub(crate) fn publish(&self, kind: EventKind) {
         if let Some(turn) = &self.turn {
-            let at = self.context.around.clock.now();
+            let at = self.context.calls.clock.now();
             self.slot.feed().publish(turn.id, at, Durability::Transient, kind);
         }
     }
 
     pub(crate) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {
-        ChatMessage { seq: self.chat.reserve(), turn, at: self.context.around.clock.now(), content }
+        ChatMessage { seq: self.chat.reserve(), turn, at: self.context.calls.clock.now(), content }
     }
 }
 

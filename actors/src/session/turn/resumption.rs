@@ -21,13 +21,13 @@ impl SessionState {
     pub(crate) fn resume(&mut self, me: &ActorRef<SessionMsg>, resumption: Resumption) {
         if self.is_closing() {
             // The turn stays open for the next start, and this resumption does not count.
-            let (session, at) = (self.slot.session().clone(), self.context.around.clock.now());
+            let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
             let (turn, step) = (resumption.open.turn, TurnStep::Suspended);
             let suspended = Write::Turn { session, turn, at, step };
             return self.store(me, [suspended], Outgoing::default());
         }
-        let Resumption { open, calls, stops_loop, place, news } = resumption;
-        let max_rounds = self.context.around.limits.max_rounds;
+        let Resumption { open, calls, stops_loop, permit, news } = resumption;
+        let max_rounds = self.context.calls.limits.max_rounds;
         let progress = Progress {
             round: open.round,
             usage: open.usage,
@@ -45,7 +45,7 @@ impl SessionState {
             cancellation: self.cancellation(),
             options: open.options,
             text: open.text,
-            _place: place,
+            _permit: permit,
             bytes: None,
             began: None,
             ended: Vec::new(),

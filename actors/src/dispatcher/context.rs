@@ -115,7 +115,7 @@ impl CallContext {
     }
 
     /// Makes the context that a handler is given.
-    pub(super) fn context(&self, request: &DispatchRequest) -> ToolContext {
+    pub(super) fn tool_context(&self, request: &DispatchRequest) -> ToolContext {
         ToolContext {
             session: request.session.clone(),
             user: request.user.clone(),
