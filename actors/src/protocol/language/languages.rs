@@ -53,6 +53,20 @@ mod tests {
     #[derive(Debug)]
     struct Brief(&'static str);
 
+    /// Says something else than [`Brief`] in its language.
+    #[derive(Debug)]
+    struct Polite(Brief);
+
+    impl Language for Polite {
+        fn tag(&self) -> LanguageTag {
+            self.0.tag()
+        }
+
+        fn say(&self, _: &Text<'_>) -> Option<String> {
+            Some(format!("{}, please", self.0.0))
+        }
+    }
+
     impl Language for Brief {
         fn tag(&self) -> LanguageTag {
             self.0.parse().unwrap()
@@ -102,5 +116,12 @@ mod tests {
         assert_eq!(said(&languages, "ko", &Text::Overloaded), "ko");
         assert_eq!(said(&languages, "en", &Text::Overloaded), "en");
         assert_ne!(said(&languages, "fr", &Text::Overloaded), "en", "what is built in falls back");
+    }
+
+    #[test]
+    fn of_two_added_languages_with_one_tag_the_later_speaks() {
+        let added: [&'static dyn Language; 2] = [&Brief("fr"), &Polite(Brief("fr"))];
+        let languages = Languages::new(added, LanguageTag::EN);
+        assert_eq!(said(&languages, "fr", &Text::Overloaded), "fr, please");
     }
 }
