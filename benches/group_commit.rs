@@ -37,7 +37,7 @@ const LEAST_JOBS_PER_SYNC: f64 = 32.0;
 
 /// What a writer does again and again.
 #[derive(Debug, Clone, Copy)]
-enum Job {
+enum ClientJob {
     /// A fact of the store: a message of a chat.
     Fact,
     /// A row of the embedder's own in a lease, as `runtime.transaction()` writes it.
@@ -61,7 +61,8 @@ async fn main() {
         "", "jobs/s", "a commit", "jobs a sync", "ratio"
     );
     for (disk, name) in [(Disk::AsItIs, "this disk"), (Disk::Slow, "each sync 2 ms longer")] {
-        for (job, what) in [(Job::Fact, "a message"), (Job::Lease, "a row in a lease")] {
+        for (job, what) in [(ClientJob::Fact, "a message"), (ClientJob::Lease, "a row in a lease")]
+        {
             syncs::slow_down(disk);
             let (one_by_one, grouped) = compare(job, is_bench).await;
             syncs::slow_down(Disk::AsItIs);
@@ -79,7 +80,7 @@ async fn main() {
 }
 
 /// One transaction a job, then groups, on one connection of one file.
-async fn compare(job: Job, is_bench: bool) -> (Shown, Shown) {
+async fn compare(job: ClientJob, is_bench: bool) -> (Shown, Shown) {
     let folder = tempfile::tempdir().unwrap();
     let options = SqliteStore::options(folder.path().join("bench.db")).migrations("notes", &NOTES);
     let store: Arc<dyn Store> = Arc::new(options.open().await.unwrap());
@@ -103,7 +104,13 @@ fn one_job_a_group() -> Limits {
 }
 
 /// Lets each writer write so many jobs, one after the other, all writers at once.
-async fn run(store: &Arc<dyn Store>, facts: &Facts, job: Job, limits: Limits, each: u64) -> Shown {
+async fn run(
+    store: &Arc<dyn Store>,
+    facts: &Facts,
+    job: ClientJob,
+    limits: Limits,
+    each: u64,
+) -> Shown {
     let tasks = TaskTracker::new();
     let handle = lone_store(store.clone(), limits, tasks.clone()).await;
     let before = syncs::count();
@@ -114,8 +121,8 @@ async fn run(store: &Arc<dyn Store>, facts: &Facts, job: Job, limits: Limits, ea
         writers.spawn(async move {
             for _ in 0..each {
                 match job {
-                    Job::Fact => handle.write(facts.next(writer)).await.unwrap(),
-                    Job::Lease => note(&handle).await,
+                    ClientJob::Fact => handle.write(facts.next(writer)).await.unwrap(),
+                    ClientJob::Lease => note(&handle).await,
                 }
             }
         });

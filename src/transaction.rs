@@ -50,8 +50,8 @@ where
 #[non_exhaustive]
 pub enum TransactionError<E> {
     /// The function gave this error; its writes were undone, and no others.
-    #[error("the transaction was given up")]
-    GivenUp(#[source] E),
+    #[error("the function of the transaction failed")]
+    Failed(#[source] E),
     /// The function passed `Limits::transaction_deadline`; it was dropped and its writes were undone.
     #[error("the transaction passed its deadline of {0:?} and was undone")]
     Deadline(Duration),
@@ -159,7 +159,7 @@ where
     // Dropped without an end, the lease is returned and is undone alone.
     let value = match timeout(deadline, run.run(db)).await {
         Ok(Ok(value)) => value,
-        Ok(Err(own)) => return Err(TransactionError::GivenUp(own)),
+        Ok(Err(own)) => return Err(TransactionError::Failed(own)),
         Err(_) => return Err(TransactionError::Deadline(deadline)),
     };
     match lease.end(Keep::Keep, Vec::new()).await {

@@ -162,7 +162,7 @@ impl Actor for Call {
         me: ActorRef<Never>,
         session: ActorRef<Heard>,
     ) -> Result<ActorRef<Heard>, ActorProcessingErr> {
-        Actor::spawn_linked(None, Run, (), me.get_cell()).await?;
+        Actor::spawn_linked(None, HandlerActor, (), me.get_cell()).await?;
         Ok(session)
     }
 
@@ -180,9 +180,9 @@ impl Actor for Call {
     }
 }
 
-struct Run;
+struct HandlerActor;
 
-impl Actor for Run {
+impl Actor for HandlerActor {
     type Msg = Never;
     type State = ();
     type Arguments = ();

@@ -88,12 +88,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("{changed} book finished");
 
     // What it gives up is undone alone.
-    let given_up = runtime.transaction(async |db: &mut SqliteConnection| -> sqlx::Result<()> {
+    let failed = runtime.transaction(async |db: &mut SqliteConnection| -> sqlx::Result<()> {
         sqlx::query("DELETE FROM books").execute(&mut *db).await?;
         insert(db, "토지").await?;
         insert(db, "토지").await
     });
-    if let Err(TransactionError::GivenUp(error)) = given_up.await {
+    if let Err(TransactionError::Failed(error)) = failed.await {
         println!("given up, and nothing is lost: {error}");
     }
 

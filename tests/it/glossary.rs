@@ -34,7 +34,7 @@ const FOLDERS: [&str; 18] = [
 ];
 
 /// Types by which no concept is called any more; docs/glossary.md and the code have others for them.
-const FORMER_TYPES: [&str; 26] = [
+const FORMER_TYPES: [&str; 33] = [
     "Around",
     "AtDoor",
     "Awake",
@@ -44,12 +44,19 @@ const FORMER_TYPES: [&str; 26] = [
     "Door",
     "Doors",
     "EventPlace",
+    "GivenUp",
     "Homecoming",
     "House",
     "Keeper",
     "Kept",
+    "Known",
+    "Lines",
+    "Lost",
+    "Over",
     "Pace",
+    "Parts",
     "Resting",
+    "Running",
     "Seat",
     "Seats",
     "Settlement",

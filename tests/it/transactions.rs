@@ -109,11 +109,11 @@ async fn an_error_a_panic_and_a_deadline_are_undone_alone() {
         test.waiting(5).await;
         drop(paused);
     };
-    let ((before, given_up, panicked, late, after), ()) = tokio::join!(work, go);
+    let ((before, failed, panicked, late, after), ()) = tokio::join!(work, go);
     first.await.unwrap().unwrap();
     before.unwrap();
     after.unwrap();
-    let Err(TransactionError::GivenUp(own)) = given_up else { panic!("{given_up:?}") };
+    let Err(TransactionError::Failed(own)) = failed else { panic!("{failed:?}") };
     assert_eq!(own.to_string(), "changed my mind");
     assert!(matches!(panicked, Err(TransactionError::Panicked)), "{panicked:?}");
     assert!(matches!(late, Err(TransactionError::Deadline(_))), "{late:?}");

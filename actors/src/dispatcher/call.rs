@@ -1,4 +1,4 @@
-//! One running call: an unlinked CallActor that supervises its Run. Exactly one supervision event ends it.
+//! One running call: an unlinked CallActor that supervises its PipelineActor. Exactly one supervision event ends it.
 //!
 //! ractor's supervision turns a panic into an event, so a handler's panic becomes a `ToolErr`. No stop or kill of
 //! dispatcher, session or supervisor can cut a handler off.
@@ -176,7 +176,7 @@ impl Actor for CallActor {
         let work: BoxFuture<'_, _> = Box::pin(pipeline(checked, call.context.clone(), me.clone()));
         let work = work.instrument(span);
         failpoint("call.runs").await?;
-        Run::spawn_linked(None, Run, work, me.get_cell()).await?;
+        PipelineActor::spawn_linked(None, PipelineActor, work, me.get_cell()).await?;
         Ok(call)
     }
 
@@ -202,7 +202,7 @@ impl Actor for CallActor {
         failpoint("call.supervises").await?;
         match event {
             SupervisionEvent::ActorTerminated(_, Some(mut state), _) => {
-                match state.take::<RunState>().ok().and_then(|run| run.end) {
+                match state.take::<PipelineState>().ok().and_then(|run| run.end) {
                     Some(Ran::Ended(end)) => call.answer(end),
                     Some(Ran::Left) => call.leave(),
                     // The answer was given early; its asker is told this resolution afterwards.
@@ -250,9 +250,9 @@ impl Call {
 }
 
 /// Executes one pipeline and nothing else.
-struct Run;
+struct PipelineActor;
 
-struct RunState {
+struct PipelineState {
     work: Option<Work>,
     end: Option<Ran>,
 }
@@ -261,23 +261,23 @@ type Work = Instrumented<BoxFuture<'static, Ran>>;
 
 enum Never {}
 
-impl Actor for Run {
+impl Actor for PipelineActor {
     type Msg = Never;
-    type State = RunState;
+    type State = PipelineState;
     type Arguments = Work;
 
     async fn pre_start(
         &self,
         _: ActorRef<Never>,
         work: Work,
-    ) -> Result<RunState, ActorProcessingErr> {
-        Ok(RunState { work: Some(work), end: None })
+    ) -> Result<PipelineState, ActorProcessingErr> {
+        Ok(PipelineState { work: Some(work), end: None })
     }
 
     async fn post_start(
         &self,
         me: ActorRef<Never>,
-        state: &mut RunState,
+        state: &mut PipelineState,
     ) -> Result<(), ActorProcessingErr> {
         // Never `Err`: so `ActorFailed` is always a panic.
         if let Some(work) = state.work.take() {

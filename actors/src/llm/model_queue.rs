@@ -44,14 +44,14 @@ struct QueueState {
     /// The actor that attends to the queue; `None` between two actors.
     actor: Option<ActorRef<LlmMsg>>,
     waiting: Queue<CompletionJob>,
-    running: BTreeMap<u64, Running>,
+    running: BTreeMap<u64, RunningCompletion>,
     /// The number of the latest slot.
     begun: u64,
     retries: RetryEstimator,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningCompletion {
     charge: Charge,
     since: Instant,
     task: AbortHandle,
@@ -158,7 +158,7 @@ impl ModelQueue {
     fn clear(&self) {
         let mut state = self.state();
         let (waiting, running) = (state.waiting.take_all(), std::mem::take(&mut state.running));
-        for Running { charge, .. } in running.values() {
+        for RunningCompletion { charge, .. } in running.values() {
             state.waiting.ended(charge, None);
         }
         // Not under the lock: the completions give their slots back, and their askers are told.
@@ -206,7 +206,7 @@ impl ModelQueue {
             freed.spent = run(&*model_queue.0.model, job).await;
         }));
         let (since, task) = (Instant::now(), work.abort_handle());
-        state.running.insert(slot, Running { charge, since, task });
+        state.running.insert(slot, RunningCompletion { charge, since, task });
     }
 
     fn max_concurrent(&self) -> usize {
@@ -216,7 +216,7 @@ impl ModelQueue {
     /// Gives a slot back, and gives the actor to tell where a completion waits for it.
     fn free(&self, slot: u64, spent: Option<Usage>) -> Option<ActorRef<LlmMsg>> {
         let mut state = self.state();
-        if let Some(Running { charge, since, .. }) = state.running.remove(&slot) {
+        if let Some(RunningCompletion { charge, since, .. }) = state.running.remove(&slot) {
             state.waiting.ended(&charge, spent);
             state.retries.ended(since.elapsed());
         }

@@ -127,7 +127,7 @@ impl Writer {
         reply.send(Ok(lease));
         let Ok(LeaseReturn { transaction, end }) = self.lease_return(&label, returned).await else {
             // Cannot happen while a lease is returned on drop; the transaction is lost with it and rolled back.
-            let cause = StoreError::unavailable(Lost);
+            let cause = StoreError::unavailable(LeaseLost);
             return Err(PoisonedBatch { cause, by: PoisonedBy::Borrower });
         };
         if let Err(failed) = failpoint("writer.returned").await {
@@ -182,7 +182,7 @@ async fn commit(transaction: Open) -> Result<(), StoreError> {
 /// Tells that the lease vanished with the transaction.
 #[derive(Debug, thiserror::Error)]
 #[error("the transaction was lost with its borrower")]
-struct Lost;
+struct LeaseLost;
 
 /// Counts a lease as overdue until it is dropped.
 struct Overdue<'a>(&'a WriterHealth);

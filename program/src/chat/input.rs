@@ -21,13 +21,13 @@ pub(super) enum Line {
     Endless { bytes: u64 },
 }
 
-/// Lines that are read as they are asked for.
+/// InputLines that are read as they are asked for.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct InputLines {
     read: mpsc::Receiver<io::Result<Line>>,
 }
 
-impl Lines {
+impl InputLines {
     /// Reads standard input. The thread ends with it, or with the process.
     pub(super) fn of_stdin() -> io::Result<Self> {
         let (lines, read) = mpsc::channel(1);

@@ -7,7 +7,7 @@ use madang::{
 use unicode_width::UnicodeWidthChar as _;
 
 use super::{
-    input::{Line, Lines},
+    input::{InputLines, Line},
     screen::Screen,
     summary::summary,
     talk::{Next, Talk},
@@ -20,7 +20,7 @@ use crate::{
 /// Takes one turn after the other until the input ends.
 pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), Failure> {
     let unreadable = |cause| Failure::because("failed to read standard input: try again", cause);
-    let mut lines = Lines::of_stdin().map_err(unreadable)?;
+    let mut lines = InputLines::of_stdin().map_err(unreadable)?;
     let locale = talk.locale;
     let mut next = talk.go_on(screen).await?;
     loop {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 /// The results of calls, by the names that the case gives them.
-pub(super) type Known = HashMap<String, Value>;
+pub(super) type NamedResults = HashMap<String, Value>;
 
 /// What an object with a `$` stands for.
 enum Matcher<'a> {
@@ -20,7 +20,7 @@ enum Matcher<'a> {
 }
 
 /// Whether this is what was expected; `None` is an argument that was left out.
-pub(super) fn fits(expected: &Value, given: Option<&Value>, known: &Known) -> bool {
+pub(super) fn fits(expected: &Value, given: Option<&Value>, known: &NamedResults) -> bool {
     if let Some(matcher) = Matcher::of(expected) {
         return match matcher {
             Matcher::Ref(path) => resolve(path, known).is_some_and(|value| Some(value) == given),
@@ -58,7 +58,7 @@ pub(super) fn fits(expected: &Value, given: Option<&Value>, known: &Known) -> bo
 
 /// Arguments that fit: references resolved, the first of several, the example. `Err` names a reference to what is not
 /// there.
-pub(super) fn example(expected: &Value, known: &Known) -> Result<Value, String> {
+pub(super) fn example(expected: &Value, known: &NamedResults) -> Result<Value, String> {
     if let Some(matcher) = Matcher::of(expected) {
         return match matcher {
             Matcher::Ref(path) => resolve(path, known).cloned().ok_or_else(|| path.to_owned()),
@@ -81,7 +81,7 @@ pub(super) fn example(expected: &Value, known: &Known) -> Result<Value, String> 
 /// The same for the arguments of a call.
 pub(super) fn example_of(
     arguments: &Map<String, Value>,
-    known: &Known,
+    known: &NamedResults,
 ) -> Result<Map<String, Value>, String> {
     let fields = arguments.iter();
     fields.map(|(key, value)| Ok((key.clone(), example(value, known)?))).collect()
@@ -105,7 +105,7 @@ pub(super) fn without_defaults(arguments: &Value, schema: &Value) -> Value {
     }
 }
 
-fn resolve<'a>(path: &str, known: &'a Known) -> Option<&'a Value> {
+fn resolve<'a>(path: &str, known: &'a NamedResults) -> Option<&'a Value> {
     let mut steps = path.split('.');
     let result = known.get(steps.next()?)?;
     steps.try_fold(result, |value, step| match value {
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    fn known() -> Known {
+    fn known() -> NamedResults {
         HashMap::from([("found".to_owned(), json!({ "items": [{ "id": "a" }, { "id": "b" }] }))])
     }
 

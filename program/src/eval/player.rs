@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     aliases::Aliases,
-    arguments::{Known, example_of},
+    arguments::{NamedResults, example_of},
     case::{Call, Played},
 };
 
@@ -26,14 +26,14 @@ use super::{
 #[derive(Debug, Clone)]
 pub(super) struct Player {
     model: Arc<dyn ChatModel>,
-    parts: Arc<Mutex<Parts>>,
+    state: Arc<Mutex<PlayerState>>,
 }
 
 #[derive(Debug)]
-struct Parts {
+struct PlayerState {
     aliases: Aliases,
     steps: VecDeque<Step>,
-    known: Known,
+    known: NamedResults,
     /// The name of the call that was played last, whose result comes with the next request.
     awaited: Option<String>,
 }
@@ -48,25 +48,30 @@ enum Step {
 impl Player {
     /// A player in front of this model, which is shown these ids.
     pub(super) fn new(model: Arc<dyn ChatModel>, aliases: Aliases) -> Self {
-        let parts = Parts { aliases, steps: VecDeque::new(), known: Known::new(), awaited: None };
-        Self { model, parts: Arc::new(Mutex::new(parts)) }
+        let state = PlayerState {
+            aliases,
+            steps: VecDeque::new(),
+            known: NamedResults::new(),
+            awaited: None,
+        };
+        Self { model, state: Arc::new(Mutex::new(state)) }
     }
 
     /// Plays this in the next turn, in which references find these results.
-    pub(super) fn play(&self, played: &Played, known: &Known) {
-        let mut parts = self.parts();
+    pub(super) fn play(&self, played: &Played, known: &NamedResults) {
+        let mut state = self.state();
         let calls = played.calls.iter().cloned().map(Step::Call);
-        parts.steps = calls.chain([Step::Say(played.say.clone())]).collect();
-        parts.known = known.clone();
-        parts.awaited = None;
+        state.steps = calls.chain([Step::Say(played.say.clone())]).collect();
+        state.known = known.clone();
+        state.awaited = None;
     }
 
-    fn parts(&self) -> MutexGuard<'_, Parts> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, PlayerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Parts {
+impl PlayerState {
     /// The next completion that is played; `None` where the model answers itself.
     fn next(&mut self, messages: &[PromptMessage]) -> Option<Result<Completion, ModelError>> {
         if let Some(name) = self.awaited.take()
@@ -105,16 +110,16 @@ impl ChatModel for Player {
         deltas: Deltas,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Completion, ModelError>> {
-        let played = self.parts().next(&request.messages);
+        let played = self.state().next(&request.messages);
         if let Some(completion) = played {
             return Box::pin(async move { completion });
         }
-        let aliases = &mut self.parts().aliases;
+        let aliases = &mut self.state().aliases;
         let messages = request.messages.iter().map(|message| aliases.show(message)).collect();
         let request = CompletionRequest { messages: Arc::new(messages), ..request };
         Box::pin(async move {
             let completion = self.model.complete(request, deltas, cancel).await?;
-            Ok(self.parts().aliases.mean(completion))
+            Ok(self.state().aliases.mean(completion))
         })
     }
 

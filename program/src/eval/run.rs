@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::{
     aliases::Aliases,
-    arguments::{Known, example_of},
+    arguments::{NamedResults, example_of},
     case::{Call, Case, Language, Turn},
     player::Player,
     score::{Seen, SeenCall, SeenTurn},
@@ -78,13 +78,13 @@ impl CaseClock {
 }
 
 /// A case on its way.
-struct Running<'a> {
+struct CaseRun<'a> {
     case: &'a Case,
     runtime: Runtime,
     session: Session,
     player: Player,
     clock: CaseClock,
-    known: Known,
+    known: NamedResults,
     cast: Cast,
 }
 
@@ -113,8 +113,8 @@ pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     };
     let runtime = builder.start().await.map_err(Failure::of)?;
     let session = runtime.session(PERSON, &case.id).await.map_err(Failure::of)?;
-    let (known, cast) = (Known::new(), stage.cast);
-    let mut running = Running { case, runtime, session, player, clock, known, cast };
+    let (known, cast) = (NamedResults::new(), stage.cast);
+    let mut running = CaseRun { case, runtime, session, player, clock, known, cast };
     let seen = running.run().await;
     running.runtime.shutdown().await.map_err(Failure::of)?;
     let mut seen = seen?;
@@ -139,7 +139,7 @@ fn ui_language(language: Language) -> UiLanguage {
     }
 }
 
-impl Running<'_> {
+impl CaseRun<'_> {
     async fn run(&mut self) -> Result<Seen, Failure> {
         for call in &self.case.setup {
             self.prepare(call).await?;

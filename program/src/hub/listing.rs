@@ -46,20 +46,20 @@ pub(super) enum BadListing {
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct RepositoryListing {
     sha: String,
-    siblings: Vec<ToldFile>,
+    siblings: Vec<ListedFile>,
 }
 
 #[derive(Deserialize)]
-struct ToldFile {
+struct ListedFile {
     #[serde(rename = "rfilename")]
     name: String,
-    lfs: Option<ToldContent>,
+    lfs: Option<ListedContent>,
 }
 
 #[derive(Deserialize)]
-struct ToldContent {
+struct ListedContent {
     sha256: String,
     size: u64,
 }
@@ -67,7 +67,7 @@ struct ToldContent {
 impl Listing {
     /// Reads the answer to `/api/models/OWNER/REPO/revision/main?blobs=true`.
     pub(super) fn read(json: &[u8]) -> Result<Self, BadListing> {
-        let told: Told = serde_json::from_slice(json)?;
+        let told: RepositoryListing = serde_json::from_slice(json)?;
         let models = told.siblings.into_iter().filter(|file| choice::is_gguf(&file.name));
         let files = models.map(HubFile::checked).collect::<Result<_, _>>()?;
         Ok(Self { commit: hash(told.sha, 40)?, files })
@@ -75,7 +75,7 @@ impl Listing {
 }
 
 impl HubFile {
-    fn checked(told: ToldFile) -> Result<Self, BadListing> {
+    fn checked(told: ListedFile) -> Result<Self, BadListing> {
         if !stays_inside(&told.name) {
             return Err(BadListing::Leads(told.name));
         }

@@ -223,13 +223,13 @@ pub(crate) fn memory_rows(db: &MemoryConnection) -> Vec<EffectRow> {
 }
 
 /// Writes down that a handler has ended, however it does: when its future is dropped at the latest.
-struct Running<'a> {
+struct HandlerEnd<'a> {
     witness: &'a Witness,
     call: CallId,
     is_ok: bool,
 }
 
-impl Drop for Running<'_> {
+impl Drop for HandlerEnd<'_> {
     fn drop(&mut self) {
         self.witness.note(Line::Returned { call: self.call, is_ok: self.is_ok });
     }
@@ -264,7 +264,7 @@ impl Tool for Deed {
                 token: token.to_owned(),
                 user: ctx.user.clone(),
             });
-            let mut running = Running { witness: &self.witness, call: ctx.call, is_ok: false };
+            let mut running = HandlerEnd { witness: &self.witness, call: ctx.call, is_ok: false };
             let ended = self.carry_out(token, ctx, access).await;
             running.is_ok = ended.as_ref().is_ok_and(ToolOutcome::is_ok);
             ended

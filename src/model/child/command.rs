@@ -14,7 +14,7 @@ use super::ChildStats;
 /// What the thread is asked.
 pub(super) enum Command {
     /// Complete this.
-    Complete { id: u64, request: CompletionRequest, asker: Asker },
+    Complete { id: u64, request: CompletionRequest, responder: Responder },
     /// This completion is cancelled.
     Withdraw { id: u64 },
     /// Ask the child that runs what calls may break.
@@ -22,7 +22,7 @@ pub(super) enum Command {
 }
 
 /// The listener of a completion, and its place among all that are open, which is free when this is dropped.
-pub(super) struct Asker {
+pub(super) struct Responder {
     pub(super) deltas: Deltas,
     pub(super) reply: oneshot::Sender<Result<Completion, ModelError>>,
     pub(super) _place: OwnedSemaphorePermit,

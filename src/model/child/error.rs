@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf, process::ExitStatus, sync::Arc, time::Duration};
 
-use super::{frame::FrameError, watch::Hang, wire::Told};
+use super::{frame::FrameError, watch::Hang, wire::ErrorReport};
 
 /// Why a model in a process of its own could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum ChildError {
     #[error(transparent)]
     NotLoaded {
         /// What it says.
-        problem: Told,
+        problem: ErrorReport,
     },
     /// The process ended before it had loaded the model.
     #[error("failed to load the model: {death}; another model, or a smaller one, may work")]

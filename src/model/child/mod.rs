@@ -47,9 +47,9 @@ use tokio_util::sync::CancellationToken;
 pub use error::{ChildDeath, ChildError};
 pub use options::ChildOptions;
 pub use serve::{Served, own_pipes, serve};
-pub use wire::{ModelReport, Told};
+pub use wire::{ErrorReport, ModelReport};
 
-use command::{Asker, Command, Seen};
+use command::{Command, Responder, Seen};
 use error::ASK_WITHIN;
 use supervision::Counts;
 
@@ -152,7 +152,7 @@ impl ChildModel {
         self.send(Command::Complete {
             id,
             request,
-            asker: Asker { deltas, reply, _place: place },
+            responder: Responder { deltas, reply, _place: place },
         })?;
         let mut open = WithdrawnWhenDropped { model: self, id: Some(id) };
         let answered = tokio::select! {

@@ -26,7 +26,7 @@ use tracing::{debug, error};
 
 use super::{
     frame::{Frames, frame},
-    wire::{Ask, Failure, ModelReport, PROTOCOL, Tell, Told},
+    wire::{Ask, ErrorReport, Failure, ModelReport, PROTOCOL, Tell},
 };
 
 /// A model that is served, and what is told of it with each sign of life.
@@ -117,7 +117,7 @@ pub async fn serve<E: Error + Send + 'static>(
             teller.tell(&Tell::Loaded { info: model.info() });
             answer(model, &teller, &mut asked).await;
         }
-        Err(problem) => teller.tell(&Tell::NotLoaded { problem: Told::of(&problem) }),
+        Err(problem) => teller.tell(&Tell::NotLoaded { problem: ErrorReport::of(&problem) }),
     }
     drop(serving);
     Ok(())

@@ -19,7 +19,7 @@ use tracing::{debug, info, warn};
 
 use super::{
     ChildModel,
-    command::{Asker, Command, Seen},
+    command::{Command, Responder, Seen},
     error::{ChildError, Loss, Silence, Unasked},
     frame::frame,
     open::{Fate, MOST_DEATHS},
@@ -62,7 +62,7 @@ struct Supervisor {
     supervision: Supervision,
     process: Option<Process>,
     commands: mpsc::UnboundedReceiver<Command>,
-    askers: HashMap<u64, Asker>,
+    responders: HashMap<u64, Responder>,
     questions: HashMap<u64, blocking::SyncSender<Vec<Unconstrained>>>,
     /// The caller that waits for the first child.
     loading: Option<blocking::SyncSender<Result<ModelInfo, ChildError>>>,
@@ -88,7 +88,7 @@ impl Supervisor {
             options,
             process: None,
             commands,
-            askers: HashMap::new(),
+            responders: HashMap::new(),
             questions: HashMap::new(),
             loading: Some(loading),
             loss: None,
@@ -115,7 +115,7 @@ impl Supervisor {
             self.carry_out(effects).await;
         }
         // A waiting caller still hears that it is over, because the reply is dropped.
-        self.askers.clear();
+        self.responders.clear();
         if let Some(process) = self.process.take() {
             process.end(self.options.end_within).await;
         }
@@ -123,8 +123,8 @@ impl Supervisor {
 
     fn on(&mut self, command: Command) -> Vec<Effect> {
         match command {
-            Command::Complete { id, request, asker } => {
-                self.askers.insert(id, asker);
+            Command::Complete { id, request, responder } => {
+                self.responders.insert(id, responder);
                 self.supervision.asked(id, request)
             }
             Command::Withdraw { id } => self.supervision.withdrawn(id),
@@ -199,8 +199,8 @@ impl Supervisor {
     fn stream(&mut self, id: u64, delta: CompletionDelta<'_>) {
         self.supervision.streams(id, delta != CompletionDelta::Began);
         // Where no caller waits any more it comes too late.
-        if let Some(asker) = self.askers.get(&id) {
-            asker.deltas.push(delta);
+        if let Some(responder) = self.responders.get(&id) {
+            responder.deltas.push(delta);
         }
     }
 
@@ -297,7 +297,7 @@ impl Supervisor {
         }
     }
 
-    /// What its asker hears of a request that the child did not end.
+    /// What its responder hears of a request that the child did not end.
     fn error(&self, fate: Fate) -> ModelError {
         match (fate, self.loss.clone()) {
             (Fate::Cancelled, _) => ModelError::Cancelled { usage: Usage::default() },
@@ -314,9 +314,9 @@ impl Supervisor {
     }
 
     fn answer(&mut self, id: u64, result: Result<Completion, ModelError>) {
-        // Where there is no asker any more, the end comes too late.
-        if let Some(asker) = self.askers.remove(&id)
-            && asker.reply.send(result).is_err()
+        // Where there is no responder any more, the end comes too late.
+        if let Some(responder) = self.responders.remove(&id)
+            && responder.reply.send(result).is_err()
         {
             debug!("no caller waits for the completion any more");
         }

@@ -44,7 +44,7 @@ pub(super) enum Tell {
     },
     /// It cannot be; the child ends.
     NotLoaded {
-        problem: Told,
+        problem: ErrorReport,
     },
     Began {
         id: u64,
@@ -87,7 +87,7 @@ pub struct ModelReport {
 pub(super) enum Failure {
     Cancelled { usage: Usage },
     Overloaded { retry_after: Option<Duration> },
-    Failed { kind: String, cause: Option<Told> },
+    Failed { kind: String, cause: Option<ErrorReport> },
 }
 
 impl From<&ModelError> for Failure {
@@ -98,10 +98,12 @@ impl From<&ModelError> for Failure {
                 Self::Overloaded { retry_after: *retry_after }
             }
             ModelError::Failed { kind, cause } => {
-                let cause = cause.as_deref().map(|cause| Told::of(cause as _));
+                let cause = cause.as_deref().map(|cause| ErrorReport::of(cause as _));
                 Self::Failed { kind: kind.to_string(), cause }
             }
-            other => Self::Failed { kind: other.kind().to_owned(), cause: Some(Told::of(other)) },
+            other => {
+                Self::Failed { kind: other.kind().to_owned(), cause: Some(ErrorReport::of(other)) }
+            }
         }
     }
 }
@@ -119,7 +121,7 @@ impl From<Failure> for ModelError {
 
 /// An error of the child, in its words, with its causes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct ErrorReport {
     words: String,
     cause: Option<Box<Self>>,
 }
@@ -127,7 +129,7 @@ pub struct Told {
 /// Deeper causes are left out.
 const MAX_CAUSES: usize = 16;
 
-impl Told {
+impl ErrorReport {
     pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
         Self::within(error, MAX_CAUSES)
     }
@@ -139,13 +141,13 @@ impl Told {
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for ErrorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words)
     }
 }
 
-impl Error for Told {
+impl Error for ErrorReport {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.cause.as_deref().map(|cause| cause as _)
     }

@@ -12,14 +12,14 @@ use std::{
 
 use super::{
     OpenError,
-    place::{self, Home},
+    database_file::{self, DatabaseFile},
     private,
 };
 
 /// The right to write this database. Dropped, others may take it.
 #[derive(Debug)]
 pub(super) struct Lock {
-    home: Home,
+    home: DatabaseFile,
     #[cfg(unix)]
     _of_file: LockFile,
     of_name: LockFile,
@@ -27,7 +27,7 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Takes the locks of a database, or says at once that another store has one. The file is made if there is none: only a
-    /// file that is there can be told from others. Its path must have been [resolved](place::resolved).
+    /// file that is there can be told from others. Its path must have been [resolved](database_file::resolved).
     pub(super) fn take(database: &Path) -> Result<Self, OpenError> {
         let of_name = LockFile::take(database, beside(database), Afterwards::Stays)?;
         match Self::of_file(database) {
@@ -43,7 +43,7 @@ impl Lock {
     }
 
     #[cfg(unix)]
-    fn of_file(database: &Path) -> Result<(Home, LockFile), OpenError> {
+    fn of_file(database: &Path) -> Result<(DatabaseFile, LockFile), OpenError> {
         let home = made(database)?;
         let path = database.with_file_name(format!(".madang-{:x}.lock", home.id.inode));
         let lock = LockFile::take(database, path, Afterwards::Goes)?;
@@ -51,12 +51,12 @@ impl Lock {
     }
 
     #[cfg(not(unix))]
-    fn of_file(database: &Path) -> Result<Home, OpenError> {
+    fn of_file(database: &Path) -> Result<DatabaseFile, OpenError> {
         made(database)
     }
 
     /// The file that is locked.
-    pub(super) const fn home(&self) -> &Home {
+    pub(super) const fn home(&self) -> &DatabaseFile {
         &self.home
     }
 
@@ -67,15 +67,15 @@ impl Lock {
 }
 
 /// The file, made if there is none.
-fn made(database: &Path) -> Result<Home, OpenError> {
+fn made(database: &Path) -> Result<DatabaseFile, OpenError> {
     let unusable = |cause| OpenError::of_io(database, cause);
     private::create(database).map_err(unusable)?;
-    let found = place::find(database).map_err(unusable)?;
+    let found = database_file::find(database).map_err(unusable)?;
     // SQLite keeps its log beside each name: two names would be two logs of one file.
     if found.names > 1 {
         return Err(OpenError::SeveralNames { path: database.to_owned() });
     }
-    Ok(Home { path: database.to_owned(), id: found.id })
+    Ok(DatabaseFile { path: database.to_owned(), id: found.id })
 }
 
 /// What becomes of a lock file.
@@ -151,8 +151,8 @@ impl Drop for LockFile {
 
 #[cfg(unix)]
 fn is_named(file: &File, path: &Path) -> io::Result<bool> {
-    let held = place::FileId::of(&file.metadata()?);
-    match place::find(path) {
+    let held = database_file::FileId::of(&file.metadata()?);
+    match database_file::find(path) {
         Ok(found) => Ok(found.id == held),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),

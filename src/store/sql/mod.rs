@@ -6,6 +6,7 @@
 mod audit;
 mod authorizer;
 mod cut_off;
+mod database_file;
 mod error;
 mod forget;
 mod inspect;
@@ -13,7 +14,6 @@ mod key_file;
 mod lock;
 mod options;
 mod own;
-mod place;
 mod private;
 mod read;
 mod readers;

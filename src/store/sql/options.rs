@@ -15,12 +15,12 @@ use sqlx::{
 };
 
 use super::{
-    OpenError, SqliteStore,
+    OpenError, SqliteStore, database_file,
     error::ResultCode,
     inspect::{self, Found, Sharing},
     key_file::{SealKeyError, SealKeyFile},
     lock::Lock,
-    place, private, readers, schema,
+    private, readers, schema,
     store::{Claim, Shared},
     temporary::TemporaryFolder,
     writer::{self, Writer},
@@ -29,7 +29,7 @@ use super::{
 /// How a database is opened.
 #[derive(Debug)]
 pub struct SqliteOptions {
-    place: Place,
+    location: Location,
     migrations: Vec<(&'static str, &'static Migrator)>,
     sharing: Sharing,
     readers: usize,
@@ -51,7 +51,7 @@ enum Keys {
 type Change = fn(SqliteConnectOptions) -> SqliteConnectOptions;
 
 #[derive(Debug)]
-enum Place {
+enum Location {
     File(PathBuf),
     Memory,
 }
@@ -62,7 +62,7 @@ const READERS: usize = 4;
 impl SqliteOptions {
     pub(super) const fn file(path: PathBuf) -> Self {
         Self {
-            place: Place::File(path),
+            location: Location::File(path),
             migrations: Vec::new(),
             sharing: Sharing::Alone,
             readers: READERS,
@@ -74,7 +74,7 @@ impl SqliteOptions {
 
     pub(super) const fn memory() -> Self {
         Self {
-            place: Place::Memory,
+            location: Location::Memory,
             migrations: Vec::new(),
             sharing: Sharing::Alone,
             readers: READERS,
@@ -144,11 +144,12 @@ impl SqliteOptions {
     /// # Errors
     /// [`OpenError`] says in one sentence what to do. Nothing was changed then, unless the tables were being made.
     pub async fn open(self) -> Result<SqliteStore, OpenError> {
-        let Self { place, migrations, sharing, readers, writer: change, busy_timeout, keys } = self;
-        match place {
-            Place::File(path) => {
-                let path =
-                    place::resolved(&path).map_err(|cause| OpenError::of_io(&path, cause))?;
+        let Self { location, migrations, sharing, readers, writer: change, busy_timeout, keys } =
+            self;
+        match location {
+            Location::File(path) => {
+                let path = database_file::resolved(&path)
+                    .map_err(|cause| OpenError::of_io(&path, cause))?;
                 let found = inspect::file(&path)?;
                 let lock = Lock::take(&path)?;
                 let fits = must_fit(&path, found, sharing, busy_timeout, &migrations).await;
@@ -161,7 +162,7 @@ impl SqliteOptions {
                 let options = change.unwrap_or(|options| options)(options);
                 open(&path, options, &migrations, Claim::new(lock, None), readers, keys).await
             }
-            Place::Memory => {
+            Location::Memory => {
                 let path = PathBuf::from("in memory");
                 let folder =
                     TemporaryFolder::new().map_err(|cause| OpenError::of_io(&path, cause))?;
@@ -186,10 +187,10 @@ impl SqliteOptions {
     /// # Errors
     /// [`OpenError`] says in one sentence what to do.
     pub async fn open_read_only(self) -> Result<SqliteStore, OpenError> {
-        let Place::File(path) = self.place else {
+        let Location::File(path) = self.location else {
             return Err(OpenError::Missing { path: PathBuf::from("in memory") });
         };
-        let path = match place::resolved(&path) {
+        let path = match database_file::resolved(&path) {
             Ok(path) => path,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Err(OpenError::Missing { path });

@@ -21,9 +21,10 @@ use sqlx::{
 use tokio::sync::{Mutex, watch};
 
 use super::{
-    OpenError, SqliteOptions, WriteFault, error, forget,
+    OpenError, SqliteOptions, WriteFault,
+    database_file::DatabaseFile,
+    error, forget,
     lock::Lock,
-    place::Home,
     read,
     readers::{Lent, LentTo, Readers},
     temporary::TemporaryFolder,
@@ -156,7 +157,7 @@ impl Claim {
     }
 
     /// The file that it is the right to write.
-    pub(super) const fn home(&self) -> &Home {
+    pub(super) const fn home(&self) -> &DatabaseFile {
         self.lock.home()
     }
 }

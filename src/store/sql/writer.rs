@@ -47,7 +47,7 @@ pub(super) struct EndedByOthers;
 
 /// What a borrower wrote is not to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum GivenUp {
+pub(super) enum DiscardedWrites {
     /// It rolled back what it was lent.
     #[error("the borrower rolled the transaction back")]
     RolledBack,
@@ -168,23 +168,23 @@ impl Writer {
     /// Whether all that was kept is to be kept. A borrower that rolled back too late to be undone alone spoils it.
     pub(super) fn must_be_untouched(&self) -> Result<(), EndedByOthers> {
         self.must_be_open()?;
-        self.must_not_be_given_up().map_err(|_| EndedByOthers)
+        self.must_not_be_discarded().map_err(|_| EndedByOthers)
     }
 
     /// Whether the borrower wants what it wrote to be kept: it may have rolled back on its own.
-    fn must_not_be_given_up(&self) -> Result<(), GivenUp> {
-        if self.authorizer.gave_up() { Err(GivenUp::RolledBack) } else { Ok(()) }
+    fn must_not_be_discarded(&self) -> Result<(), DiscardedWrites> {
+        if self.authorizer.gave_up() { Err(DiscardedWrites::RolledBack) } else { Ok(()) }
     }
 
     /// The same, and whether each part that the borrower began was kept or undone: the end of one may still be in the queue,
     /// and is waited for.
     pub(super) async fn must_be_wanted(&mut self) -> Result<(), StoreError> {
-        let refused = |given_up: GivenUp| StoreError::refused(given_up.to_string());
-        self.must_not_be_given_up().map_err(refused)?;
+        let refused = |discarded: DiscardedWrites| StoreError::refused(discarded.to_string());
+        self.must_not_be_discarded().map_err(refused)?;
         if self.authorizer.has_open_part() {
             self.own().db.ping().await.map_err(StoreError::unavailable)?;
             if self.authorizer.has_open_part() {
-                return Err(refused(GivenUp::PartLeftOpen));
+                return Err(refused(DiscardedWrites::PartLeftOpen));
             }
         }
         Ok(())

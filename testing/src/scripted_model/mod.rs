@@ -28,21 +28,21 @@ pub use script::ScriptError;
 #[derive(Debug, Clone)]
 pub struct ScriptedModel {
     info: ModelInfo,
-    parts: Arc<Mutex<Parts>>,
+    scripts: Arc<Mutex<Scripts>>,
 }
 
 /// What is said next.
 #[derive(Debug)]
-struct Parts {
-    of_all: Part,
-    of_session: HashMap<SessionId, Part>,
+struct Scripts {
+    of_all: ScriptCursor,
+    of_session: HashMap<SessionId, ScriptCursor>,
     /// What a session gets that has no part of its own: where it is `None`, the part of all.
-    of_each: Option<Part>,
+    of_each: Option<ScriptCursor>,
 }
 
 /// A script and how far it was said.
 #[derive(Debug, Clone, Default)]
-struct Part {
+struct ScriptCursor {
     script: Arc<[ScriptedCompletion]>,
     next: usize,
     is_repeating: bool,
@@ -52,8 +52,8 @@ impl ScriptedModel {
     /// One script for all sessions, said once.
     #[must_use]
     pub fn new(script: impl IntoIterator<Item = ScriptedCompletion>) -> Self {
-        Self::from_parts(Parts {
-            of_all: Part::once(script),
+        Self::from_scripts(Scripts {
+            of_all: ScriptCursor::once(script),
             of_session: HashMap::new(),
             of_each: None,
         })
@@ -62,9 +62,9 @@ impl ScriptedModel {
     /// Each session hears this script from its beginning, again and again: for benches.
     #[must_use]
     pub fn repeating(script: impl IntoIterator<Item = ScriptedCompletion>) -> Self {
-        let each = Part { is_repeating: true, ..Part::once(script) };
-        Self::from_parts(Parts {
-            of_all: Part::default(),
+        let each = ScriptCursor { is_repeating: true, ..ScriptCursor::once(script) };
+        Self::from_scripts(Scripts {
+            of_all: ScriptCursor::default(),
             of_session: HashMap::new(),
             of_each: Some(each),
         })
@@ -77,7 +77,7 @@ impl ScriptedModel {
         session: SessionId,
         script: impl IntoIterator<Item = ScriptedCompletion>,
     ) -> Self {
-        self.parts(|parts| parts.of_session.insert(session, Part::once(script)));
+        self.scripts(|scripts| scripts.of_session.insert(session, ScriptCursor::once(script)));
         self
     }
 
@@ -88,17 +88,17 @@ impl ScriptedModel {
         self
     }
 
-    fn from_parts(parts: Parts) -> Self {
+    fn from_scripts(scripts: Scripts) -> Self {
         let info = ModelInfo {
             name: "script".into(),
             has_parallel_calls: true,
             max_concurrent: usize::MAX,
         };
-        Self { info, parts: Arc::new(Mutex::new(parts)) }
+        Self { info, scripts: Arc::new(Mutex::new(scripts)) }
     }
 
-    fn parts<T>(&self, change: impl FnOnce(&mut Parts) -> T) -> T {
-        change(&mut self.parts.lock().unwrap_or_else(PoisonError::into_inner))
+    fn scripts<T>(&self, change: impl FnOnce(&mut Scripts) -> T) -> T {
+        change(&mut self.scripts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -113,7 +113,7 @@ impl ChatModel for ScriptedModel {
         deltas: Deltas,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Completion, ModelError>> {
-        let completion = self.parts(|parts| parts.next(&request.session));
+        let completion = self.scripts(|scripts| scripts.next(&request.session));
         Box::pin(async move {
             let completion =
                 completion.ok_or_else(|| ModelError::failed(ModelError::SCRIPT_EXHAUSTED))?;
@@ -126,7 +126,7 @@ impl ChatModel for ScriptedModel {
     }
 }
 
-impl Parts {
+impl Scripts {
     fn next(&mut self, session: &SessionId) -> Option<ScriptedCompletion> {
         if let Some(part) = self.of_session.get_mut(session) {
             return part.next();
@@ -138,7 +138,7 @@ impl Parts {
     }
 }
 
-impl Part {
+impl ScriptCursor {
     fn once(script: impl IntoIterator<Item = ScriptedCompletion>) -> Self {
         Self { script: script.into_iter().collect(), next: 0, is_repeating: false }
     }

@@ -35,7 +35,7 @@ pub(super) struct Seen {
 pub(super) struct Spans(Arc<Mutex<Vec<Seen>>>);
 
 /// Where a span is kept.
-struct Place(usize);
+struct Position(usize);
 
 impl Spans {
     /// Watches this thread until the guard is dropped.
@@ -77,7 +77,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
         }
         let span = ctx.span(id).unwrap();
         let place_of = |span: tracing_subscriber::registry::SpanRef<'_, S>| {
-            span.extensions().get::<Place>().map(|place| place.0)
+            span.extensions().get::<Position>().map(|place| place.0)
         };
         let mut seen = Seen {
             name: attributes.metadata().name(),
@@ -86,18 +86,18 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
         };
         attributes.record(&mut seen);
         let mut all = self.0.lock().unwrap();
-        span.extensions_mut().insert(Place(all.len()));
+        span.extensions_mut().insert(Position(all.len()));
         all.push(seen);
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, ctx: Context<'_, S>) {
-        if let Some(place) = ctx.span(id).unwrap().extensions().get::<Place>() {
+        if let Some(place) = ctx.span(id).unwrap().extensions().get::<Position>() {
             values.record(&mut self.0.lock().unwrap()[place.0]);
         }
     }
 
     fn on_close(&self, id: Id, ctx: Context<'_, S>) {
-        if let Some(place) = ctx.span(&id).unwrap().extensions().get::<Place>() {
+        if let Some(place) = ctx.span(&id).unwrap().extensions().get::<Position>() {
             self.0.lock().unwrap()[place.0].is_closed = true;
         }
     }

@@ -9,7 +9,7 @@ pub const MAX_VISITS: usize = 50;
 /// What a session shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum Location {
     /// The tree of all pages.
     Index,
     /// A page in the tree: a directory.
@@ -21,19 +21,19 @@ pub enum Place {
 /// The places that a session visited, and which of them it shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VisitHistory {
-    visits: Vec<Place>,
+    visits: Vec<Location>,
     /// The place of what is shown in `visits`.
     at: usize,
 }
 
 impl VisitHistory {
     /// What is shown; `None` before the first visit.
-    pub fn current(&self) -> Option<Place> {
+    pub fn current(&self) -> Option<Location> {
         self.visits.get(self.at).copied()
     }
 
     /// Goes to a place. What lay forward is forgotten; a place that is shown already is not visited again.
-    pub fn visit(&mut self, place: Place) {
+    pub fn visit(&mut self, place: Location) {
         if self.current() == Some(place) {
             return;
         }
@@ -45,7 +45,7 @@ impl VisitHistory {
     }
 
     /// Goes back to the last place before for which this holds; `None` where there is none, and nothing changes.
-    pub fn back(&mut self, is_there: impl Fn(Place) -> bool) -> Option<Place> {
+    pub fn back(&mut self, is_there: impl Fn(Location) -> bool) -> Option<Location> {
         let current = self.current();
         let at = (0..self.at).rev().find(|at| self.leads_on(*at, current, &is_there))?;
         self.at = at;
@@ -53,7 +53,7 @@ impl VisitHistory {
     }
 
     /// Goes forward to the next place for which this holds; `None` where there is none, and nothing changes.
-    pub fn forward(&mut self, is_there: impl Fn(Place) -> bool) -> Option<Place> {
+    pub fn forward(&mut self, is_there: impl Fn(Location) -> bool) -> Option<Location> {
         let current = self.current();
         let at =
             (self.at + 1..self.visits.len()).find(|at| self.leads_on(*at, current, &is_there))?;
@@ -62,7 +62,7 @@ impl VisitHistory {
     }
 
     /// All places, for looking up which are there still.
-    pub fn visits(&self) -> &[Place] {
+    pub fn visits(&self) -> &[Location] {
         &self.visits
     }
 
@@ -70,8 +70,8 @@ impl VisitHistory {
     fn leads_on(
         &self,
         at: usize,
-        current: Option<Place>,
-        is_there: impl Fn(Place) -> bool,
+        current: Option<Location>,
+        is_there: impl Fn(Location) -> bool,
     ) -> bool {
         is_there(self.visits[at]) && Some(self.visits[at]) != current
     }
@@ -84,8 +84,8 @@ mod tests {
 
     use super::*;
 
-    fn page(number: u128) -> Place {
-        Place::Page(PageId(Uuid::from_u128(number)))
+    fn page(number: u128) -> Location {
+        Location::Page(PageId(Uuid::from_u128(number)))
     }
 
     fn of(pages: &[u128]) -> VisitHistory {
@@ -94,7 +94,7 @@ mod tests {
         history
     }
 
-    fn anywhere(_: Place) -> bool {
+    fn anywhere(_: Location) -> bool {
         true
     }
 

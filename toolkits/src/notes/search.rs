@@ -18,10 +18,10 @@ pub(super) struct Words {
 /// Takes a text apart for the index.
 pub(super) fn words(text: &str) -> Words {
     let mut words = Words::default();
-    for run in runs(&fold(text)) {
+    for run in segments(&fold(text)) {
         match run {
-            Run::Word(word) => push(&mut words.one, word),
-            Run::Syllables(syllables) => {
+            Segment::Word(word) => push(&mut words.one, word),
+            Segment::Syllables(syllables) => {
                 for syllable in each(&syllables, 1) {
                     push(&mut words.one, &syllable);
                 }
@@ -57,14 +57,14 @@ impl Scope<'_> {
 /// The expression that finds what has every word of a query; `None` where the query has no word.
 pub(super) fn expression(query: &str, scope: Scope<'_>) -> Option<String> {
     let query = fold(query);
-    let parts: Vec<_> = runs(&query)
+    let parts: Vec<_> = segments(&query)
         .into_iter()
         .map(|run| match run {
-            Run::Word(word) => format!("one : \"{word}\" *"),
-            Run::Syllables(syllables) if syllables.len() == 1 => {
+            Segment::Word(word) => format!("one : \"{word}\" *"),
+            Segment::Syllables(syllables) if syllables.len() == 1 => {
                 format!("one : \"{}\"", each(&syllables, 1).concat())
             }
-            Run::Syllables(syllables) => format!("two : \"{}\"", each(&syllables, 2).join(" ")),
+            Segment::Syllables(syllables) => format!("two : \"{}\"", each(&syllables, 2).join(" ")),
         })
         .collect();
     if parts.is_empty() {
@@ -90,14 +90,14 @@ pub(super) fn ranking(query: &str) -> impl Fn(&str) -> (u8, usize) {
     }
 }
 
-enum Run<'a> {
+enum Segment<'a> {
     Word(&'a str),
     Syllables(Vec<char>),
 }
 
-/// The words of a folded text, and its runs of syllables.
-fn runs(text: &str) -> Vec<Run<'_>> {
-    let mut runs: Vec<Run<'_>> = Vec::new();
+/// The words of a folded text, and its segments of syllables.
+fn segments(text: &str) -> Vec<Segment<'_>> {
+    let mut segments: Vec<Segment<'_>> = Vec::new();
     let (mut word, mut was_syllable) = (None, false);
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
         let is_syllable = is_syllable(c);
@@ -105,19 +105,19 @@ fn runs(text: &str) -> Vec<Run<'_>> {
         match (word, is_word) {
             (None, true) => word = Some(at),
             (Some(from), false) => {
-                runs.push(Run::Word(&text[from..at]));
+                segments.push(Segment::Word(&text[from..at]));
                 word = None;
             }
             (None, false) | (Some(_), true) => {}
         }
-        match runs.last_mut() {
-            Some(Run::Syllables(run)) if is_syllable && was_syllable => run.push(c),
-            Some(_) | None if is_syllable => runs.push(Run::Syllables(vec![c])),
+        match segments.last_mut() {
+            Some(Segment::Syllables(run)) if is_syllable && was_syllable => run.push(c),
+            Some(_) | None if is_syllable => segments.push(Segment::Syllables(vec![c])),
             Some(_) | None => {}
         }
         was_syllable = is_syllable;
     }
-    runs
+    segments
 }
 
 /// Each so many neighbours of a run.

@@ -28,7 +28,7 @@ use crate::{
 /// The worlds that each test goes through where `MADANG_WORLDS` asks for no more.
 const WORLDS: u64 = 8;
 
-/// Gives the seeds of this run: the same ones each time, or with `MADANG_WORLDS` so many new ones.
+/// Gives a seed for each world of this run: the same ones each time, or with `MADANG_WORLDS` so many new ones.
 pub(super) fn seeds() -> Range<u64> {
     let Ok(count) = std::env::var("MADANG_WORLDS") else { return 0..WORLDS };
     let random = std::hash::RandomState::new();

@@ -175,9 +175,9 @@ async fn a_lease_that_nobody_takes_comes_home() {
 
 /// Counts the parts of transactions.
 #[derive(Debug, Clone, Default)]
-struct Parts(Arc<AtomicUsize>);
+struct PartCount(Arc<AtomicUsize>);
 
-impl Steps for Parts {
+impl Steps for PartCount {
     fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
         self.0.fetch_add(1, Relaxed);
         of.savepoint()
@@ -186,7 +186,7 @@ impl Steps for Parts {
 
 #[tokio::test]
 async fn nothing_is_begun_for_a_borrower_who_has_left() {
-    let parts = Parts::default();
+    let parts = PartCount::default();
     let fixture = fixture_where(parts.clone()).await;
     let paused = fixture.store.pause().await;
     let first = fixture.handle.begin_write(say(1, "a"));
@@ -203,7 +203,7 @@ async fn nothing_is_begun_for_a_borrower_who_has_left() {
 
 #[tokio::test(start_paused = true)]
 async fn in_a_group_behind_a_borrower_nothing_is_begun_whose_time_is_up() {
-    let parts = Parts::default();
+    let parts = PartCount::default();
     let fixture = fixture_where(parts.clone()).await;
     let paused = fixture.store.pause().await;
     let first = fixture.handle.begin_write(say(1, "a"));

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    arguments::{Known, fits, without_defaults},
+    arguments::{NamedResults, fits, without_defaults},
     case::{Call, Case, Never, Turn},
     claims::{self, Recording},
 };
@@ -42,7 +42,7 @@ pub(super) struct Found {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
     /// What calls before the model's gave, by name.
-    pub(super) known: Known,
+    pub(super) known: NamedResults,
     /// The turns in which the model answered.
     pub(super) turns: Vec<SeenTurn>,
     /// For each expectation of rows.
@@ -119,7 +119,7 @@ pub(super) fn score(case: &Case, seen: &Seen, tools: &impl Tools) -> (Marks, Vec
 }
 
 /// Whether this is the call that is expected.
-fn is(expected: &Call, seen: &SeenCall, known: &Known, tools: &impl Tools) -> bool {
+fn is(expected: &Call, seen: &SeenCall, known: &NamedResults, tools: &impl Tools) -> bool {
     let schema = tools.schema(&expected.name);
     let plain = |arguments: &Value| without_defaults(arguments, schema);
     *expected.name == seen.name
@@ -130,7 +130,7 @@ fn is(expected: &Call, seen: &SeenCall, known: &Known, tools: &impl Tools) -> bo
 fn wrong_calls(
     turn: &Turn,
     seen: &SeenTurn,
-    known: &mut Known,
+    known: &mut NamedResults,
     tools: &impl Tools,
 ) -> Option<String> {
     let expected = turn.calls();
@@ -155,7 +155,7 @@ fn excess(
     case: &Case,
     turn: &Turn,
     seen: &SeenTurn,
-    known: &mut Known,
+    known: &mut NamedResults,
     tools: &impl Tools,
 ) -> Option<String> {
     let is_forbidden = |call: &SeenCall| {

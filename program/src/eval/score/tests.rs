@@ -39,7 +39,7 @@ fn turn(calls: Vec<SeenCall>, text: &str) -> SeenTurn {
 /// The marks of a case, as `calls rows restraint truth` with `+`, `-` and `.` for what it says nothing of.
 fn marks(case: &Case, turns: Vec<SeenTurn>, found: Vec<Found>) -> String {
     let tools = TwoTools(json!({ "properties": { "limit": { "default": 10 } } }));
-    let seen = Seen { known: Known::new(), turns, found };
+    let seen = Seen { known: NamedResults::new(), turns, found };
     let (marks, complaints) = score(case, &seen, &tools);
     assert_eq!(marks.are_all_right(), complaints.is_empty(), "{complaints:?}");
     let sign = |is: bool| if is { '+' } else { '-' };

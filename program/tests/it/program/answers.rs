@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Home, Running, add_habit, terminal::chat};
+use super::{Home, RunningProgram, add_habit, terminal::chat};
 
 /// Asks for the habit and waits for the question.
-fn asked(chat: &mut Running) -> String {
+fn asked(chat: &mut RunningProgram) -> String {
     chat.write(b"add it\r");
     chat.until_shown("[y/n]")
 }
 
-fn leave(home: &Home, mut chat: Running) -> Vec<Value> {
+fn leave(home: &Home, mut chat: RunningProgram) -> Vec<Value> {
     chat.until_shown("> ");
     chat.write(&[4]);
     assert_eq!(chat.ended().code, Some(0));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Home, Running, add_habit};
+use super::{Home, RunningProgram, add_habit};
 
 fn text(text: &str) -> Value {
     json!({ "text": text })
@@ -73,7 +73,7 @@ fn read_only(home: &Home) -> impl Fn(&[&str]) -> super::Ended {
                 .env("USER", "kim");
             command = other;
         }
-        Running::start(command).ended()
+        RunningProgram::start(command).ended()
     }
 }
 
@@ -99,7 +99,7 @@ async fn a_locked_database_is_told_and_the_next_run_has_all_that_was_acknowledge
     let home = Home::new();
     let reply = [text("One."), text("Two.")];
     let script = home.script(&reply);
-    let mut chat = Running::start(home.command(&[
+    let mut chat = RunningProgram::start(home.command(&[
         "chat",
         "--json",
         "--session",
@@ -294,8 +294,12 @@ fn an_unknown_tool_by_the_model_is_told_to_it_and_the_turn_goes_on() {
 fn a_chat_beside_another_process_is_refused_and_the_other_goes_on() {
     let home = Home::new();
     let script = home.script(&[text("One."), text("Two.")]);
-    let mut first =
-        Running::start(home.command(&["chat", "--json", "--script", script.to_str().unwrap()]));
+    let mut first = RunningProgram::start(home.command(&[
+        "chat",
+        "--json",
+        "--script",
+        script.to_str().unwrap(),
+    ]));
     first.write(b"one\n");
     first.until("turn_ended");
     let second =

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Ended, Home, Running, is_obeyed};
+use super::{Ended, Home, RunningProgram, is_obeyed};
 
 fn bench(home: &Home, completions: usize, more: &[&str]) -> Ended {
     let said: Vec<Value> = (0..completions).map(|_| json!({ "text": "안녕하세요" })).collect();
@@ -42,7 +42,7 @@ fn no_word_of_a_model_reaches_the_terminal_as_it_obeys_it() {
     for more in [&[][..], &["--json"]] {
         let mut command = home.command(&[&common, more].concat());
         command.env("RUST_LOG", "debug");
-        let ended = Running::start(command).ended();
+        let ended = RunningProgram::start(command).ended();
         assert_eq!(ended.code, Some(1), "{ended:?}");
         for printed in [&ended.out, &ended.err] {
             assert!(!printed.contains(is_obeyed), "{printed:?}");

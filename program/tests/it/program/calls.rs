@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Home, Running, add_habit, is_obeyed, verify::without_triggers};
+use super::{Home, RunningProgram, add_habit, is_obeyed, verify::without_triggers};
 
 #[test]
 fn tools_are_printed_in_the_form_that_an_api_asks_for() {
@@ -46,7 +46,7 @@ fn what_came_from_elsewhere_is_printed_without_letters_that_a_terminal_obeys() {
     let hostile = "a\u{9b}2J\u{202e}b";
     let mut command = home.command(&["call", hostile, "{}", "--locale", "en"]);
     command.env("RUST_LOG", "debug");
-    let call = Running::start(command).ended();
+    let call = RunningProgram::start(command).ended();
     let ledger = home.run(&["ledger"], "");
     assert!(!call.err.contains(is_obeyed) && call.err.contains("202e"), "{:?}", call.err);
     for printed in [&call.out, &ledger.out] {
@@ -134,8 +134,12 @@ fn a_call_that_reads_runs_while_a_chat_holds_the_database_and_leaves_nothing_the
     let habit = add_habit()["tool_calls"][0]["arguments"].to_string();
     home.run(&["call", "add_habit", &habit, "--confirm", "approve"], "");
     let script = home.script(&[json!({ "text": "Hello." })]);
-    let mut chat =
-        Running::start(home.command(&["chat", "--json", "--script", script.to_str().unwrap()]));
+    let mut chat = RunningProgram::start(home.command(&[
+        "chat",
+        "--json",
+        "--script",
+        script.to_str().unwrap(),
+    ]));
     chat.write(b"hi\n");
     chat.until("turn_ended");
 
@@ -173,8 +177,12 @@ fn the_ledger_can_be_read_while_a_chat_holds_the_database() {
         json!({ "tool_calls": [{ "name": "list_active_habits", "arguments": {} }] }),
         json!({ "text": "None." }),
     ]);
-    let mut chat =
-        Running::start(home.command(&["chat", "--json", "--script", script.to_str().unwrap()]));
+    let mut chat = RunningProgram::start(home.command(&[
+        "chat",
+        "--json",
+        "--script",
+        script.to_str().unwrap(),
+    ]));
     chat.write(b"list\n");
     chat.until("turn_ended");
 

@@ -165,7 +165,7 @@ fn the_language_is_the_environments_unless_it_is_said() {
     let error = |lang: &str, options: &[&str]| {
         let mut command = home.command(&["chat", "--json", "--script", failing.to_str().unwrap()]);
         command.args(options).env("LANG", lang);
-        let mut running = super::Running::start(command);
+        let mut running = super::RunningProgram::start(command);
         running.feed(b"hello\n");
         running.ended().of_type("error")[0]["text"].as_str().unwrap().to_owned()
     };

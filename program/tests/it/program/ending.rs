@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Home, Running, signal};
+use super::{Home, RunningProgram, signal};
 
 #[test]
 fn a_reader_that_leaves_ends_the_program_quietly() {
@@ -11,7 +11,7 @@ fn a_reader_that_leaves_ends_the_program_quietly() {
     let script: Vec<_> =
         (0..turns).map(|_| json!({ "text": "a long answer ".repeat(8) })).collect();
     let script = home.script(&script);
-    let mut chat = Running::start(home.command(&[
+    let mut chat = RunningProgram::start(home.command(&[
         "chat",
         "--session",
         "one",
@@ -39,7 +39,7 @@ fn a_signal_shuts_down_in_order_and_keeps_what_was_said() {
         json!({ "text": "an answer that takes long", "delay_ms": 600_000 }),
     ]);
     let arguments = ["chat", "--json", "--session", "one", "--script", script.to_str().unwrap()];
-    let mut chat = Running::start(home.command(&arguments));
+    let mut chat = RunningProgram::start(home.command(&arguments));
     chat.write(b"hello\n");
     chat.until("tool_call_ended");
     signal("TERM", chat.child.id());
@@ -70,7 +70,8 @@ async fn a_call_that_a_signal_comes_before_does_not_begin_and_leaves_the_databas
     sqlx::query("BEGIN IMMEDIATE").execute(&mut backup).await.unwrap();
     let lock = home.path("data/madang/madang.db.lock");
     std::fs::remove_file(&lock).unwrap();
-    let call = Running::start(home.command(&["call", "add_habit", &habit, "--confirm", "approve"]));
+    let call =
+        RunningProgram::start(home.command(&["call", "add_habit", &habit, "--confirm", "approve"]));
     while !lock.exists() {
         tokio::task::yield_now().await;
     }

@@ -5,7 +5,7 @@ use std::{fs, thread, time::Duration};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Ended, Home, PATIENCE, Running, signal};
+use super::{Ended, Home, PATIENCE, RunningProgram, signal};
 
 const SEARCH: &str = "수면에 좋은 프로토콜 찾아줘\n";
 
@@ -76,7 +76,7 @@ fn a_chat_is_the_same_with_the_model_in_a_process_of_its_own() {
 fn the_child_is_told_how_the_model_is_to_be_run() {
     let home = Home::new();
     let arguments = ["chat", "--json", "--locale", "ko", "--flash-attention", "on"];
-    let mut chat = Running::start(home.command(&arguments));
+    let mut chat = RunningProgram::start(home.command(&arguments));
     chat.write(SEARCH.as_bytes());
     chat.until("turn_ended");
     let [child] = children(chat.child.id())[..] else { panic!("not one child") };
@@ -90,7 +90,7 @@ fn the_child_is_told_how_the_model_is_to_be_run() {
 fn a_child_that_is_killed_in_a_turn_costs_nothing_but_time() {
     let home = Home::new();
     let arguments = ["chat", "--json", "--locale", "ko", "--session", "one"];
-    let mut chat = Running::start(home.command(&arguments));
+    let mut chat = RunningProgram::start(home.command(&arguments));
     chat.write(SEARCH.as_bytes());
     chat.until("turn_ended");
     let [child] = children(chat.child.id())[..] else { panic!("not one child") };
@@ -112,7 +112,7 @@ fn a_child_that_is_killed_in_a_turn_costs_nothing_but_time() {
 #[test]
 fn a_program_that_is_killed_leaves_no_child() {
     let home = Home::new();
-    let mut chat = Running::start(home.command(&["chat", "--json", "--locale", "ko"]));
+    let mut chat = RunningProgram::start(home.command(&["chat", "--json", "--locale", "ko"]));
     chat.write(SEARCH.as_bytes());
     chat.until("turn_ended");
     let [child] = children(chat.child.id())[..] else { panic!("not one child") };

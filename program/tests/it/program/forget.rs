@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 
-use super::{Home, Running, add_habit, verify::tamper};
+use super::{Home, RunningProgram, add_habit, verify::tamper};
 
 /// In no other text.
 const SECRET: &str = "zebrawood-4711";
@@ -140,8 +140,12 @@ fn nobody_is_forgotten_unasked() {
     let home = written();
     home.run(&["forget", "kim"], "kim\n").failed_with(&["nothing was erased", "--yes"]);
     let script = home.script(&[json!({ "text": "Here." })]);
-    let mut chat =
-        Running::start(home.command(&["chat", "--json", "--script", script.to_str().unwrap()]));
+    let mut chat = RunningProgram::start(home.command(&[
+        "chat",
+        "--json",
+        "--script",
+        script.to_str().unwrap(),
+    ]));
     chat.write(b"hello\n");
     chat.until("turn_ended");
     home.run(&["forget", "kim", "--yes"], "").failed_with(&["in use by another process"]);

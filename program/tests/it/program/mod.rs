@@ -82,7 +82,7 @@ struct Ended {
 }
 
 /// A program that runs.
-struct Running {
+struct RunningProgram {
     child: Child,
 }
 
@@ -127,7 +127,7 @@ impl Home {
 
     /// Runs the program with this on its standard input.
     fn run<A: AsRef<OsStr>>(&self, arguments: &[A], input: impl AsRef<[u8]>) -> Ended {
-        let mut running = Running::start(self.command(arguments));
+        let mut running = RunningProgram::start(self.command(arguments));
         running.feed(input.as_ref());
         running.ended()
     }
@@ -152,7 +152,7 @@ impl Home {
     }
 }
 
-impl Running {
+impl RunningProgram {
     fn start(mut command: Command) -> Self {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self { child: command.spawn().unwrap() }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use super::{
-    Home, Running, add_habit, signal,
+    Home, RunningProgram, add_habit, signal,
     terminal::{PROMPT, start},
 };
 
@@ -64,7 +64,7 @@ fn a_question_outlives_any_number_of_ends_until_somebody_answers() {
     // Where no person can be asked it stays open, and the program says how it can be answered.
     let script = home.script(&[text("Added.")]);
     let arguments = ["chat", "--json", "--session", "one", "--script", script.to_str().unwrap()];
-    let mut nobody = Running::start(home.command(&arguments));
+    let mut nobody = RunningProgram::start(home.command(&arguments));
     nobody.until("confirmation_asked");
     signal("TERM", nobody.child.id());
     let ended = nobody.ended();
@@ -110,7 +110,7 @@ fn killed_while_the_model_answers_the_program_asks_it_again_and_runs_no_tool_twi
         "--script",
         script.to_str().unwrap(),
     ];
-    let mut chat = Running::start(home.command(&arguments));
+    let mut chat = RunningProgram::start(home.command(&arguments));
     chat.write(b"add it\n");
     chat.until("tool_call_ended");
     signal("KILL", chat.child.id());

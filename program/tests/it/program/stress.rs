@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Ended, Home, PATIENCE, Running, signal};
+use super::{Ended, Home, PATIENCE, RunningProgram, signal};
 
 const COUNTERS: [&str; 5] = ["lost", "doubled", "unasked", "misreported", "disturbed"];
 
@@ -96,7 +96,7 @@ fn a_signal_ends_it_and_leaves_no_file_behind() {
     let entries = || std::fs::read_dir(&folder).unwrap().count();
     let mut command = home.command(&["stress", "--sessions", "100000", "--seed", "1"]);
     command.env("TMPDIR", &folder);
-    let running = Running::start(command);
+    let running = RunningProgram::start(command);
     let begin = Instant::now();
     while entries() == 0 {
         assert!(begin.elapsed() < PATIENCE, "it begins in time");

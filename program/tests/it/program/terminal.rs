@@ -4,13 +4,17 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Home, Running, add_habit};
+use super::{Home, RunningProgram, add_habit};
 
 /// What stands before what a person types.
 pub(super) const PROMPT: &str = "> ";
 
 /// A chat in a terminal, at its first prompt.
-pub(super) fn chat(home: &Home, completions: &[serde_json::Value], options: &str) -> Running {
+pub(super) fn chat(
+    home: &Home,
+    completions: &[serde_json::Value],
+    options: &str,
+) -> RunningProgram {
     let (mut chat, _) = start(home, completions, options);
     chat.until_shown(PROMPT);
     chat
@@ -21,7 +25,7 @@ pub(super) fn start(
     home: &Home,
     completions: &[serde_json::Value],
     options: &str,
-) -> (Running, u32) {
+) -> (RunningProgram, u32) {
     let script = home.script(completions);
     // `exec`, because a shell that stays in between would take Ctrl-C too and end with a code of its own.
     let program = env!("CARGO_BIN_EXE_madang");
@@ -38,7 +42,7 @@ pub(super) fn start(
         ("LC_ALL", "C.UTF-8"),
         ("TERM", "xterm"),
     ]);
-    let mut chat = Running::start(terminal);
+    let mut chat = RunningProgram::start(terminal);
     let process = chat.until("\n").trim().parse().unwrap();
     (chat, process)
 }

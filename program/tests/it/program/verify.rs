@@ -8,7 +8,7 @@ use sqlx::{
     AssertSqlSafe, ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions,
 };
 
-use super::{Home, Running, add_habit, is_obeyed};
+use super::{Home, RunningProgram, add_habit, is_obeyed};
 
 /// A database with two calls in session `one` and one in session `two`: the first is steps 1 to 3, the second the rest.
 fn written() -> Home {
@@ -278,7 +278,7 @@ fn a_head_belongs_to_one_session_and_to_a_verification() {
 fn both_reading_commands_work_while_another_process_holds_the_lock() {
     let home = written();
     let script = home.script(&[json!({ "text": "Here." }), json!({ "text": "Still." })]);
-    let mut chat = Running::start(home.command(&[
+    let mut chat = RunningProgram::start(home.command(&[
         "chat",
         "--json",
         "--session",

@@ -10,7 +10,7 @@ use madang_actors::port::Store;
 use tempfile::TempDir;
 
 use super::{
-    super::{lock::Lock, place},
+    super::{database_file, lock::Lock},
     support::{StoreFixture, say},
 };
 use crate::store::{OpenError, SqliteStore, WriteFault};
@@ -68,7 +68,7 @@ fn a_path_that_leads_through_a_file_leads_nowhere() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    let error = place::resolved(&file.join("a.db")).unwrap_err();
+    let error = database_file::resolved(&file.join("a.db")).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::NotADirectory);
 }
 

@@ -71,7 +71,7 @@ async fn a_file_that_is_the_embedders_own_keeps_its_mode_and_that_is_said() {
     set_mode(folder.path(), 0o777);
     let lines = Arc::<Mutex<Vec<u8>>>::default();
     let told = lines.clone();
-    let subscriber = tracing_subscriber::fmt().with_writer(move || Lines(told.clone())).finish();
+    let subscriber = tracing_subscriber::fmt().with_writer(move || LogSink(told.clone())).finish();
     let guard = tracing::subscriber::set_default(subscriber);
     let store = SqliteStore::options(&file).shared_with_embedder().open().await.unwrap();
     drop(guard);
@@ -84,9 +84,9 @@ async fn a_file_that_is_the_embedders_own_keeps_its_mode_and_that_is_said() {
 }
 
 /// Keeps what is logged.
-struct Lines(Arc<Mutex<Vec<u8>>>);
+struct LogSink(Arc<Mutex<Vec<u8>>>);
 
-impl std::io::Write for Lines {
+impl std::io::Write for LogSink {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }

@@ -130,12 +130,12 @@ impl Pass {
             match step {
                 Ok(Step::Nothing) => {}
                 Ok(Step::Note) => marks.push((number, written(&entry))),
-                Ok(Step::Write { over }) => writes.push((entry, Over::Ours(over))),
-                Ok(Step::KeepBeside { .. }) => writes.push((entry, Over::TheirsKept)),
+                Ok(Step::Write { over }) => writes.push((entry, Overwrite::Ours(over))),
+                Ok(Step::KeepBeside { .. }) => writes.push((entry, Overwrite::TheirsKept)),
                 Ok(Step::Import { hash, text }) => match self.import(&entry, hash, &text).await? {
                     Imported::Done => tally.imported.push(entry.name()),
                     Imported::Changed => {}
-                    Imported::Refused => writes.push((entry, Over::TheirsKept)),
+                    Imported::Refused => writes.push((entry, Overwrite::TheirsKept)),
                 },
                 Ok(Step::Blocked) => {
                     tally.blocked.insert(number, entry.name());
@@ -170,12 +170,12 @@ impl Pass {
     /// Writes the files, and gives what is to be written down of them.
     async fn write(
         &self,
-        writes: Vec<(Entry, Over)>,
+        writes: Vec<(Entry, Overwrite)>,
         tally: &mut Tally,
     ) -> Result<Vec<(i64, Mark)>, MirrorError> {
         let folder = self.folder.clone();
         let writing = spawn_blocking(move || {
-            let write = |(entry, over): (Entry, Over)| {
+            let write = |(entry, over): (Entry, Overwrite)| {
                 let placed = place(&folder, &entry, over);
                 (entry, placed)
             };
@@ -246,7 +246,7 @@ impl Pass {
 
 /// What a file goes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Over {
+enum Overwrite {
     /// What was written before, or nothing.
     Ours(Option<Hash>),
     /// Nothing, once the file there was given another name.
@@ -257,11 +257,11 @@ enum Over {
 /// its own would wake the task again at once, for as long as the file cannot be written.
 fn coming(
     Entry { page, path, place, kept, wanted, .. }: &Entry,
-    over: Over,
+    over: Overwrite,
 ) -> Option<(i64, Mark)> {
     let placed = match over {
-        Over::Ours(over) => over.filter(|over| kept.coming == Some(*over)),
-        Over::TheirsKept => None,
+        Overwrite::Ours(over) => over.filter(|over| kept.coming == Some(*over)),
+        Overwrite::TheirsKept => None,
     };
     let is_known = kept.coming == Some(*wanted) && place.as_ref() == Some(path);
     let mark = Mark::Coming { hash: *wanted, placed, place: path.join("/") };
@@ -278,10 +278,10 @@ struct Attempt {
     placed: io::Result<Placed>,
 }
 
-fn place(folder: &Folder, entry: &Entry, over: Over) -> Attempt {
+fn place(folder: &Folder, entry: &Entry, over: Overwrite) -> Attempt {
     let (kept, over) = match over {
-        Over::Ours(over) => (None, over),
-        Over::TheirsKept => match folder.keep_beside(&entry.path) {
+        Overwrite::Ours(over) => (None, over),
+        Overwrite::TheirsKept => match folder.keep_beside(&entry.path) {
             Ok(kept) => (Some(kept), None),
             Err(error) => return Attempt { kept: None, placed: Err(error) },
         },

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{
     super::{
         block::{Block, BlockId},
-        history::{Place, VisitHistory},
+        history::{Location, VisitHistory},
         page::{Page, PageId},
         rules::NotesViolation,
     },
@@ -17,7 +17,7 @@ use super::{
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
     /// What it shows; `None` before it showed anything.
-    pub place: Option<Place>,
+    pub place: Option<Location>,
     /// The page that is open.
     pub page: Option<Page>,
     /// The block of that page that has the focus.
@@ -41,8 +41,8 @@ impl Context {
     /// [`NotesViolation::NoPageOpen`]; [`NotesViolation::OpenPageGone`] where it was deleted meanwhile.
     pub fn open_page(&self) -> Result<&Page, NotesViolation> {
         let missing = match self.place {
-            Some(Place::Page(_)) => NotesViolation::OpenPageGone,
-            Some(Place::Index | Place::Directory(_)) | None => NotesViolation::NoPageOpen,
+            Some(Location::Page(_)) => NotesViolation::OpenPageGone,
+            Some(Location::Index | Location::Directory(_)) | None => NotesViolation::NoPageOpen,
         };
         self.page.as_ref().ok_or(missing)
     }
@@ -66,8 +66,8 @@ impl NotesRepository<'_> {
         let standing = self.standing(session).await?;
         let place = standing.history.current();
         let page = match place {
-            Some(Place::Page(id)) => found(self.page(&id.to_string()).await)?,
-            Some(Place::Index | Place::Directory(_)) | None => None,
+            Some(Location::Page(id)) => found(self.page(&id.to_string()).await)?,
+            Some(Location::Index | Location::Directory(_)) | None => None,
         };
         let (mut focused, mut selected) = (None, Vec::new());
         if let Some(page) = &page {
@@ -86,7 +86,7 @@ impl NotesRepository<'_> {
     ///
     /// # Errors
     /// [`NotesError::Database`].
-    pub async fn visit(&mut self, session: &SessionId, place: Place) -> Result<(), NotesError> {
+    pub async fn visit(&mut self, session: &SessionId, place: Location) -> Result<(), NotesError> {
         let mut standing = self.standing(session).await?;
         if standing.history.current() != Some(place) {
             standing.history.visit(place);
@@ -99,12 +99,12 @@ impl NotesRepository<'_> {
     ///
     /// # Errors
     /// [`NotesViolation::NoHistory`].
-    pub async fn travel(&mut self, session: &SessionId, way: Way) -> Result<Place, NotesError> {
+    pub async fn travel(&mut self, session: &SessionId, way: Way) -> Result<Location, NotesError> {
         let Standing { mut history, .. } = self.standing(session).await?;
         let there = self.existing(&history).await?;
         let is_there = |place| match place {
-            Place::Index => true,
-            Place::Directory(id) | Place::Page(id) => there.contains(&id.to_string()),
+            Location::Index => true,
+            Location::Directory(id) | Location::Page(id) => there.contains(&id.to_string()),
         };
         let place = match way {
             Way::Back => history.back(is_there),
@@ -122,13 +122,14 @@ impl NotesRepository<'_> {
     pub async fn last_page(&mut self, session: &SessionId) -> Result<PageId, NotesError> {
         let Standing { mut history, .. } = self.standing(session).await?;
         let there = self.existing(&history).await?;
-        let is_page = |place| matches!(place, Place::Page(id) if there.contains(&id.to_string()));
+        let is_page =
+            |place| matches!(place, Location::Page(id) if there.contains(&id.to_string()));
         match history.current() {
-            Some(Place::Page(id)) if there.contains(&id.to_string()) => Ok(id),
-            Some(Place::Page(_)) => Err(NotesViolation::OpenPageGone.into()),
-            Some(Place::Index | Place::Directory(_)) | None => match history.back(is_page) {
-                Some(Place::Page(id)) => Ok(id),
-                Some(Place::Index | Place::Directory(_)) | None => {
+            Some(Location::Page(id)) if there.contains(&id.to_string()) => Ok(id),
+            Some(Location::Page(_)) => Err(NotesViolation::OpenPageGone.into()),
+            Some(Location::Index | Location::Directory(_)) | None => match history.back(is_page) {
+                Some(Location::Page(id)) => Ok(id),
+                Some(Location::Index | Location::Directory(_)) | None => {
                     Err(NotesViolation::NoPageOpen.into())
                 }
             },
@@ -159,9 +160,9 @@ impl NotesRepository<'_> {
 
     /// The page or directory of each of these that is there still.
     async fn existing(&mut self, history: &VisitHistory) -> Result<Vec<String>, NotesError> {
-        let page = |place: &Place| match place {
-            Place::Index => None,
-            Place::Directory(id) | Place::Page(id) => Some(*id),
+        let page = |place: &Location| match place {
+            Location::Index => None,
+            Location::Directory(id) | Location::Page(id) => Some(*id),
         };
         let ids: Vec<_> = history.visits().iter().filter_map(page).collect();
         sqlx::query_scalar(
@@ -177,13 +178,13 @@ impl NotesRepository<'_> {
     async fn arrive(
         &mut self,
         session: &SessionId,
-        place: Place,
+        place: Location,
         history: VisitHistory,
     ) -> Result<(), NotesError> {
         self.save(session, &history, None, &[]).await?;
         let page = match place {
-            Place::Index => None,
-            Place::Directory(id) | Place::Page(id) => Some(id),
+            Location::Index => None,
+            Location::Directory(id) | Location::Page(id) => Some(id),
         };
         self.navigated(session, page).await
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
-use super::{super::history::Place, NAVIGATION, fault, notes, shown::Shown, told};
+use super::{super::history::Location, NAVIGATION, fault, notes, shown::Shown, told};
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
@@ -34,12 +34,12 @@ async fn navigate_to_path(
 ) -> ToolResult<ToolOutcome> {
     let mut notes = notes(db, ctx);
     let place = match notes.page_at(&arguments.path).await.map_err(fault(ctx))? {
-        None => Place::Index,
+        None => Location::Index,
         // The file of a directory is its page.
         Some(page) if page.is_directory && !arguments.path.ends_with(".md") => {
-            Place::Directory(page.id)
+            Location::Directory(page.id)
         }
-        Some(page) => Place::Page(page.id),
+        Some(page) => Location::Page(page.id),
     };
     notes.visit(&ctx.session, place).await.map_err(fault(ctx))?;
     told(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)

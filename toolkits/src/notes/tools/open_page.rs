@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
 
 use super::{
-    super::{history::Place, page::PageId, rules::NotesViolation},
+    super::{history::Location, page::PageId, rules::NotesViolation},
     PAGE, fault, notes, told,
 };
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
@@ -56,6 +56,6 @@ async fn open_page(
         }
     };
     let page = page.map_err(fault(ctx))?;
-    notes.visit(&ctx.session, Place::Page(page.id)).await.map_err(fault(ctx))?;
+    notes.visit(&ctx.session, Location::Page(page.id)).await.map_err(fault(ctx))?;
     told(Opened { page_id: page.id, page_title: page.title, block_count: page.block_count }, ctx)
 }

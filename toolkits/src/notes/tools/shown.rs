@@ -3,7 +3,7 @@ use serde::Serialize;
 
 use super::{
     super::{
-        history::Place,
+        history::Location,
         page::PageId,
         repository::{NotesError, NotesRepository, TreeRow},
     },
@@ -55,17 +55,17 @@ impl Shown {
     }
 
     pub(super) async fn of(
-        place: Place,
+        place: Location,
         notes: &mut NotesRepository<'_>,
     ) -> Result<Self, NotesError> {
         Ok(match place {
-            Place::Index => Self::index(0, notes).await?,
-            Place::Directory(id) => {
+            Location::Index => Self::index(0, notes).await?,
+            Location::Directory(id) => {
                 let page = notes.page(&id.to_string()).await?;
                 let path = notes.path_of(&page).await?;
                 Self::Directory { page_id: page.id, page_title: page.title, path }
             }
-            Place::Page(id) => {
+            Location::Page(id) => {
                 let page = notes.page(&id.to_string()).await?;
                 let path = notes.path_of(&page).await?;
                 let block_count = page.block_count;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
-use super::{super::history::Place, NAVIGATION, fault, notes, shown::Shown, told};
+use super::{super::history::Location, NAVIGATION, fault, notes, shown::Shown, told};
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
@@ -29,6 +29,6 @@ async fn switch_to_index(
     ctx: &ToolContext,
 ) -> ToolResult<ToolOutcome> {
     let mut notes = notes(db, ctx);
-    notes.visit(&ctx.session, Place::Index).await.map_err(fault(ctx))?;
+    notes.visit(&ctx.session, Location::Index).await.map_err(fault(ctx))?;
     told(Shown::index(arguments.offset as usize, &mut notes).await.map_err(fault(ctx))?, ctx)
 }

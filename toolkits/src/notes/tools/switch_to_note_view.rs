@@ -5,7 +5,7 @@ use serde::Deserialize;
 use sqlx::SqliteConnection;
 
 use super::{
-    super::{history::Place, rules::NotesViolation},
+    super::{history::Location, rules::NotesViolation},
     NAVIGATION, fault, notes,
     shown::Shown,
     told,
@@ -53,7 +53,7 @@ async fn switch_to_note_view(
         (None, None) => notes.last_page(&ctx.session).await,
         (Some(_), Some(_)) => Err(NotesViolation::OneOf { names: ["pageId", "pagePath"] }.into()),
     };
-    let place = Place::Page(page.map_err(fault(ctx))?);
+    let place = Location::Page(page.map_err(fault(ctx))?);
     notes.visit(&ctx.session, place).await.map_err(fault(ctx))?;
     told(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)
 }

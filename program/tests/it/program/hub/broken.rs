@@ -20,7 +20,7 @@ fn a_program_that_is_killed_in_mid_download_goes_on_at_its_next_start() {
     for (name, more) in [("KILL", 300_000), ("INT", 200_000), ("TERM", 100_000)] {
         let (keep, released) = mpsc::channel();
         hub.plan([Plan::Hold(more, released)]);
-        let running = Running::start(command(&home, &hub, &["fetch", MODEL]));
+        let running = RunningProgram::start(command(&home, &hub, &["fetch", MODEL]));
         has += more;
         until(|| length(&incomplete(&home, &bytes)) == has);
         signal(name, running.child.id());

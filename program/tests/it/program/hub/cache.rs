@@ -8,7 +8,7 @@ fn two_programs_at_once_download_the_model_once_and_the_second_says_that_it_wait
     let hub = Hub::with(&[(FILE, &bytes)]);
     let (release, released) = mpsc::channel();
     hub.plan([Plan::Hold(50_000, released)]);
-    let first = Running::start(command(&home, &hub, &["fetch", MODEL]));
+    let first = RunningProgram::start(command(&home, &hub, &["fetch", MODEL]));
     until(|| length(&incomplete(&home, &bytes)) == 50_000);
     let mut second = command(&home, &hub, &["fetch", MODEL]);
     let told = home.path("told");
@@ -30,9 +30,9 @@ fn who_waits_for_a_program_that_is_killed_goes_on_in_its_place() {
     let hub = Hub::with(&[(FILE, &bytes)]);
     let (_keep, released) = mpsc::channel();
     hub.plan([Plan::Hold(50_000, released)]);
-    let first = Running::start(command(&home, &hub, &["fetch", MODEL]));
+    let first = RunningProgram::start(command(&home, &hub, &["fetch", MODEL]));
     until(|| length(&incomplete(&home, &bytes)) == 50_000);
-    let second = Running::start(command(&home, &hub, &["fetch", MODEL]));
+    let second = RunningProgram::start(command(&home, &hub, &["fetch", MODEL]));
     until(|| hub.listings() == 2);
     signal("KILL", first.child.id());
     first.ended();

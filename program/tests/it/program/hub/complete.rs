@@ -80,7 +80,7 @@ fn in_a_terminal_a_bar_shows_how_far_it_is() {
         .env("HF_HOME", home.path("hf"))
         .env("TERM", "xterm");
     terminal.env_remove("HF_TOKEN").env_remove("HF_HUB_CACHE").env_remove("LLAMA_CACHE");
-    let mut terminal = Running::start(terminal);
+    let mut terminal = RunningProgram::start(terminal);
     terminal.until_shown("/ 97.66 KiB");
     release.send(()).unwrap();
     terminal.until(FILE);
@@ -125,7 +125,7 @@ fn a_chat_is_held_with_a_model_from_the_hub() {
     let hub = Hub::with(&[("madang-seed.gguf", bytes)]);
     hub.plan([Plan::Break(1_000_000)]);
     let arguments = ["chat", "--hf", "madang/seed", "--json", "--locale", "ko"];
-    let mut chat = Running::start(command(&home, &hub, &arguments));
+    let mut chat = RunningProgram::start(command(&home, &hub, &arguments));
     chat.write("수면에 좋은 프로토콜 찾아줘\n".as_bytes());
     let ended = chat.ended();
     assert_eq!((ended.code, ended.of_type("turn_ended").len()), (Some(0), 1), "{ended:?}");

@@ -18,7 +18,7 @@ use std::{
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{Ended, Home, PATIENCE, Running, signal};
+use super::{Ended, Home, PATIENCE, RunningProgram, signal};
 use server::{Asked, COMMIT, Hub, Plan, sha256};
 
 const MODEL: &str = "someone/some-model-GGUF";
@@ -42,7 +42,7 @@ fn command(home: &Home, hub: &Hub, arguments: &[&str]) -> Command {
 }
 
 fn run(command: Command) -> Ended {
-    Running::start(command).ended()
+    RunningProgram::start(command).ended()
 }
 
 fn fetch(home: &Home, hub: &Hub, name: &str) -> Ended {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::notes::{
     MIGRATIONS,
-    history::Place,
+    history::Location,
     page::{MAX_LEVELS, Page},
 };
 
@@ -193,7 +193,7 @@ async fn the_notes_of_others_are_not_there() {
     assert_eq!(notes.query_pages("비밀", 0, 10).await.unwrap().total, 0);
     assert_eq!(notes.list_pages(Directories::Included, 0, 10).await.unwrap().total, 0);
     assert_eq!(notes.tree(0, 10).await.unwrap().total, 0);
-    notes.visit(&session("s"), Place::Page(made.page.id)).await.unwrap();
+    notes.visit(&session("s"), Location::Page(made.page.id)).await.unwrap();
     assert_eq!(notes.context(&session("s")).await.unwrap().page, None);
     for id in ["", "1", "'; DROP TABLE notes_pages; --", "00000000-0000-0000-0000-000000000000"] {
         assert_eq!(code(notes.page(id).await), "not_found");
@@ -248,7 +248,7 @@ async fn a_session_has_its_own_page_focus_and_way_back() {
     let MadePage { page, blocks, .. } = made.unwrap();
     let other = notes.create_page("q", None).await.unwrap();
     assert_eq!(code(notes.focus(&here, Some(blocks[0].id), &[]).await), "no_page_open");
-    notes.visit(&here, Place::Page(page.id)).await.unwrap();
+    notes.visit(&here, Location::Page(page.id)).await.unwrap();
     notes.focus(&here, Some(blocks[0].id), &[blocks[0].id, blocks[1].id]).await.unwrap();
     let context = notes.context(&here).await.unwrap();
     assert_eq!(context.focused.unwrap().id, blocks[0].id);
@@ -257,12 +257,12 @@ async fn a_session_has_its_own_page_focus_and_way_back() {
     notes.delete_block(&blocks[0].id.to_string()).await.unwrap();
     let context = notes.context(&here).await.unwrap();
     assert_eq!((context.focused, context.selected.len()), (None, 1));
-    notes.visit(&here, Place::Page(other.id)).await.unwrap();
+    notes.visit(&here, Location::Page(other.id)).await.unwrap();
     assert_eq!(code(notes.focus(&here, Some(blocks[1].id), &[]).await), "not_found");
     assert_eq!(notes.context(&here).await.unwrap().selected, []);
-    assert_eq!(notes.travel(&here, Way::Back).await.unwrap(), Place::Page(page.id));
+    assert_eq!(notes.travel(&here, Way::Back).await.unwrap(), Location::Page(page.id));
     assert_eq!(code(notes.travel(&here, Way::Back).await), "no_history");
-    notes.visit(&here, Place::Index).await.unwrap();
+    notes.visit(&here, Location::Index).await.unwrap();
     assert_eq!(code(notes.travel(&here, Way::Forward).await), "no_history");
     assert_eq!(notes.context(&here).await.unwrap().page, None);
     assert_eq!(notes.last_page(&here).await.unwrap(), page.id);

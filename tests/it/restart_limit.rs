@@ -29,10 +29,10 @@ async fn test_runtime() -> (TestRuntime, HandScript) {
     (TestRuntime::with_limits(model, limits).await, script)
 }
 
-async fn is_given_up(test: &TestRuntime, actor: &'static str) {
+async fn reaches_its_limit(test: &TestRuntime, actor: &'static str) {
     let mut health = test.runtime.actors().health.clone();
-    let given_up = health.wait_for(|health| *health == Health::Unhealthy { actor });
-    drop(in_time(given_up).await.unwrap());
+    let unhealthy = health.wait_for(|health| *health == Health::Unhealthy { actor });
+    drop(in_time(unhealthy).await.unwrap());
     assert_eq!(test.runtime.health(), Health::Unhealthy { actor });
 }
 
@@ -61,7 +61,7 @@ async fn without_a_store_actor_no_turn_begins_and_one_that_runs_ends_with_the_st
     let turn = running.send("go").await.unwrap();
     let completion = script.next().await;
     test.runtime.actors().store_actor.actor().kill();
-    is_given_up(&test, "store").await;
+    reaches_its_limit(&test, "store").await;
     completion.say("Done.");
     let failed = in_time(turn.text()).await.unwrap_err();
     assert!(matches!(failed, ReplyError::Interrupted { .. }), "{failed:?}");
@@ -79,7 +79,7 @@ async fn without_an_llm_actor_turns_end_with_the_model_s_error() {
     let turn = session.send("go").await.unwrap();
     let _completion = script.next().await;
     test.runtime.actors().llm.actor().kill();
-    is_given_up(&test, "llm").await;
+    reaches_its_limit(&test, "llm").await;
     let died = Some(TurnError::model("EngineDied"));
     assert_eq!(in_time(turn.ended()).await.unwrap().error, died);
     let turn = in_time(session.send("again")).await.unwrap();
@@ -98,7 +98,7 @@ async fn without_a_confirm_actor_nobody_can_be_asked() {
     script.next().await.finish(call("save"));
     let question = probe.question().await;
     test.runtime.actors().confirm.actor().kill();
-    is_given_up(&test, "confirm").await;
+    reaches_its_limit(&test, "confirm").await;
     // The question that was open, and one that comes later.
     in_time(script.next()).await.finish(call("save"));
     in_time(script.next()).await.say("Nobody was there.");
@@ -134,7 +134,7 @@ async fn without_a_dispatcher_calls_end_with_an_error_and_nothing_runs() {
     let turn = session.send("go").await.unwrap();
     let completion = script.next().await;
     test.runtime.actors().dispatcher.actor().kill();
-    is_given_up(&test, "dispatcher").await;
+    reaches_its_limit(&test, "dispatcher").await;
     completion.finish(call("note"));
     in_time(script.next()).await.say("It did not work.");
     assert_eq!(in_time(turn.ended()).await.unwrap().ending, TurnEnding::Answered);

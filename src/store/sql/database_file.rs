@@ -75,12 +75,12 @@ impl FileId {
 
 /// The database that a store has open: its name must lead to this file as long as anything is written.
 #[derive(Debug, Clone)]
-pub(super) struct Home {
+pub(super) struct DatabaseFile {
     pub(super) path: PathBuf,
     pub(super) id: FileId,
 }
 
-impl Home {
+impl DatabaseFile {
     /// Checks that the name still leads to the file. What is written to another one, or to one without a name, would be
     /// lost to the next start; and one that has two names, another program can open beside this one.
     pub(super) fn must_be_there(&self) -> io::Result<()> {
