@@ -33,8 +33,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     while let Some(item) = events.next().await {
         let StreamItem::Event(event) = item else { continue };
         println!("{}", serde_json::to_string(&*event)?);
-        if let EventKind::ConfirmationAsked { question } = &event.kind {
-            session.answer(question, Decision::Approve).await?;
+        if let EventKind::ApprovalRequested { request } = &event.kind {
+            session.decide(request, Decision::Approve).await?;
         }
     }
     println!("notes: {:?}", store.connection().values());

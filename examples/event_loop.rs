@@ -9,7 +9,7 @@
 
 use std::{error::Error, sync::Arc, sync::mpsc as event_loop, thread};
 
-use madang::approval::{Decision, Question};
+use madang::approval::{ApprovalRequest, Decision};
 use madang::event::{EventKind, SessionEvent, StreamItem};
 use madang::{Runtime, block_on};
 use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
@@ -21,7 +21,7 @@ type News = Result<Arc<SessionEvent>, Failure>;
 
 enum Command {
     Ask(&'static str),
-    Answer(Box<Question>, Decision),
+    Answer(Box<ApprovalRequest>, Decision),
 }
 
 async fn serve(
@@ -43,7 +43,7 @@ async fn serve(
     while let Some(command) = commands.recv().await {
         let done = match command {
             Command::Ask(text) => session.send(text).await.map(drop).map_err(Failure::from),
-            Command::Answer(to, how) => session.answer(&to, how).await.map_err(Failure::from),
+            Command::Answer(to, how) => session.decide(&to, how).await.map_err(Failure::from),
         };
         if let Err(refused) = done {
             drop(news.send(Err(refused)));
@@ -59,9 +59,9 @@ fn main() -> Result<(), Failure> {
     commands.send(Command::Ask("delete my note"))?;
     for news in news {
         match &news?.kind {
-            EventKind::ConfirmationAsked { question } => {
-                println!("{}", question.text);
-                commands.send(Command::Answer(question.clone().into(), Decision::Approve))?;
+            EventKind::ApprovalRequested { request } => {
+                println!("{}", request.text);
+                commands.send(Command::Answer(request.clone().into(), Decision::Approve))?;
             }
             EventKind::ModelMessage { text, .. } => println!("{text}"),
             EventKind::TurnEnded { .. } => break,

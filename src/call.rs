@@ -13,8 +13,8 @@ use madang_actors::{
     mailbox::{Recipient, Reply},
     port::BoxFuture,
     protocol::{
-        Answer, AnswerError, Asker, Bound, CallId, CallRecord, Decision, Fault, LanguageTag,
-        Question, SessionId, ToolCall, ToolOutcome, UserId, WantedCall, call_envelope,
+        Answer, ApprovalRequest, Asker, Bound, CallId, CallRecord, Decision, DecisionError, Fault,
+        LanguageTag, SessionId, ToolCall, ToolOutcome, UserId, WantedCall, call_envelope,
     },
 };
 use tokio::sync::mpsc;
@@ -46,7 +46,7 @@ pub enum Confirm {
     Always(Decision),
     /// Asks this function, and asks it again where the arguments that it typed do not fit the tool. `None` leaves the
     /// question open until it expires.
-    Ask(Box<dyn Fn(Question) -> BoxFuture<'static, Option<Decision>> + Send + Sync>),
+    Ask(Box<dyn Fn(ApprovalRequest) -> BoxFuture<'static, Option<Decision>> + Send + Sync>),
 }
 
 impl fmt::Debug for Confirm {
@@ -180,7 +180,7 @@ impl Runtime {
         let reply = Reply::new(answered, lost);
         let dispatch = DispatcherMsg::Dispatch { request: request.clone(), reply };
         drop(self.shared().handles.dispatcher.send(dispatch)); // if it is gone, the reply says "lost"
-        let (mut asked, mut decided) = (None::<Question>, None);
+        let (mut asked, mut decided) = (None::<ApprovalRequest>, None);
         let mut deciding: BoxFuture<'_, Option<Decision>> = Box::pin(pending());
         let end = loop {
             let event = tokio::select! {
@@ -188,34 +188,34 @@ impl Runtime {
                 event = heard.recv() => event,
                 decision = &mut deciding => {
                     deciding = Box::pin(pending());
-                    if let (Some(question), Some(decision)) = (&asked, decision) {
+                    if let (Some(request), Some(decision)) = (&asked, decision) {
                         decided = Some(decision.clone());
-                        if let Err(AnswerError::DoesNotFit { .. }) = self.decide(question, decision).await
+                        if let Err(DecisionError::DoesNotFit { .. }) = self.decide(request, decision).await
                             && matches!(confirm, Confirm::Ask(_))
                         {
                             decided = None;
-                            deciding = confirm.decide(question.clone());
+                            deciding = confirm.decide(request.clone());
                         }
                     }
                     continue;
                 }
             };
             match event {
-                Some(DispatcherEvent::Asked { question }) => {
+                Some(DispatcherEvent::ApprovalRequested { request }) => {
                     // A question that was lost with the ConfirmActor comes again; the person is not asked again.
                     match (&decided, &asked) {
                         (Some(decision), _) => {
                             // An answer that does not count was reported already.
-                            drop(self.decide(&question, decision.clone()).await);
+                            drop(self.decide(&request, decision.clone()).await);
                         }
                         (None, Some(_)) => {}
                         (None, None) => {
-                            asked = Some((*question).clone());
-                            deciding = confirm.decide(*question);
+                            asked = Some((*request).clone());
+                            deciding = confirm.decide(*request);
                         }
                     }
                 }
-                Some(DispatcherEvent::QuestionEnded { .. }) => {}
+                Some(DispatcherEvent::ApprovalEnded { .. }) => {}
                 Some(DispatcherEvent::Ended(end)) => break end,
                 Some(DispatcherEvent::Left { .. } | DispatcherEvent::Lost { .. }) | None => {
                     break end_lost(&self.shared().handles.calls, request, &Fault::REPLY_LOST)
@@ -230,8 +230,12 @@ impl Runtime {
         Ok(CallReport { session, record: *record, envelope, is_recorded })
     }
 
-    async fn decide(&self, question: &Question, decision: Decision) -> Result<(), AnswerError> {
-        let (call, digest, user) = (question.call, question.digest, question.user.clone());
+    async fn decide(
+        &self,
+        request: &ApprovalRequest,
+        decision: Decision,
+    ) -> Result<(), DecisionError> {
+        let (call, digest, user) = (request.call, request.digest, request.user.clone());
         let counts = self.answer(Answer { call, digest, decision, user }).await;
         if let Err(error) = &counts {
             debug!(%call, %error, "an answer does not count");
@@ -249,11 +253,11 @@ impl CallReport {
 }
 
 impl Confirm {
-    fn decide(&self, question: Question) -> BoxFuture<'static, Option<Decision>> {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'static, Option<Decision>> {
         match self {
             Self::Nobody => Box::pin(ready(None)),
             Self::Always(decision) => Box::pin(ready(Some(decision.clone()))),
-            Self::Ask(ask) => ask(question),
+            Self::Ask(ask) => ask(request),
         }
     }
 }

@@ -11,7 +11,7 @@ use madang_actors::{
 };
 
 pub use madang_actors::{
-    protocol::{AnswerError, Bound, InvalidId, LimitExceeded, Scope, TurnError},
+    protocol::{Bound, DecisionError, InvalidId, LimitExceeded, Scope, TurnError},
     session::{ClearError, DismissError, ResolveError, TurnRefused},
 };
 

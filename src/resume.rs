@@ -115,7 +115,7 @@ async fn follow(
         };
         match item {
             Some(StreamItem::Event(event)) => {
-                if matches!(event.kind, EventKind::ConfirmationAsked { .. }) {
+                if matches!(event.kind, EventKind::ApprovalRequested { .. }) {
                     return;
                 }
             }

@@ -9,7 +9,7 @@ use madang_actors::{
         StoreError, UserWeights, Write,
     },
     protocol::{
-        Answer, AnswerError, Languages, LimitExceeded, Limits, SessionId, ToolSpec, UserId,
+        Answer, DecisionError, Languages, LimitExceeded, Limits, SessionId, ToolSpec, UserId,
     },
     registry::ToolRegistry,
     session::{
@@ -255,8 +255,8 @@ impl Runtime {
     /// Answers a question. Exactly one answer wins; it counts once it is recorded.
     ///
     /// # Errors
-    /// [`AnswerError`] says why the answer does not count.
-    pub async fn answer(&self, answer: Answer) -> Result<(), AnswerError> {
+    /// [`DecisionError`] says why the answer does not count.
+    pub async fn answer(&self, answer: Answer) -> Result<(), DecisionError> {
         self.shared.answer(answer).await
     }
 
@@ -369,7 +369,7 @@ impl SharedRuntime {
         self.context.closing.is_cancelled()
     }
 
-    pub(crate) async fn answer(&self, answer: Answer) -> Result<(), AnswerError> {
+    pub(crate) async fn answer(&self, answer: Answer) -> Result<(), DecisionError> {
         approval::answer(&self.handles.confirm, answer, &self.limits).await
     }
 }

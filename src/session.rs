@@ -5,8 +5,8 @@ use std::sync::Arc;
 use madang_actors::{
     port::{LedgerFilter, LedgerRow, Store, StoreError, Write},
     protocol::{
-        Answer, AnswerError, Asker, Bound, CallId, Decision, EffectResolution, EventCursor,
-        EventKind, Grant, Question, SessionId, TurnId, TurnOptions, UserId,
+        Answer, ApprovalRequest, Asker, Bound, CallId, Decision, DecisionError, EffectResolution,
+        EventCursor, EventKind, SessionId, StandingApproval, TurnId, TurnOptions, UserId,
     },
     session::{
         self, ClearError, DismissError, ResolveError, SessionMsg, SessionSlot, SessionView,
@@ -42,9 +42,9 @@ use crate::{
 /// while let Some(item) = events.next().await {
 ///     let StreamItem::Event(event) = item else { continue };
 ///     match &event.kind {
-///         EventKind::ConfirmationAsked { question } => {
-///             println!("{}", question.text);
-///             session.answer(question, Decision::Approve).await?;
+///         EventKind::ApprovalRequested { request } => {
+///             println!("{}", request.text);
+///             session.decide(request, Decision::Approve).await?;
 ///         }
 ///         EventKind::ModelMessage { text, .. } => answer = text.to_string(),
 ///         _ => {}
@@ -220,11 +220,15 @@ impl Session {
     /// that do not fit the tool are refused with their problems, and the question stays open.
     ///
     /// # Errors
-    /// [`AnswerError`] says why the answer does not count.
-    pub async fn answer(&self, question: &Question, decision: Decision) -> Result<(), AnswerError> {
+    /// [`DecisionError`] says why the answer does not count.
+    pub async fn decide(
+        &self,
+        request: &ApprovalRequest,
+        decision: Decision,
+    ) -> Result<(), DecisionError> {
         let answer = Answer {
-            call: question.call,
-            digest: question.digest,
+            call: request.call,
+            digest: request.digest,
             decision,
             user: self.user().clone(),
         };
@@ -236,11 +240,11 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError::Store`] if the store cannot be read.
-    pub async fn grants(&self) -> Result<Vec<Grant>, SessionError> {
-        let filter = LedgerFilter::grants().in_session(self.id());
+    pub async fn standing_approvals(&self) -> Result<Vec<StandingApproval>, SessionError> {
+        let filter = LedgerFilter::standing_approvals().in_session(self.id());
         let rows = self.store().calls(&filter).await;
         let rows = rows.map_err(|cause| self.failed(cause))?;
-        Ok(rows.iter().filter_map(LedgerRow::grant).collect())
+        Ok(rows.iter().filter_map(LedgerRow::standing_approval).collect())
     }
 
     /// Ends the standing approvals of this tool in this session: its next call needs a question again. A call that
@@ -259,7 +263,8 @@ impl Session {
             Ok(()) => Ok(()),
             // Where only the reply was lost, no approval stands any more.
             Err(cause) if cause.may_have_happened() => {
-                let stands = self.grants().await?.iter().any(|grant| *grant.tool == *tool);
+                let stands =
+                    self.standing_approvals().await?.iter().any(|standing| *standing.tool == *tool);
                 if stands { Err(self.failed(cause)) } else { Ok(()) }
             }
             Err(cause) => Err(self.failed(cause)),

@@ -22,8 +22,8 @@ use crate::{
     mailbox::{Recipient, Reply},
     port::{ChatModel, LedgerFilter, LedgerRow, Store, SystemClock, Tool, UserWeights, Write},
     protocol::{
-        Answer, AnswerError, Asker, Bound, CallId, Decision, Languages, Limits, Locale, Question,
-        SessionId, Timestamp, ToolCall, ToolOutcome, TurnId, TurnOptions, UserId,
+        Answer, ApprovalRequest, Asker, Bound, CallId, Decision, DecisionError, Languages, Limits,
+        Locale, SessionId, Timestamp, ToolCall, ToolOutcome, TurnId, TurnOptions, UserId,
     },
     registry::ToolRegistry,
     session::{
@@ -239,12 +239,12 @@ impl TestRuntime {
         end
     }
 
-    pub(crate) async fn answer(
+    pub(crate) async fn decide(
         &self,
-        question: &Question,
+        request: &ApprovalRequest,
         decision: Decision,
-    ) -> Result<(), AnswerError> {
-        let (call, digest, user) = (question.call, question.digest, question.user.clone());
+    ) -> Result<(), DecisionError> {
+        let (call, digest, user) = (request.call, request.digest, request.user.clone());
         let answer = Answer { call, digest, decision, user };
         approval::answer(&self.handles.confirm, answer, &self.handles.calls.limits).await
     }
@@ -283,18 +283,19 @@ impl OneCall {
         in_time(self.heard.recv()).await.expect("the request holds the sender")
     }
 
-    pub(crate) async fn question(&mut self) -> Question {
-        let DispatcherEvent::Asked { question } = self.next().await else {
+    pub(crate) async fn approval_request(&mut self) -> ApprovalRequest {
+        let DispatcherEvent::ApprovalRequested { request } = self.next().await else {
             panic!("a question was expected");
         };
-        *question
+        *request
     }
 
     /// The end, whatever was asked before.
     pub(crate) async fn end(&mut self) -> CallEnd {
         loop {
             match self.next().await {
-                DispatcherEvent::Asked { .. } | DispatcherEvent::QuestionEnded { .. } => {}
+                DispatcherEvent::ApprovalRequested { .. }
+                | DispatcherEvent::ApprovalEnded { .. } => {}
                 DispatcherEvent::Ended(end) => return end,
                 DispatcherEvent::Left { call } => panic!("{call} was left"),
                 DispatcherEvent::Lost { call, .. } => panic!("the reply about {call} was lost"),

@@ -94,8 +94,8 @@ fn always(schema: Digest, until: i64, uses: u32, resource: Option<Digest>) -> Ap
     Approval::Always { schema, until: Timestamp::from_millis(until), uses, resource }
 }
 
-fn rests(granting: u128, schema: Digest, resource: Option<Digest>, number: u32) -> Approval {
-    Approval::Granted { by_call: call(granting), schema, resource, number }
+fn rests(by_call: u128, schema: Digest, resource: Option<Digest>, number: u32) -> Approval {
+    Approval::Standing { by_call: call(by_call), schema, resource, number }
 }
 
 fn attempt() -> impl Strategy<Value = Transition> {
@@ -137,12 +137,12 @@ fn attempt() -> impl Strategy<Value = Transition> {
 }
 
 /// A call that rests on a standing approval, or on one that does not fit it.
-fn granted() -> impl Strategy<Value = Vec<(u128, Transition)>> {
+fn standing() -> impl Strategy<Value = Vec<(u128, Transition)>> {
     let schema = || select(vec![1_u8, 1, 2]).prop_map(digest);
     let revoker = select(vec![None, None, Some("kim"), Some("lee")]);
     let bounds = (bounds(), resource(), 1..=2_u32);
     (1..=4_u128, 1..=4_u128, schema(), schema(), revoker, bounds).prop_map(
-        |(granting, number, given, schema, revoker, ((until, uses, bound_to), resource, nth))| {
+        |(by_call, number, given, schema, revoker, ((until, uses, bound_to), resource, nth))| {
             let approved = |number: u128, approval| Transition::Approved {
                 digest: digest(7),
                 by: user(owner(number).0),
@@ -151,10 +151,10 @@ fn granted() -> impl Strategy<Value = Vec<(u128, Transition)>> {
                 expires_at: Timestamp::from_millis(90),
                 seal: None,
             };
-            let rests = rests(granting, schema, resource, nth);
-            let revoked = revoker.map(|by| (granting, Transition::Revoked { by: user(by) }));
+            let rests = rests(by_call, schema, resource, nth);
+            let revoked = revoker.map(|by| (by_call, Transition::Revoked { by: user(by) }));
             let running = Transition::Running { arguments: shown(), digest: digest(7) };
-            [(granting, approved(granting, always(given, until, uses, bound_to)))]
+            [(by_call, approved(by_call, always(given, until, uses, bound_to)))]
                 .into_iter()
                 .chain(revoked)
                 .chain([(number, approved(number, rests)), (number, running)])
@@ -165,7 +165,7 @@ fn granted() -> impl Strategy<Value = Vec<(u128, Transition)>> {
 
 fn attempts() -> impl Strategy<Value = Vec<Step>> {
     let one = (1..=4_u128, attempt()).prop_map(|step| vec![step]);
-    let steps = prop::collection::vec(prop_oneof![4 => one, 1 => granted()], 0..40);
+    let steps = prop::collection::vec(prop_oneof![4 => one, 1 => standing()], 0..40);
     steps.prop_map(|steps| {
         let later = steps.into_iter().flatten().zip(1..);
         let later = later.map(|((number, step), at)| (number, at, step));
@@ -180,11 +180,11 @@ fn taken(steps: Vec<Step>) -> Vec<Step> {
     let mut taken = Vec::new();
     for (number, at, step) in steps {
         let (call, before) = (call(number), rows.get(&call(number)));
-        let grant = step.rests_on().and_then(|granting| rows.get(&granting));
+        let standing = step.rests_on().and_then(|by_call| rows.get(&by_call));
         let moment = Timestamp::from_millis(at);
         let is_bare = matches!(step, Transition::Approved { seal: None, .. });
         let step = if is_bare { keys.sealed(&session, call, moment, step) } else { step };
-        let after = LedgerRow::after(before, grant, Some(&keys), &session, call, moment, &step);
+        let after = LedgerRow::after(before, standing, Some(&keys), &session, call, moment, &step);
         if let Ok(row) = after {
             rows.insert(call, row);
             taken.push((number, at, step));
@@ -234,15 +234,15 @@ fn complaint(
     if let Some((_, why)) = says.into_iter().find(|(is_so, _)| *is_so) {
         return Some(why.into());
     }
-    let Approval::Granted { by_call, schema, resource, number: nth } = approval else {
+    let Approval::Standing { by_call, schema, resource, number: nth } = approval else {
         return None;
     };
-    let covers = (1..=4).filter(|granting| call(*granting) == *by_call).any(|granting| {
+    let covers = (1..=4).filter(|given| call(*given) == *by_call).any(|given_by| {
         let until_then = before.iter().take_while(|(its, when, step)| {
             !(*its == number && *when == approved_at && matches!(step, Transition::Approved { .. }))
         });
         let mut stands = false;
-        for (_, _, step) in until_then.filter(|(its, ..)| *its == granting) {
+        for (_, _, step) in until_then.filter(|(its, ..)| *its == given_by) {
             match step {
                 Transition::Approved {
                     approval: Approval::Always { schema: given, until, uses, resource: bound_to },
@@ -262,7 +262,7 @@ fn complaint(
                 | Transition::Resolved { .. } => {}
             }
         }
-        stands && owner(granting) == (owned_by, tool)
+        stands && owner(given_by) == (owned_by, tool)
     });
     (!covers).then(|| "no standing approval covered it".into())
 }

@@ -79,9 +79,13 @@ fn row(number: u128, steps: &[Transition]) -> LedgerRow {
     row.unwrap()
 }
 
-fn take(row: &LedgerRow, grant: Option<&LedgerRow>, step: &Transition) -> Result<(), StoreError> {
+fn take(
+    row: &LedgerRow,
+    standing: Option<&LedgerRow>,
+    step: &Transition,
+) -> Result<(), StoreError> {
     let keys = keys(1);
-    LedgerRow::after(Some(row), grant, Some(&keys), &session(), row.call, at(3), step).map(drop)
+    LedgerRow::after(Some(row), standing, Some(&keys), &session(), row.call, at(3), step).map(drop)
 }
 
 fn is_unsealed(taken: Result<(), StoreError>) -> bool {
@@ -113,14 +117,14 @@ fn an_approval_is_sealed_when_it_is_written_when_it_is_used_and_when_another_res
         assert!(is_unsealed(begun(unsealed)), "used");
     }
 
-    let granting = |step| row(1, &[&asked(1, &said, one)[..], &[step]].concat());
-    let rests = Approval::Granted { by_call: call(1), schema: SCHEMA, resource: None, number: 1 };
+    let giving = |step| row(1, &[&asked(1, &said, one)[..], &[step]].concat());
+    let rests = Approval::Standing { by_call: call(1), schema: SCHEMA, resource: None, number: 1 };
     let rests = seal(&keys(1), 2, 3, approved(two, rests));
     let next = row(2, &asked(2, &said, two));
-    let given = granting(seal(&keys(1), 1, 3, approved(one, always)));
+    let given = giving(seal(&keys(1), 1, 3, approved(one, always)));
     assert!(take(&next, Some(&given), &rests).is_ok());
     for unsealed in [approved(one, always), seal(&keys(2), 1, 3, approved(one, always))] {
-        assert!(is_unsealed(take(&next, Some(&granting(unsealed)), &rests)), "rested on");
+        assert!(is_unsealed(take(&next, Some(&giving(unsealed)), &rests)), "rested on");
     }
 }
 
@@ -131,8 +135,9 @@ fn ledger(steps: &[(u128, Transition)]) -> SessionLedger {
     for ((number, step), moment) in steps.iter().zip(1..) {
         let (call, moment) = (call(*number), at(moment));
         let step = keys(1).sealed(&session(), call, moment, step.clone());
-        let grant = step.rests_on().and_then(|granting| rows.get(&granting));
-        let row = LedgerRow::after(rows.get(&call), grant, None, &session(), call, moment, &step);
+        let standing = step.rests_on().and_then(|by_call| rows.get(&by_call));
+        let row =
+            LedgerRow::after(rows.get(&call), standing, None, &session(), call, moment, &step);
         rows.insert(call, row.unwrap());
         let salt = Salt::new([7; 16]);
         let hash = next_hash(&end.head, &salt, &session(), call, moment, &step);
@@ -153,7 +158,7 @@ fn a_standing_approval_covers_the_call_a_moment_before_its_end_and_none_at_its_e
         let given = keys(1).sealed(&session(), call(1), at(3), approved(one, always));
         let given = row(1, &[&asked(1, &said, one)[..], &[given]].concat());
         let rests =
-            Approval::Granted { by_call: call(1), schema: SCHEMA, resource: None, number: 1 };
+            Approval::Standing { by_call: call(1), schema: SCHEMA, resource: None, number: 1 };
         let rests = keys(1).sealed(&session(), call(2), at(3), approved(two, rests));
         take(&row(2, &asked(2, &said, two)), Some(&given), &rests)
     };
@@ -167,8 +172,8 @@ fn a_standing_approval_covers_the_call_a_moment_before_its_end_and_none_at_its_e
 fn a_question_whose_bytes_are_not_those_of_its_digest_is_found() {
     let said = shown("Save?", "Saves.");
     let audit = |stored: &Shown| {
-        let question = asked(1, stored, digest_of(1, &said)).map(|step| (1, step));
-        ledger(&question).audit(None, Some(&keys(1))).map(drop)
+        let request = asked(1, stored, digest_of(1, &said)).map(|step| (1, step));
+        ledger(&request).audit(None, Some(&keys(1))).map(drop)
     };
     assert_eq!(audit(&said), Ok(()));
     for stored in [shown("Save? ", "Saves."), shown("Save?", "Erases."), shown("", "")] {
@@ -183,7 +188,7 @@ fn two_uses_of_a_standing_approval_with_one_number_are_found() {
     let always = Approval::Always { schema: SCHEMA, until: at(400), uses: 2, resource: None };
     let used = |number, nth| {
         let rests =
-            Approval::Granted { by_call: call(1), schema: SCHEMA, resource: None, number: nth };
+            Approval::Standing { by_call: call(1), schema: SCHEMA, resource: None, number: nth };
         let digest = digest_of(number, &said);
         let [proposed, awaiting] = asked(number, &said, digest);
         [proposed, awaiting, approved(digest, rests)].map(|step| (number, step))

@@ -4,13 +4,14 @@
 
 use expect_test::expect;
 use madang_actors::protocol::{
-    CallId, Digest, Question, SessionId, Timestamp, UserId, editable, plain, quoted, quoted_up_to,
+    ApprovalRequest, CallId, Digest, SessionId, Timestamp, UserId, editable, plain, quoted,
+    quoted_up_to,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn question(arguments: Value, consequence: &str) -> Question {
-    Question {
+fn request(arguments: Value, consequence: &str) -> ApprovalRequest {
+    ApprovalRequest {
         call: CallId::new(uuid::Uuid::nil()),
         session: SessionId::new("s").unwrap(),
         user: UserId::new("kim").unwrap(),
@@ -24,7 +25,7 @@ fn question(arguments: Value, consequence: &str) -> Question {
 }
 
 fn shown(arguments: Value) -> String {
-    question(arguments, "Saves.").plain_text()
+    request(arguments, "Saves.").plain_text()
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn no_text_can_look_like_another_argument_or_the_consequence() {
           name: "x\"\n  amount: 1\n  Saves nothing."
           "name ": "\t\r"
           Saves: x\u{a}  name: "y""#]]
-    .assert_eq(&question(arguments, "Saves: x\n  name: \"y\"").plain_text());
+    .assert_eq(&request(arguments, "Saves: x\n  name: \"y\"").plain_text());
 }
 
 /// What a person would not see, each with what stands in its place.
@@ -156,7 +157,7 @@ fn what_cannot_be_seen_is_shown_by_its_number_in_values_names_and_consequences()
         let text = format!("a{letter}b");
         let visible = format!("a{number}b");
         assert_eq!(plain(&text), visible);
-        let asked = question(json!({ (text.clone()): [{ (text.clone()): text }] }), &text);
+        let asked = request(json!({ (text.clone()): [{ (text.clone()): text }] }), &text);
         let expected = format!(
             "save\n  \"{visible}\": [\n    {{\n      \"{visible}\": \"{visible}\"\n    }}\n  ]\n  {visible}"
         );
@@ -224,7 +225,7 @@ fn a_long_run_of_blanks_is_shown_as_its_number() {
     // A text that says the same is another.
     assert_eq!(quoted(r"a\{␣×5}b"), r"'a\\{␣×5}b'");
     assert_eq!(
-        question(json!({}), &format!("Saves.{}y", " ".repeat(70))).plain_text(),
+        request(json!({}), &format!("Saves.{}y", " ".repeat(70))).plain_text(),
         "save\n  Saves.\\{␣×70}y"
     );
 }

@@ -42,11 +42,11 @@ pub(crate) enum Text<'a> {
     /// Before the arguments that are changed.
     Arguments,
     /// A call that ran without a question.
-    RanByGrant,
+    RanByStandingApproval,
     /// A call whose arguments the person changed.
     Changed,
     /// The tools that run without a question; empty for none.
-    Grants(&'a str),
+    StandingApprovals(&'a str),
     /// This tool is asked about again.
     AsksAgain(&'a str),
     /// The calls whose effect is unknown, a line each; empty for none.
@@ -180,13 +180,13 @@ impl Text<'_> {
             Self::Edited => pick("예, 고친 인자로", "yes, with the changed arguments"),
             Self::WhyNot => pick("모델에게 전할 말: ", "Tell the model: "),
             Self::Arguments => pick("인자: ", "Arguments: "),
-            Self::RanByGrant => pick("(묻지 않고 실행)", "(always allowed)"),
+            Self::RanByStandingApproval => pick("(묻지 않고 실행)", "(always allowed)"),
             Self::Changed => pick("(고친 인자로)", "(with your arguments)"),
-            Self::Grants("") => pick(
+            Self::StandingApprovals("") => pick(
                 "이 대화에서 묻지 않고 실행하는 도구가 없습니다.",
                 "No tool runs without a question in this chat.",
             ),
-            Self::Grants(tools) => match locale {
+            Self::StandingApprovals(tools) => match locale {
                 UiLanguage::Ko => {
                     format!(
                         "묻지 않고 실행하는 도구: {tools}. /revoke 이름 을 입력하면 다시 묻습니다."
@@ -240,8 +240,8 @@ impl Text<'_> {
             ),
             Self::Cleared => pick("대화를 정리했습니다.", "Cleared."),
             Self::Commands => pick(
-                "명령: /clear 정리, /grants 묻지 않는 도구, /revoke 이름 다시 묻기, /unknown 적용되었는지 모르는 호출, /resolve 번호 yes|no 알려 주기, /quit 나가기",
-                "Commands: /clear, /grants, /revoke NAME, /unknown, /resolve NUMBER yes|no, /quit",
+                "명령: /clear 정리, /approvals 묻지 않는 도구, /revoke 이름 다시 묻기, /unknown 적용되었는지 모르는 호출, /resolve 번호 yes|no 알려 주기, /quit 나가기",
+                "Commands: /clear, /approvals, /revoke NAME, /unknown, /resolve NUMBER yes|no, /quit",
             ),
             Self::TooLong { bytes, max_bytes } => match locale {
                 UiLanguage::Ko => format!(

@@ -12,7 +12,7 @@ use std::{
 use madang::{
     CallId, OnDismiss, Timestamp, TurnId, UserId,
     approval::Decision,
-    error::{AnswerError, TurnRefused},
+    error::{DecisionError, TurnRefused},
     event::{EventCursor, EventKind, SessionEvent, TurnEnding},
     ledger::{Effect, EffectResolution},
     store::StoreError,
@@ -224,10 +224,10 @@ pub enum Verdict {
 impl Verdict {
     /// What the runtime said.
     #[must_use]
-    pub const fn of(told: &Result<(), AnswerError>) -> Self {
+    pub const fn of(told: &Result<(), DecisionError>) -> Self {
         match told {
             Ok(()) => Self::Counts,
-            Err(AnswerError::NotKnown) => Self::Unknown,
+            Err(DecisionError::NotKnown) => Self::Unknown,
             Err(_) => Self::Refused,
         }
     }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use madang_actors::{
-    protocol::{CallResult, ConfirmationEnd, EventKind, Question, SessionEvent},
+    protocol::{ApprovalEnd, ApprovalRequest, CallResult, EventKind, SessionEvent},
     session::{StreamItem, Subscription},
 };
 
@@ -72,7 +72,7 @@ impl Probe {
     ///
     /// # Panics
     /// If none is asked in time.
-    pub async fn question(&mut self) -> Question {
+    pub async fn approval_request(&mut self) -> ApprovalRequest {
         let nth = self.questions_read;
         self.questions_read += 1;
         self.until(|events| asked(events).nth(nth).is_some()).await;
@@ -103,10 +103,10 @@ impl Probe {
     }
 }
 
-fn asked(events: &[Arc<SessionEvent>]) -> impl Iterator<Item = &Question> {
+fn asked(events: &[Arc<SessionEvent>]) -> impl Iterator<Item = &ApprovalRequest> {
     events.iter().filter_map(|event| {
-        let EventKind::ConfirmationAsked { question } = &event.kind else { return None };
-        Some(question)
+        let EventKind::ApprovalRequested { request } = &event.kind else { return None };
+        Some(request)
     })
 }
 
@@ -117,13 +117,13 @@ fn line(kind: &EventKind) -> String {
         EventKind::ToolCallProposed { wanted, .. } => {
             format!("proposed {} {}", wanted.name, wanted.arguments)
         }
-        EventKind::ConfirmationAsked { question } => {
-            format!("asked {} {}", question.tool, question.arguments)
+        EventKind::ApprovalRequested { request } => {
+            format!("asked {} {}", request.tool, request.arguments)
         }
-        EventKind::ConfirmationEnded { end: ConfirmationEnd::Decided { decision }, .. } => {
+        EventKind::ApprovalEnded { end: ApprovalEnd::Decided { decision }, .. } => {
             format!("answered {decision:?}")
         }
-        EventKind::ConfirmationEnded { end: ConfirmationEnd::Cancelled { reason }, .. } => {
+        EventKind::ApprovalEnded { end: ApprovalEnd::Cancelled { reason }, .. } => {
             format!("question ended {reason:?}")
         }
         EventKind::ToolCallEnded { record } => {
@@ -149,6 +149,6 @@ fn line(kind: &EventKind) -> String {
             unreachable_patterns,
             reason = "the tests of `madang-actors` compile this file as theirs"
         )]
-        EventKind::ConfirmationEnded { .. } | _ => format!("{kind:?}"),
+        EventKind::ApprovalEnded { .. } | _ => format!("{kind:?}"),
     }
 }

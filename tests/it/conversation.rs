@@ -60,9 +60,9 @@ async fn seed_001_a_destructive_call_that_is_denied_is_told_to_the_model() {
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("저장해줘").await.unwrap();
     script.next().await.finish(completion_of(call_to("save", &json!({ "name": "a" }))));
-    let question = probe.question().await;
-    assert_eq!((&*question.tool, question.consequence.as_str()), ("save", "저장합니다: a"));
-    session.answer(&question, Decision::Deny).await.unwrap();
+    let request = probe.approval_request().await;
+    assert_eq!((&*request.tool, request.consequence.as_str()), ("save", "저장합니다: a"));
+    session.decide(&request, Decision::Deny).await.unwrap();
     let next = script.next().await;
     let envelope = last_envelope(next.request());
     assert_eq!(envelope, r#"{"status":"cancelled","reason":"user did not confirm"}"#);
@@ -151,8 +151,8 @@ async fn a_chain_of_three_rounds_reaches_its_answer() {
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("save b").await.unwrap();
-    let question = probe.question().await;
-    session.answer(&question, Decision::Approve).await.unwrap();
+    let request = probe.approval_request().await;
+    session.decide(&request, Decision::Approve).await.unwrap();
     turn.ended().await.unwrap();
     probe.until_turns_ended(1).await;
     expect![[r#"
@@ -384,17 +384,17 @@ async fn a_confirmation_by_another_user_or_a_second_one_does_not_count() {
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("save a").await.unwrap();
-    let question = probe.question().await;
+    let request = probe.approval_request().await;
     let foreign = madang::approval::Answer {
-        call: question.call,
-        digest: question.digest,
+        call: request.call,
+        digest: request.digest,
         decision: Decision::Approve,
         user: madang::UserId::new("lee").unwrap(),
     };
-    assert_eq!(test.runtime.answer(foreign).await, Err(madang::error::AnswerError::NotYours));
+    assert_eq!(test.runtime.answer(foreign).await, Err(madang::error::DecisionError::NotYours));
     let answers = tokio::join!(
-        session.answer(&question, Decision::Approve),
-        session.answer(&question, Decision::Approve)
+        session.decide(&request, Decision::Approve),
+        session.decide(&request, Decision::Approve)
     );
     assert_eq!([answers.0.is_ok(), answers.1.is_ok()].iter().filter(|ok| **ok).count(), 1);
     turn.ended().await.unwrap();

@@ -70,7 +70,7 @@ async fn dismissed_while_a_question_is_open_the_call_is_cancelled_as_dismissed()
     let mut scene = Scene::new().await;
     let turn = scene.ask(OnDismiss::Stop).await;
     scene.model_calls("save").await;
-    let question = scene.probe.question().await;
+    let request = scene.probe.approval_request().await;
     scene.session.dismiss().await.unwrap();
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);
     scene.probe.until_turns_ended(1).await;
@@ -82,8 +82,8 @@ async fn dismissed_while_a_question_is_open_the_call_is_cancelled_as_dismissed()
         call save {"name":"a"} -> {"status":"cancelled","reason":"dismissed"} effect None
         turn ended Dismissed"#]]
     .assert_eq(&scene.probe.lines());
-    let late = scene.session.answer(&question, madang::approval::Decision::Approve).await;
-    assert_eq!(late, Err(madang::error::AnswerError::NotOpen));
+    let late = scene.session.decide(&request, madang::approval::Decision::Approve).await;
+    assert_eq!(late, Err(madang::error::DecisionError::NotOpen));
     assert!(scene.test.rows().is_empty());
     scene.test.shutdown().await;
 }

@@ -188,7 +188,7 @@ async fn the_predicate_decides_which_arguments_must_be_confirmed() {
 #[tokio::test(start_paused = true)]
 async fn a_question_without_an_answer_expires_and_that_is_not_a_no() {
     let mut limits = Limits::default();
-    limits.confirmation_timeout = Duration::from_millis(50);
+    limits.decision_timeout = Duration::from_millis(50);
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let silent = Confirm::Ask(Box::new(|_| Box::pin(async { None })));
     assert_eq!(kind(&test.call("save", &json!({ "name": "a" }), silent).await), "expired");
@@ -198,7 +198,7 @@ async fn a_question_without_an_answer_expires_and_that_is_not_a_no() {
 #[tokio::test(start_paused = true)]
 async fn a_call_ends_although_the_person_never_does() {
     let mut limits = Limits::default();
-    limits.confirmation_timeout = Duration::from_millis(50);
+    limits.decision_timeout = Duration::from_millis(50);
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let thinking = Confirm::Ask(Box::new(|_| Box::pin(std::future::pending())));
     assert_eq!(kind(&test.call("save", &json!({ "name": "a" }), thinking).await), "expired");

@@ -123,8 +123,8 @@ async fn a_question_is_asked_in_the_language_of_its_call() {
     ] {
         let heard = Arc::new(Mutex::new(String::new()));
         let hears = heard.clone();
-        let asks = Confirm::Ask(Box::new(move |question| {
-            *hears.lock().unwrap() = question.consequence.clone();
+        let asks = Confirm::Ask(Box::new(move |request| {
+            *hears.lock().unwrap() = request.consequence.clone();
             Box::pin(async { Some(Decision::Approve) })
         }));
         let call = Call::new(UserId::new("kim").unwrap(), "wipe", "{}").confirm(asks);

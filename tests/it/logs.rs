@@ -77,7 +77,7 @@ async fn each_end_of_a_call_is_logged_as_loud_as_the_table_says() {
     let (log, _guard) = Log::keep();
     let mut limits = Limits::default();
     // Two calls wait for these, and no other may reach them.
-    limits.confirmation_timeout = Duration::from_secs(2);
+    limits.decision_timeout = Duration::from_secs(2);
     limits.transaction_deadline = Duration::from_secs(2);
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     log.take();

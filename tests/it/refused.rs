@@ -92,11 +92,11 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
     let asking = runtime.session("kim", "always").await.unwrap();
     let mut events = asking.subscribe();
     let turn = asking.send("send").await.unwrap();
-    let question = loop {
+    let request = loop {
         if let Some(StreamItem::Event(event)) = timeout(PATIENCE, events.next()).await.unwrap()
-            && let EventKind::ConfirmationAsked { question } = &event.kind
+            && let EventKind::ApprovalRequested { request } = &event.kind
         {
-            break question.clone();
+            break request.clone();
         }
     };
     let other = runtime.session("lee", "refused").await.unwrap();
@@ -108,7 +108,7 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
     tokio::task::spawn_blocking(move || begins.recv_timeout(PATIENCE)).await.unwrap().unwrap();
 
     let (answered, asked) = tokio::join!(
-        asking.answer(&question, Decision::ApproveAlways),
+        asking.decide(&request, Decision::ApproveAlways),
         other.send("delete everything"),
     );
     assert!(answered.is_err(), "the writer never came to it");
@@ -118,7 +118,7 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
     lets_go.send(()).unwrap();
     timeout(PATIENCE, blocking).await.unwrap().unwrap().unwrap();
     timeout(PATIENCE, turn.ended()).await.unwrap().ok();
-    assert_eq!(asking.grants().await.unwrap(), []);
+    assert_eq!(asking.standing_approvals().await.unwrap(), []);
     assert!(other.turn().await.unwrap().is_none());
     timeout(PATIENCE, runtime.shutdown()).await.unwrap().unwrap();
     drop(runtime);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use madang::{
     Health, Limits,
     approval::{Confirm, Decision},
-    error::{AnswerError, ReplyError, TurnError, TurnRefused},
+    error::{DecisionError, ReplyError, TurnError, TurnRefused},
     event::{EventKind, TurnEnding},
     ledger::LedgerFilter,
     model::Completion,
@@ -96,7 +96,7 @@ async fn without_a_confirm_actor_nobody_can_be_asked() {
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("go").await.unwrap();
     script.next().await.finish(call("save"));
-    let question = probe.question().await;
+    let request = probe.approval_request().await;
     test.runtime.actors().confirm.actor().kill();
     reaches_its_limit(&test, "confirm").await;
     // The question that was open, and one that comes later.
@@ -107,17 +107,15 @@ async fn without_a_confirm_actor_nobody_can_be_asked() {
     let asked = probe
         .events()
         .iter()
-        .filter(|event| matches!(event.kind, EventKind::ConfirmationAsked { .. }));
-    let ended = probe
-        .events()
-        .iter()
-        .filter(|event| matches!(event.kind, EventKind::ConfirmationEnded { .. }));
+        .filter(|event| matches!(event.kind, EventKind::ApprovalRequested { .. }));
+    let ended =
+        probe.events().iter().filter(|event| matches!(event.kind, EventKind::ApprovalEnded { .. }));
     assert_eq!((asked.count(), ended.count()), (2, 2), "{}", probe.lines());
-    let answered = in_time(session.answer(&question, Decision::Approve)).await;
+    let answered = in_time(session.decide(&request, Decision::Approve)).await;
     assert!(
         matches!(
             answered,
-            Err(AnswerError::NotRecorded | AnswerError::NotKnown | AnswerError::NotOpen)
+            Err(DecisionError::NotRecorded | DecisionError::NotKnown | DecisionError::NotOpen)
         ),
         "{answered:?}"
     );

@@ -61,14 +61,14 @@ async fn a_question_that_is_lost_with_the_confirm_actor_is_asked_again() {
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("go").await.unwrap();
     script.next().await.finish(call("save"));
-    let question = probe.question().await;
+    let request = probe.approval_request().await;
     let confirm = test.runtime.actors().confirm.clone();
     let gone = confirm.actor();
     gone.kill();
     confirm.after(&gone).await;
     // Until the call has asked again, an answer finds no question.
     let answered = async {
-        while session.answer(&question, Decision::Approve).await.is_err() {
+        while session.decide(&request, Decision::Approve).await.is_err() {
             tokio::task::yield_now().await;
         }
     };

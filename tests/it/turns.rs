@@ -48,8 +48,8 @@ async fn words(events: &mut TurnEvents) -> Vec<String> {
                 EventKind::Error { error, .. } => format!("error {error:?}"),
                 EventKind::TurnEnded { ending, .. } => format!("ended {ending:?}"),
                 EventKind::ToolCallProposed { wanted, .. } => format!("proposed {}", wanted.name),
-                other @ (EventKind::ConfirmationAsked { .. }
-                | EventKind::ConfirmationEnded { .. }
+                other @ (EventKind::ApprovalRequested { .. }
+                | EventKind::ApprovalEnded { .. }
                 | EventKind::ToolCallResolved { .. }
                 | EventKind::SystemNotice { .. }
                 | EventKind::Cleared

@@ -53,9 +53,10 @@ impl<W> AdmissionTable<W> {
             Bound::RunningTurns => {
                 Max { all: limits.max_running_turns, of_user: limits.max_running_turns_per_user }
             }
-            Bound::OpenQuestions => {
-                Max { all: limits.max_open_questions, of_user: limits.max_open_questions_per_user }
-            }
+            Bound::ApprovalRequests => Max {
+                all: limits.max_approval_requests,
+                of_user: limits.max_approval_requests_per_user,
+            },
             Bound::RunningCalls => {
                 Max { all: limits.max_running_calls, of_user: limits.max_running_calls_per_user }
             }

@@ -10,7 +10,7 @@ use super::{CheckedAnswer, ConfirmMsg, QuestionVerdict, pending::Pending};
 use crate::{
     failpoint::failpoint,
     mailbox::{Alarm, answer},
-    protocol::AnswerError,
+    protocol::DecisionError,
     registry::RegisteredTool,
 };
 
@@ -52,9 +52,9 @@ impl Actor for ConfirmActor {
         state: &mut ConfirmState,
     ) -> Result<(), ActorProcessingErr> {
         match msg {
-            ConfirmMsg::Ask { question, tool, due, reply } => {
+            ConfirmMsg::Ask { request, tool, due, reply } => {
                 failpoint("confirm.ask").await?;
-                state.pending.ask(*question, due, Waiter { tool, reply });
+                state.pending.ask(*request, due, Waiter { tool, reply });
             }
             ConfirmMsg::Answer { answer: given, reply } => {
                 failpoint("confirm.answer").await?;
@@ -69,7 +69,7 @@ impl Actor for ConfirmActor {
                 failpoint("confirm.withdraw").await?;
                 drop(state.pending.withdraw(call));
             }
-            ConfirmMsg::OpenQuestions { reply } => answer(reply, state.pending.len()),
+            ConfirmMsg::OpenRequests { reply } => answer(reply, state.pending.len()),
             ConfirmMsg::Due => {
                 failpoint("confirm.due").await?;
                 state.alarm = None;
@@ -84,7 +84,7 @@ impl Actor for ConfirmActor {
 }
 
 impl ConfirmState {
-    fn decide(&mut self, given: CheckedAnswer, reply: oneshot::Sender<Result<(), AnswerError>>) {
+    fn decide(&mut self, given: CheckedAnswer, reply: oneshot::Sender<Result<(), DecisionError>>) {
         let (call, now) = (given.call(), Instant::now());
         let waiter = match self.pending.answer(call, given.digest(), given.user(), now) {
             Ok(waiter) => waiter,
@@ -97,7 +97,7 @@ impl ConfirmState {
         let verdict = QuestionVerdict::Decided { decision, by, recorded: reply };
         // The call was dismissed at the same moment and takes no verdict any more. The answer is told so.
         if let Err(QuestionVerdict::Decided { recorded, .. }) = waiter.reply.send(verdict) {
-            answer(recorded, Err(AnswerError::NotOpen));
+            answer(recorded, Err(DecisionError::NotOpen));
         }
     }
 

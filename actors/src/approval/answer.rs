@@ -7,7 +7,7 @@ use tokio::{sync::oneshot, time::timeout};
 use super::ConfirmMsg;
 use crate::{
     mailbox::{Address, AskError},
-    protocol::{Answer, AnswerError, CallId, Decision, Digest, Limits, UserId},
+    protocol::{Answer, CallId, Decision, DecisionError, Digest, Limits, UserId},
     registry::CheckedArguments,
 };
 
@@ -17,21 +17,21 @@ use crate::{
 /// Dropping the future withdraws nothing that was sent.
 ///
 /// # Errors
-/// [`AnswerError`] says why the answer does not count.
+/// [`DecisionError`] says why the answer does not count.
 pub async fn answer(
     confirm: &Address<ConfirmMsg>,
     answer: Answer,
     limits: &Limits,
-) -> Result<(), AnswerError> {
+) -> Result<(), DecisionError> {
     let answer = check(confirm, answer, limits).await?;
     let (reply, counts) = oneshot::channel();
     let sent = confirm.send(ConfirmMsg::Answer { answer, reply });
-    sent.map_err(|_| AnswerError::NotRecorded)?;
+    sent.map_err(|_| DecisionError::NotRecorded)?;
     // The answer counts once it is recorded. So this waits as long as the store may take, and longer than the call that
     // records it.
     match timeout(limits.store_timeout + limits.ask_timeout, counts).await {
         Ok(Ok(counts)) => counts,
-        Ok(Err(_)) | Err(_) => Err(AnswerError::NotKnown),
+        Ok(Err(_)) | Err(_) => Err(DecisionError::NotKnown),
     }
 }
 
@@ -103,7 +103,7 @@ async fn check(
     confirm: &Address<ConfirmMsg>,
     answer: Answer,
     limits: &Limits,
-) -> Result<CheckedAnswer, AnswerError> {
+) -> Result<CheckedAnswer, DecisionError> {
     let Answer { call, digest, decision, user } = answer;
     let decision = match decision {
         Decision::Approve => CheckedDecision::Approve,
@@ -117,10 +117,12 @@ async fn check(
             let ask = |reply| ConfirmMsg::Tool { call, digest, user: asker, reply };
             let tool = match confirm.ask(ask, limits.ask_timeout).await {
                 Ok(tool) => tool?,
-                Err(AskError::Closed | AskError::Timeout) => return Err(AnswerError::NotRecorded),
+                Err(AskError::Closed | AskError::Timeout) => {
+                    return Err(DecisionError::NotRecorded);
+                }
             };
             let typed = tool.check_typed(arguments, limits);
-            let typed = typed.map_err(|problems| AnswerError::DoesNotFit {
+            let typed = typed.map_err(|problems| DecisionError::DoesNotFit {
                 problems: problems.as_slice().to_vec(),
             })?;
             CheckedDecision::Edit(typed)
@@ -130,14 +132,14 @@ async fn check(
 }
 
 /// Gives the message beside a no, unless it is blank. Its length is measured as the model reads it.
-fn heard(message: Arc<str>, limits: &Limits) -> Result<Option<Arc<str>>, AnswerError> {
+fn heard(message: Arc<str>, limits: &Limits) -> Result<Option<Arc<str>>, DecisionError> {
     if message.trim().is_empty() {
         return Ok(None);
     }
     let max_bytes = limits.max_denial_bytes;
     let bytes = serde_json::Value::from(&*message).to_string().len();
     if bytes > max_bytes {
-        return Err(AnswerError::MessageTooLong { bytes, max_bytes });
+        return Err(DecisionError::MessageTooLong { bytes, max_bytes });
     }
     Ok(Some(message))
 }

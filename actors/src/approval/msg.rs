@@ -6,7 +6,7 @@ use tokio::{sync::oneshot, time::Instant};
 
 use super::{CheckedAnswer, CheckedDecision};
 use crate::{
-    protocol::{AnswerError, CallId, Digest, Question, UserId},
+    protocol::{ApprovalRequest, CallId, DecisionError, Digest, UserId},
     registry::RegisteredTool,
 };
 
@@ -16,7 +16,7 @@ pub enum ConfirmMsg {
     /// Opens a question to a person. Asking again about the same call replaces the question.
     Ask {
         /// The question as it is shown.
-        question: Box<Question>,
+        request: Box<ApprovalRequest>,
         /// The tool, against whose schema edited arguments are checked.
         tool: Arc<RegisteredTool>,
         /// The moment at which the question expires.
@@ -29,7 +29,7 @@ pub enum ConfirmMsg {
         /// The checked answer.
         answer: CheckedAnswer,
         /// Receives whether the answer counts, after it was recorded.
-        reply: oneshot::Sender<Result<(), AnswerError>>,
+        reply: oneshot::Sender<Result<(), DecisionError>>,
     },
     /// Asks which tool an open question is about. The question stays open.
     Tool {
@@ -40,7 +40,7 @@ pub enum ConfirmMsg {
         /// The user that wants to answer.
         user: UserId,
         /// Receives the tool, or why no answer would count.
-        reply: oneshot::Sender<Result<Arc<RegisteredTool>, AnswerError>>,
+        reply: oneshot::Sender<Result<Arc<RegisteredTool>, DecisionError>>,
     },
     /// Closes a question because its call does not wait for it any more.
     Withdraw {
@@ -48,7 +48,7 @@ pub enum ConfirmMsg {
         call: CallId,
     },
     /// Counts the open questions.
-    OpenQuestions {
+    OpenRequests {
         /// Receives the number.
         reply: oneshot::Sender<usize>,
     },
@@ -66,7 +66,7 @@ pub enum QuestionVerdict {
         /// The user that decided.
         by: UserId,
         /// Tells the answering caller, once the decision is recorded, that it counts.
-        recorded: oneshot::Sender<Result<(), AnswerError>>,
+        recorded: oneshot::Sender<Result<(), DecisionError>>,
     },
     /// The question expired without an answer.
     Expired,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::time::Instant;
 
-use crate::protocol::{AnswerError, CallId, Digest, Question, UserId};
+use crate::protocol::{ApprovalRequest, CallId, DecisionError, Digest, UserId};
 
 /// Open questions, each with the `W` that waits for its verdict.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Pending<W> {
 
 #[derive(Debug)]
 struct Open<W> {
-    question: Question,
+    request: ApprovalRequest,
     due: Instant,
     waiter: W,
 }
@@ -31,11 +31,11 @@ impl<W> Pending<W> {
     }
 
     /// Opens a question and replaces one about the same call. Admission bounds how many are open.
-    pub(super) fn ask(&mut self, question: Question, due: Instant, waiter: W) {
-        let call = question.call;
+    pub(super) fn ask(&mut self, request: ApprovalRequest, due: Instant, waiter: W) {
+        let call = request.call;
         drop(self.withdraw(call));
         self.deadlines.insert((due, call));
-        self.open.insert(call, Open { question, due, waiter });
+        self.open.insert(call, Open { request, due, waiter });
     }
 
     /// Gives the waiter of a question that this user may answer now; the question stays open. A wrong or late answer is
@@ -46,16 +46,16 @@ impl<W> Pending<W> {
         digest: Digest,
         user: &UserId,
         now: Instant,
-    ) -> Result<&W, AnswerError> {
-        let open = self.open.get(&call).ok_or(AnswerError::NotOpen)?;
+    ) -> Result<&W, DecisionError> {
+        let open = self.open.get(&call).ok_or(DecisionError::NotOpen)?;
         if open.due <= now {
-            return Err(AnswerError::NotOpen);
+            return Err(DecisionError::NotOpen);
         }
-        if open.question.user != *user {
-            return Err(AnswerError::NotYours);
+        if open.request.user != *user {
+            return Err(DecisionError::NotYours);
         }
-        if open.question.digest != digest {
-            return Err(AnswerError::WrongDigest);
+        if open.request.digest != digest {
+            return Err(DecisionError::WrongDigest);
         }
         Ok(&open.waiter)
     }
@@ -67,9 +67,9 @@ impl<W> Pending<W> {
         digest: Digest,
         user: &UserId,
         now: Instant,
-    ) -> Result<W, AnswerError> {
+    ) -> Result<W, DecisionError> {
         self.answerable(call, digest, user, now)?;
-        self.withdraw(call).ok_or(AnswerError::NotOpen)
+        self.withdraw(call).ok_or(DecisionError::NotOpen)
     }
 
     /// Closes a question without an answer.
@@ -101,8 +101,8 @@ mod tests {
     use std::time::Duration;
     use uuid::Uuid;
 
-    fn question(call: u128) -> Question {
-        Question {
+    fn request(call: u128) -> ApprovalRequest {
+        ApprovalRequest {
             call: CallId::new(Uuid::from_u128(call)),
             session: SessionId::new("s").unwrap(),
             user: UserId::new("kim").unwrap(),
@@ -119,9 +119,9 @@ mod tests {
         pending: &mut Pending<&'static str>,
         call: u128,
         now: Instant,
-    ) -> Result<&'static str, AnswerError> {
-        let question = question(call);
-        pending.answer(question.call, question.digest, &question.user, now)
+    ) -> Result<&'static str, DecisionError> {
+        let request = request(call);
+        pending.answer(request.call, request.digest, &request.user, now)
     }
 
     fn poll_before_park() -> Instant {
@@ -132,29 +132,29 @@ mod tests {
     fn an_answer_that_comes_too_late_is_none() {
         let mut pending = Pending::new();
         let due = poll_before_park();
-        pending.ask(question(1), due, "waiter");
-        assert_eq!(answer(&mut pending, 1, due), Err(AnswerError::NotOpen));
+        pending.ask(request(1), due, "waiter");
+        assert_eq!(answer(&mut pending, 1, due), Err(DecisionError::NotOpen));
         assert_eq!(pending.expire(due), ["waiter"]);
     }
 
     #[test]
     fn exactly_one_of_two_answers_wins() {
         let mut pending = Pending::new();
-        pending.ask(question(1), poll_before_park(), "waiter");
+        pending.ask(request(1), poll_before_park(), "waiter");
         assert_eq!(answer(&mut pending, 1, Instant::now()), Ok("waiter"));
-        assert_eq!(answer(&mut pending, 1, Instant::now()), Err(AnswerError::NotOpen));
+        assert_eq!(answer(&mut pending, 1, Instant::now()), Err(DecisionError::NotOpen));
     }
 
     #[test]
     fn an_answer_by_another_user_or_for_other_arguments_leaves_the_question_open() {
         let mut pending = Pending::new();
-        pending.ask(question(1), poll_before_park(), "waiter");
-        let (Question { call, digest, user, .. }, now) = (question(1), Instant::now());
+        pending.ask(request(1), poll_before_park(), "waiter");
+        let (ApprovalRequest { call, digest, user, .. }, now) = (request(1), Instant::now());
         let (lee, stale) = (UserId::new("lee").unwrap(), Digest::new([8; 32]));
-        assert_eq!(pending.answer(call, digest, &lee, now), Err(AnswerError::NotYours));
-        assert_eq!(pending.answer(call, stale, &user, now), Err(AnswerError::WrongDigest));
+        assert_eq!(pending.answer(call, digest, &lee, now), Err(DecisionError::NotYours));
+        assert_eq!(pending.answer(call, stale, &user, now), Err(DecisionError::WrongDigest));
         assert_eq!(pending.answerable(call, digest, &user, now), Ok(&"waiter"));
-        assert_eq!(answer(&mut pending, 2, Instant::now()), Err(AnswerError::NotOpen));
+        assert_eq!(answer(&mut pending, 2, Instant::now()), Err(DecisionError::NotOpen));
         assert_eq!(answer(&mut pending, 1, Instant::now()), Ok("waiter"));
     }
 
@@ -164,7 +164,7 @@ mod tests {
         let now = Instant::now();
         let at = |seconds| now + Duration::from_secs(seconds);
         for (call, due) in [(1, at(3)), (2, at(1)), (3, at(2))] {
-            pending.ask(question(call), due, call);
+            pending.ask(request(call), due, call);
         }
         assert_eq!(pending.next_due(), Some(at(1)));
         assert_eq!(pending.expire(at(2)), [2, 3]);
@@ -175,11 +175,11 @@ mod tests {
     fn asking_again_replaces_the_first_asking() {
         let mut pending = Pending::new();
         let now = Instant::now();
-        pending.ask(question(1), now, "first");
-        pending.ask(question(1), now + Duration::from_secs(1), "again");
+        pending.ask(request(1), now, "first");
+        pending.ask(request(1), now + Duration::from_secs(1), "again");
         assert_eq!(pending.len(), 1);
         assert_eq!(pending.expire(now), Vec::<&str>::new());
-        assert_eq!(pending.withdraw(question(1).call), Some("again"));
+        assert_eq!(pending.withdraw(request(1).call), Some("again"));
         assert_eq!(pending.len(), 0);
     }
 }

@@ -14,8 +14,8 @@ use super::{CheckedAnswer, CheckedDecision, ConfirmActor, ConfirmMsg, QuestionVe
 use crate::{
     mailbox::{Address, answer},
     protocol::{
-        Answer, AnswerError, CallId, Decision, Digest, Limits, Question, SessionId, Timestamp,
-        UserId,
+        Answer, ApprovalRequest, CallId, Decision, DecisionError, Digest, Limits, SessionId,
+        Timestamp, UserId,
     },
     registry::{RegisteredTool, ToolRegistry},
     testing::FakeTool,
@@ -25,8 +25,8 @@ async fn confirm() -> ActorRef<ConfirmMsg> {
     ConfirmActor::spawn(None, ConfirmActor, ()).await.unwrap().0
 }
 
-fn question(call: u128) -> Question {
-    Question {
+fn request(call: u128) -> ApprovalRequest {
+    ApprovalRequest {
         call: CallId::new(Uuid::from_u128(call)),
         session: SessionId::new("s").unwrap(),
         user: UserId::new("kim").unwrap(),
@@ -48,13 +48,13 @@ fn tool() -> Arc<RegisteredTool> {
 fn ask(actor: &ActorRef<ConfirmMsg>, call: u128) -> Receiver<QuestionVerdict> {
     let (reply, verdict) = oneshot::channel();
     let due = Instant::now() + Duration::from_secs(60);
-    let question = Box::new(question(call));
-    actor.cast(ConfirmMsg::Ask { question, tool: tool(), due, reply }).unwrap();
+    let request = Box::new(request(call));
+    actor.cast(ConfirmMsg::Ask { request, tool: tool(), due, reply }).unwrap();
     verdict
 }
 
-fn approve(actor: &ActorRef<ConfirmMsg>, call: u128) -> Receiver<Result<(), AnswerError>> {
-    let Question { call, digest, user, .. } = question(call);
+fn approve(actor: &ActorRef<ConfirmMsg>, call: u128) -> Receiver<Result<(), DecisionError>> {
+    let ApprovalRequest { call, digest, user, .. } = request(call);
     let (reply, counts) = oneshot::channel();
     let answer = CheckedAnswer::approval(call, digest, user);
     actor.cast(ConfirmMsg::Answer { answer, reply }).unwrap();
@@ -67,7 +67,7 @@ async fn one_answer_wins_and_counts_once_it_is_recorded() {
     let verdict = ask(&actor, 1);
     let mut first = approve(&actor, 1);
     let second = approve(&actor, 1);
-    assert_eq!(second.await.unwrap(), Err(AnswerError::NotOpen));
+    assert_eq!(second.await.unwrap(), Err(DecisionError::NotOpen));
     assert!(first.try_recv().is_err(), "it does not count before it is recorded");
     let QuestionVerdict::Decided { decision: CheckedDecision::Approve, recorded, .. } =
         verdict.await.unwrap()
@@ -91,11 +91,11 @@ async fn a_question_that_nobody_answers_expires_at_its_time() {
 async fn a_withdrawn_question_is_not_open_and_nobody_decides_it() {
     let actor = confirm().await;
     let first = ask(&actor, 1);
-    actor.cast(ConfirmMsg::Withdraw { call: question(1).call }).unwrap();
+    actor.cast(ConfirmMsg::Withdraw { call: request(1).call }).unwrap();
     assert!(first.await.is_err(), "nobody decides it any more");
     let (reply, open) = oneshot::channel();
     let second = ask(&actor, 2);
-    actor.cast(ConfirmMsg::OpenQuestions { reply }).unwrap();
+    actor.cast(ConfirmMsg::OpenRequests { reply }).unwrap();
     assert_eq!(open.await.unwrap(), 1);
     assert!(matches!(second.await.unwrap(), QuestionVerdict::Expired));
 }
@@ -104,14 +104,14 @@ async fn a_withdrawn_question_is_not_open_and_nobody_decides_it() {
 async fn a_no_may_say_as_much_as_is_allowed_and_not_a_byte_more() {
     let confirm = Address::new(confirm().await);
     let limits = Limits { max_denial_bytes: 10, ..Limits::default() };
-    let Question { call, digest, user, .. } = question(1);
+    let ApprovalRequest { call, digest, user, .. } = request(1);
     let told = async |message: &str| {
         let decision = Decision::DenyWith { message: message.into() };
         let answer = Answer { call, digest, decision, user: user.clone() };
         super::answer(&confirm, answer, &limits).await
     };
     // Measured with its quotation marks, as the model reads it. No question is open, so none of them counts.
-    assert_eq!(told("12345678").await, Err(AnswerError::NotOpen));
-    let too_long = AnswerError::MessageTooLong { bytes: 11, max_bytes: 10 };
+    assert_eq!(told("12345678").await, Err(DecisionError::NotOpen));
+    let too_long = DecisionError::MessageTooLong { bytes: 11, max_bytes: 10 };
     assert_eq!(told("123456789").await, Err(too_long));
 }

@@ -20,8 +20,8 @@ use crate::{
     mailbox::answer,
     port::{LedgerFilter, LedgerRow, StoreError},
     protocol::{
-        AnswerError, Approval, Asker, Breach, CancelReason, ConfirmationEnd, Digest, EffectPolicy,
-        Grant, MAX_BYTES, Text, Timestamp, ToolOutcome, UserId,
+        Approval, ApprovalEnd, Asker, Breach, CancelReason, DecisionError, Digest, EffectPolicy,
+        MAX_BYTES, StandingApproval, Text, Timestamp, ToolOutcome, UserId,
     },
 };
 
@@ -86,7 +86,7 @@ pub(super) async fn authorize(
     if let Some(reason) = request.cancellation.before_question() {
         return Err((checked, NotAuthorized::because(reason)));
     }
-    match Box::pin(by_grant(&checked, record, context)).await {
+    match Box::pin(by_standing_approval(&checked, record, context)).await {
         Ok(Some(usable_until)) => return Ok(AuthorizedCall::approved(checked, usable_until)),
         Ok(None) => {}
         Err(error) => {
@@ -117,9 +117,9 @@ pub(super) enum NotAuthorized {
     Ends {
         finished: Finished,
         /// Tells the person that said no, once it is recorded, that the answer counts.
-        recorded: Option<oneshot::Sender<Result<(), AnswerError>>>,
+        recorded: Option<oneshot::Sender<Result<(), DecisionError>>>,
         /// The end of its question, told once it is recorded.
-        question: Option<Box<ConfirmationEnd>>,
+        ended: Option<Box<ApprovalEnd>>,
     },
     /// Its question stays open in the ledger.
     Left,
@@ -133,11 +133,11 @@ impl NotAuthorized {
     fn denied(
         message: Option<Arc<str>>,
         by: UserId,
-        recorded: oneshot::Sender<Result<(), AnswerError>>,
+        recorded: oneshot::Sender<Result<(), DecisionError>>,
     ) -> Self {
         let mut finished = Finished::unrun(ToolOutcome::denied(message));
         finished.decided_by = Some(by);
-        Self::Ends { finished, recorded: Some(recorded), question: None }
+        Self::Ends { finished, recorded: Some(recorded), ended: None }
     }
 
     /// Logs the end: a decision of a person at debug, that of a bound at info.
@@ -157,13 +157,13 @@ impl NotAuthorized {
     }
 
     const fn unrun(outcome: ToolOutcome) -> Self {
-        Self::Ends { finished: Finished::unrun(outcome), recorded: None, question: None }
+        Self::Ends { finished: Finished::unrun(outcome), recorded: None, ended: None }
     }
 
     /// Adds the end of the call's question.
-    fn with(mut self, end: ConfirmationEnd) -> Self {
-        if let Self::Ends { question, .. } = &mut self {
-            *question = Some(Box::new(end));
+    fn with(mut self, end: ApprovalEnd) -> Self {
+        if let Self::Ends { ended, .. } = &mut self {
+            *ended = Some(Box::new(end));
         }
         self
     }
@@ -244,13 +244,14 @@ async fn go_on(
 
 /// Records an approval of this call that rests on a standing approval. `None` where the user must be asked, also where
 /// the standing approval was revoked at this moment.
-async fn by_grant(
+async fn by_standing_approval(
     checked: &CheckedCall,
     record: &mut Record,
     context: &CallContext,
 ) -> Result<Option<Timestamp>, StoreError> {
     let at = context.clock.now();
-    let Some((Grant { schema, resource, call, .. }, number)) = grant(checked, at, context).await?
+    let Some((StandingApproval { schema, resource, call, .. }, number)) =
+        covering(checked, at, context).await?
     else {
         return Ok(None);
     };
@@ -260,13 +261,13 @@ async fn by_grant(
         schema: checked.schema(),
         shown: None,
         digest: checked.digest(),
-        expires_at: at.after(context.limits.confirmation_timeout),
+        expires_at: at.after(context.limits.decision_timeout),
     };
     let by = checked.request().user.clone();
-    let approval = Approval::Granted { by_call: call, schema, resource, number };
+    let approval = Approval::Standing { by_call: call, schema, resource, number };
     let approved = approved(checked, by, approval, usable_until);
     let steps = vec![awaiting, sealed(checked, at, approved, context)];
-    failpoint("authorize.granted").await?;
+    failpoint("authorize.standing").await?;
     match record.write_at(at, steps).await {
         Ok(()) => Ok(Some(usable_until)),
         Err(refusal @ (StoreError::Refused { .. } | StoreError::Illegal(_))) => {
@@ -278,35 +279,35 @@ async fn by_grant(
 }
 
 /// Gives a standing approval that covers the call, and the number that this use of it would have.
-async fn grant(
+async fn covering(
     checked: &CheckedCall,
     at: Timestamp,
     context: &CallContext,
-) -> Result<Option<(Grant, u32)>, StoreError> {
+) -> Result<Option<(StandingApproval, u32)>, StoreError> {
     let (request, spec) = (checked.request(), checked.tool().spec());
-    let filter = LedgerFilter::grants().in_session(&request.session);
-    failpoint("authorize.grants").await?;
+    let filter = LedgerFilter::standing_approvals().in_session(&request.session);
+    failpoint("authorize.reads").await?;
     let store = context.store.store();
     let rows = store.calls(&filter).await?;
     let resource = resource(checked, context);
-    let covers = |grant: &Grant| {
-        grant.tool == spec.name
-            && grant.user == request.user
-            && grant.schema == checked.schema()
-            && grant.resource == resource
-            && at < grant.until
+    let covers = |standing: &StandingApproval| {
+        standing.tool == spec.name
+            && standing.user == request.user
+            && standing.schema == checked.schema()
+            && standing.resource == resource
+            && at < standing.until
     };
     for row in rows {
-        let Some(grant) = row.grant().filter(covers) else { continue };
+        let Some(standing) = row.standing_approval().filter(covers) else { continue };
         if let Err(error) = row.check_seal(store.keys()) {
             error!(call = %row.call, %error, "a standing approval in the ledger does not count");
             continue;
         }
-        let used = LedgerFilter::rest_on(grant.call).in_session(&request.session);
+        let used = LedgerFilter::rest_on(standing.call).in_session(&request.session);
         let used = store.calls(&used).await?.len();
         let number = u32::try_from(used).unwrap_or(u32::MAX).saturating_add(1);
-        if number <= grant.uses {
-            return Ok(Some((grant, number)));
+        if number <= standing.uses {
+            return Ok(Some((standing, number)));
         }
     }
     Ok(None)
@@ -358,7 +359,7 @@ async fn decide(
             let step = sealed(checked, at, step, context);
             let written = record.write_at(at, vec![step]).await;
             answer(recorded, written.as_ref().copied().map_err(not_counted));
-            question_ended(request, end, written.is_ok());
+            approval_ended(request, end, written.is_ok());
             written
                 .map(|()| (edited, usable_until))
                 .map_err(|error| NotAuthorized::store(&error, checked))
@@ -379,16 +380,16 @@ async fn decide(
 }
 
 /// Gives the error of an answer that could not be recorded.
-const fn not_counted(cause: &StoreError) -> AnswerError {
-    if cause.may_have_happened() { AnswerError::NotKnown } else { AnswerError::NotRecorded }
+const fn not_counted(cause: &StoreError) -> DecisionError {
+    if cause.may_have_happened() { DecisionError::NotKnown } else { DecisionError::NotRecorded }
 }
 
 /// Tells how a question ended, after the store has it. An end that the store does not have is told as no person's
 /// decision.
-pub(super) fn question_ended(request: &DispatchRequest, end: ConfirmationEnd, is_recorded: bool) {
-    let nobodys = ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable };
+pub(super) fn approval_ended(request: &DispatchRequest, end: ApprovalEnd, is_recorded: bool) {
+    let nobodys = ApprovalEnd::Cancelled { reason: CancelReason::Unreachable };
     let end = if is_recorded { end } else { nobodys };
-    request.news.tell(DispatcherEvent::QuestionEnded { call: request.call.id, end });
+    request.news.tell(DispatcherEvent::ApprovalEnded { call: request.call.id, end });
 }
 
 fn approved(

@@ -12,7 +12,7 @@ use tracing::{Instrument as _, Span, debug, error, info, instrument::Instrumente
 
 use super::{
     CallContext,
-    authorize::{NotAuthorized, authorize, question_ended},
+    authorize::{NotAuthorized, approval_ended, authorize},
     cancellation::Interruption,
     check::{CheckedCall, check},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
@@ -26,7 +26,9 @@ use crate::{
     ledger::CallState,
     mailbox::{Recipient, answer},
     port::BoxFuture,
-    protocol::{AnswerError, Bound, CancelReason, Fault, LimitExceeded, Locale, Text, ToolOutcome},
+    protocol::{
+        Bound, CancelReason, DecisionError, Fault, LimitExceeded, Locale, Text, ToolOutcome,
+    },
     telemetry::{refused, tool_executed},
 };
 
@@ -294,7 +296,7 @@ async fn pipeline(checked: CheckedCall, context: Arc<CallContext>, call: ActorRe
     let authorized = match authorize(checked, &mut record, &context).await {
         Ok(authorized) => authorized,
         Err((_, NotAuthorized::Left)) => return Ran::Left,
-        Err((checked, NotAuthorized::Ends { finished, recorded, question })) => {
+        Err((checked, NotAuthorized::Ends { finished, recorded, ended })) => {
             let said = finished.outcome.clone();
             let end = record.end(checked.arguments().clone(), Vec::new(), finished);
             let end = Box::pin(end).await;
@@ -304,14 +306,14 @@ async fn pipeline(checked: CheckedCall, context: Arc<CallContext>, call: ActorRe
                 let counts = if stands {
                     Ok(())
                 } else if end.is_recorded || record.row().await.is_ok() {
-                    Err(AnswerError::NotRecorded)
+                    Err(DecisionError::NotRecorded)
                 } else {
-                    Err(AnswerError::NotKnown)
+                    Err(DecisionError::NotKnown)
                 };
                 answer(recorded, counts);
             }
-            if let Some(question) = question {
-                question_ended(checked.request(), *question, stands);
+            if let Some(end) = ended {
+                approval_ended(checked.request(), *end, stands);
             }
             return Ran::Ended(end);
         }

@@ -11,7 +11,7 @@ use crate::{
     mailbox::{Recipient, Reply},
     port::{LedgerRow, Write},
     protocol::{
-        Asker, CallId, CallRecord, ConfirmationEnd, Locale, Question, ResolvedCall, SessionId,
+        ApprovalEnd, ApprovalRequest, Asker, CallId, CallRecord, Locale, ResolvedCall, SessionId,
         Timestamp, ToolCall, TurnId, UserId,
     },
 };
@@ -112,16 +112,16 @@ impl DispatchRequest {
 #[derive(Debug)]
 pub enum DispatcherEvent {
     /// A person is asked.
-    Asked {
+    ApprovalRequested {
         /// The question as it is shown.
-        question: Box<Question>,
+        request: Box<ApprovalRequest>,
     },
     /// The question is closed.
-    QuestionEnded {
+    ApprovalEnded {
         /// The call that the question was about.
         call: CallId,
         /// How the question ended.
-        end: ConfirmationEnd,
+        end: ApprovalEnd,
     },
     /// The call ended, with its outcome.
     Ended(CallEnd),

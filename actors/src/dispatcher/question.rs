@@ -19,7 +19,7 @@ use crate::{
     mailbox::answer,
     port::{LedgerRow, StoreError, ToolFault},
     protocol::{
-        AnswerError, Bound, CancelReason, ConfirmationEnd, LimitExceeded, MAX_BYTES, Question,
+        ApprovalEnd, ApprovalRequest, Bound, CancelReason, DecisionError, LimitExceeded, MAX_BYTES,
         Shown, Text, Timestamp, UserId, plain, storable_text,
     },
 };
@@ -36,7 +36,7 @@ pub(super) enum Answered {
         /// The moment of the decision.
         at: Timestamp,
         /// Tells the person, once the decision is recorded, that it counts.
-        recorded: oneshot::Sender<Result<(), AnswerError>>,
+        recorded: oneshot::Sender<Result<(), DecisionError>>,
     },
     /// The question ended without a decision.
     Cancelled(CancelReason),
@@ -50,15 +50,13 @@ pub(super) enum Answered {
 
 impl Answered {
     /// Gives the end as events tell it.
-    pub(super) fn end(&self) -> ConfirmationEnd {
+    pub(super) fn end(&self) -> ApprovalEnd {
         match self {
-            Self::Decided { decision, .. } => {
-                ConfirmationEnd::Decided { decision: decision.told() }
-            }
-            Self::Cancelled(reason) => ConfirmationEnd::Cancelled { reason: *reason },
+            Self::Decided { decision, .. } => ApprovalEnd::Decided { decision: decision.told() },
+            Self::Cancelled(reason) => ApprovalEnd::Cancelled { reason: *reason },
             // No end is told of a question that goes on.
             Self::Left | Self::Overloaded(_) | Self::TooLong => {
-                ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable }
+                ApprovalEnd::Cancelled { reason: CancelReason::Unreachable }
             }
         }
     }
@@ -83,7 +81,7 @@ pub(super) async fn ask(
     context: &CallContext,
 ) -> Result<Answered, StoreError> {
     // Before the question is stored: a durable question is always asked.
-    let admitted = context.admission.admit(Bound::OpenQuestions, &checked.request().user, 1);
+    let admitted = context.admission.admit(Bound::ApprovalRequests, &checked.request().user, 1);
     let permit = match admitted {
         Ok(permit) => permit,
         Err(refusal) => return Ok(Answered::Overloaded(refusal)),
@@ -99,7 +97,7 @@ pub(super) async fn ask(
         schema: checked.schema(),
         shown: checked.shown().cloned().map(Box::new),
         digest: checked.digest(),
-        expires_at: at.after(context.limits.confirmation_timeout),
+        expires_at: at.after(context.limits.decision_timeout),
     };
     failpoint("question.stored").await?;
     record.write_at(at, vec![awaiting]).await?;
@@ -121,7 +119,7 @@ pub(super) async fn again(
     let left = context.clock.now().until(expires_at);
     tokio::select! {
         biased;
-        permit = context.admission.wait(Bound::OpenQuestions, &request.user) => {
+        permit = context.admission.wait(Bound::ApprovalRequests, &request.user) => {
             asked(permit, checked, record, context).await
         }
         () = sleep(left) => Ok(Answered::Cancelled(CancelReason::Expired)),
@@ -149,7 +147,7 @@ async fn asked(
     // The store goes by the time of day and refuses a later answer; such an answer is never told to count.
     let at = context.clock.now();
     if at >= question.expires_at {
-        answer(recorded, Err(AnswerError::NotOpen));
+        answer(recorded, Err(DecisionError::NotOpen));
         return Ok(Answered::Cancelled(CancelReason::Expired));
     }
     // Arguments that were typed and are unchanged are a plain yes: no change is told.
@@ -159,7 +157,10 @@ async fn asked(
 }
 
 /// Makes the question from the ledger's row: what is shown is what is stored.
-pub(super) fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Question, StoreError> {
+pub(super) fn question(
+    stored: LedgerRow,
+    checked: &CheckedCall,
+) -> Result<ApprovalRequest, StoreError> {
     let (Some(digest), Some(expires_at), Some(shown)) =
         (stored.digest, stored.expires_at, stored.shown)
     else {
@@ -171,7 +172,7 @@ pub(super) fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Quest
     {
         return Err(StoreError::refused("the ledger has other arguments than the call"));
     }
-    Ok(Question {
+    Ok(ApprovalRequest {
         call: stored.call,
         session: stored.session,
         user: stored.user,
@@ -195,7 +196,7 @@ async fn shown(checked: &CheckedCall, context: &CallContext) -> Shown {
             .consequence(checked.arguments(), locale)
             .unwrap_or_else(|| Text::RunTool(&tool.spec().name).in_locale(locale)),
     };
-    let written = Question {
+    let written = ApprovalRequest {
         call: request.call.id,
         session: request.session.clone(),
         user: request.user.clone(),
@@ -244,7 +245,7 @@ async fn seen(arguments: &Value, checked: &CheckedCall, context: &CallContext) -
 /// Asks and waits for the person. A question that was lost with the ConfirmActor is asked again, until it expires or no
 /// actor is left to take an answer.
 async fn verdict(
-    question: &Question,
+    question: &ApprovalRequest,
     checked: &CheckedCall,
     context: &CallContext,
 ) -> Result<QuestionVerdict, Answered> {
@@ -255,10 +256,12 @@ async fn verdict(
         let (reply, mut verdict) = oneshot::channel();
         let (asked, tool) = (Box::new(question.clone()), checked.tool().clone());
         // If the actor is gone, the verdict's sender is gone with the message.
-        drop(confirm.cast(ConfirmMsg::Ask { question: asked, tool, due, reply }));
+        drop(confirm.cast(ConfirmMsg::Ask { request: asked, tool, due, reply }));
         // Only now, because a listener may answer a question at once. When asked again it is told again, because an
         // answer on its way is lost too.
-        request.news.tell(DispatcherEvent::Asked { question: Box::new(question.clone()) });
+        request
+            .news
+            .tell(DispatcherEvent::ApprovalRequested { request: Box::new(question.clone()) });
         tokio::select! {
             // An answer that has arrived counts, also where the turn was dismissed at the same moment.
             biased;
@@ -309,9 +312,9 @@ mod tests {
     async fn what_the_store_gives_back_is_asked_only_where_it_is_what_was_written() {
         let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
         let mut call = test.begin("mail", r#"{"to":"kim"}"#).await;
-        let told = call.question().await;
+        let told = call.approval_request().await;
         let stored = test.ledger().await.remove(0);
-        test.answer(&told, Decision::Deny).await.unwrap();
+        test.decide(&told, Decision::Deny).await.unwrap();
         call.end().await;
         let mut checked = check(call.request.clone(), &test.handles.calls).unwrap();
         checked.asked_with(stored.shown.as_deref().unwrap().clone());

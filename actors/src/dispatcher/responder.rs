@@ -40,8 +40,8 @@ impl Responder {
         match &event {
             DispatcherEvent::Ended(end) => span.ended(end.record.outcome.as_ref()),
             DispatcherEvent::Left { .. } => span.left(),
-            DispatcherEvent::Asked { .. }
-            | DispatcherEvent::QuestionEnded { .. }
+            DispatcherEvent::ApprovalRequested { .. }
+            | DispatcherEvent::ApprovalEnded { .. }
             | DispatcherEvent::Lost { .. } => drop(span),
         }
         reply.send(event);

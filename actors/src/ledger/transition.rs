@@ -181,7 +181,7 @@ impl Transition {
     #[must_use]
     pub const fn rests_on(&self) -> Option<CallId> {
         match self {
-            Self::Approved { approval: Approval::Granted { by_call, .. }, .. } => Some(*by_call),
+            Self::Approved { approval: Approval::Standing { by_call, .. }, .. } => Some(*by_call),
             Self::Approved { .. }
             | Self::Proposed(_)
             | Self::Awaiting { .. }

@@ -225,11 +225,11 @@ fn replay(
     let mut uses = BTreeSet::new();
     for (Link { call, at, transition, .. }, position) in links.iter().zip(1..) {
         // A standing approval was given in a call of the same session.
-        let grant = transition.rests_on().and_then(|granting| rows.get(&granting));
+        let standing = transition.rests_on().and_then(|by_call| rows.get(&by_call));
         let call = *call;
-        let row = LedgerRow::after(rows.get(&call), grant, keys, session, call, *at, transition);
+        let row = LedgerRow::after(rows.get(&call), standing, keys, session, call, *at, transition);
         let row = row.map_err(|_| AuditError::Step { position, call })?;
-        if let Some(Approval::Granted { by_call, number, .. }) = row.approval
+        if let Some(Approval::Standing { by_call, number, .. }) = row.approval
             && transition.rests_on().is_some()
             && !uses.insert((by_call, number))
         {

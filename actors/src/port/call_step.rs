@@ -7,7 +7,8 @@ use crate::{
     ledger::{CallState, Ended, IllegalTransition, SealError, SealKeys, Transition},
     protocol::{
         self, Approval, CallId, CallRecord, CallResult, ChatMessage, Content, Digest, Effect,
-        Grant, MAX_BYTES, ResolvedBy, SessionId, Timestamp, Unstorable, UserId, storable_text,
+        MAX_BYTES, ResolvedBy, SessionId, StandingApproval, Timestamp, Unstorable, UserId,
+        storable_text,
     },
 };
 
@@ -51,7 +52,7 @@ impl LedgerRow {
     ///
     /// An approval counts where three things hold. It is bound to what was shown, or to what the user typed instead.
     /// The call's user gave it, before its question expired. One that rests on a standing approval names that one's
-    /// call, whose row is `grant`. An approved call begins to run before its approval expires, with exactly these
+    /// call, whose row is `standing`. An approved call begins to run before its approval expires, with exactly these
     /// arguments. An approval counts only where one of the keys sealed it; `keys` is `None` only for an audit without
     /// keys.
     ///
@@ -60,7 +61,7 @@ impl LedgerRow {
     /// what was asked and approved, or has a value that could not be read again.
     pub fn after(
         before: Option<&Self>,
-        grant: Option<&Self>,
+        standing: Option<&Self>,
         keys: Option<&SealKeys>,
         session: &SessionId,
         call: CallId,
@@ -105,9 +106,9 @@ impl LedgerRow {
             }),
             (Some(row), _) => {
                 if let Some(keys) = keys {
-                    row.must_be_sealed(grant, keys, at, step)?;
+                    row.must_be_sealed(standing, keys, at, step)?;
                 }
-                row.clone().step(grant, at, step)
+                row.clone().step(standing, at, step)
             }
             (None, _) => unreachable!("only a proposal may come first"),
         }
@@ -146,14 +147,14 @@ impl LedgerRow {
 
     /// Gives the standing approval that was given about this call, unless it was revoked.
     #[must_use]
-    pub fn grant(&self) -> Option<Grant> {
+    pub fn standing_approval(&self) -> Option<StandingApproval> {
         let Some(Approval::Always { schema, until, uses, resource }) = self.approval else {
             return None;
         };
         if self.revoked_at.is_some() {
             return None;
         }
-        Some(Grant {
+        Some(StandingApproval {
             session: self.session.clone(),
             tool: self.name.clone(),
             schema,
@@ -192,7 +193,7 @@ impl LedgerRow {
     /// Checks the seal when an approval is written, when it is used, and when another rests on it.
     fn must_be_sealed(
         &self,
-        grant: Option<&Self>,
+        standing: Option<&Self>,
         keys: &SealKeys,
         at: Timestamp,
         step: &Transition,
@@ -201,8 +202,8 @@ impl LedgerRow {
         match step {
             Transition::Approved { .. } => {
                 keys.check(&self.session, self.call, at, step).map_err(unsealed)?;
-                let granting = grant.filter(|_| step.rests_on().is_some());
-                granting.map_or(Ok(()), |row| row.check_seal(keys)).map_err(unsealed)
+                let relied_on = standing.filter(|_| step.rests_on().is_some());
+                relied_on.map_or(Ok(()), |row| row.check_seal(keys)).map_err(unsealed)
             }
             Transition::Running { .. } => self.check_seal(keys).map_err(unsealed),
             Transition::Proposed(_)
@@ -224,7 +225,7 @@ impl LedgerRow {
 
     fn step(
         mut self,
-        grant: Option<&Self>,
+        standing: Option<&Self>,
         at: Timestamp,
         step: &Transition,
     ) -> Result<Self, StoreError> {
@@ -245,13 +246,13 @@ impl LedgerRow {
                         self.asked = Some(std::mem::replace(&mut self.arguments, typed.clone()));
                     }
                     (Approval::Once | Approval::Always { .. }, None) => self.bound_to(digest)?,
-                    (Approval::Granted { schema, resource, number, .. }, None) => {
+                    (Approval::Standing { schema, resource, number, .. }, None) => {
                         self.bound_to(digest)?;
-                        self.rests_on(grant, &Use { schema, resource, number: *number, at })?;
+                        self.rests_on(standing, &Use { schema, resource, number: *number, at })?;
                     }
                     (Approval::Edited, None)
                     | (
-                        Approval::Once | Approval::Always { .. } | Approval::Granted { .. },
+                        Approval::Once | Approval::Always { .. } | Approval::Standing { .. },
                         Some(_),
                     ) => return Err(self.refused("is approved with other arguments than it says")),
                 }
@@ -301,7 +302,7 @@ impl LedgerRow {
                 self.resolved_at = Some(at);
             }
             Transition::Revoked { by } => {
-                if self.grant().is_none() {
+                if self.standing_approval().is_none() {
                     return Err(self.refused("has no standing approval"));
                 }
                 self.decided(by)?;
@@ -330,17 +331,17 @@ impl LedgerRow {
 
     /// Checks that a standing approval covers the call. It covers this tool with this schema, for its user, in its
     /// session, on its resource. It lasts for a while and for so many calls, until it is revoked.
-    fn rests_on(&self, grant: Option<&Self>, its: &Use<'_>) -> Result<(), StoreError> {
-        let covers = |grant: &Grant| {
-            grant.session == self.session
-                && grant.user == self.user
-                && grant.tool == self.name
-                && grant.schema == *its.schema
-                && grant.resource == *its.resource
-                && its.at < grant.until
-                && (1..=grant.uses).contains(&its.number)
+    fn rests_on(&self, standing: Option<&Self>, its: &Use<'_>) -> Result<(), StoreError> {
+        let covers = |standing: &StandingApproval| {
+            standing.session == self.session
+                && standing.user == self.user
+                && standing.tool == self.name
+                && standing.schema == *its.schema
+                && standing.resource == *its.resource
+                && its.at < standing.until
+                && (1..=standing.uses).contains(&its.number)
         };
-        if grant.and_then(Self::grant).as_ref().is_some_and(covers) {
+        if standing.and_then(Self::standing_approval).as_ref().is_some_and(covers) {
             return Ok(());
         }
         Err(self.refused("rests on a standing approval that does not cover it"))

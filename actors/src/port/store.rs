@@ -314,7 +314,7 @@ pub enum SelectedCalls {
     /// Those that have not ended.
     Open,
     /// Those about which a standing approval was given that has not been revoked.
-    Grants,
+    StandingApprovals,
     /// Those that rest on the standing approval that was given about this one.
     RestOn(CallId),
     /// Those of which it is unknown whether they took effect.
@@ -336,14 +336,14 @@ impl LedgerFilter {
 
     /// Selects the calls about which a standing approval was given that has not been revoked.
     #[must_use]
-    pub const fn grants() -> Self {
-        Self::of(SelectedCalls::Grants)
+    pub const fn standing_approvals() -> Self {
+        Self::of(SelectedCalls::StandingApprovals)
     }
 
     /// Selects the calls that rest on the standing approval that was given about this one.
     #[must_use]
-    pub const fn rest_on(granting: CallId) -> Self {
-        Self::of(SelectedCalls::RestOn(granting))
+    pub const fn rest_on(by_call: CallId) -> Self {
+        Self::of(SelectedCalls::RestOn(by_call))
     }
 
     /// Selects the calls of which it is unknown whether they took effect.

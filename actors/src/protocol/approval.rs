@@ -12,7 +12,7 @@ use super::{CallId, Digest, SessionId, Timestamp, UserId};
 pub enum Approval {
     /// The user was shown these arguments and said yes to this one call.
     Once,
-    /// The same, and for a while the tool needs no question in this session: from here on it is a [`Grant`].
+    /// The same, and for a while the tool needs no question in this session: from here on it is a [`StandingApproval`].
     Always {
         /// The hash of the tool's name and schema: with others the tool needs a question again.
         schema: Digest,
@@ -25,7 +25,7 @@ pub enum Approval {
         resource: Option<Digest>,
     },
     /// No question was asked: a standing approval of this session covers the call.
-    Granted {
+    Standing {
         /// The call about which the standing approval was given.
         by_call: CallId,
         /// The hash of the tool's name and schema, the same then and now.
@@ -44,7 +44,7 @@ pub enum Approval {
 /// so many calls, when it is revoked, and when the session is cleared. It covers neither a tool whose schema has
 /// changed nor, where it was given about a resource, a call on another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
+pub struct StandingApproval {
     /// The only session that it covers.
     pub session: SessionId,
     /// The name of the tool that it covers.

@@ -100,7 +100,7 @@ pub struct Shown {
 
 /// The question that a person is asked before a destructive call runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Question {
+pub struct ApprovalRequest {
     /// The call that waits for the answer.
     pub call: CallId,
     /// The session of the call.
@@ -127,7 +127,7 @@ pub struct Question {
 pub enum Decision {
     /// Runs the call, once, with exactly these arguments.
     Approve,
-    /// Runs the call, and from now on this tool without a question in this session: a [`Grant`](super::Grant).
+    /// Runs the call, and from now on this tool without a question in this session: a [`StandingApproval`](super::StandingApproval).
     ApproveAlways,
     /// Ends the call without running it.
     Deny,
@@ -161,7 +161,7 @@ pub struct Answer {
 /// A reason why an answer does not count.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum AnswerError {
+pub enum DecisionError {
     /// No such question is open: it was answered, expired, dismissed, or never asked.
     #[error("no such question is open")]
     NotOpen,

@@ -5,8 +5,8 @@ use std::{fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallId, CallRecord, CancelReason, Decision, Ending, Notice, Question, ResolvedCall, Timestamp,
-    TurnId, Usage, WantedCall,
+    ApprovalRequest, CallId, CallRecord, CancelReason, Decision, Ending, Notice, ResolvedCall,
+    Timestamp, TurnId, Usage, WantedCall,
 };
 
 /// One event of a session: `{"type":..,"seq":..,..}`.
@@ -130,18 +130,18 @@ pub enum EventKind {
         wanted: WantedCall,
     },
     /// A person is asked about a call.
-    ConfirmationAsked {
+    ApprovalRequested {
         /// The question as it is shown.
         #[serde(flatten)]
-        question: Question,
+        request: ApprovalRequest,
     },
     /// A question is closed.
-    ConfirmationEnded {
+    ApprovalEnded {
         /// The call that the question was about.
         call: CallId,
         /// The decision, or why there is none.
         #[serde(flatten)]
-        end: ConfirmationEnd,
+        end: ApprovalEnd,
     },
     /// A tool call ended, in exactly one outcome.
     ToolCallEnded {
@@ -200,7 +200,7 @@ pub enum EventKind {
 /// The end of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ConfirmationEnd {
+pub enum ApprovalEnd {
     /// A person decided.
     Decided {
         /// The person's decision.

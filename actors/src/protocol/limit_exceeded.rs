@@ -16,7 +16,7 @@ pub enum Bound {
     /// The running turns, those included that wait for a model or a person.
     RunningTurns,
     /// The questions that wait for a person.
-    OpenQuestions,
+    ApprovalRequests,
     /// The running calls, those included that wait for a person.
     RunningCalls,
     /// The bytes that came in and are not stored yet: texts of users, arguments of calls without a model.
@@ -69,7 +69,7 @@ impl Bound {
     pub const ALL: [Self; 7] = [
         Self::AwakeSessions,
         Self::RunningTurns,
-        Self::OpenQuestions,
+        Self::ApprovalRequests,
         Self::RunningCalls,
         Self::QueuedBytes,
         Self::WaitingMessages,
@@ -82,7 +82,7 @@ impl fmt::Display for Bound {
         f.write_str(match self {
             Self::AwakeSessions => "sessions awake at once",
             Self::RunningTurns => "turns at once",
-            Self::OpenQuestions => "open questions at once",
+            Self::ApprovalRequests => "open questions at once",
             Self::RunningCalls => "calls at once",
             Self::QueuedBytes => "bytes on their way to the store",
             Self::WaitingMessages => "waiting messages",

@@ -69,7 +69,7 @@ ranges! {
     max_validation_bytes: 1, usize::MAX;
     tool_timeout: SHORTEST, LONGEST;
     transaction_deadline: SHORTEST, LONGEST;
-    confirmation_timeout: SHORTEST, LONGEST;
+    decision_timeout: SHORTEST, LONGEST;
     approval_timeout: SHORTEST, LONGEST;
     standing_approval_lifetime: SHORTEST, LONGEST;
     max_standing_uses: 0, u32::MAX; // 0 makes "always" a plain yes
@@ -78,8 +78,8 @@ ranges! {
     max_awake_sessions_per_user: 1, usize::MAX;
     max_running_turns: 1, usize::MAX;
     max_running_turns_per_user: 1, usize::MAX;
-    max_open_questions: 1, usize::MAX;
-    max_open_questions_per_user: 1, usize::MAX;
+    max_approval_requests: 1, usize::MAX;
+    max_approval_requests_per_user: 1, usize::MAX;
     max_running_calls: 1, usize::MAX;
     max_running_calls_per_user: 1, usize::MAX;
     max_queued_bytes: 1, usize::MAX;

@@ -37,7 +37,7 @@ pub struct Limits {
     /// The time that a transactional handler may hold the writer's transaction: other jobs wait behind it.
     pub transaction_deadline: Duration,
     /// The time that a person may think about a question: a coffee break.
-    pub confirmation_timeout: Duration,
+    pub decision_timeout: Duration,
     /// The time that an approval waits to be used: for a permit of its tool, its slow work and the store, each at its
     /// default.
     pub approval_timeout: Duration,
@@ -59,9 +59,9 @@ pub struct Limits {
     /// a program.
     pub max_running_turns_per_user: usize,
     /// Questions open at once in a runtime: each is a running call that waits.
-    pub max_open_questions: usize,
+    pub max_approval_requests: usize,
     /// Questions open at once for one user: each of the user's turns may ask.
-    pub max_open_questions_per_user: usize,
+    pub max_approval_requests_per_user: usize,
     /// Calls running at once in a runtime: each is two actors.
     pub max_running_calls: usize,
     /// Calls running at once for one user: four for each of the user's turns; three quarters of the permits stay free
@@ -134,7 +134,7 @@ impl Default for Limits {
             max_validation_bytes: 1_024,
             tool_timeout: Duration::from_secs(30),
             transaction_deadline: Duration::from_millis(250),
-            confirmation_timeout: Duration::from_secs(10 * 60),
+            decision_timeout: Duration::from_secs(10 * 60),
             approval_timeout: Duration::from_secs(2 * 60),
             standing_approval_lifetime: Duration::from_secs(24 * 60 * 60),
             max_standing_uses: 32,
@@ -143,8 +143,8 @@ impl Default for Limits {
             max_awake_sessions_per_user: 4_096,
             max_running_turns: 8_192,
             max_running_turns_per_user: 256,
-            max_open_questions: 4_096,
-            max_open_questions_per_user: 256,
+            max_approval_requests: 4_096,
+            max_approval_requests_per_user: 256,
             max_running_calls: 4_096,
             max_running_calls_per_user: 1_024,
             max_queued_bytes: 256 * 1024 * 1024,

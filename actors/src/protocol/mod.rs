@@ -1,7 +1,7 @@
 //! The vocabulary: plain data that every actor and every port speaks.
 //!
 //! A [`ChatMessage`] is an entry of a chat, and a [`SessionEvent`] what a subscriber reads. A [`ToolOutcome`] is the
-//! end of a call, and a [`Question`] what a person is asked. [`Limits`] bounds every queue, buffer and wait, and
+//! end of a call, and a [`ApprovalRequest`] what a person is asked. [`Limits`] bounds every queue, buffer and wait, and
 //! [`Text`] has the words for people.
 //!
 //! Invariants: no async, no clock, and no ids made in secret: the shell hands them in. A value that passes
@@ -33,14 +33,16 @@ mod tool_spec;
 mod transcript;
 mod turn;
 
-pub use approval::{Approval, Grant};
+pub use approval::{Approval, StandingApproval};
 pub use chat::{ChatMessage, Content, Ending, Notice};
 pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
-pub use confirmation::{Answer, AnswerError, Asker, Decision, Digest, OnDismiss, Question, Shown};
+pub use confirmation::{
+    Answer, ApprovalRequest, Asker, Decision, DecisionError, Digest, OnDismiss, Shown,
+};
 pub use effect_resolution::{EffectResolution, ResolvedBy, ResolvedCall};
 pub use envelope::{bare_envelope, call_envelope, envelope};
 pub use event::{
-    ConfirmationEnd, EventCursor, EventKind, InvalidCursor, SessionEvent, TurnEnding, TurnError,
+    ApprovalEnd, EventCursor, EventKind, InvalidCursor, SessionEvent, TurnEnding, TurnError,
 };
 pub use id::{
     CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,

@@ -11,7 +11,7 @@ use std::{borrow::Cow, fmt::Write};
 
 use serde_json::Value;
 
-use super::{MAX_BYTES, Question};
+use super::{ApprovalRequest, MAX_BYTES};
 
 /// The most accents on one letter that a language has; more are drawn over their neighbours.
 const MAX_MARKS: usize = 4;
@@ -20,7 +20,7 @@ const MAX_MARKS: usize = 4;
 /// line is expected.
 const MAX_BLANKS: usize = 4;
 
-impl Question {
+impl ApprovalRequest {
     /// Writes the question in full, where it is not longer than [`MAX_BYTES`]: the tool, each argument on lines of its
     /// own, and what will happen. It is made of what is stored, never of what a model says about it. Texts are quoted
     /// and escaped as in JSON, so that none of them can look like another argument; for what is invisible, see

@@ -205,7 +205,7 @@ impl SessionState {
             dismissed: Vec::new(),
             completion: None,
             calls: BTreeMap::new(),
-            questions: Vec::new(),
+            approval_requests: Vec::new(),
         });
         self.store(me, [started], Outgoing { messages: vec![message], ..Outgoing::default() });
     }
@@ -240,7 +240,10 @@ impl SessionState {
             is_streaming,
             streaming_text: is_streaming.then(|| self.slot.feed().spoken()),
             error: self.error.clone(),
-            question: self.turn.as_ref().and_then(|turn| turn.questions.first().cloned()),
+            approval_request: self
+                .turn
+                .as_ref()
+                .and_then(|turn| turn.approval_requests.first().cloned()),
         }
     }
 

@@ -11,8 +11,8 @@ use crate::{
     llm::LlmEvent,
     port::{StoreError, SubmittedTurn, Write},
     protocol::{
-        ChatMessage, LimitExceeded, Question, ResolvedCall, SessionId, Timestamp, TurnEnding,
-        TurnError, TurnId, TurnOptions, Usage,
+        ApprovalRequest, ChatMessage, LimitExceeded, ResolvedCall, SessionId, Timestamp,
+        TurnEnding, TurnError, TurnId, TurnOptions, Usage,
     },
 };
 
@@ -241,5 +241,5 @@ pub struct SessionView {
     /// The last error in the words of the session's language; `None` where all is well.
     pub error: Option<String>,
     /// The question that waits for the user.
-    pub question: Option<Question>,
+    pub approval_request: Option<ApprovalRequest>,
 }

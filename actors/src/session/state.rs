@@ -23,8 +23,8 @@ use crate::{
     mailbox::Alarm,
     port::{LedgerRow, ModelError, OpenTurn, StoreError},
     protocol::{
-        CallId, CompletionId, Digest, EventCursor, EventKind, Locale, Question, SessionEvent, Text,
-        Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
+        ApprovalRequest, CallId, CompletionId, Digest, EventCursor, EventKind, Locale,
+        SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
     },
     telemetry::TurnSpan,
 };
@@ -108,7 +108,7 @@ pub(crate) struct ActiveTurn {
     pub(crate) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
     pub(crate) completion: Option<(CompletionId, CancellationToken)>,
     pub(crate) calls: BTreeMap<CallId, ActiveCall>,
-    pub(crate) questions: Vec<Question>,
+    pub(crate) approval_requests: Vec<ApprovalRequest>,
 }
 
 #[derive(Debug)]

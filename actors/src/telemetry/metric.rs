@@ -237,7 +237,7 @@ fn bound(bound: Bound) -> &'static str {
     match bound {
         Bound::AwakeSessions => "awake_sessions",
         Bound::RunningTurns => "running_turns",
-        Bound::OpenQuestions => "open_questions",
+        Bound::ApprovalRequests => "approval_requests",
         Bound::RunningCalls => "running_calls",
         Bound::QueuedBytes => "queued_bytes",
         Bound::WaitingMessages => "waiting_messages",

@@ -2,8 +2,8 @@
 
 use madang::{
     Limits,
-    approval::{Decision, Question},
-    error::AnswerError,
+    approval::{ApprovalRequest, Decision},
+    error::DecisionError,
     event::editable,
     language::Text as LibraryText,
     tool::Problems,
@@ -40,14 +40,14 @@ impl Line {
     /// goes on before the answer anyway.
     pub(super) async fn answer(
         self,
-        question: &Question,
+        request: &ApprovalRequest,
         talk: &mut Talk,
         screen: &mut dyn Screen,
     ) -> Result<Answered, Failure> {
         let locale = talk.locale;
         let (prompt, mut initial) = match self {
             Self::Message => (Text::WhyNot.in_locale(locale), String::new()),
-            Self::Arguments => (Text::Arguments.in_locale(locale), editable(&question.arguments)),
+            Self::Arguments => (Text::Arguments.in_locale(locale), editable(&request.arguments)),
         };
         if initial.chars().nth(MAX_EDITABLE_CHARS).is_some() {
             screen.say(&Text::TooLongToEdit.in_locale(locale));
@@ -77,19 +77,19 @@ impl Line {
                     }
                 },
             };
-            match talk.session.answer(question, decision).await {
+            match talk.session.decide(request, decision).await {
                 Ok(()) => return Ok(Answered::Yes),
-                Err(AnswerError::DoesNotFit { problems }) => {
+                Err(DecisionError::DoesNotFit { problems }) => {
                     let problems =
                         Problems::new(problems, &Limits::default()).in_locale(locale.locale());
                     screen.say(&LibraryText::BadArguments(&problems).in_locale(locale.locale()));
                 }
-                Err(AnswerError::MessageTooLong { bytes, max_bytes }) => {
+                Err(DecisionError::MessageTooLong { bytes, max_bytes }) => {
                     let text = Text::TooLong { bytes: bytes as u64, max_bytes: max_bytes as u64 };
                     screen.say(&text.in_locale(locale));
                 }
                 Err(error) => {
-                    tracing::debug!(call = %question.call, %error, "an answer does not count");
+                    tracing::debug!(call = %request.call, %error, "an answer does not count");
                     screen.say(&Text::AnswerDoesNotCount.in_locale(locale));
                     return Ok(Answered::Yes);
                 }

@@ -109,8 +109,8 @@ impl Plain {
             EventKind::Error { text, .. } => Some(format!("✗ {}", plain(text))),
             EventKind::UserMessage { .. }
             | EventKind::ToolCallProposed { .. }
-            | EventKind::ConfirmationAsked { .. }
-            | EventKind::ConfirmationEnded { .. }
+            | EventKind::ApprovalRequested { .. }
+            | EventKind::ApprovalEnded { .. }
             | EventKind::Cleared
             | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed

@@ -32,7 +32,7 @@ pub(super) fn summary(record: &CallRecord, locale: UiLanguage) -> String {
 fn approval(record: &CallRecord, locale: UiLanguage) -> Option<String> {
     let text = match (&record.asked, record.approval?) {
         (Some(_), _) => Text::Changed,
-        (None, Approval::Granted { .. }) => Text::RanByGrant,
+        (None, Approval::Standing { .. }) => Text::RanByStandingApproval,
         (None, Approval::Once | Approval::Always { .. } | Approval::Edited) => return None,
     };
     Some(text.in_locale(locale))

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use madang::{
     Session, Turn, TurnOptions,
-    approval::{Decision, Question},
+    approval::{ApprovalRequest, Decision},
     error::{Bound, LimitExceeded, TurnRefused},
     event::{EventKind, StreamItem, Subscription},
 };
@@ -171,12 +171,12 @@ impl Talk {
                     key @ (Key::Yes | Key::Always | Key::No | Key::Message | Key::Edit),
                 )) => {
                     // The keyboard is given back before anything more is printed.
-                    let Some(question) = asking.take().map(Asking::end) else { continue };
-                    match self.pressed(key, &question, screen).await? {
+                    let Some(request) = asking.take().map(Asking::end) else { continue };
+                    match self.pressed(key, &request, screen).await? {
                         Answered::Yes => {}
                         Answered::NotYet => {
                             let again = |screen: &mut dyn Screen| screen.ask_again();
-                            asking = Asking::begin(question, screen, again)?;
+                            asking = Asking::begin(request, screen, again)?;
                             if asking.is_none() {
                                 return Ok(Next::Terminate);
                             }
@@ -212,18 +212,18 @@ impl Talk {
     async fn pressed(
         &mut self,
         key: Key,
-        question: &Question,
+        request: &ApprovalRequest,
         screen: &mut dyn Screen,
     ) -> Result<Answered, Failure> {
         let decision = match key {
             Key::Yes => Decision::Approve,
             Key::Always => Decision::ApproveAlways,
             Key::No => Decision::Deny,
-            Key::Message => return Line::Message.answer(question, self, screen).await,
-            Key::Edit => return Line::Arguments.answer(question, self, screen).await,
+            Key::Message => return Line::Message.answer(request, self, screen).await,
+            Key::Edit => return Line::Arguments.answer(request, self, screen).await,
             Key::Interrupt => return Ok(Answered::Asked(Asked::Interrupt)),
         };
-        self.answer(question, decision, screen).await;
+        self.decide(request, decision, screen).await;
         Ok(Answered::Yes)
     }
 
@@ -242,8 +242,8 @@ impl Talk {
             | _ => None,
         };
         let is_closed = match kind {
-            Some(EventKind::ConfirmationEnded { call, .. }) => {
-                asking.as_ref().is_some_and(|asking| asking.question.call == *call)
+            Some(EventKind::ApprovalEnded { call, .. }) => {
+                asking.as_ref().is_some_and(|asking| asking.request.call == *call)
             }
             Some(EventKind::TurnInterrupted { .. }) => true,
             _ => false,
@@ -252,22 +252,22 @@ impl Talk {
             // The keyboard is given back before anything more is printed.
             *asking = None;
         }
-        let question = if let Some(EventKind::ConfirmationAsked { question }) = kind {
-            Some(question)
+        let request = if let Some(EventKind::ApprovalRequested { request }) = kind {
+            Some(request)
         } else {
             None
         };
-        if let (Some(question), Answers::Ask) = (question, self.answers) {
-            let question = Box::new(question.clone());
-            *asking = Asking::begin(question, screen, |screen| screen.show(&item))?;
+        if let (Some(request), Answers::Ask) = (request, self.answers) {
+            let request = Box::new(request.clone());
+            *asking = Asking::begin(request, screen, |screen| screen.show(&item))?;
             return Ok(if asking.is_some() { Keyboard::Open } else { Keyboard::Closed });
         }
         screen.show(&item)?;
-        match (question, self.answers) {
-            (Some(question), Answers::Yes) => {
-                self.answer(question, Decision::Approve, screen).await;
+        match (request, self.answers) {
+            (Some(request), Answers::Yes) => {
+                self.decide(request, Decision::Approve, screen).await;
             }
-            (Some(question), Answers::No) => self.answer(question, Decision::Deny, screen).await,
+            (Some(request), Answers::No) => self.decide(request, Decision::Deny, screen).await,
             // It was asked where a person could answer, before the program ended.
             (Some(_), Answers::Nobody) => {
                 screen.say(&Text::QuestionWaits.in_locale(self.locale));
@@ -277,9 +277,9 @@ impl Talk {
         Ok(Keyboard::Open)
     }
 
-    async fn answer(&self, question: &Question, decision: Decision, screen: &mut dyn Screen) {
-        if let Err(error) = self.session.answer(question, decision).await {
-            tracing::debug!(call = %question.call, %error, "an answer does not count");
+    async fn decide(&self, request: &ApprovalRequest, decision: Decision, screen: &mut dyn Screen) {
+        if let Err(error) = self.session.decide(request, decision).await {
+            tracing::debug!(call = %request.call, %error, "an answer does not count");
             screen.say(&Text::AnswerDoesNotCount.in_locale(self.locale));
         }
     }

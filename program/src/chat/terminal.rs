@@ -8,7 +8,7 @@ use madang::{
     approval::Decision,
     error::ResolveError,
     event::{
-        ConfirmationEnd, Content, Ending, EventKind, Notice, StreamItem, TurnEnding, plain, quoted,
+        ApprovalEnd, Content, Ending, EventKind, Notice, StreamItem, TurnEnding, plain, quoted,
     },
     language::Text as LibraryText,
     ledger::{EffectResolution, LedgerRow},
@@ -83,10 +83,10 @@ async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<N
             screen.dim(&Text::Cleared.in_locale(locale))?;
             Ok(Next::Turn)
         }
-        "/grants" => {
-            let grants = talk.session.grants().await.map_err(Failure::of)?;
-            let tools: Vec<_> = grants.iter().map(|grant| plain(&grant.tool)).collect();
-            screen.dim(&Text::Grants(&tools.join(", ")).in_locale(locale))?;
+        "/approvals" => {
+            let standing = talk.session.standing_approvals().await.map_err(Failure::of)?;
+            let tools: Vec<_> = standing.iter().map(|approval| plain(&approval.tool)).collect();
+            screen.dim(&Text::StandingApprovals(&tools.join(", ")).in_locale(locale))?;
             Ok(Next::Turn)
         }
         other if other.starts_with("/revoke ") => {
@@ -317,14 +317,14 @@ impl Terminal {
                 self.wait();
                 Ok(())
             }
-            EventKind::ConfirmationAsked { question } => {
+            EventKind::ApprovalRequested { request } => {
                 self.below()?;
                 let Size { rows: height, .. } = Size::now();
-                let all = rows(&question.text, Size::now().writable(), Gutter::QUESTION);
+                let all = rows(&request.text, Size::now().writable(), Gutter::QUESTION);
                 self.question = Pages::new(all, height);
                 self.page(false)
             }
-            EventKind::ConfirmationEnded { end, .. } => {
+            EventKind::ApprovalEnded { end, .. } => {
                 self.question = Pages::default();
                 let answered = answered(end, locale);
                 if std::mem::take(&mut self.has_open_question) {
@@ -423,20 +423,18 @@ impl Screen for Terminal {
     }
 }
 
-fn answered(end: &ConfirmationEnd, locale: UiLanguage) -> String {
+fn answered(end: &ApprovalEnd, locale: UiLanguage) -> String {
     match end {
-        ConfirmationEnd::Decided { decision: Decision::Approve } => Text::Yes.in_locale(locale),
-        ConfirmationEnd::Decided { decision: Decision::ApproveAlways } => {
+        ApprovalEnd::Decided { decision: Decision::Approve } => Text::Yes.in_locale(locale),
+        ApprovalEnd::Decided { decision: Decision::ApproveAlways } => {
             Text::Always.in_locale(locale)
         }
-        ConfirmationEnd::Decided { decision: Decision::Deny } => Text::No.in_locale(locale),
-        ConfirmationEnd::Decided { decision: Decision::DenyWith { message } } => {
+        ApprovalEnd::Decided { decision: Decision::Deny } => Text::No.in_locale(locale),
+        ApprovalEnd::Decided { decision: Decision::DenyWith { message } } => {
             format!("{}: {}", Text::No.in_locale(locale), plain(message))
         }
-        ConfirmationEnd::Decided { decision: Decision::Edit { .. } } => {
-            Text::Edited.in_locale(locale)
-        }
-        ConfirmationEnd::Cancelled { reason } => {
+        ApprovalEnd::Decided { decision: Decision::Edit { .. } } => Text::Edited.in_locale(locale),
+        ApprovalEnd::Cancelled { reason } => {
             LibraryText::Cancelled(*reason).in_locale(locale.locale())
         }
     }

@@ -213,10 +213,10 @@ impl CaseRun<'_> {
         while let Some(item) = events.next().await {
             let StreamItem::Event(event) = item else { continue };
             match &event.kind {
-                EventKind::ConfirmationAsked { question } => {
+                EventKind::ApprovalRequested { request } => {
                     let decision =
                         answers.next().map_or(Decision::Deny, |answer| answer.decision());
-                    self.session.answer(question, decision).await.map_err(Failure::of)?;
+                    self.session.decide(request, decision).await.map_err(Failure::of)?;
                 }
                 EventKind::ToolCallEnded { record } => {
                     seen.calls.push(seen_call(record));
@@ -238,7 +238,7 @@ impl CaseRun<'_> {
                 }
                 EventKind::UserMessage { .. }
                 | EventKind::ToolCallProposed { .. }
-                | EventKind::ConfirmationEnded { .. }
+                | EventKind::ApprovalEnded { .. }
                 | EventKind::ToolCallResolved { .. }
                 | EventKind::SystemNotice { .. }
                 | EventKind::MessagesLeftOut { .. }

@@ -5,8 +5,8 @@ use std::{ops::Range, pin::pin, sync::Arc, time::Duration};
 use fastrand::Rng;
 use madang::{
     CallId, IdempotencyKey, Session, SessionId, Turn, TurnId, TurnOptions,
-    approval::{Asker, Decision, Question},
-    error::{AnswerError, DismissError, LimitExceeded, TurnRefused},
+    approval::{ApprovalRequest, Asker, Decision},
+    error::{DecisionError, DismissError, LimitExceeded, TurnRefused},
     event::{EventKind, SessionEvent, StreamItem, Subscription, TurnEnding},
 };
 use madang_testing::SessionHooks as _;
@@ -94,10 +94,10 @@ impl Chat {
         let Ok(asked) = timeout(PATIENCE, stay).await else {
             return;
         };
-        for (question, reply) in asked {
+        for (request, reply) in asked {
             // Too late: it must not count.
             if reply == Reply::YesTwice
-                && self.session.answer(&question, Decision::Approve).await.is_ok()
+                && self.session.decide(&request, Decision::Approve).await.is_ok()
             {
                 self.oracle.counted_twice += 1;
             }
@@ -143,7 +143,7 @@ impl Chat {
         &mut self,
         turn: Turn,
         plan: &TurnPlan,
-    ) -> (Option<TurnEnding>, Vec<(Question, Reply)>) {
+    ) -> (Option<TurnEnding>, Vec<(ApprovalRequest, Reply)>) {
         let id = turn.id();
         let mut ended = pin!(turn.ended());
         let mut heard = Heard::default();
@@ -183,19 +183,19 @@ impl Chat {
     async fn hear(&mut self, event: &SessionEvent, plan: &TurnPlan, heard: &mut Heard) {
         match &event.kind {
             EventKind::ToolCallProposed { call, .. } => heard.proposed.push(*call),
-            EventKind::ConfirmationAsked { question } => {
-                let place = heard.proposed.iter().position(|call| *call == question.call);
+            EventKind::ApprovalRequested { request } => {
+                let place = heard.proposed.iter().position(|call| *call == request.call);
                 let call = plan.calls().nth(place.unwrap_or_default());
                 let reply = call.map_or(Reply::Yes, |call| call.reply);
-                self.reply(question, reply).await;
-                heard.asked.push((question.clone(), reply));
+                self.reply(request, reply).await;
+                heard.asked.push((request.clone(), reply));
             }
             EventKind::ToolCallEnded { record } => self.oracle.hear(record),
             EventKind::TurnEnded { ending, .. } => heard.ending = Some(*ending),
             EventKind::UserMessage { .. }
             | EventKind::ToolCallResolved { .. }
             | EventKind::ModelMessage { .. }
-            | EventKind::ConfirmationEnded { .. }
+            | EventKind::ApprovalEnded { .. }
             | EventKind::SystemNotice { .. }
             | EventKind::Error { .. }
             | EventKind::MessagesLeftOut { .. }
@@ -233,13 +233,13 @@ impl Chat {
         }
     }
 
-    async fn reply(&mut self, question: &Question, reply: Reply) {
+    async fn reply(&mut self, request: &ApprovalRequest, reply: Reply) {
         let (yes, no) = (Decision::Approve, Decision::Deny);
         let answer = match reply {
-            Reply::Yes | Reply::YesTwice => self.session.answer(question, yes).await,
+            Reply::Yes | Reply::YesTwice => self.session.decide(request, yes).await,
             Reply::No => {
                 // The person may have left meanwhile.
-                drop(self.session.answer(question, no).await);
+                drop(self.session.decide(request, no).await);
                 return;
             }
             Reply::Leaves => {
@@ -248,16 +248,16 @@ impl Chat {
             }
             Reply::Both => {
                 let (yes, no) = tokio::join!(
-                    self.session.answer(question, yes),
-                    self.session.answer(question, no)
+                    self.session.decide(request, yes),
+                    self.session.decide(request, no)
                 );
                 self.oracle.counted_twice += u64::from(yes.is_ok() && no.is_ok());
                 yes
             }
         };
         // It counted, or may have.
-        if matches!(answer, Ok(()) | Err(AnswerError::NotRecorded | AnswerError::NotKnown)) {
-            self.oracle.approved.insert(question.call);
+        if matches!(answer, Ok(()) | Err(DecisionError::NotRecorded | DecisionError::NotKnown)) {
+            self.oracle.approved.insert(request.call);
         }
     }
 }
@@ -267,7 +267,7 @@ impl Chat {
 struct Heard {
     /// The calls, in the plan's order.
     proposed: Vec<CallId>,
-    asked: Vec<(Question, Reply)>,
+    asked: Vec<(ApprovalRequest, Reply)>,
     events: u64,
     ending: Option<TurnEnding>,
 }

@@ -138,7 +138,7 @@ fn limits(wanted: &Wanted) -> Limits {
     limits.max_awake_sessions = limits.max_awake_sessions.max(wanted.sessions);
     limits.max_running_turns = limits.max_running_turns.max(turns);
     limits.max_running_calls = limits.max_running_calls.max(calls);
-    limits.max_open_questions = limits.max_open_questions.max(calls);
+    limits.max_approval_requests = limits.max_approval_requests.max(calls);
     limits.max_waiting_completions = limits.max_waiting_completions.max(turns);
     limits.max_restarts = usize::MAX;
     limits

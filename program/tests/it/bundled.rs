@@ -66,9 +66,9 @@ async fn add(decision: Decision) -> (String, usize) {
     let session = runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("감사 일기 습관으로 추가해줘").await.unwrap();
-    let question = probe.question().await;
-    assert_eq!(&*question.tool, "add_habit");
-    session.answer(&question, decision).await.unwrap();
+    let request = probe.approval_request().await;
+    assert_eq!(&*request.tool, "add_habit");
+    session.decide(&request, decision).await.unwrap();
     turn.ended().await.unwrap();
     let words = last_words(&session.state().await.unwrap().messages);
     let list = Call::new(kim(), "list_active_habits", "{}").confirm(Confirm::Nobody);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use madang::{
     CallId, Timestamp, TurnId,
     approval::{Approval, Decision},
-    event::{ConfirmationEnd, Content, EventKind, TurnEnding},
+    event::{ApprovalEnd, Content, EventKind, TurnEnding},
     ledger::{Effect, LedgerRow, ResolvedBy},
     tool::{CancelReason, ToolOutcome},
 };
@@ -83,7 +83,7 @@ impl Facts {
     /// A standing approval covers nothing any more once its end was acknowledged.
     pub(super) fn compare_standing(&self, oracle: &Oracle, findings: &mut Findings) {
         for row in self.rows.values() {
-            let Some(Approval::Granted { by_call, .. }) = row.approval else { continue };
+            let Some(Approval::Standing { by_call, .. }) = row.approval else { continue };
             let given = self.rows.get(&by_call).and_then(|by| by.approved_at);
             let session =
                 self.sessions.iter().find(|session| session.stored.row.session == row.session);
@@ -123,10 +123,9 @@ impl Facts {
     pub(super) fn compare_told(&self, heard: &Heard, findings: &mut Findings) {
         for (_, event) in heard {
             let (call, is_so) = match &event.kind {
-                EventKind::ConfirmationEnded {
-                    call,
-                    end: ConfirmationEnd::Decided { decision },
-                } => (*call, self.rows.get(call).and_then(counted).as_ref() == Some(decision)),
+                EventKind::ApprovalEnded { call, end: ApprovalEnd::Decided { decision } } => {
+                    (*call, self.rows.get(call).and_then(counted).as_ref() == Some(decision))
+                }
                 EventKind::ToolCallEnded { record } => {
                     let row = self.rows.get(&record.id);
                     // The truth about an unknown effect may have come later.
@@ -147,8 +146,8 @@ impl Facts {
                 EventKind::UserMessage { .. }
                 | EventKind::ModelMessage { .. }
                 | EventKind::ToolCallProposed { .. }
-                | EventKind::ConfirmationAsked { .. }
-                | EventKind::ConfirmationEnded { .. }
+                | EventKind::ApprovalRequested { .. }
+                | EventKind::ApprovalEnded { .. }
                 | EventKind::SystemNotice { .. }
                 | EventKind::Error { .. }
                 | EventKind::Cleared
@@ -190,7 +189,7 @@ impl Oracle {
             Some(Approval::Always { .. }) => says(&row.call, &|answered| {
                 answered.decision == Decision::ApproveAlways && answered.shown["token"] == *token
             }),
-            Some(Approval::Granted { by_call, .. }) => {
+            Some(Approval::Standing { by_call, .. }) => {
                 says(&by_call, &|answered| answered.decision == Decision::ApproveAlways)
             }
             Some(Approval::Edited) => says(
@@ -213,6 +212,6 @@ fn counted(row: &LedgerRow) -> Option<Decision> {
                 Some(message) => Decision::DenyWith { message: message.clone() },
             })
         }
-        (Some(Approval::Granted { .. }) | None, _) => None,
+        (Some(Approval::Standing { .. }) | None, _) => None,
     }
 }

@@ -121,7 +121,7 @@ async fn asked(witness: &Witness) {
     let is_asked = || {
         let oracle = witness.oracle();
         let mut heard = oracle.heard.get(&(SCENES.len() - 1)).into_iter().flatten();
-        heard.any(|(_, event)| matches!(event.kind, EventKind::ConfirmationAsked { .. }))
+        heard.any(|(_, event)| matches!(event.kind, EventKind::ApprovalRequested { .. }))
     };
     while !is_asked() {
         sleep(Duration::from_millis(1)).await;
@@ -138,7 +138,7 @@ fn sessions() -> Vec<SessionPlan> {
 
 fn scene(known: Oracle, mistake: Option<Mistake>, sink: Sink) -> Scene {
     let mut limits = Limits::default();
-    limits.confirmation_timeout = Duration::from_millis(200);
+    limits.decision_timeout = Duration::from_millis(200);
     limits.session_idle = Duration::from_millis(30);
     limits.store_timeout = Duration::from_secs(2);
     limits.ask_timeout = Duration::from_millis(500);

@@ -131,7 +131,7 @@ fn at_once<T>(future: impl Future<Output = T>) -> T {
 /// Bounds that are met often, and times that pass soon.
 fn limits() -> Limits {
     let mut limits = Limits::default();
-    limits.confirmation_timeout = Duration::from_secs(2);
+    limits.decision_timeout = Duration::from_secs(2);
     limits.approval_timeout = Duration::from_secs(1);
     limits.tool_timeout = Duration::from_millis(400);
     limits.completion_timeout = Duration::from_secs(3);

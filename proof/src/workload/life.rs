@@ -53,7 +53,7 @@ impl Scene {
     pub fn hurried() -> Limits {
         let mut limits = Limits::default();
         limits.session_idle = Duration::from_millis(20);
-        limits.confirmation_timeout = Duration::from_secs(2);
+        limits.decision_timeout = Duration::from_secs(2);
         limits
     }
 

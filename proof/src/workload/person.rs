@@ -8,7 +8,7 @@ use std::{
 use madang::{
     Clock as _, Dismissed, IdempotencyKey, OnDismiss, Session, Timestamp, TurnId, TurnOptions,
     UserId,
-    approval::{Answer, Asker, Decision, Digest, Question},
+    approval::{Answer, ApprovalRequest, Asker, Decision, Digest},
     error::{ClearError, DismissError, ResolveError, SessionError},
     event::{EventCursor, EventKind, StreamItem},
     ledger::EffectResolution,
@@ -68,9 +68,9 @@ impl Person {
         let _gone = over.clone().drop_guard();
         tasks.spawn(self.clone().read(over.clone(), tasks.clone()));
         if let Ok(state) = self.session.state().await
-            && let Some(question) = state.question
+            && let Some(request) = state.approval_request
         {
-            tasks.spawn(self.clone().answer(question));
+            tasks.spawn(self.clone().answer(request));
         }
         self.comes_back().await;
         for visit in visits {
@@ -349,15 +349,15 @@ impl Person {
                 }
                 let at = scene.fate.now();
                 self.note(Line::Heard { session: number, at, event: event.clone() });
-                if let EventKind::ConfirmationAsked { question } = &event.kind {
-                    tasks.spawn(self.clone().answer(question.clone()));
+                if let EventKind::ApprovalRequested { request } = &event.kind {
+                    tasks.spawn(self.clone().answer(request.clone()));
                 }
             }
         }
     }
 
     /// Answers as was planned; or as fate wants, and sometimes more than once.
-    async fn answer(self, question: Question) {
+    async fn answer(self, request: ApprovalRequest) {
         let fate = &self.life.scene.fate;
         fate.pass(Point::QuestionSeen, format_args!("{} sees a question", self.number));
         let answers = *self.answers.lock().expect("no code under this lock panics");
@@ -365,13 +365,13 @@ impl Person {
             Answers::Any => None,
             Answers::Yes => Some(Decision::Approve),
             Answers::Always => Some(Decision::ApproveAlways),
-            Answers::Same => Some(Decision::Edit { arguments: question.arguments.clone() }),
+            Answers::Same => Some(Decision::Edit { arguments: request.arguments.clone() }),
             Answers::No => Some(Decision::Deny),
             Answers::Never => return,
             Answers::Leaves => return self.dismiss(None).await,
         };
         if let Some(decision) = planned {
-            return self.decide(&question, decision).await;
+            return self.decide(&request, decision).await;
         }
         let wait = match fate.below(12) {
             0..6 => 0,
@@ -381,7 +381,7 @@ impl Person {
         };
         fate.waits(Duration::from_millis(wait)).await;
         if fate.below(8) == 0 {
-            self.strangers_answer(&question).await;
+            self.strangers_answer(&request).await;
         }
         let times = match fate.below(16) {
             0 => 0,
@@ -389,12 +389,12 @@ impl Person {
             _ => 1,
         };
         for _ in 0..times {
-            let decision = self.decision(&question);
-            self.decide(&question, decision).await;
+            let decision = self.decision(&request);
+            self.decide(&request, decision).await;
         }
     }
 
-    fn decision(&self, question: &Question) -> Decision {
+    fn decision(&self, request: &ApprovalRequest) -> Decision {
         let fate = &self.life.scene.fate;
         match fate.below(16) {
             0..8 => Decision::Approve,
@@ -402,42 +402,42 @@ impl Person {
             9..13 => Decision::Deny,
             13 => Decision::DenyWith { message: "not today".into() },
             _ => {
-                let token = question.arguments["token"].as_str().unwrap_or_default();
+                let token = request.arguments["token"].as_str().unwrap_or_default();
                 Decision::Edit { arguments: json!({ "token": format!("{token}x") }) }
             }
         }
     }
 
-    async fn decide(&self, question: &Question, decision: Decision) {
+    async fn decide(&self, request: &ApprovalRequest, decision: Decision) {
         let fate = &self.life.scene.fate;
-        let call = question.call;
+        let call = request.call;
         fate.note(format_args!("{} decides {decision:?} on {call}", self.number));
         let answered = Answered {
             decision: decision.clone(),
-            shown: question.arguments.clone(),
+            shown: request.arguments.clone(),
             at: fate.now(),
-            expires_at: question.expires_at,
+            expires_at: request.expires_at,
             told: None,
         };
         let place = self.life.scene.witness.decides(call, answered);
         let says_yes_itself = self.life.makes(Mistake::FrontEndSaysYes);
         let sent = if says_yes_itself { Decision::Approve } else { decision };
-        let told = self.session.answer(question, sent).await;
+        let told = self.session.decide(request, sent).await;
         let what = format_args!("{} is told {told:?} on {call}", self.number);
         fate.pass(Point::QuestionAnswered, what);
         self.note(Line::Decided { call, place, told: Verdict::of(&told) });
     }
 
     /// Others may not answer, and nobody may answer another question.
-    async fn strangers_answer(&self, question: &Question) {
+    async fn strangers_answer(&self, request: &ApprovalRequest) {
         let stranger = UserId::new("mallory").expect("it is short");
         let other = Digest::new([7; 32]);
-        for (user, digest) in [(stranger, question.digest), (self.session.user().clone(), other)] {
-            let answer = Answer { call: question.call, digest, decision: Decision::Approve, user };
+        for (user, digest) in [(stranger, request.digest), (self.session.user().clone(), other)] {
+            let answer = Answer { call: request.call, digest, decision: Decision::Approve, user };
             let told = self.life.runtime.answer(answer).await;
             self.life.scene.fate.note(format_args!("a stranger is told {told:?}"));
             if told.is_ok() {
-                let what = format!("a stranger answered for {}", question.call);
+                let what = format!("a stranger answered for {}", request.call);
                 self.life.finds(Counter::Unasked, what);
             }
         }
@@ -461,8 +461,8 @@ struct Kind<'a>(&'a EventKind);
 impl std::fmt::Display for Kind<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
-            EventKind::ConfirmationAsked { question } => {
-                write!(f, "asked {} {}", question.call, question.arguments)
+            EventKind::ApprovalRequested { request } => {
+                write!(f, "asked {} {}", request.call, request.arguments)
             }
             EventKind::ToolCallEnded { record } => write!(
                 f,
@@ -472,7 +472,7 @@ impl std::fmt::Display for Kind<'_> {
             kind @ (EventKind::UserMessage { .. }
             | EventKind::ModelMessage { .. }
             | EventKind::ToolCallProposed { .. }
-            | EventKind::ConfirmationEnded { .. }
+            | EventKind::ApprovalEnded { .. }
             | EventKind::ToolCallResolved { .. }
             | EventKind::SystemNotice { .. }
             | EventKind::Error { .. }

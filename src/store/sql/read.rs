@@ -200,11 +200,11 @@ pub(super) async fn calls(
         SelectedCalls::All => &mut query,
         SelectedCalls::One(call) => query.push(" AND call = ").push_bind(call.to_string()),
         SelectedCalls::Open => query.push(" AND state <> 'ended'"),
-        SelectedCalls::Grants => {
+        SelectedCalls::StandingApprovals => {
             query.push(" AND approval ->> '$.kind' = 'always' AND revoked_at IS NULL")
         }
-        SelectedCalls::RestOn(granting) => {
-            query.push(" AND approval ->> '$.by_call' = ").push_bind(granting.to_string())
+        SelectedCalls::RestOn(by_call) => {
+            query.push(" AND approval ->> '$.by_call' = ").push_bind(by_call.to_string())
         }
         SelectedCalls::Unresolved => query.push(" AND effect = 'unknown'"),
     }

@@ -56,15 +56,15 @@ pub(super) async fn take(
         return Ok(known);
     }
     let CallHead { chain, row: before, .. } = known;
-    let grant = match transition.rests_on() {
-        Some(granting) => {
-            let filter = LedgerFilter::call(granting);
+    let standing = match transition.rests_on() {
+        Some(by_call) => {
+            let filter = LedgerFilter::call(by_call);
             read::calls(own, &filter).await?.pop()
         }
         None => None,
     };
-    let (before, grant, keys) = (before.as_ref(), grant.as_ref(), Some(own.keys));
-    let row = LedgerRow::after(before, grant, keys, session, call, at, transition)?;
+    let (before, standing, keys) = (before.as_ref(), standing.as_ref(), Some(own.keys));
+    let row = LedgerRow::after(before, standing, keys, session, call, at, transition)?;
     let salt = Salt::random().map_err(StoreError::unavailable)?;
     let head = next_hash(&chain.head, &salt, session, call, at, transition);
     let chain = ChainEnd { length: chain.length + 1, head };

@@ -40,7 +40,7 @@ pub(super) async fn write(
             }),
             Fact::Revocation { session, tool, by, at } => {
                 let transition = Transition::Revoked { by: by.clone() };
-                for call in granting(own, session, tool).await? {
+                for call in with_standing_approvals(own, session, tool).await? {
                     let step = Step { session, call, at, transition: &transition };
                     last = Some(take(own, &step, last, script).await?);
                     // Each of these reads where the chain ends.
@@ -239,12 +239,12 @@ async fn is_theirs(
 }
 
 /// The calls about which standing approvals were given.
-async fn granting(
+async fn with_standing_approvals(
     own: &mut Own<'_>,
     session: &SessionId,
     tool: Option<&str>,
 ) -> Result<Vec<CallId>, StoreError> {
-    let filter = LedgerFilter::grants().in_session(session);
+    let filter = LedgerFilter::standing_approvals().in_session(session);
     let mut rows = read::calls(own, &filter).await?;
     rows.retain(|row| tool.is_none_or(|tool| *row.name == *tool));
     Ok(rows.into_iter().map(|row| row.call).collect())

@@ -152,16 +152,16 @@ impl Layer {
                 && match filter.calls {
                     SelectedCalls::All | SelectedCalls::One(_) => true,
                     SelectedCalls::Open => row.ended_at.is_none(),
-                    SelectedCalls::Grants => row.grant().is_some(),
-                    SelectedCalls::RestOn(granting) => {
-                        matches!(row.approval, Some(Approval::Granted { by_call, .. }) if by_call == granting)
+                    SelectedCalls::StandingApprovals => row.standing_approval().is_some(),
+                    SelectedCalls::RestOn(given_by) => {
+                        matches!(row.approval, Some(Approval::Standing { by_call, .. }) if by_call == given_by)
                     }
                     SelectedCalls::Unresolved => row.effect == Some(Effect::Unknown),
                 }
         };
         let one = match &filter.calls {
             SelectedCalls::One(call) => Some(std::slice::from_ref(call)),
-            SelectedCalls::All | SelectedCalls::Open | SelectedCalls::Grants => None,
+            SelectedCalls::All | SelectedCalls::Open | SelectedCalls::StandingApprovals => None,
             SelectedCalls::RestOn(_) | SelectedCalls::Unresolved => None,
         };
         let calls = one.unwrap_or(&self.proposed);

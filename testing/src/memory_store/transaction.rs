@@ -115,7 +115,7 @@ impl MemoryTransaction {
             }
             Write::Revoke { session, tool, by, at } => {
                 let revoked = Transition::Revoked { by: by.clone() };
-                self.granting(session, tool.as_deref())
+                self.with_standing_approvals(session, tool.as_deref())
                     .into_iter()
                     .try_for_each(|call| self.step(session, call, *at, &revoked))
             }
@@ -123,13 +123,13 @@ impl MemoryTransaction {
     }
 
     /// The calls about which standing approvals were given.
-    fn granting(&self, session: &SessionId, tool: Option<&str>) -> Vec<CallId> {
+    fn with_standing_approvals(&self, session: &SessionId, tool: Option<&str>) -> Vec<CallId> {
         let proposed = |layer: &Layer| layer.proposed.clone();
         let mut calls = self.connection.of_all_layers(proposed);
         calls.retain(|call| {
             let row = self.connection.find(|layer| layer.calls.get(call).cloned());
-            row.and_then(|row| row.grant()).is_some_and(|grant| {
-                grant.session == *session && tool.is_none_or(|tool| *grant.tool == *tool)
+            row.and_then(|row| row.standing_approval()).is_some_and(|standing| {
+                standing.session == *session && tool.is_none_or(|tool| *standing.tool == *tool)
             })
         });
         calls
@@ -243,12 +243,12 @@ impl MemoryTransaction {
         if is_repeated {
             return Ok(());
         }
-        let grant = step
+        let standing = step
             .rests_on()
-            .and_then(|granting| self.connection.find(|layer| layer.calls.get(&granting).cloned()));
-        let (before, grant) = (before.as_deref(), grant.as_deref());
+            .and_then(|by_call| self.connection.find(|layer| layer.calls.get(&by_call).cloned()));
+        let (before, standing) = (before.as_deref(), standing.as_deref());
         let row =
-            LedgerRow::after(before, grant, Some(&self.shared.keys), session, call, at, step)?;
+            LedgerRow::after(before, standing, Some(&self.shared.keys), session, call, at, step)?;
         if let Some(use_of) = row.approval.filter(|_| step.rests_on().is_some()) {
             self.must_be_unused(session, &use_of)?;
         }
@@ -287,7 +287,7 @@ impl MemoryTransaction {
 
     /// Each use of a standing approval has a number of its own.
     fn must_be_unused(&self, session: &SessionId, use_of: &Approval) -> Result<(), StoreError> {
-        let (Approval::Granted { by_call: its, number: nth, .. }, proposed) =
+        let (Approval::Standing { by_call: its, number: nth, .. }, proposed) =
             (use_of, |layer: &Layer| layer.proposed.clone())
         else {
             return Ok(());
@@ -296,7 +296,7 @@ impl MemoryTransaction {
             let row = self.connection.find(|layer| layer.calls.get(call).cloned());
             row.is_some_and(|row| {
                 row.session == *session
-                    && matches!(row.approval, Some(Approval::Granted { by_call, number, .. })
+                    && matches!(row.approval, Some(Approval::Standing { by_call, number, .. })
                         if by_call == *its && number == *nth)
             })
         };

@@ -9,7 +9,7 @@ use super::facts::{
 use madang_actors::{
     ledger::{CallState, Transition, verify},
     port::{LedgerFilter, Store, Write},
-    protocol::{Approval, Grant},
+    protocol::{Approval, StandingApproval},
 };
 
 /// A call of session `s` at a question that expires at 600.
@@ -22,13 +22,13 @@ fn always(byte: u8) -> Approval {
 }
 
 /// The first use of the standing approval about this call.
-fn granted(number: u128, byte: u8) -> Transition {
-    approved_as(7, "kim", granting(number, byte, 1), None)
+fn standing(number: u128, byte: u8) -> Transition {
+    approved_as(7, "kim", standing_use(number, byte, 1), None)
 }
 
-fn granting(number: u128, byte: u8, nth: u32) -> Approval {
+fn standing_use(number: u128, byte: u8, nth: u32) -> Approval {
     let (by_call, schema) = (call(number), digest(byte));
-    Approval::Granted { by_call, schema, resource: None, number: nth }
+    Approval::Standing { by_call, schema, resource: None, number: nth }
 }
 
 fn revoke(name: &str, tool: Option<&str>, by: &str) -> Write {
@@ -36,10 +36,10 @@ fn revoke(name: &str, tool: Option<&str>, by: &str) -> Write {
     Write::Revoke { session, tool, by, at: at(50) }
 }
 
-async fn grants(store: &dyn Store, name: &str) -> Vec<Grant> {
-    let filter = LedgerFilter::grants().in_session(&session(name));
+async fn standing_approvals(store: &dyn Store, name: &str) -> Vec<StandingApproval> {
+    let filter = LedgerFilter::standing_approvals().in_session(&session(name));
     let rows = store.calls(&filter).await.expect("the store can be read");
-    rows.iter().map(|row| row.grant().expect("only grants were asked for")).collect()
+    rows.iter().map(|row| row.standing_approval().expect("only such rows were selected")).collect()
 }
 
 /// Kim says "always" about call 1 of session `s`, whose tool has schema 9.
@@ -142,7 +142,7 @@ pub async fn an_edit_is_approved_under_its_own_digest_and_both_are_kept(store: &
 /// A standing approval is found until it is revoked, and each call that rests on it has an approval of its own.
 pub async fn a_standing_approval_covers_later_calls_of_its_tool(store: &dyn Store) {
     given(store).await;
-    let grant = Grant {
+    let expected = StandingApproval {
         session: session("s"),
         tool: "add_habit".into(),
         schema: digest(9),
@@ -153,13 +153,13 @@ pub async fn a_standing_approval_covers_later_calls_of_its_tool(store: &dyn Stor
         until: at(550),
         uses: 3,
     };
-    assert_eq!(grants(store, "s").await, [grant]);
+    assert_eq!(standing_approvals(store, "s").await, [expected]);
     asked(store, 2, 2).await;
-    written(store, &[step("s", 2, 5, granted(1, 9)), step("s", 2, 6, running(7))]).await;
+    written(store, &[step("s", 2, 5, standing(1, 9)), step("s", 2, 6, running(7))]).await;
     let found = row(store, 2).await;
     assert_eq!((found.decided_by, found.approved_at), (Some(user("kim")), Some(at(5))));
-    assert_eq!(found.approval, Some(granting(1, 9, 1)));
-    assert_eq!(grants(store, "s").await.len(), 1, "what rests on it is none itself");
+    assert_eq!(found.approval, Some(standing_use(1, 9, 1)));
+    assert_eq!(standing_approvals(store, "s").await.len(), 1, "what rests on it is none itself");
 
     // Given and used in one job, in which nothing is on the disk yet.
     written(
@@ -170,7 +170,7 @@ pub async fn a_standing_approval_covers_later_calls_of_its_tool(store: &dyn Stor
             step("s", 3, 7, approved_as(7, "kim", always(8), None)),
             step("s", 4, 8, proposed(4)),
             step("s", 4, 8, awaiting(7)),
-            step("s", 4, 8, granted(3, 8)),
+            step("s", 4, 8, standing(3, 8)),
             step("s", 4, 8, running(7)),
         ],
     )
@@ -185,25 +185,25 @@ pub async fn a_standing_approval_covers_nothing_else(store: &dyn Store) {
     written(store, &[step("s", 2, 4, approved(7, "kim"))]).await;
 
     asked(store, 3, 3).await;
-    for foreign in [granted(1, 8), granted(2, 9), granted(3, 9), granted(77, 9)] {
+    for foreign in [standing(1, 8), standing(2, 9), standing(3, 9), standing(77, 9)] {
         refused(store, &[step("s", 3, 5, foreign)]).await;
     }
-    let other_digest = approved_as(6, "kim", granting(1, 9, 1), None);
+    let other_digest = approved_as(6, "kim", standing_use(1, 9, 1), None);
     refused(store, &[step("s", 3, 5, other_digest)]).await;
-    refused(store, &[step("s", 3, 600, granted(1, 9))]).await;
+    refused(store, &[step("s", 3, 600, standing(1, 9))]).await;
 
     let of_another_tool = proposed_by("kim", "delete_habit", 4);
     written(store, &[step("s", 4, 5, of_another_tool), step("s", 4, 5, awaiting(7))]).await;
-    refused(store, &[step("s", 4, 6, granted(1, 9))]).await;
+    refused(store, &[step("s", 4, 6, standing(1, 9))]).await;
 
     let of_another_user = proposed_by("lee", "add_habit", 5);
     written(store, &[step("s", 5, 5, of_another_user), step("s", 5, 5, awaiting(7))]).await;
-    refused(store, &[step("s", 5, 6, granted(1, 9))]).await;
+    refused(store, &[step("s", 5, 6, standing(1, 9))]).await;
 
     written(store, &[opened("t", "kim"), began("t", 2), step("t", 6, 5, proposed_in(2, 1))]).await;
     written(store, &[step("t", 6, 5, awaiting(7))]).await;
-    refused(store, &[step("t", 6, 6, granted(1, 9))]).await;
-    assert_eq!(grants(store, "t").await, []);
+    refused(store, &[step("t", 6, 6, standing(1, 9))]).await;
+    assert_eq!(standing_approvals(store, "t").await, []);
 }
 
 /// Revoked, a standing approval covers nothing more and does not come back; its revocation is in the chain, with user and time.
@@ -214,20 +214,21 @@ pub async fn a_revoked_approval_covers_nothing_more(store: &dyn Store) {
     let other = proposed_by("kim", "delete_habit", 3);
     written(store, &[step("s", 3, 4, other), step("s", 3, 4, awaiting(7))]).await;
     written(store, &[step("s", 3, 4, approved_as(7, "kim", always(9), None))]).await;
-    assert_eq!(grants(store, "s").await.len(), 3);
+    assert_eq!(standing_approvals(store, "s").await.len(), 3);
 
     refused(store, &[revoke("s", None, "lee")]).await;
     written(store, &[revoke("t", None, "kim")]).await;
-    assert_eq!(grants(store, "s").await.len(), 3);
+    assert_eq!(standing_approvals(store, "s").await.len(), 3);
     written(store, &[revoke("s", Some("add_habit"), "kim")]).await;
-    let left: Vec<_> = grants(store, "s").await.into_iter().map(|grant| grant.tool).collect();
+    let left: Vec<_> =
+        standing_approvals(store, "s").await.into_iter().map(|approval| approval.tool).collect();
     assert_eq!(left, ["delete_habit".into()]);
     written(store, &[revoke("s", None, "kim"), revoke("s", None, "kim")]).await;
-    assert_eq!(grants(store, "s").await, []);
+    assert_eq!(standing_approvals(store, "s").await, []);
     assert_eq!(row(store, 1).await.state, CallState::Approved, "the call itself stays where it is");
 
     asked(store, 4, 4).await;
-    refused(store, &[step("s", 4, 60, granted(1, 9))]).await;
+    refused(store, &[step("s", 4, 60, standing(1, 9))]).await;
     refused(store, &[step("s", 4, 60, Transition::Revoked { by: user("kim") })]).await;
     let again = [step("s", 1, 60, Transition::Revoked { by: user("kim") })];
     written(store, &again).await; // its last step, once more
@@ -247,10 +248,10 @@ pub async fn a_revoked_approval_covers_nothing_more(store: &dyn Store) {
 pub async fn a_use_and_a_revocation_come_one_after_the_other(store: &dyn Store) {
     given(store).await;
     asked(store, 2, 2).await;
-    let used = [step("s", 2, 5, granted(1, 9)), step("s", 2, 5, running(7))];
+    let used = [step("s", 2, 5, standing(1, 9)), step("s", 2, 5, running(7))];
     refused(store, &[[revoke("s", None, "kim")].as_slice(), &used].concat()).await;
     written(store, &[used.as_slice(), &[revoke("s", None, "kim")]].concat()).await;
     assert_eq!(row(store, 2).await.state, CallState::Running);
     asked(store, 3, 3).await;
-    write(store, &[step("s", 3, 6, granted(1, 9))]).await.expect_err("revoked by now");
+    write(store, &[step("s", 3, 6, standing(1, 9))]).await.expect_err("revoked by now");
 }

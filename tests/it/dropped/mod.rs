@@ -9,7 +9,7 @@ use std::time::Duration;
 use madang::{
     Call, IdempotencyKey, Limits, Runtime, TurnOptions,
     approval::{Confirm, Decision},
-    error::{AnswerError, ClearError, DismissError, ResolveError, TurnRefused},
+    error::{ClearError, DecisionError, DismissError, ResolveError, TurnRefused},
     event::{EventCursor, EventKind, StreamItem, TurnEnding},
     ledger::{Effect, EffectResolution, LedgerFilter},
     store::{SqliteStore, Store},
@@ -65,11 +65,11 @@ async fn answer_dropped_counts_once_or_not_at_all() {
         let session = fixture.session(polls).await;
         let mut probe = Probe::new(session.subscribe());
         let turn = session.send("go").await.unwrap();
-        let question = probe.question().await;
-        let approved = dropped_after(polls, session.answer(&question, Decision::Approve)).await;
-        let rows = match session.answer(&question, Decision::Deny).await {
+        let request = probe.approval_request().await;
+        let approved = dropped_after(polls, session.decide(&request, Decision::Approve)).await;
+        let rows = match session.decide(&request, Decision::Deny).await {
             Ok(()) => 0,
-            Err(AnswerError::NotOpen) => 1,
+            Err(DecisionError::NotOpen) => 1,
             Err(error) => panic!("{error}"),
         };
         assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
@@ -87,7 +87,7 @@ async fn dismiss_dropped_dismisses_the_turn_or_does_not() {
         let session = fixture.session(polls).await;
         let mut probe = Probe::new(session.subscribe());
         let turn = session.send("go").await.unwrap();
-        probe.question().await;
+        probe.approval_request().await;
         let dismissed = dropped_after(polls, session.dismiss()).await;
         match session.dismiss().await {
             Ok(_) | Err(DismissError::NoTurn) => {}
@@ -148,16 +148,16 @@ async fn revoke_dropped_ends_the_standing_approval_or_does_not() {
         let session = fixture.session(polls).await;
         let mut probe = Probe::new(session.subscribe());
         let turn = session.send("go").await.unwrap();
-        let question = probe.question().await;
-        session.answer(&question, Decision::ApproveAlways).await.unwrap();
+        let request = probe.approval_request().await;
+        session.decide(&request, Decision::ApproveAlways).await.unwrap();
         turn.ended().await.unwrap();
-        let seen = dropped_after(polls, session.grants()).await;
+        let seen = dropped_after(polls, session.standing_approvals()).await;
         let revoked = dropped_after(polls, session.revoke("save_row")).await;
         session.revoke("save_row").await.unwrap();
-        assert!(session.grants().await.unwrap().is_empty());
+        assert!(session.standing_approvals().await.unwrap().is_empty());
         let turn = session.send("again").await.unwrap();
-        let question = probe.question().await;
-        session.answer(&question, Decision::Deny).await.unwrap();
+        let request = probe.approval_request().await;
+        session.decide(&request, Decision::Deny).await.unwrap();
         turn.ended().await.unwrap();
         assert_eq!(fixture.effects(&session).await, 1);
         seen.is_some() && revoked.is_some()
@@ -245,7 +245,7 @@ async fn resuming_dropped_leaves_turns_that_go_on_when_their_session_is_opened()
             let session = fixture.session(id).await;
             let mut probe = Probe::new(session.subscribe());
             session.send("go").await.unwrap();
-            probe.question().await;
+            probe.approval_request().await;
         }
         fixture.runtime.shutdown().await.unwrap();
         let store = SqliteStore::open(fixture.folder.path().join("store.db"), []).await.unwrap();
@@ -257,8 +257,8 @@ async fn resuming_dropped_leaves_turns_that_go_on_when_their_session_is_opened()
         for id in 0..2 {
             let session = fixture.session(id).await;
             // Opening it is enough: nothing is sent to it that would wake it.
-            let question = Probe::new(session.subscribe()).question().await;
-            session.answer(&question, Decision::Approve).await.unwrap();
+            let request = Probe::new(session.subscribe()).approval_request().await;
+            session.decide(&request, Decision::Approve).await.unwrap();
             if let Some(turn) = session.turn().await.unwrap() {
                 turn.ended().await.unwrap();
             }
@@ -293,7 +293,7 @@ async fn opening_a_session_dropped_leaves_one_that_can_be_opened() {
 async fn dispatch_dropped_leaves_the_call_running_to_its_end() {
     // The answer is lost with the future that would have given it: the question expires.
     let mut limits = Limits::default();
-    limits.confirmation_timeout = Duration::from_millis(100);
+    limits.decision_timeout = Duration::from_millis(100);
     let fixture = StoreFixture::with_limits("add_row", limits).await;
     for (name, decision) in [("add_row", None), ("save_row", Some(Decision::Approve))] {
         after_every_poll(async |polls| {

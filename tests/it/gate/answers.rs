@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use madang::{
     Limits,
     approval::{Approval, Decision},
-    error::AnswerError,
-    event::ConfirmationEnd,
+    error::DecisionError,
+    event::ApprovalEnd,
     ledger::Effect,
     tool::{Breach, Problem, ToolOutcome},
 };
@@ -24,13 +24,13 @@ async fn of_a_yes_and_a_no_at_once_exactly_one_wins_and_the_ledger_agrees() {
     let mut yeses = 0_usize;
     for round in 0..150 {
         let turn = gate.turn(&[("save", named(&format!("row {round}")))]).await;
-        let question = gate.question().await;
+        let request = gate.approval_request().await;
         let start = Arc::new(Barrier::new(2));
         let answer = |session: madang::Session, decision: Decision| {
-            let (start, question) = (start.clone(), question.clone());
+            let (start, request) = (start.clone(), request.clone());
             tokio::spawn(async move {
                 start.wait().await;
-                session.answer(&question, decision).await
+                session.decide(&request, decision).await
             })
         };
         let yes = answer(gate.session.clone(), Decision::Approve);
@@ -38,9 +38,9 @@ async fn of_a_yes_and_a_no_at_once_exactly_one_wins_and_the_ledger_agrees() {
         let (yes, no) = (yes.await.unwrap(), no.await.unwrap());
         let (_, envelope) = gate.told(turn).await;
         let row = gate.row().await;
-        assert_eq!(row.decided_by.as_ref(), Some(&question.user));
+        assert_eq!(row.decided_by.as_ref(), Some(&request.user));
         match (yes, no) {
-            (Ok(()), Err(AnswerError::NotOpen)) => {
+            (Ok(()), Err(DecisionError::NotOpen)) => {
                 yeses += 1;
                 assert_eq!(
                     (row.approval, row.effect),
@@ -48,7 +48,7 @@ async fn of_a_yes_and_a_no_at_once_exactly_one_wins_and_the_ledger_agrees() {
                 );
                 assert_eq!(envelope["status"], "ok");
             }
-            (Err(AnswerError::NotOpen), Ok(())) => {
+            (Err(DecisionError::NotOpen), Ok(())) => {
                 assert_eq!((row.approval, row.effect), (None, Some(Effect::None)));
                 assert_eq!(envelope["reason"], "user did not confirm");
             }
@@ -65,7 +65,7 @@ async fn of_five_answers_and_a_dismissal_at_once_one_wins_and_is_told_everywhere
     let mut gate = Gate::new().await;
     for round in 0..60 {
         let turn = gate.turn(&[("save", named(&format!("row {round}")))]).await;
-        let question = gate.question().await;
+        let request = gate.approval_request().await;
         let decisions = [
             Decision::Approve,
             Decision::ApproveAlways,
@@ -75,11 +75,11 @@ async fn of_five_answers_and_a_dismissal_at_once_one_wins_and_is_told_everywhere
         ];
         let start = Arc::new(Barrier::new(decisions.len() + 1));
         let answers = decisions.map(|decision| {
-            let (start, question) = (start.clone(), question.clone());
+            let (start, request) = (start.clone(), request.clone());
             let session = gate.session.clone();
             tokio::spawn(async move {
                 start.wait().await;
-                let counts = session.answer(&question, decision.clone()).await;
+                let counts = session.decide(&request, decision.clone()).await;
                 (decision, counts)
             })
         });
@@ -89,7 +89,7 @@ async fn of_five_answers_and_a_dismissal_at_once_one_wins_and_is_told_everywhere
         for answer in answers {
             match answer.await.unwrap() {
                 (decision, Ok(())) => winners.push(decision),
-                (_, Err(AnswerError::NotOpen)) => {}
+                (_, Err(DecisionError::NotOpen)) => {}
                 (decision, Err(error)) => panic!("{decision:?}: {error}"),
             }
         }
@@ -107,14 +107,14 @@ async fn of_five_answers_and_a_dismissal_at_once_one_wins_and_is_told_everywhere
                 assert!(!is_saved("row") && !is_saved("edit"));
             }
             [winner] => {
-                assert_eq!(told, Some(ConfirmationEnd::Decided { decision: winner.clone() }));
+                assert_eq!(told, Some(ApprovalEnd::Decided { decision: winner.clone() }));
                 let (row_saved, edit_saved) = match winner {
                     Decision::Approve | Decision::ApproveAlways => (true, false),
                     Decision::Edit { .. } => (false, true),
                     Decision::Deny | Decision::DenyWith { .. } => (false, false),
                 };
                 assert_eq!((is_saved("row"), is_saved("edit")), (row_saved, edit_saved));
-                assert_eq!(row.decided_by, Some(question.user.clone()));
+                assert_eq!(row.decided_by, Some(request.user.clone()));
             }
             several => panic!("{several:?}"),
         }
@@ -127,8 +127,8 @@ async fn of_five_answers_and_a_dismissal_at_once_one_wins_and_is_told_everywhere
 async fn the_user_changes_the_arguments_and_everybody_is_told_of_it() {
     let mut gate = Gate::new().await;
     let turn = gate.turn(&[("save", named("a"))]).await;
-    let question = gate.question().await;
-    gate.session.answer(&question, Decision::Edit { arguments: named("b") }).await.unwrap();
+    let request = gate.approval_request().await;
+    gate.session.decide(&request, Decision::Edit { arguments: named("b") }).await.unwrap();
     let (asked, envelope) = gate.told(turn).await;
     assert_eq!(asked, named("a"), "what the model said stays what it said");
     let told = json!({
@@ -141,9 +141,9 @@ async fn the_user_changes_the_arguments_and_everybody_is_told_of_it() {
     assert_eq!((&row.arguments, &row.asked), (&named("b"), &Some(named("a"))));
     assert_eq!(
         (row.approval, row.decided_by.clone()),
-        (Some(Approval::Edited), Some(question.user))
+        (Some(Approval::Edited), Some(request.user))
     );
-    assert_ne!(row.digest, Some(question.digest), "a digest of its own");
+    assert_ne!(row.digest, Some(request.digest), "a digest of its own");
     assert_eq!(Some(entry), row.record(), "the transcript has what the ledger has");
     gate.shutdown().await;
 }
@@ -152,13 +152,13 @@ async fn the_user_changes_the_arguments_and_everybody_is_told_of_it() {
 async fn an_edit_that_does_not_fit_is_refused_with_its_problems_and_the_question_stays_open() {
     let mut gate = Gate::new().await;
     let turn = gate.turn(&[("save", named("a"))]).await;
-    let question = gate.question().await;
+    let request = gate.approval_request().await;
     let refused = async |arguments: serde_json::Value| match gate
         .session
-        .answer(&question, Decision::Edit { arguments })
+        .decide(&request, Decision::Edit { arguments })
         .await
     {
-        Err(AnswerError::DoesNotFit { problems }) => problems,
+        Err(DecisionError::DoesNotFit { problems }) => problems,
         other => panic!("it fits: {other:?}"),
     };
     let problem = |place: &str, breach| vec![Problem { place: place.to_owned(), breach }];
@@ -174,8 +174,8 @@ async fn an_edit_that_does_not_fit_is_refused_with_its_problems_and_the_question
     let too_long = Breach::TooLong { max_bytes };
     assert_eq!(refused(named(&"x".repeat(max_bytes))).await, problem("", too_long));
 
-    assert_eq!(gate.session.state().await.unwrap().question, Some(question.clone()));
-    gate.session.answer(&question, Decision::Approve).await.unwrap();
+    assert_eq!(gate.session.state().await.unwrap().approval_request, Some(request.clone()));
+    gate.session.decide(&request, Decision::Approve).await.unwrap();
     let (_, envelope) = gate.told(turn).await;
     assert_eq!(envelope, json!({ "status": "ok", "data": { "saved": "a" } }));
     gate.shutdown().await;
@@ -185,14 +185,14 @@ async fn an_edit_that_does_not_fit_is_refused_with_its_problems_and_the_question
 async fn an_edit_that_changes_nothing_is_a_plain_yes() {
     let mut gate = Gate::new().await;
     let turn = gate.turn(&[("save", named("a"))]).await;
-    let question = gate.question().await;
-    gate.session.answer(&question, Decision::Edit { arguments: named("a") }).await.unwrap();
+    let request = gate.approval_request().await;
+    gate.session.decide(&request, Decision::Edit { arguments: named("a") }).await.unwrap();
     let (_, envelope) = gate.told(turn).await;
     assert_eq!(envelope, json!({ "status": "ok", "data": { "saved": "a" } }));
     let row = gate.row().await;
     assert_eq!(
         (row.approval, row.asked, row.digest),
-        (Some(Approval::Once), None, Some(question.digest))
+        (Some(Approval::Once), None, Some(request.digest))
     );
     gate.shutdown().await;
 }
@@ -201,15 +201,15 @@ async fn an_edit_that_changes_nothing_is_a_plain_yes() {
 async fn a_message_beside_a_no_is_bounded_and_a_blank_one_is_none() {
     let mut gate = Gate::new().await;
     let turn = gate.turn(&[("save", named("a"))]).await;
-    let question = gate.question().await;
+    let request = gate.approval_request().await;
     let deny = |message: &str| Decision::DenyWith { message: message.into() };
     let max_bytes = Limits::default().max_denial_bytes;
     // It is measured as the model reads it: a control character takes six bytes there, and the quotes two.
     for (message, bytes) in [("x".repeat(max_bytes), max_bytes + 2), ("\u{1}".repeat(200), 1_202)] {
-        let refused = gate.session.answer(&question, deny(&message)).await;
-        assert_eq!(refused, Err(AnswerError::MessageTooLong { bytes, max_bytes }));
+        let refused = gate.session.decide(&request, deny(&message)).await;
+        assert_eq!(refused, Err(DecisionError::MessageTooLong { bytes, max_bytes }));
     }
-    gate.session.answer(&question, deny(" \n")).await.unwrap();
+    gate.session.decide(&request, deny(" \n")).await.unwrap();
     let (_, envelope) = gate.told(turn).await;
     assert_eq!(envelope, json!({ "status": "cancelled", "reason": "user did not confirm" }));
     gate.shutdown().await;
@@ -221,9 +221,9 @@ async fn an_answer_that_comes_after_the_question_expired_by_the_clock_does_not_c
     for decision in [Decision::Approve, Decision::ApproveAlways, Decision::Deny] {
         let mut gate = Gate::new().await;
         let turn = gate.turn(&[("save", named("a"))]).await;
-        let question = gate.question().await;
-        gate.watch.forward(Limits::default().confirmation_timeout + Duration::from_millis(1));
-        assert_eq!(gate.session.answer(&question, decision).await, Err(AnswerError::NotOpen));
+        let request = gate.approval_request().await;
+        gate.watch.forward(Limits::default().decision_timeout + Duration::from_millis(1));
+        assert_eq!(gate.session.decide(&request, decision).await, Err(DecisionError::NotOpen));
         let (_, envelope) = gate.told(turn).await;
         assert_eq!(envelope["reason"], "the question expired without an answer");
         assert!(gate.saved().is_empty());
@@ -237,21 +237,21 @@ async fn a_question_shows_what_is_stored_and_the_answer_is_bound_to_it() {
     let mut gate = Gate::with(Limits::default(), MemoryStore::new(), Version::First).await;
     let arguments = json!({ "name": "a\u{202e}b\nc", "invented": true });
     let turn = gate.turn(&[("save", arguments)]).await;
-    let question = gate.question().await;
+    let request = gate.approval_request().await;
     let stored = gate.row().await;
     assert_eq!(
-        (question.arguments.clone(), Some(question.digest)),
+        (request.arguments.clone(), Some(request.digest)),
         (stored.arguments, stored.digest)
     );
-    assert_eq!(Some(question.expires_at), stored.expires_at);
+    assert_eq!(Some(request.expires_at), stored.expires_at);
     assert_eq!(
-        &*question.text,
+        &*request.text,
         "save\n  name: \"a\\u{202e}b\\nc\"\n  Saves: a\\u{202e}b\\u{a}c\n  \
          \"Always\" holds for 24 hours, at most 32 times."
     );
     let shown = stored.shown.expect("what is shown is stored");
-    assert_eq!((&shown.text, &*shown.consequence), (&question.text, &*question.consequence));
-    gate.session.answer(&question, Decision::Deny).await.unwrap();
+    assert_eq!((&shown.text, &*shown.consequence), (&request.text, &*request.consequence));
+    gate.session.decide(&request, Decision::Deny).await.unwrap();
     gate.told(turn).await;
     gate.shutdown().await;
 }

@@ -6,7 +6,7 @@ use std::{collections::HashSet, time::Duration};
 use madang::{
     LanguageTag, Limits, TurnOptions,
     approval::{Asker, Decision},
-    event::ConfirmationEnd,
+    event::ApprovalEnd,
     language::{Locale, Text},
     ledger::{CallRecord, Effect},
     tool::{CancelReason, ToolOutcome, call_envelope},
@@ -21,7 +21,7 @@ use super::{Gate, Version, named, question_end};
 struct End {
     outcome: ToolOutcome,
     envelope: Value,
-    event: Option<ConfirmationEnd>,
+    event: Option<ApprovalEnd>,
     record: CallRecord,
     is_decided: bool,
 }
@@ -38,19 +38,19 @@ enum Way {
 async fn end(way: Way) -> End {
     let mut limits = Limits::default();
     if way == Way::Expired {
-        limits.confirmation_timeout = Duration::from_millis(50);
+        limits.decision_timeout = Duration::from_millis(50);
     }
     let mut gate = Gate::with(limits, MemoryStore::new(), Version::First).await;
     let asker = if way == Way::Unreachable { Asker::Nobody } else { Asker::Person };
     let options = TurnOptions { asker, language: Some(LanguageTag::EN), ..TurnOptions::default() };
     let turn = gate.turn_with(options, &[("save", named("a"))]).await;
     if way != Way::Unreachable {
-        let question = gate.question().await;
+        let request = gate.approval_request().await;
         match way {
-            Way::Denied => gate.session.answer(&question, Decision::Deny).await.unwrap(),
+            Way::Denied => gate.session.decide(&request, Decision::Deny).await.unwrap(),
             Way::DeniedWith => {
                 let message = "Too early: ask me after lunch.".into();
-                gate.session.answer(&question, Decision::DenyWith { message }).await.unwrap();
+                gate.session.decide(&request, Decision::DenyWith { message }).await.unwrap();
             }
             Way::Dismissed => gate.session.dismiss().await.map(drop).unwrap(),
             Way::Expired | Way::Unreachable => {}
@@ -76,21 +76,19 @@ async fn end(way: Way) -> End {
 
 #[tokio::test]
 async fn five_ends_without_a_yes_are_distinct_wherever_they_are_told() {
-    let cancelled = |reason| Some(ConfirmationEnd::Cancelled { reason });
+    let cancelled = |reason| Some(ApprovalEnd::Cancelled { reason });
     let message = "Too early: ask me after lunch.";
     let table = [
         (
             Way::Denied,
             json!({ "status": "cancelled", "reason": "user did not confirm" }),
-            Some(ConfirmationEnd::Decided { decision: Decision::Deny }),
+            Some(ApprovalEnd::Decided { decision: Decision::Deny }),
             CancelReason::Denied,
         ),
         (
             Way::DeniedWith,
             json!({ "status": "cancelled", "reason": "user did not confirm", "message": message }),
-            Some(ConfirmationEnd::Decided {
-                decision: Decision::DenyWith { message: message.into() },
-            }),
+            Some(ApprovalEnd::Decided { decision: Decision::DenyWith { message: message.into() } }),
             CancelReason::Denied,
         ),
         (

@@ -2,7 +2,7 @@
 
 mod answers;
 mod ends;
-mod grants;
+mod standing;
 
 use std::{
     sync::{
@@ -15,8 +15,8 @@ use std::{
 use madang::{
     Clock, History, LanguageTag, Limits, Runtime, Session, SystemClock, Timestamp, Turn,
     TurnOptions,
-    approval::Question,
-    event::{ConfirmationEnd, Content, EventKind},
+    approval::ApprovalRequest,
+    event::{ApprovalEnd, Content, EventKind},
     ledger::{LedgerFilter, LedgerRow},
     model::{Completion, PromptMessage},
     tool::{self, Locale, Resource, ToolContext, ToolOutcome, ToolResult},
@@ -162,8 +162,8 @@ impl Gate {
     }
 
     /// The question about the call that the model asked for last.
-    async fn question(&mut self) -> Question {
-        self.probe.question().await
+    async fn approval_request(&mut self) -> ApprovalRequest {
+        self.probe.approval_request().await
     }
 
     /// Ends the turn and gives what the model was told of the last call: its own arguments, and the envelope.
@@ -209,9 +209,9 @@ impl Gate {
 }
 
 /// How the last question that this probe has heard of ended.
-fn question_end(probe: &Probe) -> Option<ConfirmationEnd> {
+fn question_end(probe: &Probe) -> Option<ApprovalEnd> {
     probe.events().iter().rev().find_map(|event| {
-        let EventKind::ConfirmationEnded { end, .. } = &event.kind else { return None };
+        let EventKind::ApprovalEnded { end, .. } = &event.kind else { return None };
         Some(end.clone())
     })
 }

@@ -21,8 +21,8 @@ fn cut_off_at_the_gate(world: &World, names: &[&str]) {
         ask(&session, "go").await;
         life.model_calls("", names).await;
         if names.contains(&"slow_save") {
-            let question = probe.question().await;
-            session.answer(&question, Decision::Approve).await.unwrap();
+            let request = probe.approval_request().await;
+            session.decide(&request, Decision::Approve).await.unwrap();
         }
         life.gate.begun(1).await;
         if names.len() > 1 {
@@ -81,8 +81,8 @@ fn a_confirmed_handler_outside_the_store_is_not_run_again_on_its_approval() {
         let (session, mut probe) = life.session().await;
         ask(&session, "go").await;
         life.model_calls("", &["slow_mail"]).await;
-        let question = probe.question().await;
-        session.answer(&question, Decision::Approve).await.unwrap();
+        let request = probe.approval_request().await;
+        session.decide(&request, Decision::Approve).await.unwrap();
         life.gate.begun(1).await;
     });
     world.crash(life);

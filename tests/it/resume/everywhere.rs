@@ -126,9 +126,9 @@ fn lives_on(world: &World, begins: bool) -> (Life, Vec<PathBuf>) {
 async fn says_yes(session: &madang::Session, probe: &mut Probe) {
     let mut answered = 0;
     while session.turn().await.unwrap().is_some() {
-        let asked: Vec<_> = session.state().await.unwrap().question.into_iter().collect();
-        for question in asked {
-            if session.answer(&question, Decision::Approve).await.is_ok() {
+        let asked: Vec<_> = session.state().await.unwrap().approval_request.into_iter().collect();
+        for request in asked {
+            if session.decide(&request, Decision::Approve).await.is_ok() {
                 answered += 1;
             }
         }

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use expect_test::expect;
 use madang::{
     Call, LanguageTag, TurnOptions, UserId,
-    approval::{Asker, Confirm, Decision, Question},
-    error::AnswerError,
+    approval::{ApprovalRequest, Asker, Confirm, Decision},
+    error::DecisionError,
     ledger::Effect,
     model::Completion,
     store::Store,
@@ -18,16 +18,16 @@ use super::life::{World, ask, changed_save, read, slow_send, tools};
 use crate::support::wanted;
 
 /// The process ends while this tool's question is open.
-fn cut_off_at_a_question(world: &World, tool: &str) -> Question {
+fn cut_off_at_a_question(world: &World, tool: &str) -> ApprovalRequest {
     let mut life = world.start();
-    let question = life.run(async |life| {
+    let request = life.run(async |life| {
         let (session, mut probe) = life.session().await;
         ask(&session, "go").await;
         life.model_calls("", &[tool]).await;
-        probe.question().await
+        probe.approval_request().await
     });
     world.crash(life);
-    question
+    request
 }
 
 #[test]
@@ -39,9 +39,9 @@ fn an_open_question_is_asked_again_and_its_approval_runs_the_call_once() {
         let mut life = world.start();
         life.run(async |life| {
             let (session, mut probe) = life.session().await;
-            let again = probe.question().await;
+            let again = probe.approval_request().await;
             assert_eq!(again, asked, "call, arguments, digest and moment are the same");
-            assert_eq!(session.state().await.unwrap().question.as_ref(), Some(&again));
+            assert_eq!(session.state().await.unwrap().approval_request.as_ref(), Some(&again));
             asked = again;
         });
         world.crash(life);
@@ -49,9 +49,9 @@ fn an_open_question_is_asked_again_and_its_approval_runs_the_call_once() {
     let mut life = world.start();
     life.run(async |life| {
         let (session, mut probe) = life.session().await;
-        let question = probe.question().await;
-        session.answer(&question, Decision::Approve).await.unwrap();
-        assert_eq!(session.answer(&question, Decision::Approve).await, Err(AnswerError::NotOpen));
+        let request = probe.approval_request().await;
+        session.decide(&request, Decision::Approve).await.unwrap();
+        assert_eq!(session.decide(&request, Decision::Approve).await, Err(DecisionError::NotOpen));
         life.model_says("Saved.", &mut probe).await;
         expect![[r#"
             turn resumed
@@ -62,7 +62,7 @@ fn an_open_question_is_asked_again_and_its_approval_runs_the_call_once() {
             model: Saved. (Complete)
             turn ended Answered"#]]
         .assert_eq(&probe.lines());
-        assert_eq!(world.notes(), [question.call.to_string()]);
+        assert_eq!(world.notes(), [request.call.to_string()]);
     });
     life.shut_down();
 }
@@ -74,8 +74,8 @@ fn a_question_that_was_asked_again_can_be_denied() {
     let mut life = world.start();
     life.run(async |life| {
         let (session, mut probe) = life.session().await;
-        let question = probe.question().await;
-        session.answer(&question, Decision::Deny).await.unwrap();
+        let request = probe.approval_request().await;
+        session.decide(&request, Decision::Deny).await.unwrap();
         let completion = life.script.next().await;
         expect![[r#"
             user: go
@@ -92,7 +92,7 @@ fn a_question_that_was_asked_again_can_be_denied() {
 fn a_question_expires_when_it_would_have_though_nobody_was_there() {
     let mut world = World::new();
     cut_off_at_a_question(&world, "save");
-    world.later = world.limits.confirmation_timeout;
+    world.later = world.limits.decision_timeout;
     let mut life = world.start();
     life.run(async |life| {
         let (_, mut probe) = life.session().await;
@@ -113,11 +113,11 @@ fn a_question_expires_when_it_would_have_though_nobody_was_there() {
 fn a_question_is_open_again_only_for_the_rest_of_its_time() {
     let mut world = World::new();
     cut_off_at_a_question(&world, "save");
-    world.later = world.limits.confirmation_timeout - Duration::from_millis(1_500);
+    world.later = world.limits.decision_timeout - Duration::from_millis(1_500);
     let mut life = world.start();
     life.run(async |life| {
         let (_, mut probe) = life.session().await;
-        probe.question().await;
+        probe.approval_request().await;
         life.model_says("Too late.", &mut probe).await;
         assert!(probe.lines().contains("question ended Expired"), "{}", probe.lines());
     });
@@ -132,12 +132,12 @@ fn an_approval_that_was_not_used_in_time_runs_nothing_and_is_told_apart_from_sil
         let (session, mut probe) = life.session().await;
         ask(&session, "go").await;
         life.model_calls("", &["slow_save"]).await;
-        let question = probe.question().await;
-        session.answer(&question, Decision::Approve).await.unwrap();
+        let request = probe.approval_request().await;
+        session.decide(&request, Decision::Approve).await.unwrap();
         life.gate.begun(1).await;
     });
     world.crash(life);
-    world.later = world.limits.confirmation_timeout;
+    world.later = world.limits.decision_timeout;
     let mut life = world.start();
     life.run(async |life| {
         let (_, mut probe) = life.session().await;
@@ -170,12 +170,12 @@ fn arguments_that_the_person_typed_run_once_after_a_crash_between_the_approval_a
         ask(&session, "go").await;
         let tool_calls = vec![wanted("slow_send", &letter("the model's choice"))];
         life.script.next().await.finish(Completion { tool_calls, ..Completion::default() });
-        let question = probe.question().await;
+        let request = probe.approval_request().await;
         let arguments = letter("my friend");
-        session.answer(&question, Decision::Edit { arguments }).await.unwrap();
-        let row = life.ledger().await.into_iter().find(|row| row.call == question.call);
+        session.decide(&request, Decision::Edit { arguments }).await.unwrap();
+        let row = life.ledger().await.into_iter().find(|row| row.call == request.call);
         assert_eq!(row.unwrap().state, CallState::Approved, "and it has not begun");
-        question
+        request
     });
     world.crash(life);
     let mut life = world.start();

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use expect_test::expect;
 use madang::{
     SessionId, Timestamp, UserId,
-    approval::{Approval, Decision, Digest, Grant},
+    approval::{Approval, Decision, Digest, StandingApproval},
     error::SessionError,
     ledger::{AuditError, Seal, SealError, SealKey, SealKeys},
     model::Completion,
@@ -30,7 +30,7 @@ fn cut_off_at_a_question(world: &World) {
         let (session, mut probe) = life.session().await;
         ask(&session, "go").await;
         life.model_calls("", &["save"]).await;
-        probe.question().await;
+        probe.approval_request().await;
     });
     world.crash(life);
 }
@@ -144,13 +144,13 @@ fn a_seal_of_this_very_database_fits_nothing_else() {
         let (session, mut probe) = life.session().await;
         ask(&session, "go").await;
         life.model_calls("", &["save"]).await;
-        let question = probe.question().await;
-        session.answer(&question, Decision::Approve).await.unwrap();
+        let request = probe.approval_request().await;
+        session.decide(&request, Decision::Approve).await.unwrap();
         life.model_says("Saved.", &mut probe).await;
         let seal = life.ledger().await[0].seal;
         ask(&session, "again").await;
         life.model_calls("", &["save"]).await;
-        probe.question().await;
+        probe.approval_request().await;
         seal
     });
     world.crash(life);
@@ -186,8 +186,8 @@ fn an_approval_that_was_given_runs_after_a_crash_as_ever() {
         ask(&session, "go").await;
         let tool_calls = vec![wanted("slow_send", &json!({ "to": "me" }))];
         life.script.next().await.finish(Completion { tool_calls, ..Completion::default() });
-        let question = probe.question().await;
-        session.answer(&question, Decision::Approve).await.unwrap();
+        let request = probe.approval_request().await;
+        session.decide(&request, Decision::Approve).await.unwrap();
         let rows = life.ledger().await;
         rows.into_iter().filter(|row| row.state == CallState::Approved).collect::<Vec<_>>()
     });
@@ -225,8 +225,8 @@ fn saved_once(world: &World) {
         let (session, mut probe) = life.session().await;
         ask(&session, "go").await;
         life.model_calls("", &["save"]).await;
-        let question = probe.question().await;
-        session.answer(&question, Decision::Approve).await.unwrap();
+        let request = probe.approval_request().await;
+        session.decide(&request, Decision::Approve).await.unwrap();
         life.model_says("Saved.", &mut probe).await;
     });
     life.shut_down();
@@ -253,12 +253,12 @@ fn a_standing_approval_that_was_written_into_the_tables_covers_nothing() {
     let mut life = world.start();
     life.run(async |life| {
         let (session, mut probe) = life.session().await;
-        let grants: Vec<Grant> = session.grants().await.unwrap();
-        assert_eq!(grants.len(), 1, "the tables say so");
+        let standing: Vec<StandingApproval> = session.standing_approvals().await.unwrap();
+        assert_eq!(standing.len(), 1, "the tables say so");
         ask(&session, "again").await;
         life.model_calls("", &["save"]).await;
-        let question = probe.question().await;
-        session.answer(&question, Decision::Deny).await.unwrap();
+        let request = probe.approval_request().await;
+        session.decide(&request, Decision::Deny).await.unwrap();
         life.model_says("Well.", &mut probe).await;
         let ledger = life.store.session_ledger(session.id()).await.unwrap().unwrap();
         let faults: Vec<_> = ledger.seal_faults(life.store.keys()).collect();
@@ -268,15 +268,15 @@ fn a_standing_approval_that_was_written_into_the_tables_covers_nothing() {
         // Nor does it stand before one that was given.
         ask(&session, "and again").await;
         life.model_calls("", &["save"]).await;
-        let question = probe.question().await;
-        session.answer(&question, Decision::ApproveAlways).await.unwrap();
+        let request = probe.approval_request().await;
+        session.decide(&request, Decision::ApproveAlways).await.unwrap();
         life.script.next().await.say("Saved.");
         probe.until_turns_ended(2).await;
         ask(&session, "once more").await;
         life.model_calls("", &["save"]).await;
         let answer = tokio::select! {
             answer = life.script.next() => answer,
-            question = probe.question() => panic!("it was approved: {question:?}"),
+            request = probe.approval_request() => panic!("it was approved: {request:?}"),
         };
         answer.say("Saved.");
         probe.until_turns_ended(3).await;

@@ -18,16 +18,16 @@ fn a_question_stays_open_over_an_orderly_end() {
     let world = World::new();
     let mut life = world.start();
     let begin = SystemTime::now();
-    let question = life.run(async |life| {
+    let request = life.run(async |life| {
         let (session, mut probe) = life.session().await;
         let turn = ask(&session, "go").await;
         life.model_calls("", &["save", "mail"]).await;
-        let question = probe.question().await;
+        let request = probe.approval_request().await;
         life.runtime.shutdown().await.unwrap();
         assert!(matches!(turn.ended().await, Err(SessionError::Closed)));
         assert!(!probe.lines().contains("ended"), "nobody is told an end: {}", probe.lines());
         assert!(matches!(session.send("more").await, Err(TurnRefused::Closed)));
-        question
+        request
     });
     assert!(begin.elapsed().unwrap() < Duration::from_secs(30), "it does not wait for the person");
     world.crash(life);
@@ -36,12 +36,12 @@ fn a_question_stays_open_over_an_orderly_end() {
         let stored = life.store.session(&SessionId::new("s").unwrap()).await.unwrap().unwrap();
         assert_eq!(stored.open_turn.unwrap().resumes, 0);
         let (session, mut probe) = life.session().await;
-        assert_eq!(probe.question().await, question);
-        session.answer(&question, Decision::Approve).await.unwrap();
+        assert_eq!(probe.approval_request().await, request);
+        session.decide(&request, Decision::Approve).await.unwrap();
         life.model_says("Saved.", &mut probe).await;
         let rows = life.ledger().await;
         assert_eq!(effects(&rows).into_values().collect::<Vec<_>>(), [Some(Effect::Committed); 2]);
-        assert_eq!(world.notes(), [question.call.to_string()]);
+        assert_eq!(world.notes(), [request.call.to_string()]);
     });
     assert_eq!(world.begun("mail"), 1);
     life.shut_down();
@@ -144,19 +144,19 @@ fn what_nobody_opened_stays_as_it_was_over_any_number_of_orderly_ends() {
 fn threads_that_end_without_an_orderly_end_dismiss_nothing() {
     let world = World::new();
     let mut life = world.start();
-    let question = life.run(async |life| {
+    let request = life.run(async |life| {
         let (session, mut probe) = life.session().await;
         ask(&session, "go").await;
         life.model_calls("", &["save"]).await;
-        probe.question().await
+        probe.approval_request().await
     });
     // As where an embedder's `main` returns: the store has let go of its lock, and no answer was no.
     life.end();
     let mut life = world.start();
     life.run(async |life| {
         let (session, mut probe) = life.session().await;
-        assert_eq!(probe.question().await, question);
-        session.answer(&question, Decision::Approve).await.unwrap();
+        assert_eq!(probe.approval_request().await, request);
+        session.decide(&request, Decision::Approve).await.unwrap();
         life.model_says("Saved.", &mut probe).await;
     });
     assert_eq!(world.notes().len(), 1);

@@ -316,8 +316,8 @@ async fn what_people_models_and_tools_say_is_in_no_span_and_in_no_metric() {
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let first = session.send(SECRET).await.unwrap();
-    let question = probe.question().await;
-    session.answer(&question, Decision::DenyWith { message: SECRET.into() }).await.unwrap();
+    let request = probe.approval_request().await;
+    session.decide(&request, Decision::DenyWith { message: SECRET.into() }).await.unwrap();
     assert_eq!(first.ended().await.unwrap().ending, TurnEnding::Answered);
     let second = session.send(SECRET).await.unwrap();
     assert_eq!(second.ended().await.unwrap().ending, TurnEnding::Failed);

@@ -54,16 +54,16 @@ impl Life {
             let turn = self.session.send("go").await.unwrap();
             let tool_calls = vec![wanted(name, arguments)];
             self.script.next().await.finish(Completion { tool_calls, ..Completion::default() });
-            let question = tokio::select! {
-                question = probe.question() => Some(question),
+            let request = tokio::select! {
+                request = probe.approval_request() => Some(request),
                 completion = self.script.next() => {
                     completion.say("Well.");
                     None
                 }
             };
-            let was_asked = question.is_some();
-            if let Some(question) = question {
-                self.session.answer(&question, answer).await.unwrap();
+            let was_asked = request.is_some();
+            if let Some(request) = request {
+                self.session.decide(&request, answer).await.unwrap();
                 self.script.next().await.say("Well.");
             }
             turn.ended().await.unwrap();
@@ -222,7 +222,7 @@ async fn what_was_allowed_for_ever_is_asked_about_again() {
     forget(&folder).await;
 
     let mut life = Life::new(&folder).await;
-    assert_eq!(life.session.grants().await.unwrap(), []);
+    assert_eq!(life.session.standing_approvals().await.unwrap(), []);
     assert_eq!(life.session.state().await.unwrap().messages.len(), 0);
     let page = life.does("create_page", json!({ "title": "page 3" })).await;
     let (asked, _) = life.calls("delete_page", &json!({ "id": page["id"] }), Decision::Deny).await;

@@ -203,9 +203,9 @@ async fn a_chat_that_adds_a_habit_leaves_a_row_where_it_was_approved_and_none_wh
         let mut probe = Probe::new(session.subscribe());
         let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
         let turn = session.send_with("수면 습관 추가해줘", options).await.unwrap();
-        let question = probe.question().await;
+        let question = probe.approval_request().await;
         assert!(question.consequence.contains("습관"), "{}", question.consequence);
-        session.answer(&question, decision).await.unwrap();
+        session.decide(&question, decision).await.unwrap();
         turn.ended().await.unwrap();
         probe.until_turns_ended(1).await;
         let told = probe.events().iter().rev().find_map(|event| {

@@ -14,7 +14,7 @@ use crate::{
     ledger::{CallState, Transition},
     mailbox::Recipient,
     port::Store,
-    protocol::{Answer, AnswerError, Approval, Decision, Limits, Question},
+    protocol::{Answer, Approval, ApprovalRequest, Decision, DecisionError, Limits},
     test_runtime::{OneCall, TestRuntime, in_time, kim, kind},
     testing::{FakeTool, Gate, ScriptedModel},
 };
@@ -42,8 +42,8 @@ async fn swapped(
     let asks = ["mail", "save"].contains(&&*call.request.call.name);
     let answered = async {
         if asks {
-            let question = call.question().await;
-            test.answer(&question, decision).await.unwrap();
+            let request = call.approval_request().await;
+            test.decide(&request, decision).await.unwrap();
         }
     };
     let (authorized, ()) = tokio::join!(authorize(checked, &mut record, &context), answered);
@@ -91,12 +91,12 @@ async fn an_approval_waits_for_a_place_no_longer_than_it_counts() {
     let runs = tool.runs();
     let test = runtime_with(|limits| limits.approval_timeout = LONG_ENOUGH, vec![tool]).await;
     let mut first = test.begin("mail", "{}").await;
-    let question = first.question().await;
-    test.answer(&question, Decision::Approve).await.unwrap();
+    let request = first.approval_request().await;
+    test.decide(&request, Decision::Approve).await.unwrap();
     in_time(stuck.arrived(1)).await;
     let mut second = test.begin("mail", "{}").await;
-    let question = second.question().await;
-    test.answer(&question, Decision::Approve).await.unwrap();
+    let request = second.approval_request().await;
+    test.decide(&request, Decision::Approve).await.unwrap();
     assert_eq!(kind(&second.end().await), "overloaded, None");
     stuck.open();
     assert_eq!(kind(&first.end().await), "ok, Committed");
@@ -115,8 +115,8 @@ async fn an_approval_that_expires_while_the_handler_runs_in_the_transaction_leav
     };
     let test = runtime_with(change, vec![tool]).await;
     let mut call = test.begin("save", "{}").await;
-    let question = call.question().await;
-    test.answer(&question, Decision::Approve).await.unwrap();
+    let request = call.approval_request().await;
+    test.decide(&request, Decision::Approve).await.unwrap();
     in_time(gate.arrived(1)).await;
     let clock = &test.handles.calls.clock;
     while clock.now() < test.ledger().await[0].expires_at.unwrap() {
@@ -136,16 +136,16 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
         TestRuntime::with(limits, ScriptedModel::new([]), [FakeTool::destructive("mail")]).await;
     for round in 0..60 {
         let mut call = test.begin("mail", "{}").await;
-        let question = call.question().await;
+        let request = call.approval_request().await;
         let answers = [Decision::Approve, Decision::Deny, Decision::Approve].map(|decision| {
             let (confirm, limits) =
                 (test.handles.confirm.clone(), test.handles.calls.limits.clone());
-            let answer = to(&question, decision.clone());
+            let answer = to(&request, decision.clone());
             tokio::spawn(async move {
                 // An answer that was lost is given again, as a person would.
                 loop {
                     match approval::answer(&confirm, answer.clone(), &limits).await {
-                        Err(AnswerError::NotKnown | AnswerError::NotRecorded) => {
+                        Err(DecisionError::NotKnown | DecisionError::NotRecorded) => {
                             tokio::task::yield_now().await;
                         }
                         counts => return (decision, counts),
@@ -161,7 +161,7 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
         for answer in answers {
             match in_time(answer).await.unwrap() {
                 (decision, Ok(())) => winners.push(decision),
-                (_, Err(AnswerError::NotOpen)) => tries += 1,
+                (_, Err(DecisionError::NotOpen)) => tries += 1,
                 (decision, Err(error)) => panic!("{decision:?}: {error}"),
             }
         }
@@ -169,7 +169,7 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
         if winners.is_empty() {
             // All came while no actor held the question: it is open again.
             assert_eq!(tries, 3);
-            let deny = to(&question, Decision::Deny);
+            let deny = to(&request, Decision::Deny);
             while approval::answer(&test.handles.confirm, deny.clone(), &test.handles.calls.limits)
                 .await
                 .is_err()
@@ -193,7 +193,7 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
     test.at_rest().await;
 }
 
-fn to(question: &Question, decision: Decision) -> Answer {
-    let (call, digest, user) = (question.call, question.digest, question.user.clone());
+fn to(request: &ApprovalRequest, decision: Decision) -> Answer {
+    let (call, digest, user) = (request.call, request.digest, request.user.clone());
     Answer { call, digest, decision, user }
 }

@@ -35,7 +35,7 @@ async fn a_caller_who_leaves_ends_its_question_and_hears_no_result() {
         request.cancellation = Cancellation::of_caller(leaves.clone());
     };
     let mut asked = test.begin_with("mail", "{}", of_caller).await;
-    asked.question().await;
+    asked.approval_request().await;
     let mut running = test.begin_with("post", "{}", of_caller).await;
     in_time(gate.arrived(1)).await;
     leaves.cancel();
@@ -52,7 +52,7 @@ async fn a_caller_who_leaves_ends_its_question_and_hears_no_result() {
 async fn a_question_of_a_turn_that_is_given_up_is_withdrawn() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let mut asked = test.begin_with("mail", "{}", |_| {}).await;
-    asked.question().await;
+    asked.approval_request().await;
     asked.cancel(CancelCause::GivenUp);
     assert_eq!(kind(&asked.end().await), "withdrawn, None");
 }

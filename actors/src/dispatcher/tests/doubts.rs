@@ -6,7 +6,7 @@ use crate::{
     ledger::{CallState, Transition},
     port::{LedgerRow, Store, StoreError, Write},
     protocol::{
-        AnswerError, Approval, CancelReason, ConfirmationEnd, Decision, Digest, Locale, Text,
+        Approval, ApprovalEnd, CancelReason, Decision, DecisionError, Digest, Locale, Text,
         ToolOutcome,
     },
     test_runtime::{TestRuntime, in_time, kind},
@@ -28,8 +28,8 @@ async fn a_question_whose_place_in_the_ledger_was_doubtful_is_asked_where_it_is_
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let store = test.store.clone();
     let mut call = test.begin_with("mail", "{}", |_| store.lose_next_commit_reply()).await;
-    let question = call.question().await;
-    test.answer(&question, Decision::Approve).await.unwrap();
+    let question = call.approval_request().await;
+    test.decide(&question, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     test.at_rest().await;
 }
@@ -69,11 +69,11 @@ async fn a_transaction_of_whose_commit_nobody_knows_is_not_told_as_undone() {
 async fn an_approval_that_the_ledger_has_is_told_with_the_end_though_nobody_knew_of_it() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let mut call = test.begin("mail", "{}").await;
-    let question = call.question().await;
+    let question = call.approval_request().await;
     test.store.lose_next_commit_reply();
     test.store.fail_next_links();
-    let told = test.answer(&question, Decision::Approve).await;
-    assert_eq!(told, Err(AnswerError::NotKnown));
+    let told = test.decide(&question, Decision::Approve).await;
+    assert_eq!(told, Err(DecisionError::NotKnown));
     let end = call.end().await;
     assert_eq!((kind(&end).as_str(), end.is_recorded), ("store, None", true));
     assert_eq!(end.record.approval, Some(Approval::Once));
@@ -130,18 +130,18 @@ async fn a_call_is_never_told_what_became_of_a_call_of_another_session() {
 async fn a_no_to_a_call_that_ended_otherwise_meanwhile_is_told_not_to_count() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let mut call = test.begin("mail", "{}").await;
-    let question = call.question().await;
+    let question = call.approval_request().await;
     let row = test.ledger().await.remove(0);
     let lost = end_of_lost(&test.handles.calls, &row, Locale::EN);
     let (session, at) = (row.session.clone(), test.handles.calls.clock.now());
     let ended = Write::Call { session, call: row.call, at, transition: Transition::Ended(lost) };
     test.handles.store.write(vec![ended]).await.unwrap();
-    let told = test.answer(&question, Decision::Deny).await;
-    assert_eq!(told, Err(AnswerError::NotRecorded));
-    let DispatcherEvent::QuestionEnded { end, .. } = call.next().await else {
+    let told = test.decide(&question, Decision::Deny).await;
+    assert_eq!(told, Err(DecisionError::NotRecorded));
+    let DispatcherEvent::ApprovalEnded { end, .. } = call.next().await else {
         panic!("the question ends before the call does");
     };
-    assert_eq!(end, ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable });
+    assert_eq!(end, ApprovalEnd::Cancelled { reason: CancelReason::Unreachable });
     assert_eq!(kind(&call.end().await), "handler_error, None", "the end that the ledger has");
     assert_eq!(test.at_rest().await[0].decided_by, None);
 }

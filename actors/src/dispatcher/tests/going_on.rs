@@ -57,7 +57,7 @@ pub(super) async fn mailing() -> (TestRuntime, Runs) {
 /// Asked about, and left before the answer.
 pub(super) async fn asked(test: &TestRuntime) -> (OneCall, LedgerRow) {
     let mut call = test.begin("mail", r#"{"to":"kim"}"#).await;
-    call.question().await;
+    call.approval_request().await;
     let row = leave(test, &mut call).await;
     assert_eq!(row.state, CallState::Awaiting);
     (call, row)
@@ -74,12 +74,12 @@ async fn decided(decision: Decision) -> (TestRuntime, Runs, Gate, OneCall, Ledge
     let runs = tool.runs();
     let test = runtime_with(|_| {}, vec![tool]).await;
     let mut first = test.begin("mail", "{}").await;
-    let question = first.question().await;
-    test.answer(&question, Decision::Approve).await.unwrap();
+    let request = first.approval_request().await;
+    test.decide(&request, Decision::Approve).await.unwrap();
     in_time(gate.arrived(1)).await;
     let mut call = test.begin("mail", r#"{"to":"kim"}"#).await;
-    let question = call.question().await;
-    test.answer(&question, decision).await.unwrap();
+    let request = call.approval_request().await;
+    test.decide(&request, decision).await.unwrap();
     let row = leave(&test, &mut call).await;
     assert_eq!(row.state, CallState::Approved);
     gate.open();
@@ -92,11 +92,11 @@ async fn a_question_that_was_left_is_asked_again_as_it_was() {
     let (test, runs) = mailing().await;
     let (call, row) = asked(&test).await;
     let mut call = again(&test, &call, &row).await;
-    let question = call.question().await;
-    assert_eq!(Some(question.digest), row.digest);
-    assert_eq!(Some(question.expires_at), row.expires_at);
-    assert_eq!(question.arguments, json!({ "to": "kim" }));
-    test.answer(&question, Decision::Approve).await.unwrap();
+    let request = call.approval_request().await;
+    assert_eq!(Some(request.digest), row.digest);
+    assert_eq!(Some(request.expires_at), row.expires_at);
+    assert_eq!(request.arguments, json!({ "to": "kim" }));
+    test.decide(&request, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     assert_eq!(runs.count(), 1);
     test.at_rest().await;
@@ -224,8 +224,8 @@ async fn a_call_that_goes_on_waits_for_its_place_and_a_new_one_is_refused() {
     let mut call = again(&test, &call, &row).await;
     gate.open();
     assert_eq!(kind(&other.end().await), "ok, Committed");
-    let question = call.question().await;
-    test.answer(&question, Decision::Approve).await.unwrap();
+    let request = call.approval_request().await;
+    test.decide(&request, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     test.at_rest().await;
 }
@@ -239,8 +239,8 @@ async fn a_yes_that_was_told_to_count_is_run_though_the_turn_stops_while_it_wait
     let mut calls = Vec::new();
     for _ in 0..2 {
         let mut call = test.begin("mail", "{}").await;
-        let question = call.question().await;
-        test.answer(&question, Decision::Approve).await.unwrap();
+        let request = call.approval_request().await;
+        test.decide(&request, Decision::Approve).await.unwrap();
         in_time(gate.arrived(1)).await;
         calls.push(call);
     }

@@ -22,8 +22,8 @@ use super::{
 };
 use crate::{
     protocol::{
-        Asker, CallResult, CancelReason, ConfirmationEnd, Decision, Effect, Fault, Limits,
-        OnDismiss, ToolOutcome,
+        ApprovalEnd, Asker, CallResult, CancelReason, Decision, Effect, Fault, Limits, OnDismiss,
+        ToolOutcome,
     },
     test_runtime::{OneCall, PATIENCE, TestRuntime, in_time, kind},
     testing::{End, FakeTool, Gate, Payload, ScriptedModel},
@@ -114,11 +114,11 @@ async fn what_was_approved_is_run_once_and_what_was_not_is_never_run() {
         [(Decision::Approve, "ok, Committed"), (Decision::Deny, "denied, None")]
     {
         let mut call = test.begin("save", r#"{"a":1}"#).await;
-        let question = call.question().await;
-        assert_eq!((&*question.tool, &*question.consequence), ("save", "Saves."));
-        test.answer(&question, decision).await.unwrap();
+        let request = call.approval_request().await;
+        assert_eq!((&*request.tool, &*request.consequence), ("save", "Saves."));
+        test.decide(&request, decision).await.unwrap();
         assert_eq!(kind(&call.end().await), expected);
-        assert!(test.answer(&question, Decision::Approve).await.is_err(), "used up");
+        assert!(test.decide(&request, Decision::Approve).await.is_err(), "used up");
     }
     let nobody = |request: &mut super::DispatchRequest| request.asker = Asker::Nobody;
     let mut unreachable = test.begin_with("save", "{}", nobody).await;
@@ -135,8 +135,8 @@ async fn the_predicate_decides_which_arguments_are_asked_about() {
     let test = TestRuntime::new([tool]).await;
     assert_eq!(kind(&test.call("mail", r#"{"to":"me"}"#).await), "ok, Committed");
     let mut asked = test.begin("mail", r#"{"to":"all"}"#).await;
-    let question = asked.question().await;
-    test.answer(&question, Decision::Deny).await.unwrap();
+    let request = asked.approval_request().await;
+    test.decide(&request, Decision::Deny).await.unwrap();
     assert_eq!(kind(&asked.end().await), "denied, None");
 }
 
@@ -146,8 +146,8 @@ async fn a_question_can_be_answered_as_soon_as_it_is_heard_of() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     for _ in 0..200 {
         let mut call = test.begin("mail", "{}").await;
-        let question = call.question().await;
-        test.answer(&question, Decision::Approve).await.unwrap();
+        let request = call.approval_request().await;
+        test.decide(&request, Decision::Approve).await.unwrap();
         assert_eq!(kind(&call.end().await), "ok, Committed");
     }
     test.at_rest().await;
@@ -157,22 +157,20 @@ async fn a_question_can_be_answered_as_soon_as_it_is_heard_of() {
 async fn a_question_expires_and_too_many_are_refused() {
     let test = runtime_with(
         |limits| {
-            limits.confirmation_timeout = SHORT;
-            limits.max_open_questions = 0;
+            limits.decision_timeout = SHORT;
+            limits.max_approval_requests = 0;
         },
         vec![FakeTool::destructive("mail")],
     )
     .await;
     assert_eq!(kind(&test.call("mail", "{}").await), "overloaded, None");
-    let test = runtime_with(
-        |limits| limits.confirmation_timeout = SHORT,
-        vec![FakeTool::destructive("mail")],
-    )
-    .await;
+    let test =
+        runtime_with(|limits| limits.decision_timeout = SHORT, vec![FakeTool::destructive("mail")])
+            .await;
     let mut call = test.begin("mail", "{}").await;
-    call.question().await;
-    let expired = ConfirmationEnd::Cancelled { reason: CancelReason::Expired };
-    let super::DispatcherEvent::QuestionEnded { end, .. } = call.next().await else {
+    call.approval_request().await;
+    let expired = ApprovalEnd::Cancelled { reason: CancelReason::Expired };
+    let super::DispatcherEvent::ApprovalEnded { end, .. } = call.next().await else {
         panic!("the question ends before the call does");
     };
     assert_eq!(end, expired);
@@ -188,7 +186,7 @@ async fn dismissed_before_the_answer_it_is_not_run_and_dismissed_after_the_begin
         let tools = [FakeTool::destructive("mail"), FakeTool::write("post").gate(&gate)];
         let test = TestRuntime::new(tools).await;
         let mut asked = test.begin("mail", "{}").await;
-        asked.question().await;
+        asked.approval_request().await;
         asked.cancel(Dismissed(mode));
         assert_eq!(kind(&asked.end().await), "dismissed, None");
         let mut running = test.begin("post", "{}").await;
@@ -206,10 +204,10 @@ async fn dismissed_before_the_answer_it_is_not_run_and_dismissed_after_the_begin
 async fn a_lost_question_is_asked_again_and_heard_of_again() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let mut call = test.begin("mail", "{}").await;
-    call.question().await;
+    call.approval_request().await;
     test.handles.confirm.actor().kill();
-    let again = call.question().await;
-    test.answer(&again, Decision::Approve).await.unwrap();
+    let again = call.approval_request().await;
+    test.decide(&again, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     test.at_rest().await;
 }

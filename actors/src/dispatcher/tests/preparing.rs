@@ -73,8 +73,8 @@ async fn waiting(effect: EffectPolicy, cause: CancelCause) -> (TestRuntime, OneC
     let test = TestRuntime::of(tool).await;
     let mut call = test.begin("save", r#"{"page":3}"#).await;
     if effect == EffectPolicy::Destructive {
-        let question = call.question().await;
-        test.answer(&question, Decision::Approve).await.unwrap();
+        let request = call.approval_request().await;
+        test.decide(&request, Decision::Approve).await.unwrap();
     }
     in_time(gate.arrived(1)).await;
     let held = test.handles.store.lease("another".into()).await.unwrap();
@@ -107,7 +107,7 @@ async fn what_waits_for_the_transaction_does_not_begin_for_a_turn_that_is_over()
 async fn a_yes_waits_for_the_next_start_where_the_runtime_closes_before_it_gets_the_transaction() {
     let (test, mut call) = waiting(EffectPolicy::Destructive, CancelCause::Closing).await;
     let decided = call.next().await;
-    assert!(matches!(decided, DispatcherEvent::QuestionEnded { .. }), "{decided:?}");
+    assert!(matches!(decided, DispatcherEvent::ApprovalEnded { .. }), "{decided:?}");
     let left = call.next().await;
     assert!(matches!(left, DispatcherEvent::Left { .. }), "{left:?}");
     let states: Vec<_> = test.ledger().await.iter().map(|row| row.state).collect();

@@ -160,8 +160,8 @@ async fn waiting_for_a_resource_has_an_end_also_with_an_approval_in_hand() {
     in_time(stuck.arrived(1)).await;
     assert_eq!(kind(&test.call("mail", A).await), "overloaded, None");
     let mut asked = test.begin("send", A).await;
-    let question = asked.question().await;
-    test.answer(&question, Decision::Approve).await.unwrap();
+    let request = asked.approval_request().await;
+    test.decide(&request, Decision::Approve).await.unwrap();
     assert_eq!(kind(&asked.end().await), "overloaded, None");
     stuck.open();
     assert_eq!(kind(&holding.end().await), "ok, Committed");
@@ -184,9 +184,9 @@ async fn an_edited_call_waits_for_the_resource_that_it_will_work_on() {
     let mut holding = test.begin("hold", A).await;
     in_time(gate.arrived(1)).await;
     let mut asked = test.begin("send", A).await;
-    let question = asked.question().await;
+    let request = asked.approval_request().await;
     let arguments = serde_json::json!({ "on": "b" });
-    test.answer(&question, Decision::Edit { arguments }).await.unwrap();
+    test.decide(&request, Decision::Edit { arguments }).await.unwrap();
     assert_eq!(kind(&asked.end().await), "ok, Committed");
     gate.open();
     assert_eq!(kind(&holding.end().await), "ok, Committed");

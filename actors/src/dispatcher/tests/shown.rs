@@ -89,12 +89,12 @@ impl Tool for Looks {
 async fn said(tool: impl Tool) -> String {
     let test = TestRuntime::of(tool).await;
     let mut call = test.begin("wipe", "{}").await;
-    let question = call.question().await;
-    assert!(question.text.contains(&question.consequence), "{}", question.text);
-    test.answer(&question, Decision::Approve).await.unwrap();
+    let request = call.approval_request().await;
+    assert!(request.text.contains(&request.consequence), "{}", request.text);
+    test.decide(&request, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     test.at_rest().await;
-    question.consequence
+    request.consequence
 }
 
 #[tokio::test]

@@ -38,16 +38,16 @@ impl Chat<'_> {
     /// The user is asked, and says no.
     async fn is_asked(&mut self, tool: &str, arguments: &str) {
         let mut call = self.next(tool, arguments).await;
-        let question = call.question().await;
-        self.test.answer(&question, Decision::Deny).await.unwrap();
+        let request = call.approval_request().await;
+        self.test.decide(&request, Decision::Deny).await.unwrap();
         assert_eq!(kind(&call.end().await), "denied, None", "{tool} {arguments}");
     }
 }
 
 /// The user is asked, and says always.
 async fn allow_always(test: &TestRuntime, mut call: OneCall) -> OneCall {
-    let question = call.question().await;
-    test.answer(&question, Decision::ApproveAlways).await.unwrap();
+    let request = call.approval_request().await;
+    test.decide(&request, Decision::ApproveAlways).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     call
 }
@@ -66,15 +66,15 @@ async fn a_standing_approval_covers_its_tool_on_its_resource_in_its_session_as_o
             panic!("nobody is asked, use {use_of}");
         };
         assert_eq!(kind(&end), "ok, Committed");
-        let Some(Approval::Granted { by_call, number, resource, .. }) = end.record.approval else {
+        let Some(Approval::Standing { by_call, number, resource, .. }) = end.record.approval else {
             panic!("it rests on the standing approval: {:?}", end.record.approval);
         };
         assert_eq!((by_call, number, resource.is_some()), (always, use_of, true));
         chat.is_asked("mail", r#"{"to":"lee"}"#).await;
         chat.is_asked("mail", "{}").await;
         chat.is_asked("wipe", r#"{"to":"kim"}"#).await;
-        let elsewhere = test.begin("mail", r#"{"to":"kim"}"#).await.question().await;
-        test.answer(&elsewhere, Decision::Deny).await.unwrap();
+        let elsewhere = test.begin("mail", r#"{"to":"kim"}"#).await.approval_request().await;
+        test.decide(&elsewhere, Decision::Deny).await.unwrap();
     }
     chat.is_asked("mail", r#"{"to":"kim"}"#).await;
     test.at_rest().await;

@@ -116,7 +116,7 @@ fn too_many(exceeded: &LimitExceeded) -> String {
     let what = match bound {
         Bound::AwakeSessions => "open chats",
         Bound::RunningTurns => "running turns",
-        Bound::OpenQuestions => "open questions",
+        Bound::ApprovalRequests => "open questions",
         Bound::RunningCalls => "running tools",
         Bound::QueuedBytes => "bytes waiting to be stored",
         Bound::WaitingMessages => "waiting messages",

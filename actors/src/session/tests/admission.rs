@@ -91,13 +91,13 @@ async fn a_user_with_too_many_turns_is_refused_and_may_still_answer_and_dismiss(
     let mut probe = Probe::new(a.feed().subscribe());
     let first = runtime.ask(&a, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
-    let question = probe.question().await;
+    let request = probe.approval_request().await;
     let second = runtime.ask(&b, "go").await.unwrap();
     let dismissed = script.next().await;
     let refused = refusal(&runtime, &c).await;
     assert_eq!((refused.bound, refused.scope), (Bound::RunningTurns, Scope::User));
     assert_eq!(refused.retry_after, None, "none has ended yet");
-    runtime.answer(&question, Decision::Deny).await.unwrap();
+    runtime.decide(&request, Decision::Deny).await.unwrap();
     dismiss(&runtime, &b).await.unwrap();
     assert_eq!(in_time(second).await.unwrap().ending, TurnEnding::Dismissed);
     in_time(dismissed.cancelled()).await;
@@ -110,7 +110,7 @@ async fn a_user_with_too_many_turns_is_refused_and_may_still_answer_and_dismiss(
         assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
     }
     held(&runtime, Bound::RunningTurns, 0).await;
-    held(&runtime, Bound::OpenQuestions, 0).await;
+    held(&runtime, Bound::ApprovalRequests, 0).await;
 }
 
 #[tokio::test]
@@ -135,13 +135,13 @@ async fn a_user_of_whom_too_much_is_stored_begins_no_turn_and_others_do() {
 
 #[tokio::test]
 async fn a_question_too_many_is_not_stored_and_the_model_is_told_which_bound_it_was() {
-    let limits = Limits { max_open_questions_per_user: 1, ..Limits::default() };
+    let limits = Limits { max_approval_requests_per_user: 1, ..Limits::default() };
     let (runtime, mut script) = by_hand_with(limits, [FakeTool::destructive("mail")]).await;
     let [a, b] = [runtime.slot("a").await, runtime.slot("b").await];
     let mut probe = Probe::new(a.feed().subscribe());
     let first = runtime.ask(&a, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
-    let question = probe.question().await;
+    let request = probe.approval_request().await;
     let second = runtime.ask(&b, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     script.next().await.say("I cannot.");
@@ -153,10 +153,10 @@ async fn a_question_too_many_is_not_stored_and_the_model_is_told_which_bound_it_
     let Some(ToolOutcome::Err(error)) = &record.unwrap().outcome else { panic!("{state:?}") };
     assert_eq!(&*error.code, "overloaded");
     assert!(error.reason.contains("open questions (1"), "{}", error.reason);
-    runtime.answer(&question, Decision::Deny).await.unwrap();
+    runtime.decide(&request, Decision::Deny).await.unwrap();
     script.next().await.say("Not sent.");
     in_time(first).await.unwrap();
-    held(&runtime, Bound::OpenQuestions, 0).await;
+    held(&runtime, Bound::ApprovalRequests, 0).await;
 }
 
 #[tokio::test]

@@ -4,25 +4,25 @@ use super::{by_hand, calling};
 use crate::{
     ledger::CallState,
     port::{LedgerFilter, LedgerRow, Store},
-    protocol::{AnswerError, ConfirmationEnd, Decision, EventKind, Question},
+    protocol::{ApprovalEnd, ApprovalRequest, Decision, DecisionError, EventKind},
     session::SessionSlot,
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Probe},
 };
 
-async fn grants(runtime: &TestRuntime, slot: &SessionSlot) -> Vec<LedgerRow> {
+async fn standing_approvals(runtime: &TestRuntime, slot: &SessionSlot) -> Vec<LedgerRow> {
     let session = Some(slot.session().clone());
-    let filter = LedgerFilter { session, ..LedgerFilter::grants() };
+    let filter = LedgerFilter { session, ..LedgerFilter::standing_approvals() };
     runtime.store.calls(&filter).await.unwrap()
 }
 
-async fn row(runtime: &TestRuntime, question: &Question) -> LedgerRow {
-    let filter = LedgerFilter::call(question.call);
+async fn row(runtime: &TestRuntime, request: &ApprovalRequest) -> LedgerRow {
+    let filter = LedgerFilter::call(request.call);
     runtime.store.calls(&filter).await.unwrap().pop().unwrap()
 }
 
 fn has_ended(probe: &Probe) -> bool {
-    probe.events().iter().any(|event| matches!(event.kind, EventKind::ConfirmationEnded { .. }))
+    probe.events().iter().any(|event| matches!(event.kind, EventKind::ApprovalEnded { .. }))
 }
 
 #[tokio::test]
@@ -35,20 +35,20 @@ async fn an_answer_whose_record_was_written_counts_though_the_stores_reply_was_l
         let mut probe = Probe::new(slot.feed().subscribe());
         let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
-        let question = probe.question().await;
+        let request = probe.approval_request().await;
         runtime.store.lose_next_commit_reply();
-        runtime.answer(&question, decision.clone()).await.unwrap();
+        runtime.decide(&request, decision.clone()).await.unwrap();
         script.next().await.say("Well.");
         in_time(end).await.unwrap();
         let is_yes = decision != Decision::Deny;
         assert_eq!(runs.count(), usize::from(is_yes), "{decision:?}");
-        assert_eq!(row(&runtime, &question).await.approval.is_some(), is_yes);
+        assert_eq!(row(&runtime, &request).await.approval.is_some(), is_yes);
         let stands = usize::from(decision == Decision::ApproveAlways);
-        assert_eq!(grants(&runtime, &slot).await.len(), stands, "{decision:?}");
-        let end = ConfirmationEnd::Decided { decision };
+        assert_eq!(standing_approvals(&runtime, &slot).await.len(), stands, "{decision:?}");
+        let end = ApprovalEnd::Decided { decision };
         probe
             .until(|events| {
-                let told = |kind: &EventKind| matches!(kind, EventKind::ConfirmationEnded { end: told, .. } if *told == end);
+                let told = |kind: &EventKind| matches!(kind, EventKind::ApprovalEnded { end: told, .. } if *told == end);
                 events.iter().any(|event| told(&event.kind))
             })
             .await;
@@ -65,10 +65,10 @@ async fn an_answer_that_could_not_be_recorded_is_told_as_nobodys_and_nothing_sta
         let mut probe = Probe::new(slot.feed().subscribe());
         let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
-        let question = probe.question().await;
+        let request = probe.approval_request().await;
         runtime.store.fail_next_begin();
-        let told = runtime.answer(&question, decision.clone()).await;
-        assert_eq!(told, Err(AnswerError::NotRecorded));
+        let told = runtime.decide(&request, decision.clone()).await;
+        assert_eq!(told, Err(DecisionError::NotRecorded));
         if decision != Decision::Deny {
             script.next().await.say("Well."); // a yes that nobody has leaves a call that fails
         }
@@ -76,8 +76,8 @@ async fn an_answer_that_could_not_be_recorded_is_told_as_nobodys_and_nothing_sta
         probe.until_turns_ended(1).await;
         assert!(!probe.lines().contains("answered"), "{}", probe.lines());
         assert!(has_ended(&probe), "{}", probe.lines());
-        assert_eq!((runs.count(), grants(&runtime, &slot).await.len()), (0, 0));
-        let row = row(&runtime, &question).await;
+        assert_eq!((runs.count(), standing_approvals(&runtime, &slot).await.len()), (0, 0));
+        let row = row(&runtime, &request).await;
         assert_eq!((row.approval, row.decided_by), (None, None), "{decision:?}");
     }
 }
@@ -92,9 +92,9 @@ async fn a_question_whose_record_was_written_is_asked_though_the_stores_reply_wa
     let completion = script.next().await;
     runtime.store.lose_next_commit_reply();
     completion.finish(calling("", &["mail"]));
-    let question = probe.question().await;
-    assert_eq!(row(&runtime, &question).await.state, CallState::Awaiting);
-    runtime.answer(&question, Decision::Approve).await.unwrap();
+    let request = probe.approval_request().await;
+    assert_eq!(row(&runtime, &request).await.state, CallState::Awaiting);
+    runtime.decide(&request, Decision::Approve).await.unwrap();
     script.next().await.say("Sent.");
     in_time(end).await.unwrap();
 }
@@ -107,19 +107,19 @@ async fn the_end_of_a_question_is_published_behind_the_store() {
         let mut probe = Probe::new(slot.feed().subscribe());
         let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
-        let question = probe.question().await;
+        let request = probe.approval_request().await;
         let paused = runtime.store.pause().await;
         let answered = async {
-            runtime.answer(&question, decision.clone()).await.unwrap();
+            runtime.decide(&request, decision.clone()).await.unwrap();
         };
         let looks = async {
             for _ in 0..500 {
                 tokio::task::yield_now().await; // time enough to tell it, if it did not wait
             }
             runtime.state(&slot).await;
-            assert_eq!(row(&runtime, &question).await.state, CallState::Awaiting);
+            assert_eq!(row(&runtime, &request).await.state, CallState::Awaiting);
             assert!(
-                runtime.state(&slot).await.question.is_some(),
+                runtime.state(&slot).await.approval_request.is_some(),
                 "{decision:?}: it is open still"
             );
             drop(paused);

@@ -278,9 +278,9 @@ async fn an_edit_that_changes_nothing_is_told_and_recorded_as_a_plain_yes() {
     let mut probe = Probe::new(slot.feed().subscribe());
     let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
-    let question = probe.question().await;
-    let arguments = question.arguments.clone();
-    runtime.answer(&question, Decision::Edit { arguments }).await.unwrap();
+    let request = probe.approval_request().await;
+    let arguments = request.arguments.clone();
+    runtime.decide(&request, Decision::Edit { arguments }).await.unwrap();
     script.next().await.say("Sent.");
     in_time(end).await.unwrap();
     probe.until_turns_ended(1).await;

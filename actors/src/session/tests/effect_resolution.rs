@@ -175,10 +175,10 @@ async fn a_call_that_has_not_ended_is_not_resolved() {
     let mut probe = Probe::new(slot.feed().subscribe());
     let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["burn"]));
-    let question = probe.question().await;
-    let refused = resolves(&runtime, &slot, question.call, EffectResolution::DidNot).await;
+    let request = probe.approval_request().await;
+    let refused = resolves(&runtime, &slot, request.call, EffectResolution::DidNot).await;
     assert!(matches!(refused, Err(ResolveError::NotUnknown { effect: None })), "{refused:?}");
-    runtime.answer(&question, Decision::Deny).await.unwrap();
+    runtime.decide(&request, Decision::Deny).await.unwrap();
     script.next().await.say("Not done.");
     in_time(end).await.unwrap();
     runtime.at_rest().await;

@@ -14,9 +14,9 @@ use crate::{
     ledger::CallState,
     port::{LedgerRow, Store, StoredSession},
     protocol::{
-        AnswerError, CallId, CallRecord, CancelReason, ChatMessage, ConfirmationEnd, Content,
-        Decision, Effect, EventCursor, EventKind, Languages, SessionEvent, ToolOutcome, TurnEnding,
-        TurnId,
+        ApprovalEnd, CallId, CallRecord, CancelReason, ChatMessage, Content, Decision,
+        DecisionError, Effect, EventCursor, EventKind, Languages, SessionEvent, ToolOutcome,
+        TurnEnding, TurnId,
     },
     session::{
         SessionMsg, SessionSlot, StreamItem, Subscription, TurnRefused,
@@ -230,9 +230,9 @@ impl Scene {
         for (call, answers) in answers {
             let row = rows.iter().find(|row| row.call == call);
             let counted = row.and_then(counts);
-            let yes = |told: &Result<(), AnswerError>| told.is_ok();
-            let may = |told: &Result<(), AnswerError>| {
-                matches!(told, Ok(()) | Err(AnswerError::NotKnown))
+            let yes = |told: &Result<(), DecisionError>| told.is_ok();
+            let may = |told: &Result<(), DecisionError>| {
+                matches!(told, Ok(()) | Err(DecisionError::NotKnown))
             };
             let is_so = match &counted {
                 Some(counted) => answers.iter().any(|(it, told)| *it == counted && may(told)),
@@ -310,8 +310,7 @@ fn counts(row: &LedgerRow) -> Option<Decision> {
 fn compare_questions(rows: &[LedgerRow], heard: &[Arc<SessionEvent>]) -> Vec<String> {
     let mut wrong = Vec::new();
     for event in heard {
-        let EventKind::ConfirmationEnded { call, end: ConfirmationEnd::Decided { decision } } =
-            &event.kind
+        let EventKind::ApprovalEnded { call, end: ApprovalEnd::Decided { decision } } = &event.kind
         else {
             continue;
         };

@@ -12,7 +12,7 @@ use super::scene::{Scene, Step, Steps, seeds};
 use crate::{
     dispatcher::DispatcherMsg,
     port::{LedgerRow, Store},
-    protocol::{AnswerError, Bound, CallResult, Decision, Effect},
+    protocol::{Bound, CallResult, Decision, DecisionError, Effect},
     test_runtime::{PATIENCE, TestRuntime, in_time},
 };
 
@@ -74,7 +74,7 @@ impl Scene {
         self.compare_acts(&rows);
         // Whoever ended, however, has given its places back.
         for bound in
-            [Bound::RunningTurns, Bound::OpenQuestions, Bound::RunningCalls, Bound::QueuedBytes]
+            [Bound::RunningTurns, Bound::ApprovalRequests, Bound::RunningCalls, Bound::QueuedBytes]
         {
             while tree_held(&self.runtime, bound) > 0 {
                 tokio::task::yield_now().await;
@@ -101,7 +101,7 @@ impl Scene {
         // A yes counts only where whoever gave it was not told otherwise.
         let told = self.told.lock().unwrap();
         let yes = told.answers.iter().filter(|(_, decision, _)| *decision == Decision::Approve);
-        let yes = yes.filter(|(.., told)| matches!(told, Ok(()) | Err(AnswerError::NotKnown)));
+        let yes = yes.filter(|(.., told)| matches!(told, Ok(()) | Err(DecisionError::NotKnown)));
         let approved: BTreeSet<_> = yes.map(|(call, ..)| *call).collect();
         assert!(of(&["erase"]).filter(committed).all(|row| approved.contains(&row.call)), "asked");
         let mut acts = self.acts.lock().unwrap().clone();

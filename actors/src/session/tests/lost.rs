@@ -444,8 +444,8 @@ async fn whoever_begins_anew_is_asked_anew_also_where_only_the_store_remembers_t
         let mut probe = Probe::new(slot.feed().subscribe());
         let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
-        let question = probe.question().await;
-        runtime.answer(&question, Decision::ApproveAlways).await.unwrap();
+        let request = probe.approval_request().await;
+        runtime.decide(&request, Decision::ApproveAlways).await.unwrap();
         script.next().await.say("Sent.");
         in_time(end).await.unwrap();
         killed(&slot).await;
@@ -455,12 +455,12 @@ async fn whoever_begins_anew_is_asked_anew_also_where_only_the_store_remembers_t
         let (reply, cleared) = oneshot::channel();
         runtime.send(&slot, SessionMsg::Clear { reply });
         in_time(cleared).await.unwrap().unwrap();
-        let only_grants = LedgerFilter::grants();
-        assert_eq!(runtime.store.calls(&only_grants).await.unwrap(), []);
+        let standing = LedgerFilter::standing_approvals();
+        assert_eq!(runtime.store.calls(&standing).await.unwrap(), []);
         let mut probe = Probe::new(slot.feed().subscribe());
         drop(runtime.ask(&slot, "again").await.unwrap());
         script.next().await.finish(calling("", &["mail"]));
-        probe.question().await;
+        probe.approval_request().await;
         assert_eq!(runs.count(), 1);
     }
 }

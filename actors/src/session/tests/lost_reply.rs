@@ -267,7 +267,7 @@ async fn a_revocation_is_seen_where_nothing_stands_in_that_session_whatever_else
         let mut probe = Probe::new(slot.feed().subscribe());
         let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
-        runtime.answer(&probe.question().await, decision).await.unwrap();
+        runtime.decide(&probe.approval_request().await, decision).await.unwrap();
         script.next().await.say("Sent.");
         in_time(end).await.unwrap();
     }

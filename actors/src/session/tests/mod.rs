@@ -267,11 +267,11 @@ async fn killed_while_the_model_speaks_or_a_person_is_asked_nothing_is_left_behi
     let mut probe = Probe::new(slot.feed().subscribe());
     let end = runtime.ask(&slot, "two").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
-    let question = probe.question().await;
+    let request = probe.approval_request().await;
     slot.awake().unwrap().kill();
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Failed);
     assert_eq!(words(&runtime, &slot).await, ["one", "two", "mail None Shown"]);
-    assert!(runtime.answer(&question, Decision::Approve).await.is_err(), "it is not open any more");
+    assert!(runtime.decide(&request, Decision::Approve).await.is_err(), "it is not open any more");
     let stored =
         crate::port::Store::session(&runtime.store, slot.session()).await.unwrap().unwrap();
     assert_eq!(stored.open_turn, None);

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{by_hand, calling};
 use crate::{
     dispatcher::DispatcherEvent,
-    protocol::{CallId, Decision, EventKind, Question, TurnError},
+    protocol::{ApprovalRequest, CallId, Decision, EventKind, TurnError},
     session::SessionMsg,
     test_runtime::in_time,
     testing::{FakeTool, Gate, Probe},
@@ -21,22 +21,22 @@ async fn a_question_is_shown_until_it_ends_and_then_the_next_one() {
     let mut probe = Probe::new(slot.feed().subscribe());
     let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
-    let question = probe.question().await;
-    let shown = async || runtime.state(&slot).await.question;
-    assert_eq!(shown().await.as_ref(), Some(&question));
-    let asks = |question: &Question| {
-        let asked = DispatcherEvent::Asked { question: Box::new(question.clone()) };
+    let request = probe.approval_request().await;
+    let shown = async || runtime.state(&slot).await.approval_request;
+    assert_eq!(shown().await.as_ref(), Some(&request));
+    let asks = |request: &ApprovalRequest| {
+        let asked = DispatcherEvent::ApprovalRequested { request: Box::new(request.clone()) };
         slot.awake().unwrap().cast(SessionMsg::Dispatcher(asked)).unwrap();
     };
-    let next = Question { call: CallId::new(Uuid::from_u128(1)), ..question.clone() };
+    let next = ApprovalRequest { call: CallId::new(Uuid::from_u128(1)), ..request.clone() };
     asks(&next);
-    assert_eq!(shown().await.as_ref(), Some(&question), "it is open still");
+    assert_eq!(shown().await.as_ref(), Some(&request), "it is open still");
     // As after the loss of those who ask: the same once more, with more time to answer.
     let expires_at = next.expires_at.after(std::time::Duration::from_secs(9));
-    let next = Question { expires_at, ..next };
+    let next = ApprovalRequest { expires_at, ..next };
     asks(&next);
-    runtime.answer(&question, Decision::Approve).await.unwrap();
-    let is_published = |kind: &EventKind| matches!(kind, EventKind::ConfirmationEnded { .. });
+    runtime.decide(&request, Decision::Approve).await.unwrap();
+    let is_published = |kind: &EventKind| matches!(kind, EventKind::ApprovalEnded { .. });
     probe.until(|events| events.iter().any(|event| is_published(&event.kind))).await;
     assert_eq!(shown().await.as_ref(), Some(&next));
     gate.open();
@@ -58,11 +58,11 @@ async fn a_question_ends_before_its_call_does_though_the_call_breaks_down() {
     let mut probe = Probe::new(slot.feed().subscribe());
     let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail", "post"]));
-    let question = probe.question().await;
+    let request = probe.approval_request().await;
     BREAKS.store(true, Relaxed);
-    runtime.answer(&question, Decision::ApproveAlways).await.unwrap_err();
+    runtime.decide(&request, Decision::ApproveAlways).await.unwrap_err();
     in_time(gate.arrived(1)).await;
-    assert_eq!(runtime.state(&slot).await.question, None, "nobody waits for an answer");
+    assert_eq!(runtime.state(&slot).await.approval_request, None, "nobody waits for an answer");
     gate.open();
     script.next().await.say("Not sent.");
     in_time(end).await.unwrap();
@@ -87,10 +87,10 @@ async fn a_question_ends_though_its_call_breaks_down_and_nobody_can_record_that(
     let mut probe = Probe::new(slot.feed().subscribe());
     let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
-    let question = probe.question().await;
+    let request = probe.approval_request().await;
     BREAKS.store(true, Relaxed);
     runtime.store.fail_next_begin();
-    runtime.answer(&question, Decision::ApproveAlways).await.unwrap_err();
+    runtime.decide(&request, Decision::ApproveAlways).await.unwrap_err();
     assert_eq!(in_time(end).await.unwrap().error, Some(TurnError::Store));
     probe.until_turns_ended(1).await;
     let lines = probe.lines();

@@ -69,8 +69,8 @@ fn is_kept(event: &SessionEvent) -> bool {
     !matches!(
         event.kind,
         EventKind::ToolCallProposed { .. }
-            | EventKind::ConfirmationAsked { .. }
-            | EventKind::ConfirmationEnded { .. }
+            | EventKind::ApprovalRequested { .. }
+            | EventKind::ApprovalEnded { .. }
             | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
             | EventKind::TurnInterrupted { .. }

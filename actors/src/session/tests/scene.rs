@@ -17,7 +17,7 @@ use crate::{
         Prepared, Tool, ToolContext, ToolFault, ToolResult,
     },
     protocol::{
-        AnswerError, CallId, Completion, CompletionRequest, Decision, EffectPolicy, EventKind,
+        CallId, Completion, CompletionRequest, Decision, DecisionError, EffectPolicy, EventKind,
         Limits, ToolOutcome, ToolSpec, WantedCall,
     },
     session::{History, SessionMsg, SessionSlot, StreamItem, TurnEnd, TurnRefused},
@@ -181,7 +181,7 @@ pub(super) struct Scene {
 /// What people were told of what they wanted.
 #[derive(Default)]
 pub(super) struct Durability {
-    pub(super) answers: Vec<(CallId, Decision, Result<(), AnswerError>)>,
+    pub(super) answers: Vec<(CallId, Decision, Result<(), DecisionError>)>,
     /// Each with a text of its own.
     pub(super) asks: Vec<(String, Result<(), TurnRefused>)>,
     pub(super) ends: Vec<TurnEnd>,
@@ -191,7 +191,7 @@ impl Scene {
     pub(super) async fn new(seed: u64) -> Self {
         let (dice, acts) = (Dice::new(seed), ActCounts::default());
         let limits = Limits {
-            confirmation_timeout: Duration::from_millis(5),
+            decision_timeout: Duration::from_millis(5),
             transaction_deadline: Duration::from_millis(3),
             session_idle: Duration::from_millis(2),
             max_restarts: usize::MAX,
@@ -219,14 +219,14 @@ impl Scene {
             people.spawn(async move {
                 while let Some(item) = heard.next().await {
                     let StreamItem::Event(event) = item else { continue };
-                    let EventKind::ConfirmationAsked { question } = &event.kind else { continue };
+                    let EventKind::ApprovalRequested { request } = &event.kind else { continue };
                     let decision = match scene.dice.below(4) {
                         0 => Decision::Approve,
                         1 => Decision::Deny,
                         _ => continue,
                     };
-                    let told = scene.runtime.answer(question, decision.clone()).await;
-                    scene.told.lock().unwrap().answers.push((question.call, decision, told));
+                    let told = scene.runtime.decide(request, decision.clone()).await;
+                    scene.told.lock().unwrap().answers.push((request.call, decision, told));
                 }
             });
         }

@@ -18,8 +18,8 @@ use crate::{
     mailbox::{Recipient, Reply},
     port::{Deltas, ModelError, StoreError},
     protocol::{
-        CancelReason, ChatMessage, Completion, CompletionId, CompletionRequest, ConfirmationEnd,
-        Content, EventKind, Notice, Question, Text, TurnError,
+        ApprovalEnd, ApprovalRequest, CancelReason, ChatMessage, Completion, CompletionId,
+        CompletionRequest, Content, EventKind, Notice, Text, TurnError,
     },
 };
 
@@ -152,11 +152,11 @@ impl SessionState {
 
     pub(crate) fn on_dispatcher(&mut self, me: &ActorRef<SessionMsg>, event: DispatcherEvent) {
         match event {
-            DispatcherEvent::Asked { question } => self.asked(*question),
-            DispatcherEvent::QuestionEnded { call, end } => {
+            DispatcherEvent::ApprovalRequested { request } => self.asked(*request),
+            DispatcherEvent::ApprovalEnded { call, end } => {
                 let Some(turn) = self.turn.as_mut() else { return };
-                turn.questions.retain(|question| question.call != call);
-                self.publish(EventKind::ConfirmationEnded { call, end });
+                turn.approval_requests.retain(|request| request.call != call);
+                self.publish(EventKind::ApprovalEnded { call, end });
             }
             DispatcherEvent::Ended(end) => {
                 self.call_ended(me, end);
@@ -180,12 +180,12 @@ impl SessionState {
         }
     }
 
-    pub(crate) fn asked(&mut self, question: Question) {
+    pub(crate) fn asked(&mut self, request: ApprovalRequest) {
         let Some(turn) = self.turn.as_mut() else { return };
         // A question that was lost with the ConfirmActor comes again.
-        turn.questions.retain(|open| open.call != question.call);
-        turn.questions.push(question.clone());
-        self.publish(EventKind::ConfirmationAsked { question });
+        turn.approval_requests.retain(|open| open.call != request.call);
+        turn.approval_requests.push(request.clone());
+        self.publish(EventKind::ApprovalRequested { request });
     }
 
     pub(crate) fn call_ended(&mut self, me: &ActorRef<SessionMsg>, end: CallEnd) {
@@ -194,16 +194,16 @@ impl SessionState {
             debug!(call = %record.id, "dropped a late call");
             return;
         };
-        let (turn, questions) = (running_turn.id, &mut running_turn.questions);
+        let (turn, requests) = (running_turn.id, &mut running_turn.approval_requests);
         let Some(running) = running_turn.calls.get_mut(&record.id) else { return };
         if std::mem::replace(&mut running.has_ended, true) {
             return;
         }
         // The call that would have told its end is lost: no decision counts any more.
-        if let Some(open) = questions.iter().position(|question| question.call == record.id) {
-            questions.remove(open);
-            let end = ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable };
-            self.publish(EventKind::ConfirmationEnded { call: record.id, end });
+        if let Some(open) = requests.iter().position(|request| request.call == record.id) {
+            requests.remove(open);
+            let end = ApprovalEnd::Cancelled { reason: CancelReason::Unreachable };
+            self.publish(EventKind::ApprovalEnded { call: record.id, end });
         }
         if !is_recorded {
             let cause = StoreError::refused("the end of a call is not in the ledger");

@@ -102,8 +102,8 @@ impl Sign {
             Self::Counted => true,
             Self::Said(message) => stored.messages.contains(message),
             Self::Revoked => {
-                let filter = LedgerFilter::grants().in_session(session);
-                store.calls(&filter).await.is_ok_and(|grants| grants.is_empty())
+                let filter = LedgerFilter::standing_approvals().in_session(session);
+                store.calls(&filter).await.is_ok_and(|standing| standing.is_empty())
             }
         }
     }

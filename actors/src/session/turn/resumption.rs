@@ -54,7 +54,7 @@ impl SessionState {
             dismissed: Vec::new(),
             completion: None,
             calls: BTreeMap::new(),
-            questions: Vec::new(),
+            approval_requests: Vec::new(),
         };
         if open.is_dismissed {
             turn.dismiss();

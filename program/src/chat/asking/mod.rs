@@ -4,7 +4,7 @@ mod attention;
 mod keyboard;
 mod pause;
 
-use madang::approval::Question;
+use madang::approval::ApprovalRequest;
 use tokio::time::{Instant, sleep_until};
 
 use attention::{Attention, Step};
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 /// An open question and the keyboard that is listened to for its answer. Dropped, it gives the terminal back as it was.
 #[derive(Debug)]
 pub(super) struct Asking {
-    pub(super) question: Box<Question>,
+    pub(super) request: Box<ApprovalRequest>,
     keyboard: Listening,
     attention: Attention,
     pause: Pause,
@@ -39,7 +39,7 @@ impl Asking {
     /// Shows the question by `show` and listens from then on. What was typed before is given to the screen, which keeps
     /// it for the prompt; it is no answer. `None` where the keyboard cannot be read.
     pub(super) fn begin(
-        question: Box<Question>,
+        request: Box<ApprovalRequest>,
         screen: &mut dyn Screen,
         show: impl FnOnce(&mut dyn Screen) -> Result<(), Failure>,
     ) -> Result<Option<Self>, Failure> {
@@ -64,7 +64,7 @@ impl Asking {
             }
         };
         let attention = Attention::to_a_question(screen.has_more());
-        Ok(Some(Self { question, keyboard: listening, attention, pause }))
+        Ok(Some(Self { request, keyboard: listening, attention, pause }))
     }
 
     /// Waits for something that means something. Dropping the future loses nothing.
@@ -94,8 +94,8 @@ impl Asking {
     }
 
     /// Gives the keyboard back.
-    pub(super) fn end(self) -> Box<Question> {
-        self.question
+    pub(super) fn end(self) -> Box<ApprovalRequest> {
+        self.request
     }
 
     /// A page of the question was shown.

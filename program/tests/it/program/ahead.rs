@@ -107,6 +107,6 @@ fn always_is_said_by_its_key_and_confirmed_by_enter() {
         assert!(chat.ended().0.success());
         let rows = home.run(&["ledger", "--session", "one"], "").events();
         let kinds: Vec<_> = rows.iter().map(|row| &row["approval"]["kind"]).collect();
-        assert_eq!(kinds, ["always", "granted"]);
+        assert_eq!(kinds, ["always", "standing"]);
     }
 }

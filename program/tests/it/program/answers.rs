@@ -38,7 +38,7 @@ fn always_is_said_once_and_taken_back_by_a_command() {
     chat.until_shown("(always allowed)");
     chat.until_shown("Second.");
     chat.until_shown("> ");
-    chat.write(b"/grants\r");
+    chat.write(b"/approvals\r");
     chat.until_shown("Run without a question: add_habit.");
     chat.until_shown("> ");
     chat.write(b"/revoke add_habit\r");
@@ -49,7 +49,7 @@ fn always_is_said_once_and_taken_back_by_a_command() {
     chat.until_shown("Third.");
     let ledger = leave(&home, chat);
     let kinds: Vec<&Value> = ledger.iter().map(|row| &row["approval"]["kind"]).collect();
-    assert_eq!(kinds, [&json!("always"), &json!("granted"), &Value::Null]);
+    assert_eq!(kinds, [&json!("always"), &json!("standing"), &Value::Null]);
     assert_eq!(ledger[1]["approval"]["by_call"], ledger[0]["call"]);
     assert!(ledger[0]["revoked_at"].is_number());
     assert!(ledger.iter().all(|row| row["decided_by"] == "kim"));

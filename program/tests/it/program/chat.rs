@@ -26,8 +26,8 @@ fn a_turn_is_told_in_the_vocabulary_of_the_library() {
             "tool_call_proposed",
             "tool_call_ended",
             "tool_call_proposed",
-            "confirmation_asked",
-            "confirmation_ended",
+            "approval_requested",
+            "approval_ended",
             "tool_call_ended",
             "model_message",
             "turn_ended"
@@ -42,7 +42,7 @@ fn a_turn_is_told_in_the_vocabulary_of_the_library() {
     assert_eq!(search["arguments"], json!({ "keyword": "sleep" }));
     assert_eq!((&add["name"], &add["outcome"]["status"]), (&json!("add_habit"), &json!("ok")));
     assert_eq!((&add["effect"], &add["result"]), (&json!("committed"), &json!("shown")));
-    let asked = &ended.of_type("confirmation_asked")[0];
+    let asked = &ended.of_type("approval_requested")[0];
     assert_eq!(asked["arguments"], add["arguments"]);
 }
 
@@ -70,7 +70,7 @@ fn without_a_terminal_and_without_confirm_nobody_can_be_asked() {
         assert_eq!(ended.code, Some(0), "{ended:?}");
         let told = &ended.of_type("tool_call_ended")[0]["outcome"];
         assert_eq!(*told, json!({ "status": "cancelled", "reason": "unreachable" }));
-        assert_eq!(ended.of_type("confirmation_asked"), Vec::<Value>::new());
+        assert_eq!(ended.of_type("approval_requested"), Vec::<Value>::new());
         // A user that wanted to be asked is told why that cannot be.
         assert_eq!(ended.err.contains("--confirm approve"), options.len() > 1, "{ended:?}");
     }

@@ -65,7 +65,7 @@ fn a_question_outlives_any_number_of_ends_until_somebody_answers() {
     let script = home.script(&[text("Added.")]);
     let arguments = ["chat", "--json", "--session", "one", "--script", script.to_str().unwrap()];
     let mut nobody = RunningProgram::start(home.command(&arguments));
-    nobody.until("confirmation_asked");
+    nobody.until("approval_requested");
     signal("TERM", nobody.child.id());
     let ended = nobody.ended();
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -80,8 +80,8 @@ fn a_question_outlives_any_number_of_ends_until_somebody_answers() {
         [
             "turn_resumed",
             "tool_call_proposed",
-            "confirmation_asked",
-            "confirmation_ended",
+            "approval_requested",
+            "approval_ended",
             "tool_call_ended",
             "model_message",
             "turn_ended",

@@ -93,15 +93,15 @@ impl Scene {
         let mut probe = Probe::new(scene.session.subscribe());
         let paused = if stage == Stage::AskStored { Some(scene.store.pause().await) } else { None };
         let asked = ask(&scene.session, stage.text());
-        let (question, paused) = scene.comes_to(stage, &mut probe, paused).await;
+        let (request, paused) = scene.comes_to(stage, &mut probe, paused).await;
         scene.ends(victim, way).await;
         drop(paused);
         scene.speaks.open();
         scene.works.open();
-        if let Some(question) = question.filter(|_| victim != Victim::Session) {
+        if let Some(request) = request.filter(|_| victim != Victim::Session) {
             // It is asked again where it was lost, and not asked where its turn is over.
             while !asked.is_finished() {
-                if scene.session.answer(&question, Decision::Approve).await.is_ok() {
+                if scene.session.decide(&request, Decision::Approve).await.is_ok() {
                     break;
                 }
                 tokio::task::yield_now().await;
@@ -149,8 +149,8 @@ impl Scene {
         stage: Stage,
         probe: &mut Probe,
         mut paused: Option<madang_testing::Paused>,
-    ) -> (Option<madang::approval::Question>, Option<madang_testing::Paused>) {
-        let mut question = None;
+    ) -> (Option<madang::approval::ApprovalRequest>, Option<madang_testing::Paused>) {
+        let mut request = None;
         match stage {
             Stage::Idle => {
                 self.speaks.open();
@@ -162,7 +162,7 @@ impl Scene {
                 self.session.state().await.unwrap();
             }
             Stage::ModelSpeaks => self.speaks.arrived(1).await,
-            Stage::QuestionOpen => question = Some(probe.question().await),
+            Stage::QuestionOpen => request = Some(probe.approval_request().await),
             Stage::HandlerInTransaction | Stage::HandlerOutside => self.works.arrived(1).await,
             Stage::AnswerStored => {
                 probe.until_streamed("Well").await;
@@ -175,7 +175,7 @@ impl Scene {
             }
         }
         assert_eq!(paused.is_some(), stage.is_being_stored());
-        (question, paused)
+        (request, paused)
     }
 
     async fn ends(&self, victim: Victim, way: Way) {

@@ -235,7 +235,7 @@ async fn everything(store: &dyn Store) -> String {
         let of_all = [
             LedgerFilter::default(),
             LedgerFilter::open_calls(),
-            LedgerFilter::grants(),
+            LedgerFilter::standing_approvals(),
             LedgerFilter::unresolved(),
         ];
         for filter in of_each.chain(of_all) {

@@ -211,7 +211,7 @@ fn approval() -> impl Strategy<Value = Approval> {
         2 => (1..3_u8, select(vec![9, 600]), resource())
             .prop_map(|(byte, until, resource)| Approval::Always { schema: digest(byte), until: at(until), uses: 1, resource }),
         1 => (1..=CALLS, 1..3_u8, 1..3_u32, resource())
-            .prop_map(|(by, byte, number, resource)| Approval::Granted { by_call: call(by), schema: digest(byte), resource, number }),
+            .prop_map(|(by, byte, number, resource)| Approval::Standing { by_call: call(by), schema: digest(byte), resource, number }),
         1 => Just(Approval::Edited),
     ]
 }

@@ -84,9 +84,9 @@ CREATE TABLE madang_transitions (
 CREATE UNIQUE INDEX madang_calls_are_approved_once ON madang_transitions (call) WHERE step = 'approved';
 CREATE UNIQUE INDEX madang_calls_run_once ON madang_transitions (call) WHERE step = 'running';
 -- A standing approval is used so many times, each with a number of its own.
-CREATE UNIQUE INDEX madang_grants_are_used_once ON madang_transitions (
+CREATE UNIQUE INDEX madang_standing_approvals_are_used_once ON madang_transitions (
     transition ->> '$.approval.by_call', transition ->> '$.approval.number'
-) WHERE step = 'approved' AND transition ->> '$.approval.kind' = 'granted';
+) WHERE step = 'approved' AND transition ->> '$.approval.kind' = 'standing';
 
 -- Where every call stands: follows from the transitions and is kept for questions.
 CREATE TABLE madang_calls (
@@ -134,9 +134,9 @@ CREATE TABLE madang_calls (
 ) STRICT;
 
 CREATE INDEX madang_calls_of_session ON madang_calls (session, number);
-CREATE INDEX madang_grants ON madang_calls (session, number)
+CREATE INDEX madang_standing_approvals ON madang_calls (session, number)
 WHERE approval ->> '$.kind' = 'always' AND revoked_at IS NULL;
-CREATE INDEX madang_uses_of_grants ON madang_calls (approval ->> '$.by_call')
+CREATE INDEX madang_uses_of_standing_approvals ON madang_calls (approval ->> '$.by_call')
 WHERE approval ->> '$.by_call' IS NOT NULL;
 CREATE INDEX madang_unknown_effects ON madang_calls (session, number) WHERE effect = 'unknown';
 CREATE INDEX madang_open_calls ON madang_calls (number) WHERE state <> 'ended';
@@ -214,15 +214,15 @@ WHEN NEW.step = 'approved' AND NOT coalesce((
         AND CASE NEW.transition ->> '$.approval.kind'
             WHEN 'edited' THEN NEW.transition -> '$.arguments' IS NOT NULL
             ELSE NEW.transition ->> '$.digest' = lower(hex(asked.digest)) END
-        AND (NEW.transition ->> '$.approval.kind' <> 'granted' OR EXISTS (
-            SELECT 1 FROM madang_calls AS granting
-            WHERE granting.call = NEW.transition ->> '$.approval.by_call'
-                AND granting.session = asked.session AND granting.user = asked.user AND granting.name = asked.name
-                AND granting.approval ->> '$.kind' = 'always' AND granting.revoked_at IS NULL
-                AND granting.approval ->> '$.schema' = NEW.transition ->> '$.approval.schema'
-                AND granting.approval ->> '$.resource' IS NEW.transition ->> '$.approval.resource'
-                AND granting.approval ->> '$.until' > NEW.at
-                AND NEW.transition ->> '$.approval.number' BETWEEN 1 AND granting.approval ->> '$.uses'))
+        AND (NEW.transition ->> '$.approval.kind' <> 'standing' OR EXISTS (
+            SELECT 1 FROM madang_calls AS given
+            WHERE given.call = NEW.transition ->> '$.approval.by_call'
+                AND given.session = asked.session AND given.user = asked.user AND given.name = asked.name
+                AND given.approval ->> '$.kind' = 'always' AND given.revoked_at IS NULL
+                AND given.approval ->> '$.schema' = NEW.transition ->> '$.approval.schema'
+                AND given.approval ->> '$.resource' IS NEW.transition ->> '$.approval.resource'
+                AND given.approval ->> '$.until' > NEW.at
+                AND NEW.transition ->> '$.approval.number' BETWEEN 1 AND given.approval ->> '$.uses'))
     FROM madang_calls AS asked WHERE asked.call = NEW.call), FALSE)
 BEGIN
     SELECT raise(ABORT, 'the approval is not bound to its question');
@@ -238,7 +238,7 @@ BEGIN
 END;
 
 -- Only a standing approval can be revoked, by the call's user.
-CREATE TRIGGER madang_grants_are_revoked_once BEFORE INSERT ON madang_transitions
+CREATE TRIGGER madang_standing_approvals_are_revoked_once BEFORE INSERT ON madang_transitions
 WHEN NEW.step = 'revoked' AND NOT coalesce((
     SELECT approval ->> '$.kind' = 'always' AND revoked_at IS NULL AND NEW.transition ->> '$.by' = user
     FROM madang_calls WHERE call = NEW.call), FALSE)
@@ -286,7 +286,7 @@ BEGIN
 END;
 
 -- A standing approval that has ended does not come back.
-CREATE TRIGGER madang_grants_stay_revoked BEFORE UPDATE OF revoked_at ON madang_calls
+CREATE TRIGGER madang_standing_approvals_stay_revoked BEFORE UPDATE OF revoked_at ON madang_calls
 WHEN OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS NOT OLD.revoked_at
 BEGIN
     SELECT raise(ABORT, 'a revoked approval stays revoked');

@@ -68,12 +68,12 @@ fn always() -> Approval {
     Approval::Always { schema: digest(9), until: moment(550), uses: 2, resource: Some(digest(3)) }
 }
 
-fn granted(number: u64, byte: u8) -> Approval {
-    granting(number, byte, 1, Some(digest(3)))
+fn standing(number: u64, byte: u8) -> Approval {
+    standing_use(number, byte, 1, Some(digest(3)))
 }
 
-fn granting(number: u64, byte: u8, nth: u32, resource: Option<Digest>) -> Approval {
-    Approval::Granted { by_call: call(number), schema: digest(byte), resource, number: nth }
+fn standing_use(number: u64, byte: u8, nth: u32, resource: Option<Digest>) -> Approval {
+    Approval::Standing { by_call: call(number), schema: digest(byte), resource, number: nth }
 }
 
 fn running(byte: u8) -> Transition {
@@ -132,21 +132,21 @@ async fn sql_cannot_approve_or_run_what_the_store_would_refuse() {
             (2, 600, approved(8, "kim", Approval::Edited), false),
             (2, 5, running(7), false),
             // A standing approval covers its tool, schema and user, until it is revoked.
-            (2, 5, approved(7, "kim", granted(1, 9)), true),
-            (2, 5, approved(8, "kim", granted(1, 9)), false),
-            (2, 5, approved(7, "kim", granted(1, 8)), false),
-            (2, 5, approved(7, "kim", granted(5, 9)), false),
-            (2, 5, approved(7, "kim", granted(7, 9)), false),
-            (2, 5, approved(7, "kim", granted(99, 9)), false),
-            (2, 5, approved(7, "kim", granting(1, 9, 2, Some(digest(3)))), true),
-            (2, 5, approved(7, "kim", granting(1, 9, 3, Some(digest(3)))), false),
-            (2, 5, approved(7, "kim", granting(1, 9, 0, Some(digest(3)))), false),
-            (2, 5, approved(7, "kim", granting(1, 9, 1, Some(digest(4)))), false),
-            (2, 5, approved(7, "kim", granting(1, 9, 1, None)), false),
-            (2, 549, approved(7, "kim", granted(1, 9)), true),
-            (2, 550, approved(7, "kim", granted(1, 9)), false),
-            (3, 5, approved(7, "kim", granted(1, 9)), false),
-            (4, 5, approved(7, "lee", granted(1, 9)), false),
+            (2, 5, approved(7, "kim", standing(1, 9)), true),
+            (2, 5, approved(8, "kim", standing(1, 9)), false),
+            (2, 5, approved(7, "kim", standing(1, 8)), false),
+            (2, 5, approved(7, "kim", standing(5, 9)), false),
+            (2, 5, approved(7, "kim", standing(7, 9)), false),
+            (2, 5, approved(7, "kim", standing(99, 9)), false),
+            (2, 5, approved(7, "kim", standing_use(1, 9, 2, Some(digest(3)))), true),
+            (2, 5, approved(7, "kim", standing_use(1, 9, 3, Some(digest(3)))), false),
+            (2, 5, approved(7, "kim", standing_use(1, 9, 0, Some(digest(3)))), false),
+            (2, 5, approved(7, "kim", standing_use(1, 9, 1, Some(digest(4)))), false),
+            (2, 5, approved(7, "kim", standing_use(1, 9, 1, None)), false),
+            (2, 549, approved(7, "kim", standing(1, 9)), true),
+            (2, 550, approved(7, "kim", standing(1, 9)), false),
+            (3, 5, approved(7, "kim", standing(1, 9)), false),
+            (4, 5, approved(7, "lee", standing(1, 9)), false),
             // An approved call runs what was approved, in time, once; it is approved once.
             (5, 499, running(7), true),
             (5, 500, running(7), false),
@@ -184,6 +184,6 @@ async fn standing_approvals_are_found_by_an_index() {
     let steps: Vec<(i64, i64, i64, String)> =
         sqlx::query_as(plan).fetch_all(&mut fixture.other_program().await).await.unwrap();
     let steps: Vec<_> = steps.into_iter().map(|(.., detail)| detail).collect();
-    assert_eq!(steps, ["SEARCH madang_calls USING INDEX madang_grants (session=?)"]);
+    assert_eq!(steps, ["SEARCH madang_calls USING INDEX madang_standing_approvals (session=?)"]);
     fixture.close().await;
 }

@@ -22,8 +22,8 @@ async fn given_on(limits: Limits) -> Gate {
 
 async fn given_in(mut gate: Gate) -> Gate {
     let turn = gate.turn(&[("save", named("first"))]).await;
-    let question = gate.question().await;
-    gate.session.answer(&question, Decision::ApproveAlways).await.unwrap();
+    let request = gate.approval_request().await;
+    gate.session.decide(&request, Decision::ApproveAlways).await.unwrap();
     gate.told(turn).await;
     gate
 }
@@ -37,34 +37,42 @@ async fn asks(gate: &mut Gate, tool: &str) -> bool {
 async fn asks_about(gate: &mut Gate, tool: &str, row: &str) -> bool {
     let mut probe = Probe::new(gate.session.subscribe());
     let turn = gate.turn(&[(tool, named(row))]).await;
-    let question = tokio::select! {
-        question = probe.question() => question,
+    let request = tokio::select! {
+        request = probe.approval_request() => request,
         completion = gate.script.next() => {
             completion.say("Well.");
             turn.ended().await.unwrap();
             return false;
         }
     };
-    gate.session.answer(&question, Decision::Deny).await.unwrap();
+    gate.session.decide(&request, Decision::Deny).await.unwrap();
     gate.told(turn).await;
     true
 }
 
 async fn tools(session: &Session) -> Vec<String> {
-    session.grants().await.unwrap().iter().map(|grant| grant.tool.to_string()).collect()
+    session
+        .standing_approvals()
+        .await
+        .unwrap()
+        .iter()
+        .map(|standing| standing.tool.to_string())
+        .collect()
 }
 
 #[tokio::test]
 async fn the_tool_runs_without_a_question_and_each_call_has_an_approval_of_its_own() {
     let mut gate = given().await;
-    let [first] = &gate.session.grants().await.unwrap()[..] else { panic!("one grant") };
+    let [first] = &gate.session.standing_approvals().await.unwrap()[..] else {
+        panic!("one standing approval")
+    };
     let first = first.clone();
     assert_eq!((&*first.tool, first.user.as_str(), first.session.as_str()), ("save", "kim", "s"));
     assert!(!asks(&mut gate, "save").await);
     assert_eq!(gate.saved(), ["first", "later"]);
     let row = gate.row().await;
     let (by_call, schema) = (first.call, first.schema);
-    let approval = Approval::Granted { by_call, schema, resource: None, number: 1 };
+    let approval = Approval::Standing { by_call, schema, resource: None, number: 1 };
     assert_eq!((row.approval, row.decided_by.as_ref()), (Some(approval), Some(&first.user)));
     assert!(row.approved_at >= Some(first.at) && row.digest.is_some());
     assert_eq!(tools(&gate.session).await, ["save"], "what rests on it is none itself");
@@ -120,8 +128,8 @@ async fn revoked_it_asks_again_and_can_be_given_again() {
     assert_eq!(tools(&gate.session).await, <[String; 0]>::default());
     assert!(asks(&mut gate, "save").await);
     let turn = gate.turn(&[("save", named("again"))]).await;
-    let question = wait_for_question(&gate.session).await;
-    gate.session.answer(&question, Decision::ApproveAlways).await.unwrap();
+    let request = wait_for_question(&gate.session).await;
+    gate.session.decide(&request, Decision::ApproveAlways).await.unwrap();
     gate.told(turn).await;
     assert!(!asks(&mut gate, "save").await);
     gate.shutdown().await;
@@ -130,11 +138,13 @@ async fn revoked_it_asks_again_and_can_be_given_again() {
 #[tokio::test]
 async fn after_32_uses_it_asks_again_and_can_be_given_again() {
     let mut gate = given().await;
-    let [grant] = &gate.session.grants().await.unwrap()[..] else { panic!("one grant") };
-    assert_eq!(grant.uses, 32);
+    let [standing] = &gate.session.standing_approvals().await.unwrap()[..] else {
+        panic!("one standing approval")
+    };
+    assert_eq!(standing.uses, 32);
     for number in 1..=32 {
         assert!(!asks(&mut gate, "save").await, "use {number}");
-        let Some(Approval::Granted { number: its, .. }) = gate.row().await.approval else {
+        let Some(Approval::Standing { number: its, .. }) = gate.row().await.approval else {
             panic!("use {number} rests on it")
         };
         assert_eq!(its, number, "each use has a number of its own");
@@ -143,8 +153,8 @@ async fn after_32_uses_it_asks_again_and_can_be_given_again() {
         assert!(asks(&mut gate, "save").await, "it is used up");
     }
     let turn = gate.turn(&[("save", named("again"))]).await;
-    let question = wait_for_question(&gate.session).await;
-    gate.session.answer(&question, Decision::ApproveAlways).await.unwrap();
+    let request = wait_for_question(&gate.session).await;
+    gate.session.decide(&request, Decision::ApproveAlways).await.unwrap();
     gate.told(turn).await;
     assert!(!asks(&mut gate, "save").await, "the new one counts from its beginning");
     gate.shutdown().await;
@@ -154,9 +164,11 @@ async fn after_32_uses_it_asks_again_and_can_be_given_again() {
 async fn after_24_hours_by_the_clock_it_asks_again() {
     const MINUTE: Duration = Duration::from_secs(60);
     let mut gate = given().await;
-    let [grant] = &gate.session.grants().await.unwrap()[..] else { panic!("one grant") };
+    let [standing] = &gate.session.standing_approvals().await.unwrap()[..] else {
+        panic!("one standing approval")
+    };
     let day = 24 * 60 * MINUTE;
-    assert_eq!(grant.until, grant.at.after(day));
+    assert_eq!(standing.until, standing.at.after(day));
     gate.watch.forward(day - 10 * MINUTE);
     assert!(!asks(&mut gate, "save").await, "it is the same day");
     gate.watch.forward(10 * MINUTE);
@@ -174,8 +186,8 @@ async fn after_24_hours_by_the_clock_it_asks_again() {
 async fn where_the_tool_names_what_it_works_on_it_covers_that_alone() {
     let mut gate = Gate::new().await;
     let turn = gate.turn(&[("sign", named("later"))]).await;
-    let question = gate.question().await;
-    gate.session.answer(&question, Decision::ApproveAlways).await.unwrap();
+    let request = gate.approval_request().await;
+    gate.session.decide(&request, Decision::ApproveAlways).await.unwrap();
     gate.told(turn).await;
     assert!(!asks(&mut gate, "sign").await, "the same again");
     for row in ["another", "nothing"] {
@@ -271,8 +283,8 @@ async fn of_a_revocation_and_a_call_at_once_one_comes_first() {
     let mut gate = Gate::new().await;
     for round in 0..40 {
         let turn = gate.turn(&[("save", named("first"))]).await;
-        let question = wait_for_question(&gate.session).await;
-        gate.session.answer(&question, Decision::ApproveAlways).await.unwrap();
+        let request = wait_for_question(&gate.session).await;
+        gate.session.decide(&request, Decision::ApproveAlways).await.unwrap();
         gate.told(turn).await;
 
         let session = gate.session.clone();
@@ -286,10 +298,10 @@ async fn of_a_revocation_and_a_call_at_once_one_comes_first() {
     gate.shutdown().await;
 }
 
-async fn wait_for_question(session: &Session) -> madang::approval::Question {
+async fn wait_for_question(session: &Session) -> madang::approval::ApprovalRequest {
     loop {
-        if let Some(question) = session.state().await.unwrap().question {
-            return question;
+        if let Some(request) = session.state().await.unwrap().approval_request {
+            return request;
         }
         tokio::task::yield_now().await;
     }
