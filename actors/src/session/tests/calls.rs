@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{by_hand, by_hand_with, calling, words};
 use crate::{
-    ledger::{Proposal, Transition, text_digest},
+    ledger::{CallState, Proposal, Transition, text_digest},
     port::{Access, BoxFuture, Prepared, Tool, ToolContext, ToolResult, TurnStep, Write},
     protocol::{
         Asker, Bound, CallId, CallResult, ChatMessage, Completion, Content, Decision, EffectPolicy,
@@ -194,8 +194,15 @@ async fn what_waits_for_its_place_does_not_begin_behind_the_end_of_a_session_tha
     script.next().await.finish(calling("", &["look", "look"]));
     in_time(gate.arrived(1)).await;
     slot.awake().unwrap().kill();
-    probe.until_turns_ended(1).await;
+    let is_withdrawn = async || runtime.ledger().await[1].state == CallState::Ended;
+    in_time(async {
+        while !is_withdrawn().await {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
     gate.open();
+    probe.until_turns_ended(1).await;
     assert_eq!(words(&runtime, &slot).await, ["go", "look None Discarded", "look None Shown"]);
     assert_eq!(runs.count(), 1);
     let rows = runtime.at_rest().await;
