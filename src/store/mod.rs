@@ -1,4 +1,23 @@
-//! Stores: what keeps chats and ledger. [`SqliteStore`] keeps them on a disk; others implement [`Store`].
+//! Stores: they keep the chats and the ledger. [`SqliteStore`] keeps them in a file; others implement [`Store`].
+//!
+//! The runtime sends every write to one queue. A writer takes what waits, writes it in one [`Transaction`], commits once,
+//! and only then answers. A transactional tool borrows that transaction for its own tables, so its rows and its ledger
+//! entry are committed together. [`savepoint`] lets such a tool undo one of its steps alone.
+//!
+//! Invariants of each store:
+//! - An acknowledged write is durable, and a refused write leaves nothing.
+//! - A ledger's chain only grows, and a call takes only the steps that its state allows.
+//! - A borrower of a connection reads and writes its own tables only.
+//!
+//! `madang_testing::store_contract!` tests a store of your own against them.
+//!
+//! ```
+//! # use madang::store::SqliteStore;
+//! # async fn example() -> Result<(), madang::store::OpenError> {
+//! let store = SqliteStore::options("chats.db").readers(8).open().await?;
+//! # Ok(())
+//! # }
+//! ```
 
 #[cfg(feature = "sqlite")]
 pub mod sql;

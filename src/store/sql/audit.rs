@@ -1,4 +1,4 @@
-//! The ledger of a session, read for an audit: nothing of it is believed.
+//! Reads the ledger of a session for an audit, which believes nothing of it.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use super::{
 };
 
 impl SqliteStore {
-    /// The sessions that there is anything of, in the order of their ids.
+    /// Lists the sessions of which any table has a row, in the order of their ids.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -28,8 +28,8 @@ impl SqliteStore {
         ids.map_err(StoreError::unavailable)?.iter().map(|id| row::session(id)).collect()
     }
 
-    /// What of the store's own tables, indexes, views and triggers is missing, changed, or added to them. What is written
-    /// while a trigger is missing is not held to the ledger's rules by the tables.
+    /// Compares the store's tables, indexes, views and triggers with what its migrations make. While a trigger is
+    /// missing, the tables do not hold writes to the ledger's rules.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -38,18 +38,18 @@ impl SqliteStore {
         schema::faults(reader.db()).await.map_err(StoreError::unavailable)
     }
 
-    /// All that there is about the calls of a session, at one moment; `None` if there is nothing of it. Audit it with
-    /// [`SessionLedger::audit`]. Needs no lock and disturbs no writer.
+    /// Reads all that the store has about the calls of a session, at one moment; `None` if it has nothing. Audit it
+    /// with [`SessionLedger::audit`]. Needs no lock and disturbs no writer.
     ///
     /// # Errors
-    /// [`StoreError`] if the store cannot be read. What can be read and makes no sense is part of the answer.
+    /// [`StoreError`] if the store cannot be read. A row that can be read but makes no sense is part of the answer.
     pub async fn session_ledger(
         &self,
         session: &SessionId,
     ) -> Result<Option<SessionLedger>, StoreError> {
         let mut reader = self.0.own_reader().await?;
         let db = reader.db();
-        // Three questions about one moment. Cut off, the next reader ends what was begun here.
+        // Three queries see one moment. If this future is dropped, the next reader ends the transaction.
         sqlx::query("BEGIN").execute(&mut *db).await.map_err(StoreError::unavailable)?;
         let ledger = read(db, session).await;
         sqlx::query("COMMIT").execute(db).await.map_err(StoreError::unavailable)?;
@@ -94,7 +94,7 @@ async fn rows(
     rows.map_err(StoreError::unavailable)
 }
 
-/// The link at this place, if all of it is as the store writes it: its number, its name, and each byte of its text.
+/// Reads the link at this position, and requires each byte to be as the store writes it.
 fn link(row: &SqliteRow, position: i64) -> Result<Link, Damaged> {
     let as_written = || -> Result<Option<Link>, StoreError> {
         let (place, text): (i64, &str) = (column(row, "position")?, column(row, "transition")?);

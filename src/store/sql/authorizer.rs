@@ -1,12 +1,12 @@
-//! What a borrower of a connection may say: an SQLite authorizer, asked about each statement as it is prepared.
+//! Keeps the borrowers of a connection to their own tables, with an SQLite authorizer.
 //!
-//! SQLite does not ask about all that a statement reads: not about the columns of `USING` and `NATURAL`, nor about rows that
-//! it copies whole from one table to another. No statement can name a table without the letters of its name, so one that has
-//! those of the store's in its text is interrupted before its first row.
+//! SQLite asks the authorizer about each statement as it is prepared, but not about all that the statement reads:
+//! columns of `USING` and `NATURAL`, and rows that are copied whole, go unasked. Such a statement still spells the
+//! table's name. So a statement whose text has the prefix of the store's names is interrupted before its first row.
 //!
-//! It is set once for the life of a connection, because setting it anew makes SQLite forget what was prepared. Whether it
-//! refuses is a flag: raised when the connection is lent, lowered by a statement that stands in the connection's queue behind
-//! all that the borrower left there, so that nothing of the borrower's is ever prepared as the store's own.
+//! The authorizer is set once, because setting it again makes SQLite forget its prepared statements. A flag decides
+//! whether it refuses. Lending the connection raises the flag. A statement lowers it, queued behind all that the
+//! borrower left, so that no borrower's statement is ever prepared as the store's own.
 
 use std::{
     collections::BTreeSet,
@@ -22,35 +22,35 @@ use sqlx::sqlite::LockedSqliteHandle;
 
 use super::{cut_off::CutOff, savepoint};
 
-/// What borrowers of one connection may say.
+/// The rules for the borrowers of one connection.
 #[derive(Debug)]
 pub(super) struct Authorizer {
     kind: Kind,
     is_lent: AtomicBool,
     gave_up: AtomicBool,
-    /// The parts that a borrower began and neither kept nor undid.
+    /// Savepoints that a borrower began and has not ended.
     parts: Mutex<BTreeSet<Vec<u8>>>,
-    /// What is cut off while the connection is lent, and not behind that.
+    /// Interrupts a borrower that overruns; `None` on a reading connection.
     cut_off: Option<Arc<CutOff>>,
-    /// Names the savepoint that only the store can ask for: the store that prepares it has the connection back.
+    /// The name of a savepoint that gives the connection back; only the store knows it.
     password: String,
 }
 
-/// What the connection is for.
+/// The use of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It is lent with a transaction that is not the borrower's to end.
+    /// Lent together with a transaction that the borrower must not end.
     Writer,
-    /// It cannot write: what transactions there are on it is of no account.
+    /// Opened to read; a borrower's transactions on it harm nothing.
     Reader,
 }
 
-/// SQLite had no memory for it.
+/// SQLite had no memory for the authorizer.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to guard a connection: SQLite gave code {0}")]
 pub(super) struct Unguarded(c_int);
 
-/// Pragmas that only tell: what tables and columns there are, and whether the file has changed.
+/// Pragmas that change nothing and tell only tables, columns and whether the file changed.
 const HARMLESS_PRAGMAS: [&[u8]; 8] = [
     b"table_info",
     b"table_xinfo",
@@ -62,21 +62,21 @@ const HARMLESS_PRAGMAS: [&[u8]; 8] = [
     b"data_version",
 ];
 
-/// SQLite's own tables that say nothing but which tables there are and how large: any other may show pages, statements or
-/// samples of what stands in them.
+/// SQLite's own tables that tell only which tables exist and how large they are. Its other tables may show pages,
+/// statements or samples of rows.
 const HARMLESS_TABLES: [&[u8]; 4] =
     [b"sqlite_master", b"sqlite_temp_master", b"sqlite_sequence", b"sqlite_stat1"];
 
-/// Functions that load code, or take addresses of it.
+/// Functions that load code or take the address of code.
 const DANGEROUS_FUNCTIONS: [&[u8]; 2] = [b"load_extension", b"fts3_tokenizer"];
 
 impl Authorizer {
-    /// For a connection that is the store's own until it is lent.
+    /// Creates the rules for the writing connection, which is the store's own until it is lent.
     pub(super) const fn of_writer(password: String, cut_off: Arc<CutOff>) -> Self {
         Self::new(Kind::Writer, password, false, Some(cut_off))
     }
 
-    /// For a connection that is always lent.
+    /// Creates the rules for a connection that is always lent.
     pub(super) const fn of_reader() -> Self {
         Self::new(Kind::Reader, String::new(), true, None)
     }
@@ -92,28 +92,29 @@ impl Authorizer {
         Self { kind, is_lent, gave_up, parts, cut_off, password }
     }
 
-    /// From here on whatever is prepared is a borrower's.
+    /// Treats each statement prepared from here on as a borrower's.
     pub(super) fn lend(&self) {
         self.is_lent.store(true, SeqCst);
     }
 
-    /// Whether a borrower rolled back. The transaction is open all the same, and what that borrower wrote is to be undone.
+    /// Tells whether a borrower asked for a rollback. The transaction stays open, and the store undoes the borrower's
+    /// writes.
     pub(super) fn gave_up(&self) -> bool {
         self.gave_up.load(SeqCst)
     }
 
-    /// Whether a part of a borrower's was begun and neither kept nor undone. True also while its end is in the queue.
+    /// Tells whether a borrower's part is neither kept nor undone, or its end is still in the queue.
     pub(super) fn has_open_part(&self) -> bool {
         !self.parts().is_empty()
     }
 
-    /// What the borrower wrote was undone.
+    /// Forgets that a borrower rolled back, once its writes are undone.
     pub(super) fn forget(&self) {
         self.gave_up.store(false, SeqCst);
         self.forget_parts();
     }
 
-    /// Another borrower comes. A part of the last one that was begun only behind its end has nothing in it.
+    /// Forgets the parts of the last borrower. A part that SQLite begins after that borrower's end is empty.
     pub(super) fn forget_parts(&self) {
         self.parts().clear();
     }
@@ -122,19 +123,20 @@ impl Authorizer {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The password, as a statement: prepared, it gives the connection back. It is refused all the same, so it does nothing.
+    /// Gives the statement that returns the connection when SQLite prepares it. SQLite refuses to run it, so it does
+    /// nothing else.
     pub(super) fn back(&self) -> String {
         format!("SAVEPOINT {}", self.password)
     }
 
-    /// Guards a connection for as long as that lives.
+    /// Guards a connection for its whole life.
     #[expect(unsafe_code, reason = "neither SQLite's C interface nor sqlx has a safe way to it")]
     pub(super) fn guard(self: Arc<Self>, db: &mut LockedSqliteHandle<'_>) -> Result<(), Unguarded> {
         let db = db.as_raw_handle().as_ptr();
         let held = Arc::into_raw(self).cast_mut().cast::<c_void>();
-        // SAFETY: `db` is open and no other thread uses it while the handle is locked. The connection owns the count of
-        // `held` from here on: `let_go` gives it back when the connection is closed, or at once where this fails, and
-        // SQLite asks no authorizer of a connection that is closed, nor does it begin a statement there.
+        // SAFETY: `db` is open, and the locked handle keeps other threads from it. The connection owns the count of
+        // `held` from here on. `let_go` takes it back when the connection closes, or at once where this call fails. A
+        // closed connection neither prepares nor begins a statement.
         let code = unsafe {
             let mut code =
                 sqlite::sqlite3_set_clientdata(db, c"madang".as_ptr(), held, Some(let_go));
@@ -149,20 +151,20 @@ impl Authorizer {
         if code == sqlite::SQLITE_OK { Ok(()) } else { Err(Unguarded(code)) }
     }
 
-    /// What becomes of this, which is being prepared.
+    /// Decides about one action of the statement that is being prepared.
     fn verdict(&self, action: c_int, first: &[u8], second: &[u8]) -> c_int {
         if !self.is_lent.load(SeqCst) {
             return sqlite::SQLITE_OK;
         }
         if self.is_rollback(action, first) {
             self.gave_up.store(true, SeqCst);
-            // It does nothing and fails not: sqlx would stop serving a connection on which it cannot roll back.
+            // Ignored, not denied: sqlx would stop serving a connection on which it cannot roll back.
             return sqlite::SQLITE_IGNORE;
         }
         if self.allows(action, first, second) { sqlite::SQLITE_OK } else { sqlite::SQLITE_DENY }
     }
 
-    /// Whether this statement, which begins, is a borrower's and names anything of the store's.
+    /// Tells whether this statement is a borrower's and names a table of the store.
     fn is_forbidden(&self, statement: &[u8]) -> bool {
         self.is_lent.load(SeqCst)
             && statement.windows(OURS.len()).any(|part| part.eq_ignore_ascii_case(OURS))
@@ -185,12 +187,12 @@ impl Authorizer {
             sqlite::SQLITE_PRAGMA => is_among(first, &HARMLESS_PRAGMAS),
             sqlite::SQLITE_SAVEPOINT => self.may_name(first, second),
             sqlite::SQLITE_TRANSACTION => self.kind == Kind::Reader,
-            // Tables, views, triggers, indexes, temporary ones included; other files; whatever comes with a later SQLite.
+            // Tables, views, triggers and indexes, other files, and actions of a later SQLite.
             _ => false,
         }
     }
 
-    /// Savepoints are welcome, but for the store's own.
+    /// Allows all savepoints but the store's own.
     fn may_name(&self, operation: &[u8], savepoint: &[u8]) -> bool {
         if self.kind == Kind::Writer && savepoint == self.password.as_bytes() {
             self.is_lent.store(false, SeqCst);
@@ -210,7 +212,7 @@ impl Authorizer {
     }
 }
 
-/// Nothing of the store's: other users' chats stand there.
+/// Keeps borrowers from the store's tables, which hold other users' chats.
 fn may_read(table: &[u8]) -> bool {
     !is_ours(table) && (!is_sqlites(table) || is_among(table, &HARMLESS_TABLES))
 }
@@ -219,7 +221,7 @@ fn may_write(table: &[u8]) -> bool {
     !is_ours(table) && !is_sqlites(table)
 }
 
-/// Is in the name of each table of the store's.
+/// A prefix of the name of each table of the store.
 const OURS: &[u8] = b"madang_";
 
 fn is_ours(name: &[u8]) -> bool {
@@ -230,7 +232,7 @@ fn is_sqlites(table: &[u8]) -> bool {
     begins_with(table, b"sqlite_")
 }
 
-/// SQLite knows names whatever the case of their letters.
+/// Compares as SQLite does, without regard to case.
 fn begins_with(name: &[u8], prefix: &[u8]) -> bool {
     name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
@@ -246,11 +248,10 @@ unsafe extern "C" fn authorize(
     first: *const c_char,
     second: *const c_char,
     _database: *const c_char,
-    // The name of a trigger or view, or of whatever a `WITH` calls so: it proves nothing.
+    // The name of a trigger, a view or a `WITH` table: a borrower can choose it, so it proves nothing.
     _within: *const c_char,
 ) -> c_int {
-    // SAFETY: SQLite hands back what `guard` gave it, which lives as long as the connection does, and texts that live for
-    // this call, or none.
+    // SAFETY: SQLite hands back the pointer of `guard`, and texts that are null or live for this call.
     let (authorizer, first, second) =
         unsafe { (&*authorizer.cast_const().cast::<Authorizer>(), text(first), text(second)) };
     authorizer.verdict(action, first, second)
@@ -263,16 +264,16 @@ unsafe extern "C" fn begin(
     statement: *mut c_void,
     sql: *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite hands back what `guard` gave it, which lives as long as the connection does, and the statement that
-    // begins with its text, which live for this call.
+    // SAFETY: SQLite hands back the pointer of `guard`, which lives as long as the connection, and a statement that
+    // lives for this call.
     unsafe {
         let sql = text(sql.cast_const().cast());
         if (*authorizer.cast_const().cast::<Authorizer>()).is_forbidden(sql) {
-            // Asked about behind what each program begins with, and forgotten when no statement runs any more.
+            // SQLite checks the interrupt after a program's first step, and clears it when no statement runs.
             sqlite::sqlite3_interrupt(sqlite::sqlite3_db_handle(statement.cast()));
         }
     }
-    // SQLite does not read it.
+    // SQLite ignores this value.
     0
 }
 

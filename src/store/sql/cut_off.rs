@@ -1,8 +1,8 @@
-//! What ends a statement whose caller is gone, and no other.
+//! Interrupts a borrower's statement whose caller is gone, and no other statement.
 //!
-//! A future that is dropped leaves its statement to SQLite's thread, where all that comes later waits behind it. SQLite asks
-//! every few steps whether it may go on; from the moment that is set here, it may not. The writer's own statements are never
-//! cut off: the one by which a connection comes back takes the moment away on SQLite's thread, behind all of the borrower's.
+//! A dropped future leaves its statement running on SQLite's thread, and later statements wait behind it. SQLite asks
+//! every few steps whether it may go on; past the deadline set here, it may not. The writer's own statements are never
+//! interrupted: the statement that gives the connection back also removes the deadline.
 
 #![expect(clippy::disallowed_types, reason = "SQLite's thread asks, which has no clock of tokio's")]
 
@@ -16,29 +16,29 @@ use std::{
 
 use sqlx::SqliteConnection;
 
-/// How many steps of its machine SQLite takes before it asks whether it may go on: well below a millisecond.
+/// Steps of its machine that SQLite takes between two looks at the clock: well below a millisecond.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
-/// No moment.
+/// Stands for no deadline.
 const NEVER: u64 = u64::MAX;
 
-/// So many deadlines after it began, a borrower that has not ended is cut off: after one it was to be dropped, and was to
-/// hear of that rather than of a statement that failed.
+/// Deadlines after which a borrower is interrupted. At the first deadline its future is dropped, and its caller should
+/// hear of that, not of a failed statement.
 const DEADLINES_OF_A_BORROWER: u32 = 2;
 
-/// From when on the statements of a connection are cut off.
+/// The moment from which statements of a connection are interrupted.
 #[derive(Debug)]
 pub(super) struct CutOff {
     /// In nanoseconds since [`BEGINNING`].
     from: AtomicU64,
-    /// The borrower's deadline, the same way.
+    /// The borrower's deadline, in nanoseconds.
     deadline: AtomicU64,
 }
 
 static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 impl CutOff {
-    /// Watches over a connection.
+    /// Sets SQLite's progress handler on a connection.
     pub(super) async fn watch(db: &mut SqliteConnection) -> sqlx::Result<Arc<Self>> {
         let cut_off =
             Arc::new(Self { from: AtomicU64::new(NEVER), deadline: AtomicU64::new(NEVER) });
@@ -49,7 +49,7 @@ impl CutOff {
         Ok(cut_off)
     }
 
-    /// A borrower has the connection, for so long.
+    /// Starts the time of a borrower.
     pub(super) fn lent(&self, deadline: Option<Duration>) {
         let after =
             |times: u32| deadline.map_or(NEVER, |deadline| moment(deadline.saturating_mul(times)));
@@ -57,17 +57,17 @@ impl CutOff {
         self.from.store(after(DEADLINES_OF_A_BORROWER), SeqCst);
     }
 
-    /// The borrower has ended.
+    /// Notes that the borrower has ended.
     pub(super) fn is_home(&self) {
         self.from.store(self.deadline.load(SeqCst), SeqCst);
     }
 
-    /// Cuts off what runs.
+    /// Interrupts the running statement.
     pub(super) fn now(&self) {
         self.from.store(0, SeqCst);
     }
 
-    /// Cuts off nothing.
+    /// Lets every statement run to its end.
     pub(super) fn never(&self) {
         self.from.store(NEVER, SeqCst);
     }
@@ -78,7 +78,7 @@ impl CutOff {
     }
 }
 
-/// The moment so long from now.
+/// Gives the moment this much later, in nanoseconds since [`BEGINNING`].
 fn moment(later: Duration) -> u64 {
     u64::try_from(BEGINNING.elapsed().saturating_add(later).as_nanos()).unwrap_or(NEVER)
 }
@@ -94,7 +94,7 @@ mod tests {
         let while_lent = cut_off.from.load(SeqCst);
         cut_off.is_home();
         let at_home = cut_off.from.load(SeqCst);
-        // The moments are taken one after the other, so they lie at least so far apart.
+        // The first moment is taken before the second, so they lie at least this far apart.
         assert!(while_lent - at_home >= 1_000_000_000_000, "{at_home} and {while_lent}");
     }
 }

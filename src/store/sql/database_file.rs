@@ -1,4 +1,4 @@
-//! Where a database really lies: the one name behind its links and spellings, and which file that name leads to.
+//! Finds the real path of a database behind links and spellings, and the file at that path.
 
 use std::{
     fs,
@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf, absolute},
 };
 
-/// Links that are followed one after the other: as many as Linux follows.
+/// The links that are followed in a row: as many as Linux follows.
 const LINKS: usize = 40;
 
-/// Finds the name behind links, also behind those that lead to a file that is yet to be made. Two names of one file give
-/// one name, and none that SQLite would read as a URI.
+/// Follows links, also to a file that is yet to be created. Two paths of one file give one path, which SQLite cannot
+/// read as a URI.
 pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut path = absolute(path)?;
     for _ in 0..LINKS {
@@ -18,7 +18,7 @@ pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             found => return found,
         }
-        // There is no file yet, or only a link to where it will be.
+        // The file is missing, or is a link to a missing file.
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(ErrorKind::NotFound.into());
         };
@@ -31,7 +31,7 @@ pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links lead to the file"))
 }
 
-/// Names a file whatever it is called: device and inode.
+/// Identifies a file under any name: device and inode.
 #[cfg(unix)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileId {
@@ -39,19 +39,19 @@ pub(super) struct FileId {
     pub(super) inode: u64,
 }
 
-/// Names a file: elsewhere than on Unix by its path.
+/// Identifies a file by its path, where the system has no inodes.
 #[cfg(not(unix))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileId(PathBuf);
 
-/// A file, and how many names it has.
+/// A file and the number of its names.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) id: FileId,
     pub(super) names: u64,
 }
 
-/// Looks up which file a name leads to. Nothing is opened: see [`inspect::file`](super::inspect::file).
+/// Looks up the file at a path without opening it: see [`inspect::file`](super::inspect::file).
 #[cfg(unix)]
 pub(super) fn find(path: &Path) -> io::Result<Found> {
     use std::os::unix::fs::MetadataExt;
@@ -66,14 +66,14 @@ pub(super) fn find(path: &Path) -> io::Result<Found> {
 
 #[cfg(unix)]
 impl FileId {
-    /// The identity in what the system says of a file.
+    /// Identifies the file of this metadata.
     pub(super) fn of(metadata: &fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         Self { device: metadata.dev(), inode: metadata.ino() }
     }
 }
 
-/// The database that a store has open: its name must lead to this file as long as anything is written.
+/// The file of an open store. The store writes only while its path leads to this file.
 #[derive(Debug, Clone)]
 pub(super) struct DatabaseFile {
     pub(super) path: PathBuf,
@@ -81,8 +81,8 @@ pub(super) struct DatabaseFile {
 }
 
 impl DatabaseFile {
-    /// Checks that the name still leads to the file. What is written to another one, or to one without a name, would be
-    /// lost to the next start; and one that has two names, another program can open beside this one.
+    /// Checks that the path leads to the file, and that the file has no other name. Writes to a replaced file would be
+    /// lost at the next start, and another program could open the second name.
     pub(super) fn must_be_there(&self) -> io::Result<()> {
         let found = find(&self.path)?;
         if found.id != self.id {

@@ -1,4 +1,4 @@
-//! Why a database cannot be opened, and what SQLite's own errors mean for a write.
+//! The reasons why a database cannot be opened, and what SQLite's errors mean for a write.
 
 use std::{
     error::Error,
@@ -12,137 +12,138 @@ use sqlx::migrate::MigrateError;
 
 use super::{key_file::SealKeyError, writer::ControlError};
 
-/// Why a database cannot be opened. Each sentence says what to do.
+/// The reason why a database cannot be opened. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The system refuses to read or write there.
+    /// The system refuses to read or write the file.
     #[error("failed to open the database {}; check that its folder exists and that you may write there", path.display())]
     Unusable {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
-        /// The cause.
+        /// The underlying error.
         #[source]
         cause: Box<dyn Error + Send + Sync>,
     },
-    /// There is nothing to read.
+    /// There is no file to read.
     #[error("there is no database {}; check the path, or begin a chat with it to create it", path.display())]
     Missing {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
     },
-    /// The file is something else, or another application's database.
+    /// The file has another format, or belongs to another application.
     #[error("{} is not a Madang database; choose another file", path.display())]
     Foreign {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
     },
-    /// A part of the file is missing, or is something else.
+    /// A part of the file is missing or overwritten.
     #[error("the database {} is damaged; restore it from a backup, or choose another file", path.display())]
     Damaged {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
-        /// The cause.
+        /// The underlying error.
         #[source]
         cause: Box<dyn Error + Send + Sync>,
     },
-    /// A later version of the program has changed the tables.
+    /// A later version of the program changed the tables.
     #[error("the database {} was made by a newer version; use that version to open it", path.display())]
     Newer {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
     },
-    /// It can be read and not be written.
+    /// The file can be read but not written.
     #[error("the database {} is read-only; make it and its folder writable for you, or choose another file", path.display())]
     ReadOnly {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
-        /// The cause.
+        /// The underlying error.
         #[source]
         cause: Box<dyn Error + Send + Sync>,
     },
-    /// There is no room for its tables or its log.
+    /// The disk has no room for the tables or the log.
     #[error("the disk is full; make room for the database {}, or choose another file", path.display())]
     Full {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
-        /// The cause.
+        /// The underlying error.
         #[source]
         cause: Box<dyn Error + Send + Sync>,
     },
-    /// A program that does not know our lock, such as the shell of SQLite, is writing it.
+    /// A program without our lock, such as the shell of SQLite, is writing the database.
     #[error("the database {} is locked by another program; end that one, and try again", path.display())]
     Locked {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
-        /// The cause.
+        /// The underlying error.
         #[source]
         cause: Box<dyn Error + Send + Sync>,
     },
-    /// Another process, or another store of this one, holds it for writing.
+    /// Another process, or another store of this process, has the database open to write.
     #[error("the database {} is in use by another process; end that one first, or choose another file", path.display())]
     Held {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
     },
-    /// The file has a second name, by a hard link: SQLite would keep a log beside each, and neither would be whole.
+    /// The file has a second name, a hard link. SQLite would keep a log beside each name, and neither would be
+    /// complete.
     #[error("the database {} has more than one name, by a hard link; remove the others, or copy the file", path.display())]
     SeveralNames {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
     },
-    /// Another file came to have the name while the database was being opened.
+    /// The name led to another file while the database was being opened.
     #[error("the database {} was moved or replaced while it was being opened; try again", path.display())]
     Moved {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
-        /// The cause.
+        /// The underlying error.
         #[source]
         cause: std::io::Error,
     },
-    /// The lock file belongs to another account, which could keep every program out of the database.
+    /// The lock file belongs to another account, which could lock out every program.
     #[error("the lock file {} is no file of yours; remove it, or choose another folder", path.display())]
     ForeignLock {
-        /// The lock file.
+        /// The path of the lock file.
         path: PathBuf,
     },
-    /// The tables could not be made or do not fit to this program.
+    /// The tables could not be created, or do not fit this program.
     #[error("failed to prepare the tables of {of} in {}; restore it from a backup, or choose another file", path.display())]
     Tables {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
-        /// Whose tables.
+        /// The owner of the tables: the store or a toolkit.
         of: &'static str,
-        /// The cause.
+        /// The underlying error.
         #[source]
         cause: Box<MigrateError>,
     },
-    /// The keys of its seals cannot be read or made.
+    /// The seal keys cannot be read or created.
     #[error("failed to get the seal keys of the database {}", path.display())]
     SealKeys {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
-        /// The cause.
+        /// The underlying error.
         #[source]
         cause: SealKeyError,
     },
-    /// What persons decided there was sealed with other keys than those that were given.
+    /// Approvals in the database are sealed with a key that the program does not have.
     #[error(
         "the database {} was sealed with key {key}, which is not {}; restore the file of its keys, or name it with MADANG_SEAL_KEYS",
         path.display(), place(keys.as_deref())
     )]
     SealKeyMissing {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
-        /// The newest key that is missing.
+        /// The newest missing key.
         key: String,
-        /// Where keys were looked for; `None` where they were given.
+        /// The key file that was searched; `None` if the program gave the keys.
         keys: Option<PathBuf>,
     },
     /// SQLite before 3.51.3 may corrupt a database in WAL mode.
     #[error("the program was built with SQLite {found}; build it with 3.51.3 or later")]
     OldSqlite {
-        /// The version that was found.
+        /// The version of SQLite.
         found: String,
     },
 }
@@ -154,7 +155,7 @@ fn place(keys: Option<&Path>) -> String {
     )
 }
 
-/// What SQLite read is no part of a database, or no value as the store writes it there.
+/// Tells whether SQLite read damaged pages, or a value that the store never writes.
 pub(super) fn is_of_a_damaged_file(error: &sqlx::Error) -> bool {
     let code = ResultCode::of(error).map(ResultCode::primary);
     matches!(code, Some(ResultCode::CORRUPT | ResultCode::NOT_A_DATABASE))
@@ -162,7 +163,7 @@ pub(super) fn is_of_a_damaged_file(error: &sqlx::Error) -> bool {
 }
 
 impl OpenError {
-    /// What SQLite's error means for a program that opens this file.
+    /// Translates SQLite's error at opening into advice.
     pub(super) fn of_sql(path: &Path, cause: sqlx::Error) -> Self {
         match WriteFault::kind(&cause) {
             Some(kind) => Self::at_fault(path, kind, cause),
@@ -173,7 +174,7 @@ impl OpenError {
         }
     }
 
-    /// The fault is known.
+    /// Builds the error for a known fault.
     pub(super) fn at_fault(
         path: &Path,
         kind: Kind,
@@ -188,12 +189,12 @@ impl OpenError {
         }
     }
 
-    /// The name does not lead to the file that was locked.
+    /// Reports that the name does not lead to the locked file.
     pub(super) fn moved(path: &Path, cause: std::io::Error) -> Self {
         Self::Moved { path: path.to_owned(), cause }
     }
 
-    /// What the system's error means.
+    /// Translates the system's error at opening into advice.
     pub(super) fn of_io(path: &Path, cause: std::io::Error) -> Self {
         let path = path.to_owned();
         let kind = cause.kind();
@@ -208,8 +209,8 @@ impl OpenError {
     }
 }
 
-/// Why an open database does not take writes, where a person can do something about it. The cause of a
-/// [`StoreError::Unavailable`]: nothing of the write was kept, and what was acknowledged before is safe.
+/// The reason why an open database refuses writes, if a person can remove it. It is the cause of a
+/// [`StoreError::Unavailable`]: nothing of the write was kept, and acknowledged writes are safe.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", kind.words())]
 pub struct WriteFault {
@@ -242,16 +243,16 @@ impl Kind {
 }
 
 impl WriteFault {
-    /// The fault among the causes of an error, if it comes from any.
+    /// Finds the fault among the causes of an error.
     #[must_use]
     pub fn among<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
-        // What several wait for is told to each, so the cause is shared.
+        // Several waiting callers share one cause.
         let shared = error.downcast_ref::<Arc<dyn Error + Send + Sync>>();
         let found = shared.map_or(error, |shared| &**shared);
         found.downcast_ref().or_else(|| Self::among(found.source()?))
     }
 
-    /// The file has lost its name.
+    /// Reports that the database's name was removed or leads to another file.
     pub(super) fn moved(cause: std::io::Error) -> StoreError {
         StoreError::unavailable(Self { kind: Kind::Moved, cause: cause.into() })
     }
@@ -270,7 +271,7 @@ impl WriteFault {
     }
 }
 
-/// The store does not take writes, for this reason.
+/// Reports that the store refuses writes for this reason.
 pub(super) fn unavailable(error: impl Into<ControlError>) -> StoreError {
     match error.into() {
         ControlError::Ended(error) => StoreError::unavailable(error),
@@ -281,7 +282,7 @@ pub(super) fn unavailable(error: impl Into<ControlError>) -> StoreError {
     }
 }
 
-/// The end of the chain of causes that SQLite knows: its primary and extended result code.
+/// SQLite's result code, primary and extended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ResultCode(i32);
 
@@ -295,21 +296,21 @@ impl ResultCode {
     const ERROR: i32 = 1;
     pub(super) const NOT_A_DATABASE: i32 = 26;
     const VETOED: i32 = 531;
-    /// The index of the log, a file that all processes share, could not grow (`SQLITE_IOERR_SHMSIZE`).
+    /// The index of the log, a file shared by all processes, could not grow (`SQLITE_IOERR_SHMSIZE`).
     const NO_ROOM_FOR_THE_INDEX: Self = Self(4_874);
 
-    /// The code of an error, if SQLite gave it.
+    /// Finds the code, if SQLite gave the error.
     pub(super) fn of(error: &sqlx::Error) -> Option<Self> {
         error.as_database_error()?.code()?.parse().ok().map(Self)
     }
 
-    /// The part that all its extended codes share.
+    /// Returns the primary code, which its extended codes share.
     pub(super) const fn primary(self) -> i32 {
         self.0 & 0xff
     }
 
-    /// The statement itself cannot be done: a constraint of the tables said no, a value is too long for SQLite, or one is
-    /// no JSON to it. A veto of the commit hook is none of these.
+    /// Tells whether the statement itself is at fault: it breaks a constraint, or a value is too long or no JSON for
+    /// SQLite. A veto of the commit hook does not count.
     fn is_of_the_statement(self, message: &str) -> bool {
         match self.primary() {
             Self::CONSTRAINT => self.0 != Self::VETOED,
@@ -320,14 +321,14 @@ impl ResultCode {
     }
 }
 
-/// What SQLite's JSON functions say, under its code for any error. They read fewer levels than a value may have.
+/// The message of SQLite's JSON functions, under its general error code. They read fewer levels than a value may have.
 const MALFORMED_JSON: &str = "malformed JSON";
 
-/// What the tables say where a user has too much stored.
+/// The message of the tables when a user has stored too much.
 const TOO_MUCH_STORED: &str = "too much is stored of the user";
 
-/// What a failed statement of a write means: where the statement itself cannot be done it is a refusal, which is of this
-/// write and no other; everything else is a store that cannot be used.
+/// Interprets a failed statement of a write. A statement at fault is refused and harms no other write; any other error
+/// makes the store unavailable.
 pub(super) fn of_write(error: sqlx::Error, what: impl FnOnce() -> String) -> StoreError {
     let code = ResultCode::of(&error);
     match error.as_database_error() {
@@ -339,8 +340,8 @@ pub(super) fn of_write(error: sqlx::Error, what: impl FnOnce() -> String) -> Sto
     }
 }
 
-/// What a failed `COMMIT` means. After these codes SQLite has rolled back or still holds the transaction, which is then
-/// rolled back; after any other, such as an error of the disk, the next start may find the commit in the log.
+/// Interprets a failed `COMMIT`. With the codes listed here, SQLite rolled back, or the store still can. After any
+/// other code, such as a disk error, the next start may find the commit in the log.
 pub(super) fn of_commit(error: sqlx::Error) -> StoreError {
     let surely_not = [
         ResultCode::BUSY,

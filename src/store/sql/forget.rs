@@ -1,4 +1,4 @@
-//! A user is forgotten: the rows go in one transaction, and then their bytes, by writing the files anew.
+//! Forgets a user: deletes the rows in one transaction, then rewrites the files without the bytes.
 
 use std::collections::BTreeMap;
 
@@ -20,21 +20,21 @@ const SESSIONS: &str = "SELECT its.session, count(entry.call) AS calls, count(en
     FROM madang_sessions AS its LEFT JOIN madang_messages AS entry ON entry.session = its.session \
     WHERE its.user = $1 GROUP BY its.session ORDER BY its.session";
 
-/// The hashes of all their links.
+/// The hashes of all links of the user's sessions.
 const HASHES: &str = "SELECT session, hash FROM madang_transitions \
     WHERE session IN (SELECT session FROM madang_sessions WHERE user = $1) ORDER BY session, position";
 
-/// While these sessions stand here, their rows can be deleted.
+/// Allows the deletion of rows of these sessions while they are listed in `madang_erasing`.
 const ERASING: &str =
     "INSERT INTO madang_erasing SELECT session FROM madang_sessions WHERE user = $1";
 
-/// All that the store has of a session, what refers to other rows before those.
+/// All tables with rows of a session; a table comes before those it refers to.
 const TABLES: [&str; 5] = ["calls", "messages", "turns", "transitions", "sessions"];
 
-/// Whether SQLite has samples of the keys of all tables: where `ANALYZE` ran on them.
+/// Tells whether `ANALYZE` left samples of keys, which may show names.
 const HAS_SAMPLES: &str = "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat4'";
 
-/// Erases all of the user's rows, and leaves a record of each chain.
+/// Deletes all rows of the user, and records the erased chains.
 pub(super) async fn erase(mut own: Own<'_>, order: &Forget) -> Result<Forgotten, StoreError> {
     let mut forgotten = Forgotten::default();
     let mut hashes = hashes(&mut own, order).await?;
@@ -72,7 +72,7 @@ pub(super) async fn erase(mut own: Own<'_>, order: &Forget) -> Result<Forgotten,
     }
     for sql in &order.tables {
         let changed = run(&mut own, sql, Some(order)).await?;
-        // Others tidy an index.
+        // Rows are counted only for deletions; the other statements tidy an index.
         if sql.starts_with("DELETE") {
             forgotten.rows += changed;
         }
@@ -113,7 +113,7 @@ async fn record(own: &mut Own<'_>, chain: &ErasedChain) -> Result<(), StoreError
     Ok(())
 }
 
-/// Runs a statement, and gives how many rows it changed.
+/// Runs a statement and gives the number of rows it changed.
 async fn run(own: &mut Own<'_>, sql: &str, of: Option<&Forget>) -> Result<u64, StoreError> {
     let mut query = sqlx::query(own.sql(sql));
     if let Some(order) = of {
@@ -123,15 +123,14 @@ async fn run(own: &mut Own<'_>, sql: &str, of: Option<&Forget>) -> Result<u64, S
     Ok(done.rows_affected())
 }
 
-/// Reads what stays of the chains of forgotten users.
+/// Reads the records of erased chains.
 pub(super) async fn erased(db: &mut SqliteConnection) -> Result<Vec<ErasedChain>, StoreError> {
     let rows = sqlx::query("SELECT * FROM madang_erased ORDER BY id").fetch_all(db).await;
     rows.map_err(StoreError::unavailable)?.iter().map(row::erased).collect()
 }
 
-/// Writes the database anew, and empties the log. What SQLite deletes it leaves where it was until something else is
-/// written there, and each version of a page stands in the log until that is emptied. It is done on a connection of its
-/// own, without hooks that refuse a commit.
+/// Rewrites the database and empties the log. SQLite leaves deleted bytes in free pages, and older pages in the log.
+/// Uses a connection of its own, without the hooks that refuse a commit.
 pub(super) async fn rewrite(options: &SqliteConnectOptions) -> Result<(), ForgetError> {
     // The copy may be larger than the memory.
     let options = options.clone().pragma("temp_store", "file");
@@ -145,7 +144,7 @@ pub(super) async fn rewrite(options: &SqliteConnectOptions) -> Result<(), Forget
     if is_busy == 0 { Ok(()) } else { Err(ForgetError::Remains) }
 }
 
-/// The rows are gone already.
+/// Reports that the rows are gone but the files still hold the bytes.
 pub(super) fn not_rewritten(cause: sqlx::Error) -> ForgetError {
     ForgetError::NotRewritten(StoreError::unavailable(cause))
 }

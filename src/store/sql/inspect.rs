@@ -1,4 +1,4 @@
-//! Whose file it is, found out without touching it.
+//! Tells whether a file is a Madang database without changing it.
 
 use std::{fs, io::ErrorKind, path::Path};
 
@@ -9,26 +9,26 @@ use super::{OpenError, schema};
 /// The first SQLite without the bug that may corrupt a database in WAL mode.
 const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
 
-/// Whether there is a file yet.
+/// Tells whether the path holds anything yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// None, or an empty one: a database can be made there.
+    /// No file or an empty one: a database can be made there.
     Nothing,
     /// A file with something in it.
     Something,
 }
 
-/// What every SQLite database has at least: a page.
+/// The size of the smallest SQLite database: one page.
 const SHORTEST: u64 = 512;
 
-/// Looks whether there is something. What it is SQLite says when it reads it: the file is never opened here, because locks
-/// of a process on a file go as soon as any part of the process closes it, and with them those of a store that has it open.
+/// Looks whether the file has content, without opening it: closing it would drop all locks that this process has on it,
+/// also those of an open store. SQLite checks the content later.
 pub(super) fn file(path: &Path) -> Result<Found, OpenError> {
     match fs::metadata(path) {
-        // Not even by SQLite: a named pipe would wait for a writer.
+        // A named pipe must not be opened even by SQLite: it would wait for a writer.
         Ok(metadata) if !metadata.is_file() => Err(OpenError::Foreign { path: path.to_owned() }),
         Ok(metadata) if metadata.len() == 0 => Ok(Found::Nothing),
-        // SQLite would take a single byte for nothing.
+        // SQLite would take a file of one byte for an empty one.
         Ok(metadata) if metadata.len() < SHORTEST => {
             Err(OpenError::Foreign { path: path.to_owned() })
         }
@@ -38,17 +38,17 @@ pub(super) fn file(path: &Path) -> Result<Found, OpenError> {
     }
 }
 
-/// Whether other applications' tables may stand in the file.
+/// Tells whether other applications' tables may stand in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Sharing {
-    /// A file with tables, but none of ours, is another program's.
+    /// A file that has tables, but none of the store's, belongs to another program.
     #[default]
     Alone,
-    /// The embedder said that the file is theirs.
+    /// The embedder said that the file is its own.
     WithEmbedder,
 }
 
-/// Looks at the tables: refuses another application's database, and one that another version has changed.
+/// Refuses another application's database, and one that a newer version changed.
 pub(super) async fn tables(
     path: &Path,
     db: &mut SqliteConnection,
@@ -70,7 +70,7 @@ pub(super) async fn tables(
     schema::must_be_ours(path, db).await
 }
 
-/// Whether the tables are there to be read.
+/// Tells whether the store's tables exist.
 pub(super) async fn has_tables(path: &Path, db: &mut SqliteConnection) -> Result<bool, OpenError> {
     let ours = "SELECT count(*) FROM sqlite_schema WHERE name = 'madang_sessions'";
     let unusable = |cause| OpenError::of_sql(path, cause);
@@ -120,7 +120,7 @@ mod tests {
             fs::write(&path, vec![0; length]).unwrap();
             assert!(matches!(file(&path), Err(OpenError::Foreign { .. })), "{length}");
         }
-        // Whether there is something below a file is no question that the system answers.
+        // The system reports no kind for a path below a file.
         #[cfg(unix)]
         assert!(matches!(file(&path.join("below")), Err(OpenError::Unusable { .. })));
     }

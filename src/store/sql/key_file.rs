@@ -1,6 +1,7 @@
-//! The file in which the keys of seals are kept: beside the user's configuration, never beside the database.
+//! Keeps the keys of seals in a file beside the user's configuration, never beside the database.
 //!
-//! A program that can write the database must not have the keys. Beside it they would be copied, shared and replaced with it.
+//! A program that can write the database must not have the keys. Beside the database they would be copied, shared and
+//! replaced with it.
 
 use std::{
     env,
@@ -12,59 +13,59 @@ use std::{
 use madang_actors::ledger::{NoRandomness, SealKey, SealKeys};
 use uuid::Uuid;
 
-/// Names the file of the keys where the program does not.
+/// The variable that names the key file where the program does not.
 pub(super) const VARIABLE: &str = "MADANG_SEAL_KEYS";
 
-/// Begins each line.
+/// The start of each line.
 const KIND: &str = "madang-seal-key-1";
 
-/// A file that has the keys of seals, a line each, the newest first. Only its owner may read it.
+/// A file with the keys of seals, one a line, the newest first. Only its owner may read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealKeyFile(PathBuf);
 
-/// Why there are no keys.
+/// The reason why the seal keys cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealKeyError {
-    /// There is no place for it.
+    /// The environment names no folder for the file.
     #[error(
         "neither MADANG_SEAL_KEYS, XDG_CONFIG_HOME nor HOME says where the seal keys are kept; set MADANG_SEAL_KEYS to a file"
     )]
     NoPlace,
-    /// It cannot be read or made.
+    /// The file cannot be read or created.
     #[error("failed to use the seal keys in {}; check that you may read and write there", path.display())]
     Unusable {
-        /// The file.
+        /// The key file.
         path: PathBuf,
-        /// The cause.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },
-    /// Others can read it.
+    /// Other accounts can read or change the file.
     #[error("others can read or change the seal keys in {}; let only its owner do so (mode 600)", path.display())]
     Exposed {
-        /// The file.
+        /// The key file.
         path: PathBuf,
     },
-    /// It has something else.
+    /// The file holds something other than keys.
     #[error("{} has no seal keys; restore it from a backup", path.display())]
     Damaged {
-        /// The file.
+        /// The key file.
         path: PathBuf,
     },
-    /// The system has no random numbers.
+    /// The system gives no random numbers.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
 }
 
 impl SealKeyFile {
-    /// Names a file.
+    /// Uses the file at this path.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
 
-    /// Names the usual file: what `MADANG_SEAL_KEYS` says, or `madang/seal.keys` in the user's configuration.
+    /// Uses the usual file: `MADANG_SEAL_KEYS`, or `madang/seal.keys` in the user's configuration.
     ///
     /// # Errors
     /// [`SealKeyError::NoPlace`] where the environment names no folder.
@@ -72,7 +73,7 @@ impl SealKeyFile {
         usual(|name| env::var_os(name).map(PathBuf::from)).ok_or(SealKeyError::NoPlace).map(Self)
     }
 
-    /// Gives its path.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
@@ -87,7 +88,7 @@ impl SealKeyFile {
         Ok(keys.map(SealKeys::new))
     }
 
-    /// Reads the keys, or makes the file with a fresh one. Of several that make it at once one wins, for all.
+    /// Reads the keys, or creates the file with a fresh one. Programs that create it at once all read the same keys.
     ///
     /// # Errors
     /// [`SealKeyError`] says what to do.
@@ -97,19 +98,18 @@ impl SealKeyFile {
         }
         self.create_folder()?;
         let fresh = self.written(&[SealKey::random()?])?;
-        // Unlike a renaming, a link replaces no file.
+        // A hard link replaces no existing file, as a rename would.
         let linked = fs::hard_link(&fresh, &self.0);
         self.remove(&fresh);
-        // Where another was faster the link failed, and the other's keys are there.
+        // The link failed because another program created the file first: its keys count.
         let cause = || linked.err().unwrap_or_else(|| ErrorKind::NotFound.into());
         self.read()?.ok_or_else(|| self.unusable(cause()))
     }
 
-    /// Adds a fresh key before the others: it seals from the next start on, and those before it still vouch for what they
-    /// sealed.
+    /// Adds a fresh key before the others. It seals from the next start on; older keys still vouch for older seals.
     ///
     /// # Errors
-    /// [`SealKeyError`] says what to do; the file is then as it was.
+    /// [`SealKeyError`] says what to do; the file is then unchanged.
     pub fn rotate(&self) -> Result<SealKeys, SealKeyError> {
         let mut keys = self.keys()?.unwrap_or_default();
         keys.insert(0, SealKey::random()?);
@@ -152,7 +152,7 @@ impl SealKeyFile {
         Ok(())
     }
 
-    /// Writes keys to a file of their own beside this one, durably.
+    /// Writes keys durably to a new file beside this one.
     fn written(&self, keys: &[SealKey]) -> Result<PathBuf, SealKeyError> {
         let mut name = self.0.as_os_str().to_owned();
         name.push(format!(".{}", Uuid::now_v7().simple()));
@@ -206,7 +206,7 @@ fn usual(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     if let Some(file) = variable(VARIABLE).filter(|path| !path.as_os_str().is_empty()) {
         return Some(file);
     }
-    // The specification of XDG has relative paths ignored.
+    // XDG says to ignore relative paths.
     let absolute = |name| variable(name).filter(|path| path.is_absolute());
     let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
     Some(config.join("madang").join("seal.keys"))

@@ -1,8 +1,8 @@
-//! The locks beside a database: one writing program at a time, held for life, released by the system even after a kill.
+//! Locks a database for one writing program, until the store closes or the process ends.
 //!
-//! There are two. That of the name guards the files that SQLite finds by it, log and index. That of the file, named after
-//! its inode, follows it when it is renamed. Neither is the database itself: on Unix a process loses its locks on a file
-//! when any part of it closes that file.
+//! Two lock files stand beside the database. The one named after the path guards the log and the index, which SQLite
+//! finds by that path. The one named after the inode follows the file through a rename. The database itself is never
+//! locked here: a Unix process that closes a file loses all its locks on it.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -16,7 +16,7 @@ use super::{
     private,
 };
 
-/// The right to write this database. Dropped, others may take it.
+/// The right to write a database; dropping it frees the database.
 #[derive(Debug)]
 pub(super) struct Lock {
     home: DatabaseFile,
@@ -26,8 +26,8 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the locks of a database, or says at once that another store has one. The file is made if there is none: only a
-    /// file that is there can be told from others. Its path must have been [resolved](database_file::resolved).
+    /// Takes both locks, or says at once that another store has one. Creates the file if it is missing, because only an
+    /// existing file has an identity. The path must be [resolved](database_file::resolved).
     pub(super) fn take(database: &Path) -> Result<Self, OpenError> {
         let of_name = LockFile::take(database, beside(database), Afterwards::Stays)?;
         match Self::of_file(database) {
@@ -55,40 +55,40 @@ impl Lock {
         made(database)
     }
 
-    /// The file that is locked.
+    /// Returns the locked file.
     pub(super) const fn home(&self) -> &DatabaseFile {
         &self.home
     }
 
-    /// Removes the lock files that were made for a database that turned out to be another program's.
+    /// Removes the lock files of a database that proved to be another program's.
     pub(super) fn leave_no_trace(self) {
         self.of_name.leave_no_trace();
     }
 }
 
-/// The file, made if there is none.
+/// Finds the file, or creates it.
 fn made(database: &Path) -> Result<DatabaseFile, OpenError> {
     let unusable = |cause| OpenError::of_io(database, cause);
     private::create(database).map_err(unusable)?;
     let found = database_file::find(database).map_err(unusable)?;
-    // SQLite keeps its log beside each name: two names would be two logs of one file.
+    // SQLite keeps a log beside each name: a file with two names would have two logs.
     if found.names > 1 {
         return Err(OpenError::SeveralNames { path: database.to_owned() });
     }
     Ok(DatabaseFile { path: database.to_owned(), id: found.id })
 }
 
-/// What becomes of a lock file.
+/// The fate of a lock file after its lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Afterwards {
-    /// It stays: it is found again by the next program.
+    /// It stays for the next program.
     Stays,
-    /// It goes with its lock: the next file has another inode.
+    /// It is removed: the next database file has another inode.
     #[cfg(unix)]
     Goes,
 }
 
-/// A file that is there to be locked.
+/// An open lock file.
 #[derive(Debug)]
 struct LockFile {
     path: PathBuf,
@@ -97,7 +97,7 @@ struct LockFile {
     afterwards: Afterwards,
 }
 
-/// How often a lock file may vanish between its opening and its locking: as often as others end meanwhile.
+/// Attempts to lock, since other stores may remove the file between opening and locking.
 const TRIES: usize = 8;
 
 impl LockFile {
@@ -110,7 +110,7 @@ impl LockFile {
                 Err(TryLockError::WouldBlock) => break,
                 Err(TryLockError::Error(cause)) => return Err(OpenError::of_io(database, cause)),
             }
-            // The store that had it before may have removed it: then another could lock a new file of the same name.
+            // The store that had it may have removed it, and another store may lock a new file of the same name.
             if is_named(&file, &path).map_err(|cause| OpenError::of_io(database, cause))? {
                 return Ok(Self { path, file, was_there, afterwards });
             }
@@ -125,7 +125,7 @@ impl LockFile {
         self.afterwards = Afterwards::Stays;
     }
 
-    /// Removes the file while it is locked, so that no store removes that of another.
+    /// Removes the file while it is locked, so that no store removes another's.
     fn remove(&self) {
         let is_ours = is_named(&self.file, &self.path).unwrap_or(false);
         if is_ours && let Err(error) = fs::remove_file(&self.path) {
@@ -141,8 +141,8 @@ impl Drop for LockFile {
             #[cfg(unix)]
             Afterwards::Goes => self.remove(),
         }
-        // Closing alone keeps the lock for as long as a child of this process, started meanwhile, still has a copy of the
-        // descriptor: until it becomes another program.
+        // Unlocks before closing: a child process started meanwhile has a copy of the descriptor until it runs another
+        // program.
         if let Err(error) = self.file.unlock() {
             tracing::debug!(%error, "a lock goes with its file");
         }
@@ -203,7 +203,7 @@ mod tests {
         assert!(matches!(Lock::take(&database), Err(OpenError::Held { .. })), "{again:?}");
     }
 
-    /// A store that ends removes the file while others have it open: to lock what is gone is no lock.
+    /// Stores remove the file while others have it open; a lock on a removed file locks nothing.
     #[test]
     fn of_many_who_take_and_give_back_a_lock_one_has_it() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,18 @@
-//! SQLite by sqlx: chats and ledger in one file, into which toolkits and embedder may write in the same transactions.
+//! Keeps chats and ledger in one SQLite file, which toolkits and embedder may share.
 //!
-//! Transaction control is SQL text of our own on a plain connection (`writer`), watched by a commit hook that vetoes
-//! every commit but the writer's.
+//! - Opening: `options` resolves the path (`database_file`), locks it (`lock`), looks at the file (`inspect`, `private`), creates
+//!   the tables (`schema`) and finds the seal keys (`key_file`).
+//! - Writing: `transaction` implements the port on the one writing connection (`writer`). `write` turns facts into a
+//!   `script` of statements, and `step` a call's step into a link of the chain.
+//! - Lending: `authorizer` keeps a borrower to its own tables, `cut_off` interrupts it after its deadline, and
+//!   `savepoint` is the part of a transaction that it may undo.
+//! - Reading: `readers` lends connections that cannot write, `read` and `row` turn rows into values, `audit` reads for an
+//!   audit, and `forget` erases a user.
+//!
+//! Invariants:
+//! - The writer sends `BEGIN` and `COMMIT` as SQL text on a plain connection; a commit hook vetoes any other commit.
+//! - Triggers enforce the ledger's rules, whichever program writes the SQL.
+//! - This process opens the file only through SQLite: closing it otherwise would drop the locks.
 
 mod audit;
 mod authorizer;

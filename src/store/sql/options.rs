@@ -1,4 +1,4 @@
-//! How a database is opened.
+//! Options of a SQLite store, and how it is opened with them.
 
 use std::{
     io::ErrorKind,
@@ -26,7 +26,7 @@ use super::{
     writer::{self, Writer},
 };
 
-/// How a database is opened.
+/// Options of a [`SqliteStore`].
 #[derive(Debug)]
 pub struct SqliteOptions {
     location: Location,
@@ -38,16 +38,16 @@ pub struct SqliteOptions {
     keys: Keys,
 }
 
-/// Where the keys of seals come from.
+/// The source of the seal keys.
 #[derive(Debug)]
 enum Keys {
-    /// Where the user's configuration is.
+    /// The usual file of the user's configuration.
     Usual,
     File(SealKeyFile),
     Given(SealKeys),
 }
 
-/// Another way to open the connection that writes.
+/// A change of the options of the writing connection.
 type Change = fn(SqliteConnectOptions) -> SqliteConnectOptions;
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ enum Location {
     Memory,
 }
 
-/// Connections for reading tools: one for each core of a small server.
+/// Reading connections for tools: one for each core of a small server.
 const READERS: usize = 4;
 
 impl SqliteOptions {
@@ -84,54 +84,54 @@ impl SqliteOptions {
         }
     }
 
-    /// Takes the keys under which what persons decide, and whose a session is, are sealed, instead of those in a file. They
-    /// must come again at each opening, and must not be where the database is.
+    /// Uses these keys instead of a file's, to seal approvals and owners. Give the same keys at each opening, and keep
+    /// them away from the database.
     #[must_use]
     pub fn seal_keys(mut self, keys: SealKeys) -> Self {
         self.keys = Keys::Given(keys);
         self
     }
 
-    /// Keeps these keys in another file than the usual one ([`SealKeyFile::usual`]). It is made where there is none, unless
-    /// the database was sealed before.
+    /// Keeps the keys in this file instead of the usual one ([`SealKeyFile::usual`]). Creates it unless the database
+    /// was already sealed.
     #[must_use]
     pub fn seal_key_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.keys = Keys::File(SealKeyFile::at(path));
         self
     }
 
-    /// Makes the tables of a toolkit, or of the embedder, after the store's own. Each must keep its versions in a table
-    /// of its own: a name other than `_sqlx_migrations`, or that only once. The name is for error messages.
+    /// Adds tables of a toolkit or the embedder, created after the store's own. Each migrator needs its own table of
+    /// versions; at most one may use `_sqlx_migrations`. Error messages show the name.
     #[must_use]
     pub fn migrations(mut self, name: &'static str, migrator: &'static Migrator) -> Self {
         self.migrations.push((name, migrator));
         self
     }
 
-    /// The file is the embedder's own and may have tables already. Without this, a file with tables but none of the
-    /// store's is refused as another application's.
+    /// Shares the file with the embedder, which may have tables there already. Otherwise the store refuses a file that
+    /// has tables but none of its own.
     #[must_use]
     pub const fn shared_with_embedder(mut self) -> Self {
         self.sharing = Sharing::WithEmbedder;
         self
     }
 
-    /// How many reading tools may use the database at once. The store's own reads never wait for them.
+    /// Sets how many reading tools may use the database at once. The store's own reads never wait for them.
     #[must_use]
     pub const fn readers(mut self, count: usize) -> Self {
         self.readers = count;
         self
     }
 
-    /// How long a statement waits for a program that does not know our lock and writes the file, such as a backup; five
-    /// seconds until said otherwise. Every writer waits with it.
+    /// Sets how long a statement waits for a program without our lock, such as a backup. The default is five seconds.
+    /// All writers wait meanwhile.
     #[must_use]
     pub const fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
         self
     }
 
-    /// Opens the connection that writes in another way, for proofs: what the store promises rests on its own choice.
+    /// Changes the writing connection, for proofs. The store's promises hold only with its own options.
     #[doc(hidden)]
     #[must_use]
     pub const fn writer(mut self, change: Change) -> Self {
@@ -142,7 +142,7 @@ impl SqliteOptions {
     /// Opens the database to write, and creates it where there is none.
     ///
     /// # Errors
-    /// [`OpenError`] says in one sentence what to do. Nothing was changed then, unless the tables were being made.
+    /// [`OpenError`] says in one sentence what to do. The file is unchanged, unless creating the tables failed.
     pub async fn open(self) -> Result<SqliteStore, OpenError> {
         let Self { location, migrations, sharing, readers, writer: change, busy_timeout, keys } =
             self;
@@ -168,13 +168,13 @@ impl SqliteOptions {
                     TemporaryFolder::new().map_err(|cause| OpenError::of_io(&path, cause))?;
                 let path = folder.path().join("madang.db");
                 let lock = Lock::take(&path)?;
-                // So is what was decided there.
+                // Approvals in a temporary database end with it, so it needs no lasting key.
                 let keys = match keys {
                     Keys::Usual => SealKeys::for_this_process().map(Keys::Given),
                     given @ (Keys::File(_) | Keys::Given(_)) => Ok(given),
                 };
                 let keys = keys.map_err(|cause| key_error(&path, cause.into()))?;
-                // Nothing of it survives the process, so nothing of it must survive a lost power supply.
+                // The database ends with the process, so it need not survive a power cut.
                 let options = writer::connect_options(&path).synchronous(SqliteSynchronous::Off);
                 open(&path, options, &migrations, Claim::new(lock, Some(folder)), readers, keys)
                     .await
@@ -182,7 +182,7 @@ impl SqliteOptions {
         }
     }
 
-    /// Opens the database to read, beside its writer. Needs no lock and makes no tables.
+    /// Opens the database to read, beside its writer. Takes no lock and makes no tables.
     ///
     /// # Errors
     /// [`OpenError`] says in one sentence what to do.
@@ -203,7 +203,7 @@ impl SqliteOptions {
         not_another_kind(&path).await?;
         let mut options = readers::connect_options(&path);
         let mut db = match connect(&path, &options).await {
-            // A folder that cannot be written, and no writer: the file alone has everything.
+            // The folder cannot be written and no writer has it open: the file alone holds everything.
             Err(OpenError::Unusable { .. } | OpenError::ReadOnly { .. })
                 if !write_ahead_log(&path).exists() =>
             {
@@ -217,7 +217,7 @@ impl SqliteOptions {
             return Err(OpenError::Foreign { path });
         }
         close(db).await;
-        // A reader can do without: then seals are not checked.
+        // Without keys a reader works, but checks no seals.
         let keys = self.keys.read(&path).unwrap_or_else(|error| {
             tracing::warn!(error = &error as &dyn std::error::Error, "seals are not checked");
             None
@@ -227,7 +227,7 @@ impl SqliteOptions {
     }
 }
 
-/// Refuses a database of another application, or with tables that do not fit, before anything is changed in it.
+/// Refuses another application's database and tables that do not fit, before anything is changed.
 async fn must_fit(
     path: &Path,
     found: Found,
@@ -239,7 +239,7 @@ async fn must_fit(
         return Ok(());
     }
     not_another_kind(path).await?;
-    // Opened to read only, SQLite would leave its log and index behind.
+    // On a read-only connection SQLite would leave its log and index behind.
     let mut db =
         connect(path, &SqliteConnectOptions::new().filename(path).busy_timeout(busy_timeout))
             .await?;
@@ -252,8 +252,8 @@ async fn must_fit(
     looked
 }
 
-/// Refuses a file that is no database. Opened as one, SQLite would take files beside it for its own and remove them; as one
-/// that no program changes, it touches nothing, and what else it makes of it does not count.
+/// Refuses a file that is no database. Opened normally, SQLite would claim and remove the files beside it; opened as
+/// immutable, it touches nothing.
 async fn not_another_kind(path: &Path) -> Result<(), OpenError> {
     match connect(path, &readers::connect_options(path).immutable(true)).await {
         Ok(db) => close(db).await,
@@ -273,10 +273,10 @@ async fn open(
 ) -> Result<SqliteStore, OpenError> {
     let unusable = |cause| OpenError::of_sql(path, cause);
     let mut db = connect(path, &options).await?;
-    // The name led to the locked file before SQLite opened it, and does now: SQLite has that one.
+    // The name led to the locked file before SQLite opened it and still does, so SQLite has that file.
     claim.home().must_be_there().map_err(|cause| OpenError::moved(path, cause))?;
     inspect::tables(path, &mut db, Sharing::WithEmbedder).await?;
-    // SQLite opens a file that it may not write without a word, to read, and even begins an immediate transaction there.
+    // SQLite opens an unwritable file to read without an error, and even begins an immediate transaction.
     let probe = "BEGIN IMMEDIATE; CREATE TABLE madang_probe (id); ROLLBACK";
     sqlx::query(probe).execute(&mut db).await.map_err(unusable)?;
     schema::migrate(path, &mut db, migrations).await?;
@@ -293,7 +293,7 @@ async fn open(
 }
 
 impl Keys {
-    /// What was given, or is there; `None` where there is no file.
+    /// Reads the given keys or the file; `None` if the file is missing.
     fn read(&self, path: &Path) -> Result<Option<SealKeys>, OpenError> {
         match self {
             Self::Given(keys) => Ok(Some(keys.clone())),
@@ -312,7 +312,7 @@ impl Keys {
     }
 }
 
-/// The keys of a database: those that have sealed it, or fresh ones where nothing is sealed yet.
+/// Gives the keys that sealed the database, or fresh ones if nothing is sealed yet.
 async fn keys_of(
     path: &Path,
     db: &mut SqliteConnection,
@@ -352,7 +352,7 @@ async fn keys_of(
     Ok(found)
 }
 
-/// Those of a database's keys that were not found.
+/// Lists the keys of the database that were not found.
 pub(super) fn missing<'k>(known: &'k [String], found: &SealKeys) -> Vec<&'k str> {
     let is_there = |key: &str| found.ids().any(|id| id.to_string() == key);
     known.iter().map(String::as_str).filter(|key| !is_there(key)).collect()
@@ -368,7 +368,7 @@ async fn connect(
 ) -> Result<SqliteConnection, OpenError> {
     let looked = async {
         let mut db = options.connect().await?;
-        // Opening reads nothing; this does.
+        // SQLite reads the file only with the first query.
         sqlx::query("SELECT count(*) FROM sqlite_schema").execute(&mut db).await?;
         Ok(db)
     };

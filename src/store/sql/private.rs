@@ -1,5 +1,5 @@
-//! Whose eyes the files are for: on Unix a database, its log, its index and its locks are its user's alone. Elsewhere the
-//! folder's own rules hold.
+//! Keeps other accounts from the database, its log, its index and its locks, on Unix. Elsewhere the rules of the folder
+//! hold.
 
 use std::{
     fs::{File, OpenOptions},
@@ -9,10 +9,10 @@ use std::{
 
 use super::{OpenError, inspect::Sharing};
 
-/// Makes an empty file for a database, unless there is one. SQLite gives its log and its index the mode of the file.
+/// Creates an empty file for a database, unless one exists. SQLite gives its log and its index the mode of this file.
 pub(super) fn create(database: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    // A new file: no part of this process can have it open already.
+    // The file is new, so no part of this process can have it open.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, unix::OURS);
@@ -35,7 +35,7 @@ pub(super) fn open_lock(path: &Path, database: &Path) -> Result<File, OpenError>
     Ok(file)
 }
 
-/// Takes what others may do to a database away from them; of a file that is the embedder's own, that is only said.
+/// Takes away the rights of other accounts on a database; on an embedder's file it only logs them.
 pub(super) fn tighten(database: &Path, sharing: Sharing) {
     #[cfg(unix)]
     unix::tighten(database, sharing);
@@ -56,25 +56,25 @@ mod unix {
 
     use super::{OpenError, Sharing};
 
-    /// Its user may read and write it, and no other account may do anything.
+    /// The user may read and write; other accounts may do nothing.
     pub(super) const OURS: u32 = 0o600;
-    /// What others than its user may do to a file.
+    /// The rights of other accounts.
     const OTHERS: u32 = 0o077;
-    /// Every account may make files in a folder, and remove those of others unless it is sticky.
+    /// The right of every account to create files in a folder; without the sticky bit, also to remove them.
     const ANYBODY_WRITES: u32 = 0o002;
     const STICKY: u32 = 0o1000;
 
-    /// A link could lead a lock into another account's file, and a pipe would wait for a reader.
+    /// Opens no link and no pipe: a link could lead into another account's file, and a pipe would wait for a reader.
     pub(super) fn no_links(options: &mut OpenOptions) {
         let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK);
         options.mode(OURS).custom_flags(flags.bits().cast_signed());
     }
 
-    /// A program that can open a lock file can hold its lock for ever.
+    /// Refuses a lock file that another account can open, because it could hold the lock for ever.
     pub(super) fn must_be_ours(file: &File, path: &Path, database: &Path) -> Result<(), OpenError> {
         let unusable = |cause| OpenError::of_io(database, cause);
         let metadata = file.metadata().map_err(unusable)?;
-        // The owner of the database may keep others out of it anyhow.
+        // The owner of the database can lock out other programs anyway.
         let owner = fs::metadata(database).ok().map(|found| found.uid());
         let is_ours = metadata.uid() == geteuid().as_raw() || Some(metadata.uid()) == owner;
         if !metadata.is_file() || !is_ours {
@@ -108,13 +108,13 @@ mod unix {
         folder.mode() & ANYBODY_WRITES != 0 && folder.mode() & STICKY == 0
     }
 
-    /// Whether others than its user may do anything to this file.
+    /// Tells whether other accounts have any right on this file.
     fn is_exposed(file: &Metadata) -> bool {
         file.is_file() && file.mode() & OTHERS != 0
     }
 
     fn only_ours(path: &Path, sharing: Sharing) {
-        // Nothing is opened: a process loses its locks on a file when any part of it closes that file.
+        // Opens nothing: a process that closes a file loses all its locks on it.
         let Ok(metadata) = fs::symlink_metadata(path) else { return };
         if !is_exposed(&metadata) {
             return;

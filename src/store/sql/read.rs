@@ -1,4 +1,4 @@
-//! Rows become answers. Each question is one statement, so that it sees one moment.
+//! Answers questions from rows. Each question is one statement, so that it sees one moment.
 
 use madang_actors::{
     ledger::{ChainEnd, Link, SealError, SealKeys},
@@ -16,7 +16,7 @@ use super::{
     row::{self, column},
 };
 
-/// Whose session it is.
+/// Reads the owner of a session.
 pub(super) async fn owner(
     own: &mut Own<'_>,
     session: &SessionId,
@@ -25,7 +25,7 @@ pub(super) async fn owner(
     owner.transpose().map_err(StoreError::unavailable)
 }
 
-/// Whose session it is, or that its row says so without a seal that fits.
+/// Reads the owner of a session, or reports that its row has no fitting seal.
 pub(super) async fn owner_by_seal(
     own: &mut Own<'_>,
     session: &SessionId,
@@ -40,8 +40,8 @@ pub(super) async fn owner_by_seal(
     found.map(|found| sealed_owner(&found, session, own.keys)).transpose()
 }
 
-/// The owner in a row, if its seal fits: writing into the table makes no user the owner of another's chat. A store
-/// without keys can only be read, and says whose a session is as far as its table tells.
+/// Reads the owner in a row if its seal fits: a write into the table makes no user the owner of another's chat. A store
+/// without keys is read-only, and reads the owner unchecked.
 fn sealed_owner(
     row: &SqliteRow,
     session: &SessionId,
@@ -57,7 +57,7 @@ fn sealed_owner(
     Ok(Ok(user))
 }
 
-/// The owner of a session is not surely its owner.
+/// The seal does not confirm the owner of a session.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the owner of session {session} is not the user that opened it, as far as the seal keys tell"
@@ -68,13 +68,13 @@ pub(super) struct NotTheOwner {
     cause: SealError,
 }
 
-/// A session with its transcript.
+/// Reads a session with its transcript.
 pub(super) async fn session(
     own: &mut Own<'_>,
     session: &SessionId,
 ) -> Result<Option<StoredSession>, StoreError> {
-    // A session without messages gives one row. The session's own columns come again with each message, which costs
-    // little beside a second moment in time.
+    // A session without messages gives one row. Repeating the session's columns in each row costs little, and one
+    // statement sees one moment.
     let rows = sqlx::query(
         "SELECT s.user AS owner, s.opened_at, s.seal AS owner_seal, o.turn AS open_turn, o.options, o.key, o.text, \
          o.round, o.round_from, o.usage, o.dismissed_at, o.resumes, m.seq AS place, m.turn AS message_turn, m.at, \
@@ -104,7 +104,7 @@ pub(super) async fn session(
     Ok(Some(StoredSession { row, messages, open_turn }))
 }
 
-/// A part of a transcript, with one more row to see where it goes on.
+/// Reads a page of a transcript, and one more row to see where the next page begins.
 pub(super) async fn transcript(
     db: &mut SqliteConnection,
     session: &SessionId,
@@ -138,7 +138,7 @@ pub(super) async fn transcript(
     Ok(TranscriptPart::of(rows, max))
 }
 
-/// The sessions whose turn is open.
+/// Lists the sessions that have an open turn.
 pub(super) async fn interrupted(
     db: &mut SqliteConnection,
 ) -> Result<Vec<InterruptedSession>, StoreError> {
@@ -160,7 +160,7 @@ pub(super) async fn interrupted(
     rows.iter().map(interrupted).collect()
 }
 
-/// The turn of a key.
+/// Finds the turn that was submitted with a key.
 pub(super) async fn submitted(
     db: &mut SqliteConnection,
     session: &SessionId,
@@ -177,7 +177,7 @@ pub(super) async fn submitted(
     row.as_ref().map(row::submitted).transpose()
 }
 
-/// An entry of the transcript: its own content, or the call that has its place, once that has ended.
+/// Reads an entry of the transcript: its own content, or its call once the call has ended.
 fn entry(row: &SqliteRow, seq: u64) -> Result<Option<ChatMessage>, StoreError> {
     let Some(content) = column::<Option<&str>>(row, "content")? else {
         return Ok(row::call_as_far_as_readable(row)?.and_then(|call| call.entry()));
@@ -187,7 +187,7 @@ fn entry(row: &SqliteRow, seq: u64) -> Result<Option<ChatMessage>, StoreError> {
     Ok(Some(ChatMessage { seq, turn, at, content: row::content(row, content, seq) }))
 }
 
-/// The calls of a filter.
+/// Lists the calls that a filter selects.
 pub(super) async fn calls(
     own: &mut Own<'_>,
     filter: &LedgerFilter,
@@ -214,8 +214,8 @@ pub(super) async fn calls(
     for row in &rows {
         match row::call_as_far_as_readable(row) {
             Ok(call) => calls.extend(call),
-            // A list over all chats is not lost for one row without its ids. A question about one chat or call must not take
-            // it for one that has none.
+            // A list over all chats skips a row without ids. A question about one chat or call fails instead of missing
+            // the row.
             Err(cause)
                 if filter.session.is_none() && !matches!(filter.calls, SelectedCalls::One(_)) =>
             {
@@ -229,7 +229,7 @@ pub(super) async fn calls(
     Ok(calls)
 }
 
-/// A session's chain and where the session row says it ends.
+/// Reads the links of a session's chain, and the end that the session's row states.
 pub(super) async fn links(
     db: &mut SqliteConnection,
     session: &SessionId,

@@ -1,4 +1,4 @@
-//! A few connections that cannot write, lent out one at a time.
+//! Lends a few connections that cannot write, each to one borrower at a time.
 
 use std::{
     any::Any,
@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{authorizer::Authorizer, cut_off::CutOff, own::Own};
 
-/// A few connections that cannot write, opened when they are needed.
+/// A pool of connections that cannot write, opened on demand.
 #[derive(Debug)]
 pub(super) struct Readers {
     options: SqliteConnectOptions,
@@ -24,21 +24,21 @@ pub(super) struct Readers {
     pool: Arc<Pool>,
 }
 
-/// The borrower of a connection that cannot write.
+/// The borrowers of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LentTo {
     /// The store itself.
     Store,
-    /// Tools: an authorizer keeps them to their own tables.
+    /// Tools, limited to their own tables by an authorizer.
     Tools,
 }
 
-/// Where idle connections are.
+/// The idle connections of a pool.
 #[derive(Debug)]
 struct Pool {
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Reading>>,
-    /// Connections on their way back.
+    /// Tasks that take connections back.
     returns: TaskTracker,
 }
 
@@ -49,10 +49,10 @@ struct Reading {
     cut_off: Arc<CutOff>,
 }
 
-/// A connection that cannot write. Comes back by itself when dropped, and ends a statement that still runs then.
+/// A lent connection that cannot write. Dropping it interrupts its statement and returns it.
 #[derive(Debug)]
 pub(super) struct Lent {
-    /// Taken only on drop.
+    /// `None` only after the drop.
     out: Option<Out>,
     pool: Arc<Pool>,
 }
@@ -73,7 +73,7 @@ impl Readers {
         Self { options, lent_to, pool: Arc::new(pool) }
     }
 
-    /// Lends a connection, waiting for one if all are out.
+    /// Lends a connection, and waits if all are lent.
     pub(super) async fn lend(&self) -> sqlx::Result<Lent> {
         let permit = self.pool.permits.clone().acquire_owned().await;
         let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
@@ -85,7 +85,7 @@ impl Readers {
         Ok(Lent { out: Some(Out { reading, permit }), pool: self.pool.clone() })
     }
 
-    /// Closes what is idle or on its way back; what is out is closed when it comes back.
+    /// Closes idle and returning connections; a lent one is closed when it returns.
     pub(super) async fn close(&self) {
         self.pool.permits.close();
         self.pool.returns.close();
@@ -102,14 +102,14 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends what a borrower left: a statement without a caller, and a transaction, which would keep the log from
-    /// ever being moved into the database. The permit is free behind that.
+    /// Ends a statement that the borrower left, and a transaction, which would keep the log from being moved into the
+    /// database. Frees the permit afterwards.
     async fn take_back(self: Arc<Self>, Out { mut reading, permit }: Out) {
-        // Prepared anew: a statement that is kept counts its steps over all its runs, and would one day be cut off itself.
+        // Not cached: SQLite counts the steps of a cached statement over all its runs, and would interrupt it one day.
         let ended = sqlx::query("ROLLBACK").persistent(false).execute(&mut reading.db).await;
         reading.cut_off.never();
         match ended {
-            // Without a transaction there is nothing to roll back, and SQLite says so.
+            // Without an open transaction SQLite answers with an error, which is expected.
             Ok(_) | Err(sqlx::Error::Database(_)) if !self.permits.is_closed() => {
                 self.idle().push(reading);
             }
@@ -140,7 +140,7 @@ impl Reading {
 }
 
 impl Lent {
-    /// The connection, for the store's own reads.
+    /// Returns the connection for the store's own reads.
     pub(super) const fn own<'r>(&'r mut self, keys: &'r SealKeys) -> Own<'r> {
         Own::unmarked(self.db(), keys)
     }
@@ -159,7 +159,7 @@ impl Reader for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let Some(out) = self.out.take() else { return };
-        // Without a runtime that could wait for it, its statement ends and it is closed.
+        // No runtime is left to await the statement, so interrupt it and close.
         out.reading.cut_off.now();
         if let Ok(runtime) = Handle::try_current() {
             let returned = self.pool.clone().take_back(out);
@@ -168,7 +168,7 @@ impl Drop for Lent {
     }
 }
 
-/// How a connection that cannot write is opened. The file is opened to read only, which no statement can change.
+/// Builds the options of a connection that cannot write: no statement can change a file that is opened read-only.
 pub(super) fn connect_options(path: &Path) -> SqliteConnectOptions {
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -176,7 +176,7 @@ pub(super) fn connect_options(path: &Path) -> SqliteConnectOptions {
         .pragma("query_only", "ON")
         .busy_timeout(super::BUSY_TIMEOUT)
         .statement_cache_capacity(super::STATEMENTS);
-    // Without ORDER BY the order is another than that of an index, and a test notices.
+    // Reverses rows without ORDER BY, so that a test notices a query that relies on their order.
     #[cfg(test)]
     let options = options.pragma("reverse_unordered_selects", "ON");
     options

@@ -1,4 +1,4 @@
-//! Between rows and values.
+//! Converts between rows and values.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use sqlx::{Decode, Row, Sqlite, Type, sqlite::SqliteRow};
 use tracing::error;
 use uuid::Uuid;
 
-/// Another program has changed the file.
+/// A value in the file is not as the store writes it.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to read {what} from the database")]
 struct Unreadable {
@@ -25,12 +25,12 @@ struct Unreadable {
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// A value as JSON text.
+/// Writes a value as JSON.
 pub(super) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("the vocabulary is plain data with string keys")
 }
 
-/// The name that a value without data has in JSON and in the tables.
+/// Returns the name of a value without data, as JSON and the tables have it.
 pub(super) fn name<T: Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(name)) => name,
@@ -38,7 +38,7 @@ pub(super) fn name<T: Serialize>(value: &T) -> String {
     }
 }
 
-/// The name of a step: the tag it has in JSON.
+/// Returns the name of a step: its tag in JSON.
 pub(super) const fn step_name(step: &Transition) -> &'static str {
     match step {
         Transition::Resolved { .. } => "resolved",
@@ -51,12 +51,12 @@ pub(super) const fn step_name(step: &Transition) -> &'static str {
     }
 }
 
-/// A value from JSON text.
+/// Reads a value from JSON.
 pub(super) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, StoreError> {
     serde_json::from_str(text).map_err(|cause| unreadable("a JSON value", cause))
 }
 
-/// The value of a column.
+/// Reads a column.
 pub(super) fn column<'r, T>(row: &'r SqliteRow, name: &'static str) -> Result<T, StoreError>
 where
     T: Decode<'r, Sqlite> + Type<Sqlite>,
@@ -64,43 +64,38 @@ where
     row.try_get(name).map_err(|cause| unreadable(name, cause))
 }
 
-/// The columns `chain_length` and `chain_head`.
+/// Reads the columns `chain_length` and `chain_head`.
 pub(super) fn chain_end(row: &SqliteRow) -> Result<ChainEnd, StoreError> {
     let length = number(column(row, "chain_length")?, "chain_length")?;
     Ok(ChainEnd { length, head: digest(column(row, "chain_head")?)? })
 }
 
-/// A hash.
 pub(super) fn digest(bytes: &[u8]) -> Result<Digest, StoreError> {
     bytes.try_into().map(Digest::new).map_err(|cause| unreadable("a hash", cause))
 }
 
-/// A number that is never negative.
+/// Reads a number that is never negative.
 pub(super) fn number(value: i64, what: &'static str) -> Result<u64, StoreError> {
     u64::try_from(value).map_err(|cause| unreadable(what, cause))
 }
 
-/// A turn's id.
 pub(super) fn turn(text: &str) -> Result<TurnId, StoreError> {
     uuid(text).map(TurnId::new)
 }
 
-/// A call's id.
 pub(super) fn call_id(text: &str) -> Result<CallId, StoreError> {
     uuid(text).map(CallId::new)
 }
 
-/// A session's id.
 pub(super) fn session(text: &str) -> Result<SessionId, StoreError> {
     SessionId::new(text).map_err(|cause| unreadable("a session", cause))
 }
 
-/// A user's id.
 pub(super) fn user(text: &str) -> Result<UserId, StoreError> {
     UserId::new(text).map_err(|cause| unreadable("a user", cause))
 }
 
-/// The columns `owner`, `opened_at` and `owner_seal`.
+/// Reads the columns `owner`, `opened_at` and `owner_seal`.
 pub(super) fn owner(row: &SqliteRow) -> Result<Owner, StoreError> {
     Ok(Owner {
         user: user(column(row, "owner")?)?,
@@ -114,7 +109,7 @@ fn seal(text: Option<&str>) -> Result<Option<Seal>, StoreError> {
     seal.map_err(|cause| unreadable("a seal", cause))
 }
 
-/// The turn that is open, from the columns of `madang_turns`; `None` where an outer join found none.
+/// Reads an open turn from the columns of `madang_turns`; `None` if an outer join found none.
 pub(super) fn open_turn(row: &SqliteRow) -> Result<Option<OpenTurn>, StoreError> {
     let Some(id) = column::<Option<&str>>(row, "open_turn")? else { return Ok(None) };
     let key = column::<Option<&str>>(row, "key")?.map(IdempotencyKey::new).transpose();
@@ -131,13 +126,13 @@ pub(super) fn open_turn(row: &SqliteRow) -> Result<Option<OpenTurn>, StoreError>
     }))
 }
 
-/// A turn and how it ended.
+/// Reads a turn and its end.
 pub(super) fn submitted(row: &SqliteRow) -> Result<SubmittedTurn, StoreError> {
     let (turn, text) = (turn(column(row, "turn")?)?, digest(column(row, "text")?)?);
     Ok(SubmittedTurn { turn, text, end: turn_end(row)? })
 }
 
-/// How a turn ended, if it has.
+/// Reads the end of a turn, if it has one.
 pub(super) fn turn_end(row: &SqliteRow) -> Result<Option<StoredEnd>, StoreError> {
     let Some(ending) = column::<Option<&str>>(row, "ending")? else { return Ok(None) };
     let error = column::<Option<&str>>(row, "error")?.map(from_json).transpose()?;
@@ -145,7 +140,7 @@ pub(super) fn turn_end(row: &SqliteRow) -> Result<Option<StoredEnd>, StoreError>
     Ok(Some(StoredEnd { ending: from_name(ending)?, error, usage }))
 }
 
-/// The columns of `madang_calls`; `None` where an outer join found none. All of them can be read.
+/// Reads the columns of `madang_calls`; `None` if an outer join found none. Fails if a value cannot be read.
 pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
     match call_as_far_as_readable(row)? {
         Some(LedgerRow { unreadable, .. }) if !unreadable.is_empty() => Err(damaged(unreadable[0])),
@@ -153,8 +148,8 @@ pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
     }
 }
 
-/// The same for a reader that only looks: values that cannot be read are named, and something that says so stands in their place. A
-/// row without its ids is an error all the same.
+/// Reads a call for display. Unreadable values are named, and a placeholder stands for each; a row without its ids is
+/// an error.
 pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
     if column::<Option<i64>>(row, "number")?.is_none() {
         return Ok(None);
@@ -202,7 +197,7 @@ pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRo
     }))
 }
 
-/// Reads JSON columns, and keeps in mind which could not be read.
+/// Reads JSON columns and collects the names of those that cannot be read.
 struct Values<'r> {
     row: &'r SqliteRow,
     unreadable: Vec<&'static str>,
@@ -223,13 +218,13 @@ impl Values<'_> {
     }
 }
 
-/// Which language its reader speaks is not known here.
+/// Explains in two languages, since the reader's language is unknown here.
 fn unreadable_outcome() -> ToolOutcome {
     let [ko, en] = [Locale::KO, Locale::EN].map(|locale| Text::Unreadable.in_locale(locale));
     ToolOutcome::error("unreadable", format!("{ko} {en}"))
 }
 
-/// What an entry of the transcript says; where that cannot be read, a notice in its place.
+/// Reads an entry of the transcript, or gives a notice if it cannot be read.
 pub(super) fn content(row: &SqliteRow, text: &str, seq: u64) -> Content {
     serde_json::from_str(text).unwrap_or_else(|cause| {
         let session: Result<&str, _> = row.try_get("of_session");
@@ -238,7 +233,7 @@ pub(super) fn content(row: &SqliteRow, text: &str, seq: u64) -> Content {
     })
 }
 
-/// The columns of `madang_transitions`; `None` where an outer join found none.
+/// Reads the columns of `madang_transitions`; `None` if an outer join found none.
 pub(super) fn link(row: &SqliteRow) -> Result<Option<Link>, StoreError> {
     let Some(transition) = column::<Option<&str>>(row, "transition")? else { return Ok(None) };
     Ok(Some(Link {
@@ -250,7 +245,7 @@ pub(super) fn link(row: &SqliteRow) -> Result<Option<Link>, StoreError> {
     }))
 }
 
-/// A row of `madang_erased`.
+/// Reads a row of `madang_erased`.
 pub(super) fn erased(row: &SqliteRow) -> Result<ErasedChain, StoreError> {
     let hashes = column::<&[u8]>(row, "hashes")?.chunks(32).map(digest);
     Ok(ErasedChain {

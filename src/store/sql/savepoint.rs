@@ -1,4 +1,4 @@
-//! A part of a transaction that can fail by itself: for a handler that goes on after one of its steps failed.
+//! Runs a part of a transaction that can fail alone, for a handler that goes on after a failed step.
 
 use std::{
     pin::pin,
@@ -9,12 +9,11 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use tracing::debug;
 use uuid::Uuid;
 
-/// Runs a part of a transaction that can be undone by itself: kept where it gives `Ok`, undone where it gives `Err`,
-/// panics, or is dropped before its end. Parts nest. Made for transactional tools and `Runtime::transaction`, on the
-/// connection that they are lent.
+/// Runs a part of a transaction that can be undone alone. `Ok` keeps the part; `Err`, a panic or a drop undoes it.
+/// Parts nest. Use it in transactional tools and `Runtime::transaction`, on the connection that they are lent.
 ///
-/// Kept means: part of the transaction around it, and committed or undone with that. Do not use sqlx's own `begin` for
-/// this: cut off in flight, it rolls back twice.
+/// A kept part is committed or undone with the transaction around it. Do not use sqlx's own `begin` instead: dropped in
+/// flight, it rolls back twice.
 ///
 /// ```
 /// # use sqlx::SqliteConnection;
@@ -35,10 +34,10 @@ use uuid::Uuid;
 /// ```
 ///
 /// # Errors
-/// What the part gave; or SQLite's error where a savepoint could not be begun or ended. In the second case it is unknown
-/// what the transaction holds (its end may have been typed inside of the part), so the *whole* transaction is
-/// rolled back: a tool's call or a `Runtime::transaction` then ends with an error, whatever its function gives. So does one
-/// that drops a part behind more statements than the connection's queue holds, none of which it waited for.
+/// The part's own error, or SQLite's error if the savepoint could not begin or end. If the end fails, the *whole*
+/// transaction is rolled back, because the part may have ended its savepoint itself. The tool's call or
+/// `Runtime::transaction` then fails, whatever its function returns. It also fails if a part is dropped behind
+/// unawaited statements that fill the connection's queue.
 pub async fn savepoint<T, E, F>(db: &mut SqliteConnection, part: F) -> Result<T, E>
 where
     F: AsyncFnOnce(&mut SqliteConnection) -> Result<T, E>,
@@ -60,10 +59,10 @@ where
     }
 }
 
-/// Begins the name of each savepoint that is made here.
+/// The prefix of the names of savepoints made here.
 const PART: &str = "part_";
 
-/// Whether this names a savepoint that was made here.
+/// Tells whether a savepoint of this name was made here.
 pub(super) fn is_part(name: &[u8]) -> bool {
     name.strip_prefix(PART.as_bytes()).is_some_and(|id| Uuid::try_parse_ascii(id).is_ok())
 }
@@ -71,7 +70,7 @@ pub(super) fn is_part(name: &[u8]) -> bool {
 /// A savepoint that is open until it is ended.
 struct Part<'c> {
     db: &'c mut SqliteConnection,
-    /// Never used before: an end that comes too late must not meet another's savepoint.
+    /// Unique: a late end must not meet another savepoint.
     name: String,
     is_open: bool,
 }
@@ -99,8 +98,8 @@ impl<'c> Part<'c> {
         };
         let ended = run(self.db, sql).await;
         if ended.is_err() {
-            // It ended already, and what it wrote may have been kept with what is around it. Nothing of the
-            // transaction is then, and the store notices.
+            // The part ended its savepoint itself, and its writes may be kept outside. So roll all back; the store
+            // notices.
             if let Err(error) = run(self.db, "ROLLBACK".to_owned()).await {
                 debug!(%error, "the transaction was over already");
             }
@@ -111,10 +110,10 @@ impl<'c> Part<'c> {
 }
 
 impl Drop for Part<'_> {
-    /// Cut off, or in a panic. Nothing can be waited for here, and need not be: one poll puts the statement into the
-    /// queue of SQLite's thread, before whatever is done next on this connection. It runs although no caller hears of it.
-    /// Where the queue is full it is not put there: the store finds the part open at the end, and undoes all. Where the
-    /// savepoint was not begun yet, or has ended already, there is none of its name and nothing is undone.
+    /// Undoes a part that was dropped or panicked, without waiting: one poll queues the statement on SQLite's thread,
+    /// before any later statement of this connection. If the queue is full, the store finds the part open at the end
+    /// and undoes everything. A savepoint that never began or already ended has no name to roll back to, so nothing
+    /// happens.
     fn drop(&mut self) {
         if self.is_open {
             let undo = pin!(run(self.db, format!("ROLLBACK TO {}", self.name)));
@@ -124,7 +123,7 @@ impl Drop for Part<'_> {
     }
 }
 
-/// Each name is new, so a prepared statement would never be met again.
+/// Not cached: each name is new, so the statement never comes again.
 async fn run(db: &mut SqliteConnection, sql: String) -> sqlx::Result<()> {
     sqlx::query(AssertSqlSafe(sql)).persistent(false).execute(db).await.map(drop)
 }

@@ -1,4 +1,5 @@
-//! The tables, made by migrations in a private table: an embedder may have migrations in the same file.
+//! Creates the tables by migrations whose versions stand in a table of the store's: an embedder may have its own in the
+//! same file.
 
 use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
@@ -16,10 +17,10 @@ static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     migrator
 });
 
-/// As an error names the store's own tables.
+/// The owner of the store's own tables in an error.
 const OWN: &str = "the store";
 
-/// Refuses tables of the store's that this program did not make, or not to their end.
+/// Refuses tables of the store that this program did not make, or not completely.
 pub(super) async fn must_be_ours(path: &Path, db: &mut SqliteConnection) -> Result<(), OpenError> {
     let refused = |cause| refusal(path, OWN, &MIGRATIONS, cause);
     let made = "SELECT version, success, checksum FROM _madang_migrations";
@@ -38,8 +39,8 @@ pub(super) async fn must_be_ours(path: &Path, db: &mut SqliteConnection) -> Resu
     Ok(())
 }
 
-/// Refuses a database whose tables could not be made or do not fit, before anything is changed in it: makes what is
-/// missing, and takes it back.
+/// Refuses a database whose tables cannot be created or do not fit, before anything is changed: creates them in a
+/// transaction and rolls it back.
 #[expect(
     clippy::disallowed_methods,
     reason = "sqlx's migrations need its own; it is dropped only together with the connection"
@@ -49,16 +50,16 @@ pub(super) async fn rehearse(
     db: &mut SqliteConnection,
     others: &[(&'static str, &'static Migrator)],
 ) -> Result<(), OpenError> {
-    // What must stand outside of a transaction, and what comes behind it, cannot be taken back.
+    // A migration outside of a transaction cannot be rolled back, so neither it nor those behind it are rehearsed.
     let others = others.split(|(_, migrator)| migrator.iter().any(|migration| migration.no_tx));
     let others = others.take(1).flatten().copied().collect::<Vec<_>>();
     let begun = db.begin_with("BEGIN IMMEDIATE").await;
     let mut transaction = begun.map_err(|cause| OpenError::of_sql(path, cause))?;
-    // Takes it back when it goes, whatever was made.
+    // Dropping the transaction rolls back all that was created.
     migrate(path, &mut transaction, &others).await
 }
 
-/// Makes the store's own tables, then those of toolkits and embedder.
+/// Creates the store's own tables, then those of toolkits and embedder.
 pub(super) async fn migrate(
     path: &Path,
     db: &mut SqliteConnection,
@@ -72,41 +73,41 @@ pub(super) async fn migrate(
     Ok(())
 }
 
-/// A table, index, view or trigger of the store's that is not as its migrations make it.
+/// A table, index, view or trigger that differs from the store's migrations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaFault {
-    /// It is not there.
+    /// It does not exist.
     #[error("the {kind} {name} is missing")]
     Missing {
-        /// What it is.
+        /// Table, index, view or trigger.
         kind: String,
-        /// Its name.
+        /// Its name in SQLite.
         name: String,
     },
-    /// It is another.
+    /// Its SQL differs.
     #[error("the {kind} {name} was changed")]
     Changed {
-        /// What it is.
+        /// Table, index, view or trigger.
         kind: String,
-        /// Its name.
+        /// Its name in SQLite.
         name: String,
     },
-    /// It stands on a table of the store's, or has such a name, and the store did not make it.
+    /// It belongs to a table of the store or has the store's prefix, but the store did not create it.
     #[error("the {kind} {name} is not the store's own")]
     Added {
-        /// What it is.
+        /// Table, index, view or trigger.
         kind: String,
-        /// Its name.
+        /// Its name in SQLite.
         name: String,
     },
 }
 
-/// By kind and name, the words that made it.
+/// The SQL of each object, by kind and name.
 type Objects = BTreeMap<(String, String), String>;
 
-/// What of the store's tables, indexes, views and triggers is not as its migrations make it. A trigger of another
-/// application's is its own as long as it is on a table of its own.
+/// Lists the objects that differ from the store's migrations. Triggers on another application's own tables do not
+/// count.
 pub(super) async fn faults(db: &mut SqliteConnection) -> Result<Vec<SchemaFault>, FaultsUnknown> {
     let mut fresh = SqliteConnectOptions::new().in_memory(true).connect().await?;
     MIGRATIONS.run_direct(None, &mut fresh, false).await?;
@@ -131,7 +132,7 @@ async fn objects(db: &mut SqliteConnection) -> sqlx::Result<Objects> {
     Ok(rows.into_iter().map(|(kind, name, words)| ((kind, name), words)).collect())
 }
 
-/// The tables could not be compared.
+/// SQLite could not list the tables.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to compare the tables of the store")]
 pub(super) enum FaultsUnknown {

@@ -1,15 +1,15 @@
-//! Several statements that go to SQLite's thread in one trip.
+//! Sends several statements to SQLite's thread in one trip.
 
 use madang_actors::port::poll_before_park;
 use sqlx::{Encode, Sqlite, Type, sqlite::SqliteArguments};
 
 use super::own::Own;
 
-/// Statements in one script: few enough for its text to come again, so that it is still prepared then. Preparing costs
-/// several times what running does, and a trip to SQLite's thread is little for eight statements.
+/// The statements of one script. Short texts repeat and stay prepared; preparing costs several times what running does,
+/// and a trip is cheap for eight statements.
 const LONG: u64 = 8;
 
-/// Statements and what is bound in them. Each must change exactly one row.
+/// Statements and their values. Each statement must change exactly one row.
 #[derive(Debug, Default)]
 pub(super) struct Script {
     sql: String,
@@ -17,23 +17,23 @@ pub(super) struct Script {
     statements: u64,
 }
 
-/// What a script did.
+/// The result of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Changed {
     /// Each statement changed its row.
     All,
-    /// At least one found no row to change.
+    /// At least one statement changed no row.
     NotAll,
 }
 
 impl Script {
-    /// Adds a statement. Each `?` in it is one of the values that are bound next, in their order.
+    /// Adds a statement. The values bound next replace its `?`, in their order.
     pub(super) fn statement(&mut self, sql: &'static str) -> &mut Self {
         self.statements += 1;
         self.check(sql)
     }
 
-    /// Adds a statement that changes a row only where it refuses.
+    /// Adds a statement that changes a row only when it refuses.
     pub(super) fn check(&mut self, sql: &'static str) -> &mut Self {
         self.sql.push_str(sql);
         self.sql.push(';');
@@ -47,7 +47,7 @@ impl Script {
         self
     }
 
-    /// It is better sent now.
+    /// Tells whether the script should be sent before it grows.
     pub(super) const fn is_long(&self) -> bool {
         self.statements >= LONG
     }
@@ -56,7 +56,7 @@ impl Script {
         self.statements == 0
     }
 
-    /// Runs the statements one after the other, up to the first that fails.
+    /// Runs the statements in order, up to the first that fails.
     pub(super) async fn run(&mut self, own: &mut Own<'_>) -> sqlx::Result<Changed> {
         let Self { sql, arguments, statements } = std::mem::take(self);
         let query = sqlx::query_with(own.sql(&sql), arguments);

@@ -1,4 +1,4 @@
-//! A step of a call becomes a link of its session's chain and what its row says from then on.
+//! Writes a step of a call: a link of its session's chain, and the new state of its row.
 
 use super::{own::Own, read, row, script::Script};
 use madang_actors::{
@@ -16,18 +16,18 @@ pub(super) struct Step<'a> {
     pub(super) transition: &'a Transition,
 }
 
-/// What is known of a call and its session's chain, so that its next step need not read it.
+/// A call and the end of its session's chain, kept so that the next step need not read them.
 #[derive(Debug)]
 pub(super) struct CallHead {
     session: SessionId,
     call: CallId,
     chain: ChainEnd,
-    /// `None`: the ledger has no such call.
+    /// `None` if the ledger has no such call.
     row: Option<LedgerRow>,
 }
 
 impl Step<'_> {
-    /// It is known what comes before it: that was read, has just been written, or is about to be.
+    /// Tells whether the state before this step is known: it was read, or is written earlier.
     pub(super) fn is_next_of(&self, known: Option<&CallHead>) -> bool {
         known.is_some_and(|CallHead { session, call, row, .. }| {
             *call == self.call
@@ -37,7 +37,7 @@ impl Step<'_> {
     }
 }
 
-/// Adds a step of a call, unless the call took it last already.
+/// Adds a step of a call, unless it repeats the call's last step.
 pub(super) async fn take(
     own: &mut Own<'_>,
     step: &Step<'_>,
@@ -77,8 +77,8 @@ pub(super) async fn take(
     Ok(CallHead { session: session.clone(), call, chain, row: Some(row) })
 }
 
-/// Reads the end of the session's chain and where the call stands, behind these statements and in the same trip. `None`:
-/// there is no such session.
+/// Runs these statements, and reads the end of the session's chain and the call's row in the same trip. `None` if the
+/// session does not exist.
 pub(super) async fn look_up_behind(
     own: &mut Own<'_>,
     before: &str,
@@ -104,13 +104,13 @@ async fn look_up(
     head(&found, session, call)
 }
 
-/// Reads where a call stands from a row that was looked up.
+/// Reads the call's state from a looked up row.
 pub(super) fn head(
     found: &SqliteRow,
     session: &SessionId,
     call: CallId,
 ) -> Result<CallHead, StoreError> {
-    // What cannot be read keeps this call from its next step, and no other call from its own.
+    // An unreadable row blocks the next step of this call only.
     let unknown = |cause: StoreError| {
         let cause = std::error::Error::source(&cause).map(ToString::to_string).unwrap_or_default();
         StoreError::refused(format!("where the call stands is not known: {cause}"))
@@ -139,7 +139,7 @@ async fn last_step(
     row::from_json(&last)
 }
 
-/// The step becomes the last link of its session's chain; the session row follows by itself.
+/// Appends the step to its session's chain; a trigger updates the session's row.
 fn link(
     script: &mut Script,
     step: &Step<'_>,
@@ -159,7 +159,7 @@ fn link(
     Ok(())
 }
 
-/// The first step: the call takes its place in the transcript.
+/// Writes the first step, which gives the call its place in the transcript.
 fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
     for insert in [
         "INSERT INTO madang_messages (session, seq, turn, at, call) VALUES (?, ?, ?, ?, ?)",
@@ -174,7 +174,7 @@ fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Every later step.
+/// Writes a later step.
 fn follow(script: &mut Script, row: &LedgerRow) {
     script.statement(
         "UPDATE madang_calls SET arguments = ?, digest = ?, state = ?, outcome = ?, effect = ?, result = ?, \
@@ -197,7 +197,7 @@ fn follow(script: &mut Script, row: &LedgerRow) {
     script.bind(row.call.to_string());
 }
 
-/// A place as SQLite counts.
+/// Converts a place to SQLite's integer.
 pub(super) fn place(number: u64) -> Result<i64, StoreError> {
     i64::try_from(number).map_err(|_| StoreError::refused(format!("there is no place {number}")))
 }

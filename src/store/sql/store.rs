@@ -1,4 +1,4 @@
-//! The store port on SQLite: one writing connection, a few that read.
+//! Implements the store port on SQLite, with one writing connection and a few that read.
 
 use std::{
     path::Path,
@@ -32,44 +32,44 @@ use super::{
     writer::Writer,
 };
 
-/// Chats and ledger in a SQLite file, beside whatever tables toolkits and embedder have there. Cheap to clone.
+/// Keeps chats and ledger in a SQLite file, beside the tables of toolkits and embedder. Cheap to clone.
 ///
-/// Every commit is on the disk before any caller is told of it (`synchronous=FULL`, write-ahead log). One process at a
-/// time writes a database: a lock file beside it is held for the life of the store.
+/// Each commit is on the disk before any caller is told of it (`synchronous=FULL`, write-ahead log). One process at a
+/// time writes a database: lock files beside it are held for the life of the store.
 #[derive(Debug, Clone)]
 pub struct SqliteStore(pub(super) Arc<Shared>);
 
-/// What all clones share.
+/// The state that all clones share.
 #[derive(Debug)]
 pub(super) struct Shared {
     writing: Option<Writing>,
     keys: SealKeys,
-    /// For the store's own reads, which never wait for a tool.
+    /// The store's own reading connections, which never wait for a tool.
     own: Readers,
     tools: Readers,
     occupancy: Occupancy,
 }
 
-/// What a store has that may write.
+/// The state of a store that may write.
 #[derive(Debug)]
 struct Writing {
     options: SqliteConnectOptions,
-    /// Empty after a transaction that was not committed: its connection went with it.
+    /// Empty after a failed transaction, whose connection is closed.
     slot: Arc<Mutex<Option<Writer>>>,
-    /// Gone once the store is closed.
+    /// Empty once the store is closed.
     claim: Cell<Option<Claim>>,
-    /// How many transactions were committed.
+    /// The number of committed transactions.
     commits: watch::Sender<u64>,
 }
 
-/// The right to write, and the folder of a database that leaves nothing behind. The lock goes first.
+/// The right to write, and the folder of a temporary database. The lock goes first.
 #[derive(Debug)]
 pub(super) struct Claim {
     lock: Lock,
     _folder: Option<TemporaryFolder>,
 }
 
-/// Connections for the store's own reads: a session that wakes waits for one other at most.
+/// Connections for the store's own reads: a waking session waits for at most one other.
 const OWN_READERS: usize = 2;
 
 /// The store was closed.
@@ -83,14 +83,14 @@ struct Closed;
 struct OpenedToRead;
 
 impl SqliteStore {
-    /// How a database file is opened. While a store has it open, the same process must not open the file but with SQLite:
-    /// on Unix a process loses its locks on a file when any part of it closes that file.
+    /// Starts the options of a database file. While a store has the file open, this process must open it only through
+    /// SQLite: on Unix, a process that closes a file loses all its locks on it.
     #[must_use]
     pub fn options(path: impl AsRef<Path>) -> SqliteOptions {
         SqliteOptions::file(path.as_ref().to_owned())
     }
 
-    /// Opens a database to write, with the tables of these toolkits; creates it where there is none.
+    /// Opens a database to write, with the tables of these toolkits; creates it if it is missing.
     ///
     /// # Errors
     /// [`OpenError`] says in one sentence what to do.
@@ -109,10 +109,9 @@ impl SqliteStore {
         Self::options(path).open_read_only().await
     }
 
-    /// Counts the commits of this store: it changes after each, whichever caller wrote, and is marked as
-    /// changed when the store is closed. For a screen, or whatever follows the tables
-    /// of a toolkit: wait for the next number, then look. It says nothing of what was written, and a store that was opened
-    /// to read never changes it.
+    /// Counts the commits of this store, by any caller. A screen that shows a toolkit's tables waits for the next
+    /// number, then reads them. Closing the store marks the number as changed. A store that was opened to read never
+    /// changes it.
     #[must_use]
     pub fn commits(&self) -> watch::Receiver<u64> {
         match &self.0.writing {
@@ -121,7 +120,7 @@ impl SqliteStore {
         }
     }
 
-    /// Says something on the connection that writes, between transactions, as the store itself does.
+    /// Runs a statement of the store's own on the writing connection, between transactions.
     #[cfg(test)]
     pub(super) async fn say_as_store(&self, sql: String) -> Vec<sqlx::sqlite::SqliteRow> {
         let writing = self.0.writing.as_ref().expect("the store was opened to write");
@@ -130,11 +129,11 @@ impl SqliteStore {
         sqlx::query(own.sql(&sql)).fetch_all(own.db).await.expect("the store may say it")
     }
 
-    /// A database that leaves nothing behind: a file in a temporary folder that only this user can read, never synced,
-    /// removed when the store is closed or dropped. SQLite's own databases in memory allow no reader beside a writer.
+    /// Opens a temporary database: a file that only this user can read, never synced, removed when the store is closed
+    /// or dropped. SQLite's databases in memory allow no reader beside a writer.
     ///
     /// # Errors
-    /// [`OpenError`] if there is no place for temporary files.
+    /// [`OpenError`] if no temporary folder can be created.
     pub async fn in_memory(
         migrations: impl IntoIterator<Item = &'static Migrator>,
     ) -> Result<Self, OpenError> {
@@ -156,7 +155,7 @@ impl Claim {
         Self { lock, _folder: folder }
     }
 
-    /// The file that it is the right to write.
+    /// Returns the claimed file.
     pub(super) const fn home(&self) -> &DatabaseFile {
         self.lock.home()
     }
@@ -207,13 +206,13 @@ impl Writing {
         SqliteTransaction::begin(slot, self.commits.clone()).await
     }
 
-    /// Writes the files anew, so that nothing of what was erased is left in them.
+    /// Rewrites the files, so that nothing of the erased rows is left in them.
     async fn rewrite(&self) -> Result<(), ForgetError> {
         let mut slot = self.slot.lock().await;
         if let Some(writer) = slot.take() {
             writer.into_db().close().await.map_err(forget::not_rewritten)?;
         }
-        // The slot stays locked: no writer comes meanwhile.
+        // The slot stays locked, so no writer can begin meanwhile.
         forget::rewrite(&self.options).await
     }
 
@@ -229,7 +228,7 @@ impl Writing {
             tracing::warn!(%error, "the writing connection did not close");
         }
         drop(self.claim.lock().unwrap_or_else(PoisonError::into_inner).take());
-        // A task that waits for a commit looks once more, and is told that the store is closed.
+        // Wakes a task that waits for a commit, which then learns that the store is closed.
         self.commits.send_modify(|_| ());
     }
 }
@@ -339,7 +338,7 @@ impl Store for SqliteStore {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            // The writer is closed last: the last to leave moves the log into the database.
+            // Closes the writer last: the last connection moves the log into the database.
             self.0.own.close().await;
             self.0.tools.close().await;
             if let Some(writing) = &self.0.writing {

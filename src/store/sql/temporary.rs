@@ -1,4 +1,4 @@
-//! A folder of one's own for a database that leaves nothing behind.
+//! Creates the folder of a temporary database, and removes it.
 
 use std::{
     env, fs, io,

@@ -1,4 +1,4 @@
-//! The open transaction of the writer.
+//! Implements the writer's transaction.
 
 use std::{any::Any, time::Duration};
 
@@ -17,22 +17,21 @@ use super::{
     writer::{ControlError, Writer},
 };
 
-/// The open transaction. Unless it was committed, its connection goes with it: closing that rolls back, and the next
-/// transaction gets a fresh one.
+/// The open transaction. Unless it commits, its connection is closed, which rolls back, and the next transaction opens
+/// a fresh one.
 pub(super) struct SqliteTransaction {
     slot: OwnedMutexGuard<Option<Writer>>,
     depth: usize,
-    /// A kept part that SQLite is told of with the next statement: one trip to its thread less for each job.
+    /// A kept part that SQLite learns of with the next statement, which saves a trip to its thread.
     kept: Option<usize>,
-    /// The connection was lent and nothing was written since: a statement of the borrower's may still run, and end the
-    /// transaction.
+    /// Lent, with nothing written since: a statement of the borrower may still run and end the transaction.
     lent: Lent,
-    /// For how long a borrower may have the connection.
+    /// The time that a borrower has.
     deadline: Option<Duration>,
-    /// What is known of a call, so that its next step need not read it. A borrower cannot make it untrue: a step that does
-    /// not follow from where the call and its chain stand is refused by the tables.
+    /// The state of a call, so that its next step need not read it. If a borrower changed it meanwhile, the tables
+    /// refuse the step.
     known: Option<CallHead>,
-    /// The receiver that a commit is told to.
+    /// Counts the commit.
     commits: watch::Sender<u64>,
     end: End,
 }
@@ -49,7 +48,7 @@ enum End {
     Committed,
 }
 
-/// There is no part to end.
+/// No part is open.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no savepoint")]
 struct NoSavepoint;
@@ -75,7 +74,7 @@ impl SqliteTransaction {
         Ok(begun)
     }
 
-    /// The connection, for what only the store says.
+    /// Returns the connection for the store's own statements.
     pub(super) fn own(&mut self) -> Own<'_> {
         self.writer().own()
     }
@@ -84,7 +83,7 @@ impl SqliteTransaction {
         self.slot.as_mut().expect("the slot is emptied on drop only")
     }
 
-    /// Gives what begins a part, once the one that was kept before it is released.
+    /// Gives the SQL that begins a part, and releases the part kept before it.
     async fn enter(&mut self) -> Result<String, StoreError> {
         self.depth += 1;
         let (kept, depth) = (self.kept.take(), self.depth);
@@ -94,7 +93,7 @@ impl SqliteTransaction {
         Ok(writer.savepoint(kept, depth))
     }
 
-    /// The depth of the innermost part, which is about to end.
+    /// Leaves the innermost part and returns its depth.
     fn leave(&mut self) -> Result<usize, StoreError> {
         self.known = None;
         let depth = self.depth;
@@ -121,7 +120,7 @@ impl Transaction for SqliteTransaction {
             let own = &mut self.own();
             let found = step::look_up_behind(own, &begins, session, call).await;
             let found = found.map_err(error::unavailable)?;
-            // What cannot be read is read again when it is written about, and refused then.
+            // An unreadable row is read again, and refused, when a step of the call is written.
             self.known = found.and_then(|found| step::head(&found, session, call).ok());
             Ok(())
         })
@@ -129,17 +128,17 @@ impl Transaction for SqliteTransaction {
 
     fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
-            // What a borrower wants undone is not kept; the part is still open, to be undone.
+            // A borrower's rollback refuses the part, which stays open to be undone.
             self.writer().must_be_wanted().await?;
             let depth = self.leave()?;
             failpoint("sqlite.keep").await?;
             if self.lent == Lent::No {
-                // No writer is answered before the commit, so it is early enough to tell SQLite with the next statement.
+                // No caller is answered before the commit, so SQLite may learn of it with the next statement.
                 self.writer().must_be_open().map_err(StoreError::unavailable)?;
                 self.kept = Some(depth);
                 return Ok(());
             }
-            // A part that was kept inside of this one goes with it.
+            // A kept inner part ends with this one.
             self.kept = None;
             self.writer().release(depth).await.map_err(error::unavailable)
         })
@@ -162,8 +161,7 @@ impl Transaction for SqliteTransaction {
         Box::pin(async {
             let Self { slot, known, lent, .. } = self;
             let writer = slot.as_mut().expect("the slot is emptied on drop only");
-            // Nothing may be written behind the end of the transaction; the hooks would refuse it, with a worse
-            // message.
+            // Checked here, because the hooks would refuse with a worse message.
             writer.must_be_open().map_err(StoreError::unavailable)?;
             writer.must_be_wanted().await?;
             failpoint("sqlite.write").await?;

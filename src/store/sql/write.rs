@@ -1,4 +1,4 @@
-//! Facts become rows: as many in one trip to SQLite's thread as there is nothing to read in between.
+//! Writes facts as rows, with as few trips to SQLite's thread as reads allow.
 
 use super::{
     error::of_write,
@@ -13,7 +13,7 @@ use madang_actors::{
     protocol::{CallId, Content, IdempotencyKey, SessionId, Timestamp, Usage, UserId},
 };
 
-/// Writes facts in their order, up to the first that is refused.
+/// Writes facts in order, up to the first refusal.
 pub(super) async fn write(
     mut own: Own<'_>,
     writes: &[Write],
@@ -23,7 +23,7 @@ pub(super) async fn write(
     let (mut sent, mut last) = (0, known.take());
     for (index, write) in writes.iter().enumerate() {
         let fact = Fact::of(write);
-        // What the script has not written yet is not there to be read.
+        // A read must see the statements that the script holds back.
         if fact.must_read(last.as_ref()) || script.is_long() {
             send(own, script, &writes[sent..index]).await?;
             sent = index;
@@ -43,14 +43,14 @@ pub(super) async fn write(
                 for call in with_standing_approvals(own, session, tool).await? {
                     let step = Step { session, call, at, transition: &transition };
                     last = Some(take(own, &step, last, script).await?);
-                    // Each of these reads where the chain ends.
+                    // Each step reads the end of the chain.
                     send(own, script, &writes[sent..=index]).await?;
                 }
                 Ok(())
             }
         };
         if let Err(refusal) = added {
-            // What comes before it may be refused by the tables, and what is refused first is told.
+            // The tables may refuse an earlier fact, and the first refusal counts.
             send(own, script, &writes[sent..index]).await?;
             return Err(refusal);
         }
@@ -71,7 +71,7 @@ async fn send(own: &mut Own<'_>, script: &mut Script, writes: &[Write]) -> Resul
     }
 }
 
-/// A refusal for what only the tables can tell.
+/// Describes the facts whose conditions only the tables can check.
 fn describe(writes: &[Write]) -> String {
     let what = |write: &Write| match write {
         Write::Session { session, user, .. } => format!("session {session} is {user}'s"),
@@ -97,7 +97,7 @@ fn describe(writes: &[Write]) -> String {
     format!("not all of this is so: {}", writes.iter().map(what).collect::<Vec<_>>().join(", "))
 }
 
-/// Adds a fact for which nothing must be read.
+/// Adds a fact that needs no read.
 fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreError> {
     match write {
         Write::Session { session, user, at } => {
@@ -155,7 +155,7 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
     Ok(())
 }
 
-/// A step of an open turn, without the turn, which is bound last.
+/// Adds a step of an open turn; the caller binds the turn last.
 fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), StoreError> {
     match step {
         TurnStep::Called { round, from, usage } => {
@@ -185,17 +185,17 @@ fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), 
     Ok(())
 }
 
-/// What must be known before a fact can be written.
+/// The read that a fact needs before it is written.
 enum Fact<'a> {
-    /// Nothing.
+    /// No read.
     Plain,
-    /// What becomes of all before it: where too much is stored the tables tell that, whatever found no row before it.
+    /// The result of all facts before it: too much stored must be reported even if an earlier fact found no row.
     Beginning,
-    /// Whose the session is, if it is there.
+    /// The owner of the session, if it exists.
     Opening { session: &'a SessionId, user: &'a UserId },
-    /// Where the call stands.
+    /// The state of the call.
     Step(Step<'a>),
-    /// Which standing approvals there are.
+    /// The standing approvals of the session.
     Revocation { session: &'a SessionId, tool: Option<&'a str>, by: &'a UserId, at: Timestamp },
 }
 
@@ -223,8 +223,8 @@ impl<'a> Fact<'a> {
     }
 }
 
-/// Whether the session is there and this user's, so that opening it changes nothing. One that is another's, or whose owner
-/// was not sealed, is refused: a row alone makes no user its owner.
+/// Tells whether the session exists and is this user's, so that opening it changes nothing. Refuses another user's
+/// session, or one whose owner has no fitting seal.
 async fn is_theirs(
     own: &mut Own<'_>,
     session: &SessionId,
@@ -238,7 +238,7 @@ async fn is_theirs(
     }
 }
 
-/// The calls about which standing approvals were given.
+/// Lists the calls whose standing approvals are in force.
 async fn with_standing_approvals(
     own: &mut Own<'_>,
     session: &SessionId,

@@ -1,4 +1,4 @@
-//! The one connection that writes, and the hooks that watch over its transaction.
+//! Owns the one connection that writes, and the hooks that watch over its transaction.
 
 use std::{
     path::Path,
@@ -17,46 +17,46 @@ use uuid::Uuid;
 
 use super::{authorizer::Authorizer, cut_off::CutOff, own::Own};
 
-/// A connection that writes. No transaction of it commits unless it is asked to by [`Writer::commit`].
+/// A connection that writes. Its transactions commit only through [`Writer::commit`].
 #[derive(Debug)]
 pub(super) struct Writer {
     db: SqliteConnection,
     watch: Arc<Watch>,
     authorizer: Arc<Authorizer>,
     cut_off: Arc<CutOff>,
-    /// It was lent, and nothing of the store's own was said on it since.
+    /// Lent, with no statement of the store's own since.
     is_lent: bool,
-    /// Begins the name of each savepoint: a handler can neither meet it by accident nor guess it.
+    /// The prefix of the store's savepoints, which a handler can neither meet by accident nor guess.
     prefix: String,
-    /// Begins each statement of the store's own.
+    /// The start of each statement of the store's own.
     mark: String,
     keys: SealKeys,
 }
 
-/// What the hooks know.
+/// The state that the hooks share.
 #[derive(Debug, Default)]
 struct Watch {
     may_commit: AtomicBool,
     was_rolled_back: AtomicBool,
 }
 
-/// The transaction ended elsewhere: a handler by its own `COMMIT` or `ROLLBACK`, or SQLite on a full disk.
+/// A handler's own `COMMIT` or `ROLLBACK`, or SQLite on a full disk, ended the transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the transaction was ended by its borrower or by SQLite")]
 pub(super) struct EndedByOthers;
 
-/// What a borrower wrote is not to be kept.
+/// The reason why a borrower's writes are not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum DiscardedWrites {
-    /// It rolled back what it was lent.
+    /// The borrower rolled back.
     #[error("the borrower rolled the transaction back")]
     RolledBack,
-    /// It dropped a part that could not be undone alone.
+    /// The borrower dropped a part that could not be undone alone.
     #[error("the borrower left a part of the transaction open")]
     PartLeftOpen,
 }
 
-/// Why a statement of the writer's own failed.
+/// The reason why a statement of the store's own failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ControlError {
     #[error(transparent)]
@@ -66,8 +66,8 @@ pub(super) enum ControlError {
 }
 
 impl Writer {
-    /// Watches over a connection whose tables are made. `SQLITE_FULL` rolls a transaction back by itself, and the next
-    /// statement would then commit alone; a handler can say `COMMIT`. The hooks make both show.
+    /// Sets the hooks on a connection whose tables exist. They notice a handler's `COMMIT`, and the rollback by
+    /// `SQLITE_FULL`, after which the next statement would commit alone.
     pub(super) async fn new(mut db: SqliteConnection, keys: SealKeys) -> sqlx::Result<Self> {
         let watch = Arc::new(Watch::default());
         let prefix = format!("madang_{}", Uuid::now_v7().simple());
@@ -81,16 +81,16 @@ impl Writer {
             let guarded = authorizer.clone().guard(&mut handle);
             guarded.map_err(|error| sqlx::Error::Configuration(error.into()))?;
         }
-        // The statements that opened the file and made its tables were prepared before any caller came.
+        // Borrowers must not meet the statements that opened the file and created its tables.
         db.clear_cached_statements().await?;
         let mark = format!("/*{prefix}*/");
         Ok(Self { db, watch, authorizer, cut_off, is_lent: false, prefix, mark, keys })
     }
 
-    /// Lends the connection: what is said on it from here on is a borrower's, and is cut off so long from now; later where
-    /// the borrower has not ended, for then the borrower is to be told first.
+    /// Lends the connection. Later statements are the borrower's; they are interrupted after two deadlines, or at the
+    /// first if the borrower has ended.
     pub(super) fn lend(&mut self, deadline: Option<Duration>) -> &mut SqliteConnection {
-        // The borrower's time goes on, however often it asks.
+        // The borrower's time does not start again when it asks again.
         if !self.is_lent {
             self.cut_off.lent(deadline);
             self.authorizer.forget_parts();
@@ -100,7 +100,7 @@ impl Writer {
         &mut self.db
     }
 
-    /// The connection, as the store itself uses it.
+    /// Returns the connection for the store's own statements.
     pub(super) fn own(&mut self) -> Own<'_> {
         if std::mem::take(&mut self.is_lent) {
             self.take_back();
@@ -108,9 +108,8 @@ impl Writer {
         Own::marked(&mut self.db, &self.keys, &self.mark)
     }
 
-    /// One poll puts the statement into the queue of SQLite's thread, behind all that a borrower left there and before what
-    /// the store says next; no caller needs to wait for it. Where a borrower filled the queue it is not put there, and the store
-    /// is refused what it says next: the transaction is then lost and nothing else.
+    /// Takes the connection back without waiting: one poll queues the statement behind all that the borrower left. If
+    /// the borrower filled the queue, the store's next statement is refused, and only this transaction is lost.
     fn take_back(&mut self) {
         self.cut_off.is_home();
         let back = AssertSqlSafe(self.authorizer.back());
@@ -128,7 +127,7 @@ impl Writer {
         Ok(self.run("BEGIN IMMEDIATE".to_owned()).await?)
     }
 
-    /// Gives what begins the part of this depth, once the one that was kept before it is released.
+    /// Gives the SQL that begins the part of this depth, and releases the kept part before it.
     pub(super) fn savepoint(&self, kept: Option<usize>, depth: usize) -> String {
         let prefix = &self.prefix;
         let release = kept.map(|kept| format!("RELEASE {prefix}_{kept}; ")).unwrap_or_default();
@@ -139,7 +138,7 @@ impl Writer {
     pub(super) async fn release(&mut self, depth: usize) -> Result<(), ControlError> {
         self.must_be_open()?;
         self.run(format!("RELEASE {}_{depth}", self.prefix)).await?;
-        // Asked again: what a handler left running may have ended the transaction since.
+        // Checked again: a statement that a handler left running may have ended the transaction meanwhile.
         Ok(self.must_be_untouched()?)
     }
 
@@ -160,24 +159,23 @@ impl Writer {
         Ok(committed?)
     }
 
-    /// Whether the transaction is still the one that was begun.
+    /// Fails if the transaction has ended.
     pub(super) fn must_be_open(&self) -> Result<(), EndedByOthers> {
         if self.watch.was_rolled_back.load(SeqCst) { Err(EndedByOthers) } else { Ok(()) }
     }
 
-    /// Whether all that was kept is to be kept. A borrower that rolled back too late to be undone alone spoils it.
+    /// Fails if the transaction has ended, or a borrower rolled back too late to be undone alone.
     pub(super) fn must_be_untouched(&self) -> Result<(), EndedByOthers> {
         self.must_be_open()?;
         self.must_not_be_discarded().map_err(|_| EndedByOthers)
     }
 
-    /// Whether the borrower wants what it wrote to be kept: it may have rolled back on its own.
+    /// Fails if the borrower rolled back.
     fn must_not_be_discarded(&self) -> Result<(), DiscardedWrites> {
         if self.authorizer.gave_up() { Err(DiscardedWrites::RolledBack) } else { Ok(()) }
     }
 
-    /// The same, and whether each part that the borrower began was kept or undone: the end of one may still be in the queue,
-    /// and is waited for.
+    /// Fails if the borrower rolled back or left a part open. Waits for a part's end that is still in the queue.
     pub(super) async fn must_be_wanted(&mut self) -> Result<(), StoreError> {
         let refused = |discarded: DiscardedWrites| StoreError::refused(discarded.to_string());
         self.must_not_be_discarded().map_err(refused)?;
@@ -190,8 +188,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends a statement that still runs though its handler's future was dropped; without this, undoing would wait behind
-    /// it for as long as it takes.
+    /// Interrupts a statement that outlived its handler's future; otherwise the undoing would wait behind it.
     pub(super) async fn cut_off(&mut self) -> sqlx::Result<()> {
         self.cut_off.now();
         let ended = self.db.ping().await;
@@ -199,22 +196,22 @@ impl Writer {
         ended
     }
 
-    /// All transaction control goes through here, and none of it through sqlx's own transactions: cut off in flight,
-    /// those lose other sessions' rows without a word.
+    /// Runs transaction control. sqlx's own transactions are not used: dropped in flight, they lose other sessions'
+    /// rows silently.
     pub(super) async fn run(&mut self, sql: String) -> sqlx::Result<()> {
         let own = self.own();
         sqlx::query(own.sql(&sql)).execute(own.db).await.map(drop)
     }
 }
 
-/// Pages in the log before they are moved into the database, 32 MiB: each session has pages of its own, and moving them
-/// after every few groups would cost more than the commits do.
+/// Pages in the log before SQLite moves them into the database: 32 MiB. Each session has its own pages, and moving them
+/// after every few groups would cost more than the commits.
 const LOG_PAGES: &str = "8192";
 
-/// The writer's cache, 32 MiB: a group touches a few pages of each session, and the default would spill them.
+/// The writer's cache, 32 MiB: a group touches a few pages of each session, which the default would spill.
 const CACHE_KIB: &str = "-32768";
 
-/// How a connection that writes is opened.
+/// Builds the options of a connection that writes.
 pub(super) fn connect_options(path: &Path) -> sqlx::sqlite::SqliteConnectOptions {
     use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
     let options = SqliteConnectOptions::new()
@@ -226,10 +223,10 @@ pub(super) fn connect_options(path: &Path) -> sqlx::sqlite::SqliteConnectOptions
         .busy_timeout(super::BUSY_TIMEOUT)
         .pragma("wal_autocheckpoint", LOG_PAGES)
         .pragma("cache_size", CACHE_KIB)
-        // What a savepoint must be able to undo would otherwise spill into a file, opened anew each time.
+        // Undo data would otherwise spill into a temporary file, opened each time.
         .pragma("temp_store", "memory")
         .statement_cache_capacity(super::STATEMENTS);
-    // Without ORDER BY the order is another than that of an index, and a test notices.
+    // Reverses rows without ORDER BY, so that a test notices a query that relies on their order.
     #[cfg(test)]
     let options = options.pragma("reverse_unordered_selects", "ON");
     options

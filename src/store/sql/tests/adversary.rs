@@ -1,5 +1,4 @@
-//! Handlers that are cut off at random polls, beside plain writers: no row appears of which no caller was told, and
-//! none is lost of which a caller was.
+//! Cuts handlers off at random polls, beside plain writers: exactly the rows that a caller was told of exist.
 
 use std::{future::poll_fn, sync::Arc};
 
@@ -12,7 +11,7 @@ use super::support::{StoreFixture, db, note, record, say};
 const WRITERS: u64 = 16;
 const CALLS_EACH: u64 = 24;
 
-/// Numbers that look random and are the same each time.
+/// Gives the same sequence of random-looking numbers each time.
 struct Dice(u64);
 
 impl Dice {
@@ -24,7 +23,7 @@ impl Dice {
     }
 }
 
-/// Writes three notes, each in another way, some inside of transactions of its own.
+/// Writes three notes, each in another way, some in transactions of its own.
 async fn handler(lease: &mut Lease, call: u64) -> sqlx::Result<()> {
     let db = db(lease);
     for _ in 0..3 {
@@ -50,13 +49,13 @@ async fn handler(lease: &mut Lease, call: u64) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Runs the handler for so many polls, then drops its future. True if it came to its end.
+/// Polls the handler this often, then drops its future. True if it ended.
 async fn cut_off(lease: &mut Lease, call: u64, polls: u64, spins: u64) -> bool {
     let mut running = Box::pin(handler(lease, call));
     let mut left = polls;
     poll_fn(|cx| {
         if left == 0 {
-            // Lets SQLite's thread go on for a while, so that the cut meets every state it can be in.
+            // Lets SQLite's thread run for a while, so that the cut meets every state.
             (0..spins).for_each(|_| std::hint::spin_loop());
             return std::task::Poll::Ready(false);
         }
@@ -113,7 +112,7 @@ async fn writer(fixture: Arc<StoreFixture>, number: u64) -> Tally {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[expect(clippy::print_stdout, reason = "shown by a failing test only")]
-async fn cut_off_at_random_polls_handlers_leave_no_ghosts_and_cost_nobody_a_row() {
+async fn handlers_cut_off_at_random_polls_leave_no_ghosts_and_cost_no_other_row() {
     let fixture = Arc::new(StoreFixture::new().await);
     let mut writers: JoinSet<Tally> =
         (0..WRITERS).map(|number| writer(fixture.clone(), number)).collect();

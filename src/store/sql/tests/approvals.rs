@@ -1,5 +1,4 @@
-//! What the tables themselves enforce of an approval, whichever program writes to them: SQL that goes past the store is
-//! refused.
+//! Tests that the tables themselves enforce approvals: SQL that bypasses the store is refused.
 
 use madang_actors::{
     ledger::{Proposal, Transition},
@@ -31,7 +30,7 @@ fn step(number: u64, at: i64, transition: Transition) -> Write {
     Write::Call { session: session("s"), call: call(number), at: moment(at), transition }
 }
 
-/// A question about this tool that expires at 600.
+/// Asks about this tool; the question expires at 600.
 fn asked(number: u64, tool: &str, owner: &UserId) -> Vec<Write> {
     let proposal = Proposal {
         turn: turn(),
@@ -50,7 +49,7 @@ fn asked(number: u64, tool: &str, owner: &UserId) -> Vec<Write> {
     vec![step(number, 2, Transition::Proposed(proposal)), step(number, 3, awaiting)]
 }
 
-/// An approval that expires at 500.
+/// Approves until 500.
 fn approved(byte: u8, by: &str, approval: Approval) -> Transition {
     let by = UserId::new(by).unwrap();
     let arguments = (approval == Approval::Edited).then(|| json!({ "a": 2 }));
@@ -80,8 +79,8 @@ fn running(byte: u8) -> Transition {
     Transition::Running { arguments: json!({ "a": 1 }), digest: digest(byte) }
 }
 
-/// Writes the next link of the session's chain, as any holder of the connection can. True if the tables took it; it is
-/// taken back.
+/// Tries to write the next link of the session's chain, as any holder of the connection can. True if the tables took
+/// it; it is rolled back.
 async fn takes(db: &mut SqliteConnection, number: u64, at: i64, transition: &Transition) -> bool {
     let name = row::step_name(transition);
     sqlx::query("SAVEPOINT attempt").execute(&mut *db).await.unwrap();
@@ -122,7 +121,7 @@ async fn sql_cannot_approve_or_run_what_the_store_would_refuse() {
     {
         let db = &mut fixture.other_program().await;
         let table = [
-            // A question that is open: its user, its digest, its time.
+            // An open question binds its user, its digest and its time.
             (2, 599, approved(7, "kim", Approval::Once), true),
             (2, 600, approved(7, "kim", Approval::Once), false),
             (2, 5, approved(8, "kim", Approval::Once), false),
@@ -147,14 +146,14 @@ async fn sql_cannot_approve_or_run_what_the_store_would_refuse() {
             (2, 550, approved(7, "kim", standing(1, 9)), false),
             (3, 5, approved(7, "kim", standing(1, 9)), false),
             (4, 5, approved(7, "lee", standing(1, 9)), false),
-            // An approved call runs what was approved, in time, once; it is approved once.
+            // A call is approved once, and runs in time, once, with the approved arguments.
             (5, 499, running(7), true),
             (5, 500, running(7), false),
             (5, 5, running(8), false),
             (5, 5, approved(7, "kim", Approval::Once), false),
             (6, 6, running(7), false),
             (6, 6, approved(7, "kim", Approval::Once), false),
-            // Only a standing approval is revoked, by its user, once.
+            // A standing approval alone can be revoked, by its user, once.
             (1, 6, Transition::Revoked { by: user() }, true),
             (1, 6, Transition::Revoked { by: lee.clone() }, false),
             (5, 6, Transition::Revoked { by: user() }, false),
@@ -164,7 +163,7 @@ async fn sql_cannot_approve_or_run_what_the_store_would_refuse() {
             let taken = takes(db, number, at, &transition).await;
             assert_eq!(taken, is_taken, "call {number} at {at}: {transition:?}");
         }
-        // Nor does the row beside the ledger say more than the ledger.
+        // The row beside the ledger cannot claim more than the ledger.
         for change in [
             r#"UPDATE madang_calls SET approval = '{"kind":"always","schema":"00"}' WHERE approval IS NULL"#,
             "UPDATE madang_calls SET revoked_at = NULL WHERE revoked_at IS NOT NULL",
@@ -175,7 +174,7 @@ async fn sql_cannot_approve_or_run_what_the_store_would_refuse() {
     fixture.close().await;
 }
 
-/// A question is answered while a person waits, so what is looked for must not take longer with every call there was.
+/// A person waits meanwhile, so the search must not slow down with the number of calls.
 #[tokio::test(flavor = "multi_thread")]
 async fn standing_approvals_are_found_by_an_index() {
     let fixture = StoreFixture::new().await;

@@ -1,4 +1,4 @@
-//! What is read for an audit: all that there is, and nothing of it believed.
+//! Tests that an audit reads all that exists and believes nothing of it.
 
 use madang_actors::port::Damaged;
 
@@ -6,7 +6,7 @@ use super::support::{StoreFixture, record, session, vandal};
 use crate::store::SchemaFault;
 
 #[tokio::test]
-async fn whatever_is_left_of_a_session_it_is_recorded_once_and_in_order() {
+async fn sessions_with_any_rows_left_are_listed_once_and_in_order() {
     let fixture = StoreFixture::new().await;
     for name in ["d", "b", "c", "a"] {
         fixture.chat(name).await;

@@ -1,4 +1,4 @@
-//! Handlers that end or break the transaction they were lent, and what happens to their neighbours.
+//! Tests handlers that end or break the transaction they were lent, and their neighbours.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ const NOTES: &str = "SELECT count(*) FROM notes";
 const CALLS: &str = "SELECT count(*) FROM madang_calls";
 const MESSAGES: &str = "SELECT count(*) FROM madang_messages WHERE content IS NOT NULL";
 
-/// Lends the transaction to a handler that breaks it. Its own writes are lost, and it hears so; a write before it and
-/// one behind it in the same group are kept, and so is the next lease.
-async fn spoils_nobody_else(
+/// Lends the transaction to a handler that breaks it. The handler loses its writes and learns of it. The writes before
+/// and behind it in the group are kept, and so is the next lease.
+async fn spoils_no_other_job(
     keep: Keep,
     handler: impl AsyncFnOnce(&mut SqliteConnection),
 ) -> StoreFixture {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
-    spoils_nobody_in(fixture, keep, handler).await
+    spoils_no_other_job_in(fixture, keep, handler).await
 }
 
-async fn spoils_nobody_in(
+async fn spoils_no_other_job_in(
     fixture: StoreFixture,
     keep: Keep,
     handler: impl AsyncFnOnce(&mut SqliteConnection),
@@ -68,7 +68,7 @@ async fn a_kept_handlers_rows_and_record_are_there_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_handlers_own_begin_and_commit_are_refused_and_harm_nobody() {
+async fn a_handlers_own_begin_and_commit_are_refused_and_harm_no_other_job() {
     for (keep, notes) in [(Keep::Keep, 1), (Keep::Undo, 0)] {
         let fixture = StoreFixture::new().await;
         fixture.chat("s").await;
@@ -88,7 +88,7 @@ async fn a_handlers_own_begin_and_commit_are_refused_and_harm_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handlers_own_rollback_is_noticed_and_nothing_of_it_is_kept() {
     for keep in [Keep::Keep, Keep::Undo] {
-        let fixture = spoils_nobody_else(keep, async |db| {
+        let fixture = spoils_no_other_job(keep, async |db| {
             note(db, 1).await.unwrap();
             sqlx::query("ROLLBACK").execute(&mut *db).await.unwrap();
             note(db, 2).await.unwrap();
@@ -99,7 +99,7 @@ async fn a_handlers_own_rollback_is_noticed_and_nothing_of_it_is_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_that_a_handler_put_in_the_place_of_ours_is_not_taken_for_it() {
-    let fixture = spoils_nobody_else(Keep::Keep, async |db| {
+    let fixture = spoils_no_other_job(Keep::Keep, async |db| {
         sqlx::query("ROLLBACK").execute(&mut *db).await.unwrap();
         sqlx::query("BEGIN IMMEDIATE").execute(&mut *db).await.unwrap_err();
         note(db, 1).await.unwrap();
@@ -118,8 +118,8 @@ async fn sqlxs_own_transaction_inside_a_lease_fails_aloud() {
     told.await.unwrap();
     assert_eq!(fixture.count(NOTES).await, 1, "the lease is unharmed");
 
-    // With a statement of its own it gets a savepoint, and ends the whole transaction when it is dropped.
-    let fixture = spoils_nobody_else(Keep::Keep, async |db| {
+    // Inside a statement's transaction it gets a savepoint, and its drop ends the whole transaction.
+    let fixture = spoils_no_other_job(Keep::Keep, async |db| {
         let mut inner = db.begin_with("SAVEPOINT mine").await.unwrap();
         note(&mut inner, 1).await.unwrap();
         drop(inner);
@@ -145,13 +145,13 @@ async fn a_handlers_own_savepoints_are_welcome() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_constraint_that_a_handler_deferred_to_the_commit_costs_nobody_else() {
+async fn a_constraint_that_a_handler_deferred_to_the_commit_costs_no_other_job() {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
     let tables = "CREATE TABLE owners (id INTEGER PRIMARY KEY); \
         CREATE TABLE pets (owner INTEGER REFERENCES owners (id) DEFERRABLE INITIALLY DEFERRED)";
     sqlx::query(tables).execute(&mut fixture.other_program().await).await.unwrap();
-    let fixture = spoils_nobody_in(fixture, Keep::Keep, async |db| {
+    let fixture = spoils_no_other_job_in(fixture, Keep::Keep, async |db| {
         sqlx::query("INSERT INTO pets VALUES (1)").execute(db).await.unwrap();
     });
     fixture.await.close().await;
@@ -163,7 +163,7 @@ async fn a_statement_without_end_is_cut_off_with_its_handler() {
         "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n",
         "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) INSERT INTO notes (call) SELECT i FROM n",
     ] {
-        let fixture = spoils_nobody_else(Keep::Undo, async |db| {
+        let fixture = spoils_no_other_job(Keep::Undo, async |db| {
             let running = sqlx::query(endless).execute(db);
             assert!(tokio::time::timeout(Duration::from_millis(100), running).await.is_err());
         });
@@ -177,12 +177,12 @@ async fn a_full_disk_is_told_and_nothing_of_the_group_is_half_written() {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
     fixture.limit_pages(4).await;
-    let fixture = spoils_nobody_in(fixture, Keep::Keep, async |db| {
+    let fixture = spoils_no_other_job_in(fixture, Keep::Keep, async |db| {
         note(db, 1).await.unwrap();
         let large =
             sqlx::query("INSERT INTO notes (call, text) VALUES (2, $1)").bind("x".repeat(400_000));
         assert!(large.execute(&mut *db).await.unwrap_err().to_string().contains("full"));
-        // SQLite may have rolled back by itself; a handler that goes on all the same must not commit alone.
+        // SQLite may have rolled back by itself; a handler that goes on must not commit alone.
         drop(note(db, 3).await);
         sqlx::query("ROLLBACK").execute(&mut *db).await.unwrap_or_default();
     });
@@ -204,7 +204,7 @@ async fn a_disk_that_is_full_for_plain_writes_refuses_them_and_takes_them_again_
     fixture.limit_pages(4).await;
     let told = fixture.handle.write(large(2)).await;
     assert!(matches!(told, Err(StoreError::Unavailable { .. })), "{told:?}");
-    // The connection went with the broken group, and the limit with it.
+    // The broken group closed its connection, and with it the limit.
     fixture.handle.write(large(2)).await.unwrap();
     assert_eq!(fixture.count(MESSAGES).await, 1);
     fixture.close().await;

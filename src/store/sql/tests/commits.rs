@@ -1,4 +1,4 @@
-//! What is told of commits, and of what was not committed.
+//! Tests what callers learn of commits and of refusals.
 
 use madang_actors::port::StoreError;
 

@@ -9,7 +9,7 @@ use crate::store::SqliteStore;
 
 madang_testing::store_contract!(async || Arc::new(SqliteStore::in_memory([]).await.unwrap()));
 
-/// In no order of its own SQLite gives rows as it finds them, or the other way round: neither is to be relied on.
+/// Without ORDER BY SQLite gives rows in either direction; the store relies on neither.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_step_is_the_last_however_sqlite_finds_the_steps() {
     for is_reversed in ["ON", "OFF"] {

@@ -1,4 +1,4 @@
-//! Opening what was a database once, and of which a part is missing or is something else.
+//! Tests opening a database that lost a part, or had it overwritten.
 
 use std::{error::Error, fs, ops::Range};
 
@@ -8,7 +8,7 @@ use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 use super::support::{NOTES, StoreFixture, note};
 use crate::store::{OpenError, SqliteStore};
 
-/// The bytes of a database that holds a chat and a call, all in one file.
+/// Gives the bytes of a database with a chat and a call, all in one file.
 async fn whole() -> Vec<u8> {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
@@ -24,7 +24,7 @@ async fn whole() -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_of_which_a_part_is_missing_or_rubbish_is_damaged_and_left_as_it_was() {
     const PAGE: usize = 4_096;
-    // Of the first page what stands behind its header of 100 bytes: it says where the tables are.
+    // The first page behind its header of 100 bytes says where the tables are.
     const TREE: Range<usize> = 100..PAGE;
     let whole = whole().await;
     let cut = |length: usize| whole[..length].to_vec();

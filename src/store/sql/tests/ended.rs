@@ -1,4 +1,4 @@
-//! A transaction that its borrower or SQLite has ended: nothing is kept, undone, written or committed behind that.
+//! Tests that nothing is kept, undone, written or committed behind the end of a transaction.
 
 use std::{error::Error, sync::Arc};
 
@@ -17,7 +17,7 @@ use super::{
     support::{StoreFixture, note, say, session},
 };
 
-/// A transaction that was rolled back inside of a part, as SQLite does by itself where a disk is full.
+/// Rolls a transaction back inside of a part, as SQLite does on a full disk.
 async fn rolled_back() -> Box<SqliteTransaction> {
     let db = SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
     let writer = Writer::new(db, SealKeys::default()).await.unwrap();
@@ -28,7 +28,7 @@ async fn rolled_back() -> Box<SqliteTransaction> {
     Box::new(transaction)
 }
 
-/// It is told as what it is, and not by what SQLite says of the consequences.
+/// Requires this message, not SQLite's about the consequences.
 fn is_told(what: &str, done: Result<(), StoreError>) {
     let error = done.expect_err(what);
     let mut cause: Option<&dyn Error> = Some(&error);

@@ -1,4 +1,4 @@
-//! A user is forgotten: the bytes are gone from the files, whenever it was cut off and ordered again.
+//! Tests that a forgotten user's bytes leave the files, also when forgetting was cut off and ordered again.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -12,7 +12,7 @@ use sqlx::SqliteConnection;
 
 use super::support::{StoreFixture, at, note, record, say, session, turn, user};
 
-/// In no other text.
+/// A text that stands nowhere else.
 const SECRET: &str = "zebrawood-4711";
 
 fn order() -> Forget {
@@ -20,7 +20,7 @@ fn order() -> Forget {
     Forget { user: user(), by: UserId::new("root").unwrap(), at: at(), tables }
 }
 
-/// A chat in which the secret stands in a message, in arguments and in a result.
+/// Writes a chat with the secret in a message, in arguments and in a result.
 async fn with_a_secret() -> StoreFixture {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
@@ -46,7 +46,7 @@ async fn with_a_secret() -> StoreFixture {
     fixture
 }
 
-/// Whether the secret lies in any file.
+/// Tells whether any file holds the secret.
 fn lies_in(folder: &Path) -> bool {
     let has = |bytes: Vec<u8>| bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes());
     fs::read_dir(folder).unwrap().any(|entry| has(fs::read(entry.unwrap().path()).unwrap()))
@@ -68,14 +68,14 @@ async fn no_byte_of_a_forgotten_text_is_left_in_the_files() {
         assert!(sqlx::query(change).execute(&mut other).await.is_err(), "{change}");
     }
     drop(other);
-    // It goes on as a store does.
+    // The store goes on as before.
     fixture.chat("s").await;
     fixture.handle.write(record("s", 1)).await.unwrap();
     let folder = fixture.close_and_leave().await;
     assert!(!lies_in(folder.path()));
 }
 
-/// Where `ANALYZE` ran on the tables SQLite keeps samples of their keys: names of sessions and users, titles.
+/// `ANALYZE` makes SQLite keep samples of keys: names of sessions and users, titles.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_sample_of_a_forgotten_key_is_left_in_the_files() {
     let fixture = StoreFixture::new().await;
@@ -84,14 +84,14 @@ async fn no_sample_of_a_forgotten_key_is_left_in_the_files() {
     sqlx::query("ANALYZE").execute(&mut other).await.unwrap();
     drop(other);
     for _ in 0..2 {
-        // The second time there is nothing of the user, and samples are no reason to fail.
+        // The second order finds nothing of the user, and the samples must not make it fail.
         fixture.store.forget(&order()).await.unwrap();
         assert!(!lies_in(fixture.folder.path()), "samples of keys");
     }
     fixture.close().await;
 }
 
-/// Takes its time, behind the deletion of the user's rows.
+/// Delays the commit, behind the deletion of the user's rows.
 const SLOW: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 3000000) \
     SELECT max(i), $1 FROM n";
 
@@ -118,7 +118,7 @@ async fn cut_off_before_its_commit_nothing_is_forgotten() {
     drop(other);
     assert_eq!(fixture.count("SELECT count(*) FROM madang_messages").await, 2);
     assert_eq!(fixture.count("SELECT count(*) FROM madang_erased").await, 0);
-    // What was cut off keeps the database until its statement has ended.
+    // The cut off transaction locks the database until its statement ends.
     let forgetting = async {
         loop {
             match fixture.store.forget(&order()).await {
@@ -202,7 +202,7 @@ async fn a_statement_that_fails_undoes_all_of_it() {
     fixture.close().await;
 }
 
-/// What is erased of a session, each in the order in which it can go.
+/// The tables of which a session is erased, in the order in which rows can go.
 const DELETIONS: [&str; 5] = [
     "DELETE FROM madang_calls WHERE session = 's'",
     "DELETE FROM madang_messages WHERE session = 's'",
@@ -274,7 +274,7 @@ async fn files_that_could_not_be_written_anew_are_told_of() {
         _ = commits.changed() => {}
         done = &mut forgetting => panic!("it is not over: {done:?}"),
     }
-    // The rows are gone; before the files are written anew another program writes there, and does not end.
+    // The rows are gone. Before the rewrite, another program begins to write and does not end.
     sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
     let told = forgetting.await;
     assert!(matches!(told, Err(ForgetError::NotRewritten(_))), "{told:?}");

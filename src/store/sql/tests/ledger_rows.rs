@@ -1,4 +1,4 @@
-//! The tables themselves refuse what a call cannot do, whichever program writes the SQL.
+//! Tests that the tables refuse impossible steps of a call, whichever program writes the SQL.
 
 use madang_actors::{
     ledger::{CallState, Ended, Proposal, Transition},
@@ -69,7 +69,7 @@ fn by(name: &str) -> ResolvedBy {
     ResolvedBy::Person { user: UserId::new(name).unwrap() }
 }
 
-/// Every step, with a name of its own.
+/// Lists every step with its name.
 fn steps() -> Vec<(&'static str, Transition)> {
     vec![
         ("proposed", proposed()),
@@ -85,7 +85,7 @@ fn steps() -> Vec<(&'static str, Transition)> {
     ]
 }
 
-/// Every state a call can be in, with the steps that lead there and the names of those that may follow.
+/// Lists every state of a call with the steps that lead there and the steps that may follow.
 fn states() -> Vec<(&'static str, Vec<Transition>, &'static [&'static str])> {
     let unknown = || vec![proposed(), running(), ended(Effect::Unknown)];
     let after = |by| [unknown(), vec![resolved(by)]].concat();
@@ -107,7 +107,7 @@ fn states() -> Vec<(&'static str, Vec<Transition>, &'static [&'static str])> {
     ]
 }
 
-/// A store with a call in this state.
+/// Makes a store with a call in this state.
 async fn fixture(steps: &[Transition]) -> StoreFixture {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
@@ -121,7 +121,7 @@ async fn fixture(steps: &[Transition]) -> StoreFixture {
     fixture
 }
 
-/// Whether SQLite takes this SQL, which is undone again.
+/// Tells whether SQLite takes this SQL; rolls it back.
 async fn takes(db: &mut SqliteConnection, sql: &str) -> bool {
     let begin = "SAVEPOINT probe";
     sqlx::query(begin).execute(&mut *db).await.unwrap();
@@ -138,7 +138,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// The SQL of a step behind the last of the chain.
+/// Gives the SQL that appends a step to the chain.
 fn insert(verb: &str, transition: &Transition) -> String {
     format!(
         "{verb} INTO madang_transitions SELECT 's', chain_length + 1, '{}', 2, '{}', {}, zeroblob(16), randomblob(32) \
@@ -155,7 +155,7 @@ async fn fresh(fixture: &StoreFixture) -> SqliteConnection {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_table_takes_the_steps_of_the_specification_and_no_others() {
+async fn the_table_takes_the_steps_of_each_state_and_no_others() {
     for (state, path, legal) in states() {
         let fixture = fixture(&path).await;
         let mut own = fresh(&fixture).await;
@@ -187,7 +187,7 @@ async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
         let mut own = fresh(&fixture).await;
         let mut changes: Vec<String> = Vec::new();
         for to in names {
-            // Whatever the constraints want to be so beside it.
+            // Columns that the constraints require to agree.
             let open = "outcome = NULL, effect = NULL, result = NULL, ended_at = NULL";
             let over = "outcome = '{}', effect = 'none', result = 'shown', ended_at = 1";
             let rest = if to == "ended" { over } else { open };
@@ -237,7 +237,7 @@ async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_resolves_an_effect_says_what_it_was_and_who_found_out_and_the_row_follows() {
+async fn resolving_an_effect_records_the_effect_and_its_finder_and_the_row_follows() {
     let fixture = fixture(&[proposed(), running(), ended(Effect::Unknown)]).await;
     let mut own = fresh(&fixture).await;
     let insert = |json: &str| {

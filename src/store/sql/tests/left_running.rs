@@ -1,4 +1,4 @@
-//! Statements and transactions that a handler began and gave up: what is ended for it, when, and what never is.
+//! Tests statements and transactions that a handler began and left: the store ends them in time, and never its own.
 
 use std::{
     fs,
@@ -19,18 +19,18 @@ use tokio::time::timeout;
 use super::support::{NOTES, StoreFixture, db, note, record, say};
 use crate::store::SqliteStore;
 
-/// Long after whatever a test waits for should have happened.
+/// Far longer than any awaited event takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const ENDLESS: &str =
     "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
 const ENDLESS_WRITE: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) \
      INSERT INTO notes (call) SELECT i FROM n";
-/// Many times as many steps as SQLite takes between two looks at the clock.
+/// Many times the steps that SQLite takes between two looks at the clock.
 const LONG: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 100000) \
      SELECT max(i) FROM n";
 
-/// A store whose handlers have this long.
+/// Makes a store with this deadline for handlers.
 async fn fixture(deadline: Duration) -> StoreFixture {
     let mut limits = Limits::default();
     limits.transaction_deadline = deadline;
@@ -39,7 +39,7 @@ async fn fixture(deadline: Duration) -> StoreFixture {
     fixture
 }
 
-/// Begins a statement and gives up waiting for it.
+/// Begins a statement and stops waiting for it.
 fn begin(db: &mut SqliteConnection, sql: &'static str) {
     let running = pin!(sqlx::query(sql).execute(db));
     assert!(running.poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -57,7 +57,7 @@ async fn a_statement_that_an_ended_handler_left_running_is_cut_off_at_its_deadli
             let behind = fixture.handle.begin_write(say("s", 2));
             let told = timeout(PATIENCE, ended).await.expect("nobody waits for it");
             timeout(PATIENCE, behind).await.expect("nor do others").unwrap();
-            // Cutting off a statement that writes undoes the transaction: the handler's writes are lost, and told so.
+            // Interrupting a write undoes the transaction: the handler's writes are lost, and it is told so.
             let is_kept = keep == Keep::Keep && sql == ENDLESS;
             let is_told = keep == Keep::Undo || is_kept;
             assert_eq!(told.is_ok(), is_told, "{keep:?} {sql}: {told:?}");
@@ -96,7 +96,7 @@ async fn a_statement_of_a_transaction_without_a_record_is_cut_off_too() {
 async fn what_an_ended_handler_left_running_may_end_before_its_deadline() {
     let fixture = fixture(PATIENCE).await;
     let mut lease = fixture.lease("tool").await;
-    // Many times as long as it takes to end the lease.
+    // Many times the duration of ending the lease.
     let long = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 1000000) \
         INSERT INTO notes (call) SELECT max(i) FROM n";
     begin(db(&mut lease), long);
@@ -120,7 +120,7 @@ async fn a_handler_that_keeps_its_thread_is_cut_off_after_twice_its_deadline() {
 async fn a_handlers_time_goes_on_however_often_it_asks_for_its_connection() {
     let fixture = fixture(Duration::from_millis(300)).await;
     let mut lease = fixture.lease("tool").await;
-    // Far less than its time, and enough for a look at the clock.
+    // Far less than its deadline, but enough for a look at the clock.
     let short = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 5000) \
         SELECT max(i) FROM n";
     let cut_off = async { while sqlx::query(short).execute(db(&mut lease)).await.is_ok() {} };
@@ -136,7 +136,7 @@ async fn each_handler_of_a_group_has_a_time_of_its_own() {
     {
         let fixture = fixture(Duration::from_millis(50)).await;
         let lease = fixture.lease("first").await;
-        // It waits already when the first ends, so that both are in one group.
+        // It waits before the first ends, so both are in one group.
         let mut second = pin!(fixture.handle.lease("second".into()));
         assert!(second.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         let told = lease.end(first, writes);
@@ -148,7 +148,7 @@ async fn each_handler_of_a_group_has_a_time_of_its_own() {
     }
 }
 
-/// Makes what the store itself writes about a call take longer than any handler may.
+/// Makes the store's own writes about a call take longer than any handler may.
 async fn slow_records(fixture: &StoreFixture) {
     let trigger = "CREATE TRIGGER slow_records AFTER INSERT ON madang_calls BEGIN \
         INSERT INTO notes (call) \
@@ -164,7 +164,7 @@ async fn slow_records(fixture: &StoreFixture) {
 async fn what_the_store_itself_writes_is_never_cut_off() {
     let fixture = fixture(Duration::from_nanos(1)).await;
     slow_records(&fixture).await;
-    // Behind a handler alone, behind one with another behind it, and behind one that was undone.
+    // Behind a handler alone, behind one that another follows, and behind one that was undone.
     for number in [1, 2] {
         let lease = fixture.lease("tool").await;
         let next = fixture.handle.lease("next".into());
@@ -177,7 +177,7 @@ async fn what_the_store_itself_writes_is_never_cut_off() {
         told.await.unwrap();
         undone.await.unwrap();
     }
-    // The ledger has that call already.
+    // The ledger has this call already.
     let refused = fixture.lease("tool").await.end(Keep::Keep, record("s", 1));
     assert!(matches!(refused.await, Err(StoreError::Illegal(_))));
     fixture.handle.write(record("s", 29)).await.unwrap();
@@ -196,7 +196,7 @@ async fn a_readers_statement_ends_with_its_reader_and_no_other_does() {
     let fixture = StoreFixture::new().await;
     for _ in 0..3 {
         let mut readers = Vec::new();
-        // All that there are.
+        // All readers of the pool.
         for _ in 0..4 {
             let reader = timeout(PATIENCE, fixture.store.reader()).await;
             readers.push(reader.expect("they come back").unwrap());
@@ -210,7 +210,7 @@ async fn a_readers_statement_ends_with_its_reader_and_no_other_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_is_dropped_where_nobody_can_wait_for_it_is_closed() {
+async fn a_reader_that_is_dropped_outside_of_a_runtime_is_closed() {
     let fixture = StoreFixture::new().await;
     let mut reader = fixture.store.reader().await.unwrap();
     begin(reading(&mut reader), ENDLESS);
@@ -224,7 +224,7 @@ async fn a_reader_that_is_dropped_where_nobody_can_wait_for_it_is_closed() {
     fixture.close().await;
 }
 
-/// Pages in the log before they are moved into the database, in this test.
+/// Pages in this test's log before SQLite moves them into the database.
 const LOG_PAGES: u64 = 16;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -237,7 +237,7 @@ async fn a_reader_that_has_come_home_keeps_no_old_moment_and_the_log_begins_anew
     let mut left = store.reader().await.unwrap();
     sqlx::query("BEGIN; SELECT count(*) FROM notes").execute(reading(&mut left)).await.unwrap();
     drop(left);
-    // No reader is borrowed from now on.
+    // From now on all readers are at home.
     let mut longest = 0;
     for _ in 0..300 {
         let mut transaction = store.begin().await.unwrap();
@@ -248,7 +248,7 @@ async fn a_reader_that_has_come_home_keeps_no_old_moment_and_the_log_begins_anew
         transaction.commit().await.unwrap();
         longest = longest.max(fs::metadata(folder.path().join("a.db-wal")).unwrap().len());
     }
-    // What one transaction writes beyond the bound, and room for those that came while the reader was on its way home.
+    // The most that one transaction writes beyond the bound, and room for commits during the reader's return.
     let bound = LOG_PAGES * 4_096 * 4;
     assert!(longest < bound, "the log grew to {longest} bytes");
     store.close().await;
@@ -269,7 +269,7 @@ async fn a_store_that_is_closed_while_its_readers_come_home_moves_its_log_into_t
     assert!(!folder.path().join("store.db-wal").exists());
 }
 
-/// How many files this process has open under this path.
+/// Counts the files under this path that the process has open.
 #[cfg(target_os = "linux")]
 fn open_files(path: &Path) -> usize {
     let leads_here = |entry: std::io::Result<fs::DirEntry>| {
@@ -315,7 +315,7 @@ async fn a_reader_that_has_come_home_is_lent_again() {
         sqlx::query("PRAGMA cache_size = 77").execute(reader.db()).await.unwrap();
     }
     drop(both);
-    // Its place is free only once it is home.
+    // The permit is free only after the return.
     let mut again = shared.own_reader().await.unwrap();
     let found: i64 = sqlx::query_scalar("PRAGMA cache_size").fetch_one(again.db()).await.unwrap();
     assert_eq!(found, 77);

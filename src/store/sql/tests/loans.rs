@@ -1,5 +1,4 @@
-//! What a borrower may say on the connection that it is lent, whichever tool wrote its SQL: its own tables and nothing
-//! else.
+//! Tests that a borrower reaches only its own tables, whatever SQL it writes.
 
 use std::{
     pin::pin,
@@ -11,9 +10,9 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqliteConnection};
 
 use super::support::{StoreFixture, db, note, record, say};
 
-/// What no borrower may say, whatever it is lent.
+/// Statements that every borrower is refused.
 const REFUSED: &[&str] = &[
-    // The store's tables, by any name and on any way.
+    // The store's tables, by any name and in any way.
     "INSERT INTO madang_sessions (session, user, opened_at) VALUES ('t', 'lee', 1)",
     "UPDATE madang_calls SET state = state",
     "UPDATE MADANG_SESSIONS SET user = 'lee'",
@@ -30,7 +29,7 @@ const REFUSED: &[&str] = &[
     "SELECT (SELECT user FROM madang_sessions)",
     "INSERT INTO notes (call) SELECT seq FROM madang_messages",
     "EXPLAIN SELECT * FROM madang_messages",
-    // The schema, for the moment and for good.
+    // The schema, temporary or lasting.
     "CREATE TABLE mine (id)",
     "CREATE TEMP TABLE notes (id)",
     "CREATE TEMP VIEW notes AS SELECT 1 AS id, 2 AS call",
@@ -64,7 +63,7 @@ const REFUSED: &[&str] = &[
     "SAVEPOINT madang_mine",
 ];
 
-/// What its own work needs.
+/// Statements that a borrower needs for its own work.
 const ALLOWED: &[&str] = &[
     "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT max(i), json_array(1) FROM n",
     "SELECT name FROM sqlite_schema",
@@ -89,8 +88,8 @@ async fn say_all(db: &mut SqliteConnection, kind: &str) {
     }
 }
 
-/// Reads of the store's tables about which SQLite asks no authorizer: the columns of `USING` and `NATURAL`, and rows that
-/// are copied whole. The texts are what a tool may make of them.
+/// Reads of the store's tables about which SQLite asks no authorizer: the columns of `USING` and `NATURAL`, and rows
+/// that are copied whole.
 const UNASKED: &[&str] = &[
     "WITH g (content) AS (VALUES (NULL)) SELECT content AS told FROM madang_messages FULL JOIN g USING (content)",
     "WITH g (user) AS (VALUES ('kim')) SELECT '' || count(*) AS told FROM Madang_Sessions JOIN g USING (user)",
@@ -100,7 +99,7 @@ const UNASKED: &[&str] = &[
     "INSERT INTO copies SELECT * FROM madang_stored",
 ];
 
-/// All that the store has, apart from notes.
+/// Counts all rows of the store, without notes.
 async fn whole(fixture: &StoreFixture) -> i64 {
     fixture
         .count(
@@ -128,7 +127,7 @@ async fn a_borrower_says_nothing_but_what_its_own_tables_need() {
         let mut reader = fixture.store.reader().await.unwrap();
         let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
         say_all(db, "a reader").await;
-        // Another file, by another way. Within a transaction SQLite does not begin it.
+        // Attaching another file in another way, which SQLite refuses within a transaction.
         let copy = sqlx::query("VACUUM INTO 'elsewhere.db'").execute(&mut *db).await.unwrap_err();
         assert!(copy.to_string().contains("authoriz"), "{copy}");
     }
@@ -138,9 +137,9 @@ async fn a_borrower_says_nothing_but_what_its_own_tables_need() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_borrower_reads_nothing_of_the_stores_on_ways_that_nobody_is_asked_about() {
+async fn a_borrower_reads_nothing_of_the_stores_on_ways_that_sqlite_does_not_ask_about() {
     let fixture = StoreFixture::new().await;
-    // A table of a tool's, made as one of the store's is.
+    // A tool's table, created like one of the store's.
     let copies = "CREATE TABLE copies (user TEXT NOT NULL PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID";
     let mut other = fixture.other_program().await;
     sqlx::query(copies).execute(&mut other).await.unwrap();
@@ -166,7 +165,7 @@ async fn a_borrower_reads_nothing_of_the_stores_on_ways_that_nobody_is_asked_abo
     fixture.close().await;
 }
 
-/// SQLite keeps samples of the keys of all tables where `ANALYZE` ran on them.
+/// `ANALYZE` makes SQLite keep samples of the keys of all tables.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_borrower_reads_no_sample_of_the_stores_keys() {
     let fixture = StoreFixture::new().await;
@@ -184,7 +183,7 @@ async fn a_borrower_reads_no_sample_of_the_stores_keys() {
     fixture.close().await;
 }
 
-/// Statements of the store's own, as its sources have them.
+/// Collects the store's own statements from its sources.
 fn stores_own_statements() -> Vec<&'static str> {
     let sources = [
         include_str!("../write.rs"),
@@ -203,7 +202,7 @@ fn stores_own_statements() -> Vec<&'static str> {
 async fn a_borrower_that_repeats_the_stores_own_words_is_asked_all_the_same() {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
-    // Every kind of statement is prepared, and kept, by the store itself.
+    // The store prepares and caches every kind of its statements.
     fixture.call(1, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
     fixture.handle.write(record("s", 2)).await.unwrap();
     fixture.handle.write(say("s", 3)).await.unwrap();
@@ -212,7 +211,7 @@ async fn a_borrower_that_repeats_the_stores_own_words_is_asked_all_the_same() {
     assert!(statements.len() > 12, "{statements:?}");
     let mut lease = fixture.lease("tool").await;
     for sql in statements {
-        // As the store says it alone, and as it stands in a script.
+        // Once as the store sends it alone, once as it stands in a script.
         for sql in [sql.replace("\\\n", ""), format!("{};", sql.replace("\\\n", ""))] {
             let told = sqlx::query(AssertSqlSafe(sql.clone())).execute(db(&mut lease)).await;
             let error = told.expect_err(&sql).to_string();
@@ -223,7 +222,7 @@ async fn a_borrower_that_repeats_the_stores_own_words_is_asked_all_the_same() {
     fixture.close().await;
 }
 
-/// Puts a statement into the queue of SQLite's thread and does not wait for it.
+/// Queues a statement on SQLite's thread without waiting for it.
 fn leave_behind(db: &mut SqliteConnection, sql: &'static str) {
     let left = pin!(sqlx::query(sql).execute(db));
     assert!(left.poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -233,7 +232,7 @@ fn leave_behind(db: &mut SqliteConnection, sql: &'static str) {
 async fn what_a_borrower_left_behind_is_not_taken_for_the_stores_own() {
     let slow = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 300000) \
                 SELECT max(i) FROM n";
-    // A step that the triggers would let in.
+    // The triggers would let this step in.
     let forged = "INSERT INTO madang_turns (session, turn, began_at, options, text, usage, ended_at, ending) \
                   SELECT session, 'forged', 1, options, text, usage, 1, 'done' FROM madang_turns";
     for keep in [Keep::Keep, Keep::Undo] {
@@ -244,7 +243,7 @@ async fn what_a_borrower_left_behind_is_not_taken_for_the_stores_own() {
             note(db(&mut lease), number).await.unwrap();
             leave_behind(db(&mut lease), slow);
             leave_behind(db(&mut lease), forged);
-            // Its statement is prepared behind the end of the loan.
+            // SQLite prepares this statement behind the end of the loan.
             lease.end(keep, record("s", number)).await.unwrap();
         }
         let turns = fixture.count("SELECT count(*) FROM madang_turns").await;

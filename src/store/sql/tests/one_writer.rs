@@ -1,4 +1,4 @@
-//! One program at a time writes a database, whatever it is called and wherever it is moved.
+//! Tests that one program at a time writes a database, under any name and after any move.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::store::{OpenError, SqliteStore, WriteFault};
 
-/// A folder with two folders in it.
+/// Creates a folder with two folders.
 fn folders() -> (TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let (one, other) = (folder.path().join("one"), folder.path().join("other"));
@@ -136,7 +136,7 @@ async fn a_file_in_the_place_of_an_open_one_is_neither_opened_nor_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_file_that_somebody_removes_gives_nobody_the_database() {
+async fn removing_a_lock_file_gives_no_other_store_the_database() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.db");
     let store = open(&file).await.unwrap();

@@ -1,4 +1,4 @@
-//! Opening files that exist, that are missing, and that are another program's.
+//! Tests opening files that exist, that are missing, or that belong to another program.
 
 use std::{
     error::Error,
@@ -30,7 +30,7 @@ pub(super) async fn run(path: &Path, sql: &'static str) {
     db.close().await.unwrap();
 }
 
-/// The file and its neighbours, with hashes of their contents.
+/// Lists the file and its neighbours, with hashes of their contents.
 pub(super) fn snapshot(folder: &Path) -> Vec<(String, u64)> {
     let entry = |entry: std::io::Result<fs::DirEntry>| {
         let entry = entry.unwrap();
@@ -187,7 +187,7 @@ async fn an_embedder_can_share_a_file_that_has_tables() {
         .await
         .unwrap();
     store.close().await;
-    // Once our tables are there, the file is known without being told.
+    // Once it has the store's tables, the file needs no such option.
     SqliteStore::open(&path, [&*NOTES]).await.unwrap().close().await;
     run(&path, "INSERT INTO songs VALUES ('마당'); INSERT INTO notes (call) VALUES (1); DELETE FROM _sqlx_migrations")
         .await;
@@ -220,7 +220,7 @@ async fn a_place_that_cannot_be_written_is_told_with_its_cause() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_there_is_not_made_by_reading() {
+async fn opening_to_read_creates_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     assert!(matches!(
@@ -255,11 +255,11 @@ async fn the_ledger_is_read_beside_its_writer_and_after_it() {
     drop(folder);
 }
 
-/// Programs with a SQLite before 3.51 tell by the locks whether they are the last to close a database; the last moves the log
-/// into it and removes it, and what is written from there on is lost.
+/// Before 3.51, SQLite tells by the locks whether it closes a database last. The last moves the log into the database
+/// and removes it, which would lose later writes of an open store.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_opens_a_database_again_leaves_it_the_locks_that_keep_its_log() {
+async fn opening_a_database_again_keeps_the_locks_that_keep_its_log() {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
     let path = fixture.folder.path().join("store.db");
@@ -273,7 +273,7 @@ async fn whoever_opens_a_database_again_leaves_it_the_locks_that_keep_its_log() 
     assert!(ended.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// Where a process of its own finds its database.
+/// The variable that names the database for a process of its own.
 #[cfg(unix)]
 const DATABASE: &str = "MADANG_TEST_DATABASE";
 
@@ -295,7 +295,7 @@ async fn what_was_committed_is_there_after_a_crash() {
     let mut open = fixture.lease("cut off by the crash").await;
     note(super::support::db(&mut open), 2).await.unwrap();
 
-    // What a crash leaves on the disk: the files as they are, the open transaction among them.
+    // A crash leaves the files as they are, with an open transaction.
     let after = tempfile::tempdir().unwrap();
     for name in ["store.db", "store.db-wal"] {
         fs::copy(fixture.folder.path().join(name), after.path().join(name)).unwrap();

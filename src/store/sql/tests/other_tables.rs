@@ -1,4 +1,4 @@
-//! Tables that this program did not make, or not as they are: refused before anything is changed.
+//! Tests that tables that this program did not create are refused before anything is changed.
 
 use std::{error::Error, sync::LazyLock};
 
@@ -40,13 +40,13 @@ async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
     ));
 }
 
-/// Refused to be opened, to write or to read, for this reason, and left as it was.
+/// Requires that opening is refused for this reason, to write and to read, and leaves the file as it was.
 async fn is_refused(sql: &'static str, is_the_reason: fn(&OpenError) -> bool) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     open(&path).await.unwrap().close().await;
     run(&path, sql).await;
-    // Without a log it would be given one.
+    // A file without a log would be given one.
     run(&path, "PRAGMA journal_mode = DELETE").await;
     let before = snapshot(folder.path());
     for opened in [open(&path).await, SqliteStore::open_read_only(&path).await] {
@@ -95,7 +95,7 @@ async fn a_toolkits_tables_that_do_not_fit_are_refused_and_the_file_is_left_alon
     let word = refused("UPDATE _notes_migrations SET version = 'one' WHERE version = 1").await;
     assert!(matches!(word, OpenError::Damaged { .. }), "{word:?}");
     run(&path, "UPDATE _notes_migrations SET version = 1 WHERE version = 'one'").await;
-    // What it would make is there already.
+    // The migration's table exists already.
     let gone = refused("DROP TABLE _notes_migrations").await;
     assert!(matches!(gone, OpenError::Tables { of: "a toolkit", .. }), "{gone:?}");
 }
@@ -108,7 +108,7 @@ fn migrator(table: &'static str, sql: &'static str, is_alone: bool) -> Migrator 
     migrator
 }
 
-/// Stands outside of a transaction, where nothing can be taken back.
+/// Runs outside of a transaction, where nothing can be rolled back.
 static ALONE: LazyLock<Migrator> =
     LazyLock::new(|| migrator("_alone_migrations", "VACUUM; CREATE TABLE alone (id)", true));
 static BEHIND: LazyLock<Migrator> =

@@ -1,4 +1,4 @@
-//! Whose a session is, as its seal says: not as its row says, neither for what is read nor for what is written.
+//! Tests that a session's owner is the one that its seal confirms, for reads and for writes.
 
 use madang_actors::{
     ledger::text_digest,
@@ -26,7 +26,7 @@ async fn a_session_whose_owner_was_changed_on_disk_is_refused_where_it_is_opened
         let refused = fixture.handle.write(vec![opened("s", by)]).await;
         assert!(matches!(refused, Err(StoreError::Refused { .. })), "{by}: {refused:?}");
     }
-    // It stops no other job, and nothing of the same job is kept.
+    // The refusal undoes its whole job and no other job.
     let both = vec![opened("new", "lee"), opened("s", "lee")];
     assert!(fixture.handle.write(both).await.is_err());
     assert_eq!(fixture.count("SELECT count(*) FROM madang_sessions").await, 1);

@@ -1,4 +1,4 @@
-//! Parts of a transaction: what stands behind one changes nothing of it.
+//! Tests that a part of a transaction is independent of the parts behind it.
 
 use std::task::{Context, Waker};
 
@@ -39,7 +39,7 @@ async fn a_row_that_cannot_be_read_costs_its_own_call_only() {
     fixture.close().await;
 }
 
-/// Takes its time, and what stands behind it in the queue is not begun meanwhile.
+/// Takes its time, and delays the statements behind it in the queue.
 const SLOW: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) \
     SELECT max(i) FROM n";
 

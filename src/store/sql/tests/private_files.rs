@@ -1,4 +1,4 @@
-//! No other account reads what a user stores, and none can keep the user out of it.
+//! Tests that no other account can read a user's database or lock the user out of it.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::store::{OpenError, SqliteStore};
 
-/// What others than its user may do to each file in a folder.
+/// Lists the rights of other accounts on each file in a folder.
 fn others(folder: &Path) -> Vec<(String, u32)> {
     let entry = |entry: std::io::Result<fs::DirEntry>| {
         let entry = entry.unwrap();
@@ -50,7 +50,7 @@ async fn what_others_could_open_before_they_cannot_any_more() {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
     let after = tempfile::tempdir().unwrap();
-    // What a crash leaves behind of a program that made its files readable for all.
+    // A program that made its files readable for all leaves them after a crash.
     for name in ["store.db", "store.db-wal", "store.db-shm", "store.db.lock"] {
         fs::copy(fixture.folder.path().join(name), after.path().join(name)).unwrap();
         set_mode(&after.path().join(name), 0o666);
@@ -83,7 +83,7 @@ async fn a_file_that_is_the_embedders_own_keeps_its_mode_and_that_is_said() {
     set_mode(folder.path(), 0o1777);
 }
 
-/// Keeps what is logged.
+/// Collects the log.
 struct LogSink(Arc<Mutex<Vec<u8>>>);
 
 impl std::io::Write for LogSink {
@@ -124,7 +124,7 @@ async fn a_lock_file_that_is_a_link_or_a_pipe_is_not_locked() {
     assert_eq!(fs::read_to_string(elsewhere).unwrap(), "theirs");
 }
 
-/// Only the superuser can give a file to another account: as any other user this test checks nothing.
+/// Checks nothing unless run by the superuser: others cannot give a file to another account.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lock_file_of_another_user_is_refused() {
     if !rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! Parts of a handler's transaction that fail by themselves.
+//! Tests parts of a handler's transaction that fail alone.
 
 use std::{
     cell::Cell,
@@ -21,7 +21,7 @@ use sqlx::{ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
 use super::support::{StoreFixture, db, note, record};
 use crate::store::savepoint;
 
-/// The calls that notes were kept of.
+/// Lists the calls that have a note.
 async fn noted(fixture: &StoreFixture) -> Vec<i64> {
     let mut lease = fixture.lease("look").await;
     sqlx::query_scalar("SELECT call FROM notes ORDER BY id")
@@ -30,7 +30,7 @@ async fn noted(fixture: &StoreFixture) -> Vec<i64> {
         .unwrap()
 }
 
-/// Lends the transaction to a handler, keeps what it wrote, and gives the notes that are there then.
+/// Lends the transaction to a handler, keeps its writes, and lists the notes.
 async fn kept(handler: impl AsyncFnOnce(&mut SqliteConnection)) -> Vec<i64> {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
@@ -40,7 +40,7 @@ async fn kept(handler: impl AsyncFnOnce(&mut SqliteConnection)) -> Vec<i64> {
     notes
 }
 
-/// Lends the transaction to a handler whose writes must all be refused although it wants them kept.
+/// Lends the transaction to a handler, wants its writes kept, and requires that all are refused.
 async fn refused(handler: impl AsyncFnOnce(&mut SqliteConnection)) {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
@@ -107,7 +107,7 @@ async fn parts_nest() {
     assert_eq!(notes.await, [1, 3, 5]);
 }
 
-/// Polls a future so many times, or until it waits for nothing any more, and drops it. True if it came to its end.
+/// Polls a future this often, or until it would wait for nothing, and drops it. True if it ended.
 async fn cut_off<T>(work: impl Future<Output = T>, polls: usize) -> bool {
     let mut work = Box::pin(work);
     let mut left = polls;
@@ -130,7 +130,7 @@ async fn a_part_that_is_dropped_at_any_poll_is_undone_though_its_handler_goes_on
                 note(db, 2).await?;
                 savepoint(db, async |db| note(db, 3).await).await?;
                 note(db, 4).await?;
-                // Cut off before the end: then it must leave nothing, and nothing of what comes later may go with it.
+                // A part that was cut off before its end leaves nothing, and takes no later write with it.
                 std::future::pending::<sqlx::Result<()>>().await
             });
             assert!(!cut_off(part, polls).await);
@@ -221,9 +221,9 @@ async fn a_part_that_ends_the_savepoint_around_it_costs_the_whole_handler() {
                     if keep { Ok(()) } else { Err(broken()) }
                 })
                 .await;
-                // A rollback of all is noticed when the loan ends.
+                // A rollback of all, noticed when the loan ends.
                 assert!(part.is_err() || !typed.contains("mine"), "{typed}");
-                // A handler that does not care and goes on.
+                // A handler that ignores it and goes on.
                 drop(note(db, 2).await);
             })
             .await;
@@ -264,7 +264,7 @@ async fn on_a_connection_of_ones_own_a_part_is_a_transaction() {
     assert_eq!(seen, [1]);
 }
 
-/// Puts more statements into the connection's queue than it holds, behind one that lasts until the gate opens, and waits for none.
+/// Fills the connection's queue with statements behind one that waits for the gate, and awaits none.
 async fn fill_the_queue(db: &mut SqliteConnection, gate: Receiver<()>) {
     let gate = Mutex::new(gate);
     let at_the_gate = move |one: &str, other: &str| {

@@ -1,4 +1,4 @@
-//! What the tests share: a store behind its actor, and facts to write.
+//! Gives the tests a store behind its actor, and facts to write.
 
 use std::sync::{Arc, LazyLock};
 
@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use crate::store::SqliteStore;
 
-/// A toolkit's table, with the versions of its own.
+/// A toolkit's table and its versions.
 pub(super) static NOTES: LazyLock<Migrator> = LazyLock::new(|| {
     let mut migrator = sqlx::migrate!("src/store/sql/tests/notes");
     migrator.dangerous_set_table_name("_notes_migrations");
@@ -80,7 +80,7 @@ impl StoreFixture {
         lease.end(keep, record("s", number)).await
     }
 
-    /// How many rows a query counts, seen by another program.
+    /// Counts rows from another program.
     pub(super) async fn count(&self, sql: &'static str) -> i64 {
         let file = SqliteConnectOptions::new().filename(self.folder.path().join("store.db"));
         let mut db = file.read_only(true).connect().await.unwrap();
@@ -89,7 +89,7 @@ impl StoreFixture {
         count
     }
 
-    /// The same facts with the seals of their decisions.
+    /// Adds the seals of the decisions in these facts.
     pub(super) fn sealed(&self, writes: Vec<Write>) -> Vec<Write> {
         let seal = |write| {
             let Write::Call { session, call, at, transition } = write else { return write };
@@ -99,13 +99,13 @@ impl StoreFixture {
         writes.into_iter().map(seal).collect()
     }
 
-    /// Another program on the same file.
+    /// Opens the same file as another program.
     pub(super) async fn other_program(&self) -> SqliteConnection {
         let file = SqliteConnectOptions::new().filename(self.folder.path().join("store.db"));
         file.connect().await.unwrap()
     }
 
-    /// Lets SQLite find the disk full once the file has so many more pages. The limit goes with the connection.
+    /// Lets the disk seem full once the file has this many more pages, until the connection closes.
     pub(super) async fn limit_pages(&self, more: i64) {
         let pages = self.count("SELECT page_count FROM pragma_page_count").await;
         self.store.say_as_store(format!("PRAGMA max_page_count = {}", pages + more)).await;
@@ -134,7 +134,7 @@ pub(super) async fn note(db: &mut SqliteConnection, call: u64) -> sqlx::Result<(
     insert.execute(db).await.map(drop)
 }
 
-/// Writes past the store, as another program would that knows nothing of its tables.
+/// Opens the file as a program that knows nothing of the store's tables.
 pub(super) async fn vandal(fixture: &StoreFixture) -> SqliteConnection {
     let mut db = fixture.other_program().await;
     for pragma in ["PRAGMA ignore_check_constraints = ON", "PRAGMA foreign_keys = OFF"] {
@@ -181,7 +181,7 @@ pub(super) fn say(name: &str, seq: u64) -> Vec<Write> {
     }]
 }
 
-/// The ledger's entry of a call that was run: its number is its place.
+/// Records a call that ran; its number is its place.
 pub(super) fn record(name: &str, number: u64) -> Vec<Write> {
     let proposal = Proposal {
         turn: turn(),

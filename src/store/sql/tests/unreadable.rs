@@ -1,4 +1,4 @@
-//! What cannot be stored or read again hides and spoils nothing beside it.
+//! Tests that an unreadable row or an unstorable value harms no other.
 
 use madang_actors::{
     ledger::{CallState, Ended, Transition},
@@ -111,7 +111,7 @@ async fn the_next_step_of_a_call_that_cannot_be_read_spoils_no_other_job() {
     fixture.close().await;
 }
 
-/// As one job of a group that comes while the writer is busy.
+/// Comes as one job of a group while the writer is busy.
 #[tokio::test]
 async fn a_result_of_1100_levels_spoils_no_other_job() {
     let fixture = StoreFixture::new().await;

@@ -1,5 +1,5 @@
-//! A disk that is full, a file that is read-only, a database that is locked: one clear sentence each, and all that was
-//! acknowledged is still there.
+//! Tests a full disk, a read-only file and a locked database: each gives one clear sentence, and acknowledged writes
+//! stay.
 
 use std::{path::Path, time::Duration};
 
@@ -19,13 +19,13 @@ use super::{
 };
 use crate::store::{OpenError, SqliteStore, WriteFault};
 
-/// The one sentence that a person reads about a write that was not done.
+/// Gives the one sentence that a person reads about a failed write.
 fn words(error: &StoreError) -> String {
     assert!(matches!(error, StoreError::Unavailable { .. }), "nothing was written: {error:?}");
     WriteFault::among(error).expect("the cause is told").to_string()
 }
 
-/// A user's message of some pages.
+/// Writes a user's message of some pages.
 fn long(seq: u64) -> Vec<Write> {
     let mut writes = say("s", seq);
     if let Write::Message { message, .. } = &mut writes[0] {
@@ -34,7 +34,7 @@ fn long(seq: u64) -> Vec<Write> {
     writes
 }
 
-/// The places of the transcript that are taken, as another process reads them.
+/// Lists the taken places of the transcript, as another process reads them.
 async fn places(path: &Path) -> Vec<u64> {
     let store = SqliteStore::open_read_only(path).await.unwrap();
     let stored = store.session(&session("s")).await.unwrap().unwrap();
@@ -48,7 +48,7 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
     fixture.chat("s").await;
     let (mut acknowledged, mut refused) = (Vec::new(), 0);
     let mut seq = 0;
-    // The disk fills up again and again; each time some writes come through before it does.
+    // The disk fills up again and again, each time after some writes.
     for _ in 0..5 {
         seq += 1;
         fixture.call(seq, Keep::Keep, async |db| note(db, seq).await.unwrap()).await.unwrap();
@@ -85,7 +85,7 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
     drop(folder);
 }
 
-/// A store on the file of the fixture that does not wait long for other programs.
+/// Opens the fixture's file as a store that waits briefly for other programs.
 async fn impatient(path: &Path) -> (SqliteStore, StoreHandle) {
     let options = SqliteStore::options(path).migrations("notes", &NOTES);
     let store = options.busy_timeout(Duration::from_millis(50)).open().await.unwrap();
