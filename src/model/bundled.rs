@@ -1,17 +1,17 @@
-//! The model that comes with the library: a small one for the toolkits, so that the first command needs no download.
+//! Loads the small model inside the library, so that the first command needs no download.
 
 use super::llama::LlamaOptions;
 
 /// The whole file, inside the program.
 const BYTES: &[u8] = include_bytes!("../../models/madang-seed.gguf");
 
-/// Room for so much of a chat and the answer. Of the dialogues of its training 99 in 100 were shorter than 1,052 tokens, and
-/// where it is shown 2,000 it says anything.
+/// Tokens of prompt and answer that the model can follow. In training, 99 of 100 dialogues had under 1,052 tokens; at
+/// 2,000 it talks nonsense.
 const FLUENT_TOKENS: u32 = 1_280;
 
-/// Gives the model that comes with Madang. It knows the toolkits `life` and `notes` and little else: any GGUF replaces it.
-/// Of a long chat it is shown the end, as far as it can follow. It is small enough to do without flash attention, and says
-/// beside others what it says alone.
+/// Gives the model that comes with Madang. It knows the toolkits `life` and `notes` and little else; any GGUF file
+/// replaces it. It reads only the end of a long chat. It runs without flash attention, so its answers do not depend on
+/// other chats in the batch.
 #[must_use]
 pub fn bundled() -> LlamaOptions {
     LlamaOptions::from_bytes("madang-seed", BYTES)

@@ -1,4 +1,4 @@
-//! A model made from an async function.
+//! Makes a model from an async function.
 
 use std::{borrow::Cow, fmt};
 
@@ -14,9 +14,9 @@ pub struct FnModel<F> {
     answer: F,
 }
 
-/// Makes a model from an async function that answers a request: a client of a remote model, or a few lines for a test. What
-/// it pushes into [`Deltas`] is streamed; the [`Completion`] that it returns counts. The future is dropped when its turn is
-/// dismissed.
+/// Makes a model from an async function that answers a request: a client of a remote model, or a few lines for a test.
+/// Text that it pushes into [`Deltas`] is streamed; the returned [`Completion`] counts. A dismissal of the turn drops
+/// the future.
 pub fn from_fn<F, Fut>(name: impl Into<Cow<'static, str>>, answer: F) -> FnModel<F>
 where
     F: Fn(CompletionRequest, Deltas) -> Fut + Send + Sync + 'static,
@@ -28,7 +28,7 @@ where
 }
 
 impl<F> FnModel<F> {
-    /// Sets how many completions it serves at once. The rest wait in a fair queue; without it, none waits.
+    /// Sets how many completions run at once; the rest wait in a fair queue. Without it, none waits.
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {
         self.info.max_concurrent = count;

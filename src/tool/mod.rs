@@ -50,7 +50,7 @@ mod typed_tool;
 mod with;
 
 pub use async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn};
-/// Is what a model can call. A typed async function becomes a tool by [`plain`], [`reading`], [`transactional`] or
+/// A function that a model can call. A typed async function becomes a tool by [`plain`], [`reading`], [`transactional`] or
 /// [`prepared`]. By hand it looks like this:
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Which requests have taken children down, known by what they ask and not by their user.
+//! Remembers the requests that ended child processes, by content and not by user.
 
 use std::{
     collections::VecDeque,
@@ -7,32 +7,32 @@ use std::{
 
 use madang_actors::protocol::CompletionRequest;
 
-/// The requests that ran when a child died. One that came to its end since is forgiven.
+/// The requests that ran when a child died. A request that later ends well is forgiven.
 #[derive(Debug, Default)]
 pub(super) struct Blame {
-    /// What was asked, and how many children died over it; the latest last.
+    /// The content of each request and the children that died over it; the latest last.
     deaths: VecDeque<(Content, u32)>,
     hashes: RandomState,
 }
 
-/// What a request asks, whichever user asks it.
+/// A hash of a request's content, without its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Content(u64);
 
-/// So many are remembered; the oldest is forgotten.
+/// The requests that are remembered; a new one replaces the oldest.
 const REMEMBERED: usize = 256;
 
 impl Blame {
-    /// The content of a request.
+    /// Hashes the content of a request.
     pub(super) fn content(&self, request: &CompletionRequest) -> Content {
         let CompletionRequest { system, messages, tools, max_tokens, .. } = request;
         let json = serde_json::to_vec(&(system, messages, tools, max_tokens));
         Content(self.hashes.hash_one(json.expect("a request is plain data")))
     }
 
-    /// How many children died while such a request ran.
+    /// Counts the children that died while such a request ran.
     pub(super) fn deaths_by(&self, request: &CompletionRequest) -> u32 {
-        // Nearly always no request is to blame, and long chats need not be hashed.
+        // Nearly always no request is blamed, and long chats need no hash.
         if self.deaths.is_empty() {
             return 0;
         }
@@ -40,7 +40,7 @@ impl Blame {
         self.deaths.iter().find(|(known, _)| *known == content).map_or(0, |(_, deaths)| *deaths)
     }
 
-    /// A child died while these ran; two that ask the same count once.
+    /// Blames the requests that ran when a child died; equal requests count once.
     pub(super) fn died<'a>(&mut self, running: impl Iterator<Item = &'a CompletionRequest>) {
         let mut contents: Vec<Content> = Vec::new();
         for request in running {
@@ -59,7 +59,7 @@ impl Blame {
         self.deaths.drain(..too_many);
     }
 
-    /// This one came to its end, and its child lives.
+    /// Forgives a request that ended while its child lives on.
     pub(super) fn forgive(&mut self, request: &CompletionRequest) {
         if !self.deaths.is_empty() {
             let content = self.content(request);
@@ -73,7 +73,7 @@ mod tests {
     use super::{super::tests::request, *};
 
     #[test]
-    fn deaths_are_counted_by_what_is_asked_whoever_asks() {
+    fn deaths_are_counted_by_content_and_not_by_user() {
         let mut blame = Blame::default();
         let (killer, again, other) = (request("boom"), request("boom"), request("hello"));
         assert_eq!(blame.deaths_by(&killer), 0);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn who_came_to_an_end_is_forgiven() {
+    fn a_request_that_ends_well_is_forgiven() {
         let mut blame = Blame::default();
         blame.died([&request("boom"), &request("hello")].into_iter());
         blame.forgive(&request("hello"));

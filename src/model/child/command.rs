@@ -1,4 +1,4 @@
-//! What the handle and the thread of a [`ChildModel`](super::ChildModel) say to each other.
+//! The messages between the handle of a [`ChildModel`](super::ChildModel) and its thread.
 
 use std::sync::mpsc as blocking;
 
@@ -11,24 +11,24 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::ChildStats;
 
-/// What the thread is asked.
+/// A message to the thread.
 pub(super) enum Command {
-    /// Complete this.
+    /// Completes a request.
     Complete { id: u64, request: CompletionRequest, responder: Responder },
-    /// This completion is cancelled.
+    /// Cancels a completion.
     Withdraw { id: u64 },
-    /// Ask the child that runs what calls may break.
+    /// Asks the child which limits the model's calls may exceed.
     Unconstrained { id: u64, tools: Vec<ToolSpec>, reply: blocking::SyncSender<Vec<Unconstrained>> },
 }
 
-/// The listener of a completion, and its place among all that are open, which is free when this is dropped.
+/// The listener of a completion. Dropping it frees the place of the completion.
 pub(super) struct Responder {
     pub(super) deltas: Deltas,
     pub(super) reply: oneshot::Sender<Result<Completion, ModelError>>,
     pub(super) _place: OwnedSemaphorePermit,
 }
 
-/// What the handle sees of the thread.
+/// The state of the thread that the handle reads.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) stats: ChildStats,

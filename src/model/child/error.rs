@@ -1,44 +1,44 @@
-//! Why a child could not be had, and how one ended.
+//! The errors of starting a child, and the ends of one.
 
 use std::{io, path::PathBuf, process::ExitStatus, sync::Arc, time::Duration};
 
 use super::{frame::FrameError, watch::Hang, wire::ErrorReport};
 
-/// Why a model in a process of its own could not be loaded.
+/// The reason why a model in a process of its own cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChildError {
     /// The process could not be started.
     #[error("failed to start the model's process {}: check that it may be run", program.display())]
     Start {
-        /// The program.
+        /// The program's path.
         program: PathBuf,
-        /// The cause.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },
-    /// The process says why it cannot load the model; these are its words.
+    /// The process reported why it cannot load the model; the text is its own.
     #[error(transparent)]
     NotLoaded {
-        /// What it says.
+        /// The report of the process.
         problem: ErrorReport,
     },
     /// The process ended before it had loaded the model.
     #[error("failed to load the model: {death}; another model, or a smaller one, may work")]
     Died {
-        /// How it ended.
+        /// The end of the process.
         death: ChildDeath,
     },
-    /// The thread that watches the process could not be started, or ended.
+    /// The thread that watches the process did not start, or ended.
     #[error("failed to watch over the model's process")]
     Thread {
-        /// The cause, where there is one.
+        /// The system's error, if it gave one.
         #[source]
         cause: Option<io::Error>,
     },
 }
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the model's process {reason}{}{}", said_status(*.status), said_last(.last_words.as_deref()))]
 pub struct ChildDeath {
@@ -55,7 +55,7 @@ fn said_last(words: Option<&str>) -> String {
     words.map(|words| format!("; it said last: {words}")).unwrap_or_default()
 }
 
-/// Why nothing more is heard of a child.
+/// The reason why a child is silent.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Silence {
     #[error("ended")]
@@ -72,7 +72,7 @@ pub(super) enum Silence {
     Hangs(Hang),
 }
 
-/// Why there is no child any more.
+/// The reason why no child runs.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum Loss {
     #[error(transparent)]
@@ -92,7 +92,7 @@ impl From<ChildError> for Loss {
     }
 }
 
-/// Why a request has no answer though the child that it was for could not even be asked.
+/// The reason why a request was not sent to a child.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unasked {
     #[error("the request ran when {deaths} processes of the model ended, and is not asked again")]
@@ -106,5 +106,5 @@ pub(super) enum Unasked {
     TooLong(#[source] FrameError),
 }
 
-/// How long a question to a child may take that needs no model.
+/// The longest time for a question to a child that needs no model.
 pub(super) const ASK_WITHIN: Duration = Duration::from_secs(5);

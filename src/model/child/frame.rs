@@ -1,13 +1,13 @@
-//! Frames on a pipe: a length of four bytes, the lowest first, and so many bytes of JSON.
+//! Reads and writes frames on a pipe: a length in four bytes, little-endian, then JSON of that length.
 
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Bytes of a frame's JSON: a chat of some million tokens, and an end to what is no length at all.
+/// The longest JSON of a frame: a chat of some million tokens. A larger number is no length.
 pub(super) const MAX_BYTES: usize = 64 << 20;
 
 const HEAD: usize = 4;
 
-/// Why bytes are no frame, or a message cannot become one.
+/// The reason why bytes are no frame, or a message does not fit into one.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FrameError {
     #[error("a frame of {bytes} bytes, where {MAX_BYTES} are the most")]
@@ -16,7 +16,7 @@ pub(super) enum FrameError {
     NoMessage(#[source] serde_json::Error),
 }
 
-/// A message as a frame.
+/// Writes a message as a frame.
 pub(super) fn frame(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     let mut bytes = vec![0; HEAD];
     serde_json::to_writer(&mut bytes, message).map_err(FrameError::NoMessage)?;
@@ -27,23 +27,23 @@ pub(super) fn frame(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     Ok(bytes)
 }
 
-/// Makes messages of the bytes of a pipe, however they were cut.
+/// Reads messages from the bytes of a pipe, however they are split.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     bytes: Vec<u8>,
-    /// So many of them were given out.
+    /// The bytes that were already returned as messages.
     taken: usize,
 }
 
 impl Frames {
-    /// Takes what was read.
+    /// Adds bytes that were read.
     pub(super) fn push(&mut self, read: &[u8]) {
         self.bytes.drain(..self.taken);
         self.taken = 0;
         self.bytes.extend_from_slice(read);
     }
 
-    /// The next message, if it is there as a whole. Behind an error there is nothing to be read any more.
+    /// Returns the next complete message. After an error nothing more can be read.
     pub(super) fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
         let bytes = &self.bytes[self.taken..];
         let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else { return Ok(None) };

@@ -1,8 +1,8 @@
-//! What a child says on its standard error: lines of bounded length, each with the level that it says it has.
+//! Reads a child's standard error as lines of bounded length, each with its own level.
 
 use tracing::Level;
 
-/// Makes lines of pieces, and remembers the last one.
+/// Joins pieces into lines, and remembers the last line.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     line: Vec<u8>,
@@ -10,7 +10,7 @@ pub(super) struct Log {
     last: Option<String>,
 }
 
-/// Bytes of a line; what comes behind is left out.
+/// The longest line; the rest is cut.
 const MAX_LINE_BYTES: usize = 4_096;
 
 /// A line of the log.
@@ -21,7 +21,7 @@ pub(super) struct Line {
 }
 
 impl Log {
-    /// Takes what was read, and gives the lines that it completes.
+    /// Adds bytes that were read, and returns the lines that they complete.
     pub(super) fn push(&mut self, read: &[u8]) -> Vec<Line> {
         let mut lines = Vec::new();
         for piece in read.split_inclusive(|byte| *byte == b'\n') {
@@ -39,7 +39,7 @@ impl Log {
         lines
     }
 
-    /// The line that no more will come of.
+    /// Ends an incomplete line at the end of the pipe.
     pub(super) fn end_line(&mut self) -> Option<Line> {
         let mut text = String::from_utf8_lossy(&self.line).trim_end().to_owned();
         self.line.clear();
@@ -53,17 +53,17 @@ impl Log {
         Some(Line { level: level(&text), text })
     }
 
-    /// The last line that was whole.
+    /// Returns the last complete line.
     pub(super) fn last_words(self) -> Option<String> {
         self.last
     }
 }
 
-/// The level with which a line begins, as `tracing` writes it. A line without one comes from no logger, but from an assertion or a
+/// Finds the level at which a line begins, as `tracing` writes it. A line without one comes from an assertion or a
 /// panic.
 fn level(line: &str) -> Level {
     let levels = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
-    // The time may come first.
+    // A time may stand before the level.
     let said = line
         .split_whitespace()
         .take(2)

@@ -1,12 +1,25 @@
-//! A model in a process of its own: what takes that process down takes nothing else with it.
+//! Runs a model in a process of its own, so that a crash of the model does not end the program.
 //!
-//! The program that embeds Madang starts a child, usually itself with other arguments, and both talk in frames of JSON
-//! over the child's standard input and output. In the program a [`ChildModel`] is the model; in the child [`serve`] lets
-//! any [`ChatModel`] answer.
+//! The program starts a child, usually itself with other arguments. Both exchange frames of JSON over the child's
+//! standard input and output. In the program, [`ChildModel`] is the model; in the child, [`serve`] lets any
+//! [`ChatModel`] answer.
 //!
-//! What decides is pure: `supervision` with `open` (requests), `blame` (which requests took children down), `restarts` and `watch`;
-//! `frame`, `wire` and `log` are what goes through the pipes. The shell is `supervisor` (a thread), `process` (one
-//! child) and, in the child, `serve`.
+//! ```no_run
+//! use madang::model::child::{ChildModel, ChildOptions};
+//!
+//! let model = ChildModel::load(ChildOptions::of_this_program()?.argument("serve-model"))?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A request goes from the handle (`command`) to the thread of `supervisor`, which writes it to the child (`process`).
+//! `serve` completes it there, and its deltas come back the same way. The decisions are pure: `supervision`, with
+//! `open` (requests), `blame` (requests that ended children), `restarts` and `watch` (hangs). `frame`, `wire` and `log`
+//! define the bytes in the pipes.
+//!
+//! Invariants:
+//! - A request that streamed no output is asked again at most once; any other fails when its child dies.
+//! - A request that ran when two children ended is refused from then on.
+//! - A child ends with its program, and no zombie stays.
 
 mod blame;
 mod command;
@@ -53,28 +66,27 @@ use command::{Command, Responder, Seen};
 use error::ASK_WITHIN;
 use supervision::Counts;
 
-/// A model that another process runs.
+/// A model that runs in another process.
 ///
-/// When that process ends, in whatever way, or hangs, another one is started. Completions that have streamed
-/// nothing yet are asked again, once and one at a time, so that only the one that does it again is to blame; the others
-/// fail with [`ModelError::ENGINE_DIED`]. A request that ran when two processes ended is refused with
-/// [`ChildModel::KILLED_ENGINE`], also when it comes again.
+/// When the process ends or hangs, another one starts. Completions that streamed no output are asked again, once and
+/// one at a time, so that a second death shows the guilty one. The others fail with [`ModelError::ENGINE_DIED`]. A
+/// request that ran when two processes ended is refused with [`ChildModel::KILLED_ENGINE`], also when it is sent again.
 ///
-/// It belongs to an OS thread of its own. Dropping it lets the process end, kills it where that takes longer than
-/// [`ChildOptions::end_within`], and blocks the thread meanwhile. If this process ends without that, however it does, so
-/// does the other: by the end of its input, and on Linux, once it has loaded its model, by the kernel even if it hangs.
+/// An OS thread owns the process. Dropping the model blocks the calling thread until the process ends, and kills it
+/// after [`ChildOptions::end_within`]. If this program ends without a drop, the child sees the end of its input and
+/// ends. On Linux the kernel ends it too, once the model is loaded, even if it hangs.
 pub struct ChildModel {
     info: ModelInfo,
     commands: Option<mpsc::UnboundedSender<Command>>,
-    /// One for each completion that waits or runs; so many commands can wait for the thread, twice.
+    /// Holds a permit for each open completion; the queue of commands has room for two of each.
     places: Arc<Semaphore>,
-    /// Numbers the requests.
+    /// The number of requests so far.
     asked: AtomicU64,
     thread: Option<JoinHandle<()>>,
     seen: Arc<Mutex<Seen>>,
 }
 
-/// What has become of the processes of a [`ChildModel`] so far.
+/// Counts what happened to the processes of a [`ChildModel`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChildStats {
@@ -82,11 +94,11 @@ pub struct ChildStats {
     pub started: u64,
     /// Processes that ended or hung.
     pub died: u64,
-    /// Completions that were asked of another process.
+    /// Completions that were sent to a second process.
     pub asked_again: u64,
     /// Completions that were refused because they ran when two processes ended.
     pub refused: u64,
-    /// The process that runs now.
+    /// The running process.
     pub process: Option<u32>,
 }
 
@@ -101,14 +113,14 @@ impl ChildStats {
 impl ChildModel {
     /// The kind of error of a request that ran when two processes ended.
     pub const KILLED_ENGINE: &'static str = ModelError::KILLED_ENGINE;
-    /// The kind of error of a request that is larger than the other process is told, some 64 MiB.
+    /// The kind of error of a request that is too large for a frame, some 64 MiB.
     pub const TOO_LONG: &'static str = "PromptTooLong";
 
-    /// Starts the process and waits until it has loaded its model, which blocks the thread meanwhile.
+    /// Starts the process and blocks the thread until it has loaded its model.
     ///
     /// # Errors
-    /// [`ChildError`]: the process cannot be started, says why it cannot load the model, or ends before that. It is not
-    /// tried again.
+    /// [`ChildError`] if the process cannot start, reports why it cannot load the model, or ends before that. There is
+    /// no second attempt.
     pub fn load(options: ChildOptions) -> Result<Self, ChildError> {
         let places = Arc::new(Semaphore::new(options.max_waiting));
         let seen: Arc<Mutex<Seen>> = Arc::default();
@@ -118,13 +130,13 @@ impl ChildModel {
         Ok(Self { info, commands: Some(commands), places, asked, thread: Some(thread), seen })
     }
 
-    /// What has become of its processes so far.
+    /// Counts what happened to the processes so far.
     #[must_use]
     pub fn stats(&self) -> ChildStats {
         self.seen().stats
     }
 
-    /// The figures that the model's process gave of itself lately, as [`Served`] says; null as long as it gave none.
+    /// Returns the latest figures of the model's process, as [`Served`] reports them; null before the first report.
     #[must_use]
     pub fn figures(&self) -> Value {
         self.seen().figures.clone()
@@ -168,7 +180,7 @@ impl ChildModel {
     }
 }
 
-/// Ends the work of a completion when its future is dropped.
+/// Cancels a completion when its future is dropped.
 struct WithdrawnWhenDropped<'m> {
     model: &'m ChildModel,
     id: Option<u64>,
@@ -198,7 +210,7 @@ impl ChatModel for ChildModel {
         Box::pin(self.ask(request, deltas, cancel))
     }
 
-    /// Asks the other process, and blocks the thread for some milliseconds until it answers.
+    /// Asks the process, and blocks the thread for some milliseconds until it answers.
     fn unconstrained(&self, tools: &[ToolSpec]) -> Vec<Unconstrained> {
         let id = self.asked.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = blocking::sync_channel(1);

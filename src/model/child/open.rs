@@ -1,4 +1,4 @@
-//! The table of open requests: which wait, which run, and what a child's death makes of them.
+//! Keeps the table of open requests: which wait, which run, and which survive a child's death.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,11 +6,11 @@ use madang_actors::protocol::CompletionRequest;
 
 use super::blame::Blame;
 
-/// All requests that have no end yet. The first that comes is asked first.
+/// All requests without an end, in the order of their arrival.
 #[derive(Debug, Default)]
 pub(super) struct Open {
     entries: BTreeMap<u64, Entry>,
-    /// Those that wait, the next one first.
+    /// Waiting requests, the next one first.
     line: VecDeque<u64>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Open {
 struct Entry {
     request: CompletionRequest,
     stage: Stage,
-    /// A child has died while it ran, so it runs alone.
+    /// A child died while it ran, so it runs alone.
     is_suspect: bool,
     is_asked_again: bool,
 }
@@ -29,44 +29,44 @@ enum Stage {
     Runs {
         /// A part of the answer was streamed.
         is_shown: bool,
-        /// It was cancelled, and the child knows.
+        /// Cancelled, and the child knows.
         is_withdrawn: bool,
     },
 }
 
-/// How a request ends that its child does not end.
+/// The end of a request that the child does not end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Its child died, and it cannot be asked again.
     Died,
     /// It ran when two children died.
     Killer,
-    /// It was cancelled.
+    /// Its caller cancelled it.
     Cancelled,
-    /// There is no child, and there will be none.
+    /// No child runs, and none will.
     Unloadable,
 }
 
-/// What a death makes of the requests.
+/// The effect of a death on the requests.
 #[derive(Debug, Default)]
 pub(super) struct Aftermath {
     pub(super) ended: Vec<(u64, Fate)>,
-    /// So many wait to be asked again.
+    /// The number of requests that wait to be asked again.
     pub(super) asked_again: u64,
 }
 
-/// What becomes of a request that is withdrawn.
+/// The effect of a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Withdrawn {
-    /// It had not begun, and is gone.
+    /// It had not begun, and is removed.
     Gone,
     /// The child must be told.
     Tell,
-    /// There is nothing to do.
+    /// Nothing is left to do.
     Known,
 }
 
-/// So many children may die while a request runs.
+/// The children that may die while a request runs.
 pub(super) const MOST_DEATHS: u32 = 2;
 
 impl Open {
@@ -74,20 +74,20 @@ impl Open {
         self.entries.is_empty()
     }
 
-    /// Whether the child has anything to do.
+    /// Tells whether the child has anything to do.
     pub(super) fn is_busy(&self) -> bool {
         self.running().next().is_some()
     }
 
-    /// Lets a request wait, behind all others.
+    /// Adds a request behind all others.
     pub(super) fn push(&mut self, id: u64, request: CompletionRequest, is_suspect: bool) {
         let entry = Entry { request, stage: Stage::Waits, is_suspect, is_asked_again: false };
         self.entries.insert(id, entry);
         self.line.push_back(id);
     }
 
-    /// The next one that may run, where so many may at once. A suspect waits until no other runs, and all behind it
-    /// wait for its end: so no other request falls under suspicion.
+    /// Returns the next request that may run, if at most this many may run at once. A suspect waits until no other
+    /// request runs, and the requests behind it wait for its end, so no innocent one becomes suspect.
     pub(super) fn next(&mut self, most: usize) -> Option<u64> {
         let id = *self.line.front()?;
         let is_suspect = self.entries.get(&id)?.is_suspect;
@@ -109,14 +109,14 @@ impl Open {
         self.entries.get(&id).map(|entry| &entry.request)
     }
 
-    /// A part of this answer is streamed.
+    /// Notes that a part of the answer is streamed.
     pub(super) fn showed(&mut self, id: u64) {
         if let Some(Entry { stage: Stage::Runs { is_shown, .. }, .. }) = self.entries.get_mut(&id) {
             *is_shown = true;
         }
     }
 
-    /// This one is cancelled.
+    /// Cancels a request.
     pub(super) fn withdraw(&mut self, id: u64) -> Withdrawn {
         match self.entries.get_mut(&id).map(|entry| &mut entry.stage) {
             None | Some(Stage::Runs { is_withdrawn: true, .. }) => Withdrawn::Known,
@@ -131,13 +131,13 @@ impl Open {
         }
     }
 
-    /// Takes a request out, because it has its end.
+    /// Removes a request that has ended.
     pub(super) fn end(&mut self, id: u64) -> Option<CompletionRequest> {
         self.line.retain(|waiting| *waiting != id);
         self.entries.remove(&id).map(|entry| entry.request)
     }
 
-    /// The child died. A request that ran and does not end by it is asked again, before all that wait.
+    /// Handles the child's death: requests that may be asked again go before all that wait.
     pub(super) fn died(&mut self, blame: &mut Blame) -> Aftermath {
         blame.died(self.running().map(|(_, entry)| &entry.request));
         let Aftermath { mut ended, mut asked_again } = Aftermath::default();
@@ -168,7 +168,7 @@ impl Open {
         Aftermath { ended, asked_again }
     }
 
-    /// All that wait, wait in vain.
+    /// Ends all waiting requests.
     pub(super) fn give_up(&mut self) -> Vec<(u64, Fate)> {
         let ended: Vec<_> = self.line.drain(..).map(|id| (id, Fate::Unloadable)).collect();
         for (id, _) in &ended {

@@ -1,4 +1,4 @@
-//! What may be chosen about a model in a process of its own.
+//! Options of a model in a process of its own.
 
 use std::{
     ffi::OsString,
@@ -7,14 +7,14 @@ use std::{
     time::Duration,
 };
 
-/// Longer than any process runs, and short enough that a moment so much later is one. What is longer is taken for this.
+/// Longer than any process runs, and short enough to add to a moment. Longer times are cut to this.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
-/// Which program serves the model, and how it is watched.
+/// Names the program that serves the model, and sets how it is watched.
 #[non_exhaustive]
 pub struct ChildOptions {
     pub(super) program: PathBuf,
-    /// What the process list calls it, where that is not the program.
+    /// The name in the process list, if it differs from the program.
     pub(super) called: Option<OsString>,
     pub(super) arguments: Vec<OsString>,
     pub(super) variables: Vec<(OsString, OsString)>,
@@ -30,11 +30,11 @@ pub struct ChildOptions {
     pub(super) progress: Option<Progress>,
 }
 
-/// Hears how much of a model is loaded, from 0 to 1.
+/// Receives the loaded part of a model, from 0 to 1.
 pub(super) type Progress = Box<dyn FnMut(f32) + Send>;
 
 impl ChildOptions {
-    /// The program at this path, which calls [`serve`](super::serve) with its standard input and output.
+    /// Uses the program at this path, which calls [`serve`](super::serve) with its standard input and output.
     #[must_use]
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
@@ -55,10 +55,11 @@ impl ChildOptions {
         }
     }
 
-    /// The running program once more. On Linux it is the same file even where another version has been installed over it.
+    /// Uses the running program once more. On Linux it stays the same file even if another version was installed over
+    /// it.
     ///
     /// # Errors
-    /// Where the program does not know its own path.
+    /// The system cannot tell the program's own path.
     pub fn of_this_program() -> std::io::Result<Self> {
         let own = Path::new("/proc/self/exe");
         if cfg!(target_os = "linux") && own.exists() {
@@ -67,80 +68,81 @@ impl ChildOptions {
         std::env::current_exe().map(Self::new)
     }
 
-    /// Calls it with one more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn argument(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
         self
     }
 
-    /// Sets a variable in its environment, which is otherwise that of this process.
+    /// Sets a variable in the child's environment, which otherwise equals this process's.
     #[must_use]
     pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));
         self
     }
 
-    /// Lets so many completions wait or run; more are refused as `Overloaded`. By default 1,024.
+    /// Sets how many completions may wait or run, 1,024 by default; more are refused as `Overloaded`.
     #[must_use]
     pub fn max_waiting(mut self, completions: usize) -> Self {
         self.max_waiting = completions.max(1);
         self
     }
 
-    /// Asks a child so often whether it is there; every 2 seconds by default. The bounds below are counted in these
-    /// questions, so time in which this process did not run either does not count.
+    /// Sets the time between two pings to the child, 2 seconds by default. The bounds below count pings, so time in
+    /// which this process stood still does not count.
     #[must_use]
     pub fn ping_every(mut self, time: Duration) -> Self {
         self.ping_every = time.clamp(Duration::from_millis(1), LONGEST);
         self
     }
 
-    /// Ends a child of which nothing was heard for so long, 30 seconds by default.
+    /// Ends a child that is silent for this long, 30 seconds by default.
     #[must_use]
     pub fn silent_after(mut self, time: Duration) -> Self {
         self.silent_after = time.min(LONGEST);
         self
     }
 
-    /// Ends a child that has completions to do and got no further for so long. By default 2 minutes: longer than the
-    /// largest model takes for one decode, and as long as a caller waits for a first token.
+    /// Ends a child that has completions and makes no progress for this long. The default is 2 minutes: longer than one
+    /// decode of the largest model, and as long as a caller waits for a first token.
     #[must_use]
     pub fn still_after(mut self, time: Duration) -> Self {
         self.still_after = time.min(LONGEST);
         self
     }
 
-    /// Ends a child that loads its model for so long, 10 minutes by default.
+    /// Ends a child that loads its model for this long, 10 minutes by default.
     #[must_use]
     pub fn load_within(mut self, time: Duration) -> Self {
         self.load_within = time.min(LONGEST);
         self
     }
 
-    /// Waits so long before a child is started behind the second that ended in a row, twice as long behind the third, and
-    /// so on; behind the first it does not wait. From 100 milliseconds to 10 seconds by default.
+    /// Sets the delay before a restart: none after the first end, `first` after the second in a row, then twice as long
+    /// each time. From 100 milliseconds to 10 seconds by default.
     #[must_use]
     pub fn restart_delay(mut self, first: Duration, longest: Duration) -> Self {
         (self.first_delay, self.longest_delay) = (first.min(LONGEST), longest.min(LONGEST));
         self
     }
 
-    /// Begins with these delays anew behind a child that lived for so long, 10 seconds by default.
+    /// Resets the delay after a child that lived this long, 10 seconds by default.
     #[must_use]
     pub fn healthy_after(mut self, time: Duration) -> Self {
         self.healthy_after = time.min(LONGEST);
         self
     }
 
-    /// Leaves a child so long to end by itself when the model is dropped, 2 seconds by default; then it is killed.
+    /// Sets the time that a child has to end by itself when the model is dropped, 2 seconds by default; then it is
+    /// killed.
     #[must_use]
     pub fn end_within(mut self, time: Duration) -> Self {
         self.end_within = time.min(LONGEST);
         self
     }
 
-    /// Hears how much of the model is loaded, from 0 to 1, by the first child.
+    /// Reports the loaded part of the model, from 0 to 1, by the first child.
     #[must_use]
     pub fn on_progress(mut self, progress: impl FnMut(f32) + Send + 'static) -> Self {
         self.progress = Some(Box::new(progress));

@@ -1,4 +1,4 @@
-//! One child process: its three pipes, and its end.
+//! Runs one child process: its three pipes, and its end.
 
 use std::{
     future::pending,
@@ -29,7 +29,7 @@ pub(super) struct Process {
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
     stderr: Option<ChildStderr>,
-    /// Frames on their way to it, and how much of them is written.
+    /// Frames to be written, and how much of them is written.
     outgoing: Vec<u8>,
     written: usize,
     frames: Frames,
@@ -38,13 +38,13 @@ pub(super) struct Process {
     read_log: Box<[u8]>,
 }
 
-/// Bytes that are read at once: as many as a pipe holds.
+/// Bytes of one read: as many as a pipe holds.
 const READ_BYTES: usize = 64 << 10;
-/// A process that was killed is gone by then, unless the kernel itself waits for something.
+/// A killed process is gone by then, unless the kernel itself waits for something.
 const REAPED_WITHIN: Duration = Duration::from_secs(10);
 
 impl Process {
-    /// Starts it in a process group of its own: what the terminal interrupts is the program.
+    /// Starts the child in a process group of its own, so that the terminal interrupts only the program.
     pub(super) fn start(options: &ChildOptions) -> io::Result<Self> {
         let mut command = Command::new(&options.program);
         command.args(&options.arguments).envs(options.variables.iter().cloned());
@@ -77,14 +77,14 @@ impl Process {
         self.child.id()
     }
 
-    /// Sends a frame, as soon as the child reads.
+    /// Queues a frame, which is written as soon as the child reads.
     pub(super) fn send(&mut self, frame: &[u8]) {
         self.outgoing.drain(..self.written);
         self.written = 0;
         self.outgoing.extend_from_slice(frame);
     }
 
-    /// What it says next. Dropping the future loses nothing; behind an error nothing more is heard.
+    /// Waits for the child's next message. Dropping the future loses nothing; after an error no message follows.
     pub(super) async fn hear(&mut self) -> Result<Tell, Silence> {
         loop {
             if let Some(tell) = self.frames.next().map_err(Silence::Garbage)? {
@@ -98,7 +98,7 @@ impl Process {
                 },
                 written = write(&mut self.stdin, unsent) => match written {
                     Ok(bytes) => self.written += bytes,
-                    // It reads no more. What it wrote before is still to be heard.
+                    // The child reads no more, but its earlier output is still to be read.
                     Err(_) => self.stdin = None,
                 },
                 read = read_some(&mut self.stderr, &mut self.read_log) => match read {
@@ -109,7 +109,7 @@ impl Process {
         }
     }
 
-    /// Lets it end by itself, because there is nothing left to do; kills it if it takes longer. No zombie is left.
+    /// Lets the child end by itself, or kills it after this time. Leaves no zombie.
     pub(super) async fn end(mut self, within: Duration) {
         self.stdin = None;
         let by_itself = async {
@@ -122,11 +122,11 @@ impl Process {
         }
     }
 
-    /// Kills it, if it is not dead already, and says how it ended. No zombie is left.
+    /// Kills the child if it lives, and describes its end. Leaves no zombie.
     pub(super) async fn bury(mut self, silence: Silence) -> ChildDeath {
         self.stdin = None;
         let status = self.kill().await;
-        // What it said before it died; a pipe without another holder ends with it.
+        // Its last output; a pipe without another holder ends with the process.
         let rest = async {
             let Some(stderr) = &mut self.stderr else { return };
             while let Ok(bytes @ 1..) = stderr.read(&mut self.read_log).await {
@@ -158,7 +158,7 @@ impl Process {
     }
 }
 
-/// Writes some of these bytes, if there are any; otherwise it waits for ever.
+/// Writes some of these bytes; waits for ever if there are none.
 async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
     match stdin {
         Some(stdin) if !bytes.is_empty() => stdin.write(bytes).await,
@@ -166,7 +166,7 @@ async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize
     }
 }
 
-/// Reads some bytes, if there is anything to read; otherwise it waits for ever.
+/// Reads some bytes; waits for ever if the pipe is gone.
 async fn read_some<R: AsyncRead + Unpin>(
     pipe: &mut Option<R>,
     into: &mut [u8],
@@ -177,7 +177,7 @@ async fn read_some<R: AsyncRead + Unpin>(
     }
 }
 
-/// A line of the child's log becomes one of the program's.
+/// Logs a line of the child in the program's log.
 fn forward(line: &Line) {
     let Line { level, text } = line;
     match *level {

@@ -1,24 +1,24 @@
-//! When the next child is started after one has ended.
+//! Decides when the next child starts after one has ended.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The delay before a child is started: none after one that was well for a while, and a growing one otherwise.
+/// The delay before a child starts: none after a healthy child, otherwise growing.
 #[derive(Debug)]
 pub(super) struct Restarts {
     first_delay: Duration,
     longest_delay: Duration,
     healthy_after: Duration,
-    /// Children in a row that were not well for long enough.
+    /// Children in a row that ended before they were healthy.
     ended: u32,
-    /// Of these the latest, which had not even loaded the model.
+    /// The latest children in a row that did not load the model.
     unloaded: u32,
     loaded_at: Option<Instant>,
 }
 
-/// So many children in a row may die while they load; then waiting callers are told, and the next is started only for
-/// a request.
+/// Children in a row that may die while they load. Then waiting callers get an error, and the next child starts only
+/// for a request.
 const UNLOADED: u32 = 3;
 
 impl Restarts {
@@ -30,13 +30,13 @@ impl Restarts {
         Self { first_delay, longest_delay, healthy_after, ended: 0, unloaded: 0, loaded_at: None }
     }
 
-    /// The child has loaded the model.
+    /// Notes that the child has loaded the model.
     pub(super) fn loaded(&mut self, now: Instant) {
         self.loaded_at = Some(now);
         self.unloaded = 0;
     }
 
-    /// The child has ended: how long to wait before the next is started.
+    /// Notes the child's end, and returns the delay before the next start.
     pub(super) fn ended(&mut self, now: Instant) -> Duration {
         let Some(loaded_at) = self.loaded_at.take() else {
             self.unloaded = self.unloaded.saturating_add(1);
@@ -48,7 +48,7 @@ impl Restarts {
         self.delay()
     }
 
-    /// Whether so many in a row could not load the model that the next will not either.
+    /// Tells whether the next child will probably fail to load the model too.
     pub(super) const fn is_hopeless(&self) -> bool {
         self.unloaded >= UNLOADED
     }

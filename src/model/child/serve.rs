@@ -1,4 +1,4 @@
-//! The child's side: lets a model answer what comes through the pipes, until nothing can come any more.
+//! Serves a model in the child: answers what comes through the pipe until the pipe ends.
 
 use std::{
     collections::HashMap,
@@ -29,7 +29,7 @@ use super::{
     wire::{Ask, ErrorReport, Failure, ModelReport, PROTOCOL, Tell},
 };
 
-/// A model that is served, and what is told of it with each sign of life.
+/// A served model, and the report that goes with each sign of life.
 pub struct Served {
     model: Arc<dyn ChatModel>,
     report: Reporting,
@@ -38,14 +38,14 @@ pub struct Served {
 type Reporting = Box<dyn Fn() -> ModelReport + Send + Sync>;
 
 impl Served {
-    /// A model of which nothing is told but what it streams. Where it can be silent for long while it works, as when it
-    /// writes a tool call, give [`reporting`](Self::reporting) its progress: otherwise it is taken for hung after
+    /// Serves a model that reports only what it streams. If it can be silent for long, as while it writes a tool call,
+    /// use [`reporting`](Self::reporting). Otherwise the parent takes it for hung after
     /// [`ChildOptions::still_after`](super::ChildOptions::still_after).
     pub fn new(model: impl ChatModel) -> Self {
         Self::reporting(model, |_| ModelReport { progress: None, figures: Value::Null })
     }
 
-    /// A model that counts what it does.
+    /// Serves a model that counts its work.
     pub fn reporting<M: ChatModel>(
         model: M,
         report: impl Fn(&M) -> ModelReport + Send + Sync + 'static,
@@ -64,11 +64,11 @@ impl fmt::Debug for Served {
     }
 }
 
-/// Where a child that serves reads and writes: its standard input, and what was its standard output. From now on
-/// standard output is standard error, so that nothing else can write between the frames, C++ included.
+/// Takes the pipes of a serving child: its standard input and standard output. From now on standard output is standard
+/// error, so that nothing else can write between frames, not even C++.
 ///
 /// # Errors
-/// Where the process has no such pipes.
+/// The process has no such pipes.
 pub fn own_pipes() -> io::Result<(Stdin, File)> {
     #[cfg(unix)]
     {
@@ -85,16 +85,16 @@ pub fn own_pipes() -> io::Result<(Stdin, File)> {
     }
 }
 
-/// Loads a model and lets it answer a [`ChildModel`](super::ChildModel) in the process that started this one, until that
-/// closes the pipe or ends. It is all that this process has to do: what hangs for two seconds behind that is killed
-/// together with it, and on Linux it ends with the thread that started it.
+/// Loads a model and lets it answer a [`ChildModel`](super::ChildModel) in the parent process, until the parent closes
+/// the pipe or ends. The process must do nothing else. Two seconds after the end it is killed if something hangs, and
+/// on Linux it ends with the thread that started it.
 ///
-/// Must be called in a tokio runtime. Loading may block; it is given what is to be told how much of the model is loaded,
-/// from 0 to 1.
+/// Must be called in a tokio runtime. `load` may block; it receives a function that reports the loaded part, from 0 to
+/// 1.
 ///
 /// # Errors
-/// The output cannot be written, or there are no threads. That a model cannot be loaded is told through the pipe and is no
-/// error.
+/// The output cannot be written, or no thread starts. A model that cannot be loaded is reported through the pipe, and
+/// is no error here.
 pub async fn serve<E: Error + Send + 'static>(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -123,16 +123,16 @@ pub async fn serve<E: Error + Send + 'static>(
     Ok(())
 }
 
-/// So many questions may wait to be begun; a parent asks for far fewer at once.
+/// Requests that may wait to be begun; a parent sends far fewer at once.
 const MAX_UNREAD: usize = 1_024;
 
 /// The kind of error of a completion whose model panicked.
 const PANIC: &str = "Panic";
 
-/// How long an end may take.
+/// The longest time that an end may take.
 const END_WITHIN: Duration = Duration::from_secs(2);
 
-/// Answers until nothing can come any more. When this returns, the model is gone.
+/// Answers until the pipe ends. The model is dropped before this returns.
 async fn answer(model: Arc<dyn ChatModel>, teller: &Teller, asked: &mut mpsc::Receiver<Ask>) {
     let mut running = JoinSet::new();
     let mut open: HashMap<task::Id, (u64, CancellationToken)> = HashMap::new();
@@ -141,7 +141,7 @@ async fn answer(model: Arc<dyn ChatModel>, teller: &Teller, asked: &mut mpsc::Re
             () = teller.closing.cancelled() => break,
             Some(ended) = running.join_next_with_id() => match ended {
                 Ok((task, ())) => drop(open.remove(&task)),
-                // A model that panics ends its own completion only.
+                // A panic of the model ends only its own completion.
                 Err(panicked) => {
                     if let Some((id, _)) = open.remove(&panicked.id()) {
                         let error = ModelError::failed_by(PANIC, panicked);
@@ -164,7 +164,7 @@ async fn answer(model: Arc<dyn ChatModel>, teller: &Teller, asked: &mut mpsc::Re
                     let parts = model.unconstrained(&tools);
                     teller.tell(&Tell::Unconstrained { id, parts });
                 }
-                // The reader answers those.
+                // The reader answers pings.
                 Some(Ask::Ping) => {}
             }
         }
@@ -191,12 +191,12 @@ async fn complete(
     teller.tell(&Tell::Ended { id, result: result.map_err(|error| Failure::from(&error)) });
 }
 
-/// Reads what is asked, and says that the process is there whatever the model does.
+/// Reads requests, and answers pings even while the model works.
 struct Reader {
     teller: Teller,
     reporting: Arc<OnceLock<Reporting>>,
     asks: mpsc::Sender<Ask>,
-    /// Ends when nothing is served any more.
+    /// Disconnected when serving has ended.
     served: blocking::Receiver<()>,
 }
 
@@ -225,7 +225,7 @@ impl Reader {
                 }
             }
         }
-        // The asker is gone.
+        // The parent has closed the pipe.
         teller.closing.cancel();
         if served.recv_timeout(END_WITHIN) == Err(blocking::RecvTimeoutError::Timeout) {
             die();
@@ -233,14 +233,14 @@ impl Reader {
     }
 }
 
-/// Bytes that are read at once.
+/// Bytes of one read.
 const READ_BYTES: usize = 64 << 10;
 
-/// Writes frames, whole ones. A writer waits for room in the pipe, which is always read.
+/// Writes whole frames. A writer waits for room in the pipe, which the parent always reads.
 #[derive(Clone)]
 struct Teller {
     output: Arc<Mutex<dyn Write + Send>>,
-    /// Cancelled when the parent neither asks nor listens any more.
+    /// Cancelled when the parent neither asks nor listens.
     closing: CancellationToken,
 }
 
@@ -257,7 +257,7 @@ impl Teller {
     }
 }
 
-/// Tells each percent once.
+/// Reports each percent once.
 fn progress(teller: Teller) -> Box<dyn FnMut(f32) + Send> {
     let mut told = None;
     Box::new(move |done| {
@@ -268,8 +268,8 @@ fn progress(teller: Teller) -> Box<dyn FnMut(f32) + Send> {
     })
 }
 
-/// Lets the kernel end this process with the thread that started it, even if nothing in here can run any more. A model
-/// that was unpacked is not on the disk any more by now.
+/// Makes the kernel end this process with the thread that started it, even if it hangs. An unpacked model is already
+/// removed from the disk.
 fn die_with_parent() {
     #[cfg(target_os = "linux")]
     {
@@ -280,7 +280,7 @@ fn die_with_parent() {
     }
 }
 
-/// Ends this process here and now, whatever hangs in it.
+/// Ends this process at once, even if a thread hangs.
 fn die() {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! What is to be done about the child and its requests: inputs in, effects out, with no clock and no pipe.
+//! Decides about the child and its requests: inputs in, effects out, with no clock and no pipe.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{
     watch::{Bounds, Hang, Watch},
 };
 
-/// Decides about one child after the other.
+/// Decides about one child after another.
 #[derive(Debug)]
 pub(super) struct Supervision {
     phase: Phase,
@@ -26,32 +26,32 @@ pub(super) struct Supervision {
 
 #[derive(Debug)]
 enum Phase {
-    /// There is no child until this moment; where the last ones could not load the model, also not before a request.
+    /// No child runs until this moment; after failed loads, also not before a request.
     Down { until: Instant, waits_for_request: bool },
-    /// It loads its model.
+    /// The child loads its model.
     Loading { watch: Watch, next_ping: Instant },
-    /// It completes so many requests at once.
+    /// The child completes up to `places` requests at once.
     Up { watch: Watch, next_ping: Instant, places: usize },
 }
 
-/// What the shell does.
+/// An order to the shell.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// Start a child.
     Start,
-    /// Send it this request.
+    /// Send this request to the child.
     Ask(u64),
-    /// Tell it that this request is cancelled.
+    /// Tell the child that this request is cancelled.
     Cancel(u64),
-    /// Let it say that it is there.
+    /// Ask the child for a sign of life.
     Ping,
-    /// End it, and say then that it died.
+    /// Kill the child, and then report its death.
     Kill(Hang),
-    /// This request has its end.
+    /// End this request.
     End(u64, Fate),
 }
 
-/// What has happened so far.
+/// Counts of events so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) started: u64,
@@ -78,7 +78,7 @@ impl Supervision {
         }
     }
 
-    /// When something is due next.
+    /// Returns the moment at which the next decision is due.
     pub(super) fn due(&self) -> Option<Instant> {
         match &self.phase {
             Phase::Down { waits_for_request: true, .. } if self.open.is_empty() => None,
@@ -87,7 +87,7 @@ impl Supervision {
         }
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     pub(super) fn tick(&mut self, now: Instant) -> Vec<Effect> {
         if self.due().is_none_or(|due| now < due) {
             return Vec::new();
@@ -107,7 +107,7 @@ impl Supervision {
         }
     }
 
-    /// A request comes.
+    /// Handles a new request.
     pub(super) fn asked(&mut self, id: u64, request: CompletionRequest) -> Vec<Effect> {
         let deaths = self.blame.deaths_by(&request);
         if deaths >= MOST_DEATHS {
@@ -118,7 +118,7 @@ impl Supervision {
         self.ask_next()
     }
 
-    /// This request is cancelled.
+    /// Handles a cancelled request.
     pub(super) fn withdrawn(&mut self, id: u64) -> Vec<Effect> {
         match self.open.withdraw(id) {
             Withdrawn::Gone => {
@@ -131,14 +131,14 @@ impl Supervision {
         }
     }
 
-    /// The child said something, whatever it was.
+    /// Handles any sign of life.
     pub(super) const fn heard(&mut self) {
         if let Phase::Loading { watch, .. } | Phase::Up { watch, .. } = &mut self.phase {
             watch.heard();
         }
     }
 
-    /// The child has loaded its model, and completes so many requests at once.
+    /// Handles a loaded model, which completes this many requests at once.
     pub(super) fn loaded(&mut self, places: usize, now: Instant) -> Vec<Effect> {
         if let Phase::Loading { watch, next_ping } = &self.phase {
             let (mut watch, next_ping) = (watch.clone(), *next_ping);
@@ -149,7 +149,7 @@ impl Supervision {
         self.ask_next()
     }
 
-    /// The child streams a part of this request's answer.
+    /// Handles a streamed part of an answer.
     pub(super) fn streams(&mut self, id: u64, is_shown: bool) {
         if let Phase::Up { watch, .. } = &mut self.phase {
             watch.went_on();
@@ -159,14 +159,14 @@ impl Supervision {
         }
     }
 
-    /// The child said how much it has done.
+    /// Handles a report of progress.
     pub(super) fn progress(&mut self, progress: Option<u64>) {
         if let Phase::Up { watch, .. } = &mut self.phase {
             watch.progress(progress);
         }
     }
 
-    /// The child ended this request, well or not, and lives.
+    /// Handles the end of a request whose child lives on.
     pub(super) fn ended(&mut self, id: u64) -> Vec<Effect> {
         let Some(request) = self.open.end(id) else { return Vec::new() };
         self.blame.forgive(&request);
@@ -176,7 +176,7 @@ impl Supervision {
         self.ask_next()
     }
 
-    /// The child is dead and gone.
+    /// Handles the child's death.
     pub(super) fn died(&mut self, now: Instant) -> Vec<Effect> {
         self.counts.died += 1;
         let until = now + self.restarts.ended(now);
@@ -190,7 +190,7 @@ impl Supervision {
         self.end_all(ended)
     }
 
-    /// There is no child, because it cannot be started or cannot load its model.
+    /// Handles a child that cannot start or cannot load its model.
     pub(super) fn not_loaded(&mut self, now: Instant) -> Vec<Effect> {
         let until = now + self.restarts.ended(now);
         self.phase = Phase::Down { until, waits_for_request: true };
@@ -198,7 +198,7 @@ impl Supervision {
         self.end_all(ended)
     }
 
-    /// What a request asks, as long as it has no end.
+    /// Returns an open request.
     pub(super) fn request(&self, id: u64) -> Option<&CompletionRequest> {
         self.open.request(id)
     }

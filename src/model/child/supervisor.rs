@@ -1,4 +1,4 @@
-//! The thread that starts children, listens to them and buries them. What it does `supervision` decides.
+//! Runs the thread that starts children, reads from them and ends them. `supervision` decides.
 
 use std::{
     collections::HashMap,
@@ -39,7 +39,7 @@ pub(super) fn start(
 ) -> Result<(ModelInfo, JoinHandle<()>), ChildError> {
     let failed = |cause| ChildError::Thread { cause: Some(cause) };
     let (loaded, outcome) = blocking::sync_channel(1);
-    // The children are its own: on Linux they end with the thread that started them, however that ends.
+    // The thread owns the children: on Linux they end with it.
     let thread = thread::Builder::new().name("madang-child".into());
     let thread = thread.spawn(move || {
         let threads = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -66,7 +66,7 @@ struct Supervisor {
     questions: HashMap<u64, blocking::SyncSender<Vec<Unconstrained>>>,
     /// The caller that waits for the first child.
     loading: Option<blocking::SyncSender<Result<ModelInfo, ChildError>>>,
-    /// Why the latest child is gone.
+    /// The reason why the latest child is gone.
     loss: Option<Loss>,
     is_over: bool,
     seen: Arc<Mutex<Seen>>,
@@ -97,7 +97,7 @@ impl Supervisor {
         }
     }
 
-    /// Goes on until the handle is dropped, or the first child could not load its model.
+    /// Runs until the handle is dropped, or the first child fails to load its model.
     async fn run(mut self) {
         while !self.is_over {
             let due = self.supervision.due();
@@ -114,7 +114,7 @@ impl Supervisor {
             };
             self.carry_out(effects).await;
         }
-        // A waiting caller still hears that it is over, because the reply is dropped.
+        // Dropping the reply tells a waiting caller that the model is gone.
         self.responders.clear();
         if let Some(process) = self.process.take() {
             process.end(self.options.end_within).await;
@@ -129,7 +129,7 @@ impl Supervisor {
             }
             Command::Withdraw { id } => self.supervision.withdrawn(id),
             Command::Unconstrained { id, tools, reply } => {
-                // Without a child the reply is dropped, which is an answer, too.
+                // Without a child the reply is dropped, which the caller takes for no answer.
                 if self.process.is_some() {
                     self.questions.insert(id, reply);
                     self.send(&Ask::Unconstrained { id, tools });
@@ -162,7 +162,7 @@ impl Supervisor {
             Tell::Ended { result: Err(Failure::Failed { kind, .. }), .. }
                 if kind == ModelError::ENGINE_DIED =>
             {
-                // What runs the model in there is gone for good; the pipe alone does not know.
+                // The child's engine is gone for good, although the pipe is still open.
                 return self.bury(Silence::EngineDied).await;
             }
             Tell::Ended { id, result } => {
@@ -198,7 +198,7 @@ impl Supervisor {
 
     fn stream(&mut self, id: u64, delta: CompletionDelta<'_>) {
         self.supervision.streams(id, delta != CompletionDelta::Began);
-        // Where no caller waits any more it comes too late.
+        // The caller may have left.
         if let Some(responder) = self.responders.get(&id) {
             responder.deltas.push(delta);
         }
@@ -268,7 +268,7 @@ impl Supervisor {
         }
     }
 
-    /// The child says nothing any more, or nothing that can be used.
+    /// Ends a child that is silent or sends nothing usable.
     async fn bury(&mut self, silence: Silence) -> Vec<Effect> {
         let Some(process) = self.process.take() else { return Vec::new() };
         let id = process.id();
@@ -297,7 +297,7 @@ impl Supervisor {
         }
     }
 
-    /// What its responder hears of a request that the child did not end.
+    /// Translates the fate of a request into the caller's error.
     fn error(&self, fate: Fate) -> ModelError {
         match (fate, self.loss.clone()) {
             (Fate::Cancelled, _) => ModelError::Cancelled { usage: Usage::default() },
@@ -314,7 +314,7 @@ impl Supervisor {
     }
 
     fn answer(&mut self, id: u64, result: Result<Completion, ModelError>) {
-        // Where there is no responder any more, the end comes too late.
+        // The caller may have left.
         if let Some(responder) = self.responders.remove(&id)
             && responder.reply.send(result).is_err()
         {
@@ -327,7 +327,7 @@ impl Supervisor {
     }
 }
 
-/// What the child says next; nothing while there is none.
+/// Waits for the child's next message; waits for ever without a child.
 async fn hear(process: &mut Option<Process>) -> Result<Tell, Silence> {
     match process {
         Some(process) => process.hear().await,

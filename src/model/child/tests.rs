@@ -1,4 +1,4 @@
-//! What supervision decides: in each line what happens, and behind it what is done.
+//! Tests the decisions of supervision: each line has an input, and behind it the effects.
 
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{restarts::Restarts, supervision::Supervision, watch::Bounds};
 
-/// A request that asks this.
+/// Makes a request with this text.
 pub(super) fn request(text: &str) -> CompletionRequest {
     CompletionRequest {
         id: CompletionId::new(Uuid::now_v7()),
@@ -25,7 +25,7 @@ pub(super) fn request(text: &str) -> CompletionRequest {
     }
 }
 
-/// Plays a story, one line after the other. Pings are every 10 ms; two silent ones, or four without progress, are a hang.
+/// Plays a story line by line. Pings come every 10 ms; two silent ones, or four without progress, are a hang.
 fn check(story: &str, expected: &Expect) {
     let ms = Duration::from_millis;
     let mut now = Instant::now();
@@ -144,7 +144,7 @@ fn a_death_ends_what_was_shown_and_asks_the_rest_again_one_at_a_time_before_all_
 }
 
 #[test]
-fn whoever_runs_when_a_second_child_dies_is_refused_and_those_beside_it_are_not() {
+fn a_request_that_runs_at_a_second_death_is_refused_and_those_beside_it_are_not() {
     check(
         "starts
          ask 1 boom
@@ -174,7 +174,7 @@ fn whoever_runs_when_a_second_child_dies_is_refused_and_those_beside_it_are_not(
 }
 
 #[test]
-fn who_asks_what_took_a_child_down_runs_alone_and_is_forgiven_when_it_ends_well() {
+fn a_request_that_ended_a_child_runs_alone_and_is_forgiven_when_it_ends_well() {
     check(
         "starts
          ask 1 boom
@@ -226,7 +226,7 @@ fn the_same_question_of_two_people_is_one_culprit() {
 }
 
 #[test]
-fn what_nobody_wants_is_not_asked_again() {
+fn a_cancelled_request_is_not_asked_again() {
     check(
         "starts
          ask 1 a
@@ -328,7 +328,7 @@ fn a_long_pause_of_the_program_is_one_ping_and_no_hang() {
 }
 
 #[test]
-fn children_that_cannot_load_are_given_up_until_somebody_asks() {
+fn children_that_cannot_load_are_given_up_until_a_request_comes() {
     check(
         "starts
          ask 1 a

@@ -1,22 +1,22 @@
-//! Whether a child hangs. Counted in pings and not in time: a program that was stopped, or a machine that slept, finds
-//! no child guilty when it wakes.
+//! Decides whether a child hangs. It counts pings, not time, so that a stopped program or a sleeping machine blames no
+//! child.
 
 use std::time::Duration;
 
-/// What a child has not done for how long.
+/// Pings since the last signs of life and of progress.
 #[derive(Debug, Clone)]
 pub(super) struct Watch {
     bounds: Bounds,
-    /// Pings since anything was heard of it.
+    /// Pings since the last message.
     silent: u32,
-    /// Pings since it got any further with what it was asked.
+    /// Pings since the last progress on a request.
     still: u32,
-    /// Pings since it was started, until its model is loaded.
+    /// Pings since the start, until the model is loaded.
     loading: Option<u32>,
     progress: Option<u64>,
 }
 
-/// So many pings may go by.
+/// The pings that may pass.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     silent: u32,
@@ -24,7 +24,7 @@ pub(super) struct Bounds {
     loading: u32,
 }
 
-/// In which way a child hangs.
+/// A way to hang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Hang {
     #[error("gave no sign of life any more and was ended")]
@@ -56,22 +56,22 @@ impl Watch {
         Self { bounds, silent: 0, still: 0, loading: Some(0), progress: None }
     }
 
-    /// Anything was heard of it.
+    /// Notes a message.
     pub(super) const fn heard(&mut self) {
         self.silent = 0;
     }
 
-    /// Its model is loaded.
+    /// Notes that the model is loaded.
     pub(super) const fn loaded(&mut self) {
         self.loading = None;
     }
 
-    /// A completion got further.
+    /// Notes that a completion made progress.
     pub(super) const fn went_on(&mut self) {
         self.still = 0;
     }
 
-    /// It said how much it has done so far.
+    /// Notes how much the child has done so far.
     pub(super) fn progress(&mut self, progress: Option<u64>) {
         if self.progress != progress {
             self.progress = progress;
@@ -79,7 +79,7 @@ impl Watch {
         }
     }
 
-    /// A ping is due: says whether the child hangs instead.
+    /// Counts a ping that is due, unless the child hangs.
     pub(super) fn ping(&mut self, is_busy: bool) -> Option<Hang> {
         self.silent += 1;
         self.still = if is_busy { self.still + 1 } else { 0 };
@@ -102,7 +102,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// Two silent pings, four still ones, six while it loads.
+    /// Allows two silent pings, four without progress, six while it loads.
     fn watch() -> Watch {
         let [every, silent, still, loading] = [10, 20, 40, 60].map(Duration::from_millis);
         Watch::new(Bounds::new(every, silent, still, loading))
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_streamed_is_progress_where_nobody_counts() {
+    fn streaming_is_progress_where_the_model_does_not_count() {
         let mut watch = watch();
         watch.loaded();
         for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! What the program and its child say to each other, one message a frame.
+//! The messages between the program and its child, one a frame.
 
 use std::{error::Error, fmt, time::Duration};
 
@@ -9,32 +9,32 @@ use madang_actors::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Changes with these messages: both sides are of one build, or they part at once.
+/// The version of these messages: both sides have the same, or part at once.
 pub(super) const PROTOCOL: u32 = 1;
 
-/// What the program says.
+/// A message of the program.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Ask {
-    /// Complete this; `id` is the request's name on this pipe.
+    /// Completes a request; `id` names it on this pipe.
     Complete { id: u64, request: CompletionRequest },
-    /// End this request soon.
+    /// Ends a request soon.
     Cancel { id: u64 },
-    /// What of these tools may the model's calls break?
+    /// Asks which limits of these tools the model's calls may exceed.
     Unconstrained { id: u64, tools: Vec<ToolSpec> },
-    /// Say that you are there.
+    /// Asks for a sign of life.
     Ping,
 }
 
-/// What the child says.
+/// A message of the child.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Tell {
-    /// Before anything else.
+    /// The first message.
     Hello {
         protocol: u32,
     },
-    /// So much of the model is loaded, from 0 to 1.
+    /// The loaded part of the model, from 0 to 1.
     Loading {
         done: f32,
     },
@@ -42,7 +42,7 @@ pub(super) enum Tell {
     Loaded {
         info: ModelInfo,
     },
-    /// It cannot be; the child ends.
+    /// The model cannot be loaded; the child ends.
     NotLoaded {
         problem: ErrorReport,
     },
@@ -65,23 +65,23 @@ pub(super) enum Tell {
         id: u64,
         parts: Vec<Unconstrained>,
     },
-    /// The answer to a ping.
+    /// Answers a ping.
     Pong {
         report: ModelReport,
     },
 }
 
-/// What a served model says of itself now and then.
+/// The report of a served model on its own work.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelReport {
-    /// Grows with everything that the model does, such as its decodes. As long as it does, the child does not hang,
-    /// though nothing be streamed. `None` where the model does not count.
+    /// Grows with all work of the model, such as decodes. While it grows the child does not hang, even if nothing is
+    /// streamed. `None` if the model does not count.
     pub progress: Option<u64>,
-    /// Whatever figures it has, for people.
+    /// Figures for people, in any form.
     pub figures: Value,
 }
 
-/// A [`ModelError`] on its way.
+/// A [`ModelError`] on its way through the pipe.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Failure {
@@ -119,14 +119,14 @@ impl From<Failure> for ModelError {
     }
 }
 
-/// An error of the child, in its words, with its causes.
+/// An error of the child as text, with its causes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorReport {
     words: String,
     cause: Option<Box<Self>>,
 }
 
-/// Deeper causes are left out.
+/// Deeper causes are cut.
 const MAX_CAUSES: usize = 16;
 
 impl ErrorReport {
