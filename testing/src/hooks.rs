@@ -1,4 +1,4 @@
-//! Faults and counts that applications have no name for: actors that die, and what is held and runs.
+//! Hooks into a runtime for tests: actors to kill, and counts of what runs and what is taken.
 
 use madang_actors::{
     protocol::Bound,
@@ -33,8 +33,8 @@ impl<R: InspectRuntime> RuntimeHooks for R {
 
 /// Reaches into a session, for tests of supervision and for harnesses.
 pub trait SessionHooks {
-    /// Kills the session's actor, if it is awake, as a fault would. Its turn ends with an error, what its handlers did
-    /// stands in the ledger, and the session wakes with the next use.
+    /// Kills the session's actor, as a fault would, if it is awake. Its turn ends with an error, the ledger keeps what
+    /// its handlers did, and the next use wakes the session.
     fn kill(&self);
 }
 

@@ -1,10 +1,10 @@
-//! JSON of every depth and size that a hostile model, tool or client may hand over, made by code.
+//! Makes JSON of every depth and size that a hostile model, tool or client may send.
 
 use serde_json::{Map, Value, json};
 
 use madang_actors::protocol::MAX_LEVELS;
 
-/// Depths around each bound on the way: of arguments, of what is stored, of serde_json, of SQLite, and of a stack.
+/// Depths around each bound: of arguments, of stored values, of serde_json, of SQLite, and of a stack.
 pub const LEVELS: [usize; 14] = [
     1,
     2,
@@ -22,20 +22,20 @@ pub const LEVELS: [usize; 14] = [
     50_000,
 ];
 
-/// Lists in lists.
+/// Nests lists.
 #[must_use]
 pub fn lists(levels: usize) -> Value {
     (1..levels).fold(json!([]), |inner, _| Value::Array(vec![inner]))
 }
 
-/// Objects in objects.
+/// Nests objects.
 #[must_use]
 pub fn objects(levels: usize) -> Value {
     (1..levels).fold(json!({}), |inner, _| Value::Object(Map::from_iter([("a".to_owned(), inner)])))
 }
 
-/// Hands over one value after the other, each with its name. The deepest cannot be dropped on a usual stack: a caller that takes
-/// it is to take it apart ([`dismantle`](madang_actors::protocol::dismantle)).
+/// Passes on one named value after another. The deepest overflow a usual stack when dropped: take those apart with
+/// [`dismantle`](madang_actors::protocol::dismantle).
 pub fn for_each_value(mut give: impl FnMut(String, Value)) {
     for levels in LEVELS {
         give(format!("{levels} lists"), lists(levels));
@@ -79,7 +79,7 @@ pub fn for_each_value(mut give: impl FnMut(String, Value)) {
     }
 }
 
-/// Texts that a model may write where arguments belong, each with its name: JSON of every depth, cut off, and none at all.
+/// Lists named texts that a model may write as arguments: JSON of every depth, cut JSON, and other text.
 #[must_use]
 pub fn argument_texts() -> Vec<(String, String)> {
     let mut texts: Vec<(String, String)> = LEVELS
@@ -126,11 +126,11 @@ pub fn argument_texts() -> Vec<(String, String)> {
     texts
 }
 
-/// Schemas that may come from anywhere, each with its name; few of them are of any use. None is too deep to be dropped.
+/// Lists named schemas from hostile sources; few are usable, and each can be dropped.
 #[must_use]
 pub fn schemas() -> Vec<(String, Value)> {
     let mut schemas = Vec::new();
-    // By hand: the macro would copy what is deep, by recursion.
+    // By hand, because the macro copies deep values by recursion.
     let with = |kind: &str, key: &str, inner: Value| {
         let fields = [("type".to_owned(), kind.into()), (key.to_owned(), inner)];
         Value::Object(fields.into_iter().collect())

@@ -1,11 +1,24 @@
-//! What an application tests with that embeds Madang.
+//! Tools to test an application that embeds Madang, without a model and without a database.
 //!
-//! - [`ScriptedModel`] answers by a script, [`HandDrivenModel`] as the test tells it, step by step.
-//! - [`MemoryStore`] keeps everything in memory; [`SteppedStore`] stops or fails at chosen steps of another store.
-//! - [`FakeTool`] counts its runs, and ends as the test says.
-//! - [`Probe`] reads a session's events and writes each as a line, to be compared.
-//! - [`store_contract!`] tests every promise that a store of your own has to keep; [`hostile`] makes JSON of hostile size and depth.
+//! A test builds a runtime from a scripted model, a store in memory and fake tools, sends a text, and compares the events
+//! that a [`Probe`] renders as lines. All waits have a deadline, so a test fails instead of hanging.
+//!
+//! - [`ScriptedModel`] follows a script; [`HandDrivenModel`] is driven by the test, step by step.
+//! - [`MemoryStore`] keeps everything in memory; [`SteppedStore`] stops or fails chosen steps of another store.
+//! - [`FakeTool`] counts its runs and ends as the test says.
+//! - [`store_contract!`] tests a store of your own against every promise; [`hostile`] makes JSON of hostile size and depth.
 //! - [`RuntimeHooks`] and [`SessionHooks`] reach inside: they kill actors and count tasks.
+//!
+//! ```
+//! use madang_testing::{ScriptedCompletion, ScriptedModel};
+//! use serde_json::json;
+//!
+//! let model = ScriptedModel::new([
+//!     ScriptedCompletion::call("get_streak", &json!({ "habit": "run" })),
+//!     ScriptedCompletion::text("Seven days in a row."),
+//! ]);
+//! # drop(model);
+//! ```
 
 mod fake_tools;
 mod hooks;

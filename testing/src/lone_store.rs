@@ -1,4 +1,4 @@
-//! A StoreActor without a runtime around it, to try a store under group commit and leases.
+//! Starts a StoreActor without a runtime, to try a store under group commit and leases.
 
 use std::sync::Arc;
 

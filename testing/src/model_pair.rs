@@ -1,4 +1,4 @@
-//! A model driven by hand: each interleaving of streaming, cancelling and ending can be chosen.
+//! A model driven by hand, so that a test can choose each interleaving of streaming, cancelling and ending.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -10,10 +10,10 @@ use madang_actors::{
     protocol::{Completion, CompletionDelta, CompletionRequest, Usage},
 };
 
-/// So long a test waits for the model to be asked before it fails.
+/// The longest that a test waits for a request to the model.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A model, and the hand that drives it.
+/// Creates a model, and the hand that drives it.
 ///
 /// ```
 /// # use madang_testing::model_pair;
@@ -29,7 +29,7 @@ pub fn model_pair() -> (HandDrivenModel, HandScript) {
     (HandDrivenModel { info, asked }, HandScript { asking })
 }
 
-/// A model that does what its [`HandScript`] says.
+/// A model that follows its [`HandScript`].
 #[derive(Debug, Clone)]
 pub struct HandDrivenModel {
     info: ModelInfo,
@@ -37,7 +37,7 @@ pub struct HandDrivenModel {
 }
 
 impl HandDrivenModel {
-    /// It serves this many completions at once; the rest wait.
+    /// Sets how many completions run at once; the rest wait.
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {
         self.info.max_concurrent = count;
@@ -63,7 +63,7 @@ impl ChatModel for HandDrivenModel {
                 return Err(ModelError::failed(ModelError::ENGINE_DIED));
             }
             tokio::select! {
-                // An end that is there counts, also where it was cancelled at the same moment.
+                // A ready end counts even if the completion is cancelled at the same moment.
                 biased;
                 end = ended => match end {
                     Ok(End::Completed(result)) => result,
@@ -76,29 +76,29 @@ impl ChatModel for HandDrivenModel {
     }
 }
 
-/// The hand that drives a [`HandDrivenModel`]. Dropped, the model fails with `EngineDied`.
+/// Drives a [`HandDrivenModel`]. Dropping it makes the model fail with `EngineDied`.
 #[derive(Debug)]
 pub struct HandScript {
     asking: mpsc::UnboundedReceiver<HandCompletion>,
 }
 
 impl HandScript {
-    /// Waits until the model is asked.
+    /// Waits for a request to the model.
     ///
     /// # Panics
-    /// If no completion is asked for within half a minute.
+    /// If no request comes within a minute.
     pub async fn next(&mut self) -> HandCompletion {
         let asked = tokio::time::timeout(PATIENCE, self.asking.recv()).await;
         asked.ok().flatten().expect("a completion is asked for")
     }
 
-    /// Gives what the model was asked already.
+    /// Returns a request that has already come.
     pub fn try_next(&mut self) -> Option<HandCompletion> {
         self.asking.try_recv().ok()
     }
 }
 
-/// A completion that waits for its end. Dropped, it fails with `EngineDied`.
+/// A completion that waits for its end. Dropping it makes it fail with `EngineDied`.
 #[derive(Debug)]
 #[must_use = "dropped, the completion fails"]
 pub struct HandCompletion {
@@ -115,13 +115,13 @@ enum End {
 }
 
 impl HandCompletion {
-    /// What the model was asked.
+    /// Returns the request to the model.
     #[must_use]
     pub const fn request(&self) -> &CompletionRequest {
         &self.request
     }
 
-    /// Streams a piece of text; also after the completion was cancelled, as a slow model would.
+    /// Streams a piece of text, even after a cancellation, as a slow model would.
     pub fn delta(&self, text: &str) {
         self.deltas.text(text);
     }
@@ -131,39 +131,39 @@ impl HandCompletion {
         self.deltas.push(CompletionDelta::Thinking(text));
     }
 
-    /// Where to stream, also after the end.
+    /// Returns the stream, which works even after the end.
     #[must_use]
     pub fn deltas(&self) -> Deltas {
         self.deltas.clone()
     }
 
-    /// Waits until the completion is cancelled or dropped by its asker.
+    /// Waits until the completion is cancelled or its future dropped.
     pub async fn cancelled(&self) {
         self.cancel.cancelled().await;
     }
 
-    /// Whether its asker cancelled or dropped the completion.
+    /// Tells whether the completion was cancelled or its future dropped.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
 
-    /// The model came to its end.
+    /// Ends the completion well.
     pub fn finish(self, completion: Completion) {
         self.end(End::Completed(Ok(completion)));
     }
 
-    /// The model said this and was done.
+    /// Ends the completion with this text.
     pub fn say(self, text: &str) {
         self.finish(Completion { text: text.to_owned(), ..Completion::default() });
     }
 
-    /// The model failed with this kind of error.
+    /// Fails the completion with this kind of error.
     pub fn fail(self, kind: impl Into<Cow<'static, str>>) {
         self.end(End::Completed(Err(ModelError::failed(kind))));
     }
 
-    /// The model panics.
+    /// Makes the model panic.
     pub fn panic(self, text: &str) {
         self.end(End::Panicked(text.to_owned()));
     }

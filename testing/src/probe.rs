@@ -1,4 +1,4 @@
-//! A subscriber for tests: waits for states under a deadline, and renders what happened as readable lines.
+//! Reads a session's events for a test: waits for states under a deadline, and renders events as lines.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,10 +7,10 @@ use madang_actors::{
     session::{StreamItem, Subscription},
 };
 
-/// How long a test waits for a state before it fails with what has happened so far.
+/// The longest that a test waits for a state before it fails with the events so far.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Reads a session's feed and remembers it.
+/// Reads a session's feed and remembers its events.
 #[derive(Debug)]
 pub struct Probe {
     subscription: Subscription,
@@ -20,16 +20,16 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Reads from here on.
+    /// Reads from this subscription on.
     #[must_use]
     pub fn new(subscription: Subscription) -> Self {
         Self { subscription, events: Vec::new(), text: String::new(), questions_read: 0 }
     }
 
-    /// Waits until this is true of the events so far.
+    /// Waits until this holds for the events so far.
     ///
     /// # Panics
-    /// If it does not become true in time, or the screen is closed before.
+    /// If it does not hold in time, or the feed closes before.
     pub async fn until(&mut self, is_true: impl Fn(&[Arc<SessionEvent>]) -> bool) {
         while !is_true(&self.events) {
             let Ok(item) = tokio::time::timeout(PATIENCE, self.subscription.next()).await else {
@@ -50,7 +50,7 @@ impl Probe {
         self.until(|events| events.iter().filter(|event| is_end(event)).count() >= count).await;
     }
 
-    /// Waits until some text was streamed that contains this.
+    /// Waits until the streamed text contains this.
     ///
     /// # Panics
     /// If it does not come in time.
@@ -68,10 +68,10 @@ impl Probe {
         }
     }
 
-    /// Waits for the next question that is asked, and gives it.
+    /// Waits for the next question and returns it.
     ///
     /// # Panics
-    /// If none is asked in time.
+    /// If no question comes in time.
     pub async fn approval_request(&mut self) -> ApprovalRequest {
         let nth = self.questions_read;
         self.questions_read += 1;
@@ -79,7 +79,7 @@ impl Probe {
         asked(&self.events).nth(nth).cloned().expect("it was waited for")
     }
 
-    /// Reads what is left, and says whether this screen was closed.
+    /// Reads the rest, and tells whether the feed was closed.
     pub async fn is_closed(&mut self) -> bool {
         loop {
             match tokio::time::timeout(PATIENCE, self.subscription.next()).await {
@@ -90,13 +90,13 @@ impl Probe {
         }
     }
 
-    /// The events so far.
+    /// Returns the events so far.
     #[must_use]
     pub fn events(&self) -> &[Arc<SessionEvent>] {
         &self.events
     }
 
-    /// The events so far as lines, without ids and times.
+    /// Renders the events so far as lines, without ids and times.
     #[must_use]
     pub fn lines(&self) -> String {
         self.events.iter().map(|event| line(&event.kind)).collect::<Vec<_>>().join("\n")

@@ -1,4 +1,4 @@
-//! Another store, of which a test takes the steps in its own way: it looks on, does more, or does something wrong.
+//! Wraps a store so that a test can observe, extend or break its steps.
 
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use madang_actors::{
     protocol::{IdempotencyKey, SessionId, UserId},
 };
 
-/// How the steps of a store and of its transactions are taken: as the store takes them, where nothing else is said.
+/// The steps of a store and its transactions. Each default takes the step as the wrapped store does.
 pub trait Steps: fmt::Debug + Send + Sync + 'static {
     /// Begins a transaction.
     fn begin<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Transaction>>> {
@@ -24,7 +24,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of.reader()
     }
 
-    /// Reads the user of a session.
+    /// Reads the owner of a session.
     fn owner<'a>(
         &'a self,
         of: &'a dyn Store,
@@ -42,7 +42,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of.session(session)
     }
 
-    /// Reads a part of a transcript.
+    /// Reads a page of a transcript.
     fn transcript<'a>(
         &'a self,
         of: &'a dyn Store,
@@ -53,7 +53,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of.transcript(session, from, max)
     }
 
-    /// Reads the turn of a key.
+    /// Finds the turn that was submitted with a key.
     fn submitted<'a>(
         &'a self,
         of: &'a dyn Store,
@@ -63,7 +63,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of.submitted(session, key)
     }
 
-    /// Reads calls of the ledger.
+    /// Lists calls of the ledger.
     fn calls<'a>(
         &'a self,
         of: &'a dyn Store,
@@ -111,13 +111,13 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// What comes of a step.
+/// The result of a step.
 pub type StepResult = Result<(), StoreError>;
 
-/// What comes of a step that gives something.
+/// The result of a step that returns something.
 pub type Read<T> = Result<T, StoreError>;
 
-/// Another store, whose transactions take their steps as [`Steps`] says.
+/// A store whose transactions take their steps as [`Steps`] says.
 #[derive(Debug)]
 pub struct SteppedStore<S, T> {
     store: S,
@@ -130,7 +130,7 @@ struct Stepped<T> {
 }
 
 impl<S, T> SteppedStore<S, T> {
-    /// This store, with these steps.
+    /// Wraps this store with these steps.
     #[must_use]
     pub fn new(store: S, steps: T) -> Self {
         Self { store, steps: Arc::new(steps) }

@@ -1,4 +1,4 @@
-//! Where handlers wait, and how often they began.
+//! Stops handlers until the test releases them, and counts those that began.
 
 use std::sync::{
     Arc,
@@ -7,7 +7,7 @@ use std::sync::{
 
 use tokio::sync::{Semaphore, watch};
 
-/// Where handlers wait until the test lets them go on, and the test until they have arrived. Clones are the same gate.
+/// Stops handlers until the test releases them, and the test until they have arrived. Clones share one gate.
 #[derive(Debug, Clone)]
 pub struct Gate {
     arrived: Arc<watch::Sender<usize>>,
@@ -15,19 +15,19 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A closed gate.
+    /// Creates a closed gate.
     #[must_use]
     pub fn new() -> Self {
         Self { arrived: Arc::new(watch::Sender::new(0)), open: Arc::new(Semaphore::new(0)) }
     }
 
-    /// Waits until so many handlers have arrived since the beginning.
+    /// Waits until this many handlers have arrived in all.
     pub async fn arrived(&self, count: usize) {
         let mut arrived = self.arrived.subscribe();
         arrived.wait_for(|arrived| *arrived >= count).await.expect("the gate holds the sender");
     }
 
-    /// Lets one handler go on: the one that waits longest, or the next that arrives.
+    /// Lets one handler go on: the one that waits longest, or the next to arrive.
     pub fn release(&self) {
         self.open.add_permits(1);
     }
@@ -37,7 +37,7 @@ impl Gate {
         self.open.close();
     }
 
-    /// What a handler does: it arrives, and waits until it is let go. A model may wait here too.
+    /// Arrives at the gate and waits for release, as a handler does. A model may wait here too.
     pub async fn pass(&self) {
         self.arrived.send_modify(|arrived| *arrived += 1);
         if let Ok(permit) = self.open.acquire().await {
@@ -52,7 +52,7 @@ impl Default for Gate {
     }
 }
 
-/// How often a handler began.
+/// Counts the handlers that began.
 #[derive(Debug, Clone, Default)]
 pub struct Runs(Arc<AtomicUsize>);
 
@@ -61,7 +61,7 @@ impl Runs {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The number.
+    /// Returns the count.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.load(Ordering::SeqCst)

@@ -1,4 +1,4 @@
-//! Fake tools: what they touch, whether they wait, and how they end is chosen by the test.
+//! Fake tools: the test chooses what they touch, whether they wait, and how they end.
 
 mod gate;
 #[cfg(test)]
@@ -23,8 +23,8 @@ use madang_actors::{
 
 pub use gate::{Gate, Runs};
 
-/// A tool for tests. It writes if it is transactional, then waits at its gate if it has one, then ends as it was told:
-/// until said otherwise, by giving its arguments back.
+/// A tool for tests. It writes if it is transactional, waits at its gate if it has one, then ends as the test says. By
+/// default it returns its arguments.
 pub struct FakeTool {
     spec: ToolSpec,
     touches: Touches,
@@ -36,73 +36,74 @@ pub struct FakeTool {
     runs: Runs,
 }
 
-/// What a fake tool touches.
+/// What a fake tool uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Touches {
-    /// Nothing of the store.
+    /// No connection.
     Nothing,
-    /// A connection of the memory store, to read.
+    /// A connection of the memory store that cannot write.
     Reader,
-    /// The open transaction of the memory store.
+    /// The memory store's open transaction.
     Transaction,
 }
 
-/// How a fake tool ends.
+/// The end of a fake tool.
 #[derive(Debug, Clone, Default)]
 pub enum End {
-    /// It gives its arguments back.
+    /// Returns its arguments.
     #[default]
     Echo,
-    /// It gives this outcome.
+    /// Returns this outcome.
     Give(ToolOutcome),
-    /// It finds a rule broken: this code, this reason.
+    /// Reports a broken rule: its code and its reason.
     Refuse(&'static str, &'static str),
-    /// It fails unexpectedly; `Fault::SERIALIZE` is what a typed tool says of an outcome that is no JSON.
+    /// Fails unexpectedly. `Fault::SERIALIZE` is the fault of a typed tool whose outcome is no JSON.
     Fail(Fault),
-    /// It panics with this text.
+    /// Panics with this text.
     Panic(&'static str),
-    /// It panics with a payload of its own type.
+    /// Panics with a payload of its own type.
     PanicWith(Payload),
-    /// It panics while it holds this lock, which stays poisoned.
+    /// Panics while it holds this lock, which stays poisoned.
     PanicHolding(Arc<Mutex<()>>),
 }
 
-/// A panic's payload that is no text.
+/// A panic's payload that is not a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Payload;
 
 impl FakeTool {
-    /// A tool that reads, beside the store.
+    /// Creates a tool that reads outside of the store.
     #[must_use]
     pub fn read(name: &str) -> Self {
         Self::new(name, EffectPolicy::Read, Touches::Nothing)
     }
 
-    /// A tool that reads the memory store's value of its own name, which it gives as `value` beside its arguments.
+    /// Creates a tool that reads the memory store's value of its own name, and returns it as `value` beside its
+    /// arguments.
     #[must_use]
     pub fn read_store(name: &str) -> Self {
         Self::new(name, EffectPolicy::Read, Touches::Reader)
     }
 
-    /// A tool with effects elsewhere that needs no question.
+    /// Creates a tool with effects outside of the store, which asks no question.
     #[must_use]
     pub fn write(name: &str) -> Self {
         Self::new(name, EffectPolicy::Write, Touches::Nothing)
     }
 
-    /// A tool with effects elsewhere that a person must confirm.
+    /// Creates a tool with effects outside of the store, which a person must confirm.
     #[must_use]
     pub fn destructive(name: &str) -> Self {
         Self::new(name, EffectPolicy::Destructive, Touches::Nothing)
     }
 
-    /// A tool that writes its arguments into the memory store under its own name, in the call's transaction.
+    /// Creates a tool that writes its arguments into the memory store under its own name, in the call's transaction.
     #[must_use]
     pub fn transactional(name: &str) -> Self {
         Self::new(name, EffectPolicy::Write, Touches::Transaction)
     }
 
-    /// The same, confirmed by a person.
+    /// Creates a transactional tool that a person must confirm.
     #[must_use]
     pub fn destructive_transactional(name: &str) -> Self {
         Self::new(name, EffectPolicy::Destructive, Touches::Transaction)
@@ -129,28 +130,28 @@ impl FakeTool {
         self
     }
 
-    /// Takes arguments of this schema only.
+    /// Accepts only arguments of this schema.
     #[must_use]
     pub fn parameters(mut self, schema: Value) -> Self {
         self.spec.parameters = Arc::new(schema);
         self
     }
 
-    /// Asks only where this says so.
+    /// Asks a person only for calls that this selects.
     #[must_use]
     pub fn asks(mut self, asks: fn(&Value) -> bool) -> Self {
         self.asks = asks;
         self
     }
 
-    /// What its question says.
+    /// Sets the text of its question.
     #[must_use]
     pub fn consequence(mut self, text: impl Into<String>) -> Self {
         self.consequence = Some(text.into());
         self
     }
 
-    /// What it works on.
+    /// Sets the resource that a call works on.
     #[must_use]
     pub fn resource(mut self, resource: fn(&Value) -> Option<Resource>) -> Self {
         self.resource = resource;
@@ -164,14 +165,14 @@ impl FakeTool {
         self
     }
 
-    /// How it ends.
+    /// Sets its end.
     #[must_use]
     pub fn end(mut self, end: End) -> Self {
         self.end = end;
         self
     }
 
-    /// How often its handler began; keep it before the tool is registered.
+    /// Returns the counter of its handlers; take it before the tool is registered.
     #[must_use]
     pub fn runs(&self) -> Runs {
         self.runs.clone()

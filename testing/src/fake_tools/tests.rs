@@ -1,4 +1,4 @@
-//! How fake tools end.
+//! Tests the ends of fake tools.
 
 use super::*;
 use madang_actors::{
@@ -63,7 +63,7 @@ async fn a_handler_waits_at_its_gate() {
 }
 
 #[test]
-fn a_custom_payload_reaches_whoever_catches_it() {
+fn a_custom_payload_reaches_its_catcher() {
     let caught = std::panic::catch_unwind(|| End::PanicWith(Payload).come(json!({})));
     assert!(caught.unwrap_err().is::<Payload>());
 }

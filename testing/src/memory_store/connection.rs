@@ -1,4 +1,4 @@
-//! What fake tools write to: a table of values inside the store's own transaction.
+//! The connection that fake tools use: a table of values inside the store's own transaction.
 
 use std::{any::Any, collections::BTreeMap, sync::Arc};
 
@@ -11,7 +11,7 @@ use madang_actors::port::Reader;
 #[derive(Debug)]
 pub struct MemoryConnection {
     shared: Arc<Shared>,
-    /// What the open transaction has changed, savepoint upon savepoint; `None` for a reader.
+    /// The changes of the open transaction, one layer a savepoint; `None` for a reader.
     layers: Option<Vec<Layer>>,
 }
 
@@ -29,13 +29,13 @@ impl MemoryConnection {
         Self { shared, layers: Some(vec![Layer::default()]) }
     }
 
-    /// The value of this name.
+    /// Returns the value of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Value> {
         self.find(|layer| layer.values.get(name).cloned()).flatten()
     }
 
-    /// All values, by name.
+    /// Returns all values by name.
     #[must_use]
     pub fn values(&self) -> BTreeMap<String, Value> {
         let mut all = self.shared.read(|committed| committed.values.clone());
@@ -63,20 +63,20 @@ impl MemoryConnection {
         Ok(())
     }
 
-    /// Looks from the newest change back to what is committed.
+    /// Searches from the newest change back to the committed state.
     pub(super) fn find<T>(&self, look: impl Fn(&Layer) -> Option<T>) -> Option<T> {
         let changed = self.layers.iter().flatten().rev().find_map(&look);
         changed.or_else(|| self.shared.read(&look))
     }
 
-    /// Collects from what is committed and from each change since, in order.
+    /// Collects from the committed state and from each later change, in order.
     pub(super) fn of_all_layers<T>(&self, look: impl Fn(&Layer) -> Vec<T>) -> Vec<T> {
         let mut all = self.shared.read(&look);
         all.extend(self.layers.iter().flatten().flat_map(look));
         all
     }
 
-    /// What the innermost savepoint changes.
+    /// Returns the changes of the innermost savepoint.
     pub(super) fn top(&mut self) -> Option<&mut Layer> {
         self.layers.as_mut()?.last_mut()
     }

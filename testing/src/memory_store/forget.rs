@@ -1,4 +1,4 @@
-//! A user is forgotten: of each session the hashes of its chain stay.
+//! Forgets a user and keeps the hashes of each session's chain.
 
 use uuid::Uuid;
 
@@ -9,7 +9,7 @@ use madang_actors::{
 };
 
 impl Layer {
-    /// Removes all that is the user's, and gives what stays of the chains.
+    /// Removes all rows of the user, and returns the records of the chains.
     pub(super) fn forget(&mut self, order: &Forget) -> (Forgotten, Vec<ErasedChain>) {
         let mut forgotten = Forgotten::default();
         let is_theirs =

@@ -1,4 +1,4 @@
-//! The tables of the memory store, and changes to them that are not committed yet: the same type for both.
+//! The tables of the memory store, and uncommitted changes to them: one type for both.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry as Slot},
@@ -19,38 +19,38 @@ use madang_actors::{
     },
 };
 
-/// What is committed, or what one savepoint changes.
+/// The committed state, or the changes of one savepoint.
 #[derive(Debug, Default)]
 pub(super) struct Layer {
     pub(super) sessions: HashMap<SessionId, SessionTable, RandomState>,
     pub(super) calls: HashMap<CallId, Arc<LedgerRow>, RandomState>,
-    /// Calls in the order in which they were proposed.
+    /// Calls in the order of their proposals.
     pub(super) proposed: Vec<CallId>,
-    /// What is stored of each user, in bytes.
+    /// The bytes stored of each user.
     pub(super) stored: HashMap<UserId, u64, RandomState>,
     /// Values of fake tools; `None` where one was removed.
     pub(super) values: BTreeMap<String, Option<Value>>,
 }
 
-/// What belongs to one session.
+/// The rows of one session.
 #[derive(Debug, Default)]
 pub(super) struct SessionTable {
     pub(super) opened: Option<(UserId, Timestamp)>,
     /// Boxed: a node of the tree has room for eleven, and most layers have one.
     pub(super) turns: BTreeMap<TurnId, Box<Turn>>,
-    /// The turn that has begun and not ended; the outer `None` where this layer changes nothing of it.
+    /// The open turn; the outer `None` if this layer does not change it.
     pub(super) open: Option<Option<TurnId>>,
     pub(super) entries: BTreeMap<u64, Entry>,
     pub(super) links: Vec<Link>,
 }
 
-/// A turn.
+/// A turn and its end.
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) began: Timestamp,
     pub(super) open: OpenTurn,
     pub(super) end: Option<StoredEnd>,
-    /// When it ended, and behind which entry.
+    /// The moment of its end, and the entry behind which it ended.
     pub(super) ended: Option<(Timestamp, u64)>,
 }
 
@@ -58,12 +58,12 @@ pub(super) struct Turn {
 #[derive(Debug)]
 pub(super) enum Entry {
     Message(Box<ChatMessage>),
-    /// Kept for a call, which is an entry once it has ended.
+    /// A place kept for a call, which becomes an entry once it has ended.
     Call(CallId, TurnId),
 }
 
 impl Layer {
-    /// Takes over what changed.
+    /// Takes over newer changes.
     pub(super) fn absorb(&mut self, newer: Self) {
         for (session, changes) in newer.sessions {
             match self.sessions.entry(session) {
@@ -77,12 +77,12 @@ impl Layer {
         self.values.extend(newer.values);
     }
 
-    /// Whose session it is.
+    /// Returns the owner of a session.
     pub(super) fn owner(&self, session: &SessionId) -> Option<UserId> {
         Some(self.sessions.get(session)?.opened.as_ref()?.0.clone())
     }
 
-    /// A session with its transcript.
+    /// Returns a session with its transcript.
     pub(super) fn stored_session(&self, session: &SessionId) -> Option<StoredSession> {
         let table = self.sessions.get(session)?;
         let (user, opened_at) = table.opened.clone()?;
@@ -98,7 +98,7 @@ impl Layer {
         })
     }
 
-    /// A part of a transcript.
+    /// Returns a page of a transcript.
     pub(super) fn transcript(&self, session: &SessionId, from: u64, max: usize) -> TranscriptPart {
         let Some(table) = self.sessions.get(session) else { return TranscriptPart::default() };
         let row = |(seq, entry): (&u64, &Entry)| {
@@ -117,7 +117,7 @@ impl Layer {
         TranscriptPart::of(rows.collect(), max)
     }
 
-    /// The sessions whose turn is open, the one that began first before the others.
+    /// Lists the sessions that have an open turn, the oldest turn first.
     pub(super) fn interrupted(&self) -> Vec<InterruptedSession> {
         let mut open: Vec<_> = self
             .sessions
@@ -135,7 +135,7 @@ impl Layer {
         open.into_iter().map(|(_, interrupted)| interrupted).collect()
     }
 
-    /// The turn of a key.
+    /// Finds the turn that was submitted with a key.
     pub(super) fn submitted(
         &self,
         session: &SessionId,
@@ -145,7 +145,7 @@ impl Layer {
         Some(SubmittedTurn { turn: turn.open.turn, text: turn.open.text, end: turn.end.clone() })
     }
 
-    /// The calls of a filter, in the order in which they were proposed.
+    /// Lists the calls that a filter selects, in the order of their proposals.
     pub(super) fn matching_calls(&self, filter: &LedgerFilter) -> Vec<LedgerRow> {
         let matches = |row: &&Arc<LedgerRow>| {
             filter.session.as_ref().is_none_or(|session| *session == row.session)
@@ -169,7 +169,7 @@ impl Layer {
         rows.map(|row| LedgerRow::clone(row)).collect()
     }
 
-    /// A session's chain.
+    /// Returns a session's chain.
     pub(super) fn links(&self, session: &SessionId) -> (Vec<Link>, ChainEnd) {
         let links = self.sessions.get(session).map(|table| table.links.clone()).unwrap_or_default();
         let end = links.last().map_or(ChainEnd::EMPTY, |last| ChainEnd {
@@ -181,12 +181,12 @@ impl Layer {
 }
 
 impl SessionTable {
-    /// The turn that has begun and not ended.
+    /// Returns the open turn.
     pub(super) fn open_turn(&self) -> Option<&Turn> {
         self.turns.get(&self.open.flatten()?).map(Box::as_ref)
     }
 
-    /// The turn that was submitted under this key.
+    /// Finds the turn that was submitted under this key.
     pub(super) fn turn_of(&self, key: &IdempotencyKey) -> Option<&Turn> {
         self.turns
             .values()

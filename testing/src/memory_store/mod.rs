@@ -1,4 +1,4 @@
-//! A store in memory with the semantics of a database: savepoints, undo, commit, readers that see only what is committed.
+//! Keeps chats and ledger in memory, with the semantics of a database and with faults on demand.
 
 mod connection;
 mod forget;
@@ -33,23 +33,23 @@ use madang_actors::{
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore(Arc<Shared>);
 
-/// What all clones and connections share.
+/// The state that all clones and connections share.
 #[derive(Debug)]
 struct Shared {
-    /// Random and secret: what is in memory needs no key for longer.
+    /// Random and secret; nothing in memory outlives them.
     keys: SealKeys,
     committed: RwLock<Layer>,
     /// Held by the open transaction.
     writer: Arc<Turnstile<()>>,
-    /// Commits pass it; a pause closes it.
+    /// Commits pass it, and a pause closes it.
     gate: Arc<Gate<()>>,
     faults: Mutex<Faults>,
     commits: AtomicU64,
     readings: AtomicU64,
     occupancy: Occupancy,
-    /// The answers about keys that come late, in the order in which they are asked for.
+    /// Delays for answers about keys, in the order of the questions.
     late: Mutex<VecDeque<oneshot::Receiver<()>>>,
-    /// What stays of the chains of forgotten users.
+    /// The records of erased chains.
     erased: Mutex<Vec<ErasedChain>>,
 }
 
@@ -70,7 +70,7 @@ impl Default for Shared {
     }
 }
 
-/// What fails next.
+/// The steps that fail next.
 #[derive(Debug, Default)]
 struct Faults {
     begin: Option<StoreError>,
@@ -79,14 +79,14 @@ struct Faults {
     links: Option<StoreError>,
 }
 
-/// What a failing commit does all the same.
+/// What a failing commit still does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Committed {
     Yes,
     No,
 }
 
-/// While it lives, commits wait.
+/// Holds commits back while it lives.
 #[derive(Debug)]
 #[must_use = "dropped, it lets commits pass again"]
 pub struct Paused {
@@ -94,81 +94,81 @@ pub struct Paused {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty store with these keys, as another store has them.
+    /// Creates an empty store with the keys of another store.
     #[must_use]
     pub fn with_keys(keys: SealKeys) -> Self {
         Self(Arc::new(Shared { keys, ..Shared::default() }))
     }
 
-    /// Lets commits wait until the answer is dropped: what is being written hangs there, and reads go on.
+    /// Holds commits back until the returned value is dropped. Writes hang meanwhile, and reads go on.
     pub async fn pause(&self) -> Paused {
         Paused { _gate: self.0.gate.clone().write_owned().await }
     }
 
-    /// Lets an answer about the turn of a key come late, as it was when the store was asked: once what is given back is
-    /// dropped. Said again, it is about the next answer.
+    /// Delays the next answer about the turn of a key until the returned sender is dropped; the answer shows the store
+    /// as it was asked. A second call delays the answer after that.
     pub fn answer_about_a_key_late(&self) -> oneshot::Sender<()> {
         let (go, goes) = oneshot::channel();
         self.0.late.lock().unwrap_or_else(PoisonError::into_inner).push_back(goes);
         go
     }
 
-    /// Lets the next transaction fail to begin.
+    /// Makes the next transaction fail to begin.
     pub fn fail_next_begin(&self) {
         self.0.faults().begin = Some(StoreError::unavailable(OnPurpose));
     }
 
-    /// Lets the next reading of a part of a transcript fail.
+    /// Makes the next read of a part of a transcript fail.
     pub fn fail_next_read(&self) {
         self.0.faults().read = Some(StoreError::unavailable(OnPurpose));
     }
 
-    /// Lets the next reading of a session's chain fail.
+    /// Makes the next read of a session's chain fail.
     pub fn fail_next_links(&self) {
         self.0.faults().links = Some(StoreError::unavailable(OnPurpose));
     }
 
-    /// Lets the next commit fail, with nothing written.
+    /// Makes the next commit fail, with nothing written.
     pub fn fail_next_commit(&self) {
         self.0.faults().commit = Some((StoreError::unavailable(OnPurpose), Committed::No));
     }
 
-    /// Lets the next commit fail, with nothing written, so that its outcome stays unknown.
+    /// Makes the next commit fail with an unknown result, with nothing written.
     pub fn lose_next_commit(&self) {
         self.0.faults().commit = Some((StoreError::unknown(OnPurpose), Committed::No));
     }
 
-    /// Lets the next commit happen and its answer be lost.
+    /// Makes the next commit succeed and lose its answer.
     pub fn lose_next_commit_reply(&self) {
         self.0.faults().commit = Some((StoreError::unknown(OnPurpose), Committed::Yes));
     }
 
-    /// How many commits there were: what a turn costs in durable waits.
+    /// Counts the commits: the durable waits of a turn.
     #[must_use]
     pub fn commits(&self) -> u64 {
         self.0.commits.load(Relaxed)
     }
 
-    /// How often its ledger was looked up.
+    /// Counts the reads of its ledger.
     #[must_use]
     pub fn readings(&self) -> u64 {
         self.0.readings.load(Relaxed)
     }
 
-    /// A connection that sees what is committed and cannot write.
+    /// Returns a connection that sees the committed state and cannot write.
     #[must_use]
     pub fn connection(&self) -> MemoryConnection {
         MemoryConnection::reading(self.0.clone())
     }
 }
 
-/// A fault that a test asked for.
+/// A fault that a test ordered.
 #[derive(Debug, thiserror::Error)]
 #[error("the test wanted it to fail")]
 struct OnPurpose;

@@ -1,4 +1,4 @@
-//! The open transaction of the memory store: layers of changes, absorbed at the commit.
+//! Implements the memory store's transaction: layers of changes, absorbed at the commit.
 
 use std::{any::Any, sync::Arc};
 
@@ -69,7 +69,7 @@ impl Transaction for MemoryTransaction {
     }
 }
 
-/// The savepoint has ended already.
+/// The savepoint has already ended.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no savepoint")]
 struct NoSavepoint;
@@ -122,7 +122,7 @@ impl MemoryTransaction {
         }
     }
 
-    /// The calls about which standing approvals were given.
+    /// Lists the calls whose standing approvals are in force.
     fn with_standing_approvals(&self, session: &SessionId, tool: Option<&str>) -> Vec<CallId> {
         let proposed = |layer: &Layer| layer.proposed.clone();
         let mut calls = self.connection.of_all_layers(proposed);
@@ -285,7 +285,7 @@ impl MemoryTransaction {
         }
     }
 
-    /// Each use of a standing approval has a number of its own.
+    /// Refuses a second use of a standing approval under the same number.
     fn must_be_unused(&self, session: &SessionId, use_of: &Approval) -> Result<(), StoreError> {
         let (Approval::Standing { by_call: its, number: nth, .. }, proposed) =
             (use_of, |layer: &Layer| layer.proposed.clone())

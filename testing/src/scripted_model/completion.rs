@@ -1,4 +1,4 @@
-//! One completion of a script: what is said, asked for, and how long it takes.
+//! One completion of a script: its text, its calls and its duration.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use madang_actors::{
     protocol::{Completion, FinishReason, Usage, WantedCall},
 };
 
-/// Into so many pieces a text is streamed, where it has as many characters.
+/// The pieces in which a text is streamed, if it has as many characters.
 const DELTAS: usize = 4;
 
 /// One completion of a script.
@@ -22,39 +22,39 @@ pub struct ScriptedCompletion {
 }
 
 impl ScriptedCompletion {
-    /// The model says this.
+    /// Says a text.
     #[must_use]
     pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// The model asks for a tool. Arguments that are a string are the raw text that the model wrote.
+    /// Asks for a tool. Arguments that are a string are the raw text that the model wrote.
     #[must_use]
     pub fn call(name: impl Into<Arc<str>>, arguments: &Value) -> Self {
         Self::default().and_call(name, arguments)
     }
 
-    /// The model fails with this kind of error, after what it has said.
+    /// Fails with this kind of error, after the text.
     #[must_use]
     pub fn error(kind: impl Into<Arc<str>>) -> Self {
         Self { error: Some(kind.into()), ..Self::default() }
     }
 
-    /// It asks for one more tool.
+    /// Asks for one more tool.
     #[must_use]
     pub fn and_call(mut self, name: impl Into<Arc<str>>, arguments: &Value) -> Self {
         self.calls.push(WantedCall { name: name.into(), arguments: raw(arguments) });
         self
     }
 
-    /// It says this before it asks or fails.
+    /// Says a text before the calls or the failure.
     #[must_use]
     pub fn saying(mut self, text: impl Into<Arc<str>>) -> Self {
         self.text = text.into();
         self
     }
 
-    /// It takes this long, spread over its text, which begins at once.
+    /// Takes this long, spread over the text, which begins at once.
     #[must_use]
     pub fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;
@@ -90,7 +90,7 @@ impl ScriptedCompletion {
     }
 }
 
-/// The text that the model wrote as arguments.
+/// Returns the arguments as the model wrote them.
 pub(super) fn raw(arguments: &Value) -> Arc<str> {
     arguments.as_str().map_or_else(|| arguments.to_string().into(), Into::into)
 }
@@ -101,7 +101,7 @@ async fn wait(pause: Duration) {
     }
 }
 
-/// A text in a few pieces that end between characters.
+/// Splits a text into a few pieces between characters.
 fn pieces(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     let size = letters.len().div_ceil(DELTAS).max(1);

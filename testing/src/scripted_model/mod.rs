@@ -1,4 +1,4 @@
-//! A model that says what a script says, in its order: for whole turns in tests, demonstrations and benches.
+//! A model that follows a script, for whole turns in tests, demonstrations and benches.
 
 mod completion;
 mod script;
@@ -20,27 +20,26 @@ use madang_actors::{
 pub use completion::ScriptedCompletion;
 pub use script::ScriptError;
 
-/// A model that says what a script says: one completion after the other, whichever session asks. Where the script has run out it
-/// fails with [`ModelError::SCRIPT_EXHAUSTED`].
+/// A model that follows a script: one completion after the other, whichever session asks. After the last it fails with
+/// [`ModelError::SCRIPT_EXHAUSTED`].
 ///
-/// Its completions may ask for several tools at once, and any number of them run beside each other. Clones share the
-/// script.
+/// A completion may ask for several tools, and any number of completions run at once. Clones share the script.
 #[derive(Debug, Clone)]
 pub struct ScriptedModel {
     info: ModelInfo,
     scripts: Arc<Mutex<Scripts>>,
 }
 
-/// What is said next.
+/// The next completions.
 #[derive(Debug)]
 struct Scripts {
     of_all: ScriptCursor,
     of_session: HashMap<SessionId, ScriptCursor>,
-    /// What a session gets that has no part of its own: where it is `None`, the part of all.
+    /// The script of a session without one of its own; `None`: the shared script.
     of_each: Option<ScriptCursor>,
 }
 
-/// A script and how far it was said.
+/// A script and the position in it.
 #[derive(Debug, Clone, Default)]
 struct ScriptCursor {
     script: Arc<[ScriptedCompletion]>,
@@ -49,7 +48,7 @@ struct ScriptCursor {
 }
 
 impl ScriptedModel {
-    /// One script for all sessions, said once.
+    /// Plays one script for all sessions, once.
     #[must_use]
     pub fn new(script: impl IntoIterator<Item = ScriptedCompletion>) -> Self {
         Self::from_scripts(Scripts {
@@ -59,7 +58,7 @@ impl ScriptedModel {
         })
     }
 
-    /// Each session hears this script from its beginning, again and again: for benches.
+    /// Plays this script for each session, again and again: for benches.
     #[must_use]
     pub fn repeating(script: impl IntoIterator<Item = ScriptedCompletion>) -> Self {
         let each = ScriptCursor { is_repeating: true, ..ScriptCursor::once(script) };
@@ -70,7 +69,7 @@ impl ScriptedModel {
         })
     }
 
-    /// This session hears a script of its own, once; the others are not changed by it.
+    /// Plays a script for this session, once; other sessions keep theirs.
     #[must_use]
     pub fn for_session(
         self,
@@ -81,7 +80,7 @@ impl ScriptedModel {
         self
     }
 
-    /// It serves this many completions at once; the rest wait.
+    /// Sets how many completions run at once; the rest wait.
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {
         self.info.max_concurrent = count;

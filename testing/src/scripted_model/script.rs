@@ -1,4 +1,4 @@
-//! A script as text: JSON lines.
+//! Reads a script from JSON lines.
 
 use std::{str::FromStr, time::Duration};
 
@@ -23,13 +23,13 @@ impl FromStr for ScriptedModel {
     }
 }
 
-/// Why a script cannot be read.
+/// The reason why a script cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the script {problem}")]
 pub struct ScriptError {
-    /// Which line, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem in that line.
     pub problem: String,
 }
 
@@ -77,7 +77,7 @@ fn no_arguments() -> Value {
     Value::Object(serde_json::Map::new())
 }
 
-/// What serde_json says, without the line, which is always the first of one.
+/// Returns serde_json's message without the line, which is always the first of one.
 fn problem_of(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

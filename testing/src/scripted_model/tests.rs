@@ -1,4 +1,4 @@
-//! What a script says.
+//! Tests what a scripted model says.
 
 use std::{
     sync::{Arc, Mutex},
@@ -24,7 +24,7 @@ fn request(session: &str) -> CompletionRequest {
     }
 }
 
-/// One line: what is streamed, and how it ends.
+/// Renders the stream and the end as one line.
 async fn said(model: &ScriptedModel, session: &str) -> String {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let pieces = heard.clone();

@@ -1,4 +1,4 @@
-//! What a store promises of approvals: it holds them itself, whatever the actors before it believe.
+//! Promises about approvals, which a store enforces itself.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use madang_actors::{
     protocol::{Approval, StandingApproval},
 };
 
-/// A call of session `s` at a question that expires at 600.
+/// Proposes a call of session `s` and asks about it until 600.
 async fn asked(store: &dyn Store, number: u128, seq: u64) {
     written(store, &[step("s", number, 2, proposed(seq)), step("s", number, 3, awaiting(7))]).await;
 }
@@ -21,7 +21,7 @@ fn always(byte: u8) -> Approval {
     Approval::Always { schema: digest(byte), until: at(550), uses: 3, resource: None }
 }
 
-/// The first use of the standing approval about this call.
+/// The first use of the standing approval that was given with this call.
 fn standing(number: u128, byte: u8) -> Transition {
     approved_as(7, "kim", standing_use(number, byte, 1), None)
 }
@@ -42,7 +42,7 @@ async fn standing_approvals(store: &dyn Store, name: &str) -> Vec<StandingApprov
     rows.iter().map(|row| row.standing_approval().expect("only such rows were selected")).collect()
 }
 
-/// Kim says "always" about call 1 of session `s`, whose tool has schema 9.
+/// Lets kim give a standing approval with call 1 of session `s`, whose tool has schema 9.
 async fn given(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
@@ -59,7 +59,7 @@ pub async fn an_approval_comes_before_its_question_expires(store: &dyn Store) {
     assert_eq!(row(store, 1).await.approved_at, Some(at(599)));
 }
 
-/// An approval that was not used in time is none.
+/// An approval that is not used in time expires.
 pub async fn an_approval_is_used_before_it_expires(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
@@ -69,8 +69,7 @@ pub async fn an_approval_is_used_before_it_expires(store: &dyn Store) {
     written(store, &[step("s", 1, 499, running(7))]).await;
 }
 
-/// The same approval begins one handler, also where it is used again at the same moment with the same content, in one
-/// job or in two.
+/// An approval begins one handler, even if it is used again with the same time and content, in one job or in two.
 pub async fn an_approval_is_used_once(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
@@ -86,7 +85,7 @@ pub async fn an_approval_is_used_once(store: &dyn Store) {
     assert_eq!(links.len(), 5);
 }
 
-/// Of two different yeses to one question one is recorded.
+/// One of two different approvals of a question is recorded.
 pub async fn one_answer_to_a_question_is_recorded(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
@@ -99,8 +98,8 @@ pub async fn one_answer_to_a_question_is_recorded(store: &dyn Store) {
     assert_eq!((found.approval, found.digest), (Some(Approval::Once), Some(digest(7))));
 }
 
-/// Neither other arguments under the approved digest run, nor the approved arguments under another.
-pub async fn what_runs_is_what_was_approved(store: &dyn Store) {
+/// Arguments run only under the digest that was approved for them.
+pub async fn only_approved_arguments_run(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
     written(store, &[step("s", 1, 4, approved(7, "kim"))]).await;
@@ -110,7 +109,7 @@ pub async fn what_runs_is_what_was_approved(store: &dyn Store) {
     assert_eq!(row(store, 1).await.arguments, json!({ "id": "수면" }));
 }
 
-/// Arguments that the user typed are approved under a digest of their own, and what was asked stays beside them.
+/// Arguments that the user edits are approved under their own digest, and the asked arguments are kept beside them.
 pub async fn an_edit_is_approved_under_its_own_digest_and_both_are_kept(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
@@ -139,7 +138,7 @@ pub async fn an_edit_is_approved_under_its_own_digest_and_both_are_kept(store: &
     });
 }
 
-/// A standing approval is found until it is revoked, and each call that rests on it has an approval of its own.
+/// A standing approval counts until it is revoked, and each call that uses it records its own approval.
 pub async fn a_standing_approval_covers_later_calls_of_its_tool(store: &dyn Store) {
     given(store).await;
     let expected = StandingApproval {
@@ -161,7 +160,7 @@ pub async fn a_standing_approval_covers_later_calls_of_its_tool(store: &dyn Stor
     assert_eq!(found.approval, Some(standing_use(1, 9, 1)));
     assert_eq!(standing_approvals(store, "s").await.len(), 1, "what rests on it is none itself");
 
-    // Given and used in one job, in which nothing is on the disk yet.
+    // Given and used in one job, before anything is committed.
     written(
         store,
         &[
@@ -177,8 +176,7 @@ pub async fn a_standing_approval_covers_later_calls_of_its_tool(store: &dyn Stor
     .await;
 }
 
-/// Not another tool, another schema, another user, another session; not a call that was approved once; nothing that
-/// does not exist.
+/// A standing approval covers no other tool, schema, user or session; an approval of one call covers no other call.
 pub async fn a_standing_approval_covers_nothing_else(store: &dyn Store) {
     given(store).await;
     asked(store, 2, 2).await;
@@ -206,7 +204,7 @@ pub async fn a_standing_approval_covers_nothing_else(store: &dyn Store) {
     assert_eq!(standing_approvals(store, "t").await, []);
 }
 
-/// Revoked, a standing approval covers nothing more and does not come back; its revocation is in the chain, with user and time.
+/// A revoked standing approval covers nothing and stays revoked. The chain records the revocation with user and time.
 pub async fn a_revoked_approval_covers_nothing_more(store: &dyn Store) {
     given(store).await;
     asked(store, 2, 2).await;
@@ -244,7 +242,7 @@ pub async fn a_revoked_approval_covers_nothing_more(store: &dyn Store) {
     assert_eq!(links.iter().filter(revoked).count(), 3);
 }
 
-/// Of a revocation and a use at the same moment the store sees one first.
+/// A revocation and a use at the same moment take effect one after the other.
 pub async fn a_use_and_a_revocation_come_one_after_the_other(store: &dyn Store) {
     given(store).await;
     asked(store, 2, 2).await;

@@ -1,4 +1,4 @@
-//! What a store promises of the chain of hashes.
+//! Promises about the chain of hashes.
 
 use super::facts::{
     at, awaiting, began, call, chat, ok, opened, proposed, proposed_in, refused, running, session,
@@ -10,7 +10,7 @@ use madang_actors::{
     protocol::{Effect, ToolOutcome},
 };
 
-/// The links verify, and the end is that of the session row.
+/// The links verify, and the session's row states their end.
 pub async fn the_chain_verifies_and_ends_where_the_session_says(store: &dyn Store) {
     chat(store, "s").await;
     let (links, end) = store.links(&session("s")).await.expect("the store can be read");
@@ -37,7 +37,7 @@ pub async fn the_chain_verifies_and_ends_where_the_session_says(store: &dyn Stor
     assert!(verify(&session("s"), &forged, &end).is_err());
 }
 
-/// A refused or undone step is no link, and the next one follows the last that was kept.
+/// A refused or undone step is no link, and the next one follows the last kept link.
 pub async fn an_undone_step_leaves_no_gap_in_the_chain(store: &dyn Store) {
     chat(store, "s").await;
     let mut transaction = store.begin().await.expect("the store takes writes");
@@ -57,7 +57,7 @@ pub async fn an_undone_step_leaves_no_gap_in_the_chain(store: &dyn Store) {
     assert_eq!(verify(&session("s"), &links, &end), Ok(()));
 }
 
-/// Each session has a chain of its own.
+/// Each session has its own chain.
 pub async fn chains_of_two_sessions_do_not_mix(store: &dyn Store) {
     for (name, number) in [("s", 1), ("t", 2)] {
         let writes = [opened(name, "kim"), began(name, number)];
@@ -76,7 +76,7 @@ pub async fn chains_of_two_sessions_do_not_mix(store: &dyn Store) {
     }
 }
 
-/// What is read back hashes to what was written, numbers of every kind included.
+/// Values hash to the same after a read, with numbers of every kind.
 pub async fn every_number_survives_in_the_chain(store: &dyn Store) {
     chat(store, "s").await;
     let mut numbers: Vec<f64> =

@@ -1,4 +1,4 @@
-//! Facts that the promises write, and the ways in which they write them.
+//! Facts that the promises write, and functions that write them.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -51,7 +51,7 @@ pub(super) fn began(name: &str, number: u128) -> Write {
     }
 }
 
-/// A turn of this key and text.
+/// A turn with this key and text.
 pub(super) fn submitted(name: &str, number: u128, options: TurnOptions, text: &str) -> Write {
     Write::TurnStarted {
         session: session(name),
@@ -108,7 +108,7 @@ pub(super) fn proposed_in(number: u128, seq: u64) -> Transition {
     Transition::Proposed(proposal("kim", "add_habit", number, seq))
 }
 
-/// Another user's call, or of another tool, in turn 1.
+/// A call of another user or another tool, in turn 1.
 pub(super) fn proposed_by(owner: &str, tool: &str, seq: u64) -> Transition {
     Transition::Proposed(proposal(owner, tool, 1, seq))
 }
@@ -137,7 +137,7 @@ pub(super) fn approved(byte: u8, by: &str) -> Transition {
     approved_as(byte, by, Approval::Once, None)
 }
 
-/// An approval that can be used until 500.
+/// An approval that expires at 500.
 pub(super) fn approved_as(
     byte: u8,
     by: &str,
@@ -169,7 +169,7 @@ pub(super) async fn write(store: &dyn Store, writes: &[Write]) -> Result<(), Sto
     write_as_it_is(store, &writes).await
 }
 
-/// The fact with the seal that its decision would have given it.
+/// Adds the seal of the fact's decision.
 pub(super) fn sealed(store: &dyn Store, write: &Write) -> Write {
     let Write::Call { session, call, at, transition } = write else { return write.clone() };
     let transition = store.keys().sealed(session, *call, *at, transition.clone());
@@ -189,7 +189,7 @@ pub(super) async fn written(store: &dyn Store, writes: &[Write]) {
     write(store, writes).await.expect("the store takes these facts");
 }
 
-/// Writes facts that the store must refuse, and sees that nothing of them stays.
+/// Writes facts that the store must refuse, and checks that none of them stays.
 pub(super) async fn refused(store: &dyn Store, writes: &[Write]) -> StoreError {
     let error = write(store, writes).await.expect_err("the store refuses these facts");
     let is_refusal = matches!(error, StoreError::Refused { .. } | StoreError::Illegal(_));
@@ -197,7 +197,7 @@ pub(super) async fn refused(store: &dyn Store, writes: &[Write]) -> StoreError {
     error
 }
 
-/// An open session of kim's with turn 1.
+/// Opens a session of kim's with turn 1.
 pub(super) async fn chat(store: &dyn Store, name: &str) {
     written(store, &[opened(name, "kim"), began(name, 1)]).await;
 }

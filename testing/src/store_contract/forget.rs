@@ -1,4 +1,4 @@
-//! What a store promises of a forgotten user.
+//! Promises about forgotten users.
 
 use super::facts::{
     at, began, chat, ok, opened, proposed, proposed_in, refused, running, session, step, user,
@@ -27,7 +27,7 @@ async fn with_a_call(store: &dyn Store) {
     .await;
 }
 
-/// Nothing of the user's can be read again, and the name of the session is free for any user.
+/// No row of the user can be read again, and any user may open a session of the same name.
 pub async fn a_forgotten_user_leaves_hashes_only(store: &dyn Store) {
     with_a_call(store).await;
     let (links, end) = store.links(&session("s")).await.expect("the store can be read");
@@ -58,8 +58,8 @@ pub async fn a_forgotten_user_leaves_hashes_only(store: &dyn Store) {
     assert_eq!((found.row.user, found.messages), (user("lee"), Vec::new()));
 }
 
-/// Another user's sessions, calls and chains are as they were.
-pub async fn who_is_not_forgotten_keeps_everything(store: &dyn Store) {
+/// Another user's sessions, calls and chains stay as they were.
+pub async fn other_users_keep_everything(store: &dyn Store) {
     with_a_call(store).await;
     written(store, &[opened("t", "lee"), began("t", 2), step("t", 2, 5, proposed_in(2, 1))]).await;
     let before = store.session(&session("s")).await.expect("the store can be read");
@@ -77,8 +77,8 @@ pub async fn who_is_not_forgotten_keeps_everything(store: &dyn Store) {
     assert_eq!(store.erased().await.expect("the store can be read").len(), 1);
 }
 
-/// What a runtime keeps in memory would come back.
-pub async fn nobody_is_forgotten_while_a_runtime_has_the_store(store: &dyn Store) {
+/// A runtime would write back what it keeps in memory.
+pub async fn no_user_is_forgotten_while_a_runtime_has_the_store(store: &dyn Store) {
     with_a_call(store).await;
     let Some(occupancy) = store.occupancy() else { return };
     let runtime = occupancy.occupy().expect("the store is free");

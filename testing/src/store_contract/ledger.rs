@@ -1,4 +1,4 @@
-//! What a store promises of tool calls.
+//! Promises about tool calls.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ use madang_actors::{
     },
 };
 
-/// The row of a call says after each step what is known of it.
+/// The row of a call shows its state after each step.
 pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
     chat(store, "s").await;
     let mut expected = LedgerRow {
@@ -83,7 +83,7 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
     assert_eq!(row(store, 1).await, expected);
 }
 
-/// A step that the call cannot take is refused with what it is and where the call stands.
+/// An illegal step is refused with its name and the state of the call.
 pub async fn an_illegal_step_is_refused_and_changes_nothing(store: &dyn Store) {
     chat(store, "s").await;
     let illegal = |from, to| IllegalTransition { call: call(1), session: session("s"), from, to };
@@ -102,13 +102,13 @@ pub async fn an_illegal_step_is_refused_and_changes_nothing(store: &dyn Store) {
             matches!(error, StoreError::Illegal(found) if found == illegal(Some(CallState::Running), to))
         );
     }
-    // Legal first, then illegal: the job is undone as a whole.
+    // A legal step before an illegal one: the job is undone as a whole.
     refused(store, &[step("s", 1, 4, Transition::Ended(ok("a"))), step("s", 1, 5, running(1))])
         .await;
     assert_eq!(row(store, 1).await, before);
 }
 
-/// Every step can be sent again when its answer was lost, but for the beginning of the handler: its writer runs it, and
+/// A step may be sent again if its answer was lost. The start of the handler may not: its writer runs the handler, and
 /// only one may.
 pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
     chat(store, "s").await;
@@ -131,7 +131,7 @@ pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
     }
 }
 
-/// A value that could not be read again is refused before it is written, and the job beside it is written all the same.
+/// A value that could not be read again is refused before it is written; the other job is written.
 pub async fn a_step_that_could_not_be_read_again_is_refused(store: &dyn Store) {
     chat(store, "s").await;
     let ended = |data| Transition::Ended(Ended { outcome: ToolOutcome::ok(data), ..ok("done") });
@@ -172,7 +172,7 @@ pub async fn a_step_that_could_not_be_read_again_is_refused(store: &dyn Store) {
     assert_eq!(verify(&session("s"), &links, &end), Ok(()));
 }
 
-/// Of two writers that end a call in different ways one wins, and the other hears of it.
+/// If two writers end a call in different ways, one wins and the other is refused.
 pub async fn the_same_state_with_other_content_is_refused(store: &dyn Store) {
     chat(store, "s").await;
     written(store, &[step("s", 1, 2, proposed(1))]).await;
@@ -184,7 +184,7 @@ pub async fn the_same_state_with_other_content_is_refused(store: &dyn Store) {
     assert_eq!(row(store, 1).await.outcome, Some(ok("first").outcome));
 }
 
-/// An approval binds the run to what was shown, and only the call's user gives it.
+/// An approval binds the run to the shown arguments, and only the call's user gives it.
 pub async fn a_call_runs_only_what_was_approved_by_its_user(store: &dyn Store) {
     chat(store, "s").await;
     written(store, &[step("s", 1, 2, proposed(1)), step("s", 1, 3, awaiting(7))]).await;
@@ -196,7 +196,7 @@ pub async fn a_call_runs_only_what_was_approved_by_its_user(store: &dyn Store) {
     assert_eq!(row(store, 1).await.state, CallState::Running);
 }
 
-/// Once it has ended, a call stands in the transcript under the number it was proposed with.
+/// An ended call stands in the transcript under the number of its proposal.
 pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
     chat(store, "s").await;
     written(
@@ -240,7 +240,7 @@ pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
     );
 }
 
-/// A call that ended before a question keeps the arguments that were validated; no other takes some at its end.
+/// A call that ended before a question keeps its validated arguments; no other call gets arguments at its end.
 pub async fn a_call_that_never_ran_keeps_its_validated_arguments(store: &dyn Store) {
     chat(store, "s").await;
     let validated = json!({ "id": "수면" });
@@ -257,7 +257,7 @@ pub async fn a_call_that_never_ran_keeps_its_validated_arguments(store: &dyn Sto
     refused(store, &[step("s", 2, 4, Transition::Ended(end))]).await;
 }
 
-/// No reader gets the data of a dismissed call, but the ledger keeps it.
+/// The data of a dismissed call stays in the ledger, and no reader gets it.
 pub async fn a_discarded_result_stays_in_the_ledger_only(store: &dyn Store) {
     chat(store, "s").await;
     let end = Ended { result: CallResult::Discarded, ..ok("secret") };
@@ -274,7 +274,7 @@ pub async fn a_discarded_result_stays_in_the_ledger_only(store: &dyn Store) {
     );
 }
 
-/// A call whose handler never began did nothing: no other end is taken.
+/// A call whose handler never began had no effect: the store takes no other end.
 pub async fn a_call_that_never_ran_has_no_effect(store: &dyn Store) {
     chat(store, "s").await;
     let steps = [proposed(1), awaiting(7), approved(7, "kim"), running(7)];
@@ -302,7 +302,7 @@ pub async fn a_call_belongs_to_one_session(store: &dyn Store) {
     assert_eq!(row(store, 1).await.state, CallState::Proposed);
 }
 
-/// Calls are found by session, by id and by whether they have ended.
+/// Calls are found by session, by id and by state.
 pub async fn calls_are_filtered_and_come_in_the_order_of_their_proposals(store: &dyn Store) {
     chat(store, "s").await;
     chat_of_lee(store).await;
@@ -312,7 +312,7 @@ pub async fn calls_are_filtered_and_come_in_the_order_of_their_proposals(store: 
         decided_by: Some(user("kim")),
         ..ok("")
     };
-    // Ids and numbers are not in the order of the proposals.
+    // Ids and numbers differ from the order of the proposals.
     written(store, &[step("s", 9, 2, proposed(5))]).await;
     written(store, &[step("t", 4, 2, proposed_in(2, 1))]).await;
     written(store, &[step("s", 1, 2, proposed(3)), step("s", 9, 3, Transition::Ended(denied))])
@@ -337,7 +337,7 @@ async fn chat_of_lee(store: &dyn Store) {
     written(store, &[opened("t", "lee"), began("t", 2)]).await;
 }
 
-/// Facts of every kind in one job see each other, whether they are written at once or one by one.
+/// Facts of one job see each other, whether they are written at once or one by one.
 pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
     let unrun = Ended { effect: Effect::None, ..ok("later") };
     let job = |name: &str, number: u128| {
@@ -370,7 +370,7 @@ pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
         let (links, end) = store.links(&session(name)).await.expect("the store can be read");
         assert_eq!((links.len(), verify(&session(name), &links, &end)), (5, Ok(())));
     }
-    // Refused in the middle or at the end, such a job leaves nothing.
+    // A refusal in the middle or at the end undoes the whole job.
     for refusal in
         [ended("u", 30), opened("u", "lee"), began("u", 30), step("u", 30, 5, running(7))]
     {
@@ -379,9 +379,8 @@ pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
     }
 }
 
-/// Of a job with several facts that cannot be, the first is told: whether a step is illegal does not hide that the call it
-/// belongs to was never proposed.
-pub async fn what_is_refused_first_is_told(store: &dyn Store) {
+/// The first of several refused facts is reported: an illegal step does not hide that its call was never proposed.
+pub async fn the_first_refusal_is_reported(store: &dyn Store) {
     chat(store, "s").await;
     written(store, &[step("s", 1, 2, proposed(1))]).await;
     let impossible = [
@@ -389,7 +388,7 @@ pub async fn what_is_refused_first_is_told(store: &dyn Store) {
         step("s", 2, 3, proposed(1)),
         // Its turn has not begun.
         step("s", 2, 3, proposed_in(2, 2)),
-        // So has a foreigner's.
+        // Another user's call has this place.
         step("s", 2, 3, proposed_by("lee", "add_habit", 1)),
         says("s", &text(1, "hi")),
     ];
@@ -399,7 +398,7 @@ pub async fn what_is_refused_first_is_told(store: &dyn Store) {
             assert!(matches!(told, StoreError::Refused { .. }), "{first:?} {second:?}: {told:?}");
         }
     }
-    // A foreigner may have a call in a session, and cannot approve what was not asked.
+    // Another user may have a call in a session, and cannot approve what was not asked.
     let lees = proposed_by("lee", "add_habit", 2);
     let told = refused(store, &[step("s", 2, 3, lees), step("s", 2, 4, approved(7, "lee"))]).await;
     assert!(matches!(told, StoreError::Illegal(_)), "{told:?}");

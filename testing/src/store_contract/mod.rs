@@ -1,6 +1,7 @@
-//! What every store promises: one function a promise, each on an empty store of its own.
+//! The promises of every store: one function each, run on an empty store.
 //!
-//! [`store_contract!`](macro@crate::store_contract) makes a test of each:
+//! [`store_contract!`](macro@crate::store_contract) makes a test of each promise, named like it. A failing test thus
+//! states the broken promise.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -34,14 +35,13 @@ pub use savepoints::*;
 pub use transcript::*;
 pub use turns::*;
 
-/// Checks one promise of an empty store, and closes it.
+/// Checks one promise on an empty store, and closes the store.
 pub async fn keeps(store: &dyn Store, promise: impl AsyncFnOnce(&dyn Store)) {
     promise(store).await;
     store.close().await;
 }
 
-/// Makes a `#[tokio::test]` of each promise of the store contract. Takes an async closure that gives an empty store in
-/// an `Arc`.
+/// Makes a `#[tokio::test]` of each promise. Takes an async closure that gives an empty store in an `Arc`.
 #[macro_export]
 macro_rules! store_contract {
     ($open:expr) => {
@@ -69,7 +69,7 @@ macro_rules! store_contract {
             an_approval_is_used_before_it_expires,
             an_approval_is_used_once,
             one_answer_to_a_question_is_recorded,
-            what_runs_is_what_was_approved,
+            only_approved_arguments_run,
             an_edit_is_approved_under_its_own_digest_and_both_are_kept,
             a_standing_approval_covers_later_calls_of_its_tool,
             a_standing_approval_covers_nothing_else,
@@ -83,30 +83,30 @@ macro_rules! store_contract {
             a_call_that_never_ran_has_no_effect,
             a_call_belongs_to_one_session,
             facts_of_one_job_build_on_each_other,
-            what_is_refused_first_is_told,
+            the_first_refusal_is_reported,
             calls_are_filtered_and_come_in_the_order_of_their_proposals,
             the_chain_verifies_and_ends_where_the_session_says,
             an_undone_step_leaves_no_gap_in_the_chain,
             chains_of_two_sessions_do_not_mix,
             every_number_survives_in_the_chain,
-            what_was_kept_is_there_after_the_commit,
-            what_was_undone_never_was,
+            a_kept_part_stays_after_the_commit,
+            an_undone_part_never_was,
             savepoints_nest,
             ending_a_savepoint_that_is_not_there_fails,
             a_transaction_dropped_without_commit_never_was,
             a_refused_write_leaves_the_transaction_usable,
             a_refused_part_is_undone_alone,
-            what_was_foreseen_changes_nothing,
+            naming_a_call_ahead_changes_nothing,
             readers_see_only_what_is_committed,
             transactions_come_one_after_the_other,
             a_session_of_a_thousand_messages_is_read_whole,
             a_transcript_is_read_in_parts_with_the_ends_of_turns_in_their_places,
             a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says,
-            what_was_undone_takes_no_room,
+            undone_facts_take_no_room,
             a_forgotten_user_has_room_again,
             a_forgotten_user_leaves_hashes_only,
-            who_is_not_forgotten_keeps_everything,
-            nobody_is_forgotten_while_a_runtime_has_the_store,
+            other_users_keep_everything,
+            no_user_is_forgotten_while_a_runtime_has_the_store,
         }
     };
     (@promises $open:expr; $($promise:ident,)*) => {

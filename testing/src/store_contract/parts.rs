@@ -1,4 +1,4 @@
-//! What a store promises of many parts of one transaction.
+//! Promises about many parts of one transaction.
 
 use super::facts::{
     call, chat, ended, ok, opened, proposed, running, says, session, step, text, texts, turn_step,
@@ -9,13 +9,13 @@ use madang_actors::{
     port::{Store, StoreError, Transaction, TurnStep, Write},
 };
 
-/// Ends a part that the store takes.
+/// Writes and keeps a part that the store must take.
 async fn part(transaction: &mut dyn Transaction, writes: &[Write]) {
     transaction.savepoint().await.expect("a savepoint");
     keep(transaction, writes).await;
 }
 
-/// The same where the part was begun for this call.
+/// Writes and keeps a part that was begun for this call.
 async fn part_for(transaction: &mut dyn Transaction, of: (&str, u128), writes: &[Write]) {
     transaction.savepoint_for(&session(of.0), call(of.1)).await.expect("a savepoint");
     keep(transaction, writes).await;
@@ -26,15 +26,15 @@ async fn keep(transaction: &mut dyn Transaction, writes: &[Write]) {
     transaction.keep().await.expect("the savepoint is there");
 }
 
-/// A refusal ends nothing: the part can be undone, and nothing else is.
+/// A refused part can be undone, and nothing else is undone.
 pub async fn a_refused_part_is_undone_alone(store: &dyn Store) {
     chat(store, "s").await;
     let refusals = [
-        // No row to change: there is no such turn, or it cannot take this step.
+        // No such turn, or a step that it cannot take.
         ended("s", 2),
         turn_step("s", 2, TurnStep::Dismissed),
         opened("s", "lee"),
-        // A place that is taken.
+        // A taken place.
         says("s", &text(1, "again")),
         // A step that its call cannot take.
         step("s", 9, 5, running(7)),
@@ -54,8 +54,8 @@ pub async fn a_refused_part_is_undone_alone(store: &dyn Store) {
     assert_eq!(texts(store, "s").await, ["kept", "kept, too"]);
 }
 
-/// Foreseen or not, known or new, of this session or another: what is written about is the same.
-pub async fn what_was_foreseen_changes_nothing(store: &dyn Store) {
+/// Naming a call when a part begins changes nothing that is written.
+pub async fn naming_a_call_ahead_changes_nothing(store: &dyn Store) {
     chat(store, "s").await;
     chat(store, "t").await;
     written(store, &[step("s", 1, 5, proposed(1))]).await;
@@ -66,7 +66,7 @@ pub async fn what_was_foreseen_changes_nothing(store: &dyn Store) {
     part_for(transaction, ("nowhere", 3), &[]).await;
     let last = step("s", 1, 7, Transition::Ended(ok("done")));
     part_for(transaction, ("s", 2), std::slice::from_ref(&last)).await;
-    // A call of another session, and one that was not written about although it was foreseen.
+    // A call of another session, and a named call that the part does not write about.
     transaction.savepoint_for(&session("t"), call(1)).await.expect("a savepoint");
     let error = transaction.write(&[step("t", 1, 8, proposed(1))]).await.expect_err("it is s's");
     assert!(matches!(error, StoreError::Refused { .. } | StoreError::Illegal(_)), "{error:?}");

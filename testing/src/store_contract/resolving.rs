@@ -1,4 +1,4 @@
-//! What a store promises of effects that were unknown.
+//! Promises about unknown effects.
 
 use super::facts::{
     at, call, chat, ok, proposed, refused, row, running, session, step, stored, user, written,
@@ -9,8 +9,7 @@ use madang_actors::{
     protocol::{Content, Effect, EffectResolution, ResolvedBy, ToolOutcome},
 };
 
-/// What an unknown effect turned out to be is recorded once, whichever finding comes first and whatever the second
-/// says: in the row and in the transcript, beside the outcome that had been told.
+/// An unknown effect is resolved once; the first finding counts. The row and the transcript show it beside the outcome.
 pub async fn an_unknown_effect_is_resolved_once(store: &dyn Store) {
     use EffectResolution::{DidNot, TookEffect};
     chat(store, "s").await;
@@ -57,7 +56,7 @@ pub async fn an_unknown_effect_is_resolved_once(store: &dyn Store) {
     }
 }
 
-/// A known effect cannot be resolved, and among people only its user resolves an unknown one.
+/// Only an unknown effect is resolved, and among people only by the call's user.
 pub async fn only_an_unknown_effect_is_resolved_and_by_the_calls_user(store: &dyn Store) {
     chat(store, "s").await;
     let end = |effect| Transition::Ended(Ended { effect, ..ok("") });

@@ -1,4 +1,4 @@
-//! What a store promises of how much is stored of a user.
+//! Promises about the bytes stored of a user.
 
 use super::facts::{
     answer, at, began, ended, ok, opened, proposed, running, says, session, step, stored, text,
@@ -10,7 +10,7 @@ use madang_actors::{
     protocol::TurnOptions,
 };
 
-/// A turn that begins where no more than this is stored.
+/// A turn that begins only if no more than this is stored.
 fn bounded(name: &str, number: u128, max_stored_bytes: u64) -> Write {
     Write::TurnStarted {
         session: session(name),
@@ -22,7 +22,7 @@ fn bounded(name: &str, number: u128, max_stored_bytes: u64) -> Write {
     }
 }
 
-/// Kim's two sessions, in which no turn is open, and what is stored in them.
+/// Writes kim's two sessions, without an open turn, and returns the bytes stored.
 async fn two_chats(store: &dyn Store) -> u64 {
     let (said, answered) = (text(1, "수면 \"일기\" 🙂"), answer(3, "a"));
     let steps = [proposed(2), running(7), Transition::Ended(ok("it is done"))];
@@ -43,7 +43,7 @@ async fn is_full(store: &dyn Store, turn: Write) -> bool {
     }
 }
 
-/// A turn begins where no more is stored of its user than it says, in all sessions of that user, and counts no other's.
+/// A turn begins only if no more is stored of its user than it allows. All sessions of that user count, and no other's.
 pub async fn a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says(store: &dyn Store) {
     let stored = two_chats(store).await;
     for name in ["s", "t"] {
@@ -60,8 +60,8 @@ pub async fn a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says(stor
     assert!(is_full(store, bounded("s", 2, stored)).await, "what is written since counts");
 }
 
-/// What was refused or undone is not stored, and a turn that was refused can be written where there is room.
-pub async fn what_was_undone_takes_no_room(store: &dyn Store) {
+/// Refused or undone facts are not counted, and a refused turn can begin once there is room.
+pub async fn undone_facts_take_no_room(store: &dyn Store) {
     let bytes = two_chats(store).await;
     let mut undone = store.begin().await.expect("a transaction opens");
     undone.savepoint().await.expect("a part begins");
@@ -76,7 +76,7 @@ pub async fn what_was_undone_takes_no_room(store: &dyn Store) {
     assert_eq!(stored(store, "s").await.messages.len(), 3);
 }
 
-/// A forgotten user may begin anew.
+/// A forgotten user can begin again.
 pub async fn a_forgotten_user_has_room_again(store: &dyn Store) {
     two_chats(store).await;
     let order = Forget { user: user("kim"), by: user("root"), at: at(9), tables: Vec::new() };

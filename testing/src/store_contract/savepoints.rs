@@ -1,4 +1,4 @@
-//! What a store promises of transactions.
+//! Promises about transactions.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ async fn say(transaction: &mut dyn Transaction, seq: u64, words: &str) {
     transaction.write(&[says("s", &text(seq, words))]).await.expect("the store takes the message");
 }
 
-/// Kept and committed is there.
-pub async fn what_was_kept_is_there_after_the_commit(store: &dyn Store) {
+/// A kept and committed part stays.
+pub async fn a_kept_part_stays_after_the_commit(store: &dyn Store) {
     chat(store, "s").await;
     let mut transaction = begin(store).await;
     for seq in 1..=3 {
@@ -30,8 +30,8 @@ pub async fn what_was_kept_is_there_after_the_commit(store: &dyn Store) {
     assert_eq!(texts(store, "s").await, ["1", "2", "3"]);
 }
 
-/// An undone part leaves what came before and after it.
-pub async fn what_was_undone_never_was(store: &dyn Store) {
+/// An undone part leaves the parts before and after it.
+pub async fn an_undone_part_never_was(store: &dyn Store) {
     chat(store, "s").await;
     let mut transaction = begin(store).await;
     for seq in 1..=3 {
@@ -47,7 +47,7 @@ pub async fn what_was_undone_never_was(store: &dyn Store) {
     assert_eq!(texts(store, "s").await, ["1", "instead", "3"]);
 }
 
-/// `keep` and `undo` end the innermost.
+/// `keep` and `undo` end the innermost part.
 pub async fn savepoints_nest(store: &dyn Store) {
     chat(store, "s").await;
     let mut transaction = begin(store).await;
@@ -70,7 +70,7 @@ pub async fn savepoints_nest(store: &dyn Store) {
     assert_eq!(texts(store, "s").await, ["outer", "inner, kept"]);
 }
 
-/// A savepoint that was not begun is neither kept nor undone.
+/// A part that was not begun is neither kept nor undone.
 pub async fn ending_a_savepoint_that_is_not_there_fails(store: &dyn Store) {
     chat(store, "s").await;
     let mut transaction = begin(store).await;
@@ -82,7 +82,7 @@ pub async fn ending_a_savepoint_that_is_not_there_fails(store: &dyn Store) {
     assert!(transaction.undo().await.is_err());
 }
 
-/// Dropped anywhere, a transaction leaves nothing and blocks no writer.
+/// A dropped transaction leaves nothing and blocks no writer.
 pub async fn a_transaction_dropped_without_commit_never_was(store: &dyn Store) {
     chat(store, "s").await;
     let mut transaction = begin(store).await;
@@ -115,7 +115,7 @@ pub async fn a_refused_write_leaves_the_transaction_usable(store: &dyn Store) {
     assert_eq!(texts(store, "s").await, ["before", "after"]);
 }
 
-/// Reads go beside an open transaction and see nothing of it.
+/// Reads run beside an open transaction and see nothing of it.
 pub async fn readers_see_only_what_is_committed(store: &dyn Store) {
     chat(store, "s").await;
     let mut transaction = begin(store).await;

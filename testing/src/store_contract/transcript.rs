@@ -1,4 +1,4 @@
-//! What a store promises of sessions, turns and messages.
+//! Promises about sessions, turns and messages.
 
 use super::facts::{
     answer, at, began, call, chat, ended, ended_behind, opened, proposed, refused, says, session,
@@ -24,14 +24,14 @@ pub async fn a_session_is_opened_once_and_belongs_to_one_user(store: &dyn Store)
     assert_eq!(store.owner(&session("s")).await.expect("the store can be read"), Some(user("kim")));
 }
 
-/// A session that was never opened is no error, only not there.
+/// Reading an unknown session is no error.
 pub async fn an_unknown_session_is_none(store: &dyn Store) {
     written(store, &[opened("s", "kim")]).await;
     assert_eq!(store.session(&session("t")).await.expect("the store can be read"), None);
     assert_eq!(store.owner(&session("t")).await.expect("the store can be read"), None);
 }
 
-/// Turns, messages and calls belong to a session that exists.
+/// Turns, messages and calls belong to an existing session.
 pub async fn nothing_is_written_for_a_session_that_was_never_opened(store: &dyn Store) {
     for orphan in
         [began("s", 1), ended("s", 1), says("s", &text(1, "a")), step("s", 1, 2, proposed(1))]
@@ -41,7 +41,7 @@ pub async fn nothing_is_written_for_a_session_that_was_never_opened(store: &dyn 
     assert_eq!(store.session(&session("s")).await.expect("the store can be read"), None);
 }
 
-/// Every kind of message survives the store unchanged, Korean and control characters too.
+/// Every kind of message comes back unchanged, also Korean and control characters.
 pub async fn messages_come_back_as_they_were_written_and_in_order(store: &dyn Store) {
     chat(store, "s").await;
     let entry = |seq, content| ChatMessage { seq, turn: turn(1), at: at(7), content };
@@ -52,7 +52,7 @@ pub async fn messages_come_back_as_they_were_written_and_in_order(store: &dyn St
         entry(4, Content::Notice { notice: Notice::SuggestClear }),
         entry(5, Content::Cleared),
     ];
-    // Not in order of their numbers: a late one may come after others.
+    // Not in the order of their numbers: a late one may follow others.
     for index in [1, 0, 4, 2, 3] {
         written(store, &[says("s", &messages[index])]).await;
     }
@@ -112,7 +112,7 @@ pub async fn a_turn_begins_once_and_ends_once(store: &dyn Store) {
     refused(store, &[began("s", 1)]).await;
 }
 
-/// After a crash the session knows which turn it was in.
+/// After a crash the session knows its open turn.
 pub async fn the_open_turn_is_the_one_that_has_not_ended(store: &dyn Store) {
     chat(store, "s").await;
     let open = async || stored(store, "s").await.open_turn.map(|open| open.turn);
@@ -123,7 +123,7 @@ pub async fn the_open_turn_is_the_one_that_has_not_ended(store: &dyn Store) {
     assert_eq!(open().await, Some(turn(2)));
 }
 
-/// A long chat is not cut.
+/// A long chat is read whole.
 pub async fn a_session_of_a_thousand_messages_is_read_whole(store: &dyn Store) {
     chat(store, "s").await;
     let messages: Vec<_> = (1..=1_000).map(|seq| text(seq, &format!("message {seq}"))).collect();
@@ -132,8 +132,8 @@ pub async fn a_session_of_a_thousand_messages_is_read_whole(store: &dyn Store) {
     assert_eq!(stored(store, "s").await.messages, messages);
 }
 
-/// A reader of parts, however small, reads what a reader of the whole does, and each end of a turn once: behind the
-/// entry that it was written with, also where the turn has later ones.
+/// Parts of any size give the same entries as the whole. Each end of a turn comes once, behind the entry that it was
+/// written with, even if the turn has later entries.
 pub async fn a_transcript_is_read_in_parts_with_the_ends_of_turns_in_their_places(
     store: &dyn Store,
 ) {

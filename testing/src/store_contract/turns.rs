@@ -1,4 +1,4 @@
-//! What a store promises of turns that are open: one at a time, with all that is needed to go on.
+//! Promises about open turns.
 
 use super::facts::{
     began, chat, ended, opened, proposed, refused, session, step, stored, submitted, turn,
@@ -21,7 +21,7 @@ fn called(round: u32, from: u64) -> TurnStep {
     TurnStep::Called { round, from, usage: SPENT }
 }
 
-/// A second turn is refused while one is open, also within one job.
+/// A second turn is refused while one is open, even within one job.
 pub async fn a_session_is_in_one_turn_at_a_time(store: &dyn Store) {
     chat(store, "s").await;
     refused(store, &[began("s", 2)]).await;
@@ -31,7 +31,7 @@ pub async fn a_session_is_in_one_turn_at_a_time(store: &dyn Store) {
     assert_eq!(stored(store, "s").await.open_turn.map(|open| open.turn), Some(turn(2)));
 }
 
-/// All that is needed to go on with a turn comes back as it was written, step by step.
+/// All state that a turn needs to go on comes back as it was written, step by step.
 pub async fn an_open_turn_says_how_far_it_came(store: &dyn Store) {
     let options = TurnOptions {
         asker: Asker::Person,
@@ -59,7 +59,7 @@ pub async fn an_open_turn_says_how_far_it_came(store: &dyn Store) {
     expected.resumes = 2;
     assert_eq!(open().await.as_ref(), Some(&expected));
 
-    // A round is a step forward: what it took to come here counts no more.
+    // A round is progress: earlier resumes count no more.
     written(store, &[turn_step("s", 1, called(1, 2)), step("s", 1, 2, proposed(2))]).await;
     (expected.round, expected.from, expected.usage, expected.resumes) = (1, 2, SPENT, 0);
     assert_eq!(open().await.as_ref(), Some(&expected));
@@ -73,7 +73,7 @@ pub async fn an_open_turn_says_how_far_it_came(store: &dyn Store) {
     assert_eq!(open().await.as_ref(), Some(&expected));
 }
 
-/// Rounds come in their order, each once, and a turn that has ended takes no step.
+/// Rounds come in order, each once, and an ended turn takes no step.
 pub async fn a_step_of_a_turn_that_is_not_open_is_refused(store: &dyn Store) {
     chat(store, "s").await;
     refused(store, &[turn_step("s", 1, called(2, 3))]).await;
@@ -86,7 +86,7 @@ pub async fn a_step_of_a_turn_that_is_not_open_is_refused(store: &dyn Store) {
     }
 }
 
-/// A key names one turn of its session for ever, with how it ended.
+/// A key names one turn of its session for ever, with its end.
 pub async fn a_turn_is_found_by_its_key_and_a_key_is_used_once(store: &dyn Store) {
     written(store, &[opened("s", "kim"), opened("t", "lee")]).await;
     let find = async |name: &str, key: &str| {
@@ -121,11 +121,11 @@ pub async fn a_turn_is_found_by_its_key_and_a_key_is_used_once(store: &dyn Store
     .await;
     written(store, &[submitted("s", 2, keyed("b"), "hi"), submitted("t", 3, keyed("a"), "hi")])
         .await;
-    // Turns without a key are any number.
+    // Any number of turns may have no key.
     written(store, &[ended("s", 2), began("s", 4), ended("s", 4), began("s", 5)]).await;
 }
 
-/// After a start, a session of the turn's user can go on with what was cut off.
+/// After a start, each user's session can go on with its interrupted turn.
 pub async fn interrupted_sessions_are_those_with_an_open_turn_in_the_order_of_their_beginning(
     store: &dyn Store,
 ) {
