@@ -1,6 +1,6 @@
-//! What it costs: one dispatch, one turn, one handler of the life toolkit. Prints a table.
+//! Measures one dispatch, one turn and each handler of the life toolkit, and prints a table.
 //!
-//! Everything runs one after the other on one runtime, so a figure is our own time and no queue's.
+//! Everything runs one after the other on one runtime, so a time contains no waiting.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -17,16 +17,16 @@ use madang_toolkits::life;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// Repetitions of what takes microseconds; the median of so many is steady.
+/// Repetitions of a measurement in microseconds, enough for a steady median.
 const MANY: usize = 20_000;
-/// Repetitions of what waits for a disk.
+/// Repetitions of a measurement that waits for a disk.
 const SOME: usize = 300;
 
 fn main() {
-    // `cargo test` runs benches too, to see that they work: once is enough then.
+    // `cargo test` runs benches only to see that they work: once is enough.
     let is_test = !std::env::args().any(|argument| argument == "--bench");
     let (many, some) = if is_test { (20, 5) } else { (MANY, SOME) };
-    // On one thread a time is our own; on two, waking the other thread is in it.
+    // One thread measures our own time; two would add the wake-up of the other thread.
     let one = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let two =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -60,7 +60,7 @@ async fn in_memory(count: usize, threads: &str) {
     let mut times = Vec::new();
     let mut session = runtime.session("kim", "0").await.unwrap();
     for number in 0..count {
-        // A fresh chat now and then: the model's prompt grows with each turn.
+        // A fresh chat from time to time, because the model's prompt grows with each turn.
         if number % 20 == 0 {
             session = runtime.session("kim", &number.to_string()).await.unwrap();
         }
@@ -100,7 +100,7 @@ async fn life_toolkit(count: usize) {
     ] {
         let mut times = Vec::new();
         for number in 0..count {
-            // Each writes for a user of its own, or it would only find what the one before it wrote.
+            // Each call writes for its own user: a repeated write would only find the first one.
             let user =
                 if name == "add_habit" { format!("user {number}") } else { "user 0".to_owned() };
             let call = Call::new(UserId::new(user).unwrap(), name, arguments.to_string())

@@ -1,5 +1,5 @@
-//! What notes cost with 100,000 blocks in a file: searching, inserting, reading a page of 1,000 blocks, making one of 200,
-//! mirroring.
+//! Measures notes with 100,000 blocks in a file: searching, inserting, reading a page of 1,000 blocks, creating one of
+//! 200, mirroring.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 const BLOCKS_A_PAGE: usize = 1_000;
 
-/// Syllables that begin and end the words of the texts: some hundred different words, each in many blocks.
+/// Syllables of the texts' words: some hundred different words, each in many blocks.
 const SYLLABLES: [&str; 24] = [
     "가", "나", "다", "마", "바", "사", "아", "자", "하", "이", "기", "리", "시", "지", "고", "노",
     "도", "로", "오", "우", "은", "을", "에", "서",
@@ -25,7 +25,7 @@ const SYLLABLES: [&str; 24] = [
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
-    // `cargo test` runs benches too, to see that they work: little is enough then.
+    // `cargo test` runs benches only to see that they work: little is enough.
     let is_test = !std::env::args().any(|argument| argument == "--bench");
     let (pages, rounds) = if is_test { (2, 3) } else { (100, 200) };
     let folder = tempfile::tempdir().unwrap();
@@ -47,7 +47,7 @@ async fn main() {
     store.close().await;
 }
 
-/// Fills the store, and gives the last page.
+/// Fills the store and returns the last page.
 async fn fill(store: &SqliteStore, user: &UserId, pages: usize) -> MadePage {
     let mut dice = 1_u64;
     let mut last = None;
@@ -67,7 +67,7 @@ async fn fill(store: &SqliteStore, user: &UserId, pages: usize) -> MadePage {
     last.unwrap()
 }
 
-/// Six words of two to four syllables, and a number of its own. Always the same for the same dice.
+/// Makes six words of two to four syllables and a unique number, always the same for the same dice.
 fn sentence(dice: &mut u64, number: usize) -> String {
     let mut next = |below: usize| {
         *dice =
@@ -175,7 +175,7 @@ async fn dispatch(store: &SqliteStore, (page, block): (&str, &str), rounds: usiz
 
 #[cfg(unix)]
 async fn mirror(store: &SqliteStore, user: &UserId, workspace: &Path) {
-    // The runtime of the dispatches is still there: the mirror writes beside it.
+    // The runtime of the dispatches still runs: the mirror writes beside it.
     for what in ["mirror, all files written", "mirror, all files compared"] {
         let begun = Instant::now();
         let report = notes::mirror::sync(store, user.clone(), workspace).await.unwrap();

@@ -1,12 +1,12 @@
 //! The form in which texts are compared: lower case, composed Hangul, plain apostrophes, single spaces.
 
-/// Folds a text for comparing. What is shown or stored stays as it was written.
+/// Folds a text for comparing. Shown and stored texts stay as written.
 pub(super) fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for c in text.trim().chars().flat_map(char::to_lowercase) {
         match c {
             '\u{2018}' | '\u{2019}' | '\u{02bc}' | '\u{ff07}' => folded.push('\''),
-            // Invisible characters that would keep two equal words apart.
+            // An invisible character would make equal words differ.
             c if is_invisible(c) => {}
             c if c.is_whitespace() => {
                 if !folded.ends_with(' ') {
@@ -25,7 +25,7 @@ pub(super) fn fold(text: &str) -> String {
     folded
 }
 
-/// Characters that are not seen: controls, joiners, marks of direction, fillers, selectors and tags.
+/// Recognises invisible characters: controls, joiners, marks of direction, fillers, selectors and tags.
 const fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{0}'..='\u{8}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{ad}' | '\u{34f}'

@@ -1,4 +1,4 @@
-//! What a habit is made of: its origin, type, frame, anchor and entries.
+//! Defines a habit: its origin, type, frame, anchor and entries.
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,26 +19,26 @@ impl std::fmt::Display for HabitId {
     }
 }
 
-/// A habit as it stands in the store.
+/// A habit in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Habit {
-    /// Its number.
+    /// Its number, by which tools name it.
     pub id: HabitId,
-    /// Where in the catalogue it comes from.
+    /// Its item of the catalogue.
     pub origin: Origin,
-    /// How the person framed it.
+    /// The frame that the person chose.
     pub frame_level: FrameLevel,
     /// The person's own words for it.
     pub framed_text: String,
-    /// When and after what it happens.
+    /// The moment and the event that it follows.
     pub anchor: Anchor,
-    /// How much of it, in the person's words.
+    /// The amount, in the person's words.
     pub dose_text: Option<String>,
     /// Its first day, in the person's time zone; the phase is counted from it.
     pub started_on: Date,
 }
 
-/// Whether something is taken up or let go.
+/// The direction of a habit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HabitType {
@@ -49,7 +49,7 @@ pub enum HabitType {
 }
 
 impl HabitType {
-    /// The word that stands in the store and in results.
+    /// Returns the word that the store and results use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Build => "build",
@@ -70,14 +70,14 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The id of the item.
+    /// Returns the id of the item.
     pub fn item_id(&self) -> &str {
         match self {
             Self::Protocol(id) | Self::BreakProtocol(id) | Self::DietPattern(id) => id,
         }
     }
 
-    /// The type follows from the origin.
+    /// Returns the type, which follows from the origin.
     pub fn habit_type(&self) -> HabitType {
         match self {
             Self::Protocol(_) | Self::DietPattern(_) => HabitType::Build,
@@ -86,7 +86,7 @@ impl Origin {
     }
 }
 
-/// The three origin columns before the rule R8, one origin for each habit, has looked at them.
+/// The three origin columns of a row. The rule R8 allows exactly one to be filled.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OriginColumns {
     /// The id of a protocol.
@@ -107,7 +107,7 @@ impl From<Origin> for OriginColumns {
     }
 }
 
-/// How a habit is framed, from pushing away to being.
+/// The frame of a habit, from avoiding something to being someone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FrameLevel {
     /// Away from something.
@@ -116,15 +116,15 @@ pub enum FrameLevel {
     L1,
     /// Towards something.
     L2,
-    /// Who one is.
+    /// An identity.
     L3,
 }
 
 impl FrameLevel {
-    /// All levels; which of them are allowed is a rule and no matter of the schema.
+    /// All levels; the rules, not the schema, decide which are allowed.
     pub const ALL: [Self; 4] = [Self::L0, Self::L1, Self::L2, Self::L3];
 
-    /// The word that stands in the store and in results.
+    /// Returns the word that the store and results use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::L0 => "L0",
@@ -142,18 +142,18 @@ impl FrameLevel {
 
 schema_of_words!(FrameLevel);
 
-/// What a habit is tied to.
+/// The moment or event that a habit is tied to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Anchor {
     /// A time of day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// Something that is done anyway.
+    /// An event that happens anyway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_what: Option<String>,
 }
 
-/// What is recorded for a day.
+/// The value of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrackerValue {
@@ -167,7 +167,7 @@ impl TrackerValue {
     /// Both values.
     pub const ALL: [Self; 2] = [Self::Done, Self::Blank];
 
-    /// The word that stands in the store and in results.
+    /// Returns the word that the store and results use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",

@@ -1,15 +1,15 @@
-//! How steadily a habit is kept: streaks, the phase of six weeks and the tier.
+//! Counts how steadily a habit is kept: streaks, the phase of six weeks, and the tier.
 use std::collections::BTreeSet;
 
 use jiff::{ToSpan, civil::Date};
 use serde::Serialize;
 
-/// How long a phase lasts (rule R6).
+/// The days of a phase (rule R6).
 pub const PHASE_DAYS: i32 = 42;
-/// How far back the recent count reaches, today included.
+/// The days of the recent count, today included.
 pub const RECENT_DAYS: i32 = 30;
 
-/// What the done days of a habit add up to on a given day.
+/// The sums over the done days of a habit on a given day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Streak {
     /// Consecutive done days that end today or yesterday.
@@ -29,13 +29,13 @@ pub struct Streak {
 pub struct Phase {
     /// Done days within the phase.
     pub done: usize,
-    /// Which day of the phase today is, from 1; 42 once it is over.
+    /// The day of the phase that today is, from 1; 42 once it is over.
     pub day: i32,
-    /// How many days it has.
+    /// The days of the phase.
     pub days: i32,
 }
 
-/// A step that is reached by done days, whenever they were.
+/// A step that a number of done days reaches, whenever they were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Tier {
     /// From the first day.
@@ -85,7 +85,7 @@ impl Streak {
 }
 
 fn current(done: &BTreeSet<Date>, today: Date) -> usize {
-    // A day that is not over yet does not break a streak.
+    // A missing entry for today does not break a streak yet.
     let mut day = if done.contains(&today) { today } else { later(today, -1) };
     let mut length = 0;
     while done.contains(&day) {
@@ -121,7 +121,7 @@ mod tests {
 
     const TODAY: Date = date(2026, 3, 10);
 
-    /// Done days as distances from today.
+    /// Counts done days, given as distances from today.
     fn streak(days_ago: &[i32], started_ago: i32) -> Streak {
         let done = days_ago.iter().map(|ago| later(TODAY, -ago)).collect();
         Streak::count(&done, later(TODAY, -started_ago), TODAY)

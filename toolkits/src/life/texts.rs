@@ -7,7 +7,7 @@ use super::{
     today::parse_day,
 };
 
-/// Says why a rule does not hold.
+/// Gives the reason of a broken rule.
 pub(super) fn reason(violation: &LifeViolation, locale: Locale) -> String {
     match locale.language() {
         "ko" => korean(violation),
@@ -15,7 +15,7 @@ pub(super) fn reason(violation: &LifeViolation, locale: Locale) -> String {
     }
 }
 
-/// Says what will happen when a habit is added.
+/// Says what adding a habit will do.
 pub(super) fn will_add(title: &str, framed_text: &str, locale: Locale) -> String {
     let adds = locale.pick("새 습관을 추가합니다", "Adds a new habit");
     if framed_text == title {
@@ -25,7 +25,7 @@ pub(super) fn will_add(title: &str, framed_text: &str, locale: Locale) -> String
     }
 }
 
-/// Says what will happen when a day is recorded; without a date it is today.
+/// Says what recording a day will do; without a date the day is today.
 pub(super) fn will_log(
     habit: HabitId,
     value: TrackerValue,
@@ -39,7 +39,7 @@ pub(super) fn will_log(
     will_record(&name, value, date, locale)
 }
 
-/// The same with what the habit is called.
+/// Says the same with the name of the habit.
 pub(super) fn will_log_of(
     title: &str,
     value: TrackerValue,
@@ -49,7 +49,7 @@ pub(super) fn will_log_of(
     will_record(&quoted(title), value, date, locale)
 }
 
-/// The day of a call. What is none is quoted as it was given: that is found out when it is recorded.
+/// Names the day of a call. An invalid day is quoted; recording it reports the error.
 fn day(date: Option<&str>, locale: Locale) -> String {
     match date {
         Some(given) if parse_day(given).is_err() => quoted(given),
@@ -70,7 +70,7 @@ fn will_record(name: &str, value: TrackerValue, date: Option<&str>, locale: Loca
     }
 }
 
-/// Says what will happen when a habit is ended; without its name, where it is not the user's.
+/// Says what ending a habit will do; without its name if it is not the user's.
 pub(super) fn will_end(habit: HabitId, title: Option<&str>, locale: Locale) -> String {
     match (locale.language(), title.map(quoted)) {
         ("ko", Some(title)) => {
@@ -84,7 +84,7 @@ pub(super) fn will_end(habit: HabitId, title: Option<&str>, locale: Locale) -> S
     }
 }
 
-/// Says what will happen when a day is corrected. What is recorded for it is said where it is known.
+/// Says what correcting a day will do, with the recorded value if it is known.
 pub(super) fn will_correct(
     name: &str,
     recorded: Option<TrackerValue>,

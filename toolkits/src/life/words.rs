@@ -1,7 +1,7 @@
-//! The schema of a type that is one word of a closed list.
+//! Derives the schema of a type that is one word of a closed list.
 
-/// Gives a type with `ALL` and `as_str` the plain schema `{"type":"string","enum":[..]}`. The derive would turn the
-/// documentation of each word into a schema of its own, which costs a model tokens and tells it nothing.
+/// Gives a type with `ALL` and `as_str` the plain schema `{"type":"string","enum":[..]}`. The derive would make a
+/// schema of each word's documentation, which costs a model tokens and tells it nothing.
 macro_rules! schema_of_words {
     ($type:ty) => {
         impl schemars::JsonSchema for $type {
@@ -31,7 +31,7 @@ mod tests {
         habit::{FrameLevel, TrackerValue},
     };
 
-    /// The words of the schema are those that serde reads and writes.
+    /// Requires that the schema lists the words that serde reads and writes.
     fn check<T: Serialize + DeserializeOwned + schemars::JsonSchema>(all: &[T], words: &[&str]) {
         let mut settings = schemars::generate::SchemaSettings::draft07();
         settings.meta_schema = None;

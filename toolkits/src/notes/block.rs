@@ -1,4 +1,4 @@
-//! What a block is: one line of text in a page, perhaps inside of another block.
+//! Defines a block: one line of text in a page, perhaps inside of another block.
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -13,7 +13,7 @@ pub const MAX_CONTENT_CHARS: usize = 10_000;
 pub struct BlockId(pub Uuid);
 
 impl BlockId {
-    /// Reads an id; `None` where no block can have it.
+    /// Reads an id; `None` if no block can have it.
     pub fn parse(text: &str) -> Option<Self> {
         Uuid::try_parse(text.trim()).ok().map(Self)
     }
@@ -25,20 +25,20 @@ impl std::fmt::Display for BlockId {
     }
 }
 
-/// A block as it stands in the store.
+/// A block in the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
-    /// Its id.
+    /// The id by which tools name it.
     pub id: BlockId,
-    /// Its page.
+    /// The page that it stands on.
     pub page_id: PageId,
-    /// The block that contains it.
+    /// The block that contains it, if any.
     pub parent_id: Option<BlockId>,
-    /// Its text, one line.
+    /// One line of text.
     pub content: String,
-    /// Its place among the blocks of its parent.
+    /// Its order among the blocks of its parent.
     pub(super) position: f64,
-    /// The numbers of itself, its page and its parent in the tables.
+    /// Its number in the tables.
     pub(super) number: i64,
     pub(super) page: i64,
     pub(super) parent: Option<i64>,
@@ -47,19 +47,19 @@ pub struct Block {
 /// A block in reading order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutlineLine {
-    /// Its id.
+    /// The id of the block.
     pub id: BlockId,
-    /// In how many blocks it lies.
+    /// The number of blocks around it.
     pub depth: usize,
-    /// Its text.
+    /// One line of text.
     pub content: String,
 }
 
-/// A block that is to be made on a new page.
+/// A block to be created on a new page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewBlock {
-    /// Its text.
+    /// One line of text.
     pub content: String,
-    /// How deep it is to be nested.
+    /// The depth of its nesting.
     pub indent: u32,
 }

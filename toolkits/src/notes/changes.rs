@@ -1,4 +1,4 @@
-//! What changed, for a screen: read after the commit, in the order of the commits.
+//! Reads committed changes for a screen, in the order of the commits.
 use std::collections::VecDeque;
 
 use madang::{
@@ -11,10 +11,10 @@ use tokio::sync::watch;
 use super::{block::BlockId, page::PageId};
 use madang::store::SqliteStore;
 
-/// So many are read at once.
+/// The changes of one read.
 const AT_ONCE: usize = 100;
 
-/// A change of a user's notes that was committed.
+/// A committed change of a user's notes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// A page was created or renamed.
@@ -34,18 +34,18 @@ pub enum Change {
         /// The blocks.
         blocks: Vec<BlockId>,
     },
-    /// A session shows something else.
+    /// A session shows another place.
     Navigated {
         /// The session.
         session: SessionId,
-        /// The page or directory; `None` for the index.
+        /// The page or directory; `None`: the index.
         page: Option<PageId>,
     },
-    /// So much came since the last look that some of it is forgotten: read anew what is shown.
+    /// The oldest unread changes were dropped: read again all that the screen shows.
     Missed,
 }
 
-/// Why the changes cannot be read.
+/// The reason why the changes cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangesError {
     /// The store cannot be read, or was closed.
@@ -54,22 +54,22 @@ pub enum ChangesError {
     /// The table cannot be read.
     #[error("failed to read what changed")]
     Database(#[source] sqlx::Error),
-    /// A row is not as it was written.
+    /// A row is not as the toolkit wrote it.
     #[error("failed to read change {number}: it is not as it was written")]
     Corrupt {
-        /// Its number.
+        /// The number of the change.
         number: i64,
     },
 }
 
-/// The changes of one user's notes from its making on. Each is read from the store after its commit: no reader hears of what
-/// was undone, and nothing is told twice or out of order. A reader that is slow loses nothing but the oldest of 10,000.
+/// The committed changes of one user's notes, from its creation on, each once and in order. A slow reader loses only
+/// changes older than the last 10,000.
 #[derive(Debug)]
 pub struct Changes {
     store: SqliteStore,
     user: UserId,
     commits: watch::Receiver<u64>,
-    /// The number of the last one that was read.
+    /// The number of the last change that was read.
     last: i64,
     read: VecDeque<Change>,
 }
@@ -77,7 +77,7 @@ pub struct Changes {
 type Row = (i64, String, Option<String>, Option<String>, String);
 
 impl Changes {
-    /// Begins to listen: tells of what is committed from here on.
+    /// Starts with the next commit.
     ///
     /// # Errors
     /// [`ChangesError::Store`], [`ChangesError::Database`].
@@ -93,13 +93,13 @@ impl Changes {
     /// Waits for the next change. Dropping the future loses none.
     ///
     /// # Errors
-    /// [`ChangesError`]; also when the store was closed.
+    /// [`ChangesError`]; also after the store was closed.
     pub async fn next(&mut self) -> Result<Change, ChangesError> {
         loop {
             if let Some(change) = self.read.pop_front() {
                 return Ok(change);
             }
-            // Marked before the look: what is committed after it wakes the wait.
+            // Marked before the look, so that a later commit wakes the wait.
             self.commits.borrow_and_update();
             self.look().await?;
             if self.read.is_empty() && self.commits.changed().await.is_err() {
@@ -111,7 +111,7 @@ impl Changes {
     async fn look(&mut self) -> Result<(), ChangesError> {
         let mut reader = self.store.reader().await.map_err(ChangesError::Store)?;
         let db = connection(&mut *reader)?;
-        // Before the rows: what is committed in between is among them, or comes with the next look.
+        // Read before the rows: a commit in between is among them, or comes with the next look.
         let (oldest, newest): (Option<i64>, Option<i64>) =
             sqlx::query_as("SELECT min(number), max(number) FROM notes_changes")
                 .fetch_one(&mut *db)
@@ -130,7 +130,7 @@ impl Changes {
         .map_err(ChangesError::Database)?;
         drop(reader);
         let mut read: VecDeque<_> = has_missed.then_some(Change::Missed).into_iter().collect();
-        // Those of other users are passed over, unless more of this one's wait behind.
+        // Others' changes are skipped, unless more of this user's wait behind them.
         let is_all = rows.len() < AT_ONCE;
         let mut last = if is_all { newest.unwrap_or(self.last) } else { self.last };
         for row in rows {
@@ -142,7 +142,7 @@ impl Changes {
     }
 }
 
-/// The store is gone.
+/// The store was closed.
 #[derive(Debug, thiserror::Error)]
 #[error("the store is gone")]
 struct Gone;

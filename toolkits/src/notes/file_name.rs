@@ -1,13 +1,14 @@
-//! The name of a page's file and folder: made of its title, safe on every system, unlike its siblings'. Pure.
+//! Makes the name of a page's file and folder from its title: safe on every system, and unique among its siblings.
+//! Pure.
 use unicode_normalization::UnicodeNormalization;
 
 use super::fold::{fold, is_invisible};
 
-/// The most bytes of a name, so that an ending, a number and a mark of conflict find room in 255.
+/// The longest name in bytes, which leaves room for an ending, a number and a mark of conflict in 255.
 const MAX_BYTES: usize = 180;
 
-/// Makes a name of a title. It has no separator, is no name of a device, does not begin with a dot, and does not end in
-/// one or in a space.
+/// Makes a name of a title. The name has no separator and is no device. It does not begin with a dot, or end in a dot
+/// or a space.
 pub(super) fn file_name(title: &str) -> String {
     let composed: String = title.nfc().filter(|c| !is_invisible(*c) || *c == '\u{200d}').collect();
     let mut name: String = composed.chars().map(|c| if is_reserved(c) { '_' } else { c }).collect();
@@ -20,19 +21,19 @@ pub(super) fn file_name(title: &str) -> String {
     if name.is_empty() {
         return "_".to_owned();
     }
-    // The folder of a page `a.md` would be the file of a page `a`.
+    // The folder of a page `a.md` would collide with the file of a page `a`.
     if let Some(stem) = name.len().checked_sub(3).filter(|end| is_ending(&name, *end)) {
         name.replace_range(stem..=stem, "_");
     }
     if is_device(&name) {
-        // Before the first dot: `CON.txt` is a device too.
+        // Before the first dot, because `CON.txt` is a device too.
         let end = name.find('.').unwrap_or(name.len());
         name.insert(end, '_');
     }
     name
 }
 
-/// The first of `name`, `name (2)`, `name (3)`, .. that is free.
+/// Finds the first free name of `name`, `name (2)`, `name (3)`, ...
 pub(super) fn unlike(name: String, is_taken: impl Fn(&str) -> bool) -> String {
     if !is_taken(&fold(&name)) {
         return name;
@@ -53,7 +54,7 @@ fn is_ending(name: &str, end: usize) -> bool {
     name.as_bytes()[end..].eq_ignore_ascii_case(b".md")
 }
 
-/// Names that Windows keeps for devices, whatever their ending.
+/// Recognises Windows' names of devices, with any ending.
 fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().trim_end().to_uppercase();
     let numbered = |device: &str| {
@@ -66,7 +67,7 @@ fn is_device(name: &str) -> bool {
         || numbered("LPT")
 }
 
-/// The largest boundary of characters up to here.
+/// Finds the last boundary between characters up to `max`.
 fn floor(text: &str, max: usize) -> usize {
     (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

@@ -1,14 +1,14 @@
-//! The form in which titles, names and words are compared: composed, without regard to case, without invisible characters.
+//! Folds texts for comparing: composed, without regard to case, without invisible characters.
 use unicode_normalization::UnicodeNormalization;
 
-/// Folds a text for comparing. What is shown or stored stays as it was written.
+/// Folds a text for comparing. Shown and stored texts stay as written.
 pub(super) fn fold(text: &str) -> String {
-    // Upper case first: it unites what has several lower cases, such as both forms of sigma, or ß and ss.
+    // Upper case first: it unites letters that have several lower cases, such as sigma, or ß and ss.
     let visible = text.trim().chars().filter(|c| !is_invisible(*c));
     visible.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfc().collect()
 }
 
-/// Invisible characters, which would keep two equal words apart or turn a line around.
+/// Recognises invisible characters, which would make equal words differ or turn a line around.
 pub(super) const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{00ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

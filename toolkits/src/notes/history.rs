@@ -1,12 +1,12 @@
-//! The places that a session visited, to go back and forward. Pure.
+//! Keeps the places that a session visited, to go back and forward. Pure.
 use serde::{Deserialize, Serialize};
 
 use super::page::PageId;
 
-/// The most places that are kept.
+/// The most places of a history.
 pub const MAX_VISITS: usize = 50;
 
-/// What a session shows.
+/// A place that a session can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Location {
@@ -18,21 +18,21 @@ pub enum Location {
     Page(PageId),
 }
 
-/// The places that a session visited, and which of them it shows.
+/// The visited places, and the one that is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VisitHistory {
     visits: Vec<Location>,
-    /// The place of what is shown in `visits`.
+    /// The index in `visits` of the shown place.
     at: usize,
 }
 
 impl VisitHistory {
-    /// What is shown; `None` before the first visit.
+    /// Returns the shown place; `None` before the first visit.
     pub fn current(&self) -> Option<Location> {
         self.visits.get(self.at).copied()
     }
 
-    /// Goes to a place. What lay forward is forgotten; a place that is shown already is not visited again.
+    /// Visits a place and forgets the places forward. A visit to the shown place changes nothing.
     pub fn visit(&mut self, place: Location) {
         if self.current() == Some(place) {
             return;
@@ -44,7 +44,7 @@ impl VisitHistory {
         self.at = self.visits.len() - 1;
     }
 
-    /// Goes back to the last place before for which this holds; `None` where there is none, and nothing changes.
+    /// Goes back to the nearest place for which this holds; without one, returns `None` and stays.
     pub fn back(&mut self, is_there: impl Fn(Location) -> bool) -> Option<Location> {
         let current = self.current();
         let at = (0..self.at).rev().find(|at| self.leads_on(*at, current, &is_there))?;
@@ -52,7 +52,7 @@ impl VisitHistory {
         self.current()
     }
 
-    /// Goes forward to the next place for which this holds; `None` where there is none, and nothing changes.
+    /// Goes forward to the nearest place for which this holds; without one, returns `None` and stays.
     pub fn forward(&mut self, is_there: impl Fn(Location) -> bool) -> Option<Location> {
         let current = self.current();
         let at =
@@ -61,12 +61,12 @@ impl VisitHistory {
         self.current()
     }
 
-    /// All places, for looking up which are there still.
+    /// Returns all places, to look up which still exist.
     pub fn visits(&self) -> &[Location] {
         &self.visits
     }
 
-    /// Leaving out what is gone may bring two equal places side by side.
+    /// Leaving out deleted places may bring two equal ones side by side.
     fn leads_on(
         &self,
         at: usize,

@@ -1,7 +1,23 @@
 //! The toolkit `notes`: pages of nested blocks, mirrored as Markdown files.
 //!
-//! Read [`rules`] first, then [`repository`], which asks them before it writes; [`tools()`] gives what a model may call.
-//! [`Changes`] tells a screen what changed; `mirror` keeps a folder of Markdown files.
+//! A call goes from a tool ([`tools()`]) to the [`repository`], which checks the [`rules`], writes, and records the change
+//! in the same transaction. After the commit [`Changes`] tells screens of it, and `mirror` writes the files of the
+//! changed pages. A screen of the application uses the same repository:
+//!
+//! ```no_run
+//! # use madang::UserId;
+//! # use madang_toolkits::notes::{NotesError, NotesRepository};
+//! # async fn example(db: &mut sqlx::SqliteConnection, user: &UserId) -> Result<(), NotesError> {
+//! let page = NotesRepository::new(db, user).create_page("Plan", None).await?;
+//! println!("{}", page.title);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Invariants:
+//! - Only the repository writes the tables, and it never ends the caller's transaction.
+//! - A user sees and changes only the user's own pages.
+//! - The store is the truth; no file that a person edited is lost.
 pub mod block;
 mod changes;
 mod file_name;
@@ -26,7 +42,7 @@ pub use changes::{Change, Changes, ChangesError};
 pub use repository::{NotesError, NotesRepository};
 pub use tools::tools;
 
-/// The tables of the toolkit. Their versions are kept in a table of their own, `_notes_migrations`, because an embedder
+/// The tables of the toolkit. Their versions stand in a table of their own, `_notes_migrations`, because an embedder
 /// may have migrations in the same file.
 pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     let mut migrator = sqlx::migrate!("src/notes/migrations");
@@ -34,8 +50,8 @@ pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     migrator
 });
 
-/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang::ledger::Forget::tables). The words of
-/// what was deleted stand in the indexes of words until those are tidied.
+/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang::ledger::Forget::tables). The last two
+/// tidy the full-text indexes, which otherwise keep deleted words.
 pub const FORGET: [&str; 10] = [
     "DELETE FROM notes_blocks WHERE page IN (SELECT number FROM notes_pages WHERE user_id = $1)",
     "DELETE FROM notes_title_words WHERE rowid IN (SELECT number FROM notes_pages WHERE user_id = $1)",

@@ -1,6 +1,6 @@
 //! The fractional order of blocks under one parent. Pure.
 
-/// Gives a place between two neighbours; `None` where the numbers have none left, and the neighbours must be spread out.
+/// Returns a place between two neighbours; `None` if no number lies between, and the neighbours must be spread.
 pub(super) fn between(before: Option<f64>, after: Option<f64>) -> Option<f64> {
     let place = match (before, after) {
         (None, None) => 1.0,

@@ -1,4 +1,4 @@
-//! What a page is: an id, a title, its place in the tree.
+//! Defines a page: an id, a title, a place in the tree.
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ pub const MAX_LEVELS: usize = 128;
 pub struct PageId(pub Uuid);
 
 impl PageId {
-    /// Reads an id; `None` where no page can have it.
+    /// Reads an id; `None` if no page can have it.
     pub fn parse(text: &str) -> Option<Self> {
         Uuid::try_parse(text.trim()).ok().map(Self)
     }
@@ -27,19 +27,19 @@ impl std::fmt::Display for PageId {
     }
 }
 
-/// A page as it stands in the store.
+/// A page in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Page {
-    /// Its id.
+    /// The id by which tools name it.
     pub id: PageId,
-    /// Its title.
+    /// One line, unique among the user's pages.
     pub title: String,
-    /// The page that contains it.
+    /// The page that contains it, if any.
     pub parent_id: Option<PageId>,
-    /// It contains pages.
+    /// Whether it contains pages.
     pub is_directory: bool,
-    /// How many blocks it has.
+    /// The number of its blocks.
     #[serde(skip)]
     pub block_count: u32,
     /// Its number in the tables.

@@ -1,9 +1,8 @@
-//! What is searched: how a text becomes words for SQLite's full-text index, how a query becomes one of its expressions, and
-//! which hits are best. Pure.
+//! Turns texts into words for SQLite's full-text index, queries into its expressions, and ranks hits. Pure.
 //!
-//! Korean words run on into their endings, so a query means any part of a word. Runs of syllables are kept twice: as
-//! single syllables and as overlapping pairs. A query of one syllable looks for a single one, a longer one for a phrase of
-//! pairs. Words of other scripts are found by their beginnings.
+//! Korean words run on into their endings, so a query matches any part of a word. Runs of syllables are indexed twice:
+//! as single syllables and as overlapping pairs. A query of one syllable searches single ones, a longer one searches a
+//! phrase of pairs. Words of other scripts are found by their beginnings.
 use super::fold::fold;
 
 /// The columns of a text in the index.
@@ -11,11 +10,11 @@ use super::fold::fold;
 pub(super) struct Words {
     /// Words, and single syllables.
     pub(super) one: String,
-    /// Pairs of syllables.
+    /// Overlapping pairs of syllables.
     pub(super) two: String,
 }
 
-/// Takes a text apart for the index.
+/// Splits a text for the index.
 pub(super) fn words(text: &str) -> Words {
     let mut words = Words::default();
     for run in segments(&fold(text)) {
@@ -34,7 +33,7 @@ pub(super) fn words(text: &str) -> Words {
     words
 }
 
-/// Whose texts are searched.
+/// The texts that are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope<'a> {
     User(&'a str),
@@ -42,10 +41,10 @@ pub(super) enum Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The word that stands for it in the index.
+    /// Returns the word that stands for it in the index.
     pub(super) fn word(self) -> String {
         match self {
-            // Any text may be a user's name; a word of the index is letters and digits.
+            // A user's name may be any text, but an indexed word is letters and digits.
             Self::User(user) => {
                 user.bytes().fold(String::from("u"), |word, byte| format!("{word}{byte:02x}"))
             }
@@ -54,7 +53,7 @@ impl Scope<'_> {
     }
 }
 
-/// The expression that finds what has every word of a query; `None` where the query has no word.
+/// Builds the expression that matches texts with every word of a query; `None` for a query without words.
 pub(super) fn expression(query: &str, scope: Scope<'_>) -> Option<String> {
     let query = fold(query);
     let parts: Vec<_> = segments(&query)
@@ -73,8 +72,8 @@ pub(super) fn expression(query: &str, scope: Scope<'_>) -> Option<String> {
     Some(format!("{} AND scope : \"{}\"", parts.join(" AND "), scope.word()))
 }
 
-/// Says how good hits of a query are; the smallest is the best: the text itself, then its beginning, then the beginning of a
-/// word, then anything; the shorter text before the longer.
+/// Ranks the hits of a query; the smallest rank is the best. An equal text comes first, then one that begins with the
+/// query, then one with a word that does, then others. Shorter texts come first.
 pub(super) fn ranking(query: &str) -> impl Fn(&str) -> (u8, usize) {
     let query = fold(query);
     move |text| {
@@ -95,7 +94,7 @@ enum Segment<'a> {
     Syllables(Vec<char>),
 }
 
-/// The words of a folded text, and its segments of syllables.
+/// Splits a folded text into words and runs of syllables.
 fn segments(text: &str) -> Vec<Segment<'_>> {
     let mut segments: Vec<Segment<'_>> = Vec::new();
     let (mut word, mut was_syllable) = (None, false);
@@ -120,7 +119,7 @@ fn segments(text: &str) -> Vec<Segment<'_>> {
     segments
 }
 
-/// Each so many neighbours of a run.
+/// Lists each `count` neighbours of a run.
 fn each(syllables: &[char], count: usize) -> Vec<String> {
     syllables.windows(count).map(String::from_iter).collect()
 }
@@ -132,7 +131,8 @@ fn push(column: &mut String, word: &str) {
     column.push_str(word);
 }
 
-/// Hangul, Han, kana, scripts of south-east Asia without spaces, and emoji: each of these says something by itself.
+/// Recognises characters that carry meaning alone: Hangul, Han, kana, scripts of south-east Asia without spaces, and
+/// emoji.
 const fn is_syllable(c: char) -> bool {
     matches!(c,
         '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{ac00}'..='\u{d7ff}'

@@ -10,10 +10,10 @@ use super::{
     rules::NotesViolation,
 };
 
-/// So many characters of a block are shown in a question.
+/// The characters of a block that a question shows.
 const SHOWN_CHARS: usize = 60;
 
-/// Says why a rule does not hold.
+/// Gives the reason of a broken rule.
 pub(super) fn reason(violation: &NotesViolation, locale: Locale) -> String {
     match locale.language() {
         "ko" => korean(violation),
@@ -21,17 +21,17 @@ pub(super) fn reason(violation: &NotesViolation, locale: Locale) -> String {
     }
 }
 
-/// What a person reads when a page was made.
+/// Tells a person that a page was created.
 pub(super) fn page_created(locale: Locale) -> &'static str {
     locale.pick("✅ 페이지를 성공적으로 생성했습니다.", "✅ The page was created.")
 }
 
-/// What a person reads when something else was done.
+/// Tells a person that another change was made.
 pub(super) fn done(locale: Locale) -> &'static str {
     locale.pick("✅ 완료했습니다", "✅ Done")
 }
 
-/// What a person reads when nothing was done.
+/// Tells a person that nothing was changed, and why.
 pub(super) fn failed(reason: &str, locale: Locale) -> String {
     match locale.language() {
         "ko" => format!("❌ 오류: {reason}"),
@@ -39,7 +39,7 @@ pub(super) fn failed(reason: &str, locale: Locale) -> String {
     }
 }
 
-/// Says what will happen when a block is deleted.
+/// Says what deleting a block will do.
 pub(super) fn will_delete(content: &str, children: usize, locale: Locale) -> String {
     let block = quoted_up_to(content, SHOWN_CHARS);
     match (locale.language(), children) {
@@ -57,7 +57,7 @@ pub(super) fn will_delete(content: &str, children: usize, locale: Locale) -> Str
     }
 }
 
-/// Says what will happen when a block is deleted that does not exist.
+/// Says what deleting an unknown block will do.
 pub(super) fn will_delete_unknown(locale: Locale) -> &'static str {
     locale.pick(
         "블록을 삭제합니다. 그런 블록을 찾을 수 없습니다.",
@@ -65,7 +65,7 @@ pub(super) fn will_delete_unknown(locale: Locale) -> &'static str {
     )
 }
 
-/// Says what will happen when a page is deleted.
+/// Says what deleting a page will do.
 pub(super) fn will_delete_page(title: &str, blocks: u32, locale: Locale) -> String {
     let page = quoted(title);
     match (locale.language(), blocks) {
@@ -77,7 +77,7 @@ pub(super) fn will_delete_page(title: &str, blocks: u32, locale: Locale) -> Stri
     }
 }
 
-/// Says what will happen when a page is deleted that does not exist.
+/// Says what deleting an unknown page will do.
 pub(super) fn will_delete_unknown_page(locale: Locale) -> &'static str {
     locale.pick(
         "페이지를 삭제합니다. 그런 페이지를 찾을 수 없습니다.",

@@ -1,21 +1,21 @@
-//! Reading order: the blocks of a page, each before those that it contains. Pure.
+//! Orders the blocks of a page for reading, each before its children. Pure.
 use std::collections::HashMap;
 
-/// A block among those of its page.
+/// A block of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) number: i64,
     pub(super) parent: Option<i64>,
 }
 
-/// Gives the place in `nodes` of each block in reading order, with its depth. Blocks of one parent keep the order in which
-/// they are given. What no way leads to from the outermost level is left out.
+/// Returns the index in `nodes` of each block in reading order, with its depth. Siblings keep their given order. Blocks
+/// without a way from the outermost level are left out.
 pub(super) fn reading_order(nodes: &[Node]) -> Vec<(usize, usize)> {
     let mut children: HashMap<Option<i64>, Vec<usize>> = HashMap::new();
     for (place, node) in nodes.iter().enumerate().rev() {
         children.entry(node.parent).or_default().push(place);
     }
-    // The last of them first, so that the first is taken from the end of the stack.
+    // In reverse, so that the first is popped first.
     let mut waiting: Vec<(usize, usize)> =
         children.remove(&None).unwrap_or_default().into_iter().map(|place| (place, 0)).collect();
     let mut order = Vec::with_capacity(nodes.len());

@@ -1,5 +1,5 @@
-//! Every tool that writes entries, with texts of any size: going by envelopes alone a model names each entry, reads it in
-//! parts, changes it and ends it. A tool that is registered and stands in no row here makes it fail.
+//! Tests every tool that writes entries, with texts of any size. From envelopes alone, a model names each entry, reads
+//! it in parts, changes it and ends it. Fails for a registered tool without a row here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::envelopes::Reader;
 
-/// What the tools do with the entries of one kind.
+/// The tools for the entries of one kind.
 struct Tools {
     make: &'static [&'static str],
-    /// Each names all entries, in parts.
+    /// Each lists all entries, in parts.
     list: &'static [&'static str],
     /// Each reads the texts of one entry, in parts.
     read: &'static [&'static str],
@@ -35,7 +35,7 @@ const BLOCKS: Tools = Tools {
     change: &["update_block", "append_to_block"],
     end: &["delete_block"],
 };
-/// A habit keeps the words with which it was begun; another one begins with others.
+/// A habit keeps its first words; another habit has others.
 const HABITS: Tools = Tools {
     make: &["add_habit"],
     list: &["list_active_habits"],
@@ -43,7 +43,7 @@ const HABITS: Tools = Tools {
     change: &[],
     end: &["end_habit"],
 };
-/// A recorded day is corrected; it stays a day.
+/// A recorded day can be corrected and stays a day.
 const DAYS: Tools = Tools {
     make: &["log_tracker_entry"],
     list: &["list_tracker_entries"],
@@ -51,7 +51,7 @@ const DAYS: Tools = Tools {
     change: &["correct_tracker_entry"],
     end: &[],
 };
-/// These write no entry and name none that was written but the one where the user is.
+/// These write no entry, and name only the one that the context points to.
 const OTHERS: &[&str] = &[
     "search_catalog",
     "query_protocol",
@@ -74,17 +74,17 @@ fn each_registered_tool_stands_in_one_row() {
     assert_eq!(named, registered);
 }
 
-/// A letter, and how often it comes.
+/// A letter, and the number of its repeats.
 type Drawn = (&'static str, usize);
 
 fn drawn() -> impl Strategy<Value = Drawn> {
     let letter = prop::sample::select(vec!["x", "é", "가", "🎭", "\"", "\\", "\t", "{", "…(+9)"]);
-    // The ends of what is allowed, and the neighbourhood of what an envelope has room for.
+    // The bounds of the schema, and the sizes around an envelope's bound.
     let count = prop_oneof![0..12_usize, 150..250_usize, 300..2_100_usize, 9_000..10_000_usize];
     (letter, count)
 }
 
-/// So many characters of it at most.
+/// The most repeats of it.
 fn text((letter, count): Drawn, max: usize) -> String {
     letter.repeat(count).chars().take(max).collect()
 }
@@ -93,7 +93,7 @@ fn id(told: &Value) -> String {
     told["id"].as_str().unwrap().to_owned()
 }
 
-/// Pages by their ids, as a list names them.
+/// Lists pages by their ids, as a list names them.
 async fn listed_pages(reader: &Reader, tool: &str) -> BTreeMap<String, String> {
     let arguments = match tool {
         "list_pages" => json!({ "includeDirectories": true, "limit": 7 }),
@@ -109,7 +109,7 @@ async fn pages(reader: &Reader, drawn: &[Drawn]) {
     let mut written = BTreeMap::new();
     for (n, drawn) in drawn.iter().enumerate() {
         let title = format!("page {n} {}.", text(*drawn, 180));
-        // Such a letter cannot stand in a title.
+        // A title cannot have such a letter.
         let title = title.replace('\t', "t");
         let tool = PAGES.make[n % PAGES.make.len()];
         let blocks = json!([{ "content": text(*drawn, 10_000) }]);
@@ -267,7 +267,7 @@ async fn days(reader: &Reader, habit: i64, drawn: &[Drawn]) {
     }
     for list in DAYS.list.iter().chain(DAYS.read) {
         let mut listed = reader.items(list, json!({ "habit_id": habit }), "next_offset").await;
-        // The newest stands first.
+        // The newest entry comes first.
         listed.reverse();
         assert!(listed.iter().eq(written.values()), "{list}: {listed:?}");
     }
@@ -277,7 +277,7 @@ async fn days(reader: &Reader, habit: i64, drawn: &[Drawn]) {
 fn each_entry_that_was_written_is_named_read_changed_and_ended_whatever_its_size() {
     let threads = tokio::runtime::Runtime::new().unwrap();
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    // A case takes about two seconds; `make soak` asks for more.
+    // One case takes about two seconds; `make soak` runs more.
     let cases = std::env::var("PROPTEST_CASES").map_or(3, |_| config.cases / 100);
     let mut runner = TestRunner::new(ProptestConfig { cases, max_shrink_iters: 20, ..config });
     let sizes = prop::collection::vec(drawn(), 1..16);

@@ -1,4 +1,4 @@
-//! Going by envelopes alone a model names, reads, changes and deletes every entry that was written, however long it is.
+//! Tests that envelopes alone let a model name, read, change and delete every entry of any length.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,10 +11,10 @@ use madang_testing::ScriptedModel;
 use madang_toolkits::{life, notes};
 use serde_json::{Value, json};
 
-/// A model that has nothing but envelopes.
+/// A model that sees only envelopes.
 pub(crate) struct Reader {
     runtime: Runtime,
-    /// Where all calls stand, or each for itself.
+    /// The session of all calls, or a new one for each.
     session: Option<SessionId>,
     _folder: tempfile::TempDir,
 }
@@ -25,7 +25,7 @@ impl Reader {
         let path = folder.path().join("app.db");
         let store = SqliteStore::open(path, [&*life::MIGRATIONS, &*notes::MIGRATIONS]).await;
         let mut limits = Limits::default();
-        // A busy machine takes its time over two hundred blocks.
+        // A busy machine needs time for two hundred blocks.
         limits.transaction_deadline = Duration::from_secs(20);
         let runtime = Runtime::builder()
             .limits(limits)
@@ -39,12 +39,12 @@ impl Reader {
         Self { runtime, session: None, _folder: folder }
     }
 
-    /// One whose calls stand in one session, so that tools that go by where the user is find it.
+    /// Makes all calls in one session, for tools that use the session's context.
     pub(crate) async fn in_one_session() -> Self {
         Self { session: Some(SessionId::new("read").unwrap()), ..Self::new().await }
     }
 
-    /// The data of the envelope, which keeps to its bound.
+    /// Returns the data of the envelope, which keeps to its bound.
     pub(crate) async fn told(&self, tool: &str, arguments: Value) -> Value {
         let mut call = Call::new(UserId::new("kim").unwrap(), tool, arguments.to_string())
             .language(LanguageTag::EN)
@@ -79,13 +79,13 @@ impl Reader {
         }
     }
 
-    /// The ids of all entries of a list that is read on from where each part says that the next one begins.
+    /// Lists the ids of all entries, from one part to the next.
     pub(crate) async fn ids(&self, tool: &str, arguments: Value) -> Vec<String> {
         let items = self.items(tool, arguments, "nextOffset").await;
         items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// All entries of such a list.
+    /// Lists all entries in the same way.
     pub(crate) async fn items(&self, tool: &str, arguments: Value, next: &str) -> Vec<Value> {
         let mut all = Vec::new();
         loop {
@@ -102,7 +102,7 @@ impl Reader {
         }
     }
 
-    /// Reads a habit in parts: its texts.
+    /// Reads a habit's texts in parts.
     pub(crate) async fn texts(&self, habit: &Value) -> BTreeMap<String, String> {
         let (mut texts, mut offset) = (BTreeMap::new(), json!(0));
         loop {
@@ -121,7 +121,7 @@ impl Reader {
     }
 }
 
-/// Texts of each length, of letters that take one byte to six of JSON.
+/// Texts of each length, of letters that take one to six bytes of JSON.
 fn texts() -> Vec<String> {
     let mut texts = Vec::new();
     for letter in ["x", "é", "가", "🎭", "\"", "\\", "\t"] {

@@ -1,4 +1,4 @@
-//! A forgotten user is in no table and no index any more, and what the user allowed is not allowed.
+//! Tests that a forgotten user is in no table and no index, and that the user's approvals are gone.
 
 use std::{collections::BTreeMap, fs};
 
@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::support::{PATIENCE, wanted};
 
-/// Names that are in no other text.
+/// Names that stand in no other text.
 const USER: &str = "zelkova";
 const SESSION: &str = "paulownia";
 
@@ -47,7 +47,8 @@ impl Life {
         Self { runtime, session, script }
     }
 
-    /// A turn with one call, to the question about which this is the answer: whether there was one, and how the call ended.
+    /// Runs a turn with one call and gives this answer to its question. Returns whether a question came, and the end of
+    /// the call.
     async fn calls(&mut self, name: &str, arguments: &Value, answer: Decision) -> (bool, Value) {
         let turn = async {
             let mut probe = Probe::new(self.session.subscribe());
@@ -73,7 +74,7 @@ impl Life {
         timeout(PATIENCE, turn).await.expect("it comes in time")
     }
 
-    /// The same of a call that is to be done: what the tool gave.
+    /// Runs a turn with one call that must succeed, and returns its data.
     async fn does(&mut self, name: &str, arguments: Value) -> Value {
         let (_, outcome) = self.calls(name, &arguments, Decision::Approve).await;
         assert_eq!(outcome["success"], true, "{name}: {outcome}");
@@ -81,7 +82,7 @@ impl Life {
     }
 }
 
-/// Writes the user's notes to files, in a folder that is gone then.
+/// Writes the user's notes to files, in a temporary folder.
 #[cfg(unix)]
 async fn mirrored(folder: &TempDir) {
     let (store, work) = (open(folder).await, tempfile::tempdir().unwrap());
@@ -91,7 +92,7 @@ async fn mirrored(folder: &TempDir) {
     store.close().await;
 }
 
-/// Erases all of the user's, in the tables of both toolkits too.
+/// Erases the user, also from the tables of both toolkits.
 async fn forget(folder: &TempDir) {
     let store = open(folder).await;
     let order = Forget {
@@ -108,7 +109,7 @@ async fn reader(folder: &TempDir) -> SqliteConnection {
     SqliteConnectOptions::new().filename(folder.path().join("a.db")).connect().await.unwrap()
 }
 
-/// How many rows each table has, but for those of the store's and of SQLite's own, which are about no user.
+/// Counts the rows of each table, without the tables of store and SQLite that hold no user's rows.
 async fn rows(db: &mut SqliteConnection) -> BTreeMap<String, i64> {
     let tables =
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'";
@@ -122,7 +123,7 @@ async fn rows(db: &mut SqliteConnection) -> BTreeMap<String, i64> {
     rows
 }
 
-/// The words that can be searched for.
+/// Lists the indexed words.
 async fn words(db: &mut SqliteConnection) -> Vec<String> {
     let mut words = Vec::new();
     for index in ["notes_words", "notes_title_words"] {
@@ -137,7 +138,7 @@ async fn words(db: &mut SqliteConnection) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_who_is_forgotten_no_table_has_a_row_and_no_index_a_word() {
+async fn a_forgotten_user_has_no_row_in_a_table_and_no_word_in_an_index() {
     let folder = tempfile::tempdir().unwrap();
     let mut life = Life::new(&folder).await;
     let blocks = json!([{ "content": "wenge" }, { "content": "padauk", "indent": 1 }]);
@@ -184,7 +185,7 @@ async fn of_who_is_forgotten_no_table_has_a_row_and_no_index_a_word() {
     forget(&folder).await;
     let mut db = reader(&folder).await;
     let kept = rows(&mut db).await.into_iter().filter(|(table, rows)| {
-        // The names of the keys stay, and the shells of the indexes.
+        // The names of the keys stay, and the empty structure of the indexes.
         let stays =
             ["_config", "_data", "_idx", "_seal_keys"].iter().any(|end| table.ends_with(end));
         *rows > 0 && !stays
@@ -199,7 +200,7 @@ async fn of_who_is_forgotten_no_table_has_a_row_and_no_index_a_word() {
             let bytes = fs::read(&path).unwrap();
             (path, bytes)
         };
-        // An index leaves out the first letters of a word that the word before it has.
+        // An index stores a word without the letters that it shares with the one before.
         for word in [USER, SESSION, "enge", "adauk", "apele", "binga", "roko", "look at the light"]
         {
             let is_there = bytes.windows(word.len()).any(|part| part == word.as_bytes());

@@ -1,4 +1,4 @@
-//! Whatever JSON a model, a tool or a person hands over: each call has its end, and what is stored of it can be read.
+//! Tests that a call with any JSON from model, tool or person has an end, and its records can be read.
 
 use std::{
     path::Path,
@@ -19,7 +19,7 @@ use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel, hostile};
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-/// What the tools give next.
+/// The next results of the tools.
 type Next = Arc<Mutex<Option<ToolOutcome>>>;
 
 fn next(ctx: &ToolContext) -> ToolOutcome {
@@ -39,7 +39,7 @@ async fn reading(
     Ok(next(ctx))
 }
 
-/// Writes a row, which must not be there where the result could not be stored.
+/// Writes a row, which must not stay if the result cannot be stored.
 async fn writing(
     _: NoArguments,
     db: &mut SqliteConnection,
@@ -88,7 +88,7 @@ fn kim() -> UserId {
     UserId::new("kim").unwrap()
 }
 
-/// All that is stored can be read, by a program that has just started.
+/// Checks that a program that just started can read all records.
 async fn is_readable(path: &Path, calls: usize) {
     let (runtime, store) =
         started(path, ScriptedModel::new([]), Next::default(), Limits::default()).await;
@@ -147,7 +147,7 @@ async fn every_text_of_arguments_has_its_end_and_every_row_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
     let mut limits = Limits::default();
-    // As deep and long as an embedder may set them.
+    // The largest depth and length that an embedder may set.
     limits.max_arguments_depth = usize::MAX;
     limits.max_arguments_bytes = usize::MAX;
     limits.max_queued_bytes_per_user = 64 << 20;
@@ -157,7 +157,7 @@ async fn every_text_of_arguments_has_its_end_and_every_row_can_be_read() {
     for (name, text) in hostile::argument_texts() {
         let report = runtime.dispatch(Call::new(kim(), "anything", text.as_str())).await.unwrap();
         assert!(report.outcome().is_some(), "{name}");
-        // What is too long to be stored is there with its beginning.
+        // The beginning of a text that is too long to store.
         calls += 1;
     }
     runtime.shutdown().await.unwrap();
@@ -174,7 +174,7 @@ async fn of_arguments_that_are_too_long_each_store_has_the_beginning_and_the_out
         let any = ToolSpec::new("anything", "Takes anything.", json!({ "type": "object" }));
         let any = tool::from_schema(any, |given, _| async move { Ok(ToolOutcome::ok(given)) });
         let runtime = builder.tool(any).start().await.unwrap();
-        // A part of it would be JSON too.
+        // A part of it would be valid JSON too.
         let arguments = format!("{{}}{}", " ".repeat(3 << 20));
         let call =
             Call::new(kim(), "anything", arguments).confirm(Confirm::Always(Decision::Approve));
@@ -211,7 +211,7 @@ async fn every_edit_of_a_person_is_run_or_refused() {
     });
     let calls = edits.len();
     for (name, arguments) in edits {
-        // What does not fit leaves the question open, and is followed by a no.
+        // An unfit answer leaves the question open; then a denial follows.
         let answers = Mutex::new(vec![Decision::Deny, Decision::Edit { arguments }]);
         let ask = move |_| -> BoxFuture<'static, Option<Decision>> {
             let next = answers.lock().unwrap().pop();

@@ -1,4 +1,4 @@
-//! What the toolkits promise: one file a promise.
+//! Tests the promises of the toolkits, one file a promise.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

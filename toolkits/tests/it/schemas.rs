@@ -1,4 +1,4 @@
-//! What the exported schema of a tool accepts its handler's type accepts, and the other way round.
+//! Tests that a tool's exported schema and its handler's type accept the same arguments.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// One of each kind of argument.
+/// One argument of each kind.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only reading it is looked at")]
 struct Every {
@@ -64,7 +64,7 @@ fn tools() -> Vec<Arc<dyn Tool>> {
     life::tools().into_iter().chain(notes::tools()).chain([every]).collect()
 }
 
-/// Values that lie at the edges of types and schemas.
+/// Values at the edges of types and schemas.
 fn values() -> Vec<Value> {
     let mut values = vec![
         Value::Null,
@@ -104,7 +104,7 @@ fn values() -> Vec<Value> {
     values
 }
 
-/// Arguments that fit a schema, as far as its own words tell.
+/// Generates arguments that fit a schema by its own keywords.
 fn fitting(schema: &Value) -> Value {
     if let Some(first) = schema["enum"].get(0) {
         return first.clone();
@@ -175,7 +175,7 @@ fn what_a_schema_accepts_its_handlers_type_accepts() {
     assert!(accepted > 200 && refused > 1_000, "{accepted} {refused}");
 }
 
-/// The other way round: of the type alone, without lengths and bounds that only the schema knows.
+/// Generates arguments that fit the type alone, without the lengths and bounds of the schema.
 #[test]
 fn what_a_handlers_type_accepts_its_schema_accepts_but_for_lengths_and_bounds() {
     fn loosened(schema: &Value) -> Value {
@@ -224,7 +224,7 @@ fn what_a_handlers_type_accepts_its_schema_accepts_but_for_lengths_and_bounds() 
         let base = fitting(&spec.parameters);
         let properties = spec.parameters["properties"].as_object().unwrap();
         for (key, property) in properties {
-            // A bound that the tool set itself is narrower than its type.
+            // A bound that the tool sets is narrower than its type's.
             let own_bounds = property.get("minimum").is_some_and(|least| *least == json!(1))
                 || property
                     .get("maximum")

@@ -1,4 +1,4 @@
-//! TOOLS.md says what the registry says. `UPDATE_EXPECT=1 cargo test tools_md` writes it anew.
+//! Tests that TOOLS.md equals the registry. `UPDATE_EXPECT=1 cargo test tools_md` rewrites it.
 
 use expect_test::expect_file;
 use madang::tool::{ToolRegistry, tools_markdown};

@@ -54,7 +54,7 @@ impl Catalogue {
 pub struct Item {
     /// A short ASCII slug that never changes.
     pub id: String,
-    /// Which of the three columns of a habit it belongs to.
+    /// Its kind, which decides the column of a habit.
     pub kind: Kind,
     /// The part of life it is about.
     pub category: Category,
@@ -62,11 +62,11 @@ pub struct Item {
     pub title: Localized<String>,
     /// One short sentence.
     pub summary: Localized<String>,
-    /// Why it may be worth doing.
+    /// The reason to do it.
     pub why: Localized<String>,
     /// Two to four steps.
     pub steps: Localized<Vec<String>>,
-    /// How much of it.
+    /// The usual and the least amount.
     pub dose: Dose,
     /// A moment of the day to tie it to.
     pub anchor: Localized<String>,
@@ -75,7 +75,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// Where a habit of this item comes from: the column follows from the kind.
+    /// Returns the origin of a habit of this item: the kind decides the column.
     pub fn origin(&self) -> Origin {
         let id = self.id.clone();
         match self.kind {
@@ -85,7 +85,7 @@ impl Item {
         }
     }
 
-    /// The full record in one language.
+    /// Returns the full record in one language.
     pub fn record(&self, locale: Locale) -> Record<'_> {
         Record {
             id: &self.id,
@@ -116,7 +116,7 @@ pub struct Dose {
     pub minimum: Localized<String>,
 }
 
-/// The same content in each language.
+/// A text in each language.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Localized<T> {
@@ -133,7 +133,7 @@ impl<T> Localized<T> {
     }
 }
 
-/// An item as one language shows it.
+/// An item in one language.
 #[derive(Debug, Serialize)]
 pub struct Record<'a> {
     id: &'a str,
@@ -156,7 +156,7 @@ struct RecordDose<'a> {
     minimum: &'a str,
 }
 
-/// What sort of item it is, which decides the column of the habit that names it.
+/// The kind of an item, which decides the column of a habit that names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -203,7 +203,7 @@ impl Category {
         Self::BreakHabit,
     ];
 
-    /// The word that stands in the catalogue and in results.
+    /// Returns the word that the catalogue and results use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LightCircadian => "lightCircadian",
@@ -217,7 +217,7 @@ impl Category {
         }
     }
 
-    /// What people call it, folded, in both languages.
+    /// Returns the names that people use, folded, in both languages.
     fn names(self) -> &'static str {
         match self {
             Self::LightCircadian => "빛 생체리듬 light circadian",

@@ -15,7 +15,7 @@ impl Catalogue {
             })
         };
         let words = query.words();
-        // Something was asked for, and it is no word.
+        // The keyword has no word.
         if words.is_empty() && query.keyword.is_some_and(|keyword| !keyword.trim().is_empty()) {
             return Found { count: 0, items: Vec::new() };
         }
@@ -34,14 +34,14 @@ impl Catalogue {
     }
 }
 
-/// What to look for.
+/// A search of the catalogue.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a> {
-    /// Only items of this category.
+    /// Limits the search to this category.
     pub category: Option<Category>,
-    /// Words to be found in an item; blank means any item. Without a letter or digit it finds none.
+    /// Words to find in an item. Blank matches any item; without a letter or digit it matches none.
     pub keyword: Option<&'a str>,
-    /// How many items to return at most.
+    /// The most items to return.
     pub limit: usize,
 }
 
@@ -53,16 +53,16 @@ impl Query<'_> {
     }
 }
 
-/// The best matches, and how many there are in all.
+/// The best matches, and the number of all.
 #[derive(Debug)]
 pub struct Found<'a> {
-    /// How many items match, whatever the limit.
+    /// The number of matches beyond the limit too.
     pub count: usize,
-    /// The first of them, best first.
+    /// The best matches, best first.
     pub items: Vec<&'a Item>,
 }
 
-/// How many words were found in title, keywords, category and summary; compared in this order.
+/// The numbers of words found in title, keywords, category and summary; compared in this order.
 type Rank = [usize; 4];
 
 /// An item with its texts folded once for comparing.

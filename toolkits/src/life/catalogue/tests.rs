@@ -1,4 +1,4 @@
-//! What the bundled catalogue contains and how it is searched.
+//! Tests the content of the bundled catalogue, and its search.
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;

@@ -1,25 +1,25 @@
-//! Why the repository did not do what was asked: a rule, or the database.
+//! The reasons why the repository refuses: a broken rule, or a failure of the database.
 use super::super::{habit::HabitType, rules::LifeViolation};
 
-/// Why the repository did not do what was asked.
+/// The reason why the repository did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum HabitError {
-    /// A rule does not hold.
+    /// A rule is broken.
     #[error(transparent)]
     Rule(#[from] LifeViolation),
     /// The database failed.
     #[error("failed to {doing}")]
     Database {
-        /// What was being done.
+        /// The attempted work.
         doing: &'static str,
-        /// The cause.
+        /// The error of the database.
         #[source]
         cause: sqlx::Error,
     },
     /// A row of the table contradicts its own constraints.
     #[error("failed to read habit {id}: its row is not valid")]
     Corrupt {
-        /// The habit.
+        /// The number of the habit.
         id: i64,
     },
 }
@@ -28,8 +28,8 @@ pub(super) fn failed_to(doing: &'static str) -> impl FnOnce(sqlx::Error) -> Habi
     move |cause| HabitError::Database { doing, cause }
 }
 
-/// Tells a rule that the table found broken from a failure of the database. Another writer may have taken the last
-/// place between the rule's look and the write, where the caller has no transaction around both.
+/// Tells a rule that the table found broken from a failure of the database. Without a transaction around both, another
+/// writer may take the last place between check and write.
 pub(super) fn refused_by_table(
     cause: sqlx::Error,
     habit_type: HabitType,

@@ -1,7 +1,7 @@
-//! The one place that writes habits and entries, and that asks the rules before it does.
+//! Writes habits and entries, after it has checked the rules. Nothing else writes these tables.
 //!
-//! A screen, a command and a chat that go through it get the same verdict. It works on a connection that the caller
-//! lends, inside the caller's transaction, and never ends that transaction itself.
+//! A screen, a command and a chat use it and get the same verdict. It works on a connection that the caller lends,
+//! within the caller's transaction, which it never ends.
 mod error;
 mod row;
 
@@ -38,48 +38,48 @@ pub struct HabitRepository<'a> {
 /// A habit that a user wants to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewHabit {
-    /// Where it comes from; exactly one column must be filled.
+    /// Its origin; exactly one column must be filled.
     pub origin: OriginColumns,
-    /// How it is framed.
+    /// Its frame.
     pub frame_level: FrameLevel,
     /// The person's own words for it.
     pub framed_text: String,
-    /// When and after what it happens.
+    /// The moment and the event that it follows.
     pub anchor: Anchor,
-    /// How much of it, in the person's words.
+    /// The amount, in the person's words.
     pub dose_text: Option<String>,
 }
 
-/// A value for a day of a habit.
+/// A value to record for a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEntry {
-    /// The habit.
+    /// The number of the habit.
     pub habit: HabitId,
     /// The day.
     pub date: Date,
     /// The value.
     pub value: TrackerValue,
-    /// What else there is to say.
+    /// A remark.
     pub note: Option<String>,
 }
 
-/// What is recorded for a day of a habit.
+/// The recorded value of a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The day.
     pub date: Date,
     /// The value.
     pub value: TrackerValue,
-    /// What else was said.
+    /// A remark.
     pub note: Option<String>,
 }
 
-/// How adding a habit ended.
+/// The result of adding a habit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
-    /// It was written.
+    /// The habit was written.
     New(Habit),
-    /// The item was active already; nothing was written.
+    /// The item was already active, and nothing was written.
     AlreadyActive(Habit),
 }
 
@@ -89,7 +89,7 @@ impl<'a> HabitRepository<'a> {
         Self { db, user, today }
     }
 
-    /// Gives the active habits, oldest first.
+    /// Lists the active habits, oldest first.
     ///
     /// # Errors
     /// [`HabitError::Database`], [`HabitError::Corrupt`].
@@ -104,10 +104,10 @@ impl<'a> HabitRepository<'a> {
         rows.into_iter().map(Habit::try_from).collect()
     }
 
-    /// Gives one habit of the user, ended or not.
+    /// Finds one habit of the user, ended or not.
     ///
     /// # Errors
-    /// [`LifeViolation::UnknownHabit`] also for habits of others.
+    /// [`LifeViolation::UnknownHabit`], for others' habits too.
     pub async fn habit(&mut self, id: HabitId) -> Result<Habit, HabitError> {
         let row: Option<HabitRow> =
             sqlx::query_as("SELECT * FROM life_habits WHERE id = $1 AND user_id = $2")
@@ -122,7 +122,7 @@ impl<'a> HabitRepository<'a> {
     /// Begins a habit today, unless its item is active already.
     ///
     /// # Errors
-    /// The first rule that does not hold: exactly one origin, a known item, frame, texts, avoidance, quota.
+    /// The first broken rule: exactly one origin, a known item, frame, texts, avoidance, quota.
     pub async fn add(&mut self, wanted: NewHabit) -> Result<Added, HabitError> {
         let origin = assert_exclusive_origin(wanted.origin)?;
         assert_known(&origin)?;
@@ -154,7 +154,7 @@ impl<'a> HabitRepository<'a> {
     /// Ends an active habit today, which frees its place. Its entries stay.
     ///
     /// # Errors
-    /// [`LifeViolation::UnknownHabit`] also for habits that have ended.
+    /// [`LifeViolation::UnknownHabit`], for ended habits too.
     pub async fn end(&mut self, id: HabitId) -> Result<(), HabitError> {
         let ended = sqlx::query(
             "UPDATE life_habits SET ended_on = $1 WHERE id = $2 AND user_id = $3 AND ended_on IS NULL",
@@ -172,10 +172,10 @@ impl<'a> HabitRepository<'a> {
         }
     }
 
-    /// Records a day of a habit. The same value again changes nothing, its note included.
+    /// Records a day of a habit. The same value again changes nothing, not even its note.
     ///
     /// # Errors
-    /// The first rule that does not hold: note, date, a habit of this user, one value a day.
+    /// The first broken rule: note, date, a habit of this user, one value a day.
     pub async fn log(&mut self, entry: &NewEntry) -> Result<EntryVerdict, HabitError> {
         validate_note(entry.note.as_deref())?;
         judge_tracker_date(entry.date, self.today)?;
@@ -197,10 +197,10 @@ impl<'a> HabitRepository<'a> {
         Ok(verdict)
     }
 
-    /// Corrects the entry of a day: its value, and its note where one is given. What is so already is left as it is.
+    /// Corrects the entry of a day: its value, and its note if one is given. An equal value changes nothing.
     ///
     /// # Errors
-    /// The first rule that does not hold: note, date, a habit of this user, an entry that is there.
+    /// The first broken rule: note, date, a habit of this user, an existing entry.
     pub async fn correct(&mut self, entry: &NewEntry) -> Result<(), HabitError> {
         validate_note(entry.note.as_deref())?;
         judge_tracker_date(entry.date, self.today)?;
@@ -220,10 +220,10 @@ impl<'a> HabitRepository<'a> {
         .map_err(failed_to("correct an entry"))
     }
 
-    /// Gives what is recorded for a day of a habit of this user.
+    /// Finds the entry of a day of this user's habit.
     ///
     /// # Errors
-    /// [`LifeViolation::UnknownHabit`] also for habits of others.
+    /// [`LifeViolation::UnknownHabit`], for others' habits too.
     pub async fn entry(
         &mut self,
         id: HabitId,
@@ -233,11 +233,11 @@ impl<'a> HabitRepository<'a> {
         self.recorded(id, date).await
     }
 
-    /// Gives the entries of a habit of this user, the newest first: at most `limit` of them, behind so many; with how many
-    /// there are.
+    /// Reads entries of this user's habit, newest first: at most `limit` after the first `offset`. Also returns the
+    /// number of all.
     ///
     /// # Errors
-    /// [`LifeViolation::UnknownHabit`] also for habits of others.
+    /// [`LifeViolation::UnknownHabit`], for others' habits too.
     pub async fn entries(
         &mut self,
         id: HabitId,
@@ -334,7 +334,7 @@ impl<'a> HabitRepository<'a> {
     }
 }
 
-/// An item must be in the catalogue, and in the column of its kind.
+/// Requires that the item is in the catalogue, and its column fits its kind.
 fn assert_known(origin: &Origin) -> Result<(), LifeViolation> {
     let id = origin.item_id();
     match Catalogue::bundled().get(id) {

@@ -1,4 +1,4 @@
-//! A row of the table of habits, and how it is read back.
+//! Reads a row of the table of habits.
 use sqlx::FromRow;
 
 use super::{

@@ -1,4 +1,4 @@
-//! What the repository and the tables behind it accept, on a real SQLite.
+//! Tests what the repository and its tables accept, on a real SQLite.
 use jiff::civil::date;
 use sqlx::{Connection, sqlite::SqliteConnectOptions};
 
@@ -196,7 +196,7 @@ async fn a_streak_counts_done_days_and_no_blank_ones() {
     assert_eq!((streak.phase.done, streak.phase.day), (4, 10));
 }
 
-/// Statements that go around the repository, and what the tables say to them.
+/// Statements that bypass the repository, and the tables' answers.
 #[tokio::test]
 async fn the_tables_know_the_rules_as_well() {
     const COLUMNS: &str = "INSERT INTO life_habits (user_id, type, protocol_id, break_protocol_id, \
@@ -246,7 +246,7 @@ async fn the_tables_know_the_rules_as_well() {
         let message = run(&mut db, statement.clone()).await.unwrap_err().to_string();
         assert!(message.contains(expected), "{statement}\n{message}");
     }
-    // An ended habit cannot come back when its place is taken.
+    // An ended habit cannot come back once its place is taken.
     run(&mut db, "UPDATE life_habits SET ended_on = '2026-03-10' WHERE id = 1").await.unwrap();
     run(&mut db, habit("('kim', 'build', 'e', NULL, NULL, 'L2', 'x', '2026-03-10')"))
         .await
@@ -259,7 +259,7 @@ async fn run(db: &mut SqliteConnection, statement: impl Into<String>) -> Result<
     sqlx::query(sqlx::AssertSqlSafe(statement.into())).execute(db).await.map(drop)
 }
 
-/// Two writers that both looked before either wrote: the rule lets both pass, the table only one.
+/// Two writers check before either writes: the rule lets both pass, the table only one.
 #[tokio::test]
 async fn two_adds_at_the_same_moment_cannot_both_take_the_last_place() {
     let folder = tempfile::tempdir().unwrap();

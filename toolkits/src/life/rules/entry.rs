@@ -3,19 +3,19 @@ use jiff::civil::Date;
 
 use super::{super::habit::TrackerValue, LifeViolation, frame::validate_optional_text};
 
-/// What to do with an entry that may be recorded.
+/// The verdict about an entry that may be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryVerdict {
-    /// The day has none: write it.
+    /// The day has no entry: write it.
     Record,
     /// The day already has this value: change nothing.
     AlreadyRecorded,
 }
 
-/// Judges a value for a day by what is recorded for it.
+/// Judges a value for a day by the day's recorded value.
 ///
 /// # Errors
-/// [`LifeViolation::Duplicate`] when another value is recorded.
+/// [`LifeViolation::Duplicate`] if another value is recorded.
 pub fn judge_tracker_entry(
     date: Date,
     value: TrackerValue,
@@ -28,7 +28,7 @@ pub fn judge_tracker_entry(
     }
 }
 
-/// Judges a correction of a day by what is recorded for it: only a recorded entry can be corrected.
+/// Judges a correction of a day: only a recorded entry can be corrected.
 ///
 /// # Errors
 /// [`LifeViolation::NoEntry`].
@@ -39,7 +39,7 @@ pub fn judge_correction(
     recorded.ok_or(LifeViolation::NoEntry { date })
 }
 
-/// Judges the day of an entry: today or before, as the person's calendar has it.
+/// Judges the day of an entry: today or before, by the person's calendar.
 ///
 /// # Errors
 /// [`LifeViolation::FutureDate`].

@@ -1,10 +1,10 @@
-//! R3: how a habit is framed, and how long its texts are.
+//! R3: judges the frame of a habit and the length of its texts.
 use super::{super::habit::FrameLevel, LifeViolation};
 
-/// How many characters a text of a habit or an entry may have.
+/// The most characters of a text of a habit or an entry.
 const MAX_TEXT_CHARS: usize = 200;
 
-/// Judges the frame level: towards something (L2) or who one is (L3).
+/// Judges the frame level: towards something (L2) or an identity (L3).
 ///
 /// # Errors
 /// [`LifeViolation::Frame`] for L0 and L1.
@@ -15,7 +15,7 @@ pub fn judge_frame_level(level: FrameLevel) -> Result<(), LifeViolation> {
     }
 }
 
-/// Checks that a framed text says something and has at most 200 characters.
+/// Requires that a framed text is not blank and has at most 200 characters.
 ///
 /// # Errors
 /// [`LifeViolation::BlankText`], [`LifeViolation::ControlText`] or [`LifeViolation::LongText`].
@@ -27,7 +27,7 @@ pub fn validate_framed_text(text: &str) -> Result<(), LifeViolation> {
     validate_optional_text(field, Some(text))
 }
 
-/// Checks that a text that may be left out is plain and has at most 200 characters.
+/// Requires that an optional text has no control character and at most 200 characters.
 ///
 /// # Errors
 /// [`LifeViolation::ControlText`], [`LifeViolation::LongText`].

@@ -1,7 +1,7 @@
 //! The rules of the toolkit: functions from values to verdicts, without a store and without a clock.
 //!
-//! The one repository calls them before it writes, so a screen, a command and a chat get the same
-//! verdict. What can be said in SQL stands in the tables as well.
+//! The repository calls them before it writes, so a screen, a command and a chat get the same verdict. Rules that SQL
+//! can express stand in the tables too.
 mod avoidance;
 mod entry;
 mod frame;

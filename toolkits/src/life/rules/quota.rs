@@ -1,12 +1,12 @@
-//! R1 and R2: how many habits may be active at once.
+//! R1 and R2: limit the number of active habits.
 use super::{super::habit::HabitType, LifeViolation};
 
-/// At most so many active build habits (R1).
+/// The most active build habits (R1).
 const MAX_BUILD: u32 = 3;
-/// At most so many active break habits (R2).
+/// The most active break habits (R2).
 const MAX_BREAK: u32 = 1;
 
-/// How many habits of each type a user has active.
+/// The number of a user's active habits of each type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ActiveHabits {
     /// Active build habits, diet patterns included.
@@ -15,7 +15,7 @@ pub struct ActiveHabits {
     pub breaking: u32,
 }
 
-/// Returns how many habits of a type may be active.
+/// Returns the most active habits of a type.
 pub fn quota_of(habit_type: HabitType) -> u32 {
     match habit_type {
         HabitType::Build => MAX_BUILD,
@@ -23,10 +23,10 @@ pub fn quota_of(habit_type: HabitType) -> u32 {
     }
 }
 
-/// Judges whether one more habit of a type may begin beside those that are active.
+/// Judges whether one more habit of a type may begin.
 ///
 /// # Errors
-/// [`LifeViolation::Quota`] when the type is full.
+/// [`LifeViolation::Quota`] if the type is full.
 pub fn judge_active_habit_quota(
     active: ActiveHabits,
     wanted: HabitType,

@@ -1,4 +1,4 @@
-//! What a broken rule is: a code for the model and a reason for the person.
+//! A broken rule: a code for the model and a reason for the person.
 use jiff::civil::Date;
 use madang::tool::Locale;
 
@@ -7,20 +7,20 @@ use super::super::{
     texts,
 };
 
-/// A rule that does not hold. Its `Display` is the English reason.
+/// A broken rule. Its `Display` is the English reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.reason(Locale::EN))]
 pub enum LifeViolation {
-    /// R1 and R2: there are as many active habits of this type as there may be.
+    /// R1 and R2: the user has as many active habits of this type as allowed.
     Quota {
         /// The type that is full.
         habit_type: HabitType,
     },
-    /// R3: the frame is a duty or a pushing away.
+    /// R3: the frame is a duty or an avoidance.
     Frame,
-    /// R7: the framed text is about what should not be.
+    /// R7: the framed text says what to avoid.
     Avoidance {
-        /// The wording of our list that was found.
+        /// The wording of the list that was found.
         found: &'static str,
     },
     /// R8: not exactly one of protocol, break protocol and diet pattern.
@@ -29,17 +29,17 @@ pub enum LifeViolation {
     Duplicate {
         /// The day.
         date: Date,
-        /// What is recorded for it.
+        /// The recorded value.
         recorded: TrackerValue,
     },
-    /// The day has no entry that could be corrected.
+    /// The day has no entry to correct.
     NoEntry {
         /// The day.
         date: Date,
     },
     /// R5: the value is neither done nor blank.
     Value,
-    /// The date is no calendar date of the form YYYY-MM-DD.
+    /// The date is not a calendar date of the form YYYY-MM-DD.
     Date,
     /// The date has not come yet.
     FutureDate {
@@ -48,7 +48,7 @@ pub enum LifeViolation {
         /// The person's today.
         today: Date,
     },
-    /// A text that must say something says nothing.
+    /// A required text is blank.
     BlankText {
         /// The name of the field.
         field: &'static str,
@@ -62,23 +62,23 @@ pub enum LifeViolation {
     LongText {
         /// The name of the field.
         field: &'static str,
-        /// How many characters it may have.
+        /// The most characters.
         max: usize,
     },
     /// The catalogue has no such item.
     UnknownItem {
-        /// The id that was asked for.
+        /// The given id.
         id: String,
     },
-    /// The user has no such habit. Another user's habit is not told apart from none.
+    /// The user has no such habit; another user's habit looks the same.
     UnknownHabit {
-        /// The number that was asked for.
+        /// The given number.
         id: HabitId,
     },
 }
 
 impl LifeViolation {
-    /// The code that the model reads.
+    /// Returns the code that the model reads.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Quota { .. } => "r3_quota",
@@ -98,7 +98,7 @@ impl LifeViolation {
         }
     }
 
-    /// The reason in the person's language.
+    /// Returns the reason in the person's language.
     pub fn reason(&self, locale: Locale) -> String {
         texts::reason(self, locale)
     }

@@ -1,4 +1,4 @@
-//! `correct_tracker_entry`: corrects what was recorded for a day of a habit.
+//! `correct_tracker_entry`: corrects the recorded value of a day of a habit.
 use madang::{
     event::quoted,
     tool::{Locale, Tool},
@@ -67,7 +67,7 @@ async fn correct_tracker_entry(
     Ok(Corrected { habit_id: entry.habit, date: date.to_string(), value: entry.value })
 }
 
-/// With the habit's name and what is recorded, where it is the user's.
+/// Names the habit and the recorded value, if the habit is the user's.
 async fn seen(
     arguments: &Arguments,
     db: &mut SqliteConnection,

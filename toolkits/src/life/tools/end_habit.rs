@@ -51,7 +51,7 @@ async fn end_habit(
     })
 }
 
-/// With the habit's name, where it is the user's.
+/// Names the habit, if it is the user's.
 async fn seen(
     arguments: &Arguments,
     db: &mut SqliteConnection,

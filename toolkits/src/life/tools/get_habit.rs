@@ -1,4 +1,4 @@
-//! `get_habit`: reads one habit whole, its long texts in parts.
+//! `get_habit`: reads one habit whole, long texts in parts.
 use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `list_active_habits`: gives what the user keeps up at present.
+//! `list_active_habits`: lists the user's active habits.
 use madang::tool::{Locale, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ struct Rows {
     items: Vec<HabitData>,
 }
 
-/// A habit as results show it.
+/// A habit in a result.
 #[derive(Debug, Serialize)]
 pub(super) struct HabitData {
     habit_id: HabitId,

@@ -1,4 +1,4 @@
-//! `list_tracker_entries`: reads what was recorded for a habit, in parts.
+//! `list_tracker_entries`: reads the recorded days of a habit, in parts.
 use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::{
 };
 use madang::tool::{self, ToolContext, ToolResult};
 
-/// As many entries as a part has room for where none has a note.
+/// The entries without a note that a part has room for.
 const MAX_ENTRIES: u32 = 50;
 
 pub(super) fn tool() -> impl Tool {
@@ -67,7 +67,7 @@ async fn list_tracker_entries(
     let recorded =
         |Entry { date, value, note }: Entry| Recorded { date: date.to_string(), value, note };
     let items: Vec<_> = entries.into_iter().map(recorded).collect();
-    // What comes behind these is left to the next part, whether it was read or not.
+    // Entries behind these are left to the next part, also those that were read.
     let (items, _) = in_parts(items, 0, |item| json!(item).to_string().len());
     let next = offset as usize + items.len();
     let next_offset = (!items.is_empty() && next < total).then_some(next);

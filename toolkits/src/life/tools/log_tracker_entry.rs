@@ -65,7 +65,7 @@ async fn log_tracker_entry(
     Ok(Logged { habit_id: entry.habit, date: date.to_string(), value: entry.value })
 }
 
-/// With the habit's name, where it is the user's.
+/// Names the habit, if it is the user's.
 async fn seen(
     arguments: &Arguments,
     db: &mut SqliteConnection,

@@ -1,4 +1,4 @@
-//! The tools of the toolkit, read-only ones first.
+//! Defines the tools of the toolkit, read-only ones first.
 mod add_habit;
 mod correct_tracker_entry;
 mod end_habit;
@@ -23,7 +23,7 @@ use super::{
     today::today,
 };
 
-/// Gives the tools of the toolkit, to be registered with `register_all`.
+/// Returns the tools of the toolkit, for `register_all`.
 ///
 /// They need a SQLite store that has run [`MIGRATIONS`](super::MIGRATIONS).
 #[must_use]
@@ -47,21 +47,21 @@ const CATALOG: &str = "catalog";
 /// The category of the tools about the habits of the user.
 const HABIT: &str = "habit";
 
-/// The habits of the user of this call, on the user's today.
+/// Opens the habits of the call's user, on the user's today.
 fn habits<'a>(db: &'a mut SqliteConnection, ctx: &'a ToolContext) -> HabitRepository<'a> {
     HabitRepository::new(db, &ctx.user, today(ctx.now(), &ctx.time_zone))
 }
 
-/// What a habit is called in the language of the call.
+/// Returns the title of an item in the language of the call.
 fn title(origin: &Origin, locale: Locale) -> &str {
     let id = origin.item_id();
     Catalogue::bundled().get(id).map_or(id, |item| item.title.get(locale))
 }
 
-/// Bytes of JSON that the texts of a part take: beside numbers and dates they fit an envelope of the default bound.
+/// The JSON bytes of a part's texts: with numbers and dates they fit an envelope of the default bound.
 const PART_BYTES: usize = 1_400;
 
-/// As many of these as a part has room for, one at least, behind so many; and where the next part begins.
+/// Returns the items after the first `offset` that a part has room for, at least one, and the start of the next part.
 fn in_parts<T>(
     items: Vec<T>,
     offset: usize,
@@ -90,7 +90,7 @@ impl LifeViolation {
 }
 
 impl HabitError {
-    /// A broken rule is told as it is; of anything else only the type.
+    /// Passes a broken rule on; of any other error only the type.
     fn into_fault(self, locale: Locale) -> ToolFault {
         match self {
             Self::Rule(violation) => violation.into_fault(locale),

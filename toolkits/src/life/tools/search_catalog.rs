@@ -12,7 +12,7 @@ use super::{
 };
 use madang::tool::{self, ToolContext, ToolResult};
 
-/// How much of a summary a row of the result has.
+/// The characters of a summary in a row of the result.
 const SUMMARY_CHARS: usize = 60;
 
 pub(super) fn tool() -> impl Tool {

@@ -1,4 +1,4 @@
-//! What a model gets from the tools.
+//! Tests what a model gets from the tools.
 use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};
@@ -19,7 +19,7 @@ use super::{
 };
 use madang::tool::ToolRegistry;
 
-/// The time of day of all calls: already the 10th in Seoul, still the 9th in London.
+/// The moment of all calls: already the 10th in Seoul, still the 9th in London.
 const NOW: &str = "2026-03-09T15:30:00Z";
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Clock for Stopped {
     }
 }
 
-/// A database with a user that calls its tools.
+/// A database and a user that calls its tools.
 struct ToolFixture {
     db: SqliteConnection,
     ctx: ToolContext,
@@ -69,7 +69,7 @@ impl ToolFixture {
         }
     }
 
-    /// The envelope of a call, as the model reads it.
+    /// Returns the envelope of a call, as the model reads it.
     async fn check(&mut self, name: &str, arguments: Value, expected: Expect) {
         let outcome = self.call(name, arguments).await;
         expected.assert_eq(&envelope(&outcome, None, 2_048));
@@ -452,7 +452,7 @@ async fn the_questions_of_an_end_and_a_correction_say_what_they_are_about() {
     .assert_eq(&told.join("\n"));
 }
 
-/// Spec 5: a screen, a command and a chat get the same verdict, because the one repository judges.
+/// A screen, a command and a chat get the same verdict, because the one repository judges.
 #[tokio::test]
 async fn the_repository_and_the_tool_give_the_same_verdict() {
     let texts = ["x", "담배 끊기", " "];

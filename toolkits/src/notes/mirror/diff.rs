@@ -1,14 +1,14 @@
-//! Which line of an edited file is which block of the page. Pure.
+//! Matches the lines of an edited file to the blocks of the page. Pure.
 use super::{
     super::{block::OutlineLine, repository::ImportedLine},
     markdown::FileLine,
 };
 
-/// The most pairs of lines that are compared; in a larger edit, what is between the equal ends is paired by its order.
+/// The most pairs of lines that are compared. In a larger edit, lines between the equal ends are paired in order.
 const MAX_PAIRS: usize = 4_000_000;
 
-/// Says which block each line was before. Equal lines stay the same blocks, in the longest order that both have; what lies
-/// between two of them is paired one by one: a changed line keeps its block.
+/// Finds the former block of each line. A longest common subsequence of equal lines keeps its blocks. Lines between two
+/// of them are paired in order, so a changed line keeps its block.
 pub(super) fn imported(before: &[OutlineLine], after: Vec<FileLine>) -> Vec<ImportedLine> {
     let old: Vec<&str> = before.iter().map(|line| line.content.as_str()).collect();
     let new: Vec<&str> = after.iter().map(|line| line.content.as_str()).collect();
@@ -32,7 +32,7 @@ pub(super) fn imported(before: &[OutlineLine], after: Vec<FileLine>) -> Vec<Impo
     after.into_iter().zip(was).map(line).collect()
 }
 
-/// Pairs of equal lines, both in order, as many as there can be.
+/// Finds as many pairs of equal lines as possible, both in order.
 fn equal_lines(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
     let begin = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (rest_old, rest_new) = (&old[begin..], &new[begin..]);
@@ -50,13 +50,13 @@ fn equal_lines(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// The longest common subsequence.
+/// Finds the longest common subsequence.
 fn longest(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
     let width = new.len() + 1;
     if old.is_empty() || new.is_empty() || old.len().saturating_mul(new.len()) > MAX_PAIRS {
         return Vec::new();
     }
-    // How many are common from here to the ends.
+    // Lengths of the subsequences from here to both ends.
     let mut common = vec![0_u32; (old.len() + 1) * width];
     for at in (0..old.len()).rev() {
         for in_new in (0..new.len()).rev() {
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::notes::block::BlockId;
 
-    /// Which line before each line was; `.` for new ones.
+    /// Renders the former line of each line; `.` for a new one.
     fn was(before: &[&str], after: &[&str]) -> String {
         let before: Vec<_> = before
             .iter()

@@ -1,5 +1,4 @@
-//! The workspace folder: files read and written one name at a time from the folder itself, so that no link on the way, and
-//! no name, leads out of it.
+//! Reads and writes files of the workspace one name at a time, so that no link and no name leads out of the folder.
 use std::{
     ffi::OsStr,
     fs::{DirBuilder, File},
@@ -28,46 +27,46 @@ use super::{
     steps::Steps,
 };
 
-/// The most bytes of a file that are read as text.
+/// The largest file that is read as text.
 const MAX_TEXT: usize = 16 << 20;
-/// The most bytes of a file that are looked at: more than the longest page has, so that a longer file is never taken for
-/// one of ours.
+/// The most bytes of a file that are hashed. The longest page has fewer, so a longer file is never taken for the
+/// mirror's.
 const MAX_BYTES: u64 = 1 << 30;
-/// The most copies that are kept beside one file.
+/// The most copies beside one file.
 const MAX_COPIES: usize = 10_000;
-/// The file that says whose workspace it is.
+/// The file that names the owner of a workspace.
 pub(super) const CLAIM: &str = ".madang-workspace";
-/// How the names of files begin that are being written; they can be thrown away.
+/// The prefix of incomplete files, which may be deleted.
 const WRITING: &str = ".madang-writing-";
-/// How the names of files begin that are written and about to change places with what was there.
+/// The prefix of complete files that are about to change places with the old ones.
 pub(super) const READY: &str = ".madang-ready-";
 
-/// A workspace folder that is open.
+/// An open workspace folder.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) root: OwnedFd,
     pub(super) steps: Steps,
 }
 
-/// How a file was put into its place.
+/// The result of placing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Placed {
     Done,
-    /// Another program changed it in between. Its version stays.
+    /// Another program changed the file meanwhile, and its version stays.
     Raced,
-    /// Another program changed it twice in between. One version stays, the other has this name now.
+    /// Another program changed it twice meanwhile. One version stays, and the other now has this name.
     RacedTwice(String),
 }
 
 impl Folder {
-    /// Opens the folder, and creates it where there is none, for this user's eyes only.
+    /// Opens the folder, or creates it so that only this user can read it.
     pub(super) fn open(path: &Path, steps: Steps) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         let root = open(path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self { root, steps })
     }
 
-    /// Takes the folder for the owner of this word, unless another owns it; says whether it is theirs now.
+    /// Claims the folder for an owner, and tells whether the owner has it.
     pub(super) fn claim(&self, word: &str) -> io::Result<bool> {
         let name = [CLAIM.to_owned()];
         if let Placed::Done = match self.read(&name)? {
@@ -79,7 +78,7 @@ impl Folder {
         Ok(is(&self.read(&name)?, &hash(word.as_bytes())))
     }
 
-    /// Looks at what stands at a path.
+    /// Reads the file at a path.
     pub(super) fn read(&self, path: &[String]) -> io::Result<Found> {
         let Some((name, folders)) = path.split_last() else { return Ok(Found::Odd) };
         let folder = match self.folder(folders, Missing::Leave) {
@@ -90,8 +89,8 @@ impl Folder {
         read(&folder, name)
     }
 
-    /// Writes a file: whole, and safely on the disk before it takes its place, in one step. It goes over a file that
-    /// says `over`, or where there is none; another program's file stays.
+    /// Writes a file completely and durably, then puts it into its place in one step. It replaces only a file with the
+    /// hash `over`, or none; another program's file stays.
     pub(super) fn write(
         &self,
         path: &[String],
@@ -127,7 +126,7 @@ impl Folder {
         })
     }
 
-    /// Gives what stands at a path another name beside it, and says which.
+    /// Renames the file at a path to a free name beside it, and returns that name.
     pub(super) fn keep_beside(&self, path: &[String]) -> io::Result<String> {
         let (name, folders) = path.split_last().ok_or(Errno::INVAL)?;
         let folder = self.folder(folders, Missing::Leave)?.ok_or(Errno::NOENT)?;
@@ -151,8 +150,8 @@ impl Folder {
         Err(Errno::EXIST.into())
     }
 
-    /// Clears away what a process left that ended while it wrote here. What could be a person's edit is kept, under the
-    /// names that are given back.
+    /// Removes files that a process left when it ended during a write. A possible edit of a person is kept under a
+    /// returned name.
     pub(super) fn sweep(
         &self,
         folders: &[String],
@@ -196,8 +195,7 @@ impl Folder {
         }
     }
 
-    /// Lets both files change places, and looks whether what was there is what was expected: an edit that slipped in goes
-    /// back to its place.
+    /// Exchanges both files, and checks the old one. An unexpected edit goes back to its place.
     fn place_over(
         &self,
         folder: &OwnedFd,
@@ -208,7 +206,7 @@ impl Folder {
         match exchange(folder, ready, name) {
             Ok(()) => {}
             Err(Errno::NOENT) => return self.place_new(folder, ready, name),
-            // This file system cannot: a look right before, and the moment in between is left open.
+            // This file system cannot exchange files. A look right before leaves a short gap.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 if !is(&read(folder, name)?, &over) {
                     unlinkat(folder, ready, AtFlags::empty())?;
@@ -225,7 +223,7 @@ impl Folder {
         } else {
             exchange(folder, ready, name)?;
             if !is(&read(folder, ready)?, &ours) {
-                // Another program wrote once more, over ours.
+                // Another program wrote once more, over the mirror's file.
                 return Ok(Placed::RacedTwice(recover(folder, ready)?));
             }
             Placed::Raced
@@ -235,7 +233,7 @@ impl Folder {
         Ok(placed)
     }
 
-    /// Opens a folder by its names, the outermost first. A link on the way is an error.
+    /// Opens a folder by its names, the outermost first. A link among them is an error.
     pub(super) fn folder(
         &self,
         names: &[String],
@@ -262,14 +260,14 @@ impl Folder {
     }
 }
 
-/// What becomes of a folder that is missing.
+/// The treatment of a missing folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     Create,
     Leave,
 }
 
-/// What is written, and what it goes over.
+/// A new file and the file that it replaces.
 #[derive(Debug, Clone, Copy)]
 struct Sides {
     ours: Hash,
@@ -277,7 +275,7 @@ struct Sides {
 }
 
 pub(super) fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
-    // A pipe would be waited for for ever without NONBLOCK.
+    // Without NONBLOCK, opening a pipe would wait for ever.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(folder, OsStr::from_bytes(name.as_bytes()), flags, Mode::empty()) {
         Ok(file) => file,
@@ -303,7 +301,7 @@ pub(super) fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
     }
 }
 
-/// What is no file, or behind no folder.
+/// Stands for anything that is not a plain file, or not inside a folder.
 fn odd(errno: Errno) -> io::Result<Found> {
     match errno {
         Errno::LOOP | Errno::NOTDIR | Errno::ISDIR | Errno::NXIO | Errno::MLINK => Ok(Found::Odd),
@@ -321,7 +319,7 @@ pub(super) fn within(folders: &[String], name: String) -> String {
     path.join("/")
 }
 
-/// Keeps a file that could be a person's edit, and gives its name in the folder.
+/// Keeps a possible edit of a person, and returns its name in the folder.
 pub(super) fn recover(folder: &OwnedFd, name: &str) -> io::Result<String> {
     let kept = format!("recovered {}.md", Uuid::now_v7());
     rename_new(folder, name, &kept)?;

@@ -1,7 +1,7 @@
-//! Files follow their pages: those of pages that are gone are taken away, those of pages with another name moved.
+//! Makes files follow their pages: removes those of deleted pages, and moves those of renamed pages.
 //!
-//! First all files leave, then each goes to its new place: so two pages may have changed names, and one may have the name
-//! of one that is gone.
+//! First all files leave their places, then each goes to its new place. So two pages can exchange their names, and a
+//! page can take the name of a deleted one.
 use std::{collections::HashMap, io, path::Path};
 
 use madang::UserId;
@@ -19,11 +19,11 @@ use super::{
 };
 use madang::store::SqliteStore;
 
-/// Takes away all files that the mirror wrote for a user, as if all pages were gone. Files that a person has changed since
-/// stay, and are told as left. The pages stay too: delete them behind it, or the next start of a mirror writes them anew.
+/// Removes all files that the mirror wrote for a user, as if all pages were deleted. Files that a person changed stay
+/// and are reported as left. Delete the pages afterwards, or the next start of a mirror writes them again.
 ///
 /// # Errors
-/// [`MirrorError`]; what was done until then stays so, and it can be called again.
+/// [`MirrorError`]; the files removed so far stay removed, and a second call continues.
 pub async fn clear(
     store: &SqliteStore,
     user: UserId,
@@ -49,7 +49,7 @@ pub async fn clear(
 }
 
 impl Pass {
-    /// Takes away and moves what the store says. What it does not finish is still marked, and done at the next try.
+    /// Removes and moves files as the store says. Unfinished files stay marked for the next attempt.
     pub(super) async fn follow_pages(&self, tally: &mut Tally) -> Result<(), MirrorError> {
         self.remove_left(tally).await?;
         let taken = self.take_moved(tally).await?;
@@ -68,7 +68,7 @@ impl Pass {
         }
     }
 
-    /// Takes files away, and gives the numbers of those that are seen to.
+    /// Removes files, and returns the numbers of the finished ones.
     async fn remove_files(
         &self,
         files: Vec<LeftFile>,
@@ -111,7 +111,8 @@ impl Pass {
         Ok(seen_to)
     }
 
-    /// Takes files out of their places, and gives which pages have none in an old place, as of how many moves.
+    /// Takes files out of their old places. Returns the pages without a file in an old place, each with its count of
+    /// moves.
     async fn take_moved(&self, tally: &mut Tally) -> Result<HashMap<i64, i64>, MirrorError> {
         let (mut after, mut ready) = (0, HashMap::new());
         loop {
@@ -159,7 +160,7 @@ impl Pass {
             let mut entries = self.marks.read(Which::Moved, after).await?;
             let Some(last) = entries.last() else { return Ok(()) };
             after = last.page.number;
-            // What could not leave its place, or was renamed once more meanwhile, waits for the next round.
+            // A file that could not leave, or whose page was renamed meanwhile, waits for the next round.
             entries.retain(|entry| taken.get(&entry.page.number) == Some(&entry.moves));
             let folder = self.folder.clone();
             let putting = spawn_blocking(move || {
@@ -193,7 +194,7 @@ impl Pass {
                         continue;
                     }
                 }
-                // Without a file there is no place: what stands there may be another program's.
+                // Without a file the page claims no place: another program's file may stand there.
                 let place = entry.place.is_some().then(|| entry.name());
                 marks.push((number, Mark::Moved { place, moves: entry.moves }));
             }
@@ -202,7 +203,7 @@ impl Pass {
     }
 }
 
-/// Takes a file away, wherever the last end of the process left it.
+/// Removes a file from each place where an earlier end of the process may have left it.
 fn remove(folder: &Folder, file: &LeftFile) -> io::Result<[Removed; 2]> {
     let taken = folder.remove_taken(file.page, &file.ours)?;
     let in_place =

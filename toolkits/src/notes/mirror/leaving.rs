@@ -1,4 +1,4 @@
-//! Files that leave their places: taken away because their pages are gone, or moved to where those are now.
+//! Takes files out of their places, to remove them or to move them.
 use std::io;
 
 use rustix::{
@@ -15,12 +15,12 @@ use super::{
     rename::{rename_across, rename_new},
 };
 
-/// How the names of files begin that are on their way to another place.
+/// The prefix of files between their old and their new place.
 const MOVING: &str = ".madang-moving-";
 
 impl Folder {
-    /// Takes a file that was ours away, and the folders around it that are empty then. Anything else that stands there
-    /// stays: it goes aside in one step, is looked at, and comes back unless it is one of `ours`.
+    /// Removes a file of the mirror, and the folders that are empty then. The file first gets another name, is checked,
+    /// and returns to its place unless it has one of the hashes `ours`.
     pub(super) fn remove(&self, path: &[String], ours: &[Hash]) -> io::Result<Removed> {
         let Some((name, folders)) = path.split_last() else { return Ok(Removed::Absent) };
         let folder = match self.folder(folders, Missing::Leave) {
@@ -42,7 +42,7 @@ impl Folder {
         rename_new(&folder, name, &aside)?;
         self.steps.before("look")?;
         if !is_ours(&read(&folder, &aside)?) {
-            // Another program wrote over it in between.
+            // Another program replaced it meanwhile.
             return Ok(Removed::Kept(within(
                 folders,
                 match rename_new(&folder, &aside, name) {
@@ -60,8 +60,8 @@ impl Folder {
         Ok(Removed::Done)
     }
 
-    /// Takes the file of a page out of its place, into the workspace itself under the name of the page's id: what is to
-    /// stand where another one stands now can go there then. Only a plain file goes.
+    /// Moves the file of a page into the workspace itself, under a name made of the page's id, and so frees its place
+    /// for another page. Moves only a plain file.
     pub(super) fn take(&self, path: &[String], page: PageId, kept: MarkState) -> io::Result<()> {
         let Some((name, folders)) = path.split_last() else { return Ok(()) };
         let folder = match self.folder(folders, Missing::Leave) {
@@ -69,7 +69,7 @@ impl Folder {
             Ok(None) | Err(Errno::LOOP | Errno::NOTDIR) => return Ok(()),
             Err(errno) => return Err(errno.into()),
         };
-        // Where nothing was written yet, what stands there is a person's own, but for what was being written.
+        // Before the first complete write, any other file there is a person's.
         let is_the_pages = match read(&folder, name)? {
             Found::File { hash, .. } => kept.written.is_some() || kept.coming == Some(hash),
             Found::Absent | Found::Odd => false,
@@ -79,7 +79,7 @@ impl Folder {
         }
         self.steps.before("take")?;
         match rename_across((&folder, name), (&self.root, &moving(page))) {
-            // It was taken before: what stands here now came later.
+            // The page's file was taken earlier; this one came later.
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(errno.into()),
         }
@@ -88,8 +88,8 @@ impl Folder {
         self.leave(folders)
     }
 
-    /// Puts the file of a page that was taken into its new place. What stands there and was not written by the mirror is
-    /// kept beside, under the name that is given back.
+    /// Puts the taken file of a page into its new place. A file there that the mirror did not write is renamed; its new
+    /// name is returned.
     pub(super) fn put(&self, page: PageId, path: &[String], kept: MarkState) -> io::Result<Put> {
         let (name, folders) = path.split_last().ok_or(Errno::INVAL)?;
         let moving = moving(page);
@@ -109,7 +109,7 @@ impl Folder {
             Ok(()) => {}
             Err(Errno::EXIST) => match read(&folder, name)? {
                 Found::Odd => return Ok(Put::Blocked),
-                // Of the two the one that is not as we wrote it may be a person's work.
+                // Of the two files, the one without a hash of the mirror may be a person's work.
                 _ if kept.written != Some(hash) && kept.coming != Some(hash) => {
                     beside = Some(recover(&self.root, &moving)?);
                 }
@@ -126,7 +126,7 @@ impl Folder {
         Ok(Put::Done { beside })
     }
 
-    /// Takes away what was taken out of its place for a page that is gone.
+    /// Removes the taken file of a deleted page.
     pub(super) fn remove_taken(&self, page: PageId, ours: &[Hash]) -> io::Result<Removed> {
         let moving = moving(page);
         match read(&self.root, &moving)? {
@@ -137,7 +137,7 @@ impl Folder {
         }
     }
 
-    /// Removes the folders on the way to a file that is gone, as far as they are empty.
+    /// Removes the folders around a removed file, as far as they are empty.
     fn leave(&self, folders: &[String]) -> io::Result<()> {
         let mut folders = folders;
         while let Some((name, around)) = folders.split_last() {
@@ -145,7 +145,7 @@ impl Folder {
             self.steps.before("leave")?;
             match unlinkat(&folder, name.as_str(), AtFlags::REMOVEDIR) {
                 Ok(()) => fsync(&folder)?,
-                // Not empty, or not ours to remove: it stays.
+                // The folder is not empty, or may not be removed.
                 Err(_) => return Ok(()),
             }
             folders = around;
@@ -153,35 +153,35 @@ impl Folder {
         Ok(())
     }
 
-    /// Gives the folder back, if it belongs to the owner of this word.
+    /// Releases the folder, if this owner has it.
     pub(super) fn unclaim(&self, word: &str) -> io::Result<Removed> {
         self.remove(&[CLAIM.to_owned()], &[hash(word.as_bytes())])
     }
 }
 
-/// How a file of a page that is gone was taken away.
+/// The result of removing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Removed {
     Done,
     Absent,
-    /// It is not what the mirror wrote, and stays under this name.
+    /// The mirror did not write it, so it stays under this name.
     Kept(String),
 }
 
-/// How a file that was taken went to its new place.
+/// The result of putting a taken file into its new place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Put {
     Done {
-        /// What stood there has this name now.
+        /// The new name of the file that stood there.
         beside: Option<String>,
     },
-    /// None was taken.
+    /// No file was taken.
     Nothing,
-    /// What stands there is no file.
+    /// The place holds something other than a plain file.
     Blocked,
 }
 
-/// The name that the file of a page has in the workspace itself between its old place and its new one.
+/// Names the file of a page between its old place and its new one.
 fn moving(page: PageId) -> String {
     format!("{MOVING}{page}.tmp")
 }

@@ -1,4 +1,4 @@
-//! What the store says of the files of pages that are gone.
+//! Reads from the store which files deleted pages have left.
 use madang::store::Store;
 
 use super::{
@@ -8,38 +8,38 @@ use super::{
     report::MirrorError,
 };
 
-/// A file of a page that is gone.
+/// A file of a deleted page.
 #[derive(Debug, Clone)]
 pub(super) struct LeftFile {
     pub(super) number: i64,
     pub(super) page: PageId,
     pub(super) place: Vec<String>,
-    /// What the mirror wrote there, or was about to.
+    /// The hashes of the mirror's last write and of an unfinished one.
     pub(super) ours: Vec<Hash>,
-    /// A page has that place now.
+    /// Another page has this place now.
     pub(super) is_taken: bool,
 }
 
-/// A file of a page that is gone: its number, page and place, what was written, and whether a page has that place.
+/// Number, page, place, last hash, hash of an unfinished write, and whether another page has the place.
 type LeftRow = (i64, String, String, Option<Vec<u8>>, Option<Vec<u8>>, bool);
 
-/// Reads files that pages which are gone have left.
+/// Selects the files of deleted pages.
 const READ_LEFT: &str = "SELECT number, page_id, place, written, coming, EXISTS (
         SELECT 1 FROM notes_files file JOIN notes_pages page ON page.number = file.page
         WHERE page.user_id = $1 AND file.place = gone.place
     ) FROM notes_files_left gone WHERE user_id = $1 AND number > $2 ORDER BY number LIMIT $3";
-/// Reads files of pages as if those were gone.
+/// Selects the files of existing pages in the same form.
 const READ_PLACED: &str = "SELECT page.number, page.id, place, written, coming, FALSE
     FROM notes_files JOIN notes_pages page ON page.number = page
     WHERE page.user_id = $1 AND page.number > $2 AND place IS NOT NULL ORDER BY page.number LIMIT $3";
 
 impl Marks {
-    /// Reads which files pages that are gone have left.
+    /// Reads the files that deleted pages have left.
     pub(super) async fn left(&self, after: i64) -> Result<Vec<LeftFile>, MirrorError> {
         self.files(READ_LEFT, after).await
     }
 
-    /// Reads which files the pages of the user have, as if they were gone.
+    /// Reads the files of the user's pages, to be removed too.
     pub(super) async fn placed(&self, after: i64) -> Result<Vec<LeftFile>, MirrorError> {
         self.files(READ_PLACED, after).await
     }
@@ -56,7 +56,7 @@ impl Marks {
         rows.into_iter().map(left_file).collect()
     }
 
-    /// Writes down that these files of pages that are gone are seen to.
+    /// Records that these files of deleted pages are finished.
     pub(super) async fn forget_left(&self, numbers: &[i64]) -> Result<(), MirrorError> {
         if numbers.is_empty() {
             return Ok(());

@@ -1,7 +1,7 @@
-//! A page as Markdown: a list with a line for each block, and how an edited one is read back. Pure.
+//! Writes a page as a Markdown list with one line a block, and reads an edited one. Pure.
 use super::super::block::OutlineLine;
 
-/// The columns of a level.
+/// The columns of one level.
 const LEVEL: usize = 2;
 
 /// Writes a page: `- ` before each block, two spaces for each block that it lies in.
@@ -19,13 +19,13 @@ pub(super) fn render(lines: &[OutlineLine]) -> String {
 /// A line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileLine {
-    /// The columns before it.
+    /// The columns before its text.
     pub(super) indent: usize,
-    /// What it says.
+    /// Its text without the list marker.
     pub(super) content: String,
 }
 
-/// Reads a file as lines. What is no item of a list is a line all the same; blank lines are none.
+/// Reads a file as lines. A line without a list marker counts too; a blank line does not.
 pub(super) fn parse(text: &str) -> Vec<FileLine> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));

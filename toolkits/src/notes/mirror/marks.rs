@@ -1,4 +1,4 @@
-//! What the store says of pages and their files: which are to be written, and what was written last.
+//! Reads and writes the store's marks: which pages have changed, and which file was written last for each.
 use std::collections::HashSet;
 
 use madang::{
@@ -21,7 +21,7 @@ use super::{
 };
 use madang::store::SqliteStore;
 
-/// So many pages are gone through at once.
+/// The pages of one step.
 pub(super) const AT_ONCE: u32 = 64;
 
 /// The notes of one user in a store.
@@ -32,22 +32,22 @@ pub(super) struct Marks {
     pub(super) steps: Steps,
 }
 
-/// A page, its changes and those that are mirrored, what was written and what was being written, where, and its moves.
+/// Number, changes, mirrored changes, last hash, hash of an unfinished write, place, moves.
 type Row = (i64, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>, i64);
 
-/// Reads pages behind a number whose files are to be moved, named by their index as below.
+/// Selects pages after a number whose files must move.
 const READ_MOVED: &str =
     "SELECT file.page, file.changes, file.mirrored, file.written, file.coming, file.place, file.moves
     FROM notes_files file INDEXED BY notes_files_to_move CROSS JOIN notes_pages page ON page.number = file.page
     WHERE page.user_id = $1 AND file.page > $2 AND file.moves <> file.moved
     ORDER BY file.page LIMIT $3";
-/// Reads pages behind a number, whether they have changed or not.
+/// Selects pages after a number, changed or not.
 const READ_ALL: &str = "SELECT file.page, file.changes, file.mirrored, file.written, file.coming, file.place, file.moves
     FROM notes_files file JOIN notes_pages page ON page.number = file.page
     WHERE page.user_id = $1 AND file.page > $2 AND file.moves = file.moved
     ORDER BY file.page LIMIT $3";
-/// Reads the changed among them. It is asked at each commit: named, the index of changed pages is never passed over for a
-/// walk over all of them.
+/// Selects changed pages after a number. It runs after each commit, so it names the index that spares it a walk over
+/// all pages.
 pub(super) const READ_CHANGED: &str =
     "SELECT file.page, file.changes, file.mirrored, file.written, file.coming, file.place, file.moves
     FROM notes_files file INDEXED BY notes_files_to_write CROSS JOIN notes_pages page ON page.number = file.page
@@ -55,14 +55,14 @@ pub(super) const READ_CHANGED: &str =
         AND file.moves = file.moved
     ORDER BY file.page LIMIT $3";
 
-/// Which pages are gone through.
+/// A selection of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
-    /// Those that have changed since their files were written.
+    /// Pages that changed since their files were written.
     Changed,
-    /// Those that have another name than their files, or lie in such a page. The others leave these out.
+    /// Pages whose path differs from their file's; the other selections leave these out.
     Moved,
-    /// All of them.
+    /// All pages.
     All,
 }
 
@@ -70,45 +70,45 @@ pub(super) enum Which {
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) page: Page,
-    /// Folders and file.
+    /// The names of its folders and its file.
     pub(super) path: Vec<String>,
-    /// Where its file was put last, or was about to be.
+    /// The last or the intended place of its file.
     pub(super) place: Option<Vec<String>>,
-    /// The count of its new names and those of the pages around it that `path` has.
+    /// The count of renames, of the page and of those around it, at which `path` was read.
     pub(super) moves: i64,
-    /// The count of its changes that `text` has.
+    /// The count of changes at which `text` was read.
     pub(super) changes: i64,
     pub(super) kept: MarkState,
     pub(super) text: String,
     pub(super) wanted: Hash,
 }
 
-/// What is to be written down of a page's file.
+/// A fact about a page's file, to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// It is about to become this. Where what came before lies in its place and that was never written down, that is
-    /// written now: or the next end of the process would make a person's edit of it.
+    /// The file is about to get this hash. `placed` records an earlier unfinished write that did reach its place.
+    /// Without it, the next end of the process would make that file look like a person's edit.
     Coming { hash: Hash, placed: Option<Hash>, place: String },
-    /// It is this, as of so many changes.
+    /// The file has this hash, at this count of changes.
     Written { hash: Hash, changes: i64, place: String },
-    /// It is in no place of a page any more, and goes here next: what stands at its old place from now on is another's.
+    /// The file leaves its place and goes here next; a later file at the old place is another program's.
     Leaving { place: String },
-    /// It stands here, as of so many moves.
+    /// The file stands here, at this count of moves.
     Moved { place: Option<String>, moves: i64 },
 }
 
-/// How the import of an edit ended.
+/// The result of importing an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Imported {
-    /// The page is what the file was.
+    /// The page now equals the file.
     Done,
-    /// The page has changed in between; it must be looked at again.
+    /// The page changed meanwhile and must be looked at again.
     Changed,
-    /// The page cannot become that.
+    /// The rules refuse the edit.
     Refused,
 }
 
-/// Takes a place apart. Whatever wrote into the tables, no name leads out of the workspace.
+/// Splits a place into names. Refuses names that lead out of the workspace, whatever the tables say.
 pub(super) fn names(place: &str) -> Result<Vec<String>, NotesError> {
     let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
     if !place.split('/').all(is_name) {
@@ -132,7 +132,7 @@ impl Entry {
 }
 
 impl Marks {
-    /// Gives the word that says whose workspace a folder is.
+    /// Returns the word that identifies the owner of a workspace.
     pub(super) async fn claim(&self) -> Result<String, MirrorError> {
         let mut transaction = self.store.begin().await?;
         let db = write_on(&mut *transaction)?;
@@ -153,7 +153,7 @@ impl Marks {
         Ok(id)
     }
 
-    /// Reads the next pages behind this number, with what their files should say.
+    /// Reads the next pages after this number, with the texts of their files.
     pub(super) async fn read(&self, which: Which, after: i64) -> Result<Vec<Entry>, MirrorError> {
         let mut reader = self.store.reader().await?;
         let db = read_on(&mut *reader)?;
@@ -178,7 +178,7 @@ impl Marks {
             if let Some(name) = path.last_mut() {
                 name.push_str(".md");
             }
-            // Only the files of those that are moved are not asked for what they say.
+            // A move needs no text, so it is read only for the others.
             let text = match which {
                 Which::Moved => String::new(),
                 Which::All | Which::Changed => {
@@ -197,7 +197,7 @@ impl Marks {
         Ok(entries)
     }
 
-    /// Reads what any file of the user was, or was about to become.
+    /// Reads the hashes of all written and unfinished files of the user.
     pub(super) async fn hashes(&self) -> Result<HashSet<Hash>, MirrorError> {
         let mut reader = self.store.reader().await?;
         let rows: Vec<Vec<u8>> = sqlx::query_scalar(
@@ -215,8 +215,8 @@ impl Marks {
         Ok(rows.into_iter().filter_map(|bytes| bytes.try_into().ok()).collect())
     }
 
-    /// Writes down what becomes of files, in one transaction, and gives the pages that are gone: nothing would ever take
-    /// away a file that is written for one of them.
+    /// Records facts about files in one transaction, and returns the pages that are deleted: a file written for one of
+    /// those would never be removed.
     pub(super) async fn mark(&self, marks: &[(i64, Mark)]) -> Result<HashSet<i64>, MirrorError> {
         let mut gone = HashSet::new();
         if marks.is_empty() {
@@ -263,7 +263,7 @@ impl Marks {
         Ok(gone)
     }
 
-    /// Makes a page what a person made of its file, unless the page has changed since it was read.
+    /// Makes a page equal to the edited file, unless the page changed since it was read.
     pub(super) async fn import(
         &self,
         entry: &Entry,
@@ -280,13 +280,13 @@ impl Marks {
                 .fetch_optional(&mut *db)
                 .await
                 .map_err(NotesError::from)?;
-        // A page that is gone has changed too.
+        // A deleted page counts as changed.
         if changes != Some(entry.changes) {
             return Ok(Imported::Changed);
         }
         match NotesRepository::new(&mut *db, &self.user).replace_lines(&entry.page, lines).await {
             Ok(()) => {}
-            // Not committed, nothing of it ever happened.
+            // Without a commit, nothing of the import stays.
             Err(NotesError::Rule(_)) => return Ok(Imported::Refused),
             Err(error) => return Err(error.into()),
         }

@@ -1,13 +1,21 @@
 //! The Markdown mirror: each page of a user as a file, in folders that follow the tree.
 //!
-//! The store is the truth. A change of a page counts up a mark in the very transaction of the change; the mirror writes
-//! the marked pages after the commit, in a task of its own, and no tool waits for it. A file that a person edited becomes
-//! the page, or is kept beside where the page has changed as well: nothing is overwritten that the mirror did not write.
+//! The store is the truth. A change of a page counts up a mark in the same transaction. After the commit a separate
+//! task writes the marked pages, and no tool waits for it. A renamed page moves its file, and a deleted page removes
+//! it.
 //!
-//! A page with a new name moves its file, and one that is gone takes it away: `gone` says in which order, `leaving` does it.
+//! - `task` waits for commits; `pass` goes through the pages: it reads each file, decides, writes, and records the
+//!   result.
+//! - `plan` decides; `markdown` and `diff` translate between pages and files.
+//! - `marks` and `left` read and write the marks in the store; `gone` moves and removes files of renamed and deleted
+//!   pages.
+//! - `folder`, `leaving` and `rename` touch the files.
 //!
-//! `plan` decides, `markdown` and `diff` translate, `marks` reads and writes the marks, `folder` touches files: one that is
-//! reached through a link, or that is no plain file, is left alone.
+//! Invariants:
+//! - A file that the mirror did not write is never overwritten. A person's edit becomes the page; if the page changed
+//!   too, the edit is kept beside it.
+//! - Nothing is read or written through a link, or outside of the workspace.
+//! - After an end of the process at any step, the next pass repairs both sides.
 mod diff;
 mod folder;
 mod gone;
@@ -33,11 +41,11 @@ pub use pass::sync;
 pub use report::{MirrorError, MirrorReport};
 pub use task::Mirror;
 
-/// Removes the workspace of a user that lies beside the database, and says whether there was one. All in it goes, also files
-/// that the mirror has not written; a link is removed itself and not what it leads to.
+/// Removes the workspace of a user beside the database, with all files in it, and tells whether it existed. Removes a
+/// link itself, not its target.
 ///
 /// # Errors
-/// [`MirrorError::Workspace`]; what is left is removed by the next attempt.
+/// [`MirrorError::Workspace`]; the next attempt removes the rest.
 pub fn remove_workspace_beside(database: &Path, user: &UserId) -> Result<bool, MirrorError> {
     let path = workspace_beside(database, user);
     let removed = match std::fs::symlink_metadata(&path) {
@@ -52,7 +60,7 @@ pub fn remove_workspace_beside(database: &Path, user: &UserId) -> Result<bool, M
     }
 }
 
-/// Where the workspace of a user lies by default: in a folder beside the database.
+/// Returns the default workspace of a user: a folder beside the database.
 #[must_use]
 pub fn workspace_beside(database: &Path, user: &UserId) -> PathBuf {
     let safe = super::file_name::file_name(user.as_str());
@@ -60,8 +68,8 @@ pub fn workspace_beside(database: &Path, user: &UserId) -> PathBuf {
     let name = if is_plain {
         safe
     } else {
-        // Two users whose names look alike to a file system are two all the same. So many digits that no user finds a name
-        // with those of another.
+        // Users whose names a file system takes for equal need different folders. With this many digits no user can
+        // choose another's folder name.
         let hash = marks::hash(user.as_str().as_bytes());
         let mark: String = hash[..MARK / 2].iter().map(|byte| format!("{byte:02x}")).collect();
         format!("{safe} {mark}")
@@ -69,10 +77,10 @@ pub fn workspace_beside(database: &Path, user: &UserId) -> PathBuf {
     database.with_extension("notes").join(name)
 }
 
-/// Digits behind the folder's name of a user whose own name cannot be one.
+/// Digits at the end of a folder's name, for a user whose own name cannot be one.
 const MARK: usize = 32;
 
-/// Whether a name ends as that of such a folder does.
+/// Tells whether a name ends in such digits.
 fn is_marked(name: &str) -> bool {
     let end = name.rsplit(' ').next().unwrap_or_default();
     end.len() == MARK && end.bytes().all(|byte| byte.is_ascii_hexdigit())

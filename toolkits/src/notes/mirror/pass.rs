@@ -1,4 +1,4 @@
-//! One way through the pages: look at each file, decide, carry it out, write it down.
+//! Goes through the pages once: reads each file, decides, carries the step out and records it.
 use std::{
     collections::BTreeSet,
     io,
@@ -22,14 +22,14 @@ use super::{
 };
 use madang::store::SqliteStore;
 
-/// So often changed pages are looked for again after all were gone through: an import changes its page, and what raced
-/// with an edit is looked at anew.
+/// Rounds in which changed pages are looked for again: an import changes its page, and an edit during a write needs a
+/// second look.
 const MAX_ROUNDS: usize = 4;
 
-/// Compares all pages of a user with the files of a workspace and repairs either side, once.
+/// Compares all pages of a user with the files of a workspace, once, and repairs either side.
 ///
 /// # Errors
-/// [`MirrorError`]; what was done until then stays.
+/// [`MirrorError`]; the work done so far stays.
 pub async fn sync(
     store: &SqliteStore,
     user: UserId,
@@ -70,7 +70,7 @@ impl Pass {
         Ok(Self { marks, folder: Arc::new(folder) })
     }
 
-    /// Goes through all pages, then through those that changed by that.
+    /// Goes through all pages, then through those that changed meanwhile.
     pub(super) async fn reconcile(&self) -> Result<MirrorReport, MirrorError> {
         let mut tally = Tally { kept_beside: self.sweep().await?, ..Tally::default() };
         self.follow_pages(&mut tally).await?;
@@ -79,7 +79,7 @@ impl Pass {
         Ok(tally.into())
     }
 
-    /// Goes through the pages that have changed, until there are none or nothing comes of it.
+    /// Goes through the changed pages until none are left or a round achieves nothing.
     pub(super) async fn catch_up(&self) -> Result<MirrorReport, MirrorError> {
         let mut tally = Tally::default();
         self.rounds(&mut tally).await?;
@@ -108,7 +108,7 @@ impl Pass {
         }
     }
 
-    /// Some pages: what comes of their files is written down in one transaction before, and in one behind.
+    /// Handles some pages: records the intended writes in one transaction before, and the results in one after.
     pub(super) async fn some(
         &self,
         entries: Vec<Entry>,
@@ -167,7 +167,7 @@ impl Pass {
         Ok(notes.lines(&entry.page, 0, MAX_PAGE_BLOCKS).await?.items)
     }
 
-    /// Writes the files, and gives what is to be written down of them.
+    /// Writes the files, and returns the facts to be recorded.
     async fn write(
         &self,
         writes: Vec<(Entry, Overwrite)>,
@@ -192,7 +192,7 @@ impl Pass {
                     tally.written.push(entry.name());
                     marks.push((entry.page.number, written(&entry)));
                 }
-                // It stays marked, and is looked at again.
+                // The page stays marked and is looked at again.
                 Ok(Placed::Raced) => {}
                 Ok(Placed::RacedTwice(kept)) => {
                     warn!(file = entry.name(), kept, "an edit of a page's file is kept beside it");
@@ -204,7 +204,7 @@ impl Pass {
         Ok(marks)
     }
 
-    /// Clears away what a process left that ended while it wrote, in the folders of all pages.
+    /// Removes what an ended process left behind, in the folders of all pages.
     pub(super) async fn sweep(&self) -> Result<Vec<String>, MirrorError> {
         let mut folders = BTreeSet::from([Vec::new()]);
         let around = |mut path: Vec<String>| {
@@ -244,17 +244,17 @@ impl Pass {
     }
 }
 
-/// What a file goes over.
+/// The file that a write replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Overwrite {
-    /// What was written before, or nothing.
+    /// The mirror's own last file, or none.
     Ours(Option<Hash>),
-    /// Nothing, once the file there was given another name.
+    /// No file: a person's file there got another name.
     TheirsKept,
 }
 
-/// What is to be written down before a file is written. Nothing where it stands there from a try before: a commit of
-/// its own would wake the task again at once, for as long as the file cannot be written.
+/// Builds the fact to be recorded before a write; `None` if an earlier attempt recorded it. Another commit would wake
+/// the task again at once, for as long as the write fails.
 fn coming(
     Entry { page, path, place, kept, wanted, .. }: &Entry,
     over: Overwrite,
@@ -272,7 +272,7 @@ fn written(entry: &Entry) -> Mark {
     Mark::Written { hash: entry.wanted, changes: entry.changes, place: entry.name() }
 }
 
-/// How it went with a file.
+/// The result of handling a file.
 struct Attempt {
     kept: Option<String>,
     placed: io::Result<Placed>,

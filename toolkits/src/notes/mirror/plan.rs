@@ -1,54 +1,54 @@
-//! The plan for a page's file: a function of the file, of what was written and of what is wanted. Pure.
+//! Decides about a page's file from the file, the marks and the wanted text. Pure.
 use super::{markdown::parse, marks::hash};
 
 /// The SHA-256 of a file.
 pub(super) type Hash = [u8; 32];
 
-/// What stands at the place of a page's file.
+/// The finding at the place of a page's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Nothing.
+    /// No file.
     Absent,
-    /// A file.
+    /// A plain file.
     File {
         hash: Hash,
-        /// What it says; `None` where that is no text, or too much.
+        /// Its text; `None` if it is not a text or too long.
         text: Option<String>,
     },
-    /// Something that is no plain file, or lies behind such a thing: a link, a folder. It is never touched.
+    /// Something other than a plain file, such as a link or a folder, or something behind one. It is never touched.
     Odd,
 }
 
 /// The marks of a page and its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MarkState {
-    /// What was written last.
+    /// The hash of the last write.
     pub(super) written: Option<Hash>,
-    /// What was being written when the process ended.
+    /// The hash of a write that the end of the process interrupted.
     pub(super) coming: Option<Hash>,
-    /// The page has changed since it was written.
+    /// Whether the page changed since the last write.
     pub(super) is_changed: bool,
 }
 
-/// What is to be done.
+/// A decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing: file, page and marks agree.
+    /// File, page and marks agree.
     Nothing,
-    /// The file is as wanted: write that down.
+    /// The file is as wanted: record it.
     Note,
-    /// Write the file in place of this one of ours, or where there is none.
+    /// Write the file over this one of the mirror's, or as a new file.
     Write { over: Option<Hash> },
-    /// Make the page what a person made of its file.
+    /// Make the page equal to the edited file.
     Import { hash: Hash, text: String },
-    /// A person made something of the file that the page cannot become: keep it beside, and write the page.
+    /// The page cannot become the edited file: keep the file beside it, and write the page.
     KeepBeside { hash: Hash },
-    /// Leave it: no plain file is there.
+    /// Leave it, because it is not a plain file.
     Blocked,
 }
 
-/// Decides. A file that is neither what was written nor what was being written is a person's edit: it becomes the page
-/// where the page has not changed, and is kept beside it where both have.
+/// Decides. A file with neither the last nor the interrupted hash is a person's edit. It becomes the page if the page
+/// has not changed, and is kept beside it otherwise.
 pub(super) fn step(found: Found, marked: MarkState, wanted: Hash) -> Step {
     match found {
         Found::Odd => Step::Blocked,
@@ -69,7 +69,7 @@ pub(super) fn step(found: Found, marked: MarkState, wanted: Hash) -> Step {
     }
 }
 
-/// A page that has lines does not become none: an emptied file is as likely an accident, and would leave no trace of them.
+/// Tells whether a page with lines would become empty: an emptied file may be an accident, and no copy would remain.
 fn is_emptied(text: &str, wanted: Hash) -> bool {
     parse(text).is_empty() && wanted != hash(b"")
 }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_files_are_written_over_and_nobody_elses() {
+    fn only_the_mirrors_own_files_are_written_over() {
         for (found, marked, expected) in [
             (Found::Absent, marked(None, None, true), Step::Write { over: None }),
             (Found::Absent, marked(Some(WANTED), None, false), Step::Write { over: None }),

@@ -1,4 +1,4 @@
-//! Renaming without replacing, and two files changing places: in one step where the system can.
+//! Renames files without replacing any, and exchanges two files: in one step where the system can.
 use std::os::fd::OwnedFd;
 
 use rustix::io::{Errno, Result};
@@ -11,7 +11,7 @@ pub(super) fn rename_new(folder: &OwnedFd, from: &str, to: &str) -> Result<()> {
 /// Moves a file to another folder unless something has that name there already.
 pub(super) fn rename_across(from: (&OwnedFd, &str), to: (&OwnedFd, &str)) -> Result<()> {
     match in_one_step(from, to, Way::New) {
-        // A second name, which is refused where there is one, and then the first goes.
+        // A hard link fails if the name exists; then the first name goes.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             use rustix::fs::{AtFlags, linkat, unlinkat};
             linkat(from.0, from.1, to.0, to.1, AtFlags::empty())?;
@@ -21,7 +21,7 @@ pub(super) fn rename_across(from: (&OwnedFd, &str), to: (&OwnedFd, &str)) -> Res
     }
 }
 
-/// Lets two files change places.
+/// Exchanges two files.
 pub(super) fn exchange(folder: &OwnedFd, one: &str, other: &str) -> Result<()> {
     in_one_step((folder, one), (folder, other), Way::Exchange)
 }

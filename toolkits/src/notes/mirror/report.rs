@@ -1,32 +1,32 @@
-//! What the mirror did, and why it could not.
+//! Reports the work of the mirror, and why it failed.
 use std::{collections::BTreeMap, io, path::PathBuf};
 
 use madang::store::StoreError;
 
 use super::super::repository::NotesError;
 
-/// What was done. Paths are relative to the workspace.
+/// The work that was done. Paths are relative to the workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MirrorReport {
-    /// Files that were written.
+    /// Written files.
     pub written: Vec<String>,
-    /// Files that went where their pages have gone.
+    /// Files that moved with their pages.
     pub moved: Vec<String>,
-    /// Files that were taken away because their pages are gone.
+    /// Files that were removed with their pages.
     pub removed: Vec<String>,
-    /// Files of removed pages that a person has changed since: they stay.
+    /// Files of deleted pages that a person changed; they stay.
     pub left: Vec<String>,
     /// Files whose edits became the page.
     pub imported: Vec<String>,
-    /// Edits that are kept beside, under these names, because the page had changed as well or cannot become them.
+    /// Edits that are kept beside their pages, under these names: the page changed too, or cannot become the edit.
     pub kept_beside: Vec<String>,
-    /// Pages that have no file because something else stands at its place: a link, a folder. It was not touched.
+    /// Pages without a file because a link, a folder or the like stands in its place, untouched.
     pub blocked: Vec<String>,
-    /// Files that could not be read or written. They are tried again.
+    /// Files that could not be read or written; they are tried again.
     pub failed: Vec<String>,
 }
 
-/// What was done so far, and what stood in the way of each page at the last look at it.
+/// The work so far, and the last obstacle of each page.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) written: Vec<String>,
@@ -39,18 +39,18 @@ pub(super) struct Tally {
     pub(super) blocked: BTreeMap<i64, String>,
     /// By the number of the page.
     pub(super) failed: BTreeMap<i64, String>,
-    /// Files of pages that are gone which could not be taken away.
+    /// Files of deleted pages that could not be removed.
     pub(super) not_removed: Vec<String>,
 }
 
 impl Tally {
-    /// The page is looked at once more: what stood in its way counts no longer.
+    /// Forgets the obstacle of a page that is looked at again.
     pub(super) fn look_at(&mut self, page: i64) {
         self.blocked.remove(&page);
         self.failed.remove(&page);
     }
 
-    /// How much was done.
+    /// Counts the work done.
     pub(super) fn deeds(&self) -> usize {
         self.written.len() + self.moved.len() + self.imported.len() + self.kept_beside.len()
     }
@@ -65,37 +65,37 @@ impl From<Tally> for MirrorReport {
     }
 }
 
-/// Why the mirror could not go on. What it had not written is still marked.
+/// The reason why the mirror stopped. Unwritten pages stay marked.
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorError {
     /// The folder cannot be used.
     #[error("failed to open or remove the workspace {}", path.display())]
     Workspace {
-        /// The folder.
+        /// The folder of the workspace.
         path: PathBuf,
-        /// The cause.
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },
-    /// The folder is the workspace of other notes.
+    /// The folder is the workspace of another user or database.
     #[error(
         "{} is the workspace of another user or database: give another folder",
         path.display()
     )]
     Foreign {
-        /// The folder.
+        /// The folder of the workspace.
         path: PathBuf,
     },
-    /// The store cannot be used.
+    /// The store failed.
     #[error("failed to read or mark what is to be written")]
     Store(#[source] StoreError),
-    /// The tables cannot be used.
+    /// The tables could not be read or written.
     #[error("failed to read or mark what is to be written")]
     Notes(#[source] NotesError),
-    /// The threads for files are gone.
+    /// The program ends, so the threads for files are gone.
     #[error("the files were left alone because the program ends")]
     Ending,
-    /// A test let the process end here.
+    /// A test ended the process at this step.
     #[error("ended at a step")]
     Step(#[source] io::Error),
 }

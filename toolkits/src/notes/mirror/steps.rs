@@ -1,9 +1,9 @@
-//! The steps between a commit and its file, at each of which a test may let the process end.
+//! The steps between a commit and its file, at each of which a test may end the process.
 use std::{fmt, io, sync::Arc};
 
 type Before = dyn Fn(&'static str) -> io::Result<()> + Send + Sync;
 
-/// What is asked before each step. Nothing, but in tests.
+/// A hook that is called before each step; empty outside of tests.
 #[derive(Clone, Default)]
 pub(super) struct Steps(Option<Arc<Before>>);
 

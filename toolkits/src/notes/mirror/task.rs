@@ -1,4 +1,4 @@
-//! The task that keeps a workspace as the store has it.
+//! Runs the task that keeps a workspace equal to the store.
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use madang::UserId;
@@ -17,11 +17,11 @@ use super::{
 };
 use madang::store::SqliteStore;
 
-/// How long it waits after a failure, at first and at most.
+/// The first and the longest delay after a failure.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// A workspace that follows the notes of one user. Dropped, it writes what has changed until then and ends; call
-/// [`stop`](Self::stop) to wait for that.
+/// A workspace that follows the notes of one user. Dropping it writes the changes so far and ends it;
+/// [`stop`](Self::stop) waits for that.
 #[derive(Debug)]
 pub struct Mirror {
     stop: DropGuard,
@@ -29,11 +29,11 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Opens the workspace, and begins: first everything is compared, then each change is written soon after its commit.
-    /// One workspace belongs to one user.
+    /// Opens the workspace, compares all pages, then writes each change soon after its commit. One workspace belongs to
+    /// one user.
     ///
     /// # Errors
-    /// [`MirrorError::Workspace`]. What fails later is logged and tried again.
+    /// [`MirrorError::Workspace`]. Later failures are logged and tried again.
     pub async fn start(
         store: &SqliteStore,
         user: UserId,
@@ -45,7 +45,7 @@ impl Mirror {
         Ok(Self { stop: stop.drop_guard(), task })
     }
 
-    /// Writes what has changed until now, and ends. Call it before the store is closed.
+    /// Writes the changes so far, and ends. Call it before the store is closed.
     pub async fn stop(self) {
         let Self { stop, task } = self;
         drop(stop);
@@ -61,7 +61,7 @@ async fn follow(pass: Pass, store: SqliteStore, stop: CancellationToken) {
     let mut obstacles = Obstacles::default();
     loop {
         let is_last = stop.is_cancelled();
-        // Marked before the look: what is committed behind it wakes the wait.
+        // Marked before the look, so that a later commit wakes the wait.
         commits.borrow_and_update();
         let of = turns.next(Instant::now());
         let done = match of {
@@ -90,22 +90,22 @@ async fn follow(pass: Pass, store: SqliteStore, stop: CancellationToken) {
     }
 }
 
-/// Which pages the task goes through next, and when if nothing is committed until then. Pure.
+/// Decides which pages the task goes through next, and when without a commit. Pure.
 #[derive(Debug)]
 struct Turns {
-    /// From when on all pages are to be gone through; `None` once that went well.
+    /// The moment from which a walk through all pages is due; `None` after a success.
     all: Option<Instant>,
-    /// How long it waits after the next error.
+    /// The delay after the next error.
     retry: Duration,
 }
 
-/// How a turn went.
+/// The result of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Went {
     Well,
     /// Some files could not be read or written.
     InPart,
-    /// It ended with an error.
+    /// The walk ended with an error.
     Wrong,
 }
 
@@ -114,8 +114,8 @@ impl Turns {
         if self.all.is_some_and(|from| from <= now) { Which::All } else { Which::Changed }
     }
 
-    /// Takes in how a turn went, and says when the next is due at the latest. A file that could not be read may be that
-    /// of a page that has not changed, so all are gone through again.
+    /// Takes in the result of a walk, and returns the moment of the next at the latest. A failed file may belong to an
+    /// unchanged page, so the next walk covers all pages.
     fn took(&mut self, of: Which, went: Went, now: Instant) -> Option<Instant> {
         let again = match went {
             Went::Well => None,
@@ -131,7 +131,7 @@ impl Turns {
             Which::All => self.all = again,
             Which::Changed | Which::Moved => {}
         }
-        // A turn with all pages that is still to come is another reason to look.
+        // A pending walk through all pages is another reason to look.
         match (self.all, again) {
             (Some(all), Some(again)) => Some(all.min(again)),
             (all, again) => all.or(again),
@@ -139,12 +139,12 @@ impl Turns {
     }
 }
 
-/// Which pages' files have something in their way, as far as that was said. Pure.
+/// The reported obstacles of pages' files. Pure.
 #[derive(Debug, Default)]
 struct Obstacles(BTreeSet<String>);
 
 impl Obstacles {
-    /// Gives those that are new, so that each is said once and not at every commit.
+    /// Returns the new obstacles, so that each is logged once and not at every commit.
     fn new_in(&mut self, report: &MirrorReport) -> Vec<String> {
         let done = report.written.iter().chain(&report.moved).chain(&report.imported);
         for name in done {

@@ -1,4 +1,4 @@
-//! Blocks: read, created, changed, deleted.
+//! Reads, creates, changes and deletes blocks.
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
@@ -14,20 +14,20 @@ use super::{
     row::{BlockRow, block_id, blocks},
 };
 
-/// What a new block lies in.
+/// The parent of a new block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inside<'a> {
-    /// A page, on its outermost level.
+    /// A page: the outermost level.
     Page(&'a str),
     /// Another block.
     Block(&'a str),
 }
 
 impl NotesRepository<'_> {
-    /// Gives a block by its id.
+    /// Finds a block by its id.
     ///
     /// # Errors
-    /// [`NotesViolation::UnknownBlock`] also for blocks of others, and for what is no id.
+    /// [`NotesViolation::UnknownBlock`], for others' blocks and invalid ids too.
     pub async fn block(&mut self, id: &str) -> Result<Block, NotesError> {
         let unknown = || NotesViolation::UnknownBlock { id: id.to_owned() };
         let parsed = BlockId::parse(id).ok_or_else(unknown)?;
@@ -41,7 +41,7 @@ impl NotesRepository<'_> {
         row.ok_or_else(unknown)?.try_into()
     }
 
-    /// Counts how many blocks before it and its siblings come: from 0.
+    /// Counts the siblings before a block.
     ///
     /// # Errors
     /// [`NotesError::Database`].
@@ -60,7 +60,7 @@ impl NotesRepository<'_> {
         Ok(before as usize)
     }
 
-    /// Counts the blocks that lie directly in a block.
+    /// Counts the blocks directly inside of a block.
     ///
     /// # Errors
     /// [`NotesError::Database`].
@@ -76,7 +76,7 @@ impl NotesRepository<'_> {
     /// Creates a block, behind a sibling or at the end.
     ///
     /// # Errors
-    /// The first rule that does not hold: content, what it lies in, a sibling that lies there, levels, a full page.
+    /// The first broken rule: content, parent, a sibling in that parent, levels, a full page.
     pub async fn create_block(
         &mut self,
         inside: Inside<'_>,
@@ -104,7 +104,7 @@ impl NotesRepository<'_> {
         self.add(siblings, spot, content).await
     }
 
-    /// Creates a block below another one: as the first of those that lie in it where there are any, else right behind it.
+    /// Creates a block below another one: as its first child if it has children, else as its next sibling.
     ///
     /// # Errors
     /// As of [`create_block`](Self::create_block).
@@ -122,7 +122,7 @@ impl NotesRepository<'_> {
     /// Replaces the content of a block.
     ///
     /// # Errors
-    /// The first rule that does not hold: content, a block of this user.
+    /// The first broken rule: content, a block of this user.
     pub async fn update_block(&mut self, id: &str, content: &str) -> Result<Block, NotesError> {
         judge_content(content)?;
         let mut block = self.block(id).await?;
@@ -149,7 +149,7 @@ impl NotesRepository<'_> {
         self.update_block(id, &format!("{}{between}{text}", block.content)).await
     }
 
-    /// Deletes a block. Those that lie in it take its place, in their order: they are told as changed too.
+    /// Deletes a block. Its children take its place in their order, and count as changed too.
     ///
     /// # Errors
     /// [`NotesViolation::UnknownBlock`].
@@ -173,7 +173,7 @@ impl NotesRepository<'_> {
         self.blocks_changed(block.page_id, &changed).await
     }
 
-    /// Moves the blocks in a block to between it and its next sibling.
+    /// Moves the children of a block to the gap between it and its next sibling.
     async fn lift(
         &mut self,
         number: i64,
@@ -223,7 +223,7 @@ impl NotesRepository<'_> {
     }
 }
 
-/// Where so many blocks go between two neighbours: behind `from`, each a step behind the last.
+/// Returns the position before the first of `count` blocks between two neighbours, and the step from one to the next.
 #[expect(clippy::cast_precision_loss, reason = "there are at most some thousands")]
 fn step((before, after): (Option<f64>, Option<f64>), count: usize) -> Option<(f64, f64)> {
     let from = before?;
@@ -233,7 +233,7 @@ fn step((before, after): (Option<f64>, Option<f64>), count: usize) -> Option<(f6
     (step > finest).then_some((from, step))
 }
 
-/// Inserts a block and its words, and gives its number.
+/// Inserts a block and its words, and returns its number.
 pub(super) async fn insert(
     db: &mut SqliteConnection,
     siblings: Siblings,
@@ -247,7 +247,7 @@ pub(super) async fn insert(
     Ok(number)
 }
 
-/// Inserts a block that no search finds yet, and gives its number.
+/// Inserts a block without its words, and returns its number.
 pub(super) async fn insert_row(
     db: &mut SqliteConnection,
     siblings: Siblings,
@@ -290,7 +290,7 @@ pub(super) async fn write_content(
     index(db, number, content, scope).await
 }
 
-/// Deletes a block that contains none; a trigger takes it out of the index.
+/// Deletes a block without children; a trigger deletes its words.
 pub(super) async fn remove(db: &mut SqliteConnection, number: i64) -> Result<(), NotesError> {
     sqlx::query("DELETE FROM notes_blocks WHERE number = $1")
         .bind(number)
@@ -300,7 +300,7 @@ pub(super) async fn remove(db: &mut SqliteConnection, number: i64) -> Result<(),
         .map_err(failed_to("delete a block"))
 }
 
-/// Lets a block be found by what it says.
+/// Adds the words of a block to the index.
 pub(super) async fn index(
     db: &mut SqliteConnection,
     number: i64,

@@ -1,4 +1,4 @@
-//! Pages renamed and deleted.
+//! Renames and deletes pages.
 use super::{
     super::{
         fold::fold,
@@ -10,10 +10,10 @@ use super::{
 };
 
 impl NotesRepository<'_> {
-    /// Gives a page another title. Its id, its blocks and the pages in it stay; its file gets the name that goes with it.
+    /// Gives a page another title. Its id, its blocks and the pages in it stay; its file is renamed.
     ///
     /// # Errors
-    /// The first rule that does not hold: title, a page of this user, a title that no other page has.
+    /// The first broken rule: title, a page of this user, a title that no other page has.
     pub async fn rename_page(&mut self, id: &str, title: &str) -> Result<Page, NotesError> {
         judge_title(title)?;
         let mut page = self.page(id).await?;
@@ -63,7 +63,7 @@ impl NotesRepository<'_> {
         Ok(page)
     }
 
-    /// Deletes a page with its blocks, and gives what it was. One that contains pages stays.
+    /// Deletes a page with its blocks, and returns the page. A page that contains pages stays.
     ///
     /// # Errors
     /// [`NotesViolation::UnknownPage`], [`NotesViolation::HasPages`].
@@ -73,7 +73,7 @@ impl NotesRepository<'_> {
         if count > 0 {
             return Err(NotesViolation::HasPages { title: page.title, count }.into());
         }
-        // In one statement: only at its end must no block lie in one that is gone.
+        // One statement, because the check that each parent exists runs at its end.
         for (doing, statement) in [
             ("delete the blocks of a page", "DELETE FROM notes_blocks WHERE page = $1"),
             ("delete a page", "DELETE FROM notes_pages WHERE number = $1"),
@@ -88,7 +88,7 @@ impl NotesRepository<'_> {
         Ok(page)
     }
 
-    /// Counts the pages that lie directly in a page.
+    /// Counts the pages directly inside of a page.
     ///
     /// # Errors
     /// [`NotesError::Database`].

@@ -1,4 +1,4 @@
-//! Where a session stands: what it shows, what is focused and selected, and the way back.
+//! Keeps the context of a session: the place it shows, focus, selection, and the way back.
 use madang::SessionId;
 use serde_json::json;
 
@@ -13,20 +13,20 @@ use super::{
     error::failed_to,
 };
 
-/// Where a session stands.
+/// The context of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
-    /// What it shows; `None` before it showed anything.
+    /// The place it shows; `None` before the first.
     pub place: Option<Location>,
-    /// The page that is open.
+    /// The open page.
     pub page: Option<Page>,
-    /// The block of that page that has the focus.
+    /// The focused block of that page.
     pub focused: Option<Block>,
-    /// The blocks of that page that are selected.
+    /// The selected blocks of that page.
     pub selected: Vec<Block>,
 }
 
-/// The row of a session.
+/// The stored context of a session.
 #[derive(Debug, Default)]
 struct Standing {
     history: VisitHistory,
@@ -35,10 +35,10 @@ struct Standing {
 }
 
 impl Context {
-    /// Gives the page that is open.
+    /// Returns the open page.
     ///
     /// # Errors
-    /// [`NotesViolation::NoPageOpen`]; [`NotesViolation::OpenPageGone`] where it was deleted meanwhile.
+    /// [`NotesViolation::NoPageOpen`], or [`NotesViolation::OpenPageGone`] if it was deleted meanwhile.
     pub fn open_page(&self) -> Result<&Page, NotesViolation> {
         let missing = match self.place {
             Some(Location::Page(_)) => NotesViolation::OpenPageGone,
@@ -48,17 +48,17 @@ impl Context {
     }
 }
 
-/// Which way along the history.
+/// A direction along the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// To what was shown before.
+    /// To the place shown before.
     Back,
-    /// To what was shown before going back.
+    /// To the place shown before going back.
     Forward,
 }
 
 impl NotesRepository<'_> {
-    /// Tells where a session stands. Blocks that are gone, or not on the open page, are neither focused nor selected.
+    /// Reads the context of a session, without focused and selected blocks that are deleted or on another page.
     ///
     /// # Errors
     /// [`NotesError::Database`], [`NotesError::Corrupt`].
@@ -82,7 +82,7 @@ impl NotesRepository<'_> {
         Ok(Context { place, page, focused, selected })
     }
 
-    /// Shows a place. What was focused and selected on another page is so no more.
+    /// Shows a place. Focus and selection on another page end.
     ///
     /// # Errors
     /// [`NotesError::Database`].
@@ -95,7 +95,7 @@ impl NotesRepository<'_> {
         Ok(())
     }
 
-    /// Goes along the history, past what is gone.
+    /// Goes along the history, past deleted pages.
     ///
     /// # Errors
     /// [`NotesViolation::NoHistory`].
@@ -115,7 +115,7 @@ impl NotesRepository<'_> {
         Ok(place)
     }
 
-    /// Gives the page that is open, or was last before the index or a directory was shown.
+    /// Returns the open page, or the last one before the index or a directory was shown.
     ///
     /// # Errors
     /// [`NotesViolation::NoPageOpen`], [`NotesViolation::OpenPageGone`].
@@ -136,7 +136,7 @@ impl NotesRepository<'_> {
         }
     }
 
-    /// Sets what is focused and selected on the open page, for a screen.
+    /// Sets focus and selection on the open page, for a screen.
     ///
     /// # Errors
     /// As of [`Context::open_page`]; [`NotesViolation::UnknownBlock`] for blocks that are not on that page.
@@ -158,7 +158,7 @@ impl NotesRepository<'_> {
         self.save(session, &history, focused, selected).await
     }
 
-    /// The page or directory of each of these that is there still.
+    /// Lists the ids of visited pages that still exist.
     async fn existing(&mut self, history: &VisitHistory) -> Result<Vec<String>, NotesError> {
         let page = |place: &Location| match place {
             Location::Index => None,
@@ -233,7 +233,7 @@ impl NotesRepository<'_> {
     }
 }
 
-/// What was not found is not there.
+/// Turns the error about an unknown page or block into `None`.
 fn found<T>(result: Result<T, NotesError>) -> Result<Option<T>, NotesError> {
     match result {
         Ok(found) => Ok(Some(found)),

@@ -1,30 +1,30 @@
-//! Why the repository did not do what was asked: a rule, or the database.
+//! The reasons why the repository refuses: a broken rule, or a failure of the database.
 use super::super::rules::NotesViolation;
 
-/// Why the repository did not do what was asked.
+/// The reason why the repository did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum NotesError {
-    /// A rule does not hold.
+    /// A rule is broken.
     #[error(transparent)]
     Rule(#[from] NotesViolation),
     /// The database failed.
     #[error("failed to {doing}")]
     Database {
-        /// What was being done.
+        /// The attempted work.
         doing: &'static str,
-        /// The cause.
+        /// The error of the database.
         #[source]
         cause: sqlx::Error,
     },
-    /// A row contradicts what the toolkit writes.
+    /// A row is not as the toolkit writes it.
     #[error("failed to read {what}: it is not as it was written")]
     Corrupt {
-        /// What.
+        /// The unreadable value.
         what: &'static str,
     },
 }
 
-/// A savepoint could not be begun or ended.
+/// SQLite could not begin or end a savepoint.
 impl From<sqlx::Error> for NotesError {
     fn from(cause: sqlx::Error) -> Self {
         Self::Database { doing: "keep a part of the transaction", cause }

@@ -1,4 +1,4 @@
-//! All blocks of a page at once: read in reading order, and replaced by what an edit outside made of them.
+//! Reads all blocks of a page in reading order, and replaces them by the lines of an edited file.
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use sqlx::SqliteConnection;
@@ -18,12 +18,12 @@ use super::{
     row::block_id,
 };
 
-/// A line that a page is to have.
+/// A line that a page shall have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedLine {
-    /// The block that it was before; `None` for a new one.
+    /// Its former block; `None` for a new one.
     pub id: Option<BlockId>,
-    /// How far it is indented, in columns or levels: it lies in the last line before that is indented less.
+    /// Its indent in columns or levels. The line lies in the last earlier line with a smaller indent.
     pub indent: usize,
     /// Its text.
     pub content: String,
@@ -32,7 +32,7 @@ pub struct ImportedLine {
 type Row = (i64, Option<i64>, String, String);
 
 impl NotesRepository<'_> {
-    /// Reads the blocks of a page in reading order: at most `limit` of them, from `offset` on.
+    /// Reads the blocks of a page in reading order: at most `limit`, from `offset` on.
     ///
     /// # Errors
     /// [`NotesError::Database`], [`NotesError::Corrupt`].
@@ -55,10 +55,10 @@ impl NotesRepository<'_> {
         Ok(Part { items, total: rows.len() })
     }
 
-    /// Makes a page say just this. Blocks that stay keep their ids; those that are not mentioned are deleted.
+    /// Makes a page equal to these lines. Blocks that stay keep their ids; all others are deleted.
     ///
     /// # Errors
-    /// The first rule that does not hold; what was written until then must be undone by the caller.
+    /// The first broken rule. The caller must then undo the lines written before it.
     pub async fn replace_lines(
         &mut self,
         page: &Page,
@@ -69,7 +69,7 @@ impl NotesRepository<'_> {
         let before: HashMap<&str, &Row> = rows.iter().map(|row| (&*row.2, row)).collect();
         let mentioned: HashSet<String> =
             lines.iter().filter_map(|line| line.id).map(|id| id.to_string()).collect();
-        // First away from one another, so that nothing is in the way of what moves or goes.
+        // Parents are removed first, so that blocks can move and go in any order.
         sqlx::query("UPDATE notes_blocks SET parent = NULL WHERE page = $1 AND parent IS NOT NULL")
             .bind(page.number)
             .execute(&mut *self.db)
@@ -115,7 +115,7 @@ impl NotesRepository<'_> {
     }
 }
 
-/// Those of the blocks that stayed in their parent, given in their new order, that stand elsewhere among one another.
+/// Finds the blocks that stay in their parent and change their order there.
 fn reordered(
     before: &[Row],
     stayed: &[(Option<i64>, i64, BlockId)],

@@ -1,7 +1,7 @@
-//! The one place that writes pages and blocks, and that asks the rules before it does.
+//! Writes pages and blocks, after it has checked the rules. Nothing else writes these tables.
 //!
-//! A screen, a command and a chat that go through it get the same verdict. It works on a connection that the caller
-//! lends, inside the caller's transaction, and never ends that transaction itself.
+//! A screen, a command and a chat use it and get the same verdict. It works on a connection that the caller lends,
+//! within the caller's transaction, which it never ends.
 mod blocks;
 mod changing_pages;
 mod context;
@@ -30,22 +30,22 @@ pub use with_blocks::{FailedBlock, MadeBlock, MadePage};
 
 use super::{block::BlockId, page::PageId, search::Scope};
 
-/// The most hits that a search looks at; the newest of them where there are more.
+/// The most hits that a search compares; the newest if there are more.
 pub const MAX_HITS: i64 = 500;
 
-/// The pages and blocks of one user. What belongs to others is not there.
+/// The pages and blocks of one user; others' are invisible.
 #[derive(Debug)]
 pub struct NotesRepository<'a> {
     db: &'a mut SqliteConnection,
     user: &'a UserId,
 }
 
-/// A part of all there is.
+/// A part of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part<T> {
     /// The items of this part.
     pub items: Vec<T>,
-    /// How many there are in all.
+    /// The length of the whole list.
     pub total: usize,
 }
 
@@ -75,7 +75,7 @@ impl<'a> NotesRepository<'a> {
         self.tell("navigated", Some(session), page, &[]).await
     }
 
-    /// Writes down what changed, in the transaction of the change: subscribers read it after the commit.
+    /// Records a change in its own transaction; subscribers read it after the commit.
     async fn tell(
         &mut self,
         kind: &'static str,
@@ -98,7 +98,7 @@ impl<'a> NotesRepository<'a> {
         .map_err(failed_to("write down a change"))
     }
 
-    /// The words that say in the index whose a text is.
+    /// Names the owner of a text, and its page, in the index.
     fn scope_of(&self, page: i64) -> String {
         format!("{} {}", Scope::User(self.user.as_str()).word(), Scope::Page(page).word())
     }

@@ -1,4 +1,4 @@
-//! Pages: found, listed, created.
+//! Finds, lists and creates pages.
 use std::collections::HashSet;
 
 use serde_json::json;
@@ -18,10 +18,10 @@ use super::{
 };
 
 impl NotesRepository<'_> {
-    /// Gives a page by its id.
+    /// Finds a page by its id.
     ///
     /// # Errors
-    /// [`NotesViolation::UnknownPage`] also for pages of others, and for what is no id.
+    /// [`NotesViolation::UnknownPage`], for others' pages and invalid ids too.
     pub async fn page(&mut self, id: &str) -> Result<Page, NotesError> {
         let unknown = || NotesViolation::UnknownPage { name: id.to_owned() };
         let parsed = PageId::parse(id).ok_or_else(unknown)?;
@@ -35,7 +35,7 @@ impl NotesRepository<'_> {
         row.ok_or_else(unknown)?.try_into()
     }
 
-    /// Gives the page of this title, whatever its case; the oldest where there are several.
+    /// Finds the page with this title in any case; the oldest of several.
     ///
     /// # Errors
     /// [`NotesViolation::UnknownPage`].
@@ -52,7 +52,7 @@ impl NotesRepository<'_> {
         row.ok_or_else(|| NotesViolation::UnknownPage { name: title.to_owned() })?.try_into()
     }
 
-    /// Gives a page by its number in the tables.
+    /// Finds a page by its number in the tables.
     #[cfg(unix)]
     pub(in super::super) async fn page_numbered(
         &mut self,
@@ -67,8 +67,8 @@ impl NotesRepository<'_> {
         row.try_into()
     }
 
-    /// Finds pages by words of their titles, the best first, behind so many. Of more than [`MAX_HITS`] those of this very
-    /// title and the newest are compared; the rest follow, the newest first. The total counts them all.
+    /// Finds pages by words of their titles, the best first, after the first `offset`. If more than [`MAX_HITS`] match,
+    /// only equal titles and the newest pages are compared. The others follow, newest first. The total counts all.
     ///
     /// # Errors
     /// [`NotesError::Database`], [`NotesError::Corrupt`].
@@ -119,7 +119,7 @@ impl NotesRepository<'_> {
         Ok(Part { items, total })
     }
 
-    /// Gives the pages that match and are older than those that were compared, the newest first.
+    /// Lists the matching pages that are older than the compared ones, newest first.
     async fn older_titles(
         &mut self,
         expression: &str,
@@ -145,7 +145,7 @@ impl NotesRepository<'_> {
         rows.into_iter().map(Page::try_from).collect()
     }
 
-    /// Gives the pages of this title, whatever its case, the newest first.
+    /// Lists the pages with this title in any case, newest first.
     async fn pages_titled(&mut self, title: &str) -> Result<Vec<Page>, NotesError> {
         let rows: Vec<PageRow> = sqlx::query_as(pages!(
             "WHERE page.user_id = $1 AND page.title_key = $2 ORDER BY page.number DESC LIMIT $3"
@@ -195,10 +195,10 @@ impl NotesRepository<'_> {
         Ok(Part { items, total: total as usize })
     }
 
-    /// Creates an empty page, on the outermost level or inside of another one, which is a directory from then on.
+    /// Creates an empty page on the outermost level, or inside of a page, which becomes a directory.
     ///
     /// # Errors
-    /// The first rule that does not hold: title, a parent of this user, levels.
+    /// The first broken rule: title, a parent of this user, levels.
     pub async fn create_page(
         &mut self,
         title: &str,
@@ -238,7 +238,7 @@ impl NotesRepository<'_> {
         })
     }
 
-    /// Lets a page be found by its title.
+    /// Adds the words of a title to the index.
     pub(super) async fn index_title(&mut self, number: i64, title: &str) -> Result<(), NotesError> {
         let searched = words(title);
         sqlx::query(
@@ -254,7 +254,7 @@ impl NotesRepository<'_> {
         .map_err(failed_to("index a title"))
     }
 
-    /// The name of the title's file, unlike those beside it but for that of the page itself.
+    /// Finds a free file name for a title; the page's own name counts as free.
     pub(super) async fn free_file_name(
         &mut self,
         title: &str,
@@ -263,7 +263,7 @@ impl NotesRepository<'_> {
     ) -> Result<String, NotesError> {
         let name = file_name(title);
         let key = fold(&name);
-        // Only names that begin alike can be in the way.
+        // Only names with the same beginning can collide.
         let taken: Vec<String> = sqlx::query_scalar(
             "SELECT file_key FROM notes_pages
              WHERE user_id = $1 AND coalesce(parent, 0) = coalesce($2, 0) AND file_key >= $3 AND file_key < $4
@@ -282,11 +282,11 @@ impl NotesRepository<'_> {
     }
 }
 
-/// Whether pages that contain pages are listed.
+/// Whether a list has the pages that contain pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Directories {
-    /// They are.
+    /// It has them.
     Included,
-    /// They are not.
+    /// It has not.
     LeftOut,
 }

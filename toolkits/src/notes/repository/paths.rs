@@ -1,4 +1,4 @@
-//! Pages by their paths in the workspace, and the tree of all pages.
+//! Finds pages by their paths in the workspace, and lists the tree of all pages.
 use serde::Serialize;
 
 use super::{
@@ -17,17 +17,17 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeRow {
-    /// Its id.
+    /// The id of the page.
     pub id: PageId,
-    /// Its title.
+    /// The title of the page.
     pub title: String,
-    /// In how many pages it lies.
+    /// The number of pages around it.
     pub depth: usize,
 }
 
 impl NotesRepository<'_> {
-    /// Gives the page at a path of titles or file names; `None` for the workspace itself. The ending `.md` of the last name
-    /// may be that of a file: where no page is called so, it is left out.
+    /// Finds the page at a path of titles or file names; `None` for the workspace itself. If no page has the last name,
+    /// its ending `.md` is ignored.
     ///
     /// # Errors
     /// [`NotesViolation::OutsideWorkspace`], [`NotesViolation::UnknownPage`].
@@ -48,7 +48,7 @@ impl NotesRepository<'_> {
         Ok(found)
     }
 
-    /// Looks for a page by its title or file name among those in a page, or on the outermost level.
+    /// Finds a page by its title or file name inside of a page, or on the outermost level.
     async fn page_inside(
         &mut self,
         inside: Option<i64>,
@@ -67,7 +67,7 @@ impl NotesRepository<'_> {
         .map_err(failed_to("look up a path"))
     }
 
-    /// Gives the path of a page: the names of the folders it lies in, and its own.
+    /// Returns the path of a page: the names of the folders around it, and its own.
     ///
     /// # Errors
     /// [`NotesError::Database`].
@@ -88,8 +88,7 @@ impl NotesRepository<'_> {
         Ok(names.join("/"))
     }
 
-    /// Gives the tree of all pages, each before those that it contains, by title; at most `limit` of them,
-    /// behind so many.
+    /// Lists the tree of all pages by title, each page before those in it: at most `limit`, after the first `offset`.
     ///
     /// # Errors
     /// [`NotesError::Database`], [`NotesError::Corrupt`].

@@ -1,18 +1,18 @@
-//! Places among the blocks of one parent: before, after, last; spread out where there is none left.
+//! Finds places among the blocks of one parent, and spreads the blocks if no place is left.
 use super::{
     super::{block::Block, order::between},
     NotesError, NotesRepository,
     error::failed_to,
 };
 
-/// The blocks of one parent, or those on the outermost level of a page.
+/// The blocks of one parent, or of the outermost level of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Siblings {
     pub(super) page: i64,
     pub(super) parent: Option<i64>,
 }
 
-/// Where among its siblings a block goes.
+/// The place of a block among its siblings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spot {
     First,
@@ -27,7 +27,7 @@ impl Siblings {
 }
 
 impl NotesRepository<'_> {
-    /// Gives the place of a spot, and spreads the siblings out where the fractions have become too fine.
+    /// Returns the position of a spot, and spreads the siblings first if no number is left.
     pub(super) async fn place(
         &mut self,
         siblings: Siblings,
@@ -42,7 +42,7 @@ impl NotesRepository<'_> {
         between(before, after).ok_or(NotesError::Corrupt { what: "the order of blocks" })
     }
 
-    /// The places before and after a spot.
+    /// Returns the positions before and after a spot.
     pub(super) async fn neighbours(
         &mut self,
         Siblings { page, parent }: Siblings,
@@ -71,7 +71,7 @@ impl NotesRepository<'_> {
         query.fetch_one(&mut *self.db).await.map_err(failed_to("look for a place among blocks"))
     }
 
-    /// Numbers the siblings anew, in the order that they have.
+    /// Renumbers the siblings in their order.
     pub(super) async fn spread(
         &mut self,
         Siblings { page, parent }: Siblings,

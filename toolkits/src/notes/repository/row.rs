@@ -1,4 +1,4 @@
-//! Rows of the tables, and how they are read back.
+//! Reads rows of the tables.
 use sqlx::FromRow;
 
 use super::{

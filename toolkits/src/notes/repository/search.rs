@@ -1,4 +1,4 @@
-//! Blocks by what they say.
+//! Finds blocks by their words.
 use super::{
     super::{
         block::BlockId,
@@ -11,22 +11,22 @@ use super::{
     row::{block_id, page_id},
 };
 
-/// A block that was found.
+/// A block that a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockHit {
-    /// Its id.
+    /// The id of the block.
     pub id: BlockId,
-    /// Its page.
+    /// The page of the block.
     pub page_id: PageId,
-    /// The title of its page.
+    /// The title of that page.
     pub page_title: String,
-    /// Its text.
+    /// The text of the block.
     pub content: String,
 }
 
 impl NotesRepository<'_> {
-    /// Finds blocks by what they say, the best first: those that have every word of the query, in the whole workspace or on
-    /// one page. Of more than [`MAX_HITS`] the newest are looked at. A query without a letter, digit or emoji finds none.
+    /// Finds blocks with every word of the query, the best first, in the whole workspace or on one page. If more than
+    /// [`MAX_HITS`] match, the newest are compared. A query without a letter, digit or emoji finds none.
     ///
     /// # Errors
     /// [`NotesViolation::UnknownPage`](super::super::rules::NotesViolation::UnknownPage).

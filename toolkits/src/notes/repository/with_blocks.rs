@@ -1,4 +1,4 @@
-//! A page with its first blocks, of which some may fail.
+//! Creates a page with its first blocks, some of which may fail.
 use std::collections::HashMap;
 
 use serde::Serialize;
@@ -17,45 +17,45 @@ use super::{
 };
 use madang::store::savepoint;
 
-/// A page with those of its blocks that could be made.
+/// A new page with the blocks that could be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MadePage {
     /// The page.
     pub page: Page,
-    /// The blocks, in order.
+    /// The created blocks, in order.
     pub blocks: Vec<MadeBlock>,
-    /// Which ones could not be made.
+    /// The blocks that could not be created.
     pub failed: Vec<FailedBlock>,
 }
 
-/// A block that was made.
+/// A block that was created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MadeBlock {
-    /// Its id.
+    /// The id of the block.
     pub id: BlockId,
-    /// The block that it lies in.
+    /// The block that contains it, if any.
     pub parent_id: Option<BlockId>,
     /// Its text.
     pub content: String,
 }
 
-/// A block that could not be made.
+/// A block that could not be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailedBlock {
-    /// Which one, from 0.
+    /// Its index in the request, from 0.
     pub index: usize,
-    /// The code of the rule that does not hold.
+    /// The code of the broken rule.
     pub code: &'static str,
 }
 
 impl NotesRepository<'_> {
-    /// Creates a page with blocks, each after the one before and nested by its indent ([`Nesting`]). One that breaks a rule
-    /// does not keep the others from being made.
+    /// Creates a page with blocks, nested by their indents ([`Nesting`]). A block that breaks a rule is left out, and
+    /// the others are created.
     ///
     /// # Errors
-    /// As of [`create_page`](Self::create_page); [`NotesViolation::NoBlocksCreated`] where blocks were asked for and none could
-    /// be made. What was written must be undone then, which the end of a tool's call does.
+    /// As of [`create_page`](Self::create_page), and [`NotesViolation::NoBlocksCreated`] if all requested blocks break
+    /// rules. The caller must then undo the page; a tool's call does.
     pub async fn create_page_with_blocks(
         &mut self,
         title: &str,
@@ -107,7 +107,7 @@ impl NotesRepository<'_> {
         if blocks.is_empty() && requested > 0 {
             return Err(NotesViolation::NoBlocksCreated { requested }.into());
         }
-        // Behind the savepoints: the index would write itself to the disk at the beginning of each.
+        // After the savepoints, since each would make the index write to the disk.
         for (number, MadeBlock { content, .. }) in numbers.into_iter().zip(&blocks) {
             index(self.db, number, content, &scope).await?;
         }

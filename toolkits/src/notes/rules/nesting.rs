@@ -1,12 +1,12 @@
-//! Where blocks with indents are nested.
+//! Nests blocks by their indents.
 use super::{super::page::MAX_LEVELS, NotesViolation};
 
-/// Where blocks that come one after the other, each with its indent, are nested: inside of the last block before with a
-/// smaller indent. So a jump by several levels goes one level down, equal indents lie side by side, and what would lie in
-/// a block that could not be made lies in the nearest one around it that could.
+/// Nests a sequence of blocks by their indents: each inside of the last earlier block with a smaller indent. A jump by
+/// several levels counts as one, and equal indents are siblings. Children of a failed block go to the nearest block
+/// around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nesting<T> {
-    /// The blocks around the next one, the outermost first; `None` for one that could not be made.
+    /// The blocks around the next one, the outermost first; `None` for a failed one.
     open: Vec<(u32, Option<T>)>,
 }
 
@@ -17,7 +17,7 @@ impl<T> Default for Nesting<T> {
 }
 
 impl<T: Clone> Nesting<T> {
-    /// The block that the next one lies in; `None` on the outermost level.
+    /// Returns the parent of the next block; `None` on the outermost level.
     ///
     /// # Errors
     /// [`NotesViolation::TooDeep`].
@@ -33,9 +33,9 @@ impl<T: Clone> Nesting<T> {
         Ok(parent)
     }
 
-    /// Tells what became of the block of this indent.
+    /// Reports the block of this indent; `None` if it failed.
     pub fn came(&mut self, indent: u32, block: Option<T>) {
-        // Nothing can lie in what is deeper than anything that can be made.
+        // Deeper entries cannot become parents.
         if self.open.len() <= MAX_LEVELS {
             self.open.push((indent, block));
         }
@@ -48,7 +48,7 @@ mod tests {
 
     use super::*;
 
-    /// The parent of each block by its place; blocks with a `!` could not be made.
+    /// Returns the index of each block's parent; `false` marks a block that fails.
     fn check(blocks: &[(u32, bool)]) -> Vec<Option<usize>> {
         let mut nesting = Nesting::default();
         let mut parents = Vec::new();

@@ -1,10 +1,10 @@
-//! What a path of the workspace may look like.
+//! Parses paths of the workspace.
 use super::NotesViolation;
 
-/// Takes a path apart into the names on the way, the outermost first; none for the workspace itself.
+/// Splits a path into names, the outermost first; no name means the workspace itself.
 ///
 /// # Errors
-/// [`NotesViolation::OutsideWorkspace`] for whatever leads, or could lead, out of the workspace.
+/// [`NotesViolation::OutsideWorkspace`] for a path that leads, or could lead, out of the workspace.
 pub fn parse_path(path: &str) -> Result<Vec<&str>, NotesViolation> {
     let is_drive =
         path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();

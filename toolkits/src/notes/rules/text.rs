@@ -1,10 +1,10 @@
-//! What a title and a block may say.
+//! Judges the texts of titles and blocks.
 use super::{
     super::{block::MAX_CONTENT_CHARS, page::MAX_TITLE_CHARS},
     NotesViolation,
 };
 
-/// A title is one line that says something.
+/// Requires that a title is one line and not blank.
 ///
 /// # Errors
 /// [`NotesViolation::BlankTitle`], [`NotesViolation::LongTitle`], [`NotesViolation::ControlInTitle`].
@@ -21,7 +21,7 @@ pub fn judge_title(title: &str) -> Result<(), NotesViolation> {
     Ok(())
 }
 
-/// A block is one line, perhaps an empty one. Of control characters it has none but tabs.
+/// Requires that a block is one line, perhaps empty, without control characters but tabs.
 ///
 /// # Errors
 /// [`NotesViolation::Newline`], [`NotesViolation::ControlInText`], [`NotesViolation::LongContent`].
@@ -36,7 +36,7 @@ pub fn judge_content(content: &str) -> Result<(), NotesViolation> {
     Ok(())
 }
 
-/// What is searched for, repeated or put between is plain: of control characters it has none but tabs.
+/// Requires that a text to search for, repeat or insert has no control characters but tabs.
 ///
 /// # Errors
 /// [`NotesViolation::ControlInText`].
@@ -47,7 +47,7 @@ pub fn judge_text(field: &'static str, text: &str) -> Result<(), NotesViolation>
     Ok(())
 }
 
-/// Whatever some program takes for the end of a line.
+/// Recognises every character that some program takes for the end of a line.
 const fn ends_line(c: char) -> bool {
     matches!(c, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

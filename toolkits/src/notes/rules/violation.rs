@@ -1,29 +1,29 @@
-//! What a broken rule is: a code for the model and a reason for the person.
+//! A broken rule: a code for the model and a reason for the person.
 use madang::tool::Locale;
 
 use super::super::texts;
 
-/// A rule that does not hold. Its `Display` is the English reason.
+/// A broken rule. Its `Display` is the English reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.reason(Locale::EN))]
 pub enum NotesViolation {
-    /// The user has no such page. Another user's page is not told apart from none.
+    /// The user has no such page; another user's page looks the same.
     UnknownPage {
-        /// The id, title or path that was asked for.
+        /// The given id, title or path.
         name: String,
     },
-    /// The user has no such block.
+    /// The user has no such block; another user's block looks the same.
     UnknownBlock {
-        /// The id that was asked for.
+        /// The given id.
         id: String,
     },
-    /// The title says nothing.
+    /// The title is blank.
     BlankTitle,
     /// The title is too long.
     LongTitle,
     /// The title has a line break or another control character.
     ControlInTitle,
-    /// Another page has that title, but for case.
+    /// Another page has that title, in this or another case.
     TitleTaken {
         /// The title.
         title: String,
@@ -32,10 +32,10 @@ pub enum NotesViolation {
     HasPages {
         /// The title of the page.
         title: String,
-        /// How many lie in it directly.
+        /// The number of pages directly inside.
         count: u32,
     },
-    /// The page that was open is gone.
+    /// The open page was deleted.
     OpenPageGone,
     /// A text has a control character.
     ControlInText {
@@ -46,29 +46,29 @@ pub enum NotesViolation {
     Newline,
     /// The content is too long.
     LongContent,
-    /// It would lie in too many others.
+    /// The block would lie in too many others.
     TooDeep,
-    /// The page has as many blocks as it may.
+    /// The page has as many blocks as allowed.
     PageFull,
     /// A page or block would lie in itself.
     Cycle,
-    /// None or both of two arguments are given.
+    /// None or both of two arguments were given.
     OneOf {
         /// The arguments.
         names: [&'static str; 2],
     },
-    /// The block that another one is to come after lies elsewhere.
+    /// The sibling to insert after has another parent.
     NotSibling {
-        /// Its id.
+        /// The id of that sibling.
         id: String,
     },
     /// No page is open.
     NoPageOpen,
     /// There is nothing to go back or forward to.
     NoHistory,
-    /// Of the blocks of a page none could be made.
+    /// None of the requested blocks could be created.
     NoBlocksCreated {
-        /// How many were asked for.
+        /// The number of requested blocks.
         requested: usize,
     },
     /// The path leads out of the workspace.
@@ -76,7 +76,7 @@ pub enum NotesViolation {
 }
 
 impl NotesViolation {
-    /// The code that the model reads.
+    /// Returns the code that the model reads.
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownPage { .. } | Self::UnknownBlock { .. } => "not_found",
@@ -101,7 +101,7 @@ impl NotesViolation {
         }
     }
 
-    /// The reason in the person's language.
+    /// Returns the reason in the person's language.
     pub fn reason(&self, locale: Locale) -> String {
         texts::reason(self, locale)
     }

@@ -1,4 +1,4 @@
-//! `delete_block`: deletes a block, after a question that says what happens to those in it.
+//! `delete_block`: deletes a block, after a question that says what becomes of the blocks in it.
 use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

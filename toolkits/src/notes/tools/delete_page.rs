@@ -1,4 +1,4 @@
-//! `delete_page`: deletes a page with its blocks, after a question that says how many those are.
+//! `delete_page`: deletes a page with its blocks, after a question that tells their number.
 use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -14,7 +14,7 @@ pub(super) fn tool() -> impl Tool {
     tool::reading("get_block", "Read one block.", get_block).category(BLOCK).idempotent()
 }
 
-/// Bytes of JSON that a part of a block takes: with its ids it fits an envelope of the default bound.
+/// The JSON bytes of a part of a block: with its ids it fits an envelope of the default bound.
 const PART_BYTES: usize = 1_400;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -36,15 +36,15 @@ struct Read {
     parent_id: Option<BlockId>,
     order: usize,
     content: String,
-    /// All its characters, where the content is a part of them.
+    /// The length of the whole text, if the content is a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     length: Option<usize>,
-    /// Where the next part begins.
+    /// The start of the next part.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
 }
 
-/// The part of a text that begins behind so many characters, and where the next one begins.
+/// Returns the part of a text after the first `offset` characters, and the start of the next part.
 fn part(content: &str, offset: usize) -> (&str, Option<usize>) {
     let begin = content.char_indices().nth(offset).map_or(content.len(), |(place, _)| place);
     let rest = &content[begin..];

@@ -1,4 +1,4 @@
-//! `get_current_context`: tells where the session stands.
+//! `get_current_context`: tells the session's open page, focus and selection.
 use madang::tool::Tool;
 use serde::Serialize;
 use sqlx::SqliteConnection;

@@ -10,9 +10,9 @@ use super::{
 };
 use madang::tool::{self, ToolContext, ToolResult};
 
-/// So many blocks are given at once.
+/// The most blocks of a part.
 const MAX_LINES: usize = 1_000;
-/// So many bytes of their texts: more in the ledger has no reader, as a model reads two kilobytes of it.
+/// The most bytes of their texts: a model reads two kilobytes of a result, and the rest would only fill the ledger.
 const MAX_BYTES: usize = 256 * 1024;
 
 pub(super) fn tool() -> impl Tool {
@@ -45,7 +45,7 @@ struct PageBlocks {
     count: usize,
     total: usize,
     items: Vec<OutlineLine>,
-    /// Where the next part begins.
+    /// The start of the next part.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
 }

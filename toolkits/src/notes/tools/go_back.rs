@@ -1,4 +1,4 @@
-//! `go_back`: goes back to what was shown before.
+//! `go_back`: shows the previous place.
 use madang::tool::Tool;
 use sqlx::SqliteConnection;
 

@@ -1,4 +1,4 @@
-//! `go_forward`: goes forward again.
+//! `go_forward`: shows the next place again.
 use madang::tool::Tool;
 use sqlx::SqliteConnection;
 

@@ -1,4 +1,4 @@
-//! `insert_block_below_current`: inserts a block where the person is.
+//! `insert_block_below_current`: inserts a block below the focused one.
 use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! The tools of the toolkit: pages, blocks, context, navigation.
+//! Defines the tools of the toolkit: pages, blocks, context, navigation.
 mod append_to_block;
 mod create_block;
 mod create_page;
@@ -39,7 +39,7 @@ use super::{
 };
 use madang::tool::ToolOutcome;
 
-/// Gives the tools of the toolkit, to be registered with `register_all`.
+/// Returns the tools of the toolkit, for `register_all`.
 ///
 /// They need a SQLite store that has run [`MIGRATIONS`](super::MIGRATIONS).
 #[must_use]
@@ -75,22 +75,22 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
 const PAGE: &str = "page";
 /// The category of the tools about blocks.
 const BLOCK: &str = "block";
-/// The category of the tool that tells where the session stands.
+/// The category of the tool that tells the session's context.
 const CONTEXT: &str = "context";
-/// The category of the tools that go somewhere. They write, though only where their session stands, and never ask.
+/// The category of the tools that navigate. They write only their session's context, and never ask.
 const NAVIGATION: &str = "navigation";
-/// The category of what is about none of these.
+/// The category of all other tools.
 const UTILITY: &str = "utility";
 
-/// What a person reads of an outcome, in its metadata: `madang chat` shows it in place of the data.
+/// The key in an outcome's metadata of the text for the person, which `madang chat` shows instead of the data.
 const FEEDBACK: &str = "feedback";
 
-/// The notes of the user of this call.
+/// Opens the notes of the call's user.
 fn notes<'a>(db: &'a mut SqliteConnection, ctx: &'a ToolContext) -> NotesRepository<'a> {
     NotesRepository::new(db, &ctx.user)
 }
 
-/// A success, with what a person reads of it.
+/// Builds a success with a text for the person.
 fn told(data: impl Serialize, ctx: &ToolContext) -> ToolResult<ToolOutcome> {
     told_as(texts::done(ctx.locale), data)
 }
@@ -100,7 +100,7 @@ fn told_as(feedback: &'static str, data: impl Serialize) -> ToolResult<ToolOutco
     Ok(ToolOutcome::ok(data).with_metadata(FEEDBACK, Value::from(feedback)))
 }
 
-/// A broken rule is told as it is; of anything else only the type.
+/// Passes a broken rule on; of any other error only the type.
 fn fault(ctx: &ToolContext) -> impl Fn(NotesError) -> ToolFault {
     let locale = ctx.locale;
     move |error| match error {
@@ -117,7 +117,7 @@ fn fault(ctx: &ToolContext) -> impl Fn(NotesError) -> ToolFault {
     }
 }
 
-/// So many texts of these lengths have room in that many bytes; one at least.
+/// Counts the first texts that fit into so many bytes, at least one.
 fn fitting(lengths: impl Iterator<Item = usize>, max_bytes: usize) -> usize {
     let mut left = max_bytes;
     let fitting = lengths.take_while(|bytes| {
@@ -135,20 +135,20 @@ struct Rows<T> {
     count: usize,
     total: usize,
     items: Vec<T>,
-    /// Where the next part begins.
+    /// The start of the next part.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
 }
 
 impl<T> Rows<T> {
-    /// The part behind so many entries.
+    /// Builds the part after the first `offset` entries.
     fn behind(offset: usize, Part { items, total }: Part<T>) -> Self {
         let next_offset = next_offset(offset, items.len(), total);
         Self { count: items.len(), total, items, next_offset }
     }
 }
 
-/// Where the part behind this one begins; `None` where there is none.
+/// Returns the start of the next part; `None` after the last.
 fn next_offset(offset: usize, count: usize, total: usize) -> Option<usize> {
     let next = offset.saturating_add(count);
     (count > 0 && next < total).then_some(next)

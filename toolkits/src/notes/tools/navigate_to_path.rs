@@ -35,7 +35,7 @@ async fn navigate_to_path(
     let mut notes = notes(db, ctx);
     let place = match notes.page_at(&arguments.path).await.map_err(fault(ctx))? {
         None => Location::Index,
-        // The file of a directory is its page.
+        // The file of a directory stands for its page.
         Some(page) if page.is_directory && !arguments.path.ends_with(".md") => {
             Location::Directory(page.id)
         }

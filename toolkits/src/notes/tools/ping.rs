@@ -1,4 +1,4 @@
-//! `ping`: answers, to see that tools work.
+//! `ping`: answers, to show that tools work.
 use madang::tool::{EffectPolicy, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;

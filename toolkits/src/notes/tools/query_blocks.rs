@@ -1,4 +1,4 @@
-//! `query_blocks`: searches what blocks say.
+//! `query_blocks`: finds blocks by their words.
 use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::{
 };
 use madang::tool::{self, ToolContext, ToolResult};
 
-/// So many bytes of the hits' texts are given at once.
+/// The most bytes of the hits' texts in a part.
 const MAX_BYTES: usize = 256 * 1024;
 
 pub(super) fn tool() -> impl Tool {

@@ -1,4 +1,4 @@
-//! What a session shows, as the tools that navigate tell it.
+//! Describes the shown place for the results of the navigating tools.
 use serde::Serialize;
 
 use super::{
@@ -10,10 +10,10 @@ use super::{
     next_offset,
 };
 
-/// So many pages of the tree are given.
+/// The most rows of the tree in a result.
 const MAX_ROWS: usize = 500;
 
-/// What a session shows.
+/// The place that a session shows.
 #[derive(Debug, Serialize)]
 #[serde(tag = "view", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(super) enum Shown {
@@ -21,7 +21,7 @@ pub(super) enum Shown {
         count: usize,
         total: usize,
         items: Vec<TreeRow>,
-        /// Where the next part begins.
+        /// The start of the next part.
         #[serde(skip_serializing_if = "Option::is_none")]
         next_offset: Option<usize>,
     },
@@ -39,7 +39,7 @@ pub(super) enum Shown {
 }
 
 impl Shown {
-    /// The tree of all pages behind so many of them.
+    /// Describes the tree of all pages, after the first `offset`.
     pub(super) async fn index(
         offset: usize,
         notes: &mut NotesRepository<'_>,

@@ -1,4 +1,4 @@
-//! What a model gets from tools that depend on where their session stands.
+//! Tests what a model gets from tools that depend on the session's context.
 use madang::{
     CallId, SessionId, SystemClock, UserId,
     tool::{Access, EffectPolicy, Locale, Need, Prepared},
@@ -8,7 +8,7 @@ use sqlx::Connection;
 
 use super::{super::MIGRATIONS, *};
 
-/// A database with a user that calls its tools in one session.
+/// A database and a user that calls its tools in one session.
 struct ToolFixture {
     db: SqliteConnection,
     ctx: ToolContext,
@@ -86,7 +86,7 @@ fn only_a_deletion_asks_and_what_only_reads_gets_nothing_to_write_with() {
     }
 }
 
-/// Keeps what is logged on this thread.
+/// Collects the log of this thread.
 #[derive(Debug, Default, Clone)]
 struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
 

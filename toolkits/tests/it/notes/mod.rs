@@ -1,4 +1,4 @@
-//! The notes toolkit on a real database, through the runtime: each check by name.
+//! Tests the notes toolkit on a real database, through the runtime.
 
 mod seed;
 mod standing;
@@ -38,7 +38,7 @@ async fn call_as(runtime: &Runtime, user: &str, name: &str, arguments: Value) ->
     runtime.dispatch(call).await.unwrap()
 }
 
-/// The data of a success.
+/// Returns the data of a success.
 async fn done(runtime: &Runtime, name: &str, arguments: Value) -> Value {
     let report = call(runtime, name, arguments).await;
     assert_eq!(kind(&report), "ok", "{name}: {}", report.envelope);
@@ -50,7 +50,7 @@ fn feedback(report: &CallReport) -> String {
     metadata.get("feedback").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// The page in lines, each with two spaces for a level.
+/// Renders the page as lines, with two spaces a level.
 async fn shown(runtime: &Runtime, page: &Value) -> Vec<String> {
     let data = done(runtime, "get_page_blocks", serde_json::json!({ "pageId": page })).await;
     let items = data["items"].as_array().unwrap();

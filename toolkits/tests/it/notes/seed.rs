@@ -1,4 +1,4 @@
-//! Seed 003: the daily note (1 and 2), the checks of types (4) and the ways an error takes (5).
+//! Tests a daily note of realistic size, the checks of types, and the ways of an error.
 
 use madang::tool::ToolRegistry;
 use madang_testing::{ScriptedCompletion, ScriptedModel};
@@ -8,7 +8,6 @@ use sqlx::{ConnectOptions, sqlite::SqliteConnectOptions};
 
 use super::*;
 
-/// The daily note of the seed, which shows the first two blocks; the other contents are ours.
 fn daily_note() -> Value {
     json!({
         "title": "2026-01-25 일일 노트",

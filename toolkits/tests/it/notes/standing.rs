@@ -1,4 +1,4 @@
-//! Where a session stands, what a question says, what subscribers hear, and what is refused.
+//! Tests the session's context, the words of questions, the news for subscribers, and refusals.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Each tool of the notes, called outside of the dispatcher and through it, comes to the same verdict: the rules belong to
-//! the repository.
+//! Tests that each tool of the notes gives the same verdict with and without the dispatcher: the rules belong to the
+//! repository.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -13,7 +13,7 @@ use sqlx::{Connection, SqliteConnection};
 
 use super::*;
 
-/// A database, and what a tool is told of its caller, without a runtime.
+/// A database and a tool's context, without a runtime.
 struct Outside {
     registry: ToolRegistry,
     db: SqliteConnection,
@@ -39,7 +39,7 @@ impl Outside {
         Self { registry, db, ctx }
     }
 
-    /// In a transaction, which the caller undoes where the tool says no: a tool itself never ends it.
+    /// Runs in a transaction, which the caller undoes after a refusal: a tool never ends it.
     async fn call(&mut self, name: &str, arguments: Value) -> ToolOutcome {
         sqlx::query("BEGIN").execute(&mut self.db).await.unwrap();
         let tool = self.registry.get(name).unwrap();
@@ -57,7 +57,7 @@ impl Outside {
     }
 }
 
-/// The code of an error, and what is the same in each world of a success: all but ids, which are told by when they came.
+/// Returns the code of an error, or the comparable part of a success: ids are replaced by the order of their first use.
 fn verdict(outcome: &ToolOutcome, ids: &mut Vec<String>) -> Value {
     let mut value = outcome.to_value();
     let mut left = vec![&mut value];
@@ -70,7 +70,7 @@ fn verdict(outcome: &ToolOutcome, ids: &mut Vec<String>) -> Value {
                 });
                 *text = format!("id {place}");
             }
-            // A sentence may name one.
+            // A sentence may contain an id.
             Value::String(text) => {
                 for (place, id) in ids.iter().enumerate() {
                     *text = text.replace(id, &format!("id {place}"));
@@ -84,7 +84,7 @@ fn verdict(outcome: &ToolOutcome, ids: &mut Vec<String>) -> Value {
     value
 }
 
-/// The arguments of a step: `id N` stands for the id that came as the Nth.
+/// The arguments of a step; `id N` stands for the Nth id.
 fn with_ids(arguments: &Value, ids: &[String]) -> Value {
     let id = |text: &str| {
         text.strip_prefix("id ").and_then(|place| ids.get(place.parse::<usize>().ok()?))
@@ -96,7 +96,7 @@ fn with_ids(arguments: &Value, ids: &[String]) -> Value {
     Value::Object(fields.collect())
 }
 
-/// What is called one after the other, with the code that it comes to.
+/// The calls of one run, with their expected codes.
 fn steps() -> Vec<(&'static str, Value, &'static str)> {
     let nobodys = "018f0000-0000-7000-8000-000000000000";
     vec![

@@ -1,4 +1,4 @@
-//! R7: a framed text says what is done, and not what is kept away.
+//! R7: requires that a framed text says what to do, not what to avoid.
 mod words;
 
 use super::{
@@ -7,7 +7,7 @@ use super::{
 };
 use words::{ENGLISH, HARMLESS, INSIDE, JOINED_NEGATIONS, KOREAN, VERB_ENDINGS};
 
-/// Judges a framed text by our list of avoidance wording, Korean and English alike.
+/// Judges a framed text by a list of avoidance wording, Korean and English.
 ///
 /// # Errors
 /// [`LifeViolation::Avoidance`] with the first wording of the list that occurs.
@@ -36,7 +36,7 @@ fn spaced(text: &str) -> String {
     words
 }
 
-/// Takes out what only looks like avoidance.
+/// Removes phrases that only look like avoidance.
 fn without_harmless(mut text: String) -> String {
     for phrase in HARMLESS {
         if phrase.is_ascii() {
@@ -56,7 +56,7 @@ fn has_phrase(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// Finds the Korean negation `안` before a verb, which is written like the word for "inside".
+/// Finds the Korean negation `안` before a verb; the word for "inside" is written alike.
 fn korean_negation(text: &str) -> Option<&'static str> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_negated = |(index, word): (usize, &&str)| {

@@ -1,7 +1,7 @@
-//! What the list refuses and what it lets through, the mistakes included.
+//! Tests what the list refuses and lets through, its mistakes included.
 use super::*;
 
-/// Korean texts that push something away.
+/// Korean texts that avoid something.
 const REFUSED_KO: [&str; 30] = [
     "야식을 먹지 않는다",
     "저녁 커피 안 마시기",
@@ -35,7 +35,7 @@ const REFUSED_KO: [&str; 30] = [
     "저녁에 빵 안 사기",
 ];
 
-/// Korean texts that say what is done.
+/// Korean texts that say what to do.
 const ALLOWED_KO: [&str; 40] = [
     "아침에 햇빛을 10분 쬔다",
     "저녁 커피 대신 허브차를 마신다",
@@ -79,7 +79,7 @@ const ALLOWED_KO: [&str; 40] = [
     "금연 상담 전화에 연락하기",
 ];
 
-/// English texts that push something away.
+/// English texts that avoid something.
 const REFUSED_EN: [&str; 30] = [
     "I don't snack at night",
     "Don’t look at my phone in bed",
@@ -113,7 +113,7 @@ const REFUSED_EN: [&str; 30] = [
     "do not check mail before breakfast",
 ];
 
-/// English texts that say what is done.
+/// English texts that say what to do.
 const ALLOWED_EN: [&str; 40] = [
     "I drink herbal tea in the evening",
     "Get ten minutes of morning light",
@@ -157,7 +157,7 @@ const ALLOWED_EN: [&str; 40] = [
     "Play one song from the album Never Mind",
 ];
 
-/// Written after the list was finished, to see how it does on texts that it was not made with.
+/// Texts written after the list was finished, to measure it on texts that did not shape it.
 const UNSEEN_REFUSED: [&str; 20] = [
     "밤에 라면 먹지 않겠다",
     "저녁에는 뉴스를 안 본다",
@@ -181,7 +181,7 @@ const UNSEEN_REFUSED: [&str; 20] = [
     "I refuse dessert",
 ];
 
-/// Written at the same time.
+/// Texts written at the same time.
 const UNSEEN_ALLOWED: [&str; 20] = [
     "새벽에 요가 매트를 편다",
     "퇴근길 한 정거장 걷기",

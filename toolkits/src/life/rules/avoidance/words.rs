@@ -100,7 +100,7 @@ pub(super) const KOREAN: &[&str] = &[
     "금주하",
 ];
 
-/// How a word begins that has the Korean negation written together with its verb.
+/// Beginnings of words that join the Korean negation to their verb.
 pub(super) const JOINED_NEGATIONS: &[&str] = &[
     "안먹",
     "안마시기",
@@ -127,13 +127,13 @@ pub(super) const JOINED_NEGATIONS: &[&str] = &[
     "안가기",
 ];
 
-/// How a word ends that the negation may stand before.
+/// Endings of words that the negation may stand before.
 pub(super) const VERB_ENDINGS: &[&str] = &[
     "기", "다", "자", "요", "고", "게", "는", "래", "야", "돼", "해", "봐", "워", "셔", "써", "켜",
     "펴",
 ];
 
-/// How a word ends after which `안` means "inside".
+/// Endings of words after which `안` means "inside".
 pub(super) const INSIDE: &[&str] = &[
     "집",
     "방",
@@ -156,7 +156,7 @@ pub(super) const INSIDE: &[&str] = &[
     "달",
 ];
 
-/// What looks like avoidance and is not; taken out first, longer phrases before their parts.
+/// Phrases that only look like avoidance; removed first, longer phrases before their parts.
 pub(super) const HARMLESS: &[&str] = &[
     "no matter",
     "no later than",

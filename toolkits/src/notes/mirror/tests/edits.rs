@@ -1,4 +1,4 @@
-//! Edits made outside become the page, or are kept beside it; none is lost, and no link is followed.
+//! Tests that edits become the page or are kept beside it; none is lost, and no link is followed.
 
 use super::*;
 

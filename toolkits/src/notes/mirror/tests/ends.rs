@@ -1,8 +1,8 @@
-//! Wherever the process ends, a step fails or an edit slips in, nothing is lost.
+//! Tests that no end of the process, failed step or edit in between loses anything.
 
 use super::*;
 
-/// Lets the process end before the step of this number, and says whether it came to that.
+/// Ends the process before the step of this number, and tells whether that step was reached.
 pub(super) fn ends_at(number: usize) -> (Steps, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
@@ -27,7 +27,7 @@ async fn wherever_the_process_ends_the_next_start_loses_nothing() {
         fixture.page("fresh", None, &[(0, "fresh")]).await;
         let (steps, count) = ends_at(number);
         drop(fixture.pass(steps).await);
-        // The next pass comes later: meanwhile a page changes once more.
+        // A page changes once more before the next pass.
         let is_changed_again = number % 2 == 0;
         if is_changed_again {
             fixture.update(&top, 0, "newest").await;

@@ -1,4 +1,4 @@
-//! Files follow their pages: a new name moves them, a page that goes takes its own with it and no other's.
+//! Tests that files follow their pages: a new name moves them, a deleted page removes only its own.
 
 use super::*;
 use crate::notes::rules::NotesViolation;
@@ -107,11 +107,11 @@ async fn a_page_that_goes_takes_its_file_away_and_no_file_that_the_mirror_did_no
     let edited = fixture.page("edited", None, &[(0, "a")]).await;
     let link = fixture.page("link", None, &[(0, "a")]).await;
     fixture.sync().await;
-    // Written by the mirror once, and a person's since.
+    // Written by the mirror once, and changed by a person since.
     fs::write(fixture.at("edited.md"), "somebody's").unwrap();
     fs::remove_file(fixture.at("link.md")).unwrap();
     symlink("edited.md", fixture.at("link.md")).unwrap();
-    // The very bytes that the mirror writes, and not its file.
+    // The same bytes as the mirror's, in another file.
     fs::write(fixture.at("copy.md"), "- a\n").unwrap();
     for page in [&page, &edited, &link] {
         fixture.delete(page).await;
@@ -134,7 +134,7 @@ async fn a_file_that_was_there_before_any_page_survives_page_and_name() {
         fs::create_dir_all(fixture.at("")).unwrap();
         fs::write(fixture.at("p.md"), "somebody's").unwrap();
         let page = fixture.page("p", None, &[(0, "a")]).await;
-        // What is about to be written is marked, and then the process ends.
+        // The intended write is marked, and then the process ends.
         fixture.pass(fails_at("keep beside")).await.unwrap();
         if is_deleted {
             fixture.delete(&page).await;
@@ -196,7 +196,7 @@ async fn wherever_the_process_ends_files_follow_their_pages_at_the_next_start() 
         fixture.rename(&edited, "going").await;
         let (steps, count) = super::ends::ends_at(number);
         drop(fixture.pass(steps).await);
-        // The next pass comes later: meanwhile a page goes that may be on its way.
+        // A page that may be on its way is deleted before the next pass.
         let is_gone = number % 2 == 0;
         if is_gone {
             fixture.delete(&other).await;
@@ -273,7 +273,7 @@ async fn a_workspace_is_cleared_of_what_the_mirror_wrote_and_of_nothing_else() {
 }
 
 #[tokio::test]
-async fn of_a_user_who_is_forgotten_not_even_the_place_of_a_page_that_went_before_stays() {
+async fn a_forgotten_user_leaves_not_even_the_place_of_a_deleted_page() {
     let fixture = MirrorFixture::new().await;
     let page = fixture.page("secret", None, &[(0, "a")]).await;
     fixture.page("other", None, &[(0, "b")]).await;

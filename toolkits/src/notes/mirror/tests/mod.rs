@@ -1,4 +1,4 @@
-//! The mirror on a real database and a real folder: edits outside, ends at every step, names, links.
+//! Tests the mirror on a real database and a real folder.
 
 mod edits;
 mod ends;
@@ -48,7 +48,7 @@ struct MirrorFixture {
     user: UserId,
 }
 
-/// The writer's transaction, to be kept.
+/// A transaction of the writer, to be kept.
 struct Writing(Box<dyn Transaction>);
 
 impl Writing {
@@ -138,7 +138,7 @@ impl MirrorFixture {
         fs::read_to_string(self.at(path)).unwrap()
     }
 
-    /// All that lies in the workspace, but for the file that says whose it is.
+    /// Lists the files in the workspace, without the owner's mark.
     fn files(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         walk(&self.at(""), "", &mut files);
@@ -164,7 +164,7 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Lets each step of this name fail.
+/// Makes each step of this name fail.
 fn fails_at(name: &'static str) -> Steps {
     Steps::asking(move |step| if step == name { Err(io::Error::other(step)) } else { Ok(()) })
 }

@@ -1,4 +1,4 @@
-//! Each page has its file, wherever it stands and whatever its title is.
+//! Tests that each page has its file, with any title and in any place.
 
 use super::*;
 use crate::notes::fold::fold;
@@ -109,7 +109,7 @@ async fn ten_thousand_lines_are_imported() {
 }
 
 #[tokio::test]
-async fn the_workspace_of_somebody_else_is_refused() {
+async fn the_workspace_of_another_user_is_refused() {
     let fixture = MirrorFixture::new().await;
     fixture.page("p", None, &[(0, "a")]).await;
     fixture.sync().await;

@@ -1,4 +1,4 @@
-//! What the tables refuse, whichever program writes them.
+//! Tests what the tables refuse, whichever program writes them.
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering::Relaxed},
@@ -6,7 +6,7 @@ use std::sync::{
 
 use super::*;
 
-/// The message of what a statement ends in.
+/// Returns the error message of a statement.
 async fn refused(db: &mut SqliteConnection, sql: &'static str) -> String {
     let error = sqlx::query(sql).execute(db).await.unwrap_err();
     error.as_database_error().unwrap().message().to_owned()

@@ -1,4 +1,4 @@
-//! What the repository and the tables behind it accept, on a real SQLite.
+//! Tests what the repository and its tables accept, on a real SQLite.
 mod constraints;
 mod order;
 mod searching;
@@ -41,14 +41,14 @@ fn block(indent: u32, content: &str) -> NewBlock {
 }
 
 impl NotesRepository<'_> {
-    /// The blocks that the last change tells.
+    /// Lists the blocks of the last recorded change.
     async fn told(&mut self) -> Vec<BlockId> {
         let last = "SELECT block_ids FROM notes_changes ORDER BY number DESC LIMIT 1";
         let ids: String = sqlx::query_scalar(last).fetch_one(&mut *self.db).await.unwrap();
         serde_json::from_str(&ids).unwrap()
     }
 
-    /// The page in lines, each with two spaces for a level.
+    /// Renders the page as lines, with two spaces a level.
     async fn shown(&mut self, page: &Page) -> Vec<String> {
         let lines = self.lines(page, 0, usize::MAX).await.unwrap();
         lines

@@ -1,9 +1,9 @@
-//! The order of blocks: whatever is inserted and deleted, a page reads as a plain list of lines would.
+//! Tests the order of blocks: after any inserts and deletes, a page reads as a plain list would.
 use proptest::prelude::*;
 
 use super::*;
 
-/// A line of the model: what a page is where nothing is a fraction.
+/// A line of the model, which has no fractions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Modelled {
     id: String,
@@ -13,13 +13,13 @@ struct Modelled {
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// Below the line at this place.
+    /// Insert below the line at this place.
     Below(prop::sample::Index),
-    /// At the end of what the line contains.
+    /// Append inside of the line.
     Inside(prop::sample::Index),
-    /// At the end of the page.
+    /// Append to the page.
     Last,
-    /// Away with the line.
+    /// Delete the line.
     Delete(prop::sample::Index),
 }
 
@@ -32,7 +32,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Behind the last line that lies in the one at this place.
+/// Finds the place behind the last line inside of the one at this place.
 fn end_of(lines: &[Modelled], at: usize) -> usize {
     let depth = lines[at].depth;
     let inside = lines[at + 1..].iter().take_while(|line| line.depth > depth).count();
@@ -83,7 +83,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn whatever_is_inserted_and_deleted_a_page_reads_as_a_list_would(steps in prop::collection::vec(step(), 0..60)) {
+    fn after_any_inserts_and_deletes_a_page_reads_as_a_list_would(steps in prop::collection::vec(step(), 0..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (mut db, kim) = (database().await, user("kim"));

@@ -1,4 +1,4 @@
-//! What a search finds.
+//! Tests the results of searches.
 use std::collections::BTreeSet;
 
 use super::*;
@@ -106,7 +106,7 @@ async fn the_very_title_is_found_behind_any_number_of_newer_ones_and_all_are_cou
     }
     let found = notes.query_pages("plan", 0, 2).await.unwrap();
     assert_eq!((found.items[0].id, found.items.len(), found.total), (first.id, 2, 502));
-    // All are read in parts, each once, those beyond the compared ones too.
+    // The parts give each page once, also those beyond the compared ones.
     let mut ids = BTreeSet::new();
     for number in MAX_HITS + 1..MAX_HITS + 120 {
         notes.create_page(&format!("Plan {number}"), None).await.unwrap();
