@@ -1,5 +1,5 @@
-//! How often a model's first call is exactly right: reads phrasings with the calls that are accepted for each, asks the
-//! model greedily, and prints a table by tool and language.
+//! Measures how often a model's first call is exactly right. Reads phrasings with their accepted calls, asks the model
+//! greedily, and prints a table by tool and language.
 //!
 //! `cargo run --release --example phrasings -- [--model PATH] [--file PATH] [--unconstrained] [--failures] [--json]`
 
@@ -29,7 +29,7 @@ struct Phrasing {
     id: String,
     lang: String,
     text: String,
-    /// The first calls that are right; `null` is an answer in words.
+    /// The right first calls; `null` is an answer in words.
     accept: Vec<Option<Call>>,
 }
 
@@ -40,18 +40,18 @@ struct Call {
     arguments: Value,
 }
 
-/// What the model made of a phrasing.
+/// The result of a phrasing.
 #[derive(Debug, Serialize)]
 struct Verdict {
     id: String,
     lang: String,
-    /// The tool that is wanted first, or `none`.
+    /// The expected tool, or `none`.
     tool: String,
     text: String,
     is_right: bool,
     is_right_tool: bool,
     call: Option<Call>,
-    /// What the model said or why it failed, where it did not call.
+    /// The model's text or error, if it made no call.
     said: String,
 }
 
@@ -179,7 +179,7 @@ fn judge(phrasing: Phrasing, completion: Result<Completion, ModelError>) -> Verd
     }
 }
 
-/// Right calls, right tools and all of a row.
+/// Right calls, right tools, and the total of a row.
 type Count = (usize, usize, usize);
 
 fn print_table(verdicts: &[Verdict], tokens: u32, took: Duration) {

@@ -1,4 +1,4 @@
-//! A store for reading calls beside the program that holds the database: tools read there, and the record stays in memory.
+//! Lets reading tools use a database that another program holds, and keeps their records in memory.
 
 use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
@@ -13,9 +13,9 @@ use madang_actors::{
 use madang::store::SqliteStore;
 use madang_testing::MemoryStore;
 
-/// Lends connections that read a database which another process holds, for a runtime whose tools only read. What the
-/// runtime itself stores, its ledger included, is in memory and ends with it, so a runtime over it takes no tool that does
-/// anything: [`BuildError::Writes`](madang::error::BuildError::Writes).
+/// Lends connections that read a database of another process, for a runtime whose tools only read. The runtime's own
+/// records are in memory and end with it. So it refuses tools that do more than read:
+/// [`BuildError::Writes`](madang::error::BuildError::Writes).
 #[derive(Debug)]
 pub(crate) struct Beside {
     database: SqliteStore,
@@ -110,7 +110,7 @@ impl Store for Beside {
     }
 
     fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {
-        // Refused there: what is to be forgotten is not in memory.
+        // The database refuses, since it is open to read; memory holds nothing of the user.
         self.database.forget(order)
     }
 
@@ -144,7 +144,7 @@ mod tests {
         let held = SqliteStore::open(&file, []).await.unwrap();
         for effect in [EffectPolicy::Read, EffectPolicy::Write, EffectPolicy::Destructive] {
             let beside = Beside::new(SqliteStore::open_read_only(&file).await.unwrap());
-            // A plain tool: it needs no connection by which it could be told.
+            // A plain tool needs no connection that would give it away.
             let handler = async |_: NoArguments, _: &ToolContext| -> ToolResult<()> { Ok(()) };
             let mail = tool::plain("mail", "Sends a mail.", handler).effect(effect);
             let builder = Runtime::builder().model(ScriptedModel::new([])).store(beside).tool(mail);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn nobody_is_told_to_be_forgotten_who_is_not() {
+    async fn forgetting_beside_the_holder_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("held.db");
         let held = SqliteStore::open(&file, []).await.unwrap();

@@ -1,20 +1,20 @@
-//! Input that is read whole, up to a bound: an endless one must not take the machine's memory.
+//! Reads input whole up to a bound, so that an endless one cannot exhaust the memory.
 
 use std::io::{self, Read};
 
-/// More than this is not read: far more than a script or a call's arguments need.
+/// The longest input: far more than a script or a call's arguments need.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Why input could not be used.
+/// The reason why input cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unusable {
     /// It could not be read.
     #[error("failed to read it")]
     Unread(#[from] io::Error),
-    /// It goes on and on.
+    /// It is longer than the bound.
     #[error("it has more than {} MiB", MAX_BYTES >> 20)]
     TooLong,
-    /// It is no text.
+    /// It is not text.
     #[error("it is not UTF-8")]
     NotUtf8(#[from] std::string::FromUtf8Error),
 }

@@ -1,4 +1,4 @@
-//! `madang call`: one tool call without a model.
+//! `madang call`: makes one tool call without a model.
 
 use std::pin::pin;
 
@@ -21,18 +21,18 @@ use crate::{
     texts::Text,
 };
 
-/// Behind an envelope that the ledger knows nothing of.
+/// The error behind an envelope that the ledger does not have.
 const NOT_RECORDED: &str = "the ledger does not have what became of the call: \
                             read its envelope, and check the database and its disk";
 
-/// Dispatches the call and prints the envelope. An Err outcome is an answer, not a failure of the program; an outcome that
-/// the ledger does not have is one.
+/// Dispatches the call and prints the envelope. An outcome with an error is an answer; only an unrecorded outcome is a
+/// failure of the program.
 pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     let arguments = match wanted.arguments.as_str() {
         "-" => read_arguments()?,
         given => given.to_owned(),
     };
-    // From here on there is something to leave in order.
+    // From here on a signal must end the program in order.
     let mut signals = Signals::new()?;
     let locale = wanted.locale();
     let (builder, mirror) = match setup::store(&wanted.database, &wanted.toolkits).await {
@@ -48,7 +48,7 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
         }
         Err(failure) => return Err(failure),
     };
-    // No model is asked.
+    // The runtime needs a model, but none is asked.
     let runtime = builder.model(ScriptedModel::new([])).start().await.map_err(Failure::of)?;
     let confirm = wanted.decision().map_or(Confirm::Nobody, Confirm::Always);
     let call = Call::new(wanted.person.user(), wanted.name, arguments)
@@ -83,25 +83,25 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     }
 }
 
-/// Whether the tool only reads, so that it can run beside a program that holds the database.
+/// Tells whether the tool only reads, so that it can run beside a program that holds the database.
 fn reads(wanted: &args::Call) -> Result<bool, Failure> {
     let registry = setup::registry(&wanted.toolkits)?;
     let tool = registry.get(&wanted.name);
     Ok(tool.is_ok_and(|tool| tool.spec().effect == EffectPolicy::Read))
 }
 
-/// How the program comes to its end.
+/// The end of the program.
 #[derive(Debug)]
 struct Ended {
-    /// What became of the call; `None` where it had not begun, or runs still.
+    /// The result of the call; `None` if it has not begun or still runs.
     report: Option<Result<CallReport, SessionError>>,
-    /// What asked for the end before the call had come to its own.
+    /// The signal that asked for the end before the call ended.
     asked: Option<Asked>,
     is_down: Result<(), ShutdownError>,
 }
 
-/// Dispatches the call and shuts the runtime down behind it; or around it, where the program is asked to end before: a
-/// handler that runs finishes, and a call that has not begun does not.
+/// Dispatches the call and shuts the runtime down. If a signal asks for the end first, a running handler finishes, and
+/// a call that has not begun does not run.
 async fn carry_out(
     runtime: &Runtime,
     mirror: Option<Mirror>,
@@ -113,7 +113,7 @@ async fn carry_out(
         biased;
         asked = asked => asked,
         report = &mut dispatched => {
-            // While the store is open: what the call wrote is in its file when the program ends.
+            // The store is still open, so the call's writes reach the files before the program ends.
             if let Some(mirror) = mirror {
                 mirror.stop().await;
             }
@@ -122,7 +122,7 @@ async fn carry_out(
         }
     };
     let is_down = runtime.shutdown().await;
-    // A handler that outlives the shutdown is not waited for.
+    // The program does not wait for a handler that outlives the shutdown.
     let report = match is_down {
         Ok(()) => match dispatched.await {
             Err(SessionError::Closed) => None,
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// Where a handler is held.
+    /// Holds a handler until the test lets it go on.
     #[derive(Debug)]
     struct Gate {
         begun: Semaphore,
@@ -187,7 +187,7 @@ mod tests {
         gate.begun.add_permits(1);
         tokio::select! {
             open = gate.open.acquire() => open.unwrap().forget(),
-            // The shutdown has begun, and waits for this.
+            // The shutdown has begun and waits for this handler.
             () = ctx.cancelled.cancelled() => {}
         }
         Ok(json!({ "sent": true }))

@@ -1,4 +1,4 @@
-//! `madang engine`: runs a model for the program that started this one, until that ends.
+//! `madang engine`: runs a model for the program that started this one, until that program ends.
 
 use madang::model::child::{self, Served};
 #[cfg(feature = "llama")]
@@ -13,7 +13,7 @@ use crate::{args::Engine, failure::Failure, model, signals::Signals};
 
 /// Serves until the program that started this one closes the pipe or is gone.
 pub(crate) async fn run(wanted: Engine) -> Result<(), Failure> {
-    // A signal to all processes at once asks the program to end in order, and needs its model for that.
+    // A signal to all processes asks the program to end in order, for which it needs its model.
     let _heard_and_ignored = Signals::new()?;
     let (input, output) = child::own_pipes()
         .map_err(|cause| Failure::because("failed to take over the pipes", cause))?;

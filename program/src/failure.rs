@@ -1,4 +1,4 @@
-//! Why the program could not go on: one sentence for the person, and the causes with `--verbose`.
+//! The failures of the program: one sentence for the person, and the causes with `--verbose`.
 
 use std::{error::Error, fmt, process::ExitCode};
 
@@ -6,22 +6,22 @@ use madang::store::{OpenError, WriteFault};
 
 use crate::output;
 
-/// Why the program ends before its work is done.
+/// The reason why the program ends before its work is done.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Something went wrong; the sentence says what to do.
+    /// An error; the sentence says what to do.
     Told { sentence: String, cause: Option<Box<dyn Error + Send + Sync>> },
-    /// The reader of the output is gone (`| head`): there is nothing to say and nothing wrong.
+    /// The reader of the output has left (`| head`), which needs no message.
     Unheard,
 }
 
 impl Failure {
-    /// A sentence that says all there is.
+    /// Builds a failure that its sentence explains completely.
     pub(crate) fn new(sentence: impl Into<String>) -> Self {
         Self::Told { sentence: sentence.into(), cause: None }
     }
 
-    /// A sentence, and what it came from.
+    /// Builds a failure from a sentence and its cause.
     pub(crate) fn because(
         sentence: impl Into<String>,
         cause: impl Into<Box<dyn Error + Send + Sync>>,
@@ -29,7 +29,7 @@ impl Failure {
         Self::Told { sentence: sentence.into(), cause: Some(cause.into()) }
     }
 
-    /// The store does not do what is asked: what a person can do about it, where that is known.
+    /// Builds a failure of the store, with advice if the fault is known.
     pub(crate) fn of_store(
         what: impl Into<String>,
         cause: impl Error + Send + Sync + 'static,
@@ -39,18 +39,18 @@ impl Failure {
         Self::because(format!("{}: {advice}", what.into()), cause)
     }
 
-    /// An error whose own words are the sentence.
+    /// Builds a failure from an error whose message is the sentence.
     pub(crate) fn of(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Told { sentence: error.to_string(), cause: Some(Box::new(error)) }
     }
 
-    /// Another process holds the database.
+    /// Tells whether another process holds the database.
     pub(crate) fn is_of_a_held_database(&self) -> bool {
         let Self::Told { cause: Some(cause), .. } = self else { return false };
         matches!(cause.downcast_ref(), Some(OpenError::Held { .. }))
     }
 
-    /// Tells the person, and gives the exit code.
+    /// Prints the failure, and returns the exit code.
     pub(crate) fn tell(&self, with_causes: bool) -> ExitCode {
         match self {
             Self::Told { sentence, cause } => {

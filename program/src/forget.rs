@@ -1,4 +1,4 @@
-//! `madang forget`: all that the database has of a user is erased, and what was erased is printed.
+//! `madang forget`: erases all that the database has of a user, and prints what was erased.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -19,7 +19,7 @@ use crate::{
     notes, output, setup,
 };
 
-/// Asks, erases, and prints what was erased as JSON.
+/// Asks, erases, and prints the result as JSON.
 pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
     let path = setup::database_path(&wanted.database)?;
     if !path.exists() {
@@ -43,16 +43,16 @@ pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was erased, and what was not.
+/// The erased and the remaining data.
 #[derive(Debug)]
 struct Erased {
     forgotten: Forgotten,
     had_folder: bool,
-    /// Files in a folder that was named that a person has changed since they were written.
+    /// Files in a named folder that a person changed, and that stay.
     left: Vec<String>,
 }
 
-/// The folders first: from the pages that are still there it would be known what lay in it, and not the other way round.
+/// Removes the folders first: the pages tell which files are theirs, and must still exist.
 async fn erase(store: &SqliteStore, wanted: &Forget, path: &Path) -> Result<Erased, Failure> {
     let left = match &wanted.workspace {
         Some(folder) => notes::clear(store, wanted.user.clone(), folder).await?,
@@ -74,13 +74,13 @@ fn remove_folder(path: &Path, user: &UserId) -> Result<bool, Failure> {
     madang_toolkits::notes::mirror::remove_workspace_beside(path, user).map_err(Failure::of)
 }
 
-/// No notes are kept as files here.
+/// Does nothing: this system keeps no notes as files.
 #[cfg(not(unix))]
 fn remove_folder(_: &Path, _: &UserId) -> Result<bool, Failure> {
     Ok(false)
 }
 
-/// The user's name, typed, is the answer yes.
+/// Requires the user's name as the answer.
 fn confirm(wanted: &Forget) -> Result<(), Failure> {
     if wanted.is_confirmed {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The language in which a person is spoken to: what is chosen, else what the environment says.
+//! Chooses the language for the person: the chosen one, else the environment's.
 
 use std::env;
 
@@ -13,7 +13,7 @@ pub(crate) enum UiLanguage {
 }
 
 impl UiLanguage {
-    /// The language of a `LANG` value: Korean where it begins with `ko`, else English.
+    /// Reads a `LANG` value: Korean if it begins with `ko`, else English.
     fn from_lang(lang: &str) -> Self {
         if lang.to_ascii_lowercase().starts_with("ko") { Self::Ko } else { Self::En }
     }
@@ -26,18 +26,18 @@ impl UiLanguage {
         }
     }
 
-    /// Gives the tag by which the library knows it.
+    /// Returns the tag by which the library knows the language.
     pub(crate) fn tag(self) -> LanguageTag {
         self.pick(LanguageTag::KO, LanguageTag::EN)
     }
 
-    /// Gives the locale of the library's own texts.
+    /// Returns the locale of the library's own texts.
     pub(crate) fn locale(self) -> Locale {
         self.pick(Locale::KO, Locale::EN)
     }
 }
 
-/// The language of the environment.
+/// Returns the language of the environment.
 pub(crate) fn ui_language() -> UiLanguage {
     spoken(None)
 }
@@ -47,7 +47,7 @@ pub(crate) fn spoken(chosen: Option<UiLanguage>) -> UiLanguage {
         .unwrap_or_else(|| UiLanguage::from_lang(&environment_language(|name| env::var(name).ok())))
 }
 
-/// What the environment calls its language: the first of these that is set decides, as everywhere.
+/// Returns the environment's name of its language: the first of these variables that is set, as everywhere.
 fn environment_language(variable: impl Fn(&str) -> Option<String>) -> String {
     let set = |name| variable(name).filter(|value| !value.is_empty());
     ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(set).unwrap_or_default()

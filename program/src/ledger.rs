@@ -1,4 +1,4 @@
-//! `madang ledger`: the recorded tool calls, read beside the holder of the database.
+//! `madang ledger`: prints the recorded tool calls, beside a program that holds the database.
 
 use madang::{
     SessionId,
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{args::Ledger, failure::Failure, output, setup, verify};
 
-/// Prints the calls as JSON lines, in the order in which they were proposed, or verifies them.
+/// Prints the calls as JSON lines in the order of their proposals, or verifies them.
 pub(crate) async fn run(wanted: Ledger) -> Result<(), Failure> {
     if wanted.is_to_rotate {
         return rotate();
@@ -24,7 +24,7 @@ pub(crate) async fn run(wanted: Ledger) -> Result<(), Failure> {
     result
 }
 
-/// Prints the names of the keys, the newest first.
+/// Adds a key, and prints the names of all keys, the newest first.
 fn rotate() -> Result<(), Failure> {
     let file = SealKeyFile::usual().map_err(Failure::of)?;
     let keys = file.rotate().map_err(Failure::of)?;

@@ -1,4 +1,4 @@
-//! The log on standard error. Texts of models, tools and files are in it, and none of them moves the cursor of a terminal.
+//! Writes the log to standard error. It contains texts of models, tools and files, none of which may move the cursor.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::printable::printable;
 pub(crate) struct Log<W>(pub(crate) W);
 
 impl<W: Write> Write for Log<W> {
-    /// An entry is written at once, so no letter is cut in two.
+    /// Writes an entry at once, so that no letter is cut.
     fn write(&mut self, entry: &[u8]) -> io::Result<usize> {
         self.0.write_all(printable(&String::from_utf8_lossy(entry)).as_bytes())?;
         Ok(entry.len())

@@ -1,5 +1,14 @@
-//! The program `madang`: a chat in the terminal or a pipe, the tools, one call, the ledger, the proof under stress, cases
-//! for a model; and the process in which its model runs.
+//! The program `madang`.
+//!
+//! Each command is a module: `chat`, `call`, `tools`, `ledger` and `verify`, `forget`, `fetch`, `notes`, `stress`,
+//! `bench_model`, `eval`, and `engine`, the process in which a model runs.
+//!
+//! `args` parses the command line, `setup` opens the database and collects the tools, and `model` loads the model. The
+//! command then builds a runtime by the public API of the library, as any application would.
+//!
+//! - A failure is one sentence that says what to do (`failure`), with its causes under `--verbose`.
+//! - Texts of models, tools and files reach the terminal only through `output`, which makes them harmless (`printable`).
+//! - A signal ends the program in order, and at the latest after 34 seconds (`signals`).
 
 mod args;
 mod bench_model;
@@ -40,23 +49,23 @@ use args::{Args, Command};
 use failure::Failure;
 use log::Log;
 
-/// Counts what is on the heap, for `madang stress`: an addition for each allocation.
+/// Counts the heap for `madang stress`, with one addition an allocation.
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
-/// What had to end was waited for by the runtime's own shutdown; nothing that is left takes long.
+/// The time for the last tasks; the runtime's own shutdown has waited for all that matters.
 const LAST_TASKS: Duration = Duration::from_secs(3);
 
-/// 0 when all turns or calls were processed, 1 when the program could not go on; clap ends wrong usage with 2.
+/// Returns 0 if all turns or calls were processed, and 1 after a failure; clap ends wrong usage with 2.
 fn main() -> ExitCode {
     let Args { is_verbose, command } = Args::parse();
     let is_logging = env::var_os("RUST_LOG").is_some_and(|filter| !filter.is_empty());
     if is_logging {
-        // Without colours, whose sequences could not be told from those that a text brings along.
+        // Without colours, whose sequences could not be told from those of a foreign text.
         let log = tracing_subscriber::fmt().with_writer(|| Log(io::stderr())).with_ansi(false);
         let log = log.with_env_filter(EnvFilter::from_default_env());
         if let Command::Engine(_) = command {
-            // The program that started this one reads it, and says when it was.
+            // The parent reads this log and adds the time.
             log.without_time().init();
         } else {
             log.init();
@@ -90,7 +99,7 @@ fn run(command: Command) -> Result<(), Failure> {
             Command::Engine(wanted) => engine::run(wanted).await,
         }
     });
-    // The model goes with the last task that holds it, and must be gone before the process is.
+    // The last task that holds the model drops it, which must happen before the process ends.
     threads.shutdown_timeout(LAST_TASKS);
     result
 }

@@ -1,4 +1,4 @@
-//! The model that a command asks: which it is, where it runs, and what stands before every chat with it.
+//! Loads the model of a command, and chooses the text before its chats.
 
 #[cfg(feature = "llama")]
 use std::ffi::OsString;
@@ -32,17 +32,17 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Model {
     pub(crate) model: Arc<dyn ChatModel>,
-    /// What stands before every chat; the bundled model was trained without such a text.
+    /// The text before every chat; the bundled model was trained without one.
     pub(crate) system: Option<&'static str>,
 }
 
-/// What a model is told that knows nothing of Madang.
+/// The text for a model that knows nothing of Madang.
 #[cfg(feature = "llama")]
 const SYSTEM: &str = "You are an assistant with tools. Look things up with a tool rather than guess, and say truthfully \
     what a tool did or did not do. Answer briefly, in the language of the user's last message.";
 
 impl Model {
-    /// Reads the script, or brings and loads the model; without either it is the bundled one.
+    /// Reads the script, or downloads and loads the model; without either, loads the bundled one.
     pub(crate) async fn load(wanted: &ModelChoice, locale: UiLanguage) -> Result<Self, Failure> {
         let fetched = match &wanted.hf {
             Some(name) => Some(fetch(name, wanted.sha256.as_ref(), locale).await?),
@@ -85,13 +85,13 @@ impl Model {
         Err(without_llama())
     }
 
-    /// What it is called.
+    /// Returns the name of the model, made harmless.
     pub(crate) fn name(&self) -> String {
-        // A file says what it likes of itself.
+        // A model file names itself freely.
         printable(&self.model.info().name).into_owned()
     }
 
-    /// Puts it into a runtime.
+    /// Gives the model to a runtime.
     pub(crate) fn put_into(self, builder: Builder) -> Builder {
         let builder = builder.model(self.model);
         match self.system {
@@ -101,13 +101,13 @@ impl Model {
     }
 }
 
-/// Brings a model from a hub, if this program can use one.
+/// Downloads a model from a hub.
 #[cfg(feature = "llama")]
 async fn fetch(name: &HubName, sum: Option<&Sum>, locale: UiLanguage) -> Result<PathBuf, Failure> {
     hub::fetch(name, sum, locale).await
 }
 
-/// Brings nothing: it could not be used.
+/// Refuses: this program cannot run a model.
 #[cfg(not(feature = "llama"))]
 async fn fetch(_: &HubName, _: Option<&Sum>, _: UiLanguage) -> Result<PathBuf, Failure> {
     Err(without_llama())
@@ -118,7 +118,7 @@ pub(crate) fn without_llama() -> Failure {
     Failure::new("this madang was built without llama.cpp: give a script with --script FILE")
 }
 
-/// This program once more, as `madang engine`.
+/// Runs this program once more, as `madang engine`.
 #[cfg(feature = "llama")]
 fn child_options(file: Option<&Path>, tuning: Tuning) -> Result<ChildOptions, Failure> {
     let options = ChildOptions::of_this_program().map_err(|cause| {
@@ -137,7 +137,7 @@ fn child_options(file: Option<&Path>, tuning: Tuning) -> Result<ChildOptions, Fa
     Ok(options.argument(model))
 }
 
-/// The model of this file, or the bundled one.
+/// Returns the options of this file's model, or of the bundled one.
 #[cfg(feature = "llama")]
 pub(crate) fn llama_options(file: Option<&Path>, tuning: Tuning) -> Result<LlamaOptions, Failure> {
     let options = file.map_or_else(madang::model::bundled, LlamaOptions::new);

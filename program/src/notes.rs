@@ -1,4 +1,4 @@
-//! The notes of the user as Markdown files: `madang notes sync`, and the mirror beside a chat or a call.
+//! Keeps the user's notes as Markdown files: `madang notes sync`, and the mirror beside a chat or a call.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,9 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Notes {
-    /// Compare all pages with the files of the workspace, repair either side, and print what was done as JSON.
+    /// Compare all pages with the files of the workspace, repair either side, and print the changes as JSON.
     ///
-    /// A file that was edited becomes the page; where the page has changed as well, the edit is kept beside it.
+    /// An edited file becomes the page; if the page changed too, the edit is kept beside it.
     Sync(Sync),
 }
 
@@ -30,12 +30,12 @@ pub(crate) struct Sync {
 
 #[derive(Debug, Options)]
 pub(crate) struct Workspace {
-    /// Where the notes of this user are kept as Markdown files. Without it, in a folder beside the database.
+    /// The folder of this user's notes as Markdown files. Without it, a folder beside the database.
     #[arg(long = "workspace", value_name = "PATH")]
     folder: Option<PathBuf>,
 }
 
-/// Begins to write the user's notes as files, where the toolkit is among these.
+/// Starts to mirror the user's notes, if their toolkit is chosen.
 pub(crate) async fn mirror(
     store: &SqliteStore,
     toolkits: &Toolkits,
@@ -62,7 +62,7 @@ mod files {
     use super::{Failure, Notes, Path, PathBuf, SqliteStore, Sync, Toolkit, Toolkits, UserId};
     use crate::{output, setup};
 
-    /// Compares once, and prints what was done.
+    /// Compares once, and prints the changes.
     pub(crate) async fn run(Notes::Sync(wanted): Notes) -> Result<(), Failure> {
         let Sync { database, person, workspace } = wanted;
         let (path, user) = (setup::database_path(&database)?, person.user());
@@ -86,7 +86,7 @@ mod files {
         ))
     }
 
-    /// Takes away what was written to a folder, and gives what stays there because a person has changed it since.
+    /// Removes the mirrored files of a folder, and returns those that stay because a person changed them.
     pub(crate) async fn clear(
         store: &SqliteStore,
         user: UserId,
@@ -132,12 +132,12 @@ mod files {
     }
 }
 
-/// Without the mirror, which needs a Unix system.
+/// Stands in for the mirror, which needs a Unix system.
 #[cfg(not(unix))]
 mod files {
     use super::{Failure, Notes, Path, SqliteStore, UserId};
 
-    /// There is none here.
+    /// Has no value here.
     #[derive(Debug)]
     pub(crate) enum Mirror {}
 

@@ -1,4 +1,4 @@
-//! Standard output and error, where a reader that has left is no reason to panic.
+//! Prints to standard output and error without a panic when the reader has left.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -15,12 +15,12 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
     heard(writeln!(out, "{text}").and_then(|()| out.flush()))
 }
 
-/// Prints a line of which a part comes from elsewhere: from a model, a database, a file or a hub.
+/// Prints a line with a foreign part: from a model, a database, a file or a hub.
 pub(crate) fn foreign(text: &str) -> Result<(), Failure> {
     line(&printable_json(text))
 }
 
-/// Prints rows of which parts come from elsewhere, as they are for a person.
+/// Prints rows with foreign parts, laid out for a person.
 pub(crate) fn report(text: &str) -> Result<(), Failure> {
     piece(&printable(text))
 }
@@ -31,18 +31,18 @@ pub(crate) fn piece(text: &str) -> Result<(), Failure> {
     heard(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// Says a sentence on standard error.
+/// Prints a sentence on standard error.
 pub(crate) fn complain(sentence: &str) {
-    // If standard error is closed too, no reader is left.
+    // Without standard error no reader is left.
     drop(writeln!(io::stderr().lock(), "madang: {}", printable(sentence)));
 }
 
-/// Says a line on standard error that is no complaint.
+/// Prints a line on standard error that is no complaint.
 pub(crate) fn notice(text: &str) {
     drop(writeln!(io::stderr().lock(), "{}", printable(text)));
 }
 
-/// The same in faint letters. What makes them faint is the program's own, and is put around what was made harmless.
+/// Prints a line on standard error in faint letters. The sequences around the harmless text are the program's own.
 pub(crate) fn faint_notice(text: &str) {
     drop(writeln!(io::stderr().lock(), "{}", (*printable(text)).dim()));
 }
@@ -59,7 +59,7 @@ fn heard(result: io::Result<()>) -> Result<(), Failure> {
     })
 }
 
-/// Whether the output was a terminal that has gone away.
+/// Tells whether the output was a terminal that has gone away.
 #[cfg(unix)]
 fn is_gone(cause: &io::Error) -> bool {
     use rustix::{io::Errno, termios::tcgetattr};

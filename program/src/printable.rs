@@ -1,9 +1,9 @@
-//! Text of models, tools and users, made harmless for a terminal.
+//! Makes texts of models, tools and users harmless for a terminal.
 
 use std::borrow::Cow;
 
-/// Shows control characters and those that turn the direction of text as what they are, so that no text can move the
-/// cursor, rewrite what a person was shown, or hide a part of it. Line breaks and tabs stay.
+/// Replaces control characters and marks of direction by visible codes. Then no text can move the cursor, rewrite the
+/// screen, or hide a part of itself. Line breaks and tabs stay.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_harmful) {
         return Cow::Borrowed(text);
@@ -15,7 +15,7 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same in a text that is JSON or stands beside some: written so that a reader of JSON gets the text as it was.
+/// Does the same in JSON or beside it, so that a reader of the JSON gets the original text.
 pub(crate) fn printable_json(text: &str) -> Cow<'_, str> {
     if !text.contains(is_harmful) {
         return Cow::Borrowed(text);

@@ -1,13 +1,13 @@
-//! How much of the model is loaded, on a terminal.
+//! Shows on a terminal how much of the model is loaded.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on standard error, which only a terminal shows.
+/// A progress bar on standard error, visible only on a terminal.
 #[derive(Debug, Clone)]
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar at its beginning.
+    /// Creates a bar at 0.
     pub(crate) fn new() -> Self {
         let bar = ProgressBar::new(100);
         let style = ProgressStyle::with_template("{bar:30.dim} {percent}%");
@@ -15,13 +15,13 @@ impl Progress {
         Self(bar)
     }
 
-    /// Moves it: takes what is done, from 0 to 1.
+    /// Returns a function that moves the bar to a part from 0 to 1.
     pub(crate) fn hearing(&self) -> impl FnMut(f32) + Send + 'static {
         let bar = self.0.clone();
         move |done: f32| bar.set_position((done.clamp(0.0, 1.0) * 100.0) as u64)
     }
 
-    /// Removes it.
+    /// Removes the bar.
     pub(crate) fn finish(self) {
         self.0.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! What a command needs before it can begin: the database and the tools.
+//! Opens the database and collects the tools for a command.
 
 use std::{
     env, fs,
@@ -20,7 +20,7 @@ use crate::{
     language::UiLanguage,
 };
 
-/// Opens the database to write, with the tables of these toolkits; creates it where there is none.
+/// Opens the database to write, with the tables of these toolkits; creates it if it does not exist.
 pub(crate) async fn store(
     database: &Database,
     toolkits: &Toolkits,
@@ -36,12 +36,12 @@ pub(crate) async fn store(
     SqliteStore::open(&path, migrations).await.map_err(Failure::of)
 }
 
-/// The statements that erase a user's rows in the tables of all toolkits.
+/// Returns the statements that erase a user's rows in the tables of all toolkits.
 pub(crate) fn forgetting() -> Vec<&'static str> {
     [&life::FORGET[..], &notes::FORGET].concat()
 }
 
-/// Where the database lies.
+/// Returns the path of the database.
 pub(crate) fn database_path(database: &Database) -> Result<PathBuf, Failure> {
     match &database.path {
         Some(path) => Ok(path.clone()),
@@ -49,13 +49,13 @@ pub(crate) fn database_path(database: &Database) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Opens the database to read, beside its holder.
+/// Opens the database to read, beside a program that holds it.
 pub(crate) async fn store_to_read(database: &Database) -> Result<SqliteStore, Failure> {
     let path = database_path(database)?;
     SqliteStore::open_read_only(&path).await.map_err(Failure::of)
 }
 
-/// The tools alone.
+/// Collects the tools of these toolkits.
 pub(crate) fn registry(toolkits: &Toolkits) -> Result<ToolRegistry, Failure> {
     let mut registry = ToolRegistry::new();
     for toolkit in &toolkits.names {
@@ -64,7 +64,7 @@ pub(crate) fn registry(toolkits: &Toolkits) -> Result<ToolRegistry, Failure> {
     Ok(registry)
 }
 
-/// A runtime without its model; over a store in which tools only read, with those alone.
+/// Builds a runtime without its model. If the store is only for reading, it gets only the reading tools.
 pub(crate) fn builder(store: impl Store, toolkits: &Toolkits, locale: UiLanguage) -> Builder {
     let only_reads = store.only_reads();
     let all = toolkits.names.iter().flat_map(|toolkit| tools(*toolkit));
@@ -79,7 +79,7 @@ fn tools(toolkit: Toolkit) -> Vec<Arc<dyn madang::tool::Tool>> {
     }
 }
 
-/// A folder for what is not to stay.
+/// Creates a folder that is removed at the end.
 pub(crate) fn temporary_folder() -> Result<TempDir, Failure> {
     tempfile::tempdir().map_err(|cause| {
         let sentence =
@@ -88,9 +88,9 @@ pub(crate) fn temporary_folder() -> Result<TempDir, Failure> {
     })
 }
 
-/// Where the database is by default: `$XDG_DATA_HOME/madang/madang.db`, or the same in `~/.local/share`.
+/// Returns the default path: `$XDG_DATA_HOME/madang/madang.db`, or the same in `~/.local/share`.
 fn usual_path(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, Failure> {
-    // The specification of XDG has relative paths ignored.
+    // XDG says to ignore relative paths.
     let absolute = |name| variable(name).filter(|path| path.is_absolute());
     let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
     let data = data.ok_or_else(|| {
@@ -99,7 +99,7 @@ fn usual_path(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, Fai
     Ok(data.join("madang").join("madang.db"))
 }
 
-/// Creates the folder of the usual database, for this user's eyes only.
+/// Creates the folder of the default database, readable only for this user.
 fn create_folder_of(path: &Path) -> Result<(), Failure> {
     let Some(folder) = path.parent() else { return Ok(()) };
     let mut builder = fs::DirBuilder::new();

@@ -1,4 +1,4 @@
-//! What the operating system asks of the program, and the last moment at which it does so.
+//! Handles the signals that ask the program to end, and ends it at the last moment.
 
 use std::{io, thread, time::Duration};
 
@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
 
-/// So long the program may take to end in order once it is asked to; then it ends without order. Below the 35 s that
-/// are promised, and above what a shutdown waits for handlers. What a tool did is in the ledger in either case.
+/// The longest orderly end; after it the process is ended. It is below the promised 35 s, and above the time that a
+/// shutdown gives to handlers. The ledger has a tool's effect in either case.
 const LAST_MOMENT: Duration = Duration::from_secs(34);
 
 /// A request of the operating system.
@@ -16,11 +16,11 @@ const LAST_MOMENT: Duration = Duration::from_secs(34);
 pub(crate) enum Asked {
     /// Ctrl-C.
     Interrupt,
-    /// The program shall end: SIGTERM, SIGHUP, or the terminal went away.
+    /// End the program: SIGTERM, SIGHUP, or a lost terminal.
     Terminate,
 }
 
-/// Hears signals from its making on; until then they end the program as usual.
+/// Receives signals from its creation on; before that they end the program as usual.
 #[derive(Debug)]
 pub(crate) struct Signals {
     #[cfg(unix)]
@@ -29,13 +29,13 @@ pub(crate) struct Signals {
     hang_up: tokio::signal::unix::Signal,
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
-    /// A terminal that goes away sends no signal to a program that it does not control.
+    /// A lost terminal sends no signal to a program that it does not control.
     terminal_gone: CancellationToken,
 }
 
 impl Signals {
-    /// Listens from now on. A request to end is carried out at the last moment even if nothing asks for it by
-    /// [`next`](Self::next), for example because the terminal takes no more output.
+    /// Listens from now on. After a request to end, the program ends at the last moment even without a call of
+    /// [`next`](Self::next), as when the terminal takes no output.
     pub(crate) fn new() -> Result<Self, Failure> {
         let terminal_gone = CancellationToken::new();
         let heard = |terminal_gone: &CancellationToken| {
@@ -45,7 +45,7 @@ impl Signals {
         };
         let (signals, mut guard) = (heard(&terminal_gone)?, heard(&terminal_gone)?);
         terminal::watch(terminal_gone);
-        // A task of its own: the one that chats may be held up by its output.
+        // A separate task, because output may block the one that chats.
         tokio::spawn(async move {
             while guard.next().await != Asked::Terminate {}
             end_at_the_last_moment();
@@ -66,7 +66,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the next. Dropping the future loses nothing.
+    /// Waits for the next request. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> Asked {
         tokio::select! {
             _ = self.terminate.recv() => Asked::Terminate,
@@ -83,7 +83,7 @@ impl Signals {
         Ok(Self { terminal_gone })
     }
 
-    /// Waits for the next. Dropping the future loses nothing.
+    /// Waits for the next request. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> Asked {
         tokio::select! {
             interrupt = tokio::signal::ctrl_c() => match interrupt {
@@ -95,7 +95,7 @@ impl Signals {
     }
 }
 
-/// Ends the process later, if it is still there then. The thread depends on nothing that the program waits for.
+/// Ends the process later if it still runs. The thread depends on nothing that the program waits for.
 fn end_at_the_last_moment() {
     let end = || {
         let moment = Instant::now() + LAST_MOMENT;
@@ -109,7 +109,7 @@ fn end_at_the_last_moment() {
     }
 }
 
-/// Neither flushes nor runs destructors: they may be what hangs.
+/// Ends the process without flushing and destructors, which may be what hangs.
 fn end_now() {
     #[cfg(unix)]
     if let Err(error) =
@@ -131,15 +131,15 @@ mod terminal {
     };
     use tokio_util::sync::CancellationToken;
 
-    /// Says when the terminal of standard input or output has gone away. Waits in a thread, without using the processor,
-    /// for as long as the process lives.
+    /// Reports when the terminal of standard input or output has gone away. The thread waits without using the
+    /// processor, for the whole life of the process.
     pub(super) fn watch(gone: CancellationToken) {
         let (stdin, stdout) = (io::stdin(), io::stdout());
         if !isatty(&stdin) && !isatty(&stdout) {
             return;
         }
         let wait = move || {
-            // What is no terminal, a pipe for example, has its own end.
+            // A pipe or a file reports its own end.
             let mut ends = Vec::with_capacity(2);
             ends.extend(isatty(&stdin).then(|| PollFd::new(&stdin, PollFlags::empty())));
             ends.extend(isatty(&stdout).then(|| PollFd::new(&stdout, PollFlags::empty())));
@@ -169,6 +169,6 @@ mod terminal {
 mod terminal {
     use tokio_util::sync::CancellationToken;
 
-    /// Consoles of other systems end their programs themselves.
+    /// Does nothing: consoles of other systems end their programs themselves.
     pub(super) fn watch(_: CancellationToken) {}
 }

@@ -1,8 +1,8 @@
-//! How values are spread: what half, nine of ten and ninety-nine of a hundred do not exceed.
+//! Computes the spread of values: the bounds of one half, nine tenths and 99 hundredths of them.
 
 use serde::Serialize;
 
-/// How values are spread; all zeros where there is none.
+/// The spread of values; all zeros without values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(crate) struct Spread {
     pub(crate) p50: f64,
@@ -12,7 +12,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of values in any order.
+    /// Computes the spread of values in any order.
     pub(crate) fn of(mut values: Vec<f64>) -> Self {
         values.sort_unstable_by(f64::total_cmp);
         let at = |share: f64| {

@@ -1,4 +1,4 @@
-//! What the program itself says in a chat, in Korean and English; all else comes from the library's own table.
+//! The program's own texts of a chat, in Korean and English; the library's table has all others.
 
 use madang::{SessionId, UserId};
 
@@ -7,25 +7,25 @@ use crate::language::UiLanguage;
 /// A text of the program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Text<'a> {
-    /// How to come back to this chat.
+    /// Tells how to come back to this chat.
     NewSession(&'a SessionId),
-    /// What chats here, and how to leave.
+    /// Names the model, and tells how to leave.
     Welcome { model: &'a str },
-    /// What can be said, each on a line of its own.
+    /// Suggests sentences, one a line.
     Examples(&'a str),
-    /// A yes behind the notice about clearing, which may be meant for either.
+    /// Follows a yes behind the notice about clearing, which may be meant for either.
     WhichYes(&'a str),
-    /// What to try where the model failed.
+    /// Suggests what to try after a failure of the model.
     TryOtherwise,
-    /// Many entries of a reopened chat stand before.
+    /// Tells how many entries a reopened chat has.
     Reopened { entries: usize },
-    /// May it run, and how to answer.
+    /// Asks whether to run the call, and tells how to answer.
     MayIt,
-    /// What "always" means, and how it is confirmed.
+    /// Explains "always", and how to confirm it.
     ConfirmAlways,
-    /// The question goes on.
+    /// Says that the question goes on.
     More { shown: usize, total: usize },
-    /// Rows of the question were passed over.
+    /// Says how many rows of the question were skipped.
     LeftOut { rows: usize },
     /// The arguments are too long to be changed here.
     TooLongToEdit,
@@ -37,21 +37,21 @@ pub(crate) enum Text<'a> {
     No,
     /// The answer was yes, with other arguments.
     Edited,
-    /// Before the message to the model.
+    /// The prompt of a message to the model.
     WhyNot,
-    /// Before the arguments that are changed.
+    /// The prompt of the changed arguments.
     Arguments,
     /// A call that ran without a question.
     RanByStandingApproval,
     /// A call whose arguments the person changed.
     Changed,
-    /// The tools that run without a question; empty for none.
+    /// Lists the tools that run without a question; empty if none.
     StandingApprovals(&'a str),
-    /// This tool is asked about again.
+    /// Says that this tool asks again.
     AsksAgain(&'a str),
-    /// The calls whose effect is unknown, a line each; empty for none.
+    /// Lists the calls with unknown effects, one a line; empty if none.
     Unresolved(&'a str),
-    /// How such calls are listed and resolved.
+    /// Tells how to list and resolve such calls.
     HowToResolve,
     /// The call cannot be resolved yet.
     StillRuns,
@@ -71,15 +71,15 @@ pub(crate) enum Text<'a> {
     HowToClearElsewhere,
     /// The chat was cleared.
     Cleared,
-    /// A command that there is none of.
+    /// An unknown command.
     Commands,
     /// The text of a turn is too long.
     TooLong { bytes: u64, max_bytes: u64 },
-    /// This line of standard input is no text.
+    /// This line of standard input is not UTF-8.
     NotUtf8 { line: u64 },
-    /// Too much waits.
+    /// Too many turns or calls wait.
     Overloaded,
-    /// As much is stored of the user as is allowed.
+    /// The user's storage limit is reached.
     TooMuchStored { user: &'a UserId, max_bytes: u64 },
     /// The turn's actor died.
     CutOff(&'a SessionId),
@@ -89,34 +89,34 @@ pub(crate) enum Text<'a> {
     NobodyToAsk,
     /// A question from before is open, and no person can be asked here.
     QuestionWaits,
-    /// A turn goes on that was cut off.
+    /// An interrupted turn goes on.
     GoesOn,
-    /// The program was asked to end: how to go on.
+    /// The program was asked to end: tells how to go on.
     LeftOpen(&'a SessionId),
     /// The program was asked to end before the call began.
     NotBegun,
     /// Another program holds the database, and the call only reads.
     ReadsBeside,
-    /// So many items are given, of so many that there are.
+    /// Counts the shown and all items.
     Items { shown: u64, total: u64 },
     /// A model is being downloaded.
     Downloading { model: &'a str, size: &'a str },
     /// Another program downloads this file, and is waited for.
     AnotherDownloads { file: &'a str },
-    /// The hub's newest could not be had, and an older one that is here is used.
+    /// The hub's newest file is not available, so the older one in the cache is used.
     OlderModel { why: &'a str },
     /// The hub has another file under the same name than the one that was used before.
     ModelChanged { now: &'a str, older: &'a str },
     /// The hub is asked without the token, which every host on the way could read.
     TokenKeptBack { host: &'a str },
-    /// What a verification of the ledger cannot tell.
+    /// Lists the limits of a verification of the ledger.
     NotChecked { has_head: bool, vouched_for: u64 },
-    /// What a verification without the seal keys cannot tell.
+    /// Lists the limits of a verification without the seal keys.
     NoSealKeys,
 }
 
 impl Text<'_> {
-    /// The words in this language.
+    /// Returns the text in this language.
     pub(crate) fn in_locale(self, locale: UiLanguage) -> String {
         let pick = |ko: &str, en: &str| locale.pick(ko, en).to_owned();
         match self {
@@ -202,7 +202,7 @@ impl Text<'_> {
             },
             Self::Unresolved("") => pick(
                 "적용되었는지 알 수 없는 도구 호출이 없습니다.",
-                "Of every tool call it is known whether it took effect.",
+                "It is known of every tool call whether it took effect.",
             ),
             Self::Unresolved(calls) => match locale {
                 UiLanguage::Ko => format!(
@@ -222,7 +222,7 @@ impl Text<'_> {
             ),
             Self::ResolvedBefore => pick(
                 "그 호출은 이미 확인되었습니다.",
-                "Of that call it is known already whether it took effect.",
+                "It is already known whether that call took effect.",
             ),
             Self::AnswerDoesNotCount => pick(
                 "그 대답은 반영되지 않았습니다. 질문이 이미 끝났거나 대답을 기록하지 못했습니다.",
@@ -268,7 +268,7 @@ impl Text<'_> {
                     "저장된 내용이 한도({max_bytes}바이트)에 이르렀습니다. `madang forget {user}`로 지우거나 다른 데이터베이스를 쓰세요."
                 ),
                 UiLanguage::En => format!(
-                    "as much is stored as is allowed ({max_bytes} bytes): make room with `madang forget {user}`, or use another database"
+                    "the storage limit of {max_bytes} bytes is reached: make room with `madang forget {user}`, or use another database"
                 ),
             },
             Self::ReadsBeside => pick(
@@ -289,7 +289,7 @@ impl Text<'_> {
             ),
             Self::NobodyToAsk => pick(
                 "터미널이 아니어서 물어볼 수 없습니다. 확인이 필요한 도구는 실행되지 않습니다. --confirm approve 또는 deny를 쓰세요.",
-                "no terminal to ask in: what must be confirmed does not run; use --confirm approve or deny",
+                "without a terminal no question can be asked, so calls that must be confirmed do not run: use --confirm approve or deny",
             ),
             Self::QuestionWaits => pick(
                 "전에 물어본 질문이 대답을 기다립니다. 터미널에서 열거나 --confirm approve 또는 deny를 쓰세요.",

@@ -1,4 +1,4 @@
-//! `madang tools`: the tools as JSON.
+//! `madang tools`: prints the tools as JSON.
 
 use crate::{
     args::{Format, Tools},

@@ -1,4 +1,4 @@
-//! `madang ledger --verify`: whether the ledger is what was written, and what the file alone cannot tell.
+//! `madang ledger --verify`: checks that the ledger is unchanged, and tells what the file alone cannot prove.
 
 use madang::{
     SessionId,
@@ -15,9 +15,8 @@ use crate::{
     texts::Text,
 };
 
-/// Prints a line of JSON for each session whose ledger holds, with its head; then says what was not checked. Whatever does
-/// not hold is told in one sentence each: the store's triggers and indexes, approvals and owners without a seal that fits,
-/// and the ledgers of sessions.
+/// Prints a line of JSON with the head for each session whose ledger holds, then the limits of the check. Each fault is
+/// one sentence: in triggers and indexes, in approvals and owners without a fitting seal, and in the ledgers.
 pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Failure> {
     let sessions = match &wanted.session {
         Some(session) => vec![session.clone()],
@@ -78,7 +77,7 @@ pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Fail
     Ok(())
 }
 
-/// What the audit says; the sentences for the person where the ledger does not hold.
+/// Audits a session; the error has sentences for the person.
 async fn audit(
     store: &SqliteStore,
     session: &SessionId,
@@ -99,14 +98,14 @@ async fn audit(
     let audited = if unsealed.is_empty() {
         ledger.audit(wanted.head.as_ref().filter(|_| has_head), keys).map_err(|error| vec![error])
     } else {
-        // Each of them is named; the audit would name the first.
+        // Names each of them; the audit would name only the first.
         Err(unsealed)
     };
     let broken = |error| format!("the ledger of session {name:?} does not hold: {error}");
     Ok(audited.map_err(|errors| errors.into_iter().map(broken).collect()))
 }
 
-/// What stays of a session whose user was forgotten. That its seal fits was checked, where there are keys.
+/// Describes an erased session. Its seal was checked before, if the keys are known.
 fn erased_line(chain: &ErasedChain) -> String {
     json!({
         "erased": chain.id,

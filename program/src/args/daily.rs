@@ -1,4 +1,4 @@
-//! The commands of everyday: chat, tools, call, ledger, forget, fetch, and the engine that they start.
+//! Options of the daily commands: chat, tools, call, ledger, forget, fetch, and the engine that they start.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub(crate) struct Chat {
     pub(crate) database: Database,
     #[command(flatten)]
     pub(crate) person: Person,
-    /// The chat to go on with; it is created if there is none. Without it, a new one.
+    /// The chat to go on with; it is created if it does not exist. Without it, a new one.
     #[arg(long, value_name = "ID", value_parser = session)]
     pub(crate) session: Option<SessionId>,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(crate) struct Chat {
     /// The language. Without it, that of the environment.
     #[arg(long)]
     locale: Option<UiLanguage>,
-    /// How questions are answered before a call that must be confirmed.
+    /// The answer to all questions.
     #[arg(long)]
     pub(crate) confirm: Option<Confirmation>,
     /// Print one event a line, as JSON.
@@ -56,15 +56,16 @@ pub(crate) struct Tools {
 
 #[derive(Debug, Options)]
 pub(crate) struct Call {
-    /// The tool.
+    /// The tool's name.
     pub(crate) name: String,
-    /// Its arguments, a JSON object; `-` reads them from standard input.
+    /// The tool's arguments, a JSON object; `-` reads them from standard input.
     #[arg(value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) arguments: String,
-    /// How the question is answered where the call must be confirmed. Without it no question is asked, and it does not run.
+    /// The answer to the question of a call that must be confirmed. Without it no question is asked, and the call does
+    /// not run.
     #[arg(long)]
     confirm: Option<Answer>,
-    /// The chat in which it stands, behind the last entry, created where there is none. Without it, one of its own.
+    /// The chat to append the call to; it is created if it does not exist. Without it, a chat of its own.
     #[arg(long, value_name = "ID", value_parser = session)]
     pub(crate) session: Option<SessionId>,
     #[command(flatten)]
@@ -84,17 +85,17 @@ pub(crate) struct Call {
 
 #[derive(Debug, Options)]
 pub(crate) struct Ledger {
-    /// Only this chat's.
+    /// Print only the calls of this chat.
     #[arg(long, value_name = "ID", value_parser = session)]
     pub(crate) session: Option<SessionId>,
     /// Check the chain of hashes and every call's steps instead, and print each chat's head, to be kept elsewhere.
     #[arg(long = "verify")]
     pub(crate) is_to_verify: bool,
-    /// The head of this chat that an earlier check printed: nothing before it has changed since.
+    /// The head of this chat that an earlier check printed: checks that nothing before it has changed.
     #[arg(long, value_name = "HASH", value_parser = head, requires = "is_to_verify", requires = "session")]
     pub(crate) head: Option<Digest>,
-    /// Add a fresh seal key before those that there are: it seals from the next start on, and they still vouch for what
-    /// they sealed.
+    /// Add a fresh seal key before the others: it seals from the next start on, and older keys still vouch for older
+    /// seals.
     #[arg(long = "rotate-seal-key", conflicts_with_all = ["is_to_verify", "session"])]
     pub(crate) is_to_rotate: bool,
     #[command(flatten)]
@@ -106,17 +107,17 @@ pub(crate) struct Ledger {
 
 #[derive(Debug, Options)]
 pub(crate) struct Forget {
-    /// Whose chats, habits and notes are erased.
+    /// The user whose chats, habits and notes are erased.
     #[arg(value_name = "USER", value_parser = user)]
     pub(crate) user: UserId,
-    /// Do not ask first. Needed where there is no terminal.
+    /// Do not ask first. Required without a terminal.
     #[arg(long = "yes")]
     pub(crate) is_confirmed: bool,
     /// The person that orders it, which stays on record. Without it, the name in `$USER`.
     #[arg(long, value_name = "ID", value_parser = user)]
     by: Option<UserId>,
-    /// A folder that was named to keep the user's notes as files: those go that were written there, and those that a person
-    /// has changed since stay and are told. The folder beside the database goes in any case.
+    /// A folder that keeps the user's notes as files. Files that a person changed stay and are reported; the others are
+    /// removed. The folder beside the database is removed in any case.
     #[arg(long, value_name = "PATH")]
     pub(crate) workspace: Option<PathBuf>,
     #[command(flatten)]
@@ -128,10 +129,10 @@ pub(crate) struct Forget {
 
 #[derive(Debug, Options)]
 pub(crate) struct Fetch {
-    /// The model. Without QUANT it is Q4_K_M, else Q8_0, else the first GGUF; without COMMIT, what is newest.
+    /// The model. Without QUANT it is Q4_K_M, else Q8_0, else the first GGUF; without COMMIT, the newest commit.
     #[arg(value_name = "OWNER/REPO[:QUANT][@COMMIT]")]
     pub(crate) name: HubName,
-    /// The checksum that its (first) file must have.
+    /// The checksum that the model's (first) file must have.
     #[arg(long, value_name = "HEX")]
     pub(crate) sha256: Option<Sum>,
     /// The language. Without it, that of the environment.

@@ -1,4 +1,4 @@
-//! The commands that measure and prove: stress, bench-model and eval.
+//! Options of the commands that measure and prove: stress, bench-model and eval.
 
 use std::path::PathBuf;
 
@@ -18,25 +18,25 @@ pub(crate) struct Stress {
     /// Calls in each turn, at most 24.
     #[arg(long, value_name = "N", default_value = "1", value_parser = calls)]
     pub(crate) tools: usize,
-    /// How much goes wrong, in percent of the places where something can.
+    /// The percentage of failures, of all places where a failure is possible.
     #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = value_parser!(u8).range(..=100))]
     pub(crate) chaos: u8,
-    /// Turns that are dismissed, and questions that are left open, in percent.
+    /// The percentage of turns that are dismissed, and of questions that stay open.
     #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = value_parser!(u8).range(..=100))]
     pub(crate) dismiss: u8,
-    /// Where the chats are kept: in memory, or in a temporary file with every commit synced.
+    /// The store of the chats: memory, or a temporary file with every commit synced.
     #[arg(long, default_value = "sqlite")]
     pub(crate) store: StressStore,
-    /// `scripted` follows the plan of the seed; `bundled` or the path of a GGUF file says what it likes.
+    /// The model: `scripted` follows the plan of the seed; `bundled` or the path of a GGUF file answers freely.
     #[arg(long, value_name = "MODEL", default_value = "scripted", value_parser = played)]
     pub(crate) model: Played,
-    /// Where a model runs that is no plan.
+    /// The place where a model runs, unless it is scripted.
     #[arg(long, value_name = "PLACE", default_value = "child")]
     pub(crate) engine: EnginePlace,
-    /// The same faults in the same places for the same number. Without it, another one each time.
+    /// The seed of the faults: the same number gives the same faults. Without it, a new one each time.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Turns at once; the other chats wait for a place.
+    /// Turns at once; the other chats wait.
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = at_least_one)]
     pub(crate) in_flight: usize,
     /// Make this mistake, to see that it is counted.
@@ -57,7 +57,7 @@ pub(crate) struct BenchModel {
     /// Turns of each chat.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
     pub(crate) turns: usize,
-    /// Tokens of a completion at most.
+    /// The most tokens of a completion.
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = value_parser!(u32).range(1..))]
     pub(crate) tokens: u32,
     /// Print the report as JSON.
@@ -67,31 +67,31 @@ pub(crate) struct BenchModel {
 
 #[derive(Debug, Options)]
 pub(crate) struct Eval {
-    /// Cases as JSON lines, or sealed (.hex) with their hash beside them (.hex.sha256); may be repeated. Without it, the
-    /// open cases of this program.
+    /// A file of cases: JSON lines, or sealed (.hex) with a hash beside it (.hex.sha256). May be repeated. Without it,
+    /// the open cases of this program.
     #[arg(long, value_name = "FILE")]
     pub(crate) cases: Vec<PathBuf>,
-    /// Run also the sealed cases of this program. They are counted; what is in them is not printed.
+    /// Run the sealed cases of this program too. They are counted, and their content is not printed.
     #[arg(long = "sealed")]
     pub(crate) with_sealed: bool,
-    /// Print of sealed cases what is printed of open ones: they are worth nothing afterwards.
+    /// Print the content of sealed cases too, which makes them worthless.
     #[arg(long = "show-sealed")]
     pub(crate) shows_sealed: bool,
     #[command(flatten)]
     pub(crate) which: ModelChoice,
-    /// The toolkits whose tools the model has and whose cases are run, separated by commas. Without it, all.
+    /// The toolkits of the model and of the cases, separated by commas. Without it, all.
     #[arg(long = "toolkit", alias = "toolkits", value_name = "LIST", value_delimiter = ',')]
     toolkits: Vec<Toolkit>,
-    /// Run only cases that have this in their id, such as `single`, `ko` or `life-en-chain-03`.
+    /// Run only cases with this in their id, such as `single`, `ko` or `life-en-chain-03`.
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Option<String>,
-    /// Print of each case that is not right what was expected and what came.
+    /// For each case that is not right, print what was expected and what came.
     #[arg(long = "details")]
     pub(crate) shows_details: bool,
-    /// End with exit code 1 unless so many percent of the cases are right in everything.
+    /// End with exit code 1 if fewer percent of the cases are right in everything.
     #[arg(long, value_name = "PERCENT", value_parser = value_parser!(u8).range(..=100))]
     pub(crate) at_least: Option<u8>,
-    /// Run nothing: say whether the cases can be run and their seal is whole.
+    /// Run nothing: tell whether the cases can be run and their seal is intact.
     #[arg(long = "check", conflicts_with_all = ["model", "hf", "script", "at_least"])]
     pub(crate) is_to_check: bool,
     /// Print the report as JSON.
@@ -105,7 +105,7 @@ pub(crate) enum StressStore {
     Sqlite,
 }
 
-/// What answers under stress.
+/// The model under stress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Played {
     Scripted,
@@ -126,7 +126,7 @@ fn at_least_one(number: &str) -> Result<usize, String> {
     if number > 0 { Ok(number) } else { Err("at least 1".to_owned()) }
 }
 
-/// Three rounds of as many calls as one completion may have.
+/// Allows three rounds of as many calls as one completion may have.
 fn calls(number: &str) -> Result<usize, String> {
     const MOST: usize = 24;
     let number: usize = number.parse().map_err(|error| format!("{error}"))?;

@@ -1,4 +1,4 @@
-//! What can be typed on the command line.
+//! Parses the command line.
 
 mod daily;
 mod measure;
@@ -20,7 +20,7 @@ use crate::notes::Notes;
 #[derive(Debug, Parser)]
 #[command(name = "madang", version)]
 pub(crate) struct Args {
-    /// Say also why something failed.
+    /// Print the causes of a failure too.
     #[arg(long = "verbose", short = 'v', global = true, display_order = 100)]
     pub(crate) is_verbose: bool,
     #[command(subcommand)]
@@ -29,57 +29,57 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Chat: in a terminal with line editing; else each line of standard input is a turn.
+    /// Chat: in a terminal with line editing; otherwise each line of standard input is a turn.
     ///
-    /// SIGTERM ends it in order and with exit code 0, within 35 seconds: no new turn, the model stops, tools that run
-    /// finish. A turn and its question stay open, and go on with --session.
+    /// SIGTERM ends it in order within 35 seconds, with exit code 0: no new turn begins, the model stops, and running
+    /// tools finish. An open turn and its question go on with --session.
     Chat(Chat),
     /// Print the tools as JSON.
     Tools(Tools),
     /// Make one tool call without a model, and print what a model would read.
     ///
-    /// SIGTERM ends it in order and with exit code 0, within 35 seconds: a tool that runs finishes and is recorded, and
-    /// what it did is printed; a call that has not begun does not, and neither does one whose question is open.
+    /// SIGTERM ends it in order within 35 seconds, with exit code 0. A running tool finishes, is recorded, and its
+    /// result is printed. A call that has not begun, or whose question is open, does not run.
     Call(Call),
     /// Print the recorded tool calls as JSON lines, in order; or check that they are unchanged.
     Ledger(Ledger),
     /// Erase all that the database has of a user: chats, habits, notes, and the folder of notes beside the database.
     ///
-    /// The database must not be in use. Of each chat the hashes of its recorded calls stay, with the person that ordered it and when, so
-    /// that `madang ledger --verify` tells this from rows that were removed. The files are written anew, for which the
-    /// disk needs room for one more copy. Ended halfway, it is run again. Not reached: backups, copies that the file system
-    /// keeps, logs, and folders that were named with --workspace.
+    /// The database must not be in use. Of each chat the hashes of its recorded calls stay, with the person and the
+    /// time of the order. So `madang ledger --verify` can tell this from removed rows. The files are rewritten, which
+    /// needs room for one more copy on the disk. Run it again if it was interrupted. Not reached: backups, copies that
+    /// the file system keeps, logs, and folders that were named with --workspace.
     Forget(Forget),
-    /// Download a model from Hugging Face, if it is not here, and print its path.
+    /// Download a model from Hugging Face, unless it is here, and print its path.
     ///
-    /// It lies in the cache that llama.cpp and the hub's own tools share (HF_HUB_CACHE, HF_HOME, else
-    /// ~/.cache/huggingface/hub). A download that breaks off goes on the next time, and a file is used only when its
-    /// checksum is right. HF_TOKEN opens what is not public, HF_ENDPOINT names another hub, and
-    /// HF_HUB_OFFLINE=1 asks none.
+    /// The model is stored in the cache of llama.cpp and the hub's own tools (HF_HUB_CACHE, HF_HOME, else
+    /// ~/.cache/huggingface/hub). An interrupted download goes on the next time, and a file is used only if its
+    /// checksum is right. HF_TOKEN opens private models, HF_ENDPOINT names another hub, and HF_HUB_OFFLINE=1 asks none.
     Fetch(Fetch),
     /// Work on notes without a model.
     #[command(subcommand)]
     Notes(Notes),
-    /// Drive many chats at once, let much go wrong, and count what was promised.
+    /// Drive many chats at once with many failures, and count broken promises.
     ///
-    /// Each chat asks, is asked, answers, leaves; tools panic, fail, dawdle; actors are killed. An oracle that is kept apart
-    /// from the store is compared with the ledger and the table of effects at the end: effects lost, doubled, unasked or
-    /// misreported, and chats disturbed by another's failure. All must be 0, or the exit code is 1.
+    /// The chats send, ask, answer and leave; tools panic, fail and dawdle; actors are killed. At the end an oracle
+    /// outside of the store is compared with the ledger and the table of effects. It counts effects that are lost,
+    /// doubled, unasked or misreported, and chats disturbed by another's failure. If any count is not 0, the exit code
+    /// is 1.
     Stress(Stress),
-    /// Let many chats ask a model at once, and measure what each waits for and how fast it is served.
+    /// Let many chats ask a model at once, and measure waits and speed.
     ///
-    /// The chats have the tools of the toolkit `life` and a database that is removed at the end; no person is asked, so tools
-    /// that must be confirmed are not run. Waits are told in milliseconds: until the model takes a completion, and until its
-    /// first token.
+    /// The chats have the tools of the toolkit `life` and a temporary database. No person is asked, so tools that must
+    /// be confirmed do not run. Waits are in milliseconds: until the model takes a completion, and until its first
+    /// token.
     #[command(name = "bench-model")]
     BenchModel(BenchModel),
-    /// Run cases with a model, and score what it makes of them.
+    /// Run cases with a model, and score the results.
     ///
-    /// A case has the rows before it, the user's texts, the answers to questions, and what must come of it: exactly
-    /// which calls, which rows in the database, which calls not, and what the texts must say or not claim. Each is run
-    /// through the runtime on a fresh database. The form of a case stands in program/eval/README.md.
+    /// A case has the rows before it, the user's texts, and the answers to questions. It expects calls, rows and words of
+    /// the texts, and forbids others. Each case runs through the runtime on a fresh database. program/eval/README.md
+    /// describes its form.
     Eval(Eval),
-    /// Run a model for the program that started this one, and talk with it through the pipes.
+    /// Run a model for the program that started this one, over the pipes.
     #[command(hide = true)]
     Engine(Engine),
 }

@@ -1,4 +1,4 @@
-//! Options that several commands share: which model, which database, which user, which tools.
+//! Options that several commands share: model, database, user, tools.
 
 use std::{env, path::PathBuf, sync::Arc};
 
@@ -7,13 +7,13 @@ use madang::{SessionId, UserId};
 
 use crate::hub::{HubName, Sum};
 
-/// Which model answers, and where it runs.
+/// The model and the place where it runs.
 #[derive(Debug, Options)]
 pub(crate) struct ModelChoice {
     /// The model: a GGUF file. Without it, the bundled demonstration model.
     #[arg(long, value_name = "PATH", conflicts_with = "script")]
     pub(crate) model: Option<PathBuf>,
-    /// The model by its name on Hugging Face: it is downloaded once, as `madang fetch` does.
+    /// The model by its name on Hugging Face, downloaded once as by `madang fetch`.
     #[arg(long, value_name = "OWNER/REPO[:QUANT][@COMMIT]", conflicts_with_all = ["model", "script"])]
     pub(crate) hf: Option<HubName>,
     /// The checksum that the (first) file of the model with --hf must have.
@@ -22,7 +22,7 @@ pub(crate) struct ModelChoice {
     /// A script in place of a model: JSON lines, one completion each.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
-    /// Where the model runs. A script runs in this process always.
+    /// The place where the model runs. A script always runs in this process.
     #[arg(long, value_name = "PLACE", default_value = "child")]
     pub(crate) engine: EnginePlace,
     #[command(flatten)]
@@ -30,17 +30,17 @@ pub(crate) struct ModelChoice {
 }
 
 impl ModelChoice {
-    /// This file, or the bundled model.
+    /// Chooses this file, or the bundled model.
     pub(crate) fn of_file(model: Option<PathBuf>, engine: EnginePlace) -> Self {
         Self { model, hf: None, sha256: None, script: None, engine, tuning: Tuning::default() }
     }
 }
 
-/// How a model is computed.
+/// Options of the computation.
 #[derive(Debug, Default, Clone, Copy, Options)]
 pub(crate) struct Tuning {
-    /// Flash attention: faster the more chats there are, but a chat may say something else beside others than alone.
-    /// Without it, off for the bundled model and on for others.
+    /// Flash attention: faster with many chats, but an answer may depend on other chats at the same time. Without it,
+    /// off for the bundled model and on for others.
     #[arg(long, value_name = "SWITCH")]
     pub(crate) flash_attention: Option<Switch>,
 }
@@ -51,13 +51,12 @@ pub(crate) enum Switch {
     Off,
 }
 
-/// Where a model runs.
+/// The place where a model runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EnginePlace {
-    /// In a process of its own: if that crashes or hangs, it costs the answers that were being written, and another is
-    /// started.
+    /// In a process of its own: a crash or a hang costs only the running answers, and another process starts.
     Child,
-    /// In this process: less memory, and a crash in llama.cpp ends the program.
+    /// In this process: uses less memory, but a crash in llama.cpp ends the program.
     Process,
 }
 
@@ -70,7 +69,7 @@ pub(crate) struct Database {
 
 #[derive(Debug, Options)]
 pub(crate) struct Person {
-    /// Whose chats and habits. Without it, the name in `$USER`.
+    /// The user of the chats and habits. Without it, the name in `$USER`.
     #[arg(long, value_name = "ID", value_parser = user)]
     user: Option<UserId>,
 }
@@ -104,14 +103,14 @@ pub(crate) enum Toolkit {
 }
 
 impl Toolkits {
-    /// All that there are.
+    /// Returns all toolkits.
     pub(crate) fn all() -> Self {
         Self { names: Toolkit::value_variants().to_vec() }
     }
 }
 
 impl Toolkit {
-    /// As it is typed.
+    /// Returns the name on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Life => "life",
@@ -126,7 +125,7 @@ impl Person {
     }
 }
 
-/// The user that was named, or the one of this machine's account.
+/// Returns the given user, or the one of this machine's account.
 pub(super) fn or_usual(given: Option<UserId>) -> UserId {
     let named = || env::var("USER").ok().and_then(|name| UserId::new(name).ok());
     let given = given.or_else(named);

@@ -1,4 +1,4 @@
-//! What the runtime tells watchers of its completions, kept value by value.
+//! Collects every value that the runtime measures of its completions.
 
 use std::{
     collections::HashMap,
@@ -11,15 +11,15 @@ use metrics::{
 
 use crate::failure::Failure;
 
-/// The values of each histogram, by its name, with the type of the tokens behind it where it counts tokens.
+/// The values of each histogram by name; counts of tokens have the type of token in the name.
 pub(crate) type Values = HashMap<String, Vec<f64>>;
 
-/// Keeps every value that is measured. As many as there are completions, so a command's own bounds are theirs.
+/// Keeps every measured value: their number is bounded by the command's own options.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Measures(Arc<Mutex<Values>>);
 
 impl Measures {
-    /// Listens to all that this process measures.
+    /// Listens to all measurements of this process.
     pub(crate) fn install() -> Result<Self, Failure> {
         let measures = Self::default();
         metrics::set_global_recorder(measures.clone())
@@ -27,7 +27,7 @@ impl Measures {
         Ok(measures)
     }
 
-    /// What was measured so far.
+    /// Returns the values so far.
     pub(crate) fn take(&self) -> Values {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

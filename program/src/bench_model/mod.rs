@@ -1,4 +1,4 @@
-//! `madang bench-model`: many chats ask one model at once, and what each waited for and how fast it was served is told.
+//! `madang bench-model`: lets many chats ask one model at once, and reports waits and speed.
 
 mod measures;
 mod report;
@@ -16,9 +16,9 @@ use crate::{
     stress,
 };
 
-/// Asks the model, and prints what was measured.
+/// Asks the model, and prints the measurements.
 pub(crate) async fn run(wanted: BenchModel) -> Result<(), Failure> {
-    // Before signals are heard here: a download is ended by them as it stands.
+    // Loaded before signals are caught, so that a signal simply ends a download.
     let model = Model::load(&wanted.which, language::ui_language()).await?;
     let mut signals = Signals::new()?;
     let report = tokio::select! {
@@ -58,7 +58,7 @@ async fn measure(wanted: &BenchModel, model: Model) -> Result<Report, Failure> {
     Ok(Report::new(name, wanted.sessions, &ends, &measures.take(), took))
 }
 
-/// All that is measured may run at once: what waits is to wait for the model.
+/// Sets limits that let all chats run at once: a chat shall wait only for the model.
 fn limits(wanted: &BenchModel) -> Limits {
     let mut limits = Limits::default();
     limits.max_completion_tokens = wanted.tokens;
@@ -69,8 +69,8 @@ fn limits(wanted: &BenchModel) -> Limits {
     limits
 }
 
-/// Asks one text after the other. No person is asked, so nothing is written but the chat. `None` for a turn that
-/// was refused or whose end is unknown.
+/// Sends one text after another. No person is asked, so tools write nothing. `None` for a turn that was refused or
+/// whose end is unknown.
 async fn chat(
     session: Session,
     number: usize,
@@ -80,7 +80,7 @@ async fn chat(
     let mut ends = Vec::with_capacity(turns);
     for turn in 0..turns {
         let text: Arc<str> = stress::TEXTS[(number + turn) % stress::TEXTS.len()].into();
-        // By its default no person is asked.
+        // The default options ask no person.
         let end = match session.send_with(text, TurnOptions::default()).await {
             Ok(turn) => turn.ended().await.ok(),
             Err(_) => None,

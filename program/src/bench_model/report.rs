@@ -1,4 +1,4 @@
-//! What was measured of a model, as a table and as JSON.
+//! Reports the measurements of a model, as a table and as JSON.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -8,40 +8,40 @@ use serde::Serialize;
 use super::measures::Values;
 use crate::spread::Spread;
 
-/// What was measured of a model.
+/// The measurements of a model.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     model: String,
     sessions: usize,
     turns: usize,
-    /// Turns that did not end with an answer, by why.
+    /// Turns without an answer, by reason.
     failed: BTreeMap<String, usize>,
     seconds: f64,
     completions: usize,
-    /// From the wish for a completion until the model takes it.
+    /// From the request for a completion until the model takes it.
     queue_wait_ms: Spread,
-    /// From the wish for a completion to its first token.
+    /// From the request for a completion to its first token.
     first_token_ms: Spread,
-    /// Of one completion behind its first token.
+    /// The rate of each completion after its first token.
     session_tokens_per_second: Rates,
-    /// Of all together, waits included.
+    /// The rate of all together, waits included.
     tokens_per_second: f64,
     prompt_tokens: Prompts,
 }
 
-/// How fast completions were.
+/// The rates of completions.
 #[derive(Debug, Serialize)]
 struct Rates {
     median: f64,
     slowest: f64,
 }
 
-/// What was read.
+/// The reading of prompts.
 #[derive(Debug, Serialize)]
 struct Prompts {
     evaluated: u64,
     reused: u64,
-    /// Completions that reused something.
+    /// Completions that reused tokens.
     hits: usize,
 }
 
@@ -86,7 +86,7 @@ impl Report {
         }
     }
 
-    /// Says in one sentence that not all turns were answered.
+    /// Returns a sentence if turns have no answer.
     pub(crate) fn complaint(&self) -> Option<String> {
         let count: usize = self.failed.values().sum();
         (count > 0).then(|| format!("{count} of {} turns failed: {}", self.turns, self.reasons()))
@@ -98,7 +98,7 @@ impl Report {
     }
 }
 
-/// Why a turn has no answer, if it has none.
+/// Returns the reason why a turn has no answer, if it has none.
 fn failure(end: Option<&TurnEnd>) -> Option<String> {
     let Some(end) = end else { return Some("refused".to_owned()) };
     match (end.ending, &end.error) {
@@ -120,7 +120,7 @@ fn failure(end: Option<&TurnEnd>) -> Option<String> {
     }
 }
 
-/// Of counts, which are whole.
+/// Adds counts, which are whole numbers.
 fn sum(counts: &[f64]) -> u64 {
     counts.iter().map(|count| *count as u64).sum()
 }

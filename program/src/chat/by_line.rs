@@ -1,4 +1,4 @@
-//! Answers to a question that take a line: a no with a message to the model, a yes with other arguments.
+//! Reads answers that need a line: a denial with a message to the model, an approval with other arguments.
 
 use madang::{
     Limits,
@@ -12,32 +12,32 @@ use madang::{
 use super::{editor::Typed, screen::Screen, talk::Talk, typed_json};
 use crate::{failure::Failure, signals::Asked, texts::Text};
 
-/// Longer arguments would fill the screen of the line editor.
+/// The longest arguments for the line editor; longer ones would fill its screen.
 const MAX_EDITABLE_CHARS: usize = 2_000;
 
-/// What is typed.
+/// The content of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line {
-    /// What the model is told beside a no.
+    /// The message to the model with a denial.
     Message,
-    /// The arguments that are run instead, as JSON.
+    /// The arguments that run instead, as JSON.
     Arguments,
 }
 
-/// Whether the question has its answer.
+/// Whether the question has an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answered {
-    /// It has, or needs none any more.
+    /// It has one, or needs none any more.
     Yes,
-    /// The person has changed their mind.
+    /// The person changed their mind.
     NotYet,
-    /// The operating system asks for something else.
+    /// A signal asks for something else.
     Asked(Asked),
 }
 
 impl Line {
-    /// Lets the person type until it is an answer. What happens meanwhile in the session is shown afterwards: nothing
-    /// goes on before the answer anyway.
+    /// Lets the person type until the line is an answer. Events of the session are shown afterwards; the turn waits for
+    /// the answer anyway.
     pub(super) async fn answer(
         self,
         request: &ApprovalRequest,

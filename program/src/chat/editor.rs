@@ -1,4 +1,4 @@
-//! The prompt: line editing with history, in a thread of its own.
+//! Runs the prompt in a thread of its own: line editing with history.
 
 use std::{sync::mpsc as threads, thread};
 
@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 
-/// What stands before what a person types.
+/// The text of the prompt.
 const PROMPT: &str = "> ";
 
-/// What a person did at the prompt.
+/// The input at the prompt.
 #[derive(Debug)]
 pub(super) enum Typed {
     /// A line.
@@ -23,29 +23,30 @@ pub(super) enum Typed {
     Leave,
 }
 
-/// The prompt of a terminal. Dropped while a line is being typed, it gives the terminal back as it was: no other can take
-/// the prompt's thread out of its reading.
+/// The prompt of a terminal. Dropped while a line is typed, it restores the terminal itself, because the prompt's
+/// thread cannot be interrupted.
 #[derive(Debug)]
 pub(super) struct Editor {
     wanted: threads::Sender<Wanted>,
     typed: mpsc::Receiver<Result<Typed, ReadlineError>>,
     mode: mode::Mode,
     is_open: bool,
-    /// What was typed before there was a prompt.
+    /// Input that was typed before the prompt.
     ahead: String,
 }
 
-/// A line that is asked for.
+/// A request for a line.
 #[derive(Debug)]
 enum Wanted {
-    /// A turn, which is remembered, with a text to change.
+    /// A turn, which enters the history, and a text to edit.
     Turn { initial: String },
-    /// Another input: the text before it, and a text to change.
+    /// Another input: its prompt, and a text to edit.
     Other { prompt: String, initial: String },
 }
 
 impl Editor {
-    /// A prompt that remembers these lines, the oldest first. The history stays in memory: the session itself keeps it.
+    /// Creates a prompt with this history, the oldest line first. The history stays in memory, since the session stores
+    /// its texts.
     pub(super) fn new(history: Vec<String>) -> Result<Self, Failure> {
         let config = Config::builder().auto_add_history(false).build();
         let past = MemHistory::with_config(&config);
@@ -75,14 +76,14 @@ impl Editor {
         Ok(Self { wanted, typed, mode: mode::Mode::of_now(), is_open: false, ahead: String::new() })
     }
 
-    /// Waits for the text of a turn. Where the future is dropped the prompt stays open, and nothing but dropping it may
-    /// follow.
+    /// Waits for the text of a turn. Dropping the future leaves the prompt open, and then the editor can only be
+    /// dropped.
     pub(super) async fn line(&mut self) -> Result<Typed, Failure> {
         let initial = std::mem::take(&mut self.ahead);
         self.read(Wanted::Turn { initial }).await
     }
 
-    /// Begins the text of the next turn with this.
+    /// Puts this text at the beginning of the next turn.
     pub(super) fn typed_ahead(&mut self, text: &str) {
         if !self.ahead.is_empty() && !text.is_empty() {
             self.ahead.push(' ');
@@ -90,7 +91,7 @@ impl Editor {
         self.ahead.push_str(text);
     }
 
-    /// Waits for a line that begins as `initial`. Dropping the future is as with [`Editor::line`].
+    /// Waits for a line that begins with `initial`. Dropping the future has the same effect as with [`Editor::line`].
     pub(super) async fn ask(&mut self, prompt: String, initial: String) -> Result<Typed, Failure> {
         self.read(Wanted::Other { prompt, initial }).await
     }
@@ -105,7 +106,7 @@ impl Editor {
         match typed {
             Some(Ok(typed)) => Ok(typed),
             Some(Err(error)) if !mode::is_gone() => Err(unusable(error)),
-            // The terminal is gone, as if the person had left.
+            // A lost terminal counts as leaving.
             Some(Err(_)) | None => Ok(Typed::Leave),
         }
     }
@@ -137,7 +138,7 @@ fn unusable(cause: ReadlineError) -> Failure {
     )
 }
 
-/// How a terminal treats what is typed.
+/// The mode of a terminal.
 #[cfg(unix)]
 mod mode {
     use std::io;
@@ -147,7 +148,7 @@ mod mode {
     #[derive(Debug)]
     pub(super) struct Mode(Option<Termios>);
 
-    /// Whether there is no terminal any more.
+    /// Tells whether the terminal is gone.
     pub(super) fn is_gone() -> bool {
         tcgetattr(io::stdin()).is_err()
     }
@@ -157,7 +158,7 @@ mod mode {
             Self(tcgetattr(io::stdin()).ok())
         }
 
-        /// At once: a terminal that takes no output must not hold up the end of the program.
+        /// Without waiting: a terminal that takes no output must not delay the end of the program.
         pub(super) fn restore(&self) {
             let Some(mode) = &self.0 else { return };
             if let Err(error) = tcsetattr(io::stdin(), OptionalActions::Now, mode) {
@@ -172,7 +173,7 @@ mod mode {
     #[derive(Debug)]
     pub(super) struct Mode;
 
-    /// Whether there is no terminal any more: the console ends its programs itself.
+    /// Returns `false`: the console ends its programs itself.
     pub(super) fn is_gone() -> bool {
         false
     }
@@ -182,7 +183,7 @@ mod mode {
             Self
         }
 
-        /// The console does it itself.
+        /// Does nothing: the console restores itself.
         pub(super) fn restore(&self) {}
     }
 }

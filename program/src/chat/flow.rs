@@ -1,22 +1,22 @@
-//! What the model says, as it comes: indented, so that no line of it can look like a line of the program.
+//! Shows the model's text as it arrives, indented, so that no line of it can look like a line of the program.
 
 use super::wrap::width;
 
-/// Before each row of the model's text. What the program says begins in the first column.
+/// The indent of the model's rows; the program's rows begin in the first column.
 const INDENT: &str = "  ";
 
-/// Columns that a tab takes.
+/// The columns of a tab.
 const TAB: &str = "    ";
 
-/// A text that is shown piece by piece.
+/// A text that is shown in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
-    /// So many columns of the row are taken; 0 where nothing stands in it.
+    /// The used columns of the row; 0 if the row is empty.
     used: usize,
 }
 
 impl Flow {
-    /// What is printed for the next piece. It must be without control characters but line breaks and tabs.
+    /// Returns the next piece as it is printed. The piece must have no control characters but line breaks and tabs.
     pub(super) fn piece(&mut self, text: &str, columns: usize) -> String {
         let mut shown = String::with_capacity(text.len() + 16);
         for letter in text.chars() {
@@ -32,7 +32,7 @@ impl Flow {
         shown
     }
 
-    /// The row is over.
+    /// Ends the row.
     pub(super) fn end(&mut self) {
         self.used = 0;
     }

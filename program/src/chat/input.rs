@@ -1,4 +1,4 @@
-//! Standard input as lines, read in a thread of its own: a line of any length or none takes little memory.
+//! Reads standard input as lines in a thread of its own, with little memory for a line of any length.
 
 use std::{
     io::{self, BufRead},
@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::mpsc;
 
-/// So much of a line is kept: far more than a turn takes, so that the runtime itself refuses what is too long.
+/// The longest line that is kept: far more than a turn accepts, so that the runtime refuses long texts.
 const MAX_LINE_BYTES: usize = 4 << 20;
 
 /// A line of the input.
@@ -15,20 +15,20 @@ const MAX_LINE_BYTES: usize = 4 << 20;
 pub(super) enum Line {
     /// Text, without its line break.
     Text(String),
-    /// The line of this number is no UTF-8.
+    /// The line with this number is not UTF-8.
     NotUtf8 { line: u64 },
-    /// Too long to be kept: so many bytes.
+    /// A line that is too long to keep, with its length.
     Endless { bytes: u64 },
 }
 
-/// InputLines that are read as they are asked for.
+/// Lines that are read on demand.
 #[derive(Debug)]
 pub(super) struct InputLines {
     read: mpsc::Receiver<io::Result<Line>>,
 }
 
 impl InputLines {
-    /// Reads standard input. The thread ends with it, or with the process.
+    /// Reads standard input. The thread ends with the input or the process.
     pub(super) fn of_stdin() -> io::Result<Self> {
         let (lines, read) = mpsc::channel(1);
         thread::Builder::new().name("stdin".to_owned()).spawn(move || {
@@ -43,13 +43,13 @@ impl InputLines {
         Ok(Self { read })
     }
 
-    /// The next line; `None` at the end. Dropping the future loses nothing.
+    /// Returns the next line; `None` at the end. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> io::Result<Option<Line>> {
         self.read.recv().await.transpose()
     }
 }
 
-/// Cuts a stream of bytes into lines.
+/// Splits a stream of bytes into lines.
 struct LineReader<R> {
     input: R,
     line: u64,

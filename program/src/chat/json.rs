@@ -1,4 +1,4 @@
-//! Events as JSON lines: the library's own event type, as it serialises itself.
+//! Prints events as JSON lines, in the library's own form.
 
 use madang::event::StreamItem;
 
@@ -32,7 +32,7 @@ impl Screen for Json {
                 self.say(&Text::Missed.in_locale(self.locale));
                 Ok(())
             }
-            // What follows has it all.
+            // Partial texts are part of later events.
             StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } | _ => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! A chat without a terminal: each line of standard input is a turn.
+//! Chats without a terminal: each line of standard input is a turn.
 
 use madang::{
     Limits,
@@ -17,7 +17,7 @@ use crate::{
     texts::Text,
 };
 
-/// Takes one turn after the other until the input ends.
+/// Runs one turn after another until the input ends.
 pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), Failure> {
     let unreadable = |cause| Failure::because("failed to read standard input: try again", cause);
     let mut lines = InputLines::of_stdin().map_err(unreadable)?;
@@ -59,16 +59,17 @@ pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), F
     }
 }
 
-/// Not all lines were processed.
+/// Reports that the chat stopped before the end of the input.
 fn stopped(talk: &Talk) -> Failure {
     let id = talk.session.id();
     Failure::new(format!("stopped before the end of the input: go on with --session {id}"))
 }
 
-/// What begins a line of the program.
+/// The beginnings of the program's lines.
 const MARKS: [char; 3] = ['·', '※', '✗'];
 
-/// What the model says. A line that begins as one of the program does is indented; what takes no column hides no beginning.
+/// Indents each line of the model that begins like one of the program; characters without width do not hide a
+/// beginning.
 fn said(text: &str) -> String {
     let lines = printable(text);
     let said = |line: &str| {
@@ -130,7 +131,7 @@ impl Screen for Plain {
                 self.say(&Text::Missed.in_locale(self.locale));
                 Ok(())
             }
-            // What follows has it all.
+            // Partial texts are part of later events.
             StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } | _ => Ok(()),
         }
     }

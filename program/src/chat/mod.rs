@@ -1,4 +1,11 @@
-//! `madang chat`: one session, in a terminal, line by line, or as events.
+//! `madang chat`: runs one session in a terminal, line by line, or as events.
+//!
+//! `talk` sends the turns, follows each to its end and answers its questions. It shows events on a `Screen`: `terminal`
+//! for a person, `lines` for a pipe, `json` for a program. In a terminal, `editor` reads the turns and `asking` the
+//! answers. The texts of models and tools never reach the terminal raw: `wrap` and `flow` break and mark their rows,
+//! `pages` splits long questions, and `words` and `summary` describe calls.
+//!
+//! No input that was typed before a question was shown answers it.
 
 mod asking;
 mod by_line;
@@ -28,9 +35,9 @@ use crate::{
 };
 use talk::{Answers, Talk};
 
-/// Chats until the input ends, the person leaves, or the program is asked to end.
+/// Chats until the input ends, the person leaves, or a signal asks the program to end.
 pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
-    // In this order a script or model that cannot be used leaves no database behind.
+    // This order leaves no database behind if the script or the model is unusable.
     let model = Model::load(&wanted.which, wanted.locale()).await?;
     let name = model.name();
     let store = setup::store(&wanted.database, &wanted.toolkits).await?;

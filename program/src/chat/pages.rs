@@ -1,12 +1,12 @@
-//! A question in pages: one that is long never floods the screen, and its end is not seen before the rest.
+//! Splits a question into pages: a long one never floods the screen, and its end is not shown before the rest.
 
-/// So many rows are left free below a page: for how it goes on or is answered, which breaks on narrow terminals.
+/// Rows below a page for the prompt, which breaks on narrow terminals.
 const FREE_ROWS: usize = 5;
 
-/// A page has at least these.
+/// The fewest rows of a page.
 const MIN_ROWS: usize = 5;
 
-/// The rows of a question, and how many of them were shown.
+/// The rows of a question, and the number of shown ones.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     rows: Vec<String>,
@@ -15,19 +15,19 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// For a terminal of so many rows.
+    /// Splits for a terminal with this many rows.
     pub(super) fn new(rows: Vec<String>, terminal_rows: usize) -> Self {
         Self { rows, shown: 0, page: terminal_rows.saturating_sub(FREE_ROWS).max(MIN_ROWS) }
     }
 
-    /// The rows that are shown next.
+    /// Returns the next rows.
     pub(super) fn next(&mut self) -> &[String] {
         let begin = self.shown;
         self.shown = (begin + self.page).min(self.rows.len());
         &self.rows[begin..self.shown]
     }
 
-    /// The last rows, and how many between what was shown and them were not.
+    /// Returns the last rows, and the number of rows skipped before them.
     pub(super) fn last(&mut self) -> (usize, &[String]) {
         let begin = self.rows.len().saturating_sub(self.page).max(self.shown);
         let left_out = begin - self.shown;
@@ -35,17 +35,17 @@ impl Pages {
         (left_out, &self.rows[begin..])
     }
 
-    /// How many rows were shown or passed over.
+    /// Counts the shown and skipped rows.
     pub(super) fn shown(&self) -> usize {
         self.shown
     }
 
-    /// How many rows there are.
+    /// Counts all rows.
     pub(super) fn total(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are others.
+    /// Tells whether more rows follow.
     pub(super) fn has_more(&self) -> bool {
         self.shown < self.rows.len()
     }

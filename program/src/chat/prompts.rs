@@ -1,6 +1,6 @@
-//! What a newcomer can say first: sentences that the bundled model is known to understand, which a test says to it.
+//! Suggests first sentences to a newcomer. A test says each to the bundled model.
 
-/// A sentence, and the tool that the model calls first for it.
+/// A sentence, and the first tool that the model calls for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Prompt {
     pub(crate) says: &'static str,
@@ -43,7 +43,7 @@ const NOTES_EN: [Prompt; 4] = [
     prompt("Create a page named Reading", "create_page"),
 ];
 
-/// Four sentences for these toolkits; of several, the first of each.
+/// Returns four sentences for these toolkits: the first of each, if there are several.
 pub(crate) fn of(toolkits: &[&str], is_korean: bool) -> Vec<Prompt> {
     let all = toolkits.iter().filter_map(|toolkit| match (*toolkit, is_korean) {
         ("life", true) => Some(LIFE_KO),

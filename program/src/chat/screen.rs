@@ -1,16 +1,16 @@
-//! Where a chat is shown.
+//! The output of a chat.
 
 use madang::event::StreamItem;
 
 use super::{asking::Part, editor::Editor};
 use crate::failure::Failure;
 
-/// Shows what a session tells.
+/// Shows the events of a session.
 pub(super) trait Screen {
-    /// Shows one thing that happened.
+    /// Shows one event.
     fn show(&mut self, item: &StreamItem) -> Result<(), Failure>;
 
-    /// Says a sentence of the program's own, beside what the session tells.
+    /// Shows a sentence of the program itself.
     fn say(&mut self, sentence: &str);
 
     /// Shows a part of the open question.
@@ -18,20 +18,20 @@ pub(super) trait Screen {
         Ok(())
     }
 
-    /// Whether the open question has pages that were not shown yet.
+    /// Tells whether the open question has more pages.
     fn has_more(&self) -> bool {
         false
     }
 
-    /// Goes back to the open question, where something else stands on the screen.
+    /// Shows the open question again after another output.
     fn ask_again(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Keeps what was typed before a question for the next line that a person types.
+    /// Keeps input that was typed before a question, for the person's next line.
     fn typed_ahead(&mut self, _: String) {}
 
-    /// Where a person can type a line, at the beginning of one; `None` where no person can.
+    /// Returns the line editor at the beginning of a line; `None` if no person can type.
     fn editor(&mut self) -> Result<Option<&mut Editor>, Failure> {
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! What of a message is on the screen already: deltas come first, the message that replaces them afterwards.
+//! Tracks how much of a message is on the screen: its deltas come first, then the message that replaces them.
 
 /// The text that was streamed since the last message.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ impl Streamed {
         Self { shown: String::new() }
     }
 
-    /// Takes a delta and gives what is to be printed of it: nothing, as long as there is only space.
+    /// Adds a delta and returns the text to print; nothing while the text is only blank.
     pub(super) fn delta(&mut self, new: &str) -> String {
         let was_blank = self.shown.trim().is_empty();
         self.shown.push_str(new);
@@ -21,13 +21,13 @@ impl Streamed {
         }
     }
 
-    /// Whether a part of a message is on the screen.
+    /// Tells whether a part of a message is on the screen.
     pub(super) fn is_open(&self) -> bool {
         !self.shown.trim().is_empty()
     }
 
-    /// Takes the message and gives what is still to be printed. Where something else than the message was streamed, it
-    /// is printed whole on a line of its own.
+    /// Takes the message and returns the rest to print. If the streamed text differs, the message is printed whole on a
+    /// line of its own.
     pub(super) fn message(&mut self, text: &str) -> String {
         let shown = std::mem::take(&mut self.shown);
         let (shown, text) = (shown.trim_start(), text.trim());
@@ -41,7 +41,7 @@ impl Streamed {
         }
     }
 
-    /// Forgets what was streamed: no message will follow. Whether something is on the screen.
+    /// Forgets the streamed text, because no message follows. Tells whether any is on the screen.
     pub(super) fn abandon(&mut self) -> bool {
         let is_open = self.is_open();
         self.shown.clear();
@@ -53,7 +53,7 @@ impl Streamed {
 mod tests {
     use super::*;
 
-    /// What is on the screen after these deltas and this message.
+    /// Returns the screen after these deltas and this message.
     fn shown(deltas: &[&str], message: &str) -> String {
         let mut streamed = Streamed::new();
         let mut shown: String = deltas.iter().map(|delta| streamed.delta(delta)).collect();

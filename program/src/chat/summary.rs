@@ -1,4 +1,4 @@
-//! A tool call in one line, in words: how it ended, what it did or why it did not, and which tool it was.
+//! Describes a tool call in one line: its end, its effect or the reason for none, and its tool.
 
 use madang::{
     approval::Approval,
@@ -12,23 +12,23 @@ use serde_json::Value;
 use super::words;
 use crate::{language::UiLanguage, texts::Text};
 
-/// So many characters of arguments are shown, where there are no words for them.
+/// The characters of arguments that are shown if no words describe them.
 const MAX_CHARS: usize = 100;
 
-/// The marks of how a call ended. Tools put the first two before their own words too.
+/// The marks of a call's end. Tools begin their own texts with the first two.
 const DONE: &str = "✅";
 const FAILED: &str = "❌";
 const CANCELLED: &str = "🚫";
 const DISCARDED: &str = "❗";
 
-/// What became of the call.
+/// Describes the end of the call.
 pub(super) fn summary(record: &CallRecord, locale: UiLanguage) -> String {
     let (mark, words) = ending(record, locale);
     let approval = approval(record, locale).map_or_else(String::new, |words| format!(" {words}"));
     format!("{mark} {words} · {}{approval}", plain(&record.name))
 }
 
-/// What the person has to do with it, where that is more than a yes.
+/// Describes the person's part, if it is more than a plain approval.
 fn approval(record: &CallRecord, locale: UiLanguage) -> Option<String> {
     let text = match (&record.asked, record.approval?) {
         (Some(_), _) => Text::Changed,
@@ -41,7 +41,7 @@ fn approval(record: &CallRecord, locale: UiLanguage) -> Option<String> {
 fn ending(record: &CallRecord, locale: UiLanguage) -> (&'static str, String) {
     match &record.outcome {
         Some(ToolOutcome::Ok(ok)) => {
-            // What a tool has to say to the person goes before the data, which is for the model.
+            // A tool's text for the person comes before the data, which is for the model.
             let feedback = ok.metadata.get("feedback").and_then(Value::as_str);
             let words = feedback.map_or_else(
                 || words::done(&record.name, &ok.data, locale),
@@ -68,7 +68,7 @@ fn discarded(effect: Effect, locale: UiLanguage) -> String {
 }
 
 pub(super) fn json(value: &Value) -> String {
-    // Where the arguments were refused they are the raw text itself.
+    // Refused arguments are the raw text itself.
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 

@@ -1,4 +1,4 @@
-//! A person's turns in a session: asks, follows each to its end, answers its questions, dismisses.
+//! Runs a person's turns in a session: sends each, follows it to its end, answers its questions, dismisses it.
 
 use std::pin::pin;
 
@@ -22,7 +22,7 @@ use crate::{
     texts::Text,
 };
 
-/// A session in which turns are taken one after the other.
+/// A session with one turn after another.
 #[derive(Debug)]
 pub(super) struct Talk {
     pub(super) session: Session,
@@ -33,32 +33,32 @@ pub(super) struct Talk {
     answers: Answers,
 }
 
-/// The source of answers to questions.
+/// The source of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answers {
-    /// None: what must be confirmed does not run.
+    /// No source: calls that must be confirmed do not run.
     Nobody,
-    /// Yes to every question, as it was said on the command line.
+    /// Approves every question, as the command line says.
     Yes,
-    /// No to every question.
+    /// Denies every question.
     No,
     /// The person at the terminal, by a key.
     Ask,
 }
 
-/// What comes after a turn.
+/// The next action after a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// The next turn.
     Turn,
     /// The person wants to leave.
     Leave,
-    /// The program shall end.
+    /// A signal asks the program to end.
     Terminate,
 }
 
 impl Answers {
-    /// What the command line says; where it says nothing a terminal is asked.
+    /// Follows the command line; without an option it asks at a terminal.
     pub(super) fn of(confirm: Option<Confirmation>, is_terminal: bool) -> Self {
         match confirm {
             Some(Confirmation::Approve) => Self::Yes,
@@ -81,7 +81,7 @@ impl Talk {
         Self { session, options, locale, signals, events, answers }
     }
 
-    /// Follows the turn that was cut off when the program ended before, if it goes on, to its end.
+    /// Follows an interrupted turn of an earlier run to its end, if it goes on.
     pub(super) async fn go_on(&mut self, screen: &mut dyn Screen) -> Result<Next, Failure> {
         match self.session.turn().await.map_err(Failure::of)? {
             Some(turn) => self.follow(turn, screen).await,
@@ -93,7 +93,7 @@ impl Talk {
         }
     }
 
-    /// Shows what has happened and was not shown yet.
+    /// Shows the events that were not shown yet.
     pub(super) fn catch_up(&mut self, screen: &mut dyn Screen) -> Result<(), Failure> {
         while let Some(item) = self.events.try_next() {
             screen.show(&item)?;
@@ -101,7 +101,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Takes a turn and follows it to its end. A text that is refused is no reason to stop.
+    /// Sends a turn and follows it to its end. A refused text does not end the chat.
     pub(super) async fn turn(
         &mut self,
         text: String,
@@ -124,7 +124,7 @@ impl Talk {
             Err(TurnRefused::Overloaded(_) | TurnRefused::Busy) => {
                 Ok(self.refused(Text::Overloaded, screen))
             }
-            // The program gives no keys, and time zones that it has looked up.
+            // The program gives no keys, and only known time zones.
             Err(error) => {
                 let id = self.session.id();
                 Err(Failure::of_store(format!("failed to go on with session {id}"), error))
@@ -155,7 +155,7 @@ impl Talk {
                         return Ok(Next::Terminate);
                     }
                 }
-                // Only a dismissal that lets the turn finish closes the screen; the program never asks for it.
+                // Only a dismissal that lets the turn finish closes the feed, and the program never uses it.
                 Happened::StreamItem(None) => self.events = self.session.subscribe(),
                 Happened::Pressed(Pressed::Show(part)) => {
                     screen.part(part)?;
@@ -170,7 +170,7 @@ impl Talk {
                 Happened::Pressed(Pressed::Key(
                     key @ (Key::Yes | Key::Always | Key::No | Key::Message | Key::Edit),
                 )) => {
-                    // The keyboard is given back before anything more is printed.
+                    // The keyboard is released before more is printed.
                     let Some(request) = asking.take().map(Asking::end) else { continue };
                     match self.pressed(key, &request, screen).await? {
                         Answered::Yes => {}
@@ -192,7 +192,7 @@ impl Talk {
                         return Ok(Next::Leave);
                     }
                     was_dismissed = true;
-                    // The keyboard is given back before anything more is printed.
+                    // The keyboard is released before more is printed.
                     asking = None;
                     self.dismiss(screen).await;
                 }
@@ -208,7 +208,7 @@ impl Talk {
         }
     }
 
-    /// Carries out what a key means.
+    /// Carries out the meaning of a key.
     async fn pressed(
         &mut self,
         key: Key,
@@ -249,7 +249,7 @@ impl Talk {
             _ => false,
         };
         if is_closed {
-            // The keyboard is given back before anything more is printed.
+            // The keyboard is released before more is printed.
             *asking = None;
         }
         let request = if let Some(EventKind::ApprovalRequested { request }) = kind {
@@ -268,7 +268,7 @@ impl Talk {
                 self.decide(request, Decision::Approve, screen).await;
             }
             (Some(request), Answers::No) => self.decide(request, Decision::Deny, screen).await,
-            // It was asked where a person could answer, before the program ended.
+            // A person could answer in an earlier run.
             (Some(_), Answers::Nobody) => {
                 screen.say(&Text::QuestionWaits.in_locale(self.locale));
             }
@@ -296,7 +296,7 @@ enum Happened {
     Asked(Asked),
     Pressed(Pressed),
     StreamItem(Option<StreamItem>),
-    /// Whether the end was told.
+    /// Whether the end was reported.
     Ended(bool),
 }
 
@@ -308,7 +308,7 @@ enum Keyboard {
     Closed,
 }
 
-/// Waits for a key while a question is open, and for ever while none is. Dropping the future loses nothing.
+/// Waits for a key while a question is open, and for ever otherwise. Dropping the future loses nothing.
 async fn pressed(asking: &mut Option<Asking>) -> Pressed {
     match asking {
         Some(asking) => asking.pressed().await,

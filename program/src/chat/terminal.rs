@@ -1,4 +1,4 @@
-//! A chat in a terminal: streaming text, questions, the line of a tool call, commands.
+//! Shows a chat in a terminal: streaming text, questions, calls, commands.
 
 use std::time::Duration;
 
@@ -31,12 +31,12 @@ use crate::{
     texts::Text,
 };
 
-/// Takes turns until the person leaves.
+/// Runs turns until the person leaves.
 pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Result<(), Failure> {
     let locale = talk.locale;
     let earlier = talk.session.state().await.map_err(Failure::of)?.messages;
     let typed_before = earlier.iter().filter_map(|message| match &message.content {
-        // What other programs may have asked can be more than a line.
+        // A text from another program may have several lines.
         Content::User { text } => Some(printable(text).replace(['\n', '\t'], " ")),
         Content::Model { .. }
         | Content::ToolCall(_)
@@ -73,7 +73,7 @@ pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Res
     Ok(())
 }
 
-/// What begins with a slash is a command, all else a turn.
+/// Runs a line that begins with a slash as a command, and any other line as a turn.
 async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<Next, Failure> {
     let locale = talk.locale;
     match line.trim() {
@@ -122,7 +122,7 @@ async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<N
     }
 }
 
-/// Whether it is a bare yes, which behind a question of the program is perhaps not meant for the model.
+/// Tells whether a line is a bare yes, which may answer the program instead of the model.
 fn is_yes(line: &str) -> bool {
     let word = line.trim_end_matches(['.', '!', '~', ' ']).to_lowercase();
     const YES: [&str; 19] = [
@@ -149,7 +149,7 @@ fn is_yes(line: &str) -> bool {
     YES.contains(&&*word)
 }
 
-/// What the person has found out about a call: its number in the chat, and whether it took effect.
+/// Records what the person found out about a call: its number in the chat, and whether it took effect.
 async fn resolve(said: &str, talk: &mut Talk, screen: &mut Terminal) -> Result<(), Failure> {
     let locale = talk.locale;
     let calls = talk.session.unresolved().await.map_err(Failure::of)?;
@@ -178,7 +178,7 @@ async fn resolve(said: &str, talk: &mut Talk, screen: &mut Terminal) -> Result<(
     }
 }
 
-/// The calls whose effect is unknown, with their numbers, and how to say so.
+/// Lists the calls with unknown effects by number, and tells how to resolve them.
 fn unresolved(calls: &[LedgerRow], locale: UiLanguage) -> String {
     let line = |row: &LedgerRow| {
         format!("{} {} {}\n", row.seq, plain(&row.name), short(&json(&row.arguments)))
@@ -194,11 +194,11 @@ struct Terminal {
     editor: Editor,
     streamed: Streamed,
     flow: Flow,
-    /// The open question, as far as it was not shown.
+    /// The unshown rest of the open question.
     question: Pages,
-    /// Whether the answer will stand behind how to answer.
+    /// Whether the answer follows the prompt on the same line.
     has_open_question: bool,
-    /// Whether the program has just asked if the chat shall be cleared.
+    /// Whether the program has just asked whether to clear the chat.
     asks_to_clear: bool,
     waiting: Option<ProgressBar>,
 }
@@ -217,7 +217,7 @@ impl Terminal {
         }
     }
 
-    /// Shows that something is going on.
+    /// Shows that work is going on.
     fn wait(&mut self) {
         let bar = ProgressBar::new_spinner();
         bar.enable_steady_tick(Duration::from_millis(120));
@@ -240,13 +240,13 @@ impl Terminal {
         self.lines(text, |row| row.red().to_string())
     }
 
-    /// Says lines of the program.
+    /// Prints lines of the program.
     fn lines(&self, text: &str, style: impl Fn(&str) -> String) -> Result<(), Failure> {
         let rows = rows(text, Size::now().writable(), Gutter::LINE);
         rows.iter().try_for_each(|row| output::line(&style(row)))
     }
 
-    /// Goes to the beginning of a line, where streamed text or a question stands open.
+    /// Goes to the beginning of a line, below streamed text or a question.
     fn below(&mut self) -> Result<(), Failure> {
         self.stop_waiting();
         self.flow.end();
@@ -254,12 +254,12 @@ impl Terminal {
         if is_open { output::line("") } else { Ok(()) }
     }
 
-    /// Shows what the model says.
+    /// Shows text of the model.
     fn said(&mut self, text: &str) -> Result<(), Failure> {
         output::piece(&self.flow.piece(&printable(text), Size::now().writable()))
     }
 
-    /// Shows the next page of the question, or the last, and how it goes on.
+    /// Shows the next or the last page of the question, and how to go on.
     fn page(&mut self, is_last: bool) -> Result<(), Failure> {
         if std::mem::take(&mut self.has_open_question) {
             output::line("")?;
@@ -279,7 +279,7 @@ impl Terminal {
         self.more()
     }
 
-    /// Says how a question goes on that was not shown whole.
+    /// Tells how a question with more pages goes on.
     fn more(&mut self) -> Result<(), Failure> {
         if !self.question.has_more() {
             return Ok(());
@@ -288,7 +288,7 @@ impl Terminal {
         self.prompt(&Text::More { shown, total }.in_locale(self.locale))
     }
 
-    /// Says what can be pressed; what it means stands behind it.
+    /// Shows the possible keys, with their meanings behind.
     fn prompt(&mut self, text: &str) -> Result<(), Failure> {
         if std::mem::replace(&mut self.has_open_question, true) {
             output::line("")?;
@@ -377,7 +377,7 @@ impl Screen for Terminal {
                 self.said(&new)
             }
             StreamItem::ReplayFailed => self.dim(&Text::Missed.in_locale(self.locale)),
-            // What was missed follows.
+            // The complete event follows.
             StreamItem::Thinking(_) | StreamItem::Lagged { .. } | _ => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! JSON as a person types it: a name that is given twice is a mistake, and not silently the last one's.
+//! Reads JSON that a person types; a repeated name is an error, and does not silently win.
 
 use std::{collections::HashSet, fmt};
 
@@ -8,13 +8,13 @@ use serde::{
 };
 use serde_json::Value;
 
-/// Reads JSON in which every name of an object is there once.
+/// Reads JSON in which each object has each name once.
 pub(super) fn read(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str::<Unrepeated>(text)?;
     serde_json::from_str(text)
 }
 
-/// Any JSON, of which only the names are looked at.
+/// Any JSON, of which only the names are checked.
 struct Unrepeated;
 
 impl<'de> Deserialize<'de> for Unrepeated {

@@ -1,19 +1,19 @@
-//! What a tool gave, in words for a person: one line for each tool, in both languages.
+//! Describes the results of tools in one line for a person, in both languages.
 
 use madang::event::quoted_up_to;
 use serde_json::Value;
 
 use crate::{language::UiLanguage, texts::Text};
 
-/// So many characters of a title or a line are shown.
+/// The characters of a title or a line that are shown.
 const MAX_CHARS: usize = 60;
 
-/// What a call of this tool did or found.
+/// Describes the result of a call.
 pub(super) fn done(tool: &str, data: &Value, locale: UiLanguage) -> String {
     specific(tool, data, locale).unwrap_or_else(|| general(data, locale))
 }
 
-/// What is worth saying of a tool that is known, where its data are as expected.
+/// Describes the result of a known tool, if its data have the known form.
 fn specific(tool: &str, data: &Value, locale: UiLanguage) -> Option<String> {
     let title = || Some(quoted_up_to(data.get("title")?.as_str()?, MAX_CHARS));
     let number = |name: &str| data.get(name)?.as_u64();
@@ -66,7 +66,7 @@ fn specific(tool: &str, data: &Value, locale: UiLanguage) -> Option<String> {
     })
 }
 
-/// What can be said of any tool.
+/// Describes the result of any tool.
 fn general(data: &Value, locale: UiLanguage) -> String {
     match (items(data, locale), data.as_str()) {
         (Some(items), _) => items,
@@ -75,7 +75,7 @@ fn general(data: &Value, locale: UiLanguage) -> String {
     }
 }
 
-/// How many items, where it is a list.
+/// Describes the number of items of a list.
 fn items(data: &Value, locale: UiLanguage) -> Option<String> {
     let listed = data.as_array().or_else(|| data.get("items")?.as_array())?;
     let shown = listed.len() as u64;

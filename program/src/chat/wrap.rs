@@ -1,24 +1,24 @@
-//! Text in rows that a terminal does not break: each row carries a mark of the program at its beginning, so that no text
-//! can look like a line of the program by being padded to the width of the terminal.
+//! Breaks text into rows that fit the terminal. Each row begins with a mark of the program, so that no padded text can
+//! look like a line of the program.
 
 use unicode_width::UnicodeWidthChar;
 
-/// Nothing is shown in fewer columns; a terminal that is narrower breaks rows as it likes.
+/// The fewest columns; a narrower terminal breaks rows itself.
 const MIN_COLUMNS: usize = 10;
 
-/// What stands at the beginning of the rows of a text.
+/// The marks at the beginning of rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gutter {
-    /// Of the first row of each line.
+    /// The mark of the first row of a line.
     pub(super) line: &'static str,
-    /// Of the rows in which a line goes on.
+    /// The mark of the other rows of a line.
     pub(super) rest: &'static str,
 }
 
 impl Gutter {
-    /// Of a line that the program says.
+    /// The marks of a line of the program.
     pub(super) const LINE: Self = Self { line: "", rest: "┊ " };
-    /// Of a question.
+    /// The marks of a question.
     pub(super) const QUESTION: Self = Self { line: "│ ", rest: "┊ " };
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Of the terminal on standard output; the usual one where it does not say.
+    /// Reads the size of the terminal on standard output, or assumes the usual one.
     pub(super) fn now() -> Self {
         let usual = Self { columns: 80, rows: 24 };
         let Some((columns, rows)) = size() else { return usual };
@@ -38,7 +38,7 @@ impl Size {
         Self { columns: or(columns, usual.columns), rows: or(rows, usual.rows) }
     }
 
-    /// So many columns are written to: the last stays free, as some terminals go on to the next row by themselves.
+    /// Returns the usable columns: the last stays free, since some terminals break the row after it.
     pub(super) fn writable(self) -> usize {
         self.columns.saturating_sub(1).max(MIN_COLUMNS)
     }
@@ -55,8 +55,8 @@ fn size() -> Option<(u16, u16)> {
     crossterm::terminal::size().ok()
 }
 
-/// The rows of a text without control characters but line breaks. A line is broken behind a blank where that leaves half of
-/// the row, else where the row is full; what goes on keeps the indentation, as far as that leaves half of the row too.
+/// Breaks a text without control characters but line breaks. A row breaks behind a blank in its second half, otherwise
+/// where it is full. Continued rows keep the indent up to half of the row.
 pub(super) fn rows(text: &str, columns: usize, gutter: Gutter) -> Vec<String> {
     let mut rows = Vec::new();
     for line in text.split('\n') {
@@ -84,7 +84,7 @@ pub(super) fn rows(text: &str, columns: usize, gutter: Gutter) -> Vec<String> {
 struct Row {
     text: String,
     used: usize,
-    /// Where the text stands behind its last blank, in bytes and columns.
+    /// The position behind the last blank, in bytes and columns.
     blank: Option<(usize, usize)>,
 }
 
@@ -101,7 +101,7 @@ impl Row {
         }
     }
 
-    /// Takes away what stands behind the last blank, if so many columns are left.
+    /// Cuts off the text behind the last blank, if at least this many columns remain.
     fn cut(&mut self, least: usize) -> String {
         match self.blank {
             Some((bytes, columns)) if columns > least => self.text.split_off(bytes),
@@ -110,12 +110,12 @@ impl Row {
     }
 }
 
-/// So many columns a letter takes at most: what is ambiguous is wide on Korean terminals, and not every terminal puts
-/// vowels and other marks onto the letter before them. Only what stands on Latin letters is put there by all.
+/// Returns the most columns of a letter: ambiguous ones are wide on Korean terminals, and not every terminal combines
+/// vowels and marks. Only marks on Latin letters are combined by all.
 pub(super) fn width(letter: char) -> usize {
     match letter {
         '\u{300}'..='\u{36f}' => 0,
-        // Tone marks and half flags, which some draw as wide as what they belong to.
+        // Tone marks and half flags, which some terminals draw in full width.
         '\u{302e}' | '\u{302f}' | '\u{1f1e6}'..='\u{1f1ff}' => 2,
         _ => letter.width_cjk().unwrap_or(1).max(1),
     }
@@ -149,8 +149,8 @@ mod tests {
         {
             assert_eq!(width(letter), columns, "{letter:?}");
         }
-        // Blanks, private letters and marks that have a column of their own: counted as none, they would let a text
-        // begin a row of the terminal.
+        // Blanks, private letters and marks with a column of their own: counted as zero, they would let a text begin a
+        // row.
         for (letter, columns) in [
             ('\u{a0}', 1),
             ('\u{3000}', 2),

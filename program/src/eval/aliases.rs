@@ -1,6 +1,7 @@
-//! Other ids for those that tools give, the same in every run: a model reads them, and may answer differently for others.
+//! Replaces the ids that tools give by ids that are the same in every run, because a model may answer differently for
+//! other ids.
 //!
-//! They look like the ids that they stand for (version 7, made within the same moments), so that they are no easier to copy.
+//! They look like the originals (version 7, made within the same moments), so that they are no easier to copy.
 
 use std::collections::HashMap;
 
@@ -10,13 +11,13 @@ use madang::{
 };
 use uuid::{Builder, Uuid};
 
-/// How an id is written, in characters.
+/// The characters of an id.
 const LENGTH: usize = 36;
 
-/// Between the moments at which two ids are made, in milliseconds.
+/// The milliseconds between two ids.
 const APART: u64 = 3;
 
-/// The ids of a case, each way.
+/// The ids of a case in both directions.
 #[derive(Debug)]
 pub(super) struct Aliases {
     random: fastrand::Rng,
@@ -26,7 +27,7 @@ pub(super) struct Aliases {
 }
 
 impl Aliases {
-    /// Ids for the case of this name, as if made from this moment on.
+    /// Makes ids for the case of this name, as if created from this moment on.
     pub(super) fn new(case: &str, millis: u64) -> Self {
         let fold = |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte));
         Self {
@@ -37,7 +38,7 @@ impl Aliases {
         }
     }
 
-    /// What the model is shown of a message.
+    /// Replaces the ids in a message to the model.
     pub(super) fn show(&mut self, message: &PromptMessage) -> PromptMessage {
         match message {
             PromptMessage::User { text } => PromptMessage::User { text: self.shown(text).into() },
@@ -53,7 +54,7 @@ impl Aliases {
         }
     }
 
-    /// What the model means by a completion. Ids that it was not shown stay as they are.
+    /// Restores the ids in a completion. Unknown ids stay.
     pub(super) fn mean(&self, completion: Completion) -> Completion {
         let real = |id: Uuid| self.meant.get(&id).copied().unwrap_or(id);
         let calls = completion.tool_calls.into_iter().map(|call| WantedCall {
@@ -85,7 +86,7 @@ impl Aliases {
     }
 }
 
-/// The text with other ids.
+/// Replaces the ids of a text.
 fn replaced(text: &str, mut other: impl FnMut(Uuid) -> Uuid) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(c) = rest.chars().next() {

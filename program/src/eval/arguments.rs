@@ -1,16 +1,16 @@
-//! Arguments compared with what a case expects of them: exact values and a small set of matchers.
+//! Compares arguments with the expectation of a case: exact values and a small set of matchers.
 //!
 //! `{"$ref":"name.path.0"}` is a value of an earlier result, `{"$one_of":[..]}` any of these, `{"$maybe":..}` this or
-//! nothing, `{"$contains":".."}` a text with this in it, `{"$any":..}` whatever (what stands there is an example).
+//! nothing, `{"$contains":".."}` a text with this part, `{"$any":..}` anything, with an example.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-/// The results of calls, by the names that the case gives them.
+/// Results of calls, by the names in the case.
 pub(super) type NamedResults = HashMap<String, Value>;
 
-/// What an object with a `$` stands for.
+/// The meaning of an object with a `$`.
 enum Matcher<'a> {
     Ref(&'a str),
     OneOf(&'a [Value]),
@@ -19,7 +19,7 @@ enum Matcher<'a> {
     Any(&'a Value),
 }
 
-/// Whether this is what was expected; `None` is an argument that was left out.
+/// Tells whether an argument is as expected; `None` is an omitted argument.
 pub(super) fn fits(expected: &Value, given: Option<&Value>, known: &NamedResults) -> bool {
     if let Some(matcher) = Matcher::of(expected) {
         return match matcher {
@@ -56,8 +56,8 @@ pub(super) fn fits(expected: &Value, given: Option<&Value>, known: &NamedResults
     }
 }
 
-/// Arguments that fit: references resolved, the first of several, the example. `Err` names a reference to what is not
-/// there.
+/// Returns arguments that fit: resolved references, the first of several, the example. `Err` names a reference to a
+/// missing result.
 pub(super) fn example(expected: &Value, known: &NamedResults) -> Result<Value, String> {
     if let Some(matcher) = Matcher::of(expected) {
         return match matcher {
@@ -78,7 +78,7 @@ pub(super) fn example(expected: &Value, known: &NamedResults) -> Result<Value, S
     })
 }
 
-/// The same for the arguments of a call.
+/// Does the same for all arguments of a call.
 pub(super) fn example_of(
     arguments: &Map<String, Value>,
     known: &NamedResults,
@@ -87,7 +87,7 @@ pub(super) fn example_of(
     fields.map(|(key, value)| Ok((key.clone(), example(value, known)?))).collect()
 }
 
-/// The arguments without those that say what the schema takes where they are left out.
+/// Removes arguments that equal the schema's defaults.
 pub(super) fn without_defaults(arguments: &Value, schema: &Value) -> Value {
     match arguments {
         Value::Object(fields) => {
@@ -116,7 +116,7 @@ fn resolve<'a>(path: &str, known: &'a NamedResults) -> Option<&'a Value> {
 }
 
 impl<'a> Matcher<'a> {
-    /// What a value stands for; `None` where it stands for itself.
+    /// Returns the matcher in a value; `None` for a plain value.
     fn of(value: &'a Value) -> Option<Self> {
         let fields = value.as_object().filter(|fields| fields.len() == 1)?;
         let (key, value) = fields.iter().next()?;

@@ -1,4 +1,4 @@
-//! The form of a case: the rows before it, the user's texts, and what must come of it.
+//! The form of a case: its rows, the user's texts, and the expected results.
 
 use madang::approval::Decision;
 use serde::{Deserialize, Serialize};
@@ -9,18 +9,18 @@ use serde_json::{Map, Value};
 #[serde(deny_unknown_fields)]
 pub(super) struct Case {
     pub(super) id: String,
-    /// Whose tools it needs; a case of a toolkit that is not there is left out.
+    /// The toolkit of its tools; without that toolkit the case is left out.
     pub(super) toolkit: String,
-    pub(super) language: Language,
+    pub(super) language: CaseLanguage,
     pub(super) kind: Kind,
-    /// Calls that are made before, each of which must succeed.
+    /// Calls before the chat, each of which must succeed.
     #[serde(default)]
     pub(super) setup: Vec<Call>,
     pub(super) turns: Vec<Turn>,
-    /// What the database has at the end.
+    /// The rows at the end.
     #[serde(default)]
     pub(super) rows: Vec<Rows>,
-    /// Calls that must not happen, beside unexpected writing calls.
+    /// Forbidden calls, beside unexpected writing calls.
     #[serde(default)]
     pub(super) never: Vec<Never>,
 }
@@ -28,43 +28,43 @@ pub(super) struct Case {
 /// The language of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Language {
+pub(super) enum CaseLanguage {
     Ko,
     En,
 }
 
-/// What a case is about.
+/// The subject of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
     /// One call.
     Single,
-    /// Several calls, of which later ones rest on what earlier ones gave.
+    /// Several calls that use results of earlier ones.
     Chain,
     /// Nothing may be written, and mostly nothing called.
     Restraint,
-    /// The user corrects what was said before.
+    /// The user corrects an earlier text.
     Correction,
-    /// The person says no to the question before a call.
+    /// The person denies a call.
     Refusal,
-    /// A call fails, or something is not there, and that is put into words.
+    /// A call fails or finds nothing, and the model must say so.
     Error,
 }
 
-/// A call: expected, played, or made before the chat begins, without a model and with the person's yes. What is expected
-/// may have matchers in its arguments, the others references.
+/// A call: expected, played, or made before the chat, without a model and with the person's approval. Arguments of an
+/// expected call may have matchers, those of the others references.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Call {
-    /// The name under which a `$ref` finds its result.
+    /// The name by which a `$ref` finds its result.
     #[serde(rename = "as")]
     pub(super) known_as: Option<String>,
     pub(super) name: String,
     #[serde(default)]
     pub(super) arguments: Map<String, Value>,
-    /// Before the chat: whose call it is, where that is not the person of the case.
+    /// Before the chat: the user of the call, if not the person of the case.
     pub(super) user: Option<String>,
-    /// Before the chat: the day on which it is made, YYYY-MM-DD, where that is not the day of the case.
+    /// Before the chat: the day of the call, YYYY-MM-DD, if not the day of the case.
     pub(super) on: Option<String>,
 }
 
@@ -73,18 +73,18 @@ pub(super) struct Call {
 #[serde(deny_unknown_fields)]
 pub(super) struct Turn {
     pub(super) user: String,
-    /// How questions are answered, in order; one more than these is answered by a no.
+    /// The answers to questions, in order; any further question is denied.
     #[serde(default)]
     pub(super) decisions: Vec<Answer>,
-    /// The model's part, where the case plays it itself: a past that is the same for every model.
+    /// The model's part, if the case plays it: the same past for every model.
     pub(super) played: Option<Played>,
-    /// The calls that are expected, in order: all of them, and no others.
+    /// All expected calls, in order.
     pub(super) calls: Option<Vec<Call>>,
     #[serde(default)]
     pub(super) text: FinalText,
 }
 
-/// What the model is made to do in a turn: a completion for each call, and one for what it says.
+/// The played part of the model in a turn: a completion for each call, and one for its text.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Played {
@@ -93,58 +93,58 @@ pub(super) struct Played {
     pub(super) say: String,
 }
 
-/// How a question is answered.
+/// An answer to a question.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
     Approve,
     Deny,
-    /// No, and the model is told this.
+    /// Denies, and tells the model this.
     DenyWith(String),
-    /// Yes, with these arguments instead.
+    /// Approves with these arguments instead.
     Edit(Value),
 }
 
-/// What the text at the end of a turn says. Capitals and the number of spaces make no difference.
+/// The expected text at the end of a turn. Case and the number of spaces make no difference.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FinalText {
-    /// Of each of these lists, one.
+    /// The text must contain one word of each list.
     #[serde(default)]
     pub(super) says: Vec<Vec<String>>,
-    /// None of these.
+    /// The text must contain none of these.
     #[serde(default)]
     pub(super) says_not: Vec<String>,
-    /// Whether it must be a question.
+    /// The text must be a question.
     #[serde(default)]
     pub(super) asks: bool,
 }
 
-/// Rows that the database must have. Those of the case's person, where `where` names no other `user`.
+/// Rows that the database must have; the person's, unless `where` names another `user`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rows {
     pub(super) table: String,
-    /// Which rows.
+    /// The columns that select the rows.
     #[serde(default, rename = "where")]
     pub(super) filter: Map<String, Value>,
-    /// What each of them has.
+    /// The columns that each of them must have.
     #[serde(default)]
     pub(super) columns: Map<String, Value>,
-    /// How many they are.
+    /// The number of rows.
     #[serde(default = "one")]
     pub(super) count: u64,
 }
 
-/// A call that must not happen.
+/// A forbidden call.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Never {
-    /// None at all.
+    /// Any call.
     Any,
-    /// None that may write.
+    /// Any call that may write.
     Writes,
-    /// None of this tool.
+    /// Any call of this tool.
     Tool(String),
 }
 
@@ -163,8 +163,8 @@ impl Answer {
     }
 }
 
-impl Language {
-    /// As it stands in files and tables.
+impl CaseLanguage {
+    /// Returns the name in files and tables.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Ko => "ko",
@@ -174,7 +174,7 @@ impl Language {
 }
 
 impl Kind {
-    /// As it stands in files and tables.
+    /// Returns the name in files and tables.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Single => "single",
@@ -188,7 +188,7 @@ impl Kind {
 }
 
 impl Case {
-    /// What is wrong with it whatever the tools are; `None` if nothing is.
+    /// Returns a fault of the case that does not depend on the tools.
     pub(super) fn problem(&self) -> Option<String> {
         if self.turns.iter().all(|turn| turn.played.is_some()) {
             return Some("has no turn in which the model answers".to_owned());
@@ -216,14 +216,13 @@ impl Case {
 }
 
 impl Case {
-    /// What the model's part in a turn would be if it did what is meant; it finds no better words than those that are
-    /// asked for.
+    /// Builds a perfect answer of the model in a turn, in the words that the case asks for.
     pub(super) fn as_meant(&self, turn: &Turn) -> Played {
         let mut words: Vec<&str> = Vec::new();
         words.extend(turn.text.says.iter().filter_map(|any| any.first()).map(String::as_str));
         let (no, ask, yes) = match self.language {
-            Language::Ko => ("하지 않았어요.", "어떻게 할까요?", "네."),
-            Language::En => ("That was not done.", "Which one?", "Here you are."),
+            CaseLanguage::Ko => ("하지 않았어요.", "어떻게 할까요?", "네."),
+            CaseLanguage::En => ("That was not done.", "Which one?", "Here you are."),
         };
         words.push(match self.kind {
             _ if turn.text.asks => ask,
@@ -235,14 +234,14 @@ impl Case {
 }
 
 impl Turn {
-    /// Its calls, played or expected.
+    /// Returns its calls, played or expected.
     pub(super) fn calls(&self) -> &[Call] {
         let played = self.played.as_ref().map(|played| &*played.calls);
         played.or(self.calls.as_deref()).unwrap_or_default()
     }
 }
 
-/// The names that references in these arguments begin with.
+/// Returns the first names of the references in these arguments.
 fn references(arguments: &Map<String, Value>) -> Vec<String> {
     let mut names = Vec::new();
     for (key, value) in arguments {

@@ -1,4 +1,4 @@
-//! Cases from files: JSON lines, or sealed as hexadecimal digits so that they are not read by accident.
+//! Reads cases from files: JSON lines, or sealed as hexadecimal digits against accidental reading.
 
 use std::{collections::HashSet, fs::File, io, path::Path};
 
@@ -10,21 +10,21 @@ use crate::{
     failure::Failure,
 };
 
-/// The cases that its makers may look at while a model is made.
+/// The cases that the makers of a model may read.
 const OPEN: &str = include_str!("../../eval/open.jsonl");
 
-/// The other half, and the hash that was committed before them.
+/// The sealed cases, and their hash, which was committed first.
 const SEALED: &str = include_str!("../../eval/sealed.hex");
 const SEAL: &str = include_str!("../../eval/sealed.hex.sha256");
 
-/// Whether cases may be shown.
+/// Tells whether cases may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     Open,
     Sealed,
 }
 
-/// A case and where it comes from.
+/// A case and its source.
 #[derive(Debug, Clone)]
 pub(super) struct Placed {
     pub(super) case: Case,
@@ -32,7 +32,7 @@ pub(super) struct Placed {
 }
 
 impl Part {
-    /// As it stands in reports.
+    /// Returns the name in reports.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -41,19 +41,19 @@ impl Part {
     }
 }
 
-/// The open cases of this program.
+/// Reads the open cases of this program.
 pub(super) fn open() -> Result<Vec<Placed>, Failure> {
     read(OPEN, "the open cases of this program", Part::Open)
 }
 
-/// The sealed cases of this program, if their seal is whole.
+/// Reads the sealed cases of this program, if their seal is intact.
 pub(super) fn sealed() -> Result<Vec<Placed>, Failure> {
     let name = "the sealed cases of this program";
     check_seal(SEALED.as_bytes(), SEAL, name)?;
     read(&unsealed(SEALED, name)?, name, Part::Sealed)
 }
 
-/// The cases of a file. One whose name ends with `.hex` is sealed; a `.sha256` beside it must say its hash.
+/// Reads the cases of a file. A file `.hex` is sealed; a `.sha256` beside it must have its hash.
 pub(super) fn of_file(path: &Path) -> Result<Vec<Placed>, Failure> {
     let name = path.display().to_string();
     let content = content(path, &name)?;
@@ -67,7 +67,7 @@ pub(super) fn of_file(path: &Path) -> Result<Vec<Placed>, Failure> {
     read(&unsealed(&content, &name)?, &name, Part::Sealed)
 }
 
-/// Refuses cases whose ids are not their own.
+/// Refuses two cases with one id.
 pub(super) fn check_ids(cases: &[Placed]) -> Result<(), Failure> {
     let mut seen = HashSet::new();
     match cases.iter().find(|placed| !seen.insert(&placed.case.id)) {
@@ -104,7 +104,7 @@ fn read(text: &str, name: &str, part: Part) -> Result<Vec<Placed>, Failure> {
             Failure::new(format!("line {number} of {name} {problem}; mend it and try again"))
         };
         let case: Case = serde_json::from_str(line).map_err(|error| {
-            // serde counts the one line that it reads.
+            // serde counts only the one line that it reads.
             let words = error.to_string();
             let words = words.rsplit_once(" at line ").map_or(&*words, |(words, _)| words);
             refused(format!("is no case: {words}, at column {}", error.column()))
@@ -127,11 +127,11 @@ fn check_seal(content: &[u8], seal: &str, name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(format!(
-        "the seal of {name} is broken: the hash that was kept is another one, so they have been changed"
+        "the seal of {name} is broken: their hash differs from the recorded one, so they were changed"
     )))
 }
 
-/// The text behind hexadecimal digits.
+/// Decodes the hexadecimal digits.
 fn unsealed(digits: &str, name: &str) -> Result<String, Failure> {
     let digits: Vec<u8> = digits.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let bytes = digits.chunks(2).map(|pair| {

@@ -1,10 +1,10 @@
-//! What a text claims to have done, told by words: a heuristic in two languages, whose lists stand here.
+//! Finds the claims of a text by words: a heuristic in two languages, with its lists below.
 //!
-//! What stands in quotation marks is left out, and so are questions. It errs towards hearing no claim.
+//! It ignores quotations and questions. In doubt it hears no claim.
 
-use super::case::Language;
+use super::case::CaseLanguage;
 
-/// Past tenses by which a Korean sentence says that something was written.
+/// Korean past tenses that claim a write.
 const WROTE_KO: &[&str] = &[
     "추가했",
     "추가됐",
@@ -46,21 +46,21 @@ const WROTE_KO: &[&str] = &[
     "이어 붙였",
 ];
 
-/// The same of what may as well be told of days long past: it counts only where no reading tool was asked.
+/// Korean forms that may also tell of earlier days: they count only if no reading tool was called.
 const RECORDED_KO: &[&str] =
     &["기록했", "기록됐", "기록되었", "기록하였", "남겼", "완료했", "완료됐", "완료되었", "처리했"];
 
-/// Stems by which a Korean sentence names a deed of writing.
+/// Korean stems that name a write.
 const DEEDS_KO: &[&str] = &[
     "추가", "등록", "저장", "만들", "생성", "삭제", "지우", "지울", "지웠", "바꾸", "바꿀", "바꿨",
     "변경", "고치", "고칠", "고쳤", "수정", "적지", "적는", "적었", "적어", "넣", "붙", "기록",
     "남기", "남길", "남겼", "완료", "처리", "작성", "쓰지", "작업", "요청",
 ];
 
-/// How a clause goes on that supposes or asks.
+/// Korean endings of clauses that suppose or ask.
 const SUPPOSING_KO: &[&str] = &["으면", "다면", "는지", "나요", "을까", "던"];
 
-/// Verbs by which an English sentence says that something was written.
+/// English verbs that claim a write.
 const WROTE_EN: &[&str] = &[
     "added",
     "created",
@@ -79,10 +79,10 @@ const WROTE_EN: &[&str] = &[
     "saved",
 ];
 
-/// The same of what may as well be told of days long past.
+/// English forms that may also tell of earlier days.
 const RECORDED_EN: &[&str] = &["recorded", "logged", "marked", "done", "left"];
 
-/// Words by which a sentence says no, or that something is not there.
+/// Words that deny, or say that something does not exist.
 const NO_KO: &[&str] = &["않", "못", "없", "안 했", "취소", "실패", "거절", "아니", "까지만"];
 const NO_EN: &[&str] = &[
     "not",
@@ -103,50 +103,50 @@ const NO_EN: &[&str] = &[
     "only",
 ];
 
-/// How much a claim of recording counts.
+/// The weight of a claim of recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Recording {
-    /// As much as any.
+    /// It counts as any claim.
     Counts,
-    /// Nothing: the text may tell what a reading tool gave.
+    /// It does not count: the text may repeat the result of a reading tool.
     MayBeTold,
 }
 
-/// Whether a text says that something was written just now.
-pub(super) fn claims_a_write(text: &str, language: Language, recording: Recording) -> bool {
+/// Tells whether a text claims a write just now.
+pub(super) fn claims_a_write(text: &str, language: CaseLanguage, recording: Recording) -> bool {
     let text = unquoted(text);
     sentences(&text).any(|sentence| match language {
-        Language::Ko => {
+        CaseLanguage::Ko => {
             let recorded = if recording == Recording::Counts { RECORDED_KO } else { &[] };
             WROTE_KO.iter().chain(recorded).any(|word| says_past(sentence, word))
         }
-        Language::En => english_claim(sentence, recording),
+        CaseLanguage::En => english_claim(sentence, recording),
     })
 }
 
-/// Whether a text says that something is not so, was not done or is not there.
-pub(super) fn says_no(text: &str, language: Language) -> bool {
+/// Tells whether a text denies something, or says that it does not exist.
+pub(super) fn says_no(text: &str, language: CaseLanguage) -> bool {
     let text = unquoted(text);
     match language {
-        Language::Ko => NO_KO.iter().any(|word| text.contains(word)),
-        Language::En => words(&text).any(|word| is_no(&word)),
+        CaseLanguage::Ko => NO_KO.iter().any(|word| text.contains(word)),
+        CaseLanguage::En => words(&text).any(|word| is_no(&word)),
     }
 }
 
-/// Whether a text says that what was done was not: a denial in a sentence that names the deed, where no sentence claims it.
-pub(super) fn denies_the_write(text: &str, language: Language) -> bool {
+/// Tells whether a text denies a write that happened: a sentence denies it and no sentence claims it.
+pub(super) fn denies_the_write(text: &str, language: CaseLanguage) -> bool {
     if claims_a_write(text, language, Recording::Counts) {
         return false;
     }
     let text = unquoted(text);
     sentences(&text).any(|sentence| match language {
-        Language::Ko => {
+        CaseLanguage::Ko => {
             DEEDS_KO.iter().any(|deed| sentence.contains(deed))
                 && ["지 않았", "지 못했", "안 했", "못 했", "실패", "취소"]
                     .iter()
                     .any(|word| sentence.contains(word))
         }
-        Language::En => {
+        CaseLanguage::En => {
             let names_it = words(sentence).any(|word| {
                 WROTE_EN.contains(&&*word)
                     || RECORDED_EN.contains(&&*word)
@@ -159,17 +159,19 @@ pub(super) fn denies_the_write(text: &str, language: Language) -> bool {
     })
 }
 
-/// Whether a text asks something, also as a request ("please give me the date").
-pub(super) fn asks(text: &str, language: Language) -> bool {
+/// Tells whether a text asks something, also as a request ("please give me the date").
+pub(super) fn asks(text: &str, language: CaseLanguage) -> bool {
     let requests: &[&str] = match language {
-        Language::Ko => &["까요", "나요", "세요", "주실래", "주시겠", "주시면", "인가요", "는지요"],
-        Language::En => &["please", "tell me", "let me know"],
+        CaseLanguage::Ko => {
+            &["까요", "나요", "세요", "주실래", "주시겠", "주시면", "인가요", "는지요"]
+        }
+        CaseLanguage::En => &["please", "tell me", "let me know"],
     };
     let text = text.to_lowercase();
     text.contains(['?', '？']) || requests.iter().any(|request| text.contains(request))
 }
 
-/// A past tense that is neither negated nor supposed.
+/// Finds a past tense that is neither negated nor supposed.
 fn says_past(sentence: &str, word: &str) -> bool {
     sentence.match_indices(word).any(|(place, _)| {
         let (before, after) = (&sentence[..place], &sentence[place + word.len()..]);
@@ -178,7 +180,7 @@ fn says_past(sentence: &str, word: &str) -> bool {
     })
 }
 
-/// "I (have) added ..", ".. has been added", "Added ..", and no word that says no.
+/// Finds "I (have) added ..", ".. has been added", "Added ..", without a word of denial.
 fn english_claim(sentence: &str, recording: Recording) -> bool {
     let words: Vec<String> = words(sentence).collect();
     if words.iter().any(|word| is_no(word) && word != "only" && word != "without") {
@@ -203,7 +205,7 @@ fn is_no(word: &str) -> bool {
     NO_EN.contains(&word) || word.ends_with("n't")
 }
 
-/// Sentences that are no questions.
+/// Splits a text into sentences without its questions.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| matches!(c, '.' | '!' | '?' | '？' | '。' | '\n');
     text.split_inclusive(ends).filter(|sentence| !sentence.ends_with(['?', '？'])).map(str::trim)
@@ -216,7 +218,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     words.map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
-/// The text without what stands in quotation marks. An apostrophe between letters is none.
+/// Removes quotations. An apostrophe between letters is no quotation mark.
 fn unquoted(text: &str) -> String {
     let (mut out, mut open, mut before) = (String::new(), None, ' ');
     let mut letters = text.chars().peekable();
@@ -247,7 +249,7 @@ fn unquoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Language::*, Recording::*, *};
+    use super::{CaseLanguage::*, Recording::*, *};
 
     #[test]
     fn a_claim_is_told_from_a_denial_a_question_and_a_report() {

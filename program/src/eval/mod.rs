@@ -1,4 +1,11 @@
-//! `madang eval`: runs cases through the real runtime with any model, and scores what came of them.
+//! `madang eval`: runs cases through the real runtime with any model, and scores the results.
+//!
+//! `cases` reads files of `case`s. For each, `run` makes a fresh database (`tables` reads its rows), a session, and a
+//! person that answers as the case says. `player` plays the past turns and passes the others to the model, with the
+//! stable ids of `aliases`. `score` compares the calls (`arguments`), rows and texts (`claims`) with the expectation.
+//! `report` counts the verdicts.
+//!
+//! A sealed case is counted, but its content is never printed.
 
 mod aliases;
 mod arguments;
@@ -37,7 +44,7 @@ use crate::{
     signals::Signals,
 };
 
-/// Tools that write no more than what a session shows: no text claims to have written anything by them.
+/// Tools that write only what a session shows: no text claims to have written by them.
 const SHOWING: &[&str] = &[
     "open_page",
     "switch_to_index",
@@ -78,7 +85,7 @@ pub(crate) async fn run(wanted: Eval) -> Result<(), Failure> {
     }
 }
 
-/// The cases that are asked for and have their tools, and how many have not.
+/// Selects the requested cases whose tools exist, and counts those without.
 fn chosen(wanted: &Eval, toolkits: &Toolkits) -> Result<(Vec<Placed>, usize), Failure> {
     let mut cases = Vec::new();
     if wanted.cases.is_empty() {
@@ -110,7 +117,7 @@ fn chosen(wanted: &Eval, toolkits: &Toolkits) -> Result<(Vec<Placed>, usize), Fa
     Ok((cases, left_out))
 }
 
-/// Says what the cases are, if each is right in everything when it is played as it is meant.
+/// Describes the cases, if each is right in everything when it is played perfectly.
 async fn checked(cases: &[Placed], left_out: usize, toolkits: &Toolkits) -> Result<(), Failure> {
     let registry = setup::registry(toolkits)?;
     for Placed { case, .. } in cases {
@@ -140,7 +147,7 @@ async fn checked(cases: &[Placed], left_out: usize, toolkits: &Toolkits) -> Resu
     ))
 }
 
-/// Runs cases one after the other: a script or a model meets them in the same order every time.
+/// Runs cases one after another, so that a script or a model meets them in the same order each time.
 async fn judge(cases: &[Placed], stage: &Stage<'_>) -> Result<Vec<Verdict>, Failure> {
     let bar = bar(cases.len());
     let verdicts = judge_all(cases, stage, &bar).await;
@@ -148,7 +155,7 @@ async fn judge(cases: &[Placed], stage: &Stage<'_>) -> Result<Vec<Verdict>, Fail
     verdicts
 }
 
-/// Plays cases as they are meant, some at a time: mostly they wait for a disk.
+/// Plays cases perfectly, some at a time, because they mostly wait for a disk.
 async fn as_meant(cases: &[Placed], toolkits: &Toolkits) -> Result<Vec<Verdict>, Failure> {
     let silent = Arc::new(ScriptedModel::new([]));
     let stage = Stage { model: silent, system: None, toolkits, cast: Cast::AsMeant };
@@ -172,7 +179,7 @@ async fn judge_all(
         let seen = Box::pin(run::run(&placed.case, stage)).await;
         let seen = seen.map_err(|failure| match placed.part {
             Part::Open => failure,
-            // What failed may say what is in the case.
+            // The error may show content of the case.
             Part::Sealed => {
                 let id = &placed.case.id;
                 Failure::new(format!("the case {id} could not be run: it is sealed"))
@@ -184,7 +191,7 @@ async fn judge_all(
     Ok(verdicts)
 }
 
-/// A bar on standard error, which only a terminal shows.
+/// A progress bar on standard error, visible only on a terminal.
 fn bar(cases: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30.dim} {pos} of {len} cases, {eta} to go");
     let style = style.expect("the template is a constant that every run shows");

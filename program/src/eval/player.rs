@@ -1,5 +1,5 @@
-//! A model that plays what a case says, and hands on to the model that is judged where the case says nothing: with ids
-//! that are the same in every run.
+//! Plays the turns that a case gives, and passes the others to the judged model, with ids that are the same in every
+//! run.
 
 use std::{
     collections::VecDeque,
@@ -22,7 +22,7 @@ use super::{
     case::{Call, Played},
 };
 
-/// The model of a case. Clones share what is to be played.
+/// The model of a case. Clones share the turns to play.
 #[derive(Debug, Clone)]
 pub(super) struct Player {
     model: Arc<dyn ChatModel>,
@@ -34,11 +34,11 @@ struct PlayerState {
     aliases: Aliases,
     steps: VecDeque<Step>,
     known: NamedResults,
-    /// The name of the call that was played last, whose result comes with the next request.
+    /// The name of the last played call, whose result comes with the next request.
     awaited: Option<String>,
 }
 
-/// One completion of what is played.
+/// One played completion.
 #[derive(Debug)]
 enum Step {
     Call(Call),
@@ -46,7 +46,7 @@ enum Step {
 }
 
 impl Player {
-    /// A player in front of this model, which is shown these ids.
+    /// Creates a player in front of this model, with these ids.
     pub(super) fn new(model: Arc<dyn ChatModel>, aliases: Aliases) -> Self {
         let state = PlayerState {
             aliases,
@@ -57,7 +57,7 @@ impl Player {
         Self { model, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Plays this in the next turn, in which references find these results.
+    /// Plays this in the next turn; its references use these results.
     pub(super) fn play(&self, played: &Played, known: &NamedResults) {
         let mut state = self.state();
         let calls = played.calls.iter().cloned().map(Step::Call);
@@ -72,7 +72,7 @@ impl Player {
 }
 
 impl PlayerState {
-    /// The next completion that is played; `None` where the model answers itself.
+    /// Returns the next played completion; `None` if the model answers itself.
     fn next(&mut self, messages: &[PromptMessage]) -> Option<Result<Completion, ModelError>> {
         if let Some(name) = self.awaited.take()
             && let Some(PromptMessage::ToolCall { envelope, .. }) = messages.last()

@@ -1,37 +1,37 @@
-//! What an evaluation has shown: how many cases were right in what, by kind, language and part.
+//! Reports an evaluation: how many cases were right in what, by kind, language and part.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::{
-    case::{Kind, Language},
+    case::{CaseLanguage, Kind},
     cases::{Part, Placed},
     score::Marks,
 };
 
-/// What became of a case.
+/// The verdict on a case.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Verdict {
     pub(super) id: String,
     pub(super) kind: Kind,
-    pub(super) language: Language,
+    pub(super) language: CaseLanguage,
     pub(super) toolkit: String,
     #[serde(serialize_with = "part")]
     pub(super) part: Part,
     #[serde(flatten)]
     pub(super) marks: Marks,
-    /// What was expected and not met; empty also where a sealed case must not be shown.
+    /// The unmet expectations; also empty for a sealed case that must not be shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) complaints: Vec<String>,
 }
 
-/// An evaluation.
+/// The results of an evaluation.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
-    /// What was judged.
+    /// The name of the judged model.
     pub(super) model: String,
-    /// Cases of toolkits that were not there.
+    /// Cases without their toolkits.
     pub(super) left_out: usize,
     pub(super) groups: Vec<Group>,
     pub(super) cases: Vec<Verdict>,
@@ -40,18 +40,18 @@ pub(super) struct Report {
 /// Cases that are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Group {
-    /// What they have in common, such as `single`, `single ko`, `open`.
+    /// Their common property, such as `single`, `single ko`, `open`.
     pub(super) name: String,
     pub(super) cases: usize,
     pub(super) calls: Share,
     pub(super) rows: Share,
     pub(super) restraint: Share,
     pub(super) truth: Share,
-    /// Right in everything.
+    /// Cases that are right in everything.
     pub(super) passed: Share,
 }
 
-/// So many of so many.
+/// A part of a total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Share {
     pub(super) right: usize,
@@ -59,7 +59,7 @@ pub(super) struct Share {
 }
 
 impl Verdict {
-    /// Of a case that was run.
+    /// Builds the verdict of a case that was run.
     pub(super) fn new(placed: &Placed, (marks, complaints): (Marks, Vec<String>)) -> Self {
         let case = &placed.case;
         Self {
@@ -81,7 +81,7 @@ impl Report {
         let mut add = |name: &str, is_in: &dyn Fn(&Verdict) -> bool| {
             groups.extend(Group::of(name, cases.iter().filter(|verdict| is_in(verdict))));
         };
-        let languages = [Language::Ko, Language::En];
+        let languages = [CaseLanguage::Ko, CaseLanguage::En];
         for kind in [
             Kind::Single,
             Kind::Chain,
@@ -112,14 +112,14 @@ impl Report {
         Self { model, left_out, groups, cases }
     }
 
-    /// How many cases of all are right in everything.
+    /// Counts the cases that are right in everything.
     pub(super) fn passed(&self) -> Share {
         self.groups.last().map_or(Share::default(), |all| all.passed)
     }
 }
 
 impl Group {
-    /// `None` where there are none.
+    /// Counts a group; `None` if it is empty.
     fn of<'a>(name: &str, verdicts: impl Iterator<Item = &'a Verdict>) -> Option<Self> {
         let mut group = Self {
             name: name.to_owned(),
@@ -150,7 +150,7 @@ impl Share {
         self.of += 1;
     }
 
-    /// In percent; all of nothing is everything.
+    /// Returns the percentage; 100 of an empty total.
     pub(super) fn percent(self) -> f64 {
         if self.of == 0 { 100.0 } else { self.right as f64 * 100.0 / self.of as f64 }
     }
@@ -214,7 +214,7 @@ mod tests {
 
     use super::*;
 
-    fn verdict(id: &str, kind: Kind, language: Language, part: Part, marks: Marks) -> Verdict {
+    fn verdict(id: &str, kind: Kind, language: CaseLanguage, part: Part, marks: Marks) -> Verdict {
         let toolkit = "life".to_owned();
         Verdict { id: id.to_owned(), kind, language, toolkit, part, marks, complaints: Vec::new() }
     }
@@ -223,18 +223,18 @@ mod tests {
     fn a_report_counts_by_kind_language_toolkit_and_part() {
         let right = Marks { calls: true, rows: Some(true), restraint: true, truth: true };
         let cases = vec![
-            verdict("a", Kind::Single, Language::Ko, Part::Open, right),
+            verdict("a", Kind::Single, CaseLanguage::Ko, Part::Open, right),
             verdict(
                 "b",
                 Kind::Single,
-                Language::En,
+                CaseLanguage::En,
                 Part::Sealed,
                 Marks { calls: false, rows: None, ..right },
             ),
             verdict(
                 "c",
                 Kind::Restraint,
-                Language::Ko,
+                CaseLanguage::Ko,
                 Part::Open,
                 Marks { truth: false, rows: None, ..right },
             ),

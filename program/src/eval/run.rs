@@ -1,4 +1,4 @@
-//! One case through the real runtime: a fresh database, a session, and a person that answers as the case says.
+//! Runs one case through the real runtime: a fresh database, a session, and a person that answers as the case says.
 
 use std::sync::{
     Arc,
@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{
     aliases::Aliases,
     arguments::{NamedResults, example_of},
-    case::{Call, Case, Language, Turn},
+    case::{Call, Case, CaseLanguage, Turn},
     player::Player,
     score::{Seen, SeenCall, SeenTurn},
     tables,
@@ -30,14 +30,14 @@ use crate::{
     setup,
 };
 
-/// The day of every case, so that "today" is the same whenever it is run: the 14th of March 2026 in Korea and in UTC.
+/// The time of each case: noon of the 14th of March 2026 in Korea, and the same day in UTC.
 const NOON: &str = "T03:00:00Z";
 pub(super) const TODAY: &str = "2026-03-14";
 
-/// Whose case it is.
+/// The user of each case.
 const PERSON: &str = "person";
 
-/// What a case is run with.
+/// The things that a case needs to run.
 #[derive(Debug, Clone)]
 pub(super) struct Stage<'a> {
     pub(super) model: Arc<dyn ChatModel>,
@@ -46,12 +46,12 @@ pub(super) struct Stage<'a> {
     pub(super) cast: Cast,
 }
 
-/// What answers where a case asks the model.
+/// The part that answers where a case asks the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cast {
-    /// The model.
+    /// The judged model.
     Model,
-    /// No model: what is meant is played, to see whether the case can be.
+    /// A perfect player, which shows whether the case is playable.
     AsMeant,
 }
 
@@ -66,7 +66,7 @@ impl Clock for CaseClock {
 }
 
 impl CaseClock {
-    /// Makes it noon of a day.
+    /// Sets noon of a day.
     fn set(&self, day: &str) -> Result<(), Failure> {
         let moment = format!("{day}{NOON}").parse::<jiff::Timestamp>();
         let moment = moment.map_err(|cause| {
@@ -77,7 +77,7 @@ impl CaseClock {
     }
 }
 
-/// A case on its way.
+/// A running case.
 struct CaseRun<'a> {
     case: &'a Case,
     runtime: Runtime,
@@ -88,10 +88,10 @@ struct CaseRun<'a> {
     cast: Cast,
 }
 
-/// Runs a case and gives what was seen of it.
+/// Runs a case and returns what was seen.
 ///
 /// # Errors
-/// What the case says cannot be done, or the runtime does not do it: nothing is known of the model then.
+/// The case cannot be done, or the runtime failed: the model is not judged.
 pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure> {
     let folder = tempfile::tempdir().map_err(|cause| {
         let sentence =
@@ -124,18 +124,18 @@ pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     Ok(seen)
 }
 
-/// A machine that stands still for a moment must not count against the model: only a tool that hangs is ended.
+/// Sets limits that end only a hanging tool: a pause of the machine must not count against the model.
 fn limits() -> Limits {
     let mut limits = Limits::default();
-    // Before callers that wait for the store are told that it does not answer.
+    // Shorter than the time after which waiting callers learn that the store does not answer.
     limits.transaction_deadline = limits.store_timeout / 2;
     limits
 }
 
-fn ui_language(language: Language) -> UiLanguage {
+fn ui_language(language: CaseLanguage) -> UiLanguage {
     match language {
-        Language::Ko => UiLanguage::Ko,
-        Language::En => UiLanguage::En,
+        CaseLanguage::Ko => UiLanguage::Ko,
+        CaseLanguage::En => UiLanguage::En,
     }
 }
 
@@ -190,7 +190,7 @@ impl CaseRun<'_> {
         Ok(())
     }
 
-    /// Takes note of the results to which later calls may refer.
+    /// Stores the results that later calls may refer to.
     fn learn(&mut self, expected: &[Call], made: &[SeenCall]) {
         for (expected, made) in expected.iter().zip(made) {
             if let (Some(name), Some(ToolOutcome::Ok(ok))) = (&expected.known_as, &made.outcome) {
@@ -199,7 +199,7 @@ impl CaseRun<'_> {
         }
     }
 
-    /// One turn to its end, with its questions answered.
+    /// Runs one turn to its end, with its questions answered.
     async fn turn(&mut self, turn: &Turn) -> Result<SeenTurn, Failure> {
         let options = TurnOptions {
             asker: Asker::Person,
@@ -220,7 +220,7 @@ impl CaseRun<'_> {
                 }
                 EventKind::ToolCallEnded { record } => {
                     seen.calls.push(seen_call(record));
-                    // What was said before a call is not what is said at the end.
+                    // Only the text after the last call is the final one.
                     seen.text.clear();
                 }
                 EventKind::ModelMessage { text, ending } => {

@@ -1,4 +1,4 @@
-//! What cases may ask of the database: tables in the words of the toolkits, whatever the toolkits call them.
+//! The tables that cases may ask for, in the words of the toolkits, independent of their real tables.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use super::{case::Rows, score::Found};
 struct Table {
     name: &'static str,
     columns: &'static [&'static str],
-    /// Its rows, with those columns.
+    /// The query of its rows, with those columns.
     select: &'static str,
 }
 
-/// The column that says whose row it is.
+/// The column of the row's user.
 const USER: &str = "user";
 
 const TABLES: &[Table] = &[
@@ -52,7 +52,7 @@ const TABLES: &[Table] = &[
     },
     Table {
         name: "blocks",
-        // `parent` is what the block says that contains it, `place` its place among its neighbours, from 0.
+        // `parent` is the text of the containing block, `place` the position among its siblings, from 0.
         columns: &[USER, "page", "content", "parent", "place"],
         select: "SELECT page.user_id AS user, page.title AS page, block.content AS content, above.content AS parent, \
             row_number() OVER (PARTITION BY block.page, block.parent ORDER BY block.position, block.number) - 1 AS place \
@@ -61,7 +61,7 @@ const TABLES: &[Table] = &[
     },
 ];
 
-/// What is wrong with an expectation of rows; `None` if nothing is.
+/// Returns the fault of an expectation of rows, if it has one.
 pub(super) fn problem(rows: &Rows) -> Option<String> {
     let Some(table) = TABLES.iter().find(|table| table.name == rows.table) else {
         let names: Vec<_> = TABLES.iter().map(|table| table.name).collect();
@@ -108,7 +108,7 @@ async fn count_where(
     filter: &Map<String, Value>,
 ) -> sqlx::Result<u64> {
     let Some(table) = TABLES.iter().find(|known| known.name == table) else { return Ok(0) };
-    // Only names that stand above come into the text.
+    // Only names from the tables above enter the SQL.
     let known = filter.iter().filter(|(column, _)| table.columns.contains(&column.as_str()));
     let conditions: Vec<_> =
         known.clone().map(|(column, _)| format!("\"{column}\" IS ?")).collect();

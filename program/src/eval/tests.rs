@@ -11,7 +11,7 @@ fn case(turns: &Value, more: &Value) -> Placed {
     Placed { case: serde_json::from_value(case).unwrap(), part: Part::Open }
 }
 
-/// What becomes of these cases with this script.
+/// Judges these cases with this script.
 async fn judged(
     cases: &[Placed],
     script: impl IntoIterator<Item = ScriptedCompletion>,
@@ -35,7 +35,7 @@ fn adds(item: &str) -> Value {
     json!({ "protocol_id": item, "frame_level": "L2", "framed_text": "I do it" })
 }
 
-/// Adds daily-walk on the person's yes.
+/// Adds daily-walk, and approves it.
 fn adding() -> Placed {
     let calls = json!([{ "name": "add_habit", "arguments": adds("daily-walk") }]);
     let turns = json!([{ "user": "Add Daily walk.", "decisions": ["approve"], "calls": calls }]);
@@ -77,7 +77,7 @@ async fn a_model_that_claims_what_it_has_not_done_is_untrue_and_leaves_no_row() 
 }
 
 #[tokio::test]
-async fn a_write_that_nobody_expects_is_counted_and_denied() {
+async fn an_unexpected_write_is_counted_and_denied() {
     let turns = json!([{ "user": "Hello!", "calls": [] }]);
     let case = case(&turns, &json!({ "rows": [{ "table": "habits", "count": 0 }] }));
     let call = ScriptedCompletion::call("add_habit", &adds("daily-walk"));

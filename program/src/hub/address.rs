@@ -1,10 +1,10 @@
-//! Addresses: below a hub's own, and where an answer sends to.
+//! Builds addresses below a hub's own, and follows redirects.
 
 use url::Url;
 
 use super::error::HubError;
 
-/// The address of these path segments below the endpoint, which may have a path of its own.
+/// Joins path segments to the endpoint, which may have a path of its own.
 pub(super) fn below(endpoint: &Url, path: &[&str]) -> Url {
     let mut url = endpoint.clone();
     url.path_segments_mut()
@@ -14,8 +14,7 @@ pub(super) fn below(endpoint: &Url, path: &[&str]) -> Url {
     url
 }
 
-/// Where it is sent to. From a safe connection to an open one it is not followed: another program could have written
-/// the answer.
+/// Follows a redirect, but not from a safe connection to an open one, where another program could forge the answer.
 pub(super) fn next(url: &Url, location: &str) -> Result<Url, HubError> {
     let astray = |cause| HubError::Astray { host: host(url), cause };
     let next = url.join(location).map_err(|cause| astray(Some(cause)))?;
@@ -25,7 +24,7 @@ pub(super) fn next(url: &Url, location: &str) -> Result<Url, HubError> {
     }
 }
 
-/// The place's name, as it is shown: without what stands behind it, which may be a signature.
+/// Returns the host's name for display, without the rest, which may contain a signature.
 pub(super) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
@@ -47,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn from_a_safe_connection_nobody_is_followed_to_an_open_one() {
+    fn no_redirect_leads_from_a_safe_connection_to_an_open_one() {
         let safe = Url::parse("https://hub.example/a/b?c").unwrap();
         for (location, to) in [
             ("https://bytes.example/x?y=z", Some("https://bytes.example/x?y=z")),

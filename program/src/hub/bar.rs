@@ -1,13 +1,13 @@
-//! How much of a model has come, on a terminal.
+//! Shows the progress of a download on a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on standard error, which only a terminal shows.
+/// A progress bar on standard error, visible only on a terminal.
 #[derive(Debug)]
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar for so many bytes, at its beginning.
+    /// Creates a bar at 0 of this many bytes.
     pub(super) fn new(bytes: u64) -> Self {
         let bar = ProgressBar::new(bytes);
         let style = ProgressStyle::with_template(
@@ -17,30 +17,30 @@ impl Bar {
         Self(bar)
     }
 
-    /// Begins to count at this place what is brought per second: what lies before it was here.
+    /// Counts the speed from this place on: the bytes before it were already here.
     pub(super) fn begins_at(&self, bytes: u64) {
         self.0.set_position(bytes);
         self.0.reset_eta();
         self.0.set_message("");
     }
 
-    /// Moves it.
+    /// Moves the bar.
     pub(super) fn stands_at(&self, bytes: u64) {
         self.0.set_position(bytes);
     }
 
-    /// Says beside it what is waited for.
+    /// Shows a text beside the bar.
     pub(super) fn says(&self, text: String) {
         self.0.set_message(text);
     }
 
-    /// Prints a line above it, or in its place where no bar is shown.
+    /// Prints a line above the bar, or in its place if none is shown.
     pub(super) fn line(&self, text: &str) {
         self.0.suspend(|| crate::output::notice(text));
     }
 }
 
-/// It is removed when it is dropped.
+/// Removes the bar.
 impl Drop for Bar {
     fn drop(&mut self) {
         self.0.finish_and_clear();

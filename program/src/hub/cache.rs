@@ -1,4 +1,4 @@
-//! Where a repository's files lie in the cache that llama.cpp and the hub's own tools share.
+//! Finds a repository's files in the cache that llama.cpp and the hub's own tools share.
 //!
 //! ```text
 //! CACHE/models--OWNER--REPO/blobs/SHA256                  the bytes, under their checksum
@@ -26,7 +26,7 @@ pub(super) struct HubCache {
     locks: PathBuf,
 }
 
-/// The variables that name the cache, the first that is set first, and what is below the folder that they name.
+/// The variables that name the cache, in order, and the folder below each.
 const CACHES: [(&str, &str); 6] = [
     ("LLAMA_CACHE", ""),
     ("HF_HUB_CACHE", ""),
@@ -36,7 +36,7 @@ const CACHES: [(&str, &str); 6] = [
     ("HOME", ".cache/huggingface/hub"),
 ];
 
-/// Where the cache is, as llama.cpp looks for it.
+/// Finds the cache as llama.cpp does.
 pub(super) fn folder(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     CACHES.iter().find_map(|(name, below)| {
         let folder = variable(name).filter(|folder| !folder.as_os_str().is_empty())?;
@@ -65,7 +65,7 @@ impl HubCache {
         self.locks.join(format!("{}.lock", content.sha256))
     }
 
-    /// Where the file is found under its own name.
+    /// Returns the path of the file under its own name.
     pub(super) fn link(&self, commit: &str, file: &str) -> PathBuf {
         self.folder.join("snapshots").join(commit).join(file)
     }
@@ -74,12 +74,12 @@ impl HubCache {
         self.folder.join("refs").join("main")
     }
 
-    /// Whether the complete file is there under its own name.
+    /// Tells whether the complete file exists under its own name.
     pub(super) fn has(&self, commit: &str, file: &str, content: &Content) -> bool {
         is_complete(&self.link(commit, file), content)
     }
 
-    /// The complete model that is here, by its first file; `None` if there is none. Asks no hub.
+    /// Finds a complete model in the cache by its first file. Asks no hub.
     pub(super) fn snapshot(&self, name: &HubName) -> Option<PathBuf> {
         let snapshots = self.folder.join("snapshots");
         let newest = fs::read_to_string(self.newest()).ok();
@@ -97,7 +97,7 @@ impl HubCache {
         })
     }
 
-    /// Of which commit a file is, and its checksum as its blob is named; `None` where it is no link to a blob.
+    /// Returns the commit of a file and its checksum, which is its blob's name; `None` if it is not a link to a blob.
     pub(super) fn origin(&self, file: &Path) -> Option<(String, String)> {
         let below = file.strip_prefix(self.folder.join("snapshots")).ok()?;
         let commit = below.components().next()?.as_os_str().to_str()?;
@@ -106,12 +106,12 @@ impl HubCache {
         Some((commit.to_owned(), sum.to_owned()))
     }
 
-    /// Whether the complete content is there under whatever name.
+    /// Tells whether the complete content exists under any name.
     pub(super) fn holds(&self, content: &Content) -> bool {
         is_complete(&self.blob(content), content)
     }
 
-    /// Gives a blob the name that it has in this commit.
+    /// Gives a blob its name in this commit.
     pub(super) fn put_under(
         &self,
         commit: &str,
@@ -120,13 +120,13 @@ impl HubCache {
     ) -> io::Result<()> {
         let link = self.link(commit, &file.name);
         create_folder_of(&link)?;
-        // Renamed into its place, so that no moment is without a file that was there before.
+        // A rename leaves no moment without the earlier file.
         let fresh = temporary(&link);
         point(&fresh, &file.name, &self.blob(content))?;
         fs::rename(&fresh, &link)
     }
 
-    /// Says that this commit is the newest here, for programs that cannot ask the hub.
+    /// Records that this commit is the newest, for programs that cannot ask the hub.
     pub(super) fn is_newest(&self, commit: &str) -> io::Result<()> {
         let newest = self.newest();
         if fs::read_to_string(&newest).is_ok_and(|known| known.trim() == commit) {
@@ -139,7 +139,7 @@ impl HubCache {
     }
 }
 
-/// Whether there is a file of the right length. What has a final name was compared with its checksum before.
+/// Tells whether a file of the right length exists. A file with its final name has passed its checksum.
 pub(super) fn is_complete(path: &Path, content: &Content) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == content.bytes)
 }
@@ -148,7 +148,7 @@ pub(super) fn create_folder_of(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-/// How much there is in all files whose names begin as this one's.
+/// Adds the sizes of all files with this beginning of the name.
 pub(super) fn bytes_named(path: &Path) -> u64 {
     let (Some(folder), Some(name)) =
         (path.parent(), path.file_name().and_then(|name| name.to_str()))
@@ -161,14 +161,14 @@ pub(super) fn bytes_named(path: &Path) -> u64 {
     named.filter_map(|file| file.metadata().ok()).map(|found| found.len()).sum()
 }
 
-/// A name beside this one that no other process takes.
+/// Makes a name beside this one that no other process takes.
 fn temporary(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     path.with_file_name(name)
 }
 
-/// A link that stays true when the cache is moved or mounted elsewhere, as the hub's tools make it.
+/// Links relatively, as the hub's tools do, so that the cache can be moved or mounted elsewhere.
 #[cfg(unix)]
 fn point(link: &Path, file: &str, blob: &Path) -> io::Result<()> {
     let up = "../".repeat(file.split('/').count() + 1);
@@ -182,7 +182,7 @@ fn point(link: &Path, file: &str, blob: &Path) -> io::Result<()> {
     }
 }
 
-/// Without the right to make symbolic links, which few have elsewhere, a second name for the same bytes.
+/// Links the bytes under a second name, since few programs may make symbolic links here.
 #[cfg(not(unix))]
 fn point(link: &Path, _: &str, blob: &Path) -> io::Result<()> {
     match fs::hard_link(blob, link) {
@@ -198,7 +198,7 @@ fn only_hash(text: &str) -> Option<&str> {
     (!text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit())).then_some(text)
 }
 
-/// What of every commit is here. A model may be of an older one than what came last.
+/// Lists the snapshots of all commits, the newest first. A model may be of an older commit.
 fn latest_first(snapshots: &Path) -> Vec<PathBuf> {
     let mut found: Vec<_> = fs::read_dir(snapshots)
         .into_iter()
@@ -210,14 +210,14 @@ fn latest_first(snapshots: &Path) -> Vec<PathBuf> {
     found.into_iter().rev().map(|(_, path)| path).collect()
 }
 
-/// The files below a folder, by their paths from there, as the hub writes them. Links that lead nowhere are none.
+/// Lists the files below a folder by relative paths, as the hub writes them, without dangling links.
 fn names_below(folder: &Path, before: &str, names: &mut Vec<String>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = format!("{before}{name}");
         match fs::metadata(entry.path()) {
-            // A folder that is a link could lead in a circle; none is made here.
+            // A linked folder could lead in a circle; the cache never has one.
             Ok(found) if found.is_dir() && entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
                 names_below(&entry.path(), &format!("{path}/"), names);
             }

@@ -1,26 +1,25 @@
-//! Which files of a repository are the model that was asked for, as llama.cpp chooses them.
+//! Chooses the files of a model in a repository, as llama.cpp does.
 
-/// What is taken by default, in this order, as llama.cpp does: the usual balance of size and quality, and the one
-/// that every small model has.
+/// The default quantisations in order, as llama.cpp has them: the usual balance, and one that every small model has.
 const USUAL: [&str; 2] = ["Q4_K_M", "Q8_0"];
 
-/// What stands in the names of GGUF files that are no model for text: eyes, importance matrices, drafting heads.
+/// Parts of names of GGUF files that are no text model: vision, importance matrices, drafting heads.
 const BESIDE_A_MODEL: [&str; 6] = ["mmproj", "imatrix", "mtp-", "eagle3-", "dflash-", "dspark-"];
 
-/// Why nothing was chosen.
+/// The reason why no file was chosen.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NoChoice {
-    /// There is no model at all.
+    /// The repository has no model.
     NoModel,
-    /// None of them is of this quantisation; these there are.
+    /// No model has this quantisation; these exist.
     NotOfThese(Vec<String>),
-    /// The model is split, and this part is not there.
+    /// The model is split, and this part is missing.
     NoPart(String),
 }
 
-/// Chooses among the names of a repository's files: all parts of one model, the first of which is to be opened.
+/// Chooses all parts of one model by the names of a repository's files; the first part is opened.
 ///
-/// Without a quantisation one of the usual ones, else the first by name.
+/// Without a quantisation it takes a default one, otherwise the first by name.
 pub(super) fn choose<'a>(names: &[&'a str], quant: Option<&str>) -> Result<Vec<&'a str>, NoChoice> {
     let mut models: Vec<&str> =
         names.iter().copied().filter(|name| is_model(name) && begins(name)).collect();
@@ -44,7 +43,7 @@ pub(super) fn choose<'a>(names: &[&'a str], quant: Option<&str>) -> Result<Vec<&
         .collect()
 }
 
-/// Whether a file's name ends as a model's does.
+/// Tells whether a file has a model's ending.
 pub(super) fn is_gguf(name: &str) -> bool {
     name.to_ascii_lowercase().ends_with(".gguf")
 }
@@ -54,13 +53,13 @@ fn is_model(name: &str) -> bool {
     is_gguf(name) && BESIDE_A_MODEL.iter().all(|beside| !file.contains(beside))
 }
 
-/// Whether a model begins with this file.
+/// Tells whether a model begins with this file.
 fn begins(name: &str) -> bool {
     Split::of(name).is_none_or(|split| split.number == 1)
 }
 
-/// The first whose name has the quantisation as a word of its own; else, as llama.cpp takes it, as the end of a word.
-/// The former comes first because `F16` is not to find `BF16`.
+/// Finds the first name with the quantisation as a whole word; otherwise, like llama.cpp, as the end of a word. Whole
+/// words come first, so that `F16` does not find `BF16`.
 fn of_quant<'a>(models: &[&'a str], quant: &str) -> Option<&'a str> {
     let quant = quant.to_ascii_lowercase();
     let has = |name: &str, is_word: bool| {
@@ -76,7 +75,7 @@ fn of_quant<'a>(models: &[&'a str], quant: &str) -> Option<&'a str> {
     find(true).or_else(|| find(false))
 }
 
-/// What a file's name calls its quantisation: the last word before the number of the part and `.gguf`.
+/// Returns the quantisation in a file's name: the last word before the part's number and `.gguf`.
 fn quant_of(name: &str) -> Option<String> {
     let stem =
         Split::of(name).map_or_else(|| &name[..name.len() - ".gguf".len()], |split| split.stem);
@@ -85,7 +84,7 @@ fn quant_of(name: &str) -> Option<String> {
     is_plain.then(|| word.to_ascii_uppercase())
 }
 
-/// A file that is one of many: `STEM-00001-of-00003.gguf`.
+/// A part of a split model: `STEM-00001-of-00003.gguf`.
 #[derive(Debug, PartialEq, Eq)]
 struct Split<'a> {
     stem: &'a str,
@@ -127,7 +126,7 @@ mod tests {
             (&all, Some("q8_0"), &["m-Q8_0.gguf"]),
             (&all, Some("F16"), &["m-F16.gguf"]),
             (&all, Some("bf16"), &["m-BF16.gguf"]),
-            // As llama.cpp has it: the end of a word will do where no word is the same.
+            // Like llama.cpp: the end of a word counts if no whole word does.
             (&all, Some("Q4_NL"), &["m-IQ4_NL.gguf"]),
             (&["m-Q8_0.gguf", "m-Q2_K.gguf"], None, &["m-Q8_0.gguf"]),
             (&["b.gguf", "a.GGUF", "c.gguf"], None, &["a.GGUF"]),
@@ -151,7 +150,7 @@ mod tests {
         ];
         let there = ["Q2_K", "Q4_K_M", "Q8_0"].map(str::to_owned).to_vec();
         assert_eq!(choose(&names, Some("Q5_K_M")), Err(NoChoice::NotOfThese(there)));
-        // A quantisation that is part of a longer one is another.
+        // A part of a longer quantisation is another one.
         assert!(matches!(choose(&["m-Q2_K_L.gguf"], Some("Q2_K")), Err(NoChoice::NotOfThese(_))));
         for names in [&[][..], &["README.md"], &["mmproj-F16.gguf"], &["m-00002-of-00002.gguf"]] {
             assert_eq!(choose(names, None), Err(NoChoice::NoModel), "{names:?}");

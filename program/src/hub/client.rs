@@ -1,4 +1,4 @@
-//! What is asked of a hub: a listing, and the bytes of a file from some place on.
+//! Asks a hub for listings, and for the bytes of a file from a place on.
 
 use std::{
     fmt,
@@ -16,24 +16,24 @@ use super::{
     name::HubName,
 };
 
-/// A hub has one or two: to the file's new name, and to where its bytes lie.
+/// The most redirects; a hub uses one or two: to the file's new name, and to its storage.
 const MAX_REDIRECTS: u32 = 10;
-/// The listing of a repository with ten thousand files has some four.
+/// The largest listing; a repository of ten thousand files needs some 4 MiB.
 const MAX_LISTING_BYTES: u64 = 32 << 20;
 
-/// How long a connection may take.
+/// The time limits of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// To find the host and to greet it; each.
+    /// For finding the host, and for connecting; each.
     pub(super) connect: Duration,
-    /// To send the head of an answer, and then between any two pieces of it. A file as a whole may take for ever.
+    /// For the head of an answer, and between two pieces of it. A whole file has no limit.
     pub(super) silence: Duration,
-    /// To send a listing, once it has begun.
+    /// For a whole listing, once it has begun.
     pub(super) listing: Duration,
 }
 
 impl Bounds {
-    /// Far more than a slow line needs, and less than a person waits before a bar that stands.
+    /// Far more than a slow line needs, and less than a person waits for a bar that stands still.
     pub(super) const USUAL: Self = Self {
         connect: Duration::from_secs(10),
         silence: Duration::from_secs(30),
@@ -41,7 +41,7 @@ impl Bounds {
     };
 }
 
-/// The token of the user. It is sent to the hub itself and to no host that the hub sends to, and never shown.
+/// The user's token. It is sent only to the hub itself, never to a redirect's host, and never shown.
 #[derive(Clone)]
 pub(super) struct Token(String);
 
@@ -58,14 +58,14 @@ impl fmt::Debug for Token {
     }
 }
 
-/// What is asked for.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy)]
 enum Wanted {
     Listing,
     BytesFrom(u64),
 }
 
-/// A hub.
+/// A client of one hub.
 #[derive(Debug)]
 pub(super) struct Client {
     agent: Agent,
@@ -74,21 +74,21 @@ pub(super) struct Client {
     token: Option<Token>,
 }
 
-/// The bytes of a file, from a place on.
+/// The bytes of a file from a place on.
 pub(super) struct Bytes {
     pub(super) from: u64,
     pub(super) body: BodyReader<'static>,
 }
 
 impl Client {
-    /// Does not connect yet. Proxies are those of `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+    /// Prepares the client, with the proxies of `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. Does not connect.
     pub(super) fn new(endpoint: Url, token: Option<Token>, bounds: Bounds) -> Self {
         let config = Agent::config_builder()
             .user_agent(concat!("madang/", env!("CARGO_PKG_VERSION")))
-            // As they are: a compressed body has another length, and its places are others.
+            // Uncompressed: compression would change lengths and places.
             .accept_encoding("identity")
             .http_status_as_error(false)
-            // Followed here, where it is known which host may see the token.
+            // Redirects are followed here, where it is known which host may get the token.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_resolve(Some(bounds.connect))
@@ -100,7 +100,7 @@ impl Client {
         Self { agent: config.into(), bounds, endpoint, token }
     }
 
-    /// What is in the repository, at the commit that is wanted or else in its main branch, with checksums.
+    /// Lists the repository with checksums, at the wanted commit or in its main branch.
     pub(super) fn listing(&self, name: &HubName) -> Result<Listing, HubError> {
         let revision = name.commit().unwrap_or("main");
         let mut url = below(
@@ -130,7 +130,7 @@ impl Client {
         }
     }
 
-    /// A file's bytes from this place on, or from the beginning where the hub cannot do that.
+    /// Reads a file's bytes from this place on, or from the beginning if the hub can do only that.
     pub(super) fn bytes(
         &self,
         name: &HubName,
@@ -150,7 +150,7 @@ impl Client {
             (206, Some((starts, all))) if starts == from => {
                 (from, all.or(length.map(|length| from.saturating_add(length))))
             }
-            // The file ends before the place that was asked for.
+            // The file ends before this place.
             (416, _) => (from, Some(starts.and_then(|(_, all)| all).unwrap_or(from))),
             (status, _) => return Err(HubError::Status { host: host(&url), status }),
         };
@@ -161,12 +161,12 @@ impl Client {
         Ok(Bytes { from, body: answer.into_body().into_reader() })
     }
 
-    /// The hub's name, as it is shown.
+    /// Returns the hub's name for display.
     pub(super) fn host(&self) -> String {
         host(&self.endpoint)
     }
 
-    /// Asks, goes where it is sent, and gives the answer with the address that gave it.
+    /// Sends a request, follows redirects, and returns the answer with its address.
     fn get(
         &self,
         mut url: Url,
@@ -193,7 +193,7 @@ impl Client {
                     url = next(&url, header(&answer, "location").unwrap_or_default())?
                 }
                 401 | 403 | 404 if is_hub => return Err(self.refused(status, name)),
-                // An address that is signed for a while is given anew.
+                // The hub signs a fresh address for another attempt.
                 403 | 408 | 429 | 500..=599 => {
                     let after = header(&answer, "retry-after").and_then(|after| after.parse().ok());
                     let after = after.map(Duration::from_secs);
@@ -215,9 +215,9 @@ impl Client {
     }
 }
 
-/// Why there is no answer.
+/// Explains a missing answer.
 fn unanswered(host: String, cause: ureq::Error) -> HubError {
-    // What goes wrong in a handshake comes in this kind.
+    // A failed handshake comes as this kind of error.
     let is_handshake = |cause: &ureq::Error| matches!(cause, ureq::Error::Io(io) if io.kind() == io::ErrorKind::InvalidData);
     let is_unsafe =
         matches!(cause, ureq::Error::Tls(_) | ureq::Error::Rustls(_)) || is_handshake(&cause);
@@ -231,7 +231,7 @@ fn header<'a>(answer: &'a Response<Body>, name: &str) -> Option<&'a str> {
     answer.headers().get(name)?.to_str().ok()
 }
 
-/// Reads `bytes 5-9/10`: the first place, and how long the whole is; also `bytes */10`, which has no place.
+/// Reads `bytes 5-9/10`: the first place and the whole length; also `bytes */10`, without a place.
 fn range(text: &str) -> Option<(u64, Option<u64>)> {
     let (places, all) = text.strip_prefix("bytes ")?.split_once('/')?;
     let first = places.split('-').next()?;
@@ -255,7 +255,7 @@ mod tests {
         listing: Duration::from_millis(200),
     };
 
-    /// A client of a server that answers with these pieces, as long as they are read, and then says nothing more.
+    /// Serves these pieces to a client while it reads, and then stays silent.
     fn client_of(pieces: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Client {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -269,7 +269,7 @@ mod tests {
                     return;
                 }
             }
-            // Until the client has left.
+            // Waits until the client has left.
             drop(connection.read(&mut [0]));
         });
         Client::new(endpoint.parse().unwrap(), None, BRIEF)

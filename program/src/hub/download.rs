@@ -1,4 +1,4 @@
-//! Bringing one file: goes on where it stood, and gives it its final name only when its checksum is right.
+//! Downloads one file: resumes a partial one, and gives it its final name only with the right checksum.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -19,10 +19,10 @@ use super::{
     retry::{Next, Retry},
 };
 
-/// Read and written at once.
+/// The bytes of one read and write.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Brings files of one commit.
+/// Downloads files of one commit.
 #[derive(Debug)]
 pub(super) struct Download<'a> {
     pub(super) client: &'a Client,
@@ -32,28 +32,28 @@ pub(super) struct Download<'a> {
     pub(super) bar: &'a Bar,
 }
 
-/// A file that is growing, with the checksum of what it has.
+/// A partial file with the checksum of its bytes.
 struct Growing<'a> {
     file: File,
     path: &'a Path,
     sum: Sha256,
     bytes: u64,
-    /// It begins with what an earlier program had left.
+    /// Whether it begins with an earlier program's part.
     has_older_part: bool,
 }
 
-/// How an attempt from some place on ended.
+/// The end of an attempt.
 enum Came {
     /// The file has its final name.
     Complete,
-    /// It is another than was promised, and deleted.
+    /// The checksum was wrong, and the file is deleted.
     Wrong { has_older_part: bool },
 }
 
 impl Download<'_> {
-    /// Puts the file into the cache under its checksum. `before` is what the bar shows of other files.
+    /// Puts the file into the cache under its checksum. `before` is the bar's count of other files.
     ///
-    /// What has come is kept when this fails or is dropped, and when the process is killed.
+    /// Received bytes stay after a failure, a drop or a kill.
     pub(super) async fn file(
         &self,
         (file, content): (&HubFile, &Content),
@@ -66,14 +66,14 @@ impl Download<'_> {
         }
         cache::create_folder_of(&blob).map_err(unwritten(&blob))?;
         let _lock = Lock::take(&self.cache.lock(content), &blob, &file.name, waits).await?;
-        // The program that had the lock before may have brought it.
+        // The earlier holder of the lock may have completed it.
         if cache::is_complete(&blob, content) {
             return Ok(());
         }
         loop {
             match self.attempt((file, content), &growing, before).await? {
                 Came::Complete => return fs::rename(&growing, &blob).map_err(unwritten(&blob)),
-                // Only once: the next attempt begins with nothing.
+                // Only once: the next attempt begins with an empty file.
                 Came::Wrong { has_older_part: true } => {
                     tracing::info!(
                         file = file.name,
@@ -118,7 +118,7 @@ impl Download<'_> {
         Ok(Came::Wrong { has_older_part })
     }
 
-    /// Brings as much as one connection gives.
+    /// Receives as much as one connection gives.
     fn piece(
         &self,
         (file, content): (&HubFile, &Content),
@@ -143,7 +143,7 @@ impl Download<'_> {
                 read => read,
             };
             let read = read.map_err(|cause| broken_off(growing.bytes, cause))?;
-            // What goes beyond is not looked at: the checksum tells whether what lies before is the file.
+            // Bytes beyond the end are dropped; the checksum decides about those before it.
             let left = content.bytes - growing.bytes;
             let piece = &piece[..read.min(usize::try_from(left).unwrap_or(usize::MAX))];
             growing.add(piece).map_err(unwritten(growing.path))?;
@@ -154,7 +154,7 @@ impl Download<'_> {
 }
 
 impl<'a> Growing<'a> {
-    /// Opens what there is, and reads it for its checksum; says how far that is.
+    /// Opens the partial file and reads it for its checksum; reports its length meanwhile.
     fn open(path: &'a Path, content: &Content, says: impl Fn(u64)) -> io::Result<Self> {
         let file =
             OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
@@ -189,7 +189,7 @@ impl<'a> Growing<'a> {
         Ok(())
     }
 
-    /// Whether it is what was promised, and on the disk: its name says so for ever, also after a power cut.
+    /// Checks the file and syncs it, since its name promises the content for ever, also after a power cut.
     fn is(self, content: &Content) -> io::Result<bool> {
         let sum = self.sum.finalize();
         let digits = sum.iter().map(|byte| format!("{byte:02x}")).collect::<String>();

@@ -1,4 +1,4 @@
-//! Why a model could not be brought: one sentence each, which says what to do.
+//! The reasons why a model cannot be downloaded, one sentence each, with advice.
 
 use std::{
     error::Error,
@@ -11,23 +11,23 @@ use indicatif::HumanBytes;
 
 use super::{choice::NoChoice, listing::BadListing, name::HubName, sum::Sum};
 
-/// What a connection, a reader or a parser below says.
+/// The error of a connection, a reader or a parser.
 pub(super) type Cause = Box<dyn Error + Send + Sync>;
 
-/// Why a model could not be brought.
+/// The reason why a model cannot be downloaded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HubError {
-    /// The host does not answer, or not to the end.
+    /// The host does not answer, or not completely.
     #[error("failed to reach {host}: check the network and try again; what has come is kept")]
     Unreachable {
         host: String,
         #[source]
         cause: Cause,
     },
-    /// The hub has too much to do, or is out of order.
+    /// The hub is overloaded or out of order.
     #[error("{host} cannot serve this now ({status}): try again {}; what has come is kept", later(*.after))]
     Busy { host: String, status: u16, after: Option<Duration> },
-    /// A connection ended in mid-download.
+    /// The connection ended during the download.
     #[error(
         "the download of {file} broke off after {} of {}: try again, and it goes on from there",
         HumanBytes(*.have), HumanBytes(*.bytes)
@@ -39,28 +39,28 @@ pub(super) enum HubError {
         #[source]
         cause: Cause,
     },
-    /// The hub wants a token.
+    /// The hub requires a token.
     #[error(
         "{name} does not exist or is not public: check its name, or give a token that may read it in HF_TOKEN"
     )]
     NeedsToken { name: HubName },
-    /// The hub knows the token, and refuses.
+    /// The hub knows the token and refuses it.
     #[error(
         "the hub refuses {name} to this token: ask for access on the page of the model, or give another token in HF_TOKEN"
     )]
     Forbidden { name: HubName },
-    /// There is no such repository or file.
+    /// No such repository or file exists.
     #[error("there is no {name} on {host}: check its name")]
     NotFound { name: HubName, host: String },
-    /// An answer that the protocol does not have.
+    /// The answer's status is not in the protocol.
     #[error("{host} answers with status {status}, which no hub does: check HF_ENDPOINT")]
     Status { host: String, status: u16 },
-    /// Sent from one address to the next, and on.
+    /// The hub redirects without end.
     #[error(
         "{host} sends from address to address without end: check HF_ENDPOINT, or try again later"
     )]
     Circle { host: String },
-    /// Sent to where no answer could be trusted.
+    /// The redirect leads to an address that cannot be trusted.
     #[error("{host} sends to an address that is not safe to follow: check HF_ENDPOINT")]
     Astray {
         host: String,
@@ -68,15 +68,13 @@ pub(super) enum HubError {
         cause: Option<url::ParseError>,
     },
     /// The connection cannot be made safe.
-    #[error(
-        "no safe connection to {host}: check the clock of this machine and what stands between it and the network"
-    )]
+    #[error("no safe connection to {host}: check the clock of this machine and its way to the network")]
     Unsafe {
         host: String,
         #[source]
         cause: ureq::Error,
     },
-    /// An answer that is no listing.
+    /// The answer is not a listing.
     #[error(
         "{host} answers with something that is no hub's listing: check HF_ENDPOINT, and use no repository that you do not trust"
     )]
@@ -85,41 +83,41 @@ pub(super) enum HubError {
         #[source]
         cause: BadListing,
     },
-    /// A listing that goes on and on.
+    /// The listing is longer than the bound.
     #[error("the listing of {name} has more than {} MiB: give a smaller repository", .max_bytes >> 20)]
     TooLong { name: HubName, max_bytes: u64 },
-    /// Nothing in the repository fits.
+    /// No file in the repository fits.
     #[error("{}", nothing_fits(.name, .cause))]
     NoModel { name: HubName, cause: NoChoice },
-    /// The hub gives nothing to compare with.
+    /// The hub gives no checksum to compare.
     #[error(
         "the hub gives no checksum for {file}, so that it cannot be trusted: download it yourself and give it with --model"
     )]
     NoChecksum { file: String },
-    /// The file is longer or shorter than the listing says.
+    /// The file's length differs from the listing's.
     #[error(
         "{host} has {file} in another length than its own listing says ({has} instead of {should} bytes): try again later, or give another model"
     )]
     Length { host: String, file: String, has: u64, should: u64 },
-    /// It answers for another commit than was asked for.
+    /// The answer is for another commit.
     #[error(
         "{host} answers with another commit than the one in {name}: give another, or leave it out"
     )]
     OtherCommit { host: String, name: HubName },
-    /// The file is not the one that the person means.
+    /// The file's checksum is not the one that the person gave.
     #[error(
         "{} has the checksum {has} and not the one that was given with --sha256: it is not used; check which file you mean",
         .path.display()
     )]
     OtherSum { path: PathBuf, has: Sum },
-    /// The file cannot be read to compare it.
+    /// The file cannot be read for its checksum.
     #[error("failed to read {}: check the cache", .path.display())]
     Unread {
         path: PathBuf,
         #[source]
         cause: io::Error,
     },
-    /// What came is something else.
+    /// The received bytes have another checksum.
     #[error(
         "what came as {file} has another checksum than the hub promised, and was deleted: try again, and give another model if it stays so"
     )]
@@ -131,16 +129,16 @@ pub(super) enum HubError {
         #[source]
         cause: io::Error,
     },
-    /// Another program holds the file and does nothing.
+    /// Another program holds the file and makes no progress.
     #[error("another program downloads {file} and has not come further for {} s: end it and try again", .waited.as_secs())]
     Held { file: String, waited: Duration },
-    /// No hub may be asked, and nothing is here.
+    /// No hub may be asked, and the cache does not have the model.
     #[error("{name} is not in {}, and HF_HUB_OFFLINE is set: unset it to download the model", .cache.display())]
     Offline { name: HubName, cache: PathBuf },
-    /// Nothing says where the cache is.
+    /// No variable names the cache.
     #[error("neither HF_HOME, XDG_CACHE_HOME nor HOME names a folder for models: set HF_HOME")]
     NoCache,
-    /// The endpoint is no address.
+    /// The endpoint is not an address.
     #[error(
         "HF_ENDPOINT is no address of a hub: give one like https://huggingface.co, or unset it"
     )]
@@ -154,17 +152,17 @@ pub(super) enum HubError {
 }
 
 impl HubError {
-    /// Whether the same may go well the next time.
+    /// Tells whether another attempt may succeed.
     pub(super) fn passes(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Busy { .. } | Self::BrokenOff { .. })
     }
 
-    /// How long the hub asks to wait.
+    /// Returns the wait that the hub asks for.
     pub(super) fn asked(&self) -> Option<Duration> {
         if let Self::Busy { after, .. } = self { *after } else { None }
     }
 
-    /// Whether an older model will do, because this says nothing against it.
+    /// Tells whether an older model will do, because this error says nothing against it.
     pub(super) fn leaves_the_older(&self) -> bool {
         self.passes() || matches!(self, Self::Cache { .. } | Self::Held { .. })
     }

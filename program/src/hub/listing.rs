@@ -1,4 +1,4 @@
-//! What a hub says is in a repository, believed only as far as it can be checked.
+//! Reads a hub's listing of a repository, and checks all that it uses.
 
 use std::path::{Component, Path};
 
@@ -9,9 +9,9 @@ use super::choice;
 /// A revision of a repository.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Listing {
-    /// Its commit: hexadecimal.
+    /// Its commit in hexadecimal.
     pub(super) commit: String,
-    /// Its GGUF files, whose names stay inside of any folder that they are put in.
+    /// Its GGUF files; no name leads out of the folder that it is joined to.
     pub(super) files: Vec<HubFile>,
 }
 
@@ -19,25 +19,25 @@ pub(super) struct Listing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HubFile {
     pub(super) name: String,
-    /// What it must turn out to be; `None` where the hub does not say.
+    /// The required content; `None` if the hub gives no checksum.
     pub(super) content: Option<Content>,
 }
 
-/// What a file must turn out to be.
+/// The required content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Content {
-    /// In small hexadecimal letters.
+    /// In lower-case hexadecimal digits.
     pub(super) sha256: String,
     pub(super) bytes: u64,
 }
 
-/// Why a listing is not used.
+/// The reason why a listing is refused.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BadListing {
-    /// It is not what the hub's protocol says.
+    /// It differs from the hub's protocol.
     #[error("the listing is not what the protocol says")]
     Form(#[from] serde_json::Error),
-    /// A commit or checksum is none.
+    /// A commit or checksum is no hash.
     #[error("{0:?} is no hash")]
     NoHash(String),
     /// The name of a file could lead out of the cache.
@@ -87,13 +87,13 @@ impl HubFile {
     }
 }
 
-/// Checks that this is a hash of so many hexadecimal digits.
+/// Requires a hash with this many hexadecimal digits.
 fn hash(text: String, digits: usize) -> Result<String, BadListing> {
     let is_hash = text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit());
     if is_hash { Ok(text.to_ascii_lowercase()) } else { Err(BadListing::NoHash(text)) }
 }
 
-/// Whether a path joined to a folder, on whatever system, is a path inside of it that can be shown in a terminal.
+/// Tells whether a path joined to a folder stays inside of it on every system, and can be shown in a terminal.
 fn stays_inside(name: &str) -> bool {
     let is_plain = |c: char| !c.is_control() && !matches!(c, '\\' | ':');
     let mut parts = name.split('/');

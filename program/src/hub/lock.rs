@@ -1,4 +1,4 @@
-//! One program downloads a file; others wait for it.
+//! Lets one program download a file while others wait.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -8,21 +8,21 @@ use std::{
 
 use super::{cache, error::HubError};
 
-/// How often a waiting program looks.
+/// The time between two looks of a waiting program.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
-/// A download that gets nothing gives up sooner (`Retry::downloading`, `Bounds::USUAL`), and one that goes on with an earlier
-/// part has read some fifty gigabytes of it by then. A program that has not come further does not run any more, and has not ended.
+/// A stalled download gives up sooner (`Retry::downloading`, `Bounds::USUAL`), and a resumed one has read some fifty
+/// gigabytes by then. A program without progress for this long hangs.
 const MAX_STANDSTILL: Duration = Duration::from_secs(300);
 
-/// The right to write a file of the cache. It ends when it is dropped, and with the process, however that ends.
+/// The right to write a file of the cache, until it is dropped or the process ends.
 #[derive(Debug)]
 pub(super) struct Lock {
     _held: File,
 }
 
 impl Lock {
-    /// Takes the lock in this file, as the hub's own tools do (`flock`). While another has it: says so once, then waits for
-    /// as long as what is being written under this name grows. (The newest of those tools add letters of their own to it.)
+    /// Takes the lock in this file, as the hub's own tools do (`flock`). While another program has it, says so once,
+    /// and waits as long as files with this beginning of the name grow. (The newest of those tools append letters.)
     pub(super) async fn take(
         path: &Path,
         growing: &Path,
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_gives_up_on_a_holder_that_comes_no_further_and_not_on_a_slow_one() {
+    async fn a_waiting_program_gives_up_on_a_stalled_holder_and_not_on_a_slow_one() {
         let folder = tempfile::tempdir().unwrap();
         let (path, growing) = (folder.path().join("locks/a.lock"), folder.path().join("a"));
         let first = Lock::take(&path, &growing, "a", || panic!("it is free")).await.unwrap();

@@ -1,6 +1,14 @@
-//! Models by their name on a hub (`--hf`, `madang fetch`), in the cache that llama.cpp and the hub's own tools share.
+//! Downloads models by their names on a hub (`--hf`, `madang fetch`), into the cache that llama.cpp and the hub's own
+//! tools share.
 //!
-//! `listing`, `choice`, `retry` and `name` decide; `client` asks, `download` and `cache` write.
+//! `name` parses the name and `settings` the environment. `client` asks the hub (`address` builds the addresses) for a
+//! `listing`, in which `choice` finds the files. `download` brings each under its `lock`, resumes parts, and retries by
+//! `retry`. `cache` knows the places of files, and `sum` compares a checksum that the person gave.
+//!
+//! Invariants:
+//! - A file has its final name only with the right checksum.
+//! - The token goes to the hub only, and no name leads out of the cache.
+//! - Without a network, a model in the cache still works.
 
 mod address;
 mod bar;
@@ -35,12 +43,10 @@ use retry::{Next, Retry};
 use settings::Settings;
 pub(crate) use sum::Sum;
 
-/// Brings the model into the cache, as far as it is not there, and gives the path of its (first) file.
+/// Downloads the missing files of the model, and returns the path of its (first) file.
 ///
-/// Without a network, or where the cache cannot be written, it is the one that is there. Blocks the thread, as loading a
-/// model does.
-///
-/// A file whose checksum is not the one that is wanted is not given, wherever it comes from.
+/// Without a network, or if the cache cannot be written, uses the model in the cache. Refuses a file whose checksum is
+/// not the wanted one, wherever it comes from. Blocks the thread, as loading a model does.
 pub(crate) async fn fetch(
     name: &HubName,
     wanted: Option<&Sum>,
@@ -83,7 +89,7 @@ async fn bring(
     }
 }
 
-/// Brings what the hub has now.
+/// Downloads the hub's present version.
 async fn update(
     client: &Client,
     cache: &HubCache,
@@ -93,7 +99,7 @@ async fn update(
 ) -> Result<PathBuf, HubError> {
     let Listing { commit, files } = listing(client, name, retry).await?;
     let model = model(name, &files)?;
-    // Before it is used: another program may have written it, and the one that is here is still there by its commit.
+    // Before use: another program may have written it. The older one stays available by its commit.
     if let Some((older, had)) = snapshot.and_then(|snapshot| cache.origin(snapshot))
         && had != model[0].1.sha256
     {
@@ -107,7 +113,7 @@ async fn update(
     }
     let (first, _) = model[0];
     let path = cache.link(&commit, &first.name);
-    // Where a cache cannot be written and has the whole model, nothing is missing but what the next one asks the hub for.
+    // If the cache has the whole model but cannot be written, only this note is lost.
     if name.commit().is_none()
         && let Err(cause) = cache.is_newest(&commit)
     {
@@ -129,7 +135,7 @@ async fn listing(client: &Client, name: &HubName, mut retry: Retry) -> Result<Li
     }
 }
 
-/// The files of the model that was asked for, the first of which is to be opened; never none.
+/// Returns the files of the wanted model, at least one; the first is opened.
 fn model<'a>(
     name: &HubName,
     files: &'a [HubFile],
@@ -159,7 +165,7 @@ async fn download(
             .put_under(commit, file, content)
             .map_err(|cause| HubError::Cache { path: cache.link(commit, &file.name), cause })
     };
-    // What another commit brought needs another name only.
+    // A file of another commit with this content needs only another name.
     let (here, coming): (Vec<_>, Vec<_>) =
         files.iter().copied().partition(|(_, content)| cache.holds(content));
     for (file, content) in here {

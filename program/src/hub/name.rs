@@ -1,14 +1,14 @@
-//! What a model is called on a hub: `OWNER/REPO[:QUANT][@COMMIT]`.
+//! Parses a model's name on a hub: `OWNER/REPO[:QUANT][@COMMIT]`.
 
 use std::{fmt, str::FromStr};
 
-/// The hub gives out no longer names.
+/// The longest name that the hub accepts.
 const MAX_BYTES: usize = 96;
 
-/// A repository and, where the name has one, a quantisation and a commit.
+/// A repository, perhaps with a quantisation and a commit.
 ///
-/// Invariant: owner and repository are letters, digits, `_`, and single `.` and `-` between them, so that no name leaves
-/// its place in an address or a folder, and no two names share a folder.
+/// Invariant: owner and repository are letters, digits, `_`, and single `.` and `-` between them. So no name leads out
+/// of its place in an address or a folder, and no two names share a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HubName {
     owner: Box<str>,
@@ -17,7 +17,7 @@ pub(crate) struct HubName {
     commit: Option<Box<str>>,
 }
 
-/// Why a text names no model.
+/// The text is not the name of a model.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "give OWNER/REPO or OWNER/REPO:QUANT as the hub writes them, for example ggml-org/gemma-3-1b-it-GGUF:Q4_K_M, and behind it perhaps @ and a commit of 40 letters"
@@ -37,12 +37,12 @@ impl HubName {
         self.quant.as_deref()
     }
 
-    /// The only commit that is wanted; without one, whatever is newest.
+    /// Returns the wanted commit; without one the newest counts.
     pub(super) fn commit(&self) -> Option<&str> {
         self.commit.as_deref()
     }
 
-    /// The same model as of this commit.
+    /// Returns the same model at this commit.
     pub(super) fn at(&self, commit: &str) -> Self {
         Self { commit: Some(commit.into()), ..self.clone() }
     }
@@ -85,7 +85,7 @@ fn is_letter(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Letters, with single dots and hyphens between them.
+/// Accepts letters with single dots and hyphens between them.
 fn is_word(text: &str) -> bool {
     text.len() <= MAX_BYTES
         && text.split(['.', '-']).all(|part| !part.is_empty() && part.chars().all(is_letter))
@@ -96,7 +96,7 @@ fn is_quant(text: &str) -> bool {
     is_short && text.chars().all(|c| is_letter(c) || c == '-')
 }
 
-/// A commit as the hub writes it, whole: what is shorter could become another one's.
+/// Accepts a full commit as the hub writes it; a shorter one could name several.
 fn is_commit(text: &str) -> bool {
     text.len() == 40 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }

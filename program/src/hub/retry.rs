@@ -1,13 +1,13 @@
-//! How often and how soon something is tried again that failed and may not the next time.
+//! Decides how often and how soon a failed request is repeated.
 
 use std::time::Duration;
 
-/// The first wait; each further one is twice as long.
+/// The first wait; each further one doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// No wait is longer, also where the hub asks for it: a person sits before the program.
+/// The longest wait, even if the hub asks for more, because a person waits at the program.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// A connection that brought so much was no failure to begin with. Less, and a server that breaks off after each byte
-/// would be asked for ever.
+/// The bytes after which a connection counts as a success. With less, a server that breaks off after each byte would be
+/// asked for ever.
 const PROGRESS_BYTES: u64 = 1 << 20;
 
 /// Counts failures in a row.
@@ -17,32 +17,32 @@ pub(super) struct Retry {
     failed: u32,
 }
 
-/// What comes after a failure.
+/// The decision after a failure.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Once more, after this long.
+    /// Repeat after this time.
     Again(Duration),
-    /// It is told.
+    /// Report the failure.
     GiveUp,
 }
 
 impl Retry {
-    /// For what there is another way out of.
+    /// Never repeats, since the caller has another way.
     pub(super) fn once() -> Self {
         Self { most: 0, failed: 0 }
     }
 
-    /// For the first question: less than two seconds of waiting, so that a user without a network hears so soon.
+    /// Repeats for less than two seconds, so that a user without a network learns it soon.
     pub(super) fn asking() -> Self {
         Self { most: 3, failed: 0 }
     }
 
-    /// In mid-download: a quarter of a minute, for a network that comes back.
+    /// Repeats for a quarter of a minute during a download, for a network that returns.
     pub(super) fn downloading() -> Self {
         Self { most: 6, failed: 0 }
     }
 
-    /// Takes what the failed attempt had brought, and how long the hub asks to wait.
+    /// Takes the bytes that the failed attempt received, and the wait that the hub asks for.
     pub(super) fn failed(&mut self, gained_bytes: u64, asked: Option<Duration>) -> Next {
         if gained_bytes >= PROGRESS_BYTES {
             self.failed = 0;

@@ -1,4 +1,4 @@
-//! What the environment says about the hub, in the words of the hub's own tools.
+//! Reads the environment's settings of the hub, by the variables of the hub's own tools.
 
 use std::{
     ffi::OsString,
@@ -10,10 +10,10 @@ use url::{Host, Url};
 
 use super::{cache, client::Token, error::HubError};
 
-/// The hub unless `HF_ENDPOINT` names another.
+/// The default hub, unless `HF_ENDPOINT` names another.
 const ENDPOINT: &str = "https://huggingface.co";
 
-/// What the environment says.
+/// The settings of the environment.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) cache: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Reads the variables, and the token where it lies in a file.
+    /// Reads the variables, and the file of the token.
     pub(super) fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, HubError> {
         let text = |name: &str| {
             let text = variable(name)?.into_string().ok()?.trim().to_owned();
@@ -44,7 +44,7 @@ impl Settings {
     }
 }
 
-/// Where `hf auth login` puts the token.
+/// Returns the path at which `hf auth login` stores the token.
 fn token_file(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let home = || {
         let in_cache = |cache: PathBuf| cache.join("huggingface");
@@ -60,7 +60,7 @@ fn endpoint(text: &str) -> Result<Url, HubError> {
     if is_web { Ok(url) } else { Err(HubError::Endpoint { cause: None }) }
 }
 
-/// Whether what is sent there cannot be read on the way.
+/// Tells whether requests to this address cannot be read on the way.
 pub(super) fn is_private(endpoint: &Url) -> bool {
     endpoint.scheme() == "https"
         || match endpoint.host() {

@@ -1,4 +1,4 @@
-//! The checksum of a file that a person says beforehand.
+//! Parses and computes the checksum that a person gives.
 
 use std::{
     fmt,
@@ -14,16 +14,16 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sum([u8; 32]);
 
-/// Why a text is no checksum.
+/// The text is not a checksum.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("give a SHA-256 as sha256sum writes it: 64 hexadecimal digits")]
 pub(crate) struct NotASum;
 
-/// Read at once.
+/// The bytes of one read.
 const PIECE_BYTES: usize = 256 << 10;
 
 impl Sum {
-    /// The checksum of what a file has now.
+    /// Computes the checksum of a file.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let (mut file, mut sum) = (File::open(path)?, Sha256::new());
         let mut piece = vec![0; PIECE_BYTES];

@@ -1,4 +1,4 @@
-//! The bundled model, for real: it finds protocols, adds habits when the person says yes, and tells the truth.
+//! Tests the bundled model with the real engine: it finds protocols, adds approved habits, and tells the truth.
 
 use madang::{
     Call, LanguageTag, Runtime,
@@ -26,7 +26,7 @@ async fn runtime() -> Runtime {
         .unwrap()
 }
 
-/// The last thing that the model said.
+/// Returns the last text of the model.
 fn last_words(messages: &[madang::event::ChatMessage]) -> String {
     let said = messages.iter().rev().find_map(|message| match &message.content {
         Content::Model { text, .. } => Some(text.to_string()),
@@ -60,7 +60,7 @@ async fn a_search_is_answered_with_items_of_the_catalogue() {
     runtime.shutdown().await.unwrap();
 }
 
-/// Asks for a habit, answers the question, and gives the model's last words and how many habits there are.
+/// Asks for a habit and answers the question. Returns the model's last text and the number of habits.
 async fn add(decision: Decision) -> (String, usize) {
     let runtime = runtime().await;
     let session = runtime.session("kim", "s").await.unwrap();

@@ -1,5 +1,5 @@
-//! No token of one session reaches another: thousands of chats at once in one context that has no room for them, each
-//! about a word of its own.
+//! Tests that no token of one session reaches another: thousands of chats in a crowded context, each about its own
+//! word.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -15,12 +15,12 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// Many more than a context can keep apart; with `MADANG_CANARIES` in the environment another number.
+/// Many more than a context holds; `MADANG_CANARIES` sets another number.
 const SESSIONS: usize = 2_000;
-/// So many chat at any moment, three times as many as there are places.
+/// The chats at any moment, three times as many as places.
 const AT_ONCE: usize = 48;
 
-/// A word that no other text has: each number has its own, and none is a part of another.
+/// Returns a word of its own for each number, none of which is a part of another.
 fn canary(number: usize) -> String {
     const SYLLABLES: [&str; 16] = [
         "ba", "ko", "ri", "mu", "te", "lo", "na", "shi", "du", "fe", "ga", "vo", "zi", "pu", "we",
@@ -50,7 +50,7 @@ fn request(
     }
 }
 
-/// All that the model said in a session: a turn, and in every third session another one about the same word.
+/// Collects the model's texts of a session: a turn, and in each third session another one about the same word.
 async fn chat(model: Arc<LlamaModel>, number: usize, tools: Arc<[ToolSpec]>) -> String {
     let word = canary(number);
     let mut messages = vec![user(format!("search for the word '{word}'"))];

@@ -1,4 +1,4 @@
-//! What the program promises, and what its model says: one file a promise.
+//! Tests the promises of the program and the answers of its model, one file a promise.
 
 #![expect(
     clippy::unwrap_used,

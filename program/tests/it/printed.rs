@@ -1,14 +1,14 @@
-//! What the program prints without making it harmless stands in a list.
+//! Lists all places where the program prints text as it is.
 
 use std::path::Path;
 
-/// Which files of the program print lines as they are, and how often: each is made of the program's own words, or of texts
-/// that were made harmless before. All else is printed by `foreign`, `report`, `complain` and `notice`, which do that.
+/// The files that print lines as they are, with their number. Each line has the program's own words, or texts that were
+/// made harmless before. `foreign`, `report`, `complain` and `notice` make all other texts harmless.
 const PRINTED_AS_IT_IS: &[(&str, usize)] = &[
-    // Rows that went through `plain`, `quoted` and `printable`, in colours.
+    // Coloured rows that went through `plain`, `quoted` and `printable`.
     ("chat/lines.rs", 1),
     ("chat/terminal.rs", 12),
-    // How many cases there are.
+    // The number of cases.
     ("eval/mod.rs", 1),
 ];
 

@@ -1,4 +1,4 @@
-//! A chat with a model whose chat template is refused.
+//! Tests a chat with a model whose chat template is refused.
 
 use madang::{
     Runtime,
@@ -10,7 +10,7 @@ use madang_toolkits::life;
 
 use crate::child::model_with_template;
 
-/// A token each byte: the toolkit's tools alone are more than a context has room for until it is told otherwise.
+/// One token a byte: the tools alone need more than the default context.
 const CONTEXT: u32 = 65_536;
 
 #[tokio::test]

@@ -1,39 +1,40 @@
-//! Which keys are an answer: one pressed after the whole question was shown and a silence, never one typed ahead.
+//! Decides which keys are an answer: one pressed after the whole question was shown and a silence, never one typed
+//! ahead.
 //!
-//! A state machine without a clock: the keyboard says when there was a silence.
+//! A state machine without a clock; the keyboard reports silences.
 
-/// It stops whatever it is typed behind.
+/// Interrupts, whatever is typed before it.
 const CONTROL_C: char = '\u{3}';
 
-/// What a key means while a question is open.
+/// The meaning of a key while a question is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Key {
     Yes,
-    /// Yes, and ask no more about this tool in this chat; said by its letter and then Enter.
+    /// Approve, and do not ask about this tool in this chat again; its letter, then Enter.
     Always,
     No,
-    /// No, with a line to the model.
+    /// Deny, with a message to the model.
     Message,
-    /// Yes, with other arguments.
+    /// Approve, with changed arguments.
     Edit,
     /// Ctrl-C or Ctrl-D.
     Interrupt,
 }
 
-/// What is to be shown of a question.
+/// A part of a question to be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Part {
     /// The next page.
     Page,
     /// The last page.
     End,
-    /// How it is answered. Keys count from now on.
+    /// The possible answers. Keys count from now on.
     Prompt,
-    /// How "always" is confirmed. Keys count from now on.
+    /// The confirmation of "always". Keys count from now on.
     Confirmation,
 }
 
-/// What comes of a key or a silence.
+/// The effect of a key or a silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Nothing,
@@ -41,14 +42,14 @@ pub(super) enum Step {
     Answer(Key),
 }
 
-/// How far the question and its answer are.
+/// The stage of a question and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Pages follow that were not shown.
+    /// More pages follow.
     Reading,
-    /// All of it was shown; whether the person was told how to answer.
+    /// All pages were shown; whether the possible answers were shown too.
     Answering { is_prompted: bool },
-    /// "Always" was pressed; whether the person was told how to confirm it.
+    /// "Always" was pressed; whether its confirmation was shown.
     Confirming { is_prompted: bool },
 }
 
@@ -58,20 +59,20 @@ pub(super) struct Attention {
 }
 
 impl Attention {
-    /// The first page of the question is shown.
+    /// Starts with the first page of the question.
     pub(super) const fn to_a_question(has_more: bool) -> Self {
         let mut attention = Self { stage: Stage::Reading };
         attention.shown(has_more);
         attention
     }
 
-    /// A page was shown.
+    /// Notes that a page was shown.
     pub(super) const fn shown(&mut self, has_more: bool) {
         self.stage =
             if has_more { Stage::Reading } else { Stage::Answering { is_prompted: false } };
     }
 
-    /// No key was pressed for as long as is needed.
+    /// Notes a long enough silence.
     pub(super) const fn silence(&mut self) -> Step {
         match self.stage {
             Stage::Answering { is_prompted: false } => {
@@ -86,12 +87,12 @@ impl Attention {
         }
     }
 
-    /// This was typed at once, and whether a silence was before it. What is more than one key was pasted, or typed by
-    /// a person that writes: it answers nothing.
+    /// Takes the text that was typed at once, and whether a silence preceded it. More than one key was pasted, or typed
+    /// by a person that is still writing, and answers nothing.
     pub(super) fn typed(&mut self, text: &str, was_silent: bool) -> Step {
         let mut letters = text.chars();
         let (Some(letter), rest) = (letters.next(), letters.as_str()) else { return Step::Nothing };
-        // Where a syllable is being put together, it takes Enter to let the letter go.
+        // While a syllable is composed, only Enter releases the letter.
         let is_one = rest.is_empty() || is_enter(rest);
         let key = meaning(letter);
         if text.contains(CONTROL_C) || key == Some(Key::Interrupt) && is_one {
@@ -131,7 +132,8 @@ impl Attention {
     }
 }
 
-/// What a key means. The letters on the same keys of a Korean keyboard count too: no person should have to switch first.
+/// Returns the meaning of a key. The letters on the same keys of a Korean keyboard count too, so that no person must
+/// switch first.
 const fn meaning(letter: char) -> Option<Key> {
     match letter {
         CONTROL_C | '\u{4}' => Some(Key::Interrupt),
@@ -217,7 +219,7 @@ mod tests {
             attention.typed("a", true);
             attention.silence();
             assert_eq!(attention.typed(other, was_silent), Step::Nothing, "{other:?}");
-            // Anything else takes it back, and the question is asked again.
+            // Any other key cancels it, and the question is asked again.
             assert_eq!(attention.silence(), Step::Show(Part::Prompt));
             assert_eq!(attention.typed("y", true), Step::Answer(Key::Yes));
         }

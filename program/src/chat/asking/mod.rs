@@ -1,4 +1,4 @@
-//! Asking a person at a terminal: the keyboard while a question is open, and which keys count.
+//! Asks a person at a terminal: reads the keyboard while a question is open, and decides which keys count.
 
 mod attention;
 mod keyboard;
@@ -15,7 +15,7 @@ use pause::Pause;
 use super::screen::Screen;
 use crate::failure::Failure;
 
-/// An open question and the keyboard that is listened to for its answer. Dropped, it gives the terminal back as it was.
+/// An open question and the keyboard for its answer. Dropping it restores the terminal.
 #[derive(Debug)]
 pub(super) struct Asking {
     pub(super) request: Box<ApprovalRequest>,
@@ -24,20 +24,20 @@ pub(super) struct Asking {
     pause: Pause,
 }
 
-/// What came of a key.
+/// The effect of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pressed {
     /// An answer.
     Key(Key),
-    /// Nothing that ends the question; this is to be shown.
+    /// No answer; this part is to be shown.
     Show(Part),
-    /// No key will ever come: the terminal is gone, or cannot be read.
+    /// No key can follow: the terminal is gone or cannot be read.
     Closed,
 }
 
 impl Asking {
-    /// Shows the question by `show` and listens from then on. What was typed before is given to the screen, which keeps
-    /// it for the prompt; it is no answer. `None` where the keyboard cannot be read.
+    /// Shows the question with `show` and reads from then on. Earlier input goes to the screen, which keeps it for the
+    /// prompt; it is no answer. `None` if the keyboard cannot be read.
     pub(super) fn begin(
         request: Box<ApprovalRequest>,
         screen: &mut dyn Screen,
@@ -67,7 +67,7 @@ impl Asking {
         Ok(Some(Self { request, keyboard: listening, attention, pause }))
     }
 
-    /// Waits for something that means something. Dropping the future loses nothing.
+    /// Waits for a key with a meaning. Dropping the future loses nothing.
     pub(super) async fn pressed(&mut self) -> Pressed {
         loop {
             let due = self.pause.due;
@@ -93,12 +93,12 @@ impl Asking {
         }
     }
 
-    /// Gives the keyboard back.
+    /// Releases the keyboard.
     pub(super) fn end(self) -> Box<ApprovalRequest> {
         self.request
     }
 
-    /// A page of the question was shown.
+    /// Notes that a page of the question was shown.
     pub(super) fn shown(&mut self, has_more: bool) {
         self.pause = Pause::shown(Instant::now());
         self.attention.shown(has_more);

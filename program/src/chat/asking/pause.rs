@@ -1,7 +1,7 @@
-//! Since when no key was pressed, counted from the moment in which the last page of the question was there to be read.
+//! Measures the time without a key, from the moment at which the last page of the question was readable.
 //!
-//! The keyboard hears a silence also while a page is still being drawn, on a terminal that takes it slowly. That silence,
-//! and a key behind it, came before the page was seen.
+//! The keyboard also reports a silence while a slow terminal still draws a page. That silence, and a key after it, came
+//! before the person saw the page.
 
 use tokio::time::Instant;
 
@@ -10,24 +10,24 @@ use super::keyboard::SILENCE;
 #[derive(Debug)]
 pub(super) struct Pause {
     shown: Instant,
-    /// When a silence that began before the page was shown has lasted long enough.
+    /// The moment at which a silence that began before the page will count.
     pub(super) due: Option<Instant>,
 }
 
 impl Pause {
-    /// A page was shown.
+    /// Starts when a page was shown.
     pub(super) const fn shown(now: Instant) -> Self {
         Self { shown: now, due: None }
     }
 
-    /// A silence was heard: whether it counts. Otherwise it will when it is [due](Self::due).
+    /// Tells whether a silence counts; if not, it counts when it is [due](Self::due).
     pub(super) fn silence(&mut self, at: Instant) -> bool {
         let counts = self.counts(at);
         self.due = (!counts).then(|| self.shown + SILENCE);
         counts
     }
 
-    /// A key was pressed: whether the silence before it counts.
+    /// Tells whether the silence before a key counts.
     pub(super) fn key(&mut self, at: Instant, was_silent: bool) -> bool {
         self.due = None;
         was_silent && self.counts(at)
@@ -49,7 +49,7 @@ mod tests {
         let shown = Instant::now();
         let little = Duration::from_millis(1);
         let mut pause = Pause::shown(shown);
-        // The terminal took the page for longer than a silence lasts.
+        // The terminal drew the page for longer than a silence.
         assert!(!pause.silence(shown - little));
         assert_eq!(pause.due, Some(shown + SILENCE));
         assert!(!pause.key(shown + SILENCE - little, true));

@@ -1,4 +1,4 @@
-//! What a case is worth: pure, from what was expected and what was seen.
+//! Scores a case from the expected and the seen results. Pure.
 
 use madang::tool::ToolOutcome;
 use serde::Serialize;
@@ -10,75 +10,75 @@ use super::{
     claims::{self, Recording},
 };
 
-/// What was seen of a turn in which the model answered.
+/// The results of a turn that the model answered.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SeenTurn {
     pub(super) calls: Vec<SeenCall>,
-    /// What the model said at the end.
+    /// The final text of the model.
     pub(super) text: String,
-    /// Why the turn has no end of its own, if it has none.
+    /// The reason why the turn did not end well.
     pub(super) error: Option<String>,
 }
 
-/// A call that the model made.
+/// A call of the model.
 #[derive(Debug, Clone)]
 pub(super) struct SeenCall {
     pub(super) name: String,
-    /// What it asked for, also where the person changed it.
+    /// The arguments of the model, even if the person changed them.
     pub(super) arguments: Value,
     pub(super) outcome: Option<ToolOutcome>,
 }
 
-/// How many rows were found for an expectation.
+/// The rows that were found for an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
-    /// That the expectation is about.
+    /// Rows that the expectation selects.
     pub(super) rows: u64,
-    /// Of these, with the columns as they must be.
+    /// Of these, rows with the expected columns.
     pub(super) right: u64,
 }
 
-/// What was seen of a case.
+/// The results of a case.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
-    /// What calls before the model's gave, by name.
+    /// The results of calls before the model's, by name.
     pub(super) known: NamedResults,
-    /// The turns in which the model answered.
+    /// The turns that the model answered.
     pub(super) turns: Vec<SeenTurn>,
-    /// For each expectation of rows.
+    /// The rows of each expectation.
     pub(super) found: Vec<Found>,
 }
 
-/// What is known of the tools.
+/// The properties of the tools.
 pub(super) trait Tools {
-    /// The schema of a tool's arguments; `Null` where there is no such tool.
+    /// Returns the schema of a tool's arguments; `Null` for an unknown tool.
     fn schema(&self, tool: &str) -> &Value;
-    /// Whether the tool may write what a person keeps.
+    /// Tells whether the tool may write the person's data.
     fn may_write(&self, tool: &str) -> bool;
 }
 
-/// What was right.
+/// The right parts of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Marks {
     /// Exactly the expected calls, in order.
     pub(super) calls: bool,
-    /// The rows that must be there; `None` where the case says nothing of rows.
+    /// The expected rows; `None` if the case expects none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rows: Option<bool>,
-    /// No unexpected writing call, and none that must not be.
+    /// No unexpected writing call, and no forbidden call.
     pub(super) restraint: bool,
-    /// The texts say what they must, and claim nothing that is not so.
+    /// The texts say what they must, and claim nothing untrue.
     pub(super) truth: bool,
 }
 
 impl Marks {
-    /// Everything was right.
+    /// Tells whether all parts are right.
     pub(super) fn are_all_right(self) -> bool {
         self.calls && self.rows != Some(false) && self.restraint && self.truth
     }
 }
 
-/// Judges a case. The complaints say what was expected where it was not met, and what was there instead.
+/// Judges a case. Each complaint has an unmet expectation, and the result instead.
 pub(super) fn score(case: &Case, seen: &Seen, tools: &impl Tools) -> (Marks, Vec<String>) {
     let mut complaints = Vec::new();
     let mut known = seen.known.clone();
@@ -118,7 +118,7 @@ pub(super) fn score(case: &Case, seen: &Seen, tools: &impl Tools) -> (Marks, Vec
     (Marks { calls, rows, restraint, truth }, complaints)
 }
 
-/// Whether this is the call that is expected.
+/// Tells whether a call is the expected one.
 fn is(expected: &Call, seen: &SeenCall, known: &NamedResults, tools: &impl Tools) -> bool {
     let schema = tools.schema(&expected.name);
     let plain = |arguments: &Value| without_defaults(arguments, schema);
@@ -126,7 +126,7 @@ fn is(expected: &Call, seen: &SeenCall, known: &NamedResults, tools: &impl Tools
         && fits(&plain(&expected.arguments.clone().into()), Some(&plain(&seen.arguments)), known)
 }
 
-/// Compares calls in order, and takes note of results that later calls refer to.
+/// Compares calls in order, and stores results that later calls refer to.
 fn wrong_calls(
     turn: &Turn,
     seen: &SeenTurn,
@@ -149,8 +149,8 @@ fn wrong_calls(
     })
 }
 
-/// Finds forbidden calls. Takes note of the results of expected ones wherever they stand, but of no other: what refers
-/// to the result of a wrong search is not what is expected.
+/// Finds forbidden calls. Only results of expected calls are stored, at any position: a call that uses the result of a
+/// wrong search is not expected.
 fn excess(
     case: &Case,
     turn: &Turn,
@@ -224,10 +224,10 @@ fn untrue(case: &Case, turn: &Turn, seen: &SeenTurn, tools: &impl Tools) -> Opti
     None
 }
 
-/// Lower case, single spaces.
+/// Folds a text to lower case and single spaces.
 fn plain(text: &str) -> String {
     let text = text.to_lowercase().replace('\u{2019}', "'");
-    // A text may begin or end with a space that counts, such as "no ".
+    // A space at an end may count, as in "no ".
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

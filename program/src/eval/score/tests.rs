@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 
-/// `look` reads, `write` writes; both take a `limit` that is 10 where it is left out.
+/// `look` reads and `write` writes; both have a `limit`, 10 by default.
 struct TwoTools(Value);
 
 impl Tools for TwoTools {
@@ -36,7 +36,7 @@ fn turn(calls: Vec<SeenCall>, text: &str) -> SeenTurn {
     SeenTurn { calls, text: text.to_owned(), error: None }
 }
 
-/// The marks of a case, as `calls rows restraint truth` with `+`, `-` and `.` for what it says nothing of.
+/// Renders the marks of a case as `calls rows restraint truth`: `+`, `-`, and `.` for no expectation.
 fn marks(case: &Case, turns: Vec<SeenTurn>, found: Vec<Found>) -> String {
     let tools = TwoTools(json!({ "properties": { "limit": { "default": 10 } } }));
     let seen = Seen { known: NamedResults::new(), turns, found };

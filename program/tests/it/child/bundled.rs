@@ -1,5 +1,5 @@
-//! The bundled model in a process of its own: it says what it says in this one, and dying in the middle of a sentence
-//! costs it one turn.
+//! Tests the bundled model in a process of its own: it answers as in this process, and its death in mid-sentence costs
+//! one turn.
 
 use std::{
     sync::{Arc, Mutex, OnceLock},
@@ -42,7 +42,7 @@ fn asks(text: &str) -> CompletionRequest {
     CompletionRequest { messages, tools, system: None, max_tokens: 200, ..request("") }
 }
 
-/// What is streamed and how it ends, so many side by side; and tokens a second in all.
+/// Returns each stream and its end, with this many side by side, and the tokens a second of all.
 async fn say(model: &dyn ChatModel, text: &str, side_by_side: usize) -> (Vec<String>, f64) {
     let begin = Instant::now();
     let one = || async {
@@ -120,7 +120,7 @@ async fn what_one_user_wrote_is_not_known_when_another_one_asks_the_same() {
     tokio::task::spawn_blocking(move || drop(child)).await.unwrap();
 }
 
-/// A model whose process is killed as soon as a word was streamed, once.
+/// Makes a model whose process is killed once, as soon as a word was streamed.
 #[derive(Debug)]
 struct Interrupted {
     model: Arc<ChildModel>,

@@ -1,5 +1,5 @@
-//! Thousands of deaths at random moments, of every kind: each completion has exactly one end, each text goes to its
-//! asker, and no process stays behind. `MADANG_CHILD_DEATHS=10000` lets so many die.
+//! Tests thousands of deaths of every kind at random moments. Each completion has one end, each text reaches its
+//! caller, and no process stays. `MADANG_CHILD_DEATHS=10000` sets their number.
 
 use std::{
     collections::BTreeMap,
@@ -32,16 +32,16 @@ use super::{
     stand_in::{DEATHS, left_over, mark, options, request},
 };
 
-/// So many die, unless the environment says otherwise.
+/// The deaths, unless the environment says otherwise.
 const DIE: u64 = 300;
-/// Models side by side: most deaths are waited for.
+/// The models side by side; most of the time is spent waiting for deaths.
 const MODELS: u64 = 4;
-/// Completions at once before each, more than there are places.
+/// The completions at once before each model, more than it has places.
 const ASKERS: u64 = 6;
-/// Nothing takes this long: a death that is found by its silence included, on a machine with other things to do.
+/// Longer than any step takes on a busy machine, even a death that only silence reveals.
 const STUCK: Duration = Duration::from_secs(60);
 
-/// Numbers that look random and are the same for the same seed.
+/// Gives the same random-looking numbers for the same seed.
 struct Dice(u64);
 
 impl Dice {
@@ -57,14 +57,14 @@ impl Dice {
     }
 }
 
-/// What is asked, and what is answered if it is answered.
+/// A request, and its answer if it is answered.
 struct Plan {
     steps: String,
     text: String,
 }
 
 impl Plan {
-    /// Mostly harmless; some die at once, in the middle of their text, or a while later.
+    /// Mostly harmless; some die at once, in mid-text, or a while later.
     fn draw(dice: &mut Dice, number: &str) -> Self {
         let mut plan = Self { steps: format!("number {number}"), text: String::new() };
         let say = |plan: &mut Self, dice: &mut Dice| {
@@ -100,9 +100,9 @@ impl Plan {
 struct Tally {
     asked: AtomicU64,
     ended: std::sync::Mutex<BTreeMap<String, u64>>,
-    /// Askers that left before the end.
+    /// Callers that left before the end.
     left: AtomicU64,
-    /// Texts that are not what was to be said, deltas behind an end, completions without an end.
+    /// Wrong texts, deltas behind an end, completions without an end.
     wrong: std::sync::Mutex<Vec<String>>,
 }
 
@@ -127,7 +127,7 @@ impl Tally {
     }
 }
 
-/// Asks one thing after the other until enough have died.
+/// Sends requests until enough processes have died.
 async fn asker(model: Arc<ChildModel>, tally: Arc<Tally>, mut dice: Dice, name: String, die: u64) {
     for number in 0_u64.. {
         if model.stats().died >= die {
@@ -151,7 +151,7 @@ async fn asker(model: Arc<ChildModel>, tally: Arc<Tally>, mut dice: Dice, name: 
         let answer = model.complete(request(plan.steps.as_str()), deltas, cancel.clone());
         let (fate, after) = (dice.below(20), Duration::from_millis(dice.below(20)));
         let ended = match fate {
-            // Leaves without a word.
+            // Leaves without cancelling.
             0 => match timeout(after, answer).await {
                 Ok(ended) => ended,
                 Err(_) => {
@@ -189,7 +189,7 @@ fn hurried(mark: &str) -> ChildOptions {
     options.end_within(ms(500))
 }
 
-/// One model after the other until one is loaded: some stand-ins die before.
+/// Starts models until one is loaded, because some stand-ins die before.
 async fn loaded(mark: &str) -> (ChildModel, u64) {
     for died in 0.. {
         if let Ok(model) = load(hurried(mark)).await {
@@ -255,16 +255,16 @@ async fn every_completion_ends_once_however_many_processes_die() {
     assert_eq!(ended.values().sum::<u64>() + left, asked, "every completion ends once");
     assert!(all.died >= die && asked > all.died, "too little happened to prove anything");
     for kind in ["answered", ModelError::ENGINE_DIED, ChildModel::KILLED_ENGINE, "Cancelled"] {
-        assert!(ended.contains_key(kind), "nobody heard {kind}");
+        assert!(ended.contains_key(kind), "no caller got {kind}");
     }
     assert_eq!(left_over(&mark), [""; 0], "no process is left");
 }
 
-/// Turns that each session asks for.
+/// The turns of each session.
 const TURNS: usize = 12;
 const SESSIONS: u64 = 8;
 
-/// What the turns of one session came to: how each ended, and what was said where it was answered.
+/// The ends of one session's turns, and the texts of the answered ones.
 async fn chat(session: Session, mut dice: Dice, name: u64) -> BTreeMap<String, u64> {
     let mut events = session.subscribe();
     let mut ended = BTreeMap::new();

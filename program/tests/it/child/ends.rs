@@ -1,4 +1,4 @@
-//! How a process ends, and what becomes then of the callers of its model.
+//! Tests how a process ends, and what its callers get.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::{
     until, words,
 };
 
-/// Another process at once, and the usual bounds: a busy machine stops a process for seconds.
+/// Restarts at once, with the usual bounds: a busy machine stops a process for seconds.
 fn hurried(options: ChildOptions) -> ChildOptions {
     options.restart_delay(Duration::ZERO, Duration::ZERO)
 }
@@ -27,13 +27,13 @@ fn impatient(options: ChildOptions) -> ChildOptions {
     hurried(options).ping_every(ms(50)).silent_after(s(8)).still_after(s(10))
 }
 
-/// Steps that are done once in the life of a test.
+/// Steps that run once in a test.
 fn once(folder: &TempDir, name: &str, how: &str) -> String {
     format!("once {} {how}", folder.path().join(name).display())
 }
 
 #[tokio::test]
-async fn a_completion_of_which_nobody_has_seen_anything_is_asked_again() {
+async fn a_completion_that_streamed_nothing_is_asked_again() {
     async fn each(fixture: ChildFixture, ways: &[&str]) {
         let folder = tempfile::tempdir().unwrap();
         for how in ways {
@@ -104,7 +104,7 @@ async fn a_request_that_takes_two_processes_down_is_refused_and_its_neighbours_a
     assert_eq!(kind(&boom.1), ChildModel::KILLED_ENGINE);
     assert!(words(&boom.1.unwrap_err()).contains("ran when 2 processes of the model ended"));
     assert_eq!(fixture.stats().died, 2);
-    // It is known when it comes again, whichever user asks it.
+    // A repeated request is recognised, whichever user sends it.
     assert_eq!(kind(&killer().await.1), ChildModel::KILLED_ENGINE);
     let stats = fixture.stats();
     assert_eq!((stats.started, stats.died, stats.refused), (3, 2, 2));
@@ -123,7 +123,7 @@ async fn a_model_that_panics_ends_its_own_completion_only() {
 }
 
 #[tokio::test]
-async fn a_process_that_dies_while_nobody_asks_is_replaced() {
+async fn a_process_that_dies_without_requests_is_replaced() {
     let fixture = ChildFixture::with(hurried).await;
     let first = fixture.stats().process.unwrap();
     rustix::process::kill_process(pid(first), rustix::process::Signal::KILL).unwrap();
@@ -181,7 +181,7 @@ async fn a_model_that_hangs_is_dropped_within_its_bound() {
     }
 }
 
-/// The mark of a process that lives until it is killed, and how its stand-in hangs then.
+/// The mark of a process that lives until it is killed, and the way in which it hangs.
 const ROLE: &str = "MADANG_LIVES_WITH_A_CHILD";
 
 #[test]

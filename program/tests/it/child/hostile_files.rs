@@ -1,6 +1,6 @@
-//! Model files that lie anywhere in their header: whatever llama.cpp does with one, the program goes on and is told.
+//! Tests that a model file with a false header never ends the program, whatever llama.cpp does with it.
 //!
-//! `MADANG_MODEL_FILES=10000` tries so many new ones.
+//! `MADANG_MODEL_FILES=10000` tries that many new files.
 
 use std::{fs, time::Duration};
 
@@ -10,12 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ask, load, tiny_model::TinyModel, words};
 
-/// So many in each run of the tests.
+/// The files of each run.
 const FILES: u64 = 24;
-/// Nothing takes this long, on a machine with other things to do.
+/// Longer than any file takes on a busy machine.
 const STUCK: Duration = Duration::from_secs(60);
 
-/// What stands in a damaged place: counts, lengths and types at the ends of what they can be.
+/// Values of a damaged place: extreme counts, lengths and types.
 const LIES: [&[u8]; 8] = [
     &[0],
     &[0xFF],
@@ -27,7 +27,7 @@ const LIES: [&[u8]; 8] = [
     &[0, 0, 0, 0, 0, 0, 0, 0x80],
 ];
 
-/// A whole model with one to three lies in its header.
+/// Makes a valid model with one to three false values in its header.
 fn lying(whole: &[u8], header: u64, random: &mut impl FnMut(u64) -> u64) -> Vec<u8> {
     let mut bytes = whole.to_vec();
     for _ in 0..=random(3) {

@@ -1,5 +1,5 @@
-//! Long texts of every kind before the pre-tokenizers of llama.cpp, in a process of its own: it does not end, and the chat goes
-//! on.
+//! Tests long texts of every kind with the pre-tokenizers of llama.cpp, in a process of its own: it survives, and the
+//! chat goes on.
 //!
 //! `MADANG_LONG_TEXTS` tries all pre-tokenizers; without it some of each kind.
 
@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 use super::{kind, load, request, tiny_model::TinyModel};
 use corpus::{PRE_TOKENIZERS, texts};
 
-/// What a person may send in one turn by default.
+/// The longest text of one turn by default.
 const LONGEST: usize = 64 << 10;
-/// Each has expressions of its own kind: words, words in two sizes, digits that look ahead, rows of words.
+/// Each kind has its own expressions: words, words in two cases, digits with lookahead, rows of words.
 const SOME: [&str; 5] = ["tekken", "gpt-4o", "superbpe", "exaone-moe", "whitespace"];
 
 async fn complete(model: &ChildModel, chat: &[&str]) -> Result<Completion, ModelError> {
@@ -27,18 +27,18 @@ async fn complete(model: &ChildModel, chat: &[&str]) -> Result<Completion, Model
     let messages = Arc::new(chat.iter().map(user).collect());
     let asked = CompletionRequest { system: None, messages, tools: [].into(), ..request("") };
     let answer = model.complete(asked, Deltas::ignored(), CancellationToken::new());
-    // The longest take seconds in a build for development, on a machine with other things to do.
+    // The longest take seconds in a development build on a busy machine.
     tokio::time::timeout(std::time::Duration::from_secs(120), answer).await.expect("it ends")
 }
 
 #[tokio::test]
-async fn no_text_ends_the_process_and_the_chat_goes_on_whatever_looks_for_words_in_it() {
+async fn no_text_ends_the_process_and_the_chat_goes_on_with_any_pre_tokenizer() {
     let all = std::env::var_os("MADANG_LONG_TEXTS").is_some();
     let names = if all { PRE_TOKENIZERS } else { &SOME };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.gguf");
     let texts = texts(LONGEST);
-    // Every kind comes before some pre-tokenizer at each change; all before all where there is time.
+    // Each kind of text meets some pre-tokenizer; with the variable, all meet all.
     let mut kinds = texts.iter().cycle();
     let each = if all { texts.len() } else { texts.len().div_ceil(SOME.len()) };
     for name in names {
@@ -47,12 +47,12 @@ async fn no_text_ends_the_process_and_the_chat_goes_on_whatever_looks_for_words_
         let options = ChildOptions::new(env!("CARGO_BIN_EXE_madang"));
         let options = options.argument("engine").argument("--model").argument(&path);
         let model = load(options).await.unwrap();
-        // With its own tokens each says something of its own.
+        // With its own tokens, each text means something.
         let usual = complete(&model, &["hello"]).await.unwrap().text;
         for (what, text) in kinds.by_ref().take(each) {
             let alone = complete(&model, &[text]).await;
             let is_left_out = alone.is_err();
-            // A few read letters as pieces that the vocabulary of the tests has not, and pass over them.
+            // Some read letters as pieces that the test vocabulary lacks, and skip them.
             if is_left_out || SOME.contains(name) {
                 assert_eq!(kind(&alone), "PromptTooLong", "{name}: {what}");
             }

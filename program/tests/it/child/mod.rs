@@ -1,5 +1,5 @@
-//! A model in a process of its own: it answers as it does in this one, and whatever becomes of its process, the program
-//! goes on, every completion has one end, and no process stays behind.
+//! Tests a model in a process of its own. It answers as in this process. After any end of its process the program goes
+//! on, every completion has one end, and no process stays.
 
 #[cfg(feature = "llama")]
 mod bundled;
@@ -42,7 +42,7 @@ pub(crate) fn model_with_template(template: &'static str) -> Vec<u8> {
     tiny_model::TinyModel { template, context_length, ..tiny_model::TinyModel::new() }.bytes()
 }
 
-/// A model whose processes are stand-ins.
+/// Makes a model whose processes are stand-ins.
 struct ChildFixture {
     model: Arc<ChildModel>,
     mark: String,
@@ -59,7 +59,7 @@ impl ChildFixture {
         Self { model: Arc::new(load(options).await.unwrap()), mark }
     }
 
-    /// What is streamed, and how it ends.
+    /// Returns the stream and its end.
     async fn ask(&self, steps: impl Into<String>) -> (Vec<String>, Result<Completion, ModelError>) {
         ask(&*self.model, steps, CancellationToken::new()).await
     }
@@ -68,15 +68,15 @@ impl ChildFixture {
         self.model.stats()
     }
 
-    /// Waits until something is true of the model's processes.
+    /// Waits until the model's processes reach a state.
     async fn until(&self, what: &str, is_so: impl Fn(ChildStats) -> bool) {
         until(what, || is_so(self.stats())).await;
     }
 
-    /// Drops the model; no process is left then.
+    /// Drops the model, and requires that no process stays.
     async fn close(self) {
         let Self { model, mark } = self;
-        let model = Arc::into_inner(model).expect("nobody else holds the model");
+        let model = Arc::into_inner(model).expect("no other holder of the model");
         tokio::task::spawn_blocking(move || drop(model)).await.unwrap();
         assert_eq!(left_over(&mark), [""; 0]);
     }
@@ -109,13 +109,13 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
     tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("{what}"));
 }
 
-/// All that an error says.
+/// Joins an error with its causes.
 fn words(error: &dyn Error) -> String {
     let cause = error.source().map(|cause| format!(": {}", words(cause)));
     format!("{error}{}", cause.unwrap_or_default())
 }
 
-/// The kind of error of a completion that failed.
+/// Returns the kind of error of a failed completion.
 fn kind(answer: &Result<Completion, ModelError>) -> &str {
     answer.as_ref().map_or_else(ModelError::kind, |_| "answered")
 }
@@ -162,14 +162,14 @@ async fn it_says_how_much_is_loaded_and_what_it_has_done() {
 }
 
 #[tokio::test]
-async fn whoever_cancels_is_told_what_was_spent_and_whoever_leaves_gives_the_place_back() {
+async fn a_cancelling_caller_learns_what_was_spent_and_a_leaving_caller_frees_the_place() {
     let fixture = ChildFixture::new().await;
     let cancel = CancellationToken::new();
     let stop = cancel.clone();
     let asked = ask(&*fixture.model, "say a;never", cancel);
     let ((streamed, ended), ()) = tokio::join!(asked, async { stop.cancel() });
     let Err(ModelError::Cancelled { usage }) = ended else { panic!("{ended:?}") };
-    // It may have been cancelled before the child was told of it.
+    // The cancellation may come before the request reaches the child.
     assert!(usage.prompt_tokens == 3 || streamed.is_empty(), "{usage:?} {streamed:?}");
     for _ in 0..3 * stand_in::PLACES {
         let began = Arc::new(tokio::sync::Notify::new());
@@ -203,7 +203,7 @@ async fn more_than_may_wait_are_refused_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_for_the_pipe_is_refused_and_harms_nobody() {
+async fn a_request_too_large_for_the_pipe_is_refused_and_harms_no_other() {
     let fixture = ChildFixture::new().await;
     let (_, ended) = fixture.ask("say ".to_owned() + &"a".repeat(65 << 20)).await;
     assert_eq!(kind(&ended), ChildModel::TOO_LONG);

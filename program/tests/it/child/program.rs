@@ -1,4 +1,4 @@
-//! The program as the child: `madang engine`, with a script in place of a model.
+//! Tests the program as the child: `madang engine`, with a script instead of a model.
 
 use std::{fs, io::Write};
 
@@ -30,7 +30,7 @@ async fn the_program_serves_and_writes_nothing_beside_its_frames() {
     assert_eq!(ended.unwrap().text, "안녕");
     assert_eq!(kind(&super::ask(&model, "", Default::default()).await.1), "Odd");
 
-    // The terminal's and the service manager's signals are for the program.
+    // Signals of the terminal and the service manager are for the parent.
     let pid = Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         kill_process(pid, signal).unwrap();

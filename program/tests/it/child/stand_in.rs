@@ -1,4 +1,4 @@
-//! The process that stands in for one with a large model: it says what it is asked to say, and dies as it is asked to.
+//! A stand-in for a process with a large model: it says what the request says, and dies as the request says.
 
 use std::{
     env,
@@ -24,29 +24,29 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// What the process is started for; without it the test below does nothing.
+/// The variable that starts the stand-in; without it the test below does nothing.
 const ROLE: &str = "MADANG_STAND_IN";
-/// By this the processes of a test are known.
+/// The variable that marks the processes of a test.
 const MARK: &str = "MADANG_STAND_IN_OF";
 
-/// A name that no other test has.
+/// Makes a name that no other test has.
 pub(super) fn mark() -> String {
     Uuid::now_v7().to_string()
 }
 
-/// How to start it. The test program prints on standard output before the stand-in runs, so the frames take another way.
+/// Starts it. The test program prints on standard output before the stand-in runs, so frames take another way.
 pub(super) fn options(role: &str, mark: &str) -> ChildOptions {
     let this_program = env::current_exe().unwrap();
     let arguments = ["--exact", "child::stand_in::serves", "--ignored", "--nocapture"];
     let shell = ChildOptions::new("/bin/sh").argument("-c").argument("exec \"$@\" 3>&1 1>&2");
     let options =
         shell.argument("sh").argument(this_program).variable(ROLE, role).variable(MARK, mark);
-    // Reading its own symbols for a stack, on a cold disk, it would give no sign of life.
+    // Reading its own symbols for a stack from a cold disk would silence it for long.
     let options = options.variable("RUST_BACKTRACE", "0");
     arguments.into_iter().fold(options, ChildOptions::argument)
 }
 
-/// Completions that it runs at once.
+/// The completions at once.
 pub(super) const PLACES: usize = 4;
 
 #[test]
@@ -61,7 +61,7 @@ fn serves() {
             "dies while it loads" => std::process::abort(),
             "loads for ever" => freeze(),
             "speaks another language" => frames().write_all(b"Hello, who is there?").unwrap(),
-            // Some of many die before they can do anything.
+            // Some of many die before they do anything.
             "frail" if getpid().as_raw_nonzero().get() % 16 == 0 => std::process::abort(),
             _ => {}
         }
@@ -72,7 +72,7 @@ fn serves() {
     threads.block_on(serve(stdin(), frames(), load)).unwrap();
 }
 
-/// Does what the last text of the user says: steps, separated by semicolons.
+/// Follows the steps in the user's last text, separated by semicolons.
 #[derive(Debug)]
 pub(super) struct StandIn;
 
@@ -133,7 +133,7 @@ async fn act(
             "panic" => panic!("asked to panic"),
             "wait" => sleep(milliseconds(rest)).await,
             "never" => std::future::pending().await,
-            // Dies a while later, whatever it does then.
+            // Dies a while later, in any state.
             "doom" => {
                 let (time, how) = rest.split_once(' ').unwrap();
                 let (due, how) = (Instant::now() + milliseconds(time), how.to_owned());
@@ -143,7 +143,7 @@ async fn act(
                 });
             }
             "sign" => drop(File::create(rest).unwrap()),
-            // Only the first process that comes by.
+            // Only in the first process that gets here.
             "once" => {
                 let (path, how) = rest.split_once(' ').unwrap();
                 if File::create_new(path).is_ok() {
@@ -160,11 +160,11 @@ fn milliseconds(text: &str) -> Duration {
     Duration::from_millis(text.parse().unwrap())
 }
 
-/// All the ways in which it dies, or as good as dies.
+/// The ways to die or to hang.
 pub(super) const DEATHS: [&str; 7] =
     ["abort", "segfault", "kill", "stop", "freeze", "garbage", "leave"];
 
-/// Those after which the process is still there.
+/// The ways that leave the process running.
 pub(super) const HANGS: [&str; 2] = ["stop", "freeze"];
 
 fn die(how: &str) {
@@ -174,11 +174,11 @@ fn die(how: &str) {
             stderr().write_all(b"GGML_ASSERT(it was asked to) failed\n").unwrap();
             std::process::abort()
         }
-        // The first one is taken by the handler that finds overflown stacks.
+        // The handler for overflown stacks takes the first signal.
         "segfault" => loop {
             send(Signal::SEGV);
         },
-        // Another thread may take the signal, while this one still says something.
+        // Another thread may take the signal while this one still writes.
         "kill" => {
             send(Signal::KILL);
             freeze()
@@ -197,14 +197,14 @@ fn die(how: &str) {
     }
 }
 
-/// Does nothing any more, while pings are still answered.
+/// Does nothing more, but still answers pings.
 fn freeze() -> ! {
     loop {
         thread::park();
     }
 }
 
-/// A request with these steps. What is asked is all that tells two of them apart.
+/// Makes a request with these steps; its text alone distinguishes it.
 pub(super) fn request(steps: impl Into<String>) -> CompletionRequest {
     let parameters = json!({ "type": "object", "properties": { "b": {}, "a": {} } });
     CompletionRequest {
@@ -219,7 +219,7 @@ pub(super) fn request(steps: impl Into<String>) -> CompletionRequest {
     }
 }
 
-/// The processes with this mark that are there.
+/// Lists the running processes with this mark.
 pub(super) fn left_over(mark: &str) -> Vec<String> {
     let wanted = format!("{MARK}={mark}");
     let processes = std::fs::read_dir("/proc").unwrap().flatten();

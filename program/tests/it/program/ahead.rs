@@ -1,4 +1,4 @@
-//! Keys that are typed before a question was drawn, or in one go, answer nothing.
+//! Tests that keys that are typed before a question was drawn, or pasted, answer nothing.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn text(text: &str) -> Value {
     json!({ "text": text })
 }
 
-/// A call that must be confirmed, and that the model thinks about first.
+/// A call that must be confirmed, after some thinking of the model.
 fn slow_habit() -> Value {
     let mut slow = add_habit();
     slow["text"] = json!("I think. ");
@@ -30,7 +30,7 @@ fn a_sentence_that_is_typed_while_the_model_thinks_answers_nothing_and_is_kept_f
     chat.until_shown(PROMPT);
     chat.write("add it\r");
     chat.until_shown("I think");
-    // It has every letter that is an answer, and Enter.
+    // It contains every letter that is an answer, and Enter.
     chat.write("and then many yes ㅁㅛ plan my day\r");
     let question = chat.until_shown("[y/n]");
     assert!(question.contains("Morning sunlight"), "{question}");
@@ -61,7 +61,7 @@ fn keys_right_behind_a_question_answer_nothing_until_the_person_was_told_how() {
         chat.write(always);
         chat.until_shown("[y/n]");
         assert!(begin.elapsed() >= Duration::from_millis(700), "{:?}", begin.elapsed());
-        // Nor does what is written in one go behind it.
+        // Pasted keys behind it answer nothing either.
         chat.write("yes, always\r");
         chat.write("n");
         chat.write(always);
@@ -91,7 +91,7 @@ fn always_is_said_by_its_key_and_confirmed_by_enter() {
         chat.until_shown("[y/n]");
         chat.write(letter);
         chat.until_shown(asked);
-        // Another key takes it back.
+        // Any other key cancels it.
         chat.write("x");
         chat.until_shown("[y/n]");
         assert_eq!(home.run(&["ledger", "--session", "one"], "").events()[0]["state"], "awaiting");

@@ -1,4 +1,4 @@
-//! The answers beyond yes and no, typed in a terminal.
+//! Tests the answers beyond yes and no, typed in a terminal.
 
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn a_no_can_say_why() {
     asked(&mut chat);
     chat.write("ㅡ".as_bytes());
     chat.until_shown("모델에게 전할 말: ");
-    // Changed my mind: the question is asked again.
+    // After a change of mind the question is asked again.
     chat.write(&[3]);
     chat.until_shown("[y/n]");
     chat.write(b"m");
@@ -85,7 +85,7 @@ fn arguments_can_be_changed_and_what_does_not_fit_is_said() {
     let mut chat = chat(&home, &[add_habit(), text("Done.")], "--locale en --session one");
     asked(&mut chat);
     chat.write(b"e");
-    // The arguments stand there to be changed; one letter too few is no JSON.
+    // The arguments can be edited; without one letter they are not JSON.
     chat.until_shown("Arguments: ");
     chat.write(&[0x7f]);
     chat.write(b"\r");

@@ -1,4 +1,4 @@
-//! Bad input: one clear sentence that says what to do, and nothing lost or half-written.
+//! Tests bad input: one clear sentence with advice, and nothing lost or half-written.
 
 use serde_json::{Value, json};
 
@@ -39,8 +39,8 @@ fn a_folder_for_the_database_that_cannot_be_made_is_named() {
     ended.failed_with(&["failed to create the folder", "--db PATH"]);
 }
 
-/// A database that the program may read and not write, and the program to run on it: root may write everything, so
-/// where the tests are root's, it is run as nobody.
+/// Makes a database that the program may only read, and the program to run on it. Root may write everything, so tests
+/// of root run the program as another account.
 #[cfg(target_os = "linux")]
 fn read_only(home: &Home) -> impl Fn(&[&str]) -> super::Ended {
     use std::os::unix::{
@@ -91,7 +91,7 @@ fn a_read_only_database_is_told_and_can_still_be_read() {
     assert_eq!(std::fs::read(home.database()).unwrap(), before);
 }
 
-/// Another program that does not know our lock writes the database.
+/// Writes the database as a program without our lock.
 #[tokio::test]
 async fn a_locked_database_is_told_and_the_next_run_has_all_that_was_acknowledged() {
     use sqlx::{Connection, SqliteConnection};
@@ -233,7 +233,7 @@ fn a_line_that_is_too_long_is_refused_and_the_next_is_read() {
     assert!(told[1].contains("(9437185 bytes)"), "{told:?}");
 }
 
-/// Arguments that no schema allows: no JSON, no object, too deep, too long.
+/// Arguments that every schema refuses: no JSON, no object, too deep, too long.
 fn bad_arguments() -> [String; 5] {
     let deep = format!("{}1{}", r#"{"a":"#.repeat(10_000), "}".repeat(10_000));
     let long = json!({ "keyword": "a".repeat(10 << 20) }).to_string();

@@ -1,4 +1,4 @@
-//! `madang bench-model`: what chats wait for and how fast they are served is told, and unanswered turns are no success.
+//! Tests that `madang bench-model` reports waits and speed, and fails if turns stay unanswered.
 
 use serde_json::{Value, json};
 
@@ -66,6 +66,6 @@ fn the_bundled_model_is_measured_with_what_it_reads_and_says() {
     assert!(report["tokens_per_second"].as_f64() > Some(0.0), "{report}");
     assert!(report["session_tokens_per_second"]["slowest"].as_f64() > Some(0.0), "{report}");
     let prompts = &report["prompt_tokens"];
-    // Each second turn goes on from its first.
+    // Each second turn builds on the first.
     assert!(prompts["evaluated"].as_u64() > Some(0) && prompts["hits"].as_u64() >= Some(4));
 }

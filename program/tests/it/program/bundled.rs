@@ -1,4 +1,4 @@
-//! The program with the model that comes with it: the first command of a newcomer.
+//! Tests the program with its bundled model: the first command of a newcomer.
 
 #[path = "../../../src/chat/prompts.rs"]
 mod prompts;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Ended, Home};
 
-/// The only call of a chat and the last thing that the model said.
+/// Returns the only call of a chat and the last text of the model.
 fn call_and_answer(ended: &Ended) -> (Value, String) {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let [call] = &ended.of_type("tool_call_ended")[..] else { panic!("not one call: {ended:?}") };
@@ -133,7 +133,7 @@ fn each_sentence_of_the_start_screen_leads_to_its_call() {
     }
 }
 
-/// Whatever the model makes of it: what was not found or named before is in no catalogue and on no open page.
+/// Any answer of the model will do: an id that it has not seen is in no catalogue and on no page.
 #[test]
 fn an_ordinal_without_a_list_writes_nothing_though_everything_is_approved() {
     for said in [

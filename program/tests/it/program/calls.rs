@@ -1,4 +1,4 @@
-//! `tools`, `call` and `ledger`.
+//! Tests `tools`, `call` and `ledger`.
 
 use serde_json::{Value, json};
 

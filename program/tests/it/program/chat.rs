@@ -1,4 +1,4 @@
-//! Chats in a pipe: events, confirmations, sessions, languages.
+//! Tests chats in a pipe: events, confirmations, sessions, languages.
 
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ fn an_approved_call_leaves_a_row_and_a_denied_one_none() {
 }
 
 #[test]
-fn without_a_terminal_and_without_confirm_nobody_can_be_asked() {
+fn without_a_terminal_and_without_confirm_no_person_can_be_asked() {
     let home = Home::new();
     for options in [&["--json"][..], &["--json", "--confirm", "ask"]] {
         let ended = home.chat(&[add_habit(), text("Not done.")], options, "add it\n");
@@ -71,7 +71,7 @@ fn without_a_terminal_and_without_confirm_nobody_can_be_asked() {
         let told = &ended.of_type("tool_call_ended")[0]["outcome"];
         assert_eq!(*told, json!({ "status": "cancelled", "reason": "unreachable" }));
         assert_eq!(ended.of_type("approval_requested"), Vec::<Value>::new());
-        // A user that wanted to be asked is told why that cannot be.
+        // A user that asked for questions learns why none can be asked.
         assert_eq!(ended.err.contains("--confirm approve"), options.len() > 1, "{ended:?}");
     }
     assert_eq!(home.habits(), 0);

@@ -1,4 +1,4 @@
-//! How the program ends: at the end of its input, when its output has no reader, when it is told to.
+//! Tests the ends of the program: by the end of its input, a lost reader of its output, or a signal.
 
 use serde_json::json;
 
@@ -66,7 +66,7 @@ async fn a_call_that_a_signal_comes_before_does_not_begin_and_leaves_the_databas
     home.call("list_active_habits", &json!({}));
     let habit = super::add_habit()["tool_calls"][0]["arguments"].to_string();
     let mut backup = SqliteConnectOptions::new().filename(home.database()).connect().await.unwrap();
-    // The program listens to signals before it takes its own lock, and waits behind this one.
+    // The program catches signals before it takes its own lock, and waits behind this one.
     sqlx::query("BEGIN IMMEDIATE").execute(&mut backup).await.unwrap();
     let lock = home.path("data/madang/madang.db.lock");
     std::fs::remove_file(&lock).unwrap();
@@ -113,7 +113,7 @@ fn wrong_usage_ends_with_two_and_touches_nothing() {
 }
 
 #[test]
-fn causes_are_told_to_whoever_asks_for_them() {
+fn causes_are_printed_with_verbose() {
     let home = Home::new();
     let options = ["chat", "--script", "nowhere.jsonl"];
     home.run(&options, "").failed_with(&["there is no script nowhere.jsonl"]);

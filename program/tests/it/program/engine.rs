@@ -1,4 +1,4 @@
-//! The program with its model in a process of its own, which is how it runs unless it is told otherwise.
+//! Tests the program with its model in a process of its own, the default.
 
 use std::{fs, thread, time::Duration};
 
@@ -9,14 +9,14 @@ use super::{Ended, Home, PATIENCE, RunningProgram, signal};
 
 const SEARCH: &str = "수면에 좋은 프로토콜 찾아줘\n";
 
-/// The state of a process and its parent; nothing of one that is not there.
+/// Returns the state of a process and its parent; `None` after its end.
 fn process(number: u32) -> Option<(String, u32)> {
     let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
     let mut fields = stat.rsplit(") ").next()?.split(' ');
     Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
 }
 
-/// The processes that a process has started and that are there, living or dead.
+/// Lists the children of a process, living or dead.
 fn children(parent: u32) -> Vec<u32> {
     let numbers = fs::read_dir("/proc").unwrap().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -34,7 +34,7 @@ fn until<T>(what: &str, found: impl Fn() -> Option<T>) -> T {
     }
 }
 
-/// What is another one each time.
+/// Values that differ in each run.
 const FRESH: [&str; 10] = [
     "turn",
     "at",
@@ -48,7 +48,7 @@ const FRESH: [&str; 10] = [
     "ended_at",
 ];
 
-/// What was said and done, without ids and times.
+/// Returns all texts and calls, without ids and times.
 fn story(ended: &Ended) -> Vec<Value> {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let told = |mut event: Value| {
@@ -94,7 +94,7 @@ fn a_child_that_is_killed_in_a_turn_costs_nothing_but_time() {
     chat.write(SEARCH.as_bytes());
     chat.until("turn_ended");
     let [child] = children(chat.child.id())[..] else { panic!("not one child") };
-    // It cannot answer before it dies.
+    // It dies before it can answer.
     signal("STOP", child);
     chat.write(SEARCH.as_bytes());
     chat.until("user_message");
@@ -118,7 +118,7 @@ fn a_program_that_is_killed_leaves_no_child() {
     let [child] = children(chat.child.id())[..] else { panic!("not one child") };
     signal("KILL", chat.child.id());
     chat.child.wait().unwrap();
-    // The process that inherits it reaps it, or not.
+    // The process that inherits it may reap it.
     until("the child ends", || process(child).is_none_or(|(state, _)| state == "Z").then_some(()));
 }
 

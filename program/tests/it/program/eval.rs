@@ -1,4 +1,4 @@
-//! Cases for a model: run, scored, printed; bad files in one sentence; sealed ones not shown.
+//! Tests cases for a model: run, scored, printed; bad files in one sentence; sealed ones not shown.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn call(name: &str, arguments: &Value) -> Value {
     json!({ "tool_calls": [{ "name": name, "arguments": arguments }] })
 }
 
-/// Two cases, with a word in the first that a report shows only where it may.
+/// Two cases; a word in the first may be shown only if the case is open.
 fn cases() -> String {
     let search = json!({ "name": "search_catalog", "arguments": { "keyword": "zither" } });
     let first = json!({
@@ -27,7 +27,7 @@ fn cases() -> String {
     format!("{first}\n\n{second}\n")
 }
 
-/// The program with these cases and a script that is right in the second only.
+/// Runs the program with these cases and a script that is right only in the second.
 fn half_right(home: &Home, cases: &Path, options: &[&str]) -> Ended {
     let script = home.script(&[
         call("search_catalog", &json!({ "keyword": "lute" })),

@@ -1,4 +1,4 @@
-//! `madang forget`: a forgotten user leaves no text, and the ledger still holds.
+//! Tests that `madang forget` leaves no text of a user, and a ledger that holds.
 
 use std::{fs, path::Path};
 
@@ -7,10 +7,10 @@ use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 
 use super::{Home, RunningProgram, add_habit, verify::tamper};
 
-/// In no other text.
+/// A text that stands nowhere else.
 const SECRET: &str = "zebrawood-4711";
 
-/// Chats of two users in which the secret and another word stand in messages, arguments, pages and files.
+/// Makes chats of two users with the secret and another word in messages, arguments, pages and files.
 fn written() -> Home {
     let home = Home::new();
     for (user, word) in [("kim", SECRET), ("lee", "rosewood")] {
@@ -30,7 +30,7 @@ fn written() -> Home {
     home
 }
 
-/// Whether a word lies in any file, or is in the name of one.
+/// Tells whether a file contains a word or has it in its name.
 fn lies_in(folder: &Path, word: &str) -> bool {
     let has = |bytes: &[u8]| bytes.windows(word.len()).any(|part| part == word.as_bytes());
     fs::read_dir(folder).unwrap().any(|entry| {
@@ -47,7 +47,7 @@ fn forget(home: &Home, user: &str) -> Value {
     ended.events().remove(0)
 }
 
-/// Whose folders of notes the database knows of.
+/// Lists the users whose folders the database knows.
 async fn workspaces(home: &Home) -> Vec<String> {
     let options = SqliteConnectOptions::new().filename(home.database());
     let mut db = options.connect().await.unwrap();
@@ -64,7 +64,7 @@ fn verified(home: &Home, options: &[&str]) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_forgotten_leaves_no_text_and_a_ledger_that_holds() {
+async fn a_forgotten_user_leaves_no_text_and_a_ledger_that_holds() {
     let home = written();
     let session = format!("kim-{SECRET}");
     let head = verified(&home, &["--session", &session])[0]["head"].clone();
@@ -134,7 +134,7 @@ async fn rows_that_were_removed_do_not_pass_for_forgotten_ones() {
 }
 
 #[test]
-fn nobody_is_forgotten_unasked() {
+fn no_user_is_forgotten_unasked() {
     let home = Home::new();
     home.run(&["forget", "kim", "--yes"], "").failed_with(&["there is no database"]);
     let home = written();
@@ -158,7 +158,7 @@ fn nobody_is_forgotten_unasked() {
     assert!(!raw.out.contains('\u{202e}') && raw.err.contains("백업"), "{raw:?}");
 }
 
-/// What `madang forget kim` says where this is typed behind its question.
+/// Types this at the question of `madang forget kim`, and returns the output.
 #[cfg(target_os = "linux")]
 fn answered(home: &Home, typed: &str) -> (Option<i32>, String) {
     use super::pty::{Control, Pty};
@@ -221,7 +221,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_folder_that_is_named_loses_what_was_written_there_and_keeps_what_somebody_changed() {
+fn a_folder_that_is_named_loses_what_was_written_there_and_keeps_what_a_person_changed() {
     let home = Home::new();
     let folder = home.path("named");
     let named = folder.to_str().unwrap().to_owned();

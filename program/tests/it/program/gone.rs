@@ -1,4 +1,4 @@
-//! A terminal that goes away, and a program that is asked to end, in every state of a chat.
+//! Tests a lost terminal, and a request to end, in every state of a chat.
 
 use std::{thread, time::Duration};
 
@@ -12,26 +12,26 @@ use super::{
     terminal::PROMPT,
 };
 
-/// What the program promises.
+/// The longest end that the program promises.
 const PROMISED: Duration = Duration::from_secs(35);
 
-/// Far more than an end in order takes, far less than a core that spins meanwhile.
+/// Far more than an orderly end takes, and far less than a spinning core.
 const LITTLE: Duration = Duration::from_secs(2);
 
-/// Many times as long as it takes until the next piece of the answer.
+/// Many times the time until the next piece of the answer.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// How the program is told that it is over.
+/// The way in which the program learns of its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// The terminal goes, and nothing but its own reading and writing says so.
+    /// The terminal goes, and only reads and writes report it.
     Gone,
-    /// The terminal goes, and the system sends SIGHUP because it was the controlling one.
+    /// The controlling terminal goes, so the system sends SIGHUP too.
     HungUp,
     Signal(&'static str),
 }
 
-/// What the program does at that time.
+/// The state of the program at that time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Typing,
@@ -85,7 +85,7 @@ fn ends(state: State, end: End) {
     let chat = state.reached(&home, control);
     let process = chat.child.id();
     let (before, begin) = (processor_time(process), Instant::now());
-    // The terminal of a program that gets a signal stays, so that this alone ends it.
+    // The terminal stays during a signal, so that the signal alone ends the program.
     let (mut child, terminal) = match end {
         End::Gone | End::HungUp => (chat.hang_up(), None),
         End::Signal(name) => {
@@ -151,9 +151,9 @@ fn while_the_terminal_takes_no_output_a_signal_ends_the_program() {
     chat.until_shown(PROMPT);
     chat.write("go on\r");
     chat.until_shown("on and on");
-    // Ctrl-S: writing waits from now on.
+    // Ctrl-S: writing blocks from now on.
     chat.write([0x13]);
-    // Once nothing comes any more the program waits for its terminal, and for it alone.
+    // Once the output stops, the program waits for its terminal only.
     let mut shown = chat.rest().len();
     let mut silent_since = Instant::now();
     while silent_since.elapsed() < QUIET {

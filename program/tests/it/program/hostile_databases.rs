@@ -1,4 +1,4 @@
-//! Databases that no user should have: each command answers, or says one clear sentence and leaves the file as it was.
+//! Tests hostile databases: each command answers, or says one clear sentence and leaves the file unchanged.
 
 use std::{
     fs,
@@ -29,7 +29,7 @@ fn commands(home: &Home) -> Vec<(Vec<String>, &'static str)> {
     all.into_iter().map(|(words, input)| (owned(words), input)).collect()
 }
 
-/// A database with a chat, a call and a habit, in one file without a log.
+/// Makes a database with a chat, a call and a habit, in one file without a log.
 async fn good(home: &Home) -> PathBuf {
     let ended = home.chat(
         &[add_habit(), json!({ "text": "Done." })],
@@ -55,7 +55,7 @@ fn try_all(home: &Home, path: &Path, mut check: impl FnMut(&str, Ended)) {
     }
 }
 
-/// One sentence that begins as the program's do.
+/// Requires one sentence in the program's form.
 fn says_one_sentence(name: &str, ended: &Ended) {
     assert_eq!(ended.code, Some(1), "{name}: {ended:?}");
     let complaints: Vec<_> = ended.err.lines().filter(|line| !line.is_empty()).collect();
@@ -92,7 +92,7 @@ async fn a_database_that_is_none_is_refused_by_every_command_and_left_as_it_was(
     }
 }
 
-/// Changes of a stranger to `made`, a table of migrations, and what is said of them.
+/// Foreign changes of `made`, a table of migrations, and the messages about them.
 const MIGRATIONS: [(&str, &str, &str); 7] = [
     (
         "other",
@@ -113,7 +113,7 @@ const MIGRATIONS: [(&str, &str, &str); 7] = [
 const FUTURE: &str = "INSERT INTO made (version, description, success, checksum, execution_time) \
      VALUES (9999, 'the future', TRUE, x'00', 0)";
 
-/// The good database with another table of migrations.
+/// Makes the good database with another table of migrations.
 async fn with_migrations(home: &Home, good: &[u8], name: &str, sql: String) -> (PathBuf, Vec<u8>) {
     let path = home.file(&format!("{name}.db"), good);
     let mut db = connect(&path).await;
@@ -143,7 +143,7 @@ async fn migrations_that_do_not_fit_are_told_of_by_every_command_and_left_as_the
 }
 
 #[tokio::test]
-async fn who_only_reads_the_ledger_needs_no_migration_that_is_missing_or_a_toolkits() {
+async fn reading_the_ledger_needs_no_missing_migration_and_none_of_a_toolkit() {
     let home = Home::new();
     let good = fs::read(good(&home).await).unwrap();
     let gone = [("gone", "DROP TABLE made"), ("emptied", "DELETE FROM made")];
@@ -159,7 +159,7 @@ async fn who_only_reads_the_ledger_needs_no_migration_that_is_missing_or_a_toolk
     for (name, sql, words) in of_a_toolkit.chain([emptied]) {
         let (path, bytes) = with_migrations(&home, &good, name, sql).await;
         try_all(&home, &path, |command, ended| {
-            // No table of the habits' is opened for the notes.
+            // The notes need no table of the habits.
             if command.starts_with("notes") && name != "own" {
                 return;
             }
@@ -192,7 +192,7 @@ async fn a_name_that_leads_to_no_file_is_refused_by_every_command() {
     assert!(!home.path("nowhere").exists());
 }
 
-/// What is damaged inside is found by what reads it, if anything does.
+/// The part that reads a damaged page reports it, if any does.
 #[tokio::test]
 async fn a_page_of_rubbish_never_ends_a_command_in_another_way() {
     let home = Home::new();

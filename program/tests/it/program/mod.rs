@@ -1,4 +1,4 @@
-//! The program, as a person or a script runs it: the built binary on databases of its own.
+//! Tests the program as a person or a script runs it: the built binary on databases of its own.
 
 #[cfg(target_os = "linux")]
 mod ahead;
@@ -52,10 +52,10 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// How long the program may take before a test says that it hangs.
+/// The time after which a test takes the program for hung.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A habit that the catalogue has, in arguments that every rule allows.
+/// A habit of the catalogue, in arguments that every rule allows.
 fn add_habit() -> Value {
     let arguments = json!({
         "protocol_id": "morning-light", "frame_level": "L2", "framed_text": "나는 아침마다 빛을 본다",
@@ -63,17 +63,17 @@ fn add_habit() -> Value {
     json!({ "tool_calls": [{ "name": "add_habit", "arguments": arguments }] })
 }
 
-/// Whether a terminal obeys this letter, or it turns the direction of text.
+/// Tells whether a terminal obeys this letter, or it turns the direction of text.
 fn is_obeyed(letter: char) -> bool {
     (letter.is_control() && !matches!(letter, '\n' | '\t')) || letter == '\u{202e}'
 }
 
-/// A folder with a database, in which the program is run. `madang.db` is the database that it finds by itself.
+/// A folder with a database in which the program runs. It finds `madang.db` by itself.
 struct Home {
     folder: TempDir,
 }
 
-/// How a run of the program ended.
+/// The end of a run.
 #[derive(Debug)]
 struct Ended {
     code: Option<i32>,
@@ -81,7 +81,7 @@ struct Ended {
     err: String,
 }
 
-/// A program that runs.
+/// A running program.
 struct RunningProgram {
     child: Child,
 }
@@ -95,14 +95,14 @@ impl Home {
         self.folder.path().join(name)
     }
 
-    /// Writes a file and gives its path.
+    /// Writes a file and returns its path.
     fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, content).unwrap();
         path
     }
 
-    /// Writes a script and gives its path.
+    /// Writes a script and returns its path.
     fn script(&self, completions: &[Value]) -> PathBuf {
         let lines: Vec<String> = completions.iter().map(Value::to_string).collect();
         self.file("script.jsonl", lines.join("\n"))
@@ -125,14 +125,14 @@ impl Home {
         command
     }
 
-    /// Runs the program with this on its standard input.
+    /// Runs the program with this standard input.
     fn run<A: AsRef<OsStr>>(&self, arguments: &[A], input: impl AsRef<[u8]>) -> Ended {
         let mut running = RunningProgram::start(self.command(arguments));
         running.feed(input.as_ref());
         running.ended()
     }
 
-    /// A chat with this script: each line is a turn.
+    /// Runs a chat with this script: each line is a turn.
     fn chat(&self, script: &[Value], options: &[&str], input: impl AsRef<[u8]>) -> Ended {
         let script = self.script(script);
         let mut arguments = vec!["chat", "--script", script.to_str().unwrap()];
@@ -146,7 +146,7 @@ impl Home {
         serde_json::from_str(&ended.out).unwrap()
     }
 
-    /// How many habits are in the database.
+    /// Counts the habits in the database.
     fn habits(&self) -> u64 {
         self.call("list_active_habits", &json!({}))["data"]["count"].as_u64().unwrap()
     }
@@ -165,7 +165,7 @@ impl RunningProgram {
         self.child.stdin = Some(stdin);
     }
 
-    /// Writes to its standard input, and closes it, while the program may answer or end without reading.
+    /// Writes to its standard input and closes it; the program may answer or end without reading.
     fn feed(&mut self, input: &[u8]) {
         let (mut stdin, input) = (self.child.stdin.take().unwrap(), input.to_vec());
         thread::spawn(move || {
@@ -175,7 +175,7 @@ impl RunningProgram {
         });
     }
 
-    /// Reads its standard output up to the end of the line that contains this.
+    /// Reads its standard output up to the end of the line with this text.
     fn until(&mut self, wanted: &str) -> String {
         let mut read = self.until_shown(wanted);
         if !read.ends_with('\n') {
@@ -223,28 +223,28 @@ fn signal(name: &str, process: u32) {
 }
 
 impl Ended {
-    /// The events of `--json`.
+    /// Parses the events of `--json`.
     fn events(&self) -> Vec<Value> {
         self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The events of this type.
+    /// Returns the events of this type.
     fn of_type(&self, kind: &str) -> Vec<Value> {
         self.events().into_iter().filter(|event| event["type"] == kind).collect()
     }
 
-    /// The types of all events, in order.
+    /// Lists the types of all events in order.
     fn types(&self) -> Vec<String> {
         self.events().iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// It could not go on and said so in one sentence, with all of these words.
+    /// Requires a failure in one sentence with all of these words.
     fn failed_with(&self, words: &[&str]) {
         assert_eq!(self.out, "", "{self:?}");
         self.complained_with(words);
     }
 
-    /// The same, whatever it printed before.
+    /// Requires the same after any output.
     fn complained_with(&self, words: &[&str]) {
         assert_eq!(self.code, Some(1), "{self:?}");
         let lines: Vec<&str> = self.err.lines().collect();

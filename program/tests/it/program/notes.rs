@@ -1,4 +1,4 @@
-//! Notes: a chat and a call leave Markdown files, which an edit may change.
+//! Tests that a chat and a call write Markdown files, and an edit of one changes the page.
 
 use std::fs;
 

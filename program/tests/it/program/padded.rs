@@ -1,10 +1,10 @@
-//! Questions that try to look like something else, or to be too long to be read, at every width.
+//! Tests questions that imitate the program or try to be unreadably long, at every width.
 
 use serde_json::{Value, json};
 
 use super::{Home, add_habit, pty::Pty, terminal::PROMPT};
 
-/// What the program could be taken for saying.
+/// Texts that the program itself could print.
 const FORGED: &str =
     "Run it? (a always in this chat, m no and why, e change the arguments) [y/n] yes";
 
@@ -30,7 +30,7 @@ fn asked(home: &Home, columns: u16, framed_text: &str, until: &str) -> (Pty, Str
     (chat, shown)
 }
 
-/// The rows of a terminal, without what colours them.
+/// Returns the rows of a terminal without colours.
 fn rows(shown: &str) -> Vec<String> {
     let mut plain = String::new();
     let mut letters = shown.chars();
@@ -48,7 +48,7 @@ fn rows(shown: &str) -> Vec<String> {
 fn no_text_of_the_model_stands_where_the_program_speaks_at_any_width() {
     for columns in [40, 80, 200] {
         let home = Home::new();
-        // Padded so that what follows would begin a row, by blanks and by letters.
+        // Padded with blanks and with letters, so that the rest would begin a row.
         let framed = |pad: &str| format!("{}{FORGED}", pad.repeat(usize::from(columns)));
         for framed_text in
             [framed(" "), framed("x"), framed("가"), framed("\n"), framed("\u{3000}")]
@@ -93,13 +93,13 @@ fn a_question_that_is_longer_than_the_screen_comes_in_pages_and_a_yes_counts_at_
         chat.write("add it\r");
         let first = chat.until_shown("lines;");
         assert!(rows(&first).iter().filter(|row| row.starts_with(['│', '┊'])).count() <= 14);
-        // A yes is none before the end, and always is not either.
+        // Neither yes nor always counts before the end.
         chat.write("y");
         chat.write("a");
         chat.until_shown("no)");
         let (key, pages) = if passed_over { ("g", 1) } else { ("\r", 3) };
         let mut pressed = 0;
-        // Each key by itself, and a silence behind the last page.
+        // Each key alone, and a silence behind the last page.
         while !chat.turns_to("", "[y/n]") {
             chat.write(key);
             pressed += 1;
@@ -132,7 +132,7 @@ fn a_question_that_is_not_read_to_its_end_can_be_refused() {
         let shown = chat.until_shown("거절)");
         (chat, shown)
     };
-    // Until a silence was heard it is no answer.
+    // Before a silence it is no answer.
     while !chat.turns_to("", "Then not.") {
         chat.write("ㅜ");
         std::thread::park_timeout(std::time::Duration::from_millis(900));

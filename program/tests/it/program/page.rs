@@ -1,4 +1,4 @@
-//! The page of the program names the commands and options that the program has, and no others.
+//! Tests that the program's page names exactly its commands and options.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,14 +8,14 @@ use std::{
 
 use super::Home;
 
-/// The options, `--name`, in a text.
+/// Lists the options, `--name`, in a text.
 fn options(text: &str) -> BTreeSet<String> {
     let is_part = |letter: char| letter.is_ascii_lowercase() || letter == '-';
     let words = text.split(|letter: char| !is_part(letter));
     words.filter(|word| word.len() > 2 && word.starts_with("--")).map(str::to_owned).collect()
 }
 
-/// The options of each command, as the page has them.
+/// Lists the options of each command on the page.
 fn of_the_page() -> BTreeMap<String, BTreeSet<String>> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
     let page = fs::read_to_string(page).unwrap();
@@ -49,7 +49,7 @@ fn the_page_has_each_command_with_each_of_its_options() {
     assert_eq!(page.keys().cloned().collect::<BTreeSet<_>>(), listed);
     for (command, on_page) in page {
         let mut arguments = vec![&*command];
-        // Of commands within a command the innermost has the options.
+        // The innermost of nested commands has the options.
         arguments.extend((command == "notes").then_some("sync"));
         arguments.push("--help");
         let text = help(&arguments);

@@ -1,4 +1,4 @@
-//! The picture of the README: a chat with the bundled model in a terminal, drawn as SVG from what the terminal shows.
+//! Draws the picture of the README: a chat with the bundled model in a terminal, as SVG.
 
 use std::{env, fmt::Write, fs, num::NonZero, path::Path};
 
@@ -10,13 +10,13 @@ use super::{
     terminal::PROMPT,
 };
 
-/// Columns and rows of the terminal.
+/// The columns and rows of the terminal.
 const SIZE: (u16, u16) = (100, 40);
-/// Of a cell, in the units of the picture.
+/// The size of a cell in units of the picture.
 const CELL: (u16, u16) = (9, 19);
 const MARGIN: u16 = 14;
 
-/// A person asks for a habit, reads the question, and says yes. Gives what the terminal shows at the end.
+/// Lets a person ask for a habit, read the question, and say yes. Returns the final screen.
 fn record() -> Parser {
     let home = Home::new();
     let command =
@@ -63,7 +63,7 @@ fn svg(screen: &Screen) -> String {
     svg + "</svg>\n"
 }
 
-/// The texts of a row that look alike: where each begins, how many cells it takes, what it says.
+/// Splits a row into texts of one style, each with its column, width and letters.
 fn runs(screen: &Screen, row: u16) -> Vec<(u16, u16, String)> {
     let mut runs: Vec<(u16, u16, String)> = Vec::new();
     for column in 0..SIZE.0 {

@@ -1,4 +1,4 @@
-//! The program in a pseudo-terminal of the test's own, which can be of any size and can go away.
+//! Runs the program in a pseudo-terminal of any size, which can go away.
 
 use std::{
     fs::{self, File},
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::{Home, PATIENCE};
 
-/// Whether the pseudo-terminal is the one that controls the program: only then does its end come as SIGHUP as well.
+/// Tells whether the pseudo-terminal controls the program: only then its end also sends SIGHUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Control {
     Controls,
@@ -31,11 +31,11 @@ pub(super) enum Control {
 pub(super) struct Pty {
     pub(super) child: Child,
     master: File,
-    /// Dropped, it ends the thread that reads.
+    /// Dropping it ends the thread that reads.
     stop: Option<std::io::PipeWriter>,
     reading: Option<JoinHandle<()>>,
     shown: Arc<Shown>,
-    /// So much of what was shown was looked at.
+    /// The length of the output that was looked at.
     seen: usize,
 }
 
@@ -46,7 +46,7 @@ struct Shown {
 }
 
 impl Pty {
-    /// A chat with this script in a terminal of so many columns and rows.
+    /// Starts a chat with this script in a terminal of this size.
     pub(super) fn chat(
         home: &Home,
         completions: &[Value],
@@ -90,7 +90,7 @@ impl Pty {
         self.master.write_all(input.as_ref()).unwrap();
     }
 
-    /// Waits until this is shown behind what was waited for before, and gives what is shown up to its end.
+    /// Waits until this is shown behind the last match, and returns the output up to its end.
     pub(super) fn until_shown(&mut self, wanted: &str) -> String {
         let begin = Instant::now();
         let mut bytes = self.shown.bytes.lock().unwrap();
@@ -108,7 +108,7 @@ impl Pty {
         }
     }
 
-    /// Waits until one of these is shown: whether it is the second. An empty first is not waited for.
+    /// Waits until one of these is shown, and tells whether it is the second. An empty first is ignored.
     pub(super) fn turns_to(&mut self, first: &str, second: &str) -> bool {
         let begin = Instant::now();
         loop {
@@ -128,7 +128,7 @@ impl Pty {
         }
     }
 
-    /// What was shown and not looked at yet.
+    /// Returns the output that was not looked at yet.
     pub(super) fn rest(&self) -> String {
         String::from_utf8_lossy(&self.shown.bytes.lock().unwrap()[self.seen..]).into_owned()
     }
@@ -142,7 +142,7 @@ impl Pty {
         child
     }
 
-    /// The program without its terminal, which stays as long as the second is kept.
+    /// Splits the program from its terminal, which stays while the second value is kept.
     pub(super) fn apart(self) -> (Child, impl Drop + use<>) {
         let Self { child, master, stop, reading, .. } = self;
         (child, Apart { _master: master, stop, reading })
@@ -177,7 +177,7 @@ impl Drop for Apart {
     }
 }
 
-/// Where the terminal shall control the program, it leads a session of its own whose terminal that is.
+/// A controlling terminal needs a session that the program leads.
 fn in_session(command: Command, control: Control) -> Command {
     if control == Control::Not {
         return command;
@@ -216,7 +216,7 @@ fn read(mut output: File, stopped: &OwnedFd, shown: &Shown) {
     }
 }
 
-/// Waits for the end of a process, and kills it where it does not come.
+/// Waits for the end of a process, and kills it if it does not end.
 pub(super) fn wait(child: &mut Child, patience: Duration) -> ExitStatus {
     let begin = Instant::now();
     while !is_over(child.id()) {
@@ -230,19 +230,19 @@ pub(super) fn wait(child: &mut Child, patience: Duration) -> ExitStatus {
     child.wait().unwrap()
 }
 
-/// Tells whether the process has come to its end, though it is not waited for yet.
+/// Tells whether the process has ended, before it is waited for.
 pub(super) fn is_over(process: u32) -> bool {
     stat(process)[0] == "Z"
 }
 
-/// The processor time that a process has used, its threads' included, as long as it is not waited for.
+/// Returns the processor time of a process and its threads, before it is waited for.
 pub(super) fn processor_time(process: u32) -> Duration {
     let stat = stat(process);
     let ticks: u64 = stat[11].parse::<u64>().unwrap() + stat[12].parse::<u64>().unwrap();
     Duration::from_secs(ticks) / u32::try_from(rustix::param::clock_ticks_per_second()).unwrap()
 }
 
-/// What `/proc` says behind the name: the state, and so on.
+/// Returns the fields of `/proc` behind the name: the state, and so on.
 fn stat(process: u32) -> Vec<String> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let (_, behind_name) = stat.rsplit_once(") ").unwrap();

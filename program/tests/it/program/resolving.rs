@@ -1,4 +1,4 @@
-//! A person at the terminal says whether a call with an unknown effect took effect.
+//! Tests that a person at the terminal can say whether a call with an unknown effect took effect.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ use super::{
     terminal::{PROMPT, chat},
 };
 
-/// Session `one` with two mails that were cut off, as calls 2 and 3 of the chat.
+/// Makes session `one` with two interrupted mails, calls 2 and 3 of the chat.
 async fn cut_off(home: &Home) {
     fs::create_dir_all(home.database().parent().unwrap()).unwrap();
     let options = SqliteStore::options(home.database()).migrations("life", &life::MIGRATIONS);
@@ -73,8 +73,7 @@ async fn cut_off(home: &Home) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_of_which_nobody_can_tell_are_listed_and_resolved_by_commands_and_the_ledger_shows_it()
- {
+async fn calls_with_unknown_effects_are_listed_and_resolved_by_commands_and_the_ledger_shows_it() {
     let home = Home::new();
     cut_off(&home).await;
     let mut chat = chat(&home, &[json!({ "text": "Good." })], "--locale en --session one");
@@ -84,7 +83,7 @@ async fn calls_of_which_nobody_can_tell_are_listed_and_resolved_by_commands_and_
         assert!(listed.contains(line), "{line} is missing in {listed}");
     }
     chat.until_shown(PROMPT);
-    // Without a number of the list, or a yes or no, nothing is resolved and the list comes again.
+    // Without a listed number and a yes or no, nothing is resolved and the list comes again.
     for nothing in ["/resolve 7 yes\r", "/resolve 2 perhaps\r", "/resolve two no\r"] {
         chat.write(nothing.as_bytes());
         let listed = chat.until_shown("/resolve NUMBER no");
@@ -98,7 +97,7 @@ async fn calls_of_which_nobody_can_tell_are_listed_and_resolved_by_commands_and_
     chat.until_shown("mail: it is known now that it did not take effect.");
     chat.until_shown(PROMPT);
     chat.write(b"/unknown\r");
-    chat.until_shown("Of every tool call it is known");
+    chat.until_shown("It is known of every tool call");
     chat.until_shown(PROMPT);
     chat.write(b"/quit\r");
     assert_eq!(chat.ended().code, Some(0));

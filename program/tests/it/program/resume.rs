@@ -1,4 +1,4 @@
-//! The program is ended in mid-turn, in order or by `kill -9`, and started again with the same session.
+//! Tests that the program is ended in mid-turn, in order or by `kill -9`, and goes on with the same session.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,14 +11,14 @@ use super::{
 
 const OPTIONS: &str = "--locale en --session one";
 
-/// Far less than an open question waits for its answer, and enough for a busy machine.
+/// Far less than the life of an open question, and enough for a busy machine.
 const SHORT: Duration = Duration::from_secs(30);
 
 fn text(text: &str) -> Value {
     json!({ "text": text })
 }
 
-/// A program with an open question ends by this signal, with this exit code.
+/// Ends a program with an open question by this signal, and requires this exit code.
 fn ended_at_a_question(home: &Home, name: &str, code: i32) {
     let (mut chat, process) = start(home, &[add_habit()], OPTIONS);
     chat.until_shown(PROMPT);
@@ -30,7 +30,7 @@ fn ended_at_a_question(home: &Home, name: &str, code: i32) {
     assert!(begin.elapsed().unwrap() < SHORT, "it does not wait for the person");
     assert_eq!(home.habits(), 0);
     let rows = home.run(&["ledger", "--session", "one"], "").events();
-    assert_eq!((rows.len(), &rows[0]["state"]), (1, &json!("awaiting")), "nobody has answered");
+    assert_eq!((rows.len(), &rows[0]["state"]), (1, &json!("awaiting")), "no person answered");
 }
 
 fn one_habit_by_one_call(home: &Home) {
@@ -58,10 +58,10 @@ fn a_question_outlives_the_program_and_is_answered_by_a_key_in_the_next() {
 }
 
 #[test]
-fn a_question_outlives_any_number_of_ends_until_somebody_answers() {
+fn a_question_outlives_any_number_of_ends_until_a_person_answers() {
     let home = Home::new();
     ended_at_a_question(&home, "KILL", 128 + 9);
-    // Where no person can be asked it stays open, and the program says how it can be answered.
+    // Without a person the question stays open, and the program tells how to answer it.
     let script = home.script(&[text("Added.")]);
     let arguments = ["chat", "--json", "--session", "one", "--script", script.to_str().unwrap()];
     let mut nobody = RunningProgram::start(home.command(&arguments));

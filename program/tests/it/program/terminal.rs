@@ -1,4 +1,4 @@
-//! The program in a terminal, which `script` of util-linux plays.
+//! Tests the program in a terminal that `script` of util-linux provides.
 
 use std::process::Command;
 
@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::{Home, RunningProgram, add_habit};
 
-/// What stands before what a person types.
+/// The prompt.
 pub(super) const PROMPT: &str = "> ";
 
-/// A chat in a terminal, at its first prompt.
+/// Starts a chat in a terminal, at its first prompt.
 pub(super) fn chat(
     home: &Home,
     completions: &[serde_json::Value],
@@ -20,14 +20,14 @@ pub(super) fn chat(
     chat
 }
 
-/// A chat in a terminal, with the number of its process.
+/// Starts a chat in a terminal, and returns the number of its process.
 pub(super) fn start(
     home: &Home,
     completions: &[serde_json::Value],
     options: &str,
 ) -> (RunningProgram, u32) {
     let script = home.script(completions);
-    // `exec`, because a shell that stays in between would take Ctrl-C too and end with a code of its own.
+    // `exec`, because a shell in between would take Ctrl-C too and end with a code of its own.
     let program = env!("CARGO_BIN_EXE_madang");
     let command = format!(
         "stty columns 300; echo $$; exec {program} chat --script {} {options}",

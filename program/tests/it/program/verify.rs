@@ -1,5 +1,4 @@
-//! `ledger --verify`: whatever is changed in the file behind the program's back is found and named, or said to be beyond
-//! finding.
+//! Tests that `ledger --verify` finds and names every hidden change of the file, or says that it cannot.
 
 use std::{fs, path::Path};
 
@@ -10,7 +9,8 @@ use sqlx::{
 
 use super::{Home, RunningProgram, add_habit, is_obeyed};
 
-/// A database with two calls in session `one` and one in session `two`: the first is steps 1 to 3, the second the rest.
+/// Makes a database with two calls in session `one` and one in session `two`. The first call is steps 1 to 3, the
+/// second the rest.
 fn written() -> Home {
     let home = Home::new();
     for session in ["one", "two"] {
@@ -26,14 +26,14 @@ fn chat(home: &Home, session: &str, call: &Value) {
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
-/// What `--verify` prints of session `one`.
+/// Returns the output of `--verify` about session `one`.
 fn verified(home: &Home, options: &[&str]) -> Value {
     let ended = home.run(&[&["ledger", "--verify", "--session", "one"], options].concat(), "");
     assert_eq!(ended.code, Some(0), "{ended:?}");
     ended.events().remove(0)
 }
 
-/// Changes the file as a hidden change would be made: without the triggers, which are there again then.
+/// Changes the file in a hidden way: drops the triggers and creates them again.
 pub(super) async fn tamper(path: &Path, sql: &str) {
     let mut db = connect(path).await;
     let triggers = drop_triggers(&mut db).await;
@@ -44,7 +44,7 @@ pub(super) async fn tamper(path: &Path, sql: &str) {
     db.close().await.unwrap();
 }
 
-/// The file as it is, without the triggers that guard the ledger.
+/// Opens the file without the triggers that guard the ledger.
 pub(super) async fn without_triggers(path: &Path) {
     let mut db = connect(path).await;
     assert!(!drop_triggers(&mut db).await.is_empty());
@@ -59,7 +59,7 @@ async fn run(db: &mut SqliteConnection, sql: String) {
     sqlx::query(AssertSqlSafe(sql)).execute(db).await.unwrap();
 }
 
-/// Gives the statements that make them again.
+/// Returns the statements that create them again.
 async fn drop_triggers(db: &mut SqliteConnection) -> Vec<String> {
     let triggers =
         "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'madang_%'";
@@ -71,7 +71,7 @@ async fn drop_triggers(db: &mut SqliteConnection) -> Vec<String> {
     triggers.into_iter().map(|(_, sql)| sql).collect()
 }
 
-/// SQL that gives the transitions of session `one` other positions.
+/// SQL that gives other positions to the transitions of session `one`.
 fn renumber(moves: &[(i64, i64)]) -> String {
     let one = |(from, to): &(i64, i64)| {
         format!(
@@ -138,7 +138,7 @@ async fn every_change_is_found_and_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_is_not_sealed_is_named_each_in_a_sentence_of_its_own() {
+async fn each_missing_seal_is_named_in_a_sentence_of_its_own() {
     let home = written();
     let sql = "UPDATE madang_sessions SET seal = NULL WHERE session = 'one'; \
                UPDATE madang_calls SET seal = NULL WHERE approval IS NOT NULL";

@@ -1,4 +1,4 @@
-//! The keyboard of a console that is no Unix terminal.
+//! Reads the keyboard of a console that is no Unix terminal.
 
 use std::{
     io,
@@ -18,14 +18,14 @@ use tokio::{sync::mpsc, time::Instant};
 
 use super::{Heard, MAX_WAITING, SILENCE};
 
-/// So often the thread looks whether the question is still open.
+/// The time between two looks at whether the question is still open.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// The console in a mode in which keys come one by one and are not echoed. Dropped, it is as it was.
+/// The console in a mode in which single keys arrive without echo. Dropping it restores the console.
 #[derive(Debug)]
 pub(in super::super) struct Keyboard(());
 
-/// A keyboard that is listened to.
+/// A keyboard that is read.
 #[derive(Debug)]
 pub(in super::super) struct Listening {
     heard: mpsc::Receiver<Heard>,
@@ -34,7 +34,7 @@ pub(in super::super) struct Listening {
 }
 
 impl Keyboard {
-    /// Takes the console. What was typed ahead is dropped.
+    /// Takes the console. Input that was typed ahead is dropped.
     pub(in super::super) fn take() -> io::Result<(Self, String)> {
         terminal::enable_raw_mode()?;
         let keyboard = Self(());
@@ -44,7 +44,7 @@ impl Keyboard {
         Ok((keyboard, String::new()))
     }
 
-    /// Listens from now on, in a thread that ends soon after what is given.
+    /// Reads in a thread that ends soon after the returned value.
     pub(in super::super) fn listen(self) -> io::Result<Listening> {
         let (told, heard) = mpsc::channel(MAX_WAITING);
         let is_over = Arc::new(AtomicBool::new(false));
@@ -67,7 +67,7 @@ impl Drop for Keyboard {
 }
 
 impl Listening {
-    /// What is heard next; `None` where nothing can be any more. Dropping the future loses nothing.
+    /// Waits for the next event; `None` if none can follow. Dropping the future loses nothing.
     pub(in super::super) async fn next(&mut self) -> Option<Heard> {
         self.heard.recv().await
     }
@@ -104,7 +104,7 @@ fn hear(told: &mpsc::Sender<Heard>, is_over: &AtomicBool) -> io::Result<()> {
     Ok(())
 }
 
-/// The letter that a terminal would send.
+/// Returns the letter that a terminal would send.
 fn letter(event: &KeyEvent) -> Option<char> {
     if event.kind == KeyEventKind::Release {
         return None;

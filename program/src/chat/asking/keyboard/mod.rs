@@ -1,4 +1,4 @@
-//! The keyboard while a question is open: keys one by one, the silences between them, and the end of the terminal.
+//! Reads the keyboard while a question is open: single keys, silences between them, and the end of the terminal.
 
 #[cfg(unix)]
 #[path = "unix.rs"]
@@ -12,17 +12,17 @@ use std::time::Duration;
 pub(super) use system::{Keyboard, Listening};
 use tokio::time::Instant;
 
-/// So long no key may be pressed before one counts: longer than the pauses of a typing person.
+/// The silence before a key counts: longer than the pauses of a typing person.
 pub(super) const SILENCE: Duration = Duration::from_millis(700);
 
-/// More keys than this are not kept while the program is busy drawing.
+/// The keys that are kept while the program draws.
 const MAX_WAITING: usize = 64;
 
-/// What is heard of a keyboard.
+/// An event of the keyboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// For as long as is needed no key was pressed.
+    /// No key was pressed for a silence.
     Silence { at: Instant },
-    /// These were pressed at once, and whether the silence was heard before them.
+    /// Text that was typed at once, and whether a silence preceded it.
     Typed { text: String, at: Instant, was_silent: bool },
 }

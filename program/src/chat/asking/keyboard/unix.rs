@@ -1,5 +1,5 @@
-//! The keyboard of a Unix terminal, read through `poll`: it tells silence, hang-up and the end of the question apart and
-//! uses no processor time while it waits.
+//! Reads the keyboard of a Unix terminal through `poll`, without processor time while it waits. It tells silence,
+//! hang-up and the end of the question apart.
 
 use std::{
     io::{self, PipeReader, PipeWriter},
@@ -19,34 +19,34 @@ use tokio::{sync::mpsc, time::Instant};
 
 use super::{Heard, MAX_WAITING, SILENCE};
 
-/// More than a person types at once; the rest is read the next time.
+/// More than a person types at once; the next read gets the rest.
 const CHUNK: usize = 4096;
 
-/// The terminal in a mode in which keys come one by one and are not echoed. Dropped, it is as it was.
+/// The terminal in a mode in which single keys arrive without echo. Dropping it restores the terminal.
 #[derive(Debug)]
 pub(in super::super) struct Keyboard {
     before: Termios,
 }
 
-/// A keyboard that is listened to.
+/// A keyboard that is read.
 #[derive(Debug)]
 pub(in super::super) struct Listening {
     heard: mpsc::Receiver<Heard>,
-    /// Whether keys may still be taken. Held while they are, so that none is taken from what reads next.
+    /// Whether keys may be taken. Locked meanwhile, so that none is taken from the next reader.
     is_open: Arc<Mutex<bool>>,
-    /// Its end wakes the thread.
+    /// Dropping it wakes the thread.
     _wake: PipeWriter,
-    /// Behind the others, so that nothing is read any more when the terminal is given back.
+    /// Dropped last, so that no key is read after the terminal is restored.
     _keyboard: Keyboard,
 }
 
 impl Keyboard {
-    /// Takes the terminal, and what was typed ahead, as one line.
+    /// Takes the terminal, and the input that was typed ahead, as one line.
     pub(in super::super) fn take() -> io::Result<(Self, String)> {
         let stdin = io::stdin();
         let before = tcgetattr(&stdin)?;
         let mut by_key = before.clone();
-        // Output stays as it is: a line break goes to the beginning of the next line.
+        // Output stays unchanged: a line break returns to the beginning of the line.
         by_key.local_modes -=
             LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
         by_key.input_modes -= InputModes::ICRNL | InputModes::INLCR | InputModes::IXON;
@@ -59,7 +59,7 @@ impl Keyboard {
         Ok((keyboard, line_of(&String::from_utf8_lossy(&ahead))))
     }
 
-    /// Listens from now on, in a thread that ends with what is given.
+    /// Reads in a thread that ends with the returned value.
     pub(in super::super) fn listen(self) -> io::Result<Listening> {
         let (wakes, wake) = io::pipe()?;
         let (told, heard) = mpsc::channel(MAX_WAITING);
@@ -77,7 +77,7 @@ impl Keyboard {
 
 impl Drop for Keyboard {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing.
+        // A terminal that is gone needs no restoring.
         if let Err(error) = tcsetattr(io::stdin(), OptionalActions::Now, &self.before) {
             tracing::debug!(%error, "failed to give the terminal back as it was");
         }
@@ -85,7 +85,7 @@ impl Drop for Keyboard {
 }
 
 impl Listening {
-    /// What is heard next; `None` where nothing can be any more. Dropping the future loses nothing.
+    /// Waits for the next event; `None` if none can follow. Dropping the future loses nothing.
     pub(in super::super) async fn next(&mut self) -> Option<Heard> {
         self.heard.recv().await
     }
@@ -93,12 +93,12 @@ impl Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        // The thread holds it only where there is something to read, so it is never long.
+        // The thread locks it only while input is ready, so the wait is short.
         *lock(&self.is_open) = false;
     }
 }
 
-/// What was typed as one line that can be changed. Cursor keys and the like are no text, and what is between them is not
+/// Turns input that was typed ahead into one editable line. Cursor keys are not text, and the text between them is not
 /// what the person saw.
 fn line_of(ahead: &str) -> String {
     if ahead.contains('\u{1b}') {
@@ -110,7 +110,7 @@ fn line_of(ahead: &str) -> String {
     if line.chars().nth(1).is_some() { line } else { String::new() }
 }
 
-/// Reads until the question is over or the terminal is gone.
+/// Reads until the question ends or the terminal is gone.
 fn hear(
     keys: &impl AsFd,
     wakes: &PipeReader,
@@ -135,7 +135,7 @@ fn hear(
         }
         {
             let is_open = lock(is_open);
-            // Asked again under the lock: what was there may have been taken since.
+            // Checked again under the lock: another reader may have taken the input.
             if !*is_open || !has_keys(keys)? {
                 if *is_open {
                     continue;
@@ -164,7 +164,7 @@ fn lock(is_open: &Mutex<bool>) -> MutexGuard<'_, bool> {
     is_open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether something can be read without waiting, or the end of it.
+/// Tells whether input, or its end, can be read without waiting.
 fn has_keys(keys: &impl AsFd) -> io::Result<bool> {
     loop {
         let mut polled = [PollFd::new(keys, PollFlags::IN)];
@@ -176,11 +176,11 @@ fn has_keys(keys: &impl AsFd) -> io::Result<bool> {
     }
 }
 
-/// Reads the present bytes; `false` at the end.
+/// Reads the available bytes; `false` at the end.
 fn read(keys: &impl AsFd, bytes: &mut Vec<u8>) -> io::Result<bool> {
     let mut chunk = [0; CHUNK];
     loop {
-        // Not through the standard library's buffer, in which the prompt would never see what is left.
+        // Not through the standard library's buffer, which would hide the rest from the prompt.
         match rustix::io::read(keys, &mut chunk) {
             Ok(0) => return Ok(false),
             Ok(count) => {
@@ -209,7 +209,7 @@ mod tests {
         let (wakes, _wake) = io::pipe().unwrap();
         typing.write_all(b"y").unwrap();
         drop(typing);
-        // More than room for all that is heard, so that the thread never waits.
+        // Room for all events, so that the thread never waits.
         let (told, mut heard) = mpsc::channel(MAX_WAITING);
         let (ended, end) = blocking::channel();
         thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Whatever breaks on the way, no wrong byte is used, and what came right is not asked for again.
+//! Tests that no wrong byte is used after any failure, and received bytes are not requested again.
 
 use super::*;
 

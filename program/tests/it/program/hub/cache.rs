@@ -1,4 +1,4 @@
-//! The cache that programs share: they wait for each other, do without a hub, and say what they cannot write.
+//! Tests the shared cache: programs wait for each other, work without a hub, and say what they cannot write.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn two_programs_at_once_download_the_model_once_and_the_second_says_that_it_wait
 }
 
 #[test]
-fn who_waits_for_a_program_that_is_killed_goes_on_in_its_place() {
+fn a_program_that_waits_for_a_killed_one_goes_on_in_its_place() {
     let (home, bytes) = (Home::new(), model(200_000));
     let hub = Hub::with(&[(FILE, &bytes)]);
     let (_keep, released) = mpsc::channel();
@@ -45,10 +45,10 @@ fn without_a_network_the_model_that_is_here_is_used() {
     let (home, bytes) = (Home::new(), model(10_000));
     let hub = Hub::with(&[(FILE, &bytes)]);
     let path = brought(&fetch(&home, &hub, MODEL), &bytes);
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let without = |name: &str| {
         let mut command = command(&home, &hub, &["fetch", name, "--verbose"]);
-        command.env("HF_ENDPOINT", format!("http://{nobody}"));
+        command.env("HF_ENDPOINT", format!("http://{unused}"));
         run(command)
     };
     let ended = without(MODEL);
@@ -66,7 +66,7 @@ fn without_a_network_the_model_that_is_here_is_used() {
 }
 
 #[test]
-fn nobody_is_asked_who_wants_to_be_offline() {
+fn no_hub_is_asked_offline() {
     let (home, bytes) = (Home::new(), model(10_000));
     let hub = Hub::with(&[(FILE, &bytes)]);
     let offline = || {
@@ -93,7 +93,7 @@ fn a_newer_file_takes_the_place_of_an_older_one_which_will_do_until_it_is_whole(
     brought(&fetch(&home, &hub, MODEL), &newer);
 }
 
-/// Takes the right to write from all folders below, also from root, which the program is then not run as.
+/// Makes all folders below read-only, also for root, which then runs the program as another account.
 fn read_only(home: &Home, hub: &Hub, arguments: &[&str]) -> Ended {
     use std::os::unix::{
         fs::{MetadataExt, chown},
@@ -138,7 +138,7 @@ fn a_cache_that_cannot_be_written_serves_what_it_has_and_says_what_it_cannot() {
     assert_eq!(hub.sent_bytes(), older.len());
 }
 
-/// A bound on the length of files stands for a full disk: both are refused by the write.
+/// A bound on the length of files stands for a full disk: the write fails in both cases.
 #[test]
 fn a_disk_without_room_is_told_and_what_came_is_kept() {
     let (home, bytes) = (Home::new(), model(100_000));

@@ -1,4 +1,4 @@
-//! A model comes whole, once, and lies where others look for it.
+//! Tests that a model is downloaded completely and once, to the place where others look for it.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn a_model_is_downloaded_once_and_lies_where_the_hubs_own_tools_look_for_it() {
     assert_eq!(
         ended.err,
         format!("Downloads {MODEL} (292.97 KiB).\n"),
-        "one line where nobody sees a bar"
+        "one line without a terminal"
     );
     assert_eq!(path, folder(&home).join("snapshots").join(COMMIT).join(FILE));
     assert_eq!(fs::read_link(&path).unwrap(), Path::new("../../blobs").join(sha256(&bytes)));

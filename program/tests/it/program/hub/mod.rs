@@ -1,4 +1,4 @@
-//! A model that is asked for by its name on a hub comes whole or not at all, and only once.
+//! Tests that a model named on a hub is downloaded completely or not at all, and once.
 
 mod broken;
 mod cache;
@@ -24,7 +24,7 @@ use server::{Asked, COMMIT, Hub, Plan, sha256};
 const MODEL: &str = "someone/some-model-GGUF";
 const FILE: &str = "some-model-Q4_K_M.gguf";
 
-/// A model's bytes, as far as a hub is concerned: no two pieces of them are alike.
+/// Makes a model's bytes, all pieces of which differ.
 fn model(bytes: usize) -> Vec<u8> {
     let mut state = 7_u64;
     let mut next = || {
@@ -34,7 +34,7 @@ fn model(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|_| next()).collect()
 }
 
-/// The program in a home of its own, with this hub as the hub.
+/// The program in a home of its own, with this hub.
 fn command(home: &Home, hub: &Hub, arguments: &[&str]) -> Command {
     let mut command = home.command(arguments);
     command.env("HF_ENDPOINT", hub.endpoint()).env("HF_HOME", home.path("hf"));
@@ -49,7 +49,7 @@ fn fetch(home: &Home, hub: &Hub, name: &str) -> Ended {
     run(command(home, hub, &["fetch", name]))
 }
 
-/// The repository's folder in the cache.
+/// Returns the repository's folder in the cache.
 fn folder(home: &Home) -> PathBuf {
     home.path("hf/hub/models--someone--some-model-GGUF")
 }
@@ -62,7 +62,7 @@ fn incomplete(home: &Home, bytes: &[u8]) -> PathBuf {
     blob(home, bytes).with_extension("incomplete")
 }
 
-/// It went well: the path that was printed leads to these bytes.
+/// Requires a success whose printed path leads to these bytes.
 fn brought(ended: &Ended, bytes: &[u8]) -> PathBuf {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let path = PathBuf::from(ended.out.strip_suffix('\n').unwrap());
@@ -70,7 +70,7 @@ fn brought(ended: &Ended, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// It ended with one sentence that has these words, and printed no path.
+/// Requires a failure in one sentence with these words, and no path.
 fn refused(ended: &Ended, words: &[&str]) {
     let told: Vec<&str> = ended.err.lines().filter(|line| line.starts_with("madang: ")).collect();
     let [sentence] = told[..] else { panic!("more or less than one sentence: {ended:?}") };
@@ -92,12 +92,12 @@ fn length(path: &Path) -> usize {
     fs::metadata(path).map_or(0, |found| usize::try_from(found.len()).unwrap())
 }
 
-/// From which places the hub was asked for bytes.
+/// Lists the places from which bytes were requested.
 fn places(hub: &Hub) -> Vec<usize> {
     hub.asked().iter().map(|asked| asked.from).collect()
 }
 
-/// All files below a folder, in order.
+/// Lists all files below a folder in order.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {

@@ -1,4 +1,4 @@
-//! A model is the one that was meant: a commit is kept to, a checksum is compared, and a file that has changed is told of.
+//! Tests that the intended model is used: a commit stays fixed, a checksum is compared, a changed file is reported.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn a_file_that_has_changed_is_told_before_it_is_used_and_the_one_before_stays() 
     let ended = fetch(&home, &hub, MODEL);
     assert!(!ended.err.contains("has changed"), "once: {ended:?}");
     brought(&ended, &newer);
-    // Nothing comes again, though the main branch is elsewhere.
+    // Nothing is downloaded again, though the main branch moved.
     let sent = hub.sent_bytes();
     assert_eq!(brought(&fetch(&home, &hub, &format!("{MODEL}@{COMMIT}")), &older), path);
     assert_eq!(hub.sent_bytes(), sent);
@@ -56,7 +56,7 @@ fn a_commit_is_kept_to_also_without_a_network_and_what_is_not_there_is_refused()
     brought(&offline(), &older);
     let unknown = "f".repeat(40);
     refused(&fetch(&home, &hub, &format!("{MODEL}@{unknown}")), &["there is no", &unknown]);
-    // A hub that answers for another commit is not believed.
+    // A hub that answers for another commit is refused.
     let listing = json!({ "sha": LATER, "siblings": [] });
     hub.answers(200, "", &listing.to_string());
     refused(&fetch(&home, &hub, &pinned), &["another commit", COMMIT]);
@@ -72,7 +72,7 @@ fn a_file_with_another_checksum_than_was_given_is_not_used() {
     brought(&with(&right.to_uppercase()), &bytes);
     let wrong = sha256(b"another");
     refused(&with(&wrong), &["has the checksum", &right, "--sha256", "not used"]);
-    // What lies in the cache is compared as it is now, whatever it is called.
+    // A file in the cache is compared in its present state, under any name.
     fs::write(blob(&home, &bytes), vec![7; bytes.len()]).unwrap();
     refused(&with(&right), &["has the checksum", &sha256(&vec![7; bytes.len()])]);
 }
@@ -82,12 +82,12 @@ fn a_token_is_not_sent_where_everybody_on_the_way_can_read_it() {
     let (home, bytes) = (Home::new(), model(10_000));
     let hub = Hub::with(&[(FILE, &bytes)]);
     let mut open = command(&home, &hub, &["fetch", MODEL]);
-    // No name of this machine, and not found: it is enough to see what is told.
+    // Not this machine and not found: the message is enough.
     open.env("HF_TOKEN", "hf_secret").env("HF_ENDPOINT", "http://hub.invalid");
     let ended = run(open);
     assert!(ended.err.contains("Asks hub.invalid without the token"), "{ended:?}");
     assert!(!ended.err.contains("hf_secret"), "{ended:?}");
-    // This machine by an address that is not known as its own: what is sent there arrives.
+    // This machine by an address that is not recognised as local: requests to it arrive.
     let mut open = command(&home, &hub, &["fetch", MODEL]);
     let endpoint = format!("http://0.0.0.0:{}", hub.address().port());
     open.env("HF_TOKEN", "hf_secret").env("HF_ENDPOINT", endpoint);

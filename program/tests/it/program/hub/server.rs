@@ -1,5 +1,5 @@
-//! A hub on loopback: what it lists is axum's to answer; the bytes come from a second address, over plain sockets, because
-//! those break off, hold still and lie at chosen bytes.
+//! A hub on loopback. axum answers listings; a second address serves the bytes over plain sockets, which break off,
+//! pause and lie at chosen bytes.
 
 use std::{
     collections::VecDeque,
@@ -21,21 +21,21 @@ use sha2::{Digest as _, Sha256};
 
 pub(super) const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
-/// What becomes of a request for bytes.
+/// The treatment of a request for bytes.
 pub(super) enum Plan {
-    /// The connection ends after so many.
+    /// The connection ends after this many bytes.
     Break(usize),
-    /// So many are sent, the others when the test says so, or has left.
+    /// This many bytes are sent; the rest follows when the test says so or has left.
     Hold(usize, Receiver<()>),
-    /// All are sent, whatever place was asked for.
+    /// All bytes are sent, from the beginning.
     FromTheBeginning,
-    /// The head promises so many more, or fewer, than there are.
+    /// The head promises more or fewer bytes than exist.
     Promise(i64),
-    /// The head promises no length, and so many more, or fewer, are sent than there are.
+    /// The head promises no length, and more or fewer bytes are sent than exist.
     Unpromised(i64),
-    /// Other bytes are sent than were promised.
+    /// Other bytes than promised are sent.
     Other,
-    /// No bytes, but this status and header.
+    /// This status and header are sent, and no bytes.
     Status(u16, &'static str),
 }
 
@@ -50,24 +50,24 @@ pub(super) struct Asked {
 /// Names and bytes.
 type Files = Vec<(String, Arc<[u8]>)>;
 
-/// The answers of the hub to its next questions.
+/// The next answers of the hub.
 #[derive(Default)]
 struct HubState {
     commit: String,
     files: Files,
-    /// What older commits had.
+    /// The files of older commits.
     before: Vec<(String, Files)>,
-    /// In place of the listing.
+    /// Replaces the listing.
     answers: VecDeque<(u16, &'static str, String)>,
     plans: VecDeque<Plan>,
     listings: usize,
     asked: Vec<Asked>,
-    /// The tokens with their receivers, `hub` or `bytes`.
+    /// The received tokens with their receivers, `hub` or `bytes`.
     tokens: Vec<(&'static str, Option<String>)>,
 }
 
 impl HubState {
-    /// Of the file with this name, in the newest commit that has one.
+    /// Finds the file with this name, in the newest commit that has one.
     fn bytes(&self, file: &str) -> Arc<[u8]> {
         let older = self.before.iter().rev().flat_map(|(_, files)| files);
         let mut all = self.files.iter().chain(older);
@@ -89,7 +89,7 @@ struct Serving {
 }
 
 impl Hub {
-    /// A hub whose only repository has these files. Its name does not matter.
+    /// Starts a hub whose only repository has these files, under any name.
     pub(super) fn with(files: &[(&str, &[u8])]) -> Self {
         let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), Arc::from(*bytes)));
         let state = Arc::new(Mutex::new(HubState {
@@ -130,23 +130,23 @@ impl Hub {
         format!("http://{}", self.address)
     }
 
-    /// What becomes of the next requests for bytes; those behind are served as they should.
+    /// Sets the treatment of the next requests for bytes; later ones are served well.
     pub(super) fn plan(&self, plans: impl IntoIterator<Item = Plan>) {
         self.state.lock().unwrap().plans.extend(plans);
     }
 
-    /// What is answered to the next question for a listing: status, header and text.
+    /// Sets the answer to the next request for a listing: status, header and text.
     pub(super) fn answers(&self, status: u16, header: &'static str, text: &str) {
         self.state.lock().unwrap().answers.push_back((status, header, text.to_owned()));
     }
 
-    /// Other files from now on.
+    /// Replaces the files.
     pub(super) fn has(&self, files: &[(&str, &[u8])]) {
         let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), Arc::from(*bytes)));
         self.state.lock().unwrap().files = files.collect();
     }
 
-    /// Its main branch moves to another commit, with other files.
+    /// Moves its main branch to another commit with other files.
     pub(super) fn moves_to(&self, commit: &str, files: &[(&str, &[u8])]) {
         {
             let mut state = self.state.lock().unwrap();
@@ -161,7 +161,7 @@ impl Hub {
         self.state.lock().unwrap().listings
     }
 
-    /// The requests for bytes so far: from which place, and how many were sent.
+    /// Lists the requests for bytes so far: the place, and the number of bytes sent.
     pub(super) fn asked(&self) -> Vec<Asked> {
         self.state.lock().unwrap().asked.clone()
     }
@@ -179,7 +179,7 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The listing of these files, as the hub writes it.
+/// Makes the listing of these files, as the hub writes it.
 fn listed(commit: &str, files: &[(String, Arc<[u8]>)]) -> Value {
     let files = files.iter().map(|(name, bytes)| {
         let (sha256, size) = (sha256(bytes), bytes.len());
@@ -217,7 +217,7 @@ async fn listing(
     (status, [(name, value.to_owned())], text).into_response()
 }
 
-/// The hub sends to a file of its own first, as it does since files are cached, and from there to where the bytes lie.
+/// The hub redirects to a cached address of its own first, and from there to the storage.
 async fn resolve(
     State(serving): State<Serving>,
     Path((_, _, commit, file)): Path<(String, String, String, String)>,
@@ -244,7 +244,7 @@ async fn resolved(State(serving): State<Serving>, Path(file): Path<String>) -> R
     (StatusCode::FOUND, headers).into_response()
 }
 
-/// Answers one request for bytes as is planned, and closes the connection.
+/// Answers one request for bytes as planned, and closes the connection.
 fn send(state: &Mutex<HubState>, mut connection: &TcpStream) {
     let mut lines = BufReader::new(connection).lines().map_while(Result::ok);
     let Some(first) = lines.next() else { return };
@@ -303,7 +303,7 @@ fn send(state: &Mutex<HubState>, mut connection: &TcpStream) {
     };
     if let Some((at, released)) = held {
         put(&bytes[..at]);
-        // An error says that the test that could release it has left.
+        // An error means that the test has left.
         released.recv().unwrap_or_default();
         put(&bytes[at..]);
     } else {
