@@ -1,11 +1,11 @@
-//! Numbers that look random and are the same for the same seed.
+//! Random-looking numbers that are the same for the same seed.
 
-/// Throws numbers. Two dice of one seed throw the same.
+/// A source of numbers; two with one seed give the same.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Seeds that lie side by side give numbers that do not.
+    /// Mixes the seed, so that neighbouring seeds give unrelated numbers.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -14,7 +14,7 @@ impl Dice {
         Self((mixed ^ (mixed >> 31)) | 1)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub const fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -22,22 +22,22 @@ impl Dice {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number below this one, which must not be 0.
+    /// Returns a number below this one, which must not be 0.
     pub const fn below(&mut self, bound: u64) -> u64 {
         (self.next() >> 11) % bound
     }
 
-    /// An index into something of this length, which must not be 0.
+    /// Returns an index below this length, which must not be 0.
     pub fn index(&mut self, len: usize) -> usize {
         usize::try_from(self.below(len as u64)).expect("below a length")
     }
 
-    /// One of these, of which there must be some.
+    /// Returns one of these items; the list must not be empty.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.index(items.len())]
     }
 
-    /// True once in so many throws.
+    /// Returns true once in this many throws on average.
     pub const fn once_in(&mut self, throws: u64) -> bool {
         self.below(throws) == 0
     }

@@ -1,14 +1,19 @@
-//! What the proofs of Madang's promise are made of. For tests only; see CONTRIBUTING, "How the promise is proven".
+//! The proofs of Madang's promise, for tests only; CONTRIBUTING tells how they are used, and `docs/proof.md` what they
+//! found.
 //!
-//! - [`kill`]: a child process is killed with SIGKILL at random moments and at chosen points, again and again on one file.
-//! - [`power`]: what the disk would hold after a power cut is built from recorded writes, and opened.
-//! - [`workload`]: what happens in every one of them: people with plans, a model that follows them, tools that leave traces.
-//! - [`oracle`]: what people were told and what tools did, written down outside.
-//! - [`audit`]: what a store says is compared with the oracle.
-//! - `failpoints`: what happens while a step of the runtime panics, fails, waits or ends the process.
-//! - [`simulation`]: the whole runtime on one thread, on a clock that jumps, under a scheduler that draws from a seed.
-//! - [`mistakes`]: what the drivers must find, or they prove nothing.
-//! - [`fuzz`]: bytes that nobody thought of, through dispatch, the parser of tool calls and the envelope.
+//! A driver disturbs a [`workload`] of people with plans, a model that follows the plans, and tools that leave traces.
+//! The [`oracle`] records, outside of the store, what people were told and what tools did. The [`audit`] compares the
+//! store with the oracle.
+//!
+//! Drivers:
+//! - [`kill`]: a child process is killed with SIGKILL at random moments and at chosen points, again and again on one
+//!   file.
+//! - [`power`]: the disk after a power cut is built from recorded writes, and opened.
+//! - `failpoints`: each step of the runtime panics, fails, waits or ends the process.
+//! - [`simulation`]: the whole runtime on one thread, with a clock that jumps and a scheduler that draws from a seed.
+//! - [`fuzz`]: random bytes go through dispatch, the parser of tool calls and the envelope.
+//!
+//! [`mistakes`] lists planted mistakes, each of which at least one driver must find.
 
 #[cfg(feature = "sqlite")]
 pub mod audit;

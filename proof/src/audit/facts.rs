@@ -1,4 +1,4 @@
-//! What a store has, compared with what tools did and with itself.
+//! Compares the content of a store with the acts of tools and with itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,17 +19,17 @@ use crate::{
     workload::{Act, EffectRow, PARTS, SessionPlan},
 };
 
-/// What is in a store.
+/// The content of a store.
 #[derive(Default)]
 pub(super) struct Facts {
     pub(super) sessions: Vec<Session>,
     /// The calls of all sessions.
     pub(super) rows: BTreeMap<CallId, LedgerRow>,
-    /// What tools wrote into the store.
+    /// The effects that tools wrote into the store.
     effects: Vec<EffectRow>,
 }
 
-/// What the store has of one session.
+/// The content of one session.
 pub(super) struct Session {
     pub(super) number: usize,
     pub(super) stored: StoredSession,
@@ -38,7 +38,7 @@ pub(super) struct Session {
 }
 
 impl Facts {
-    /// Reads all that there is, and what is broken in itself.
+    /// Reads the whole store, and reports what contradicts itself.
     pub(super) async fn read(
         store: &dyn Store,
         effects: Vec<EffectRow>,
@@ -69,7 +69,7 @@ impl Facts {
         Ok(facts)
     }
 
-    /// Compares it with what is known.
+    /// Compares the store with the oracle.
     pub(super) fn compare(&self, oracle: &Oracle, moment: Moment, findings: &mut Findings) {
         self.compare_calls(moment, findings);
         self.compare_effects(oracle, moment, findings);
@@ -97,7 +97,7 @@ impl Facts {
         }
     }
 
-    /// Each call ends in exactly one outcome, and begins to run behind its approval only.
+    /// Requires that each call has one outcome, and runs only after its approval.
     fn compare_calls(&self, moment: Moment, findings: &mut Findings) {
         let mut ends = BTreeMap::<CallId, usize>::new();
         let mut approved = BTreeSet::new();
@@ -151,7 +151,7 @@ impl Facts {
         }
     }
 
-    /// An effect is there once and whole where its call says so, and not at all where it does not.
+    /// Requires that an effect exists once and whole if its call says so, and not at all otherwise.
     fn compare_effects(&self, oracle: &Oracle, moment: Moment, findings: &mut Findings) {
         let mut written = BTreeMap::<&str, Vec<&EffectRow>>::new();
         for effect in &self.effects {
@@ -182,7 +182,7 @@ impl Facts {
                 Some(Effect::Committed) if !is_there && act != Act::Look => {
                     findings.find(Counter::Lost, what("it took effect, and is not there"));
                 }
-                // A letter that was sent when the process died is not known of yet.
+                // After a death a sent letter may have no end in the ledger yet.
                 None if is_there && (!act.sends() || moment == Moment::AtRest) => {
                     findings.find(Counter::Misreported, what("it has no end, and is there"));
                 }
@@ -214,12 +214,12 @@ impl Facts {
         }
     }
 
-    /// No handler begins twice, that was not allowed, with other arguments than those, or for a turn that was left before;
-    /// and none succeeded that did not say so.
+    /// Requires that no handler begins twice, without approval, with other arguments, or for a turn that was left before.
+    /// A call that succeeded must have a handler that did.
     fn compare_handlers(&self, oracle: &Oracle, findings: &mut Findings) {
         for (call, all) in &oracle.begun {
             let row = self.rows.get(call);
-            // What was undone with its transaction may run again; a letter cannot be taken back.
+            // A handler whose transaction was undone may run again; a letter cannot be undone.
             if all.iter().filter(|begun| begun.act.sends()).count() > 1 {
                 findings.find(Counter::Doubled, format!("handlers of {call}: {all:?}"));
             }
@@ -231,7 +231,8 @@ impl Facts {
             for begun in all {
                 let what = |what: &str| format!("{:?} {} began: {what}", begun.act, begun.token);
                 let Some(row) = row else {
-                    // A call that asks nobody is recorded with its end, in the commit of its effect: both are undone.
+                    // A call without a question is recorded with its end, in the commit of its effect, so both are
+                    // undone.
                     if begun.act.asks() || begun.act.sends() {
                         findings.find(Counter::Lost, what("its call is not in the ledger"));
                     }
@@ -255,7 +256,7 @@ impl Facts {
     }
 }
 
-/// Whether a person must be asked about a call.
+/// Tells whether a call needs a person's approval.
 fn asks(row: &LedgerRow) -> bool {
     Act::of_tool(&row.name).is_some_and(Act::asks)
 }

@@ -1,4 +1,4 @@
-//! A database in a file: opened to read, so that the next process finds it as it was left.
+//! Audits a database in a file: opens it to read, so that the next process finds it unchanged.
 
 use std::{error::Error, path::Path};
 
@@ -14,7 +14,7 @@ use crate::{
 /// The name of the database in the folder of a run.
 pub const DATABASE: &str = "proof.db";
 
-/// Audits the database in this folder. What its last process told before it had stored it is taken from the oracle.
+/// Audits the database in this folder. Facts that the last process reported without storing them come from the oracle.
 pub async fn audit_file(
     folder: &Path,
     sessions: &[SessionPlan],
@@ -41,7 +41,8 @@ async fn read(
 ) -> Result<Findings, Box<dyn Error>> {
     let effects = if path.exists() { effects(path, findings).await? } else { None };
     let Some(effects) = effects else {
-        // The tables of tools are made last. Whoever dies before has made no promise yet, or the oracle knows of it.
+        // The tables of tools are made last. A process that dies before has made no promise yet, or the oracle knows of
+        // it.
         let mut findings = oracle.findings.clone();
         Facts::default().compare(oracle, moment, &mut findings);
         return Ok(findings);
@@ -52,7 +53,7 @@ async fn read(
     Ok(found)
 }
 
-/// The effects, and what SQLite itself says of the file; `None` before there is a table of them.
+/// Reads the effects, and checks the file with SQLite; `None` before the table of effects exists.
 async fn effects(path: &Path, findings: &mut Findings) -> sqlx::Result<Option<Vec<EffectRow>>> {
     let options = SqliteConnectOptions::new().filename(path).read_only(true);
     let mut db = SqliteConnection::connect_with(&options).await?;

@@ -1,4 +1,4 @@
-//! What an audit finds, by what is broken.
+//! The findings of an audit, by the kind of damage.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,26 +8,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counter {
-    /// Acknowledged, and not there.
+    /// An acknowledged fact is missing.
     Lost,
-    /// There more than once.
+    /// An effect or a fact exists more than once.
     Doubled,
-    /// Done, and nobody said yes.
+    /// An effect without a person's approval.
     Unasked,
-    /// The ledger, or what was heard, says otherwise than what is there.
+    /// The ledger or an event differs from the facts.
     Misreported,
-    /// The database itself, or the chain of its ledger, is broken.
+    /// The database, or the chain of its ledger, is broken.
     Damaged,
-    /// Left open although everybody went on.
+    /// A call or a turn stays open after everything came to rest.
     Stuck,
 }
 
 impl Counter {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 6] =
         [Self::Lost, Self::Doubled, Self::Unasked, Self::Misreported, Self::Damaged, Self::Stuck];
 
-    /// Its name in `docs/proof.md` and in figures.
+    /// Returns its name in `docs/proof.md` and in figures.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl Counter {
     }
 }
 
-/// What is wrong, one sentence each, however often it was found. Empty is what is promised.
+/// The findings, one sentence each without repeats. A kept promise gives none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Findings(BTreeMap<Counter, BTreeSet<String>>);
 
@@ -51,26 +51,26 @@ impl Findings {
         self.0.entry(counter).or_default().insert(what);
     }
 
-    /// Adds what was found elsewhere.
+    /// Adds the findings of another audit.
     pub fn add(&mut self, other: Self) {
         for (counter, all) in other.0 {
             self.0.entry(counter).or_default().extend(all);
         }
     }
 
-    /// Gives what was found of one kind.
+    /// Returns the findings of one kind.
     pub fn of(&self, counter: Counter) -> impl ExactSizeIterator<Item = &str> {
         static NONE: BTreeSet<String> = BTreeSet::new();
         self.0.get(&counter).unwrap_or(&NONE).iter().map(String::as_str)
     }
 
-    /// Gives the kinds of which something was found.
+    /// Returns the kinds that have findings.
     #[must_use]
     pub fn raised(&self) -> BTreeSet<Counter> {
         self.0.keys().copied().collect()
     }
 
-    /// Whether nothing was found.
+    /// Tells whether there is no finding.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.0.is_empty()

@@ -1,4 +1,4 @@
-//! Compares what the reader of a session heard with what is stored: each entry and each end once, in order, as it stands.
+//! Compares the events of a session with its store: each entry and each end comes once, in order, and unchanged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,10 +13,10 @@ use madang::{
 
 use super::{Counter, Findings, Moment, facts::Session};
 
-/// Everything that a reader of one session heard, and when.
+/// All events that a reader of one session received, with their moments.
 pub(super) type Heard = [(Timestamp, Arc<SessionEvent>)];
 
-/// No event tells of a moment that has not come, and none of a turn tells of one before it was asked for.
+/// Requires that no event tells of the future, and none of a turn comes before its request.
 pub(super) fn compare_times(
     heard: &Heard,
     began: &BTreeMap<TurnId, Timestamp>,
@@ -32,7 +32,7 @@ pub(super) fn compare_times(
 }
 
 impl Session {
-    /// What the reader heard is what is stored: each entry and each end once and in order, as it stands.
+    /// Requires that the events equal the store: each entry and each end once, in order, and unchanged.
     pub(super) fn compare_heard(&self, heard: &Heard, moment: Moment, findings: &mut Findings) {
         let name = &self.stored.row.session;
         if !heard.is_sorted_by_key(|(_, event)| event.cursor) {
@@ -107,7 +107,7 @@ fn tells(kind: &EventKind, content: &Content) -> bool {
     )
 }
 
-/// Whether an entry was told as it is stored.
+/// Tells whether an event equals the stored entry.
 fn is_same(event: &SessionEvent, message: &ChatMessage) -> bool {
     (event.turn, event.at) == (message.turn, message.at)
         && match (&event.kind, &message.content) {
@@ -123,7 +123,7 @@ fn is_same(event: &SessionEvent, message: &ChatMessage) -> bool {
         }
 }
 
-/// A call that was resolved since was told so later.
+/// Compares two records of a call, of which one may have been resolved since.
 fn is_same_call(told: &CallRecord, stored: &CallRecord) -> bool {
     if told.resolved_by.is_some() || stored.resolved_by.is_none() {
         return told == stored;

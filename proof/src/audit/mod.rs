@@ -1,8 +1,11 @@
-//! The audit: compares what a store has with what the [oracle](crate::oracle) knows. Every driver calls it.
+//! The audit: compares a store with the [oracle](crate::oracle). Every driver calls it.
 //!
-//! It reads the sessions, their chains, the calls and the effects, and looks for each promise that they break
-//! ([`Findings`]). While a process is dead, calls and turns may be open; [at rest](Moment::AtRest) nothing is, and
-//! everything was heard.
+//! It reads the sessions, their chains, the calls and the effects, and adds a sentence to the [`Findings`] for each
+//! broken promise. `facts` compares calls, effects and handlers. `people` compares requests, answers and approvals.
+//! `heard` compares the events that readers received. `file` opens a database that a dead process left.
+//!
+//! After the [death](Moment::AfterDeath) of a process, calls and turns may be open. [At rest](Moment::AtRest) none is,
+//! and every event was received.
 
 mod facts;
 mod file;
@@ -21,16 +24,16 @@ use facts::Facts;
 pub use file::{DATABASE, audit_file};
 pub use findings::{Counter, Findings};
 
-/// Whether calls and turns may be open.
+/// Tells whether calls and turns may be open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// The process has just died.
     AfterDeath,
-    /// Every session has been opened again and has come to rest.
+    /// All sessions were opened again and came to rest.
     AtRest,
 }
 
-/// Compares a store, and the effects in it, with what is known of these sessions.
+/// Compares a store, and the effects in it, with the oracle's knowledge of these sessions.
 pub async fn audit(
     store: &dyn Store,
     effects: Vec<EffectRow>,

@@ -1,4 +1,4 @@
-//! What people asked, answered and found out, compared with what the store has of it.
+//! Compares the requests, answers and findings of people with the store.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{Counter, Findings, facts::Facts, heard::Heard};
 use crate::oracle::{Answered, Began, Oracle, Verdict};
 
 impl Facts {
-    /// A person that was told yes or no finds that in the store.
+    /// Requires that the store has each request whose answer a person received.
     pub(super) fn compare_asks(&self, oracle: &Oracle, findings: &mut Findings) {
         let mut texts = BTreeMap::<(usize, &str), Vec<TurnId>>::new();
         let mut ends = BTreeMap::<TurnId, TurnEnding>::new();
@@ -41,7 +41,7 @@ impl Facts {
             findings.find(counter, what);
         }
         for ((_, text), turns) in texts {
-            let what = format!("{text:?} was asked by nobody: {turns:?}");
+            let what = format!("{text:?} was asked by no person: {turns:?}");
             findings.find(Counter::Unasked, what);
         }
         for (turn, ending) in &oracle.ends {
@@ -53,7 +53,7 @@ impl Facts {
         }
     }
 
-    /// Exactly one answer to a question counts, and it is the one that was told so.
+    /// Requires that one answer to a question counts, and its person was told so.
     pub(super) fn compare_answers(&self, oracle: &Oracle, findings: &mut Findings) {
         for row in self.rows.values() {
             let answers = oracle.answers.get(&row.call).map_or(&[][..], Vec::as_slice);
@@ -80,7 +80,7 @@ impl Facts {
         }
     }
 
-    /// A standing approval covers nothing any more once its end was acknowledged.
+    /// Requires that a standing approval covers no call after its acknowledged end.
     pub(super) fn compare_standing(&self, oracle: &Oracle, findings: &mut Findings) {
         for row in self.rows.values() {
             let Some(Approval::Standing { by_call, .. }) = row.approval else { continue };
@@ -98,7 +98,7 @@ impl Facts {
         }
     }
 
-    /// An unknown effect is resolved once, as a person said.
+    /// Requires that an unknown effect is resolved once, as a person said.
     pub(super) fn compare_resolutions(&self, oracle: &Oracle, findings: &mut Findings) {
         for row in self.rows.values() {
             let said = oracle.resolved.get(&row.call).map_or(&[][..], Vec::as_slice);
@@ -119,7 +119,7 @@ impl Facts {
         }
     }
 
-    /// What was told of a question's end, of a call's end and of a resolution stands in the ledger.
+    /// Requires that the ledger has each reported end of a question, end of a call, and resolution.
     pub(super) fn compare_told(&self, heard: &Heard, findings: &mut Findings) {
         for (_, event) in heard {
             let (call, is_so) = match &event.kind {
@@ -128,7 +128,7 @@ impl Facts {
                 }
                 EventKind::ToolCallEnded { record } => {
                     let row = self.rows.get(&record.id);
-                    // The truth about an unknown effect may have come later.
+                    // The effect may have been resolved later.
                     let is_so = row.is_some_and(|row| {
                         (record.effect == Effect::Unknown || row.effect == Some(record.effect))
                             && (record.outcome.is_none() || row.outcome == record.outcome)
@@ -166,7 +166,7 @@ impl Facts {
 }
 
 impl Answered {
-    /// Arguments that were typed as they were shown are a plain yes.
+    /// Counts arguments that equal the shown ones as a plain approval.
     fn counts_as(&self) -> Decision {
         let is_same =
             matches!(&self.decision, Decision::Edit { arguments } if *arguments == self.shown);
@@ -175,7 +175,7 @@ impl Answered {
 }
 
 impl Oracle {
-    /// Whether a person had said yes to exactly this by then, about this call or for a while.
+    /// Tells whether a person had approved exactly this by then, once or for a while.
     pub(super) fn allows(&self, row: &LedgerRow, by: Timestamp, token: &str) -> bool {
         let says = |call: &CallId, is_yes: &dyn Fn(&Answered) -> bool| {
             let answers = self.answers.get(call).into_iter().flatten();
@@ -200,7 +200,7 @@ impl Oracle {
     }
 }
 
-/// Which answer the ledger says was given.
+/// Returns the answer that the ledger records.
 fn counted(row: &LedgerRow) -> Option<Decision> {
     match (&row.approval, &row.outcome) {
         (Some(Approval::Once), _) => Some(Decision::Approve),

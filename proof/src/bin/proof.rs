@@ -1,4 +1,4 @@
-//! Proves the promise for as long as one likes. `make soak` starts it; without arguments it says how.
+//! Runs the proofs for any length. `make soak` starts it; without arguments it prints its usage.
 
 #![expect(clippy::print_stdout, reason = "a program talks to its reader")]
 
@@ -33,7 +33,7 @@ const USAGE: &str = "usage: proof kill|power|fuzz|simulation|all [--kills N] [--
 
 Everything is drawn from the seed, which is printed; without --seed it is the time. Ends with 1 where a promise is broken.";
 
-/// How much of each.
+/// The amount of each proof.
 #[derive(Debug, Clone, Copy)]
 struct Dose {
     kills: u64,
@@ -111,7 +111,7 @@ impl Dose {
     }
 }
 
-/// Files on which processes are killed side by side: a driver mostly waits.
+/// The files on which processes are killed at the same time: a driver mostly waits.
 const SIDE_BY_SIDE: u64 = 4;
 
 async fn kill(dose: Dose) -> Result<Findings, Box<dyn Error>> {
@@ -203,7 +203,7 @@ async fn fuzz(dose: Dose) -> Result<Findings, Box<dyn Error>> {
         println!("fuzz   {} for {} s", target.name(), dose.seconds);
         let time = Duration::from_secs(dose.seconds);
         let hunt = Hunt { target, seed: dose.seed, executions: u64::MAX, time };
-        // Dispatch is driven by a runtime of its own, which cannot be entered from within this one.
+        // The target runs a tokio runtime of its own, which cannot start inside of this one.
         let ended = tokio::task::spawn_blocking(move || hunt.run()).await??;
         let (name, seconds) = (target.name(), ended.took.as_secs());
         println!("fuzz   {name}: {} inputs, {} ways, {seconds} s", ended.executions, ended.ways);
@@ -211,7 +211,7 @@ async fn fuzz(dose: Dose) -> Result<Findings, Box<dyn Error>> {
     Ok(Findings::default())
 }
 
-/// Seeds of which one is run twice, to see that it is one schedule.
+/// Of this many seeds one runs twice, to check that it gives one schedule.
 const RUN_AGAIN: u64 = 10;
 
 fn simulation(dose: Dose) -> Findings {
@@ -252,7 +252,7 @@ fn counts(findings: &Findings) -> String {
     Counter::ALL.map(count).join(", ")
 }
 
-/// The first of each kind, in words.
+/// Returns the first findings of each kind.
 fn sentences(findings: &Findings) -> Vec<String> {
     const SHOWN: usize = 20;
     let shown = |counter: Counter| {
@@ -262,7 +262,7 @@ fn sentences(findings: &Findings) -> Vec<String> {
     Counter::ALL.into_iter().flat_map(shown).collect()
 }
 
-/// Says now and then how far it is, and at once what is wrong.
+/// Prints progress from time to time, and findings at once.
 struct Clock {
     begin: Instant,
     said: Instant,
@@ -289,7 +289,7 @@ impl Clock {
         if self.said.elapsed() >= Self::EVERY {
             self.said = Instant::now();
             println!("{} ({} s)", text(), self.begin.elapsed().as_secs());
-            drop(stdout().flush()); // whoever reads a pipe sees it, too
+            drop(stdout().flush()); // so that a reader of a pipe sees it
         }
     }
 

@@ -1,8 +1,8 @@
-//! What happens while a failpoint is armed: an evening on which every kind of call happens once, each in a session of its
-//! own, all at the same time.
+//! Runs an evening with one failpoint armed: every kind of call happens once, each in its own session, all at the same
+//! time.
 //!
-//! The visits are planned and not drawn, so that each failpoint is passed in each evening. Whatever fails on the way is
-//! as good as any; only waiting for ever is not. Afterwards every person comes back, and the audit compares.
+//! The visits are planned, not drawn, so that each evening passes each failpoint. A step may fail in any way; only
+//! waiting for ever is wrong. Afterwards every person comes back, and the audit compares.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -16,14 +16,14 @@ use crate::{
     workload::{Answers, Before, EFFECTS, Fate, Life, Scene, SessionPlan, Visit},
 };
 
-/// How long the driver waits for anything: far longer than all waits of the evening together.
+/// The longest wait of the driver: far longer than all waits of the evening together.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The plans of the sessions, and what their people say.
+/// The plans of the sessions, and the answers of their people.
 const SCENES: [(&str, Answers); 17] = [
     ("save:quiet", Answers::Any),
     ("erase:yes", Answers::Yes),
-    // The model calls the tool once more, and nobody is asked.
+    // The model calls the tool again, without a question.
     ("erase:always\nerase:still", Answers::Always),
     ("erase:typed", Answers::Same),
     ("erase:no", Answers::No),
@@ -44,7 +44,8 @@ const SCENES: [(&str, Answers); 17] = [
 /// The plan whose question is open when the runtime ends.
 const OPEN: &str = "erase:open";
 
-/// Lives one evening in this folder: all scenes, a second turn in sessions that have slept, one with an open question.
+/// Runs one evening in this folder: all scenes, a second turn in sessions that have slept, and one with an open
+/// question.
 ///
 /// # Panics
 /// If it does not end.
@@ -89,7 +90,7 @@ pub async fn evening(folder: &Path, mistake: Option<Mistake>, sink: Sink) {
     timeout(PATIENCE, life.shut_down()).await.expect("the shutdown ends");
 }
 
-/// Lets everybody come back to what an evening left, and compares.
+/// Brings all people back after an evening, and audits.
 pub async fn afterwards(folder: &Path, known: Oracle) -> Findings {
     let sessions = sessions();
     let mut findings = audit_file(folder, &sessions, &known, Moment::AfterDeath).await;
@@ -112,7 +113,7 @@ pub async fn afterwards(folder: &Path, known: Oracle) -> Findings {
 async fn begin(folder: &Path, scene: &Scene) -> Option<Arc<Life>> {
     let store = SqliteStore::options(folder.join(DATABASE)).migrations("proof", &EFFECTS);
     let (scene, store) = (scene.clone(), store.open().await.ok()?);
-    // In a task of its own: a panic inside of a call of the runtime's ends it.
+    // A separate task, because a panic inside of the runtime's call ends it.
     tokio::spawn(async move { scene.begin(store).await }).await.ok()?.ok()
 }
 

@@ -1,4 +1,4 @@
-//! A call through the whole of dispatch: exactly one outcome, in time, and the ledger, the tool and the asker agree on it.
+//! Sends a call through dispatch: one outcome, in time, on which ledger, tool and caller agree.
 
 use std::{
     cell::RefCell,
@@ -20,12 +20,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A call that takes this long hangs.
+/// The time after which a call hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Calls before the runtime and its ledger, which is kept in memory, begin anew.
+/// The calls after which the runtime and its ledger in memory start anew.
 const CALLS: u32 = 2_000;
 
-/// Takes the first line as `TOOL DECISION`, `y`, `n` or `-`, and the rest as the raw arguments.
+/// Reads the first line as `TOOL DECISION`, `y`, `n` or `-`, and the rest as the raw arguments.
 pub(super) fn run(bytes: &[u8]) -> String {
     thread_local! {
         static RUNTIME: RefCell<Option<TestRuntime>> = const { RefCell::new(None) };
@@ -49,7 +49,7 @@ struct TestRuntime {
     calls: u32,
 }
 
-/// What the handlers saw.
+/// The arguments that the handlers received.
 #[derive(Clone, Default)]
 struct Seen {
     runs: Arc<AtomicU64>,
@@ -98,7 +98,7 @@ impl TestRuntime {
             ended.expect("every call ends").expect("the runtime is open")
         });
         let written = self.store.connection().values().len() - before;
-        let outcome = report.outcome().expect("nobody was dismissed");
+        let outcome = report.outcome().expect("no turn was dismissed");
         self.agrees_with_ledger(&report, arguments);
         self.agrees_with_handler(name, approves, &report, outcome, written);
         let envelope: Value = serde_json::from_str(&report.envelope).expect("an envelope is JSON");
@@ -107,7 +107,7 @@ impl TestRuntime {
         }
         let word = outcome.code().unwrap_or(if outcome.is_ok() { "ok" } else { "cancelled" });
         let tool = self.runtime.registry().get(name).map_or("-", |_| name);
-        // How many problems were found, and of which kind, are ways of their own.
+        // The number and the kind of problems count as different paths.
         let reason = envelope["reason"].as_str().unwrap_or_default();
         let problems: String =
             reason.chars().filter(|letter| matches!(letter, ':' | ';' | '.')).take(6).collect();
@@ -145,9 +145,9 @@ impl TestRuntime {
                     assert_eq!(arguments.as_ref(), Some(told), "what is told is what ran");
                 }
                 let checked = tool.validate(told.clone()).expect("what ran is valid");
-                assert_eq!(checked.arguments, *told, "and without what nobody knows");
+                assert_eq!(checked.arguments, *told, "and without unknown keys");
                 let asks = name == "asks" && tool.tool().asks(told);
-                assert!(approves || !asks, "somebody said yes");
+                assert!(approves || !asks, "a person approved");
                 assert_eq!(took_effect, tool.spec().effect != EffectPolicy::Read);
                 assert_eq!(written, usize::from(took_effect), "one row, if it writes");
             }
@@ -164,7 +164,7 @@ impl TestRuntime {
     }
 }
 
-/// Tools whose handlers see their arguments as JSON.
+/// Tools whose handlers receive their arguments as JSON.
 const LITERAL: [&str; 3] = ["free", "strict", "choice"];
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -211,7 +211,7 @@ struct Named {
     name: String,
 }
 
-/// Tools of every kind of schema and effect. Each gives what it was given.
+/// Makes tools of every kind of schema and effect. Each returns its arguments.
 fn tools() -> Vec<Arc<dyn Tool>> {
     let literal = |name: &str, parameters: Value| {
         let spec =

@@ -1,12 +1,12 @@
-//! What a tool gave, through the envelope: bounded, valid, whole where it must be, and without metadata.
+//! Sends a tool's data through the envelope: bounded, valid, complete where required, and without metadata.
 
 use madang::tool::{ToolOutcome, envelope};
 use serde_json::{Map, Value, json};
 
-/// The smallest bound in which a hint has its place.
+/// The smallest bound that leaves room for a hint.
 const LEAST: usize = 160;
 
-/// Takes two bytes for the bound, one for the kind of outcome, and the rest as the data: JSON, or anything.
+/// Reads two bytes as the bound, one as the kind of outcome, and the rest as data: JSON or anything.
 pub(super) fn run(bytes: &[u8]) -> String {
     let Some((&[low, high, kind], rest)) = bytes.split_first_chunk() else {
         return "short".to_owned();
@@ -52,8 +52,8 @@ fn succeeded(data: &Value, max: usize, narrower: Option<&str>) -> String {
     cut(&fields, &told["data"])
 }
 
-/// Every field is there. Long texts are cut inside and lists at their end; each list at the top that was cut has its whole
-/// length told, and everything else is as it was.
+/// Requires every field. Long texts are cut inside and lists at their end. Each cut top-level list has its full length,
+/// and all else is unchanged.
 fn cut(fields: &Map<String, Value>, told: &Value) -> String {
     let mut lists = 0;
     for (key, value) in fields {
@@ -80,7 +80,7 @@ fn cut(fields: &Map<String, Value>, told: &Value) -> String {
     format!("cut {} of {}", lists.min(2), fields.len().min(8))
 }
 
-/// Whether nothing is told of a value but what it is, as far as there was room: a list says how many entries are missing.
+/// Requires that a shown value is true as far as it goes, and a list says how many entries are missing.
 fn is_part(value: &Value, told: &Value) -> bool {
     match (value, told) {
         (Value::String(whole), Value::String(told)) => whole == told || is_beginning(whole, told),
@@ -102,12 +102,12 @@ fn is_part(value: &Value, told: &Value) -> bool {
     }
 }
 
-/// Whether a list begins with these entries.
+/// Requires that a list begins with these entries.
 fn begins(items: &[Value], kept: &[Value]) -> bool {
     kept.len() <= items.len() && items.iter().zip(kept).all(|(item, kept)| is_part(item, kept))
 }
 
-/// A text that was cut says how many characters are missing.
+/// Requires that a cut text says how many characters are missing.
 fn is_beginning(whole: &str, told: &str) -> bool {
     let cut = told.strip_suffix(')').and_then(|told| told.rsplit_once("…(+"));
     cut.is_some_and(|(beginning, missing)| {
@@ -131,7 +131,7 @@ const fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A value that grows from bytes that are no JSON.
+/// A value made from bytes that are not JSON.
 struct Grown<'a>(&'a [u8]);
 
 impl Grown<'_> {

@@ -1,4 +1,4 @@
-//! A hunt for broken promises without a fuzzer: the corpus, then mutations of it, for as long as one likes.
+//! Hunts for broken promises without a fuzzer: the corpus, then mutations of it, for any time.
 
 use std::{
     collections::HashSet,
@@ -11,44 +11,44 @@ use tokio::time::Instant;
 use super::{Target, mutate::mutated};
 use crate::dice::Dice;
 
-/// How long to hunt.
+/// The length of a hunt.
 #[derive(Debug, Clone, Copy)]
 pub struct Hunt {
-    /// Where.
+    /// The target.
     pub target: Target,
-    /// The mutations follow from it.
+    /// The seed of the mutations.
     pub seed: u64,
-    /// At most so many mutations.
+    /// The most mutations.
     pub executions: u64,
-    /// For at most so long.
+    /// The longest time.
     pub time: Duration,
 }
 
-/// What a hunt without a find did.
+/// The figures of a hunt without a find.
 #[derive(Debug, Clone, Copy)]
 pub struct HuntEnd {
     /// Inputs, the corpus included.
     pub executions: u64,
-    /// Different ways that they went.
+    /// Different paths that they took.
     pub ways: usize,
-    /// How long it took.
+    /// The time that it took.
     pub took: Duration,
 }
 
-/// Inputs that went a new way are changed further; so many are kept.
+/// The most inputs that are kept for mutation, because they took a new path.
 const POOL: usize = 4_096;
 
 impl Hunt {
-    /// Hunts. What breaks a promise is printed and panics.
+    /// Hunts. Prints an input that breaks a promise, and panics.
     ///
     /// # Errors
-    /// If the corpus cannot be read.
+    /// The corpus cannot be read.
     pub fn run(self) -> std::io::Result<HuntEnd> {
         let corpus = self.target.corpus()?;
         Ok(self.through(corpus, |bytes| self.target.run(bytes)))
     }
 
-    /// Hunts from this corpus through a function in place of the target's own.
+    /// Hunts from this corpus through a function instead of the target's own.
     #[must_use]
     pub fn through(self, mut pool: Vec<Vec<u8>>, run: impl Fn(&[u8]) -> String) -> HuntEnd {
         let begin = Instant::now();
@@ -74,7 +74,7 @@ impl Hunt {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "whoever hunts wants to see it")]
+#[expect(clippy::print_stderr, reason = "the hunter reads it")]
 fn report(target: Target, bytes: &[u8]) {
     eprintln!("{} breaks a promise with b\"{}\"", target.name(), bytes.escape_ascii());
 }

@@ -1,7 +1,12 @@
-//! Bytes that nobody thought of, through the places where what a model wrote comes in and goes out.
+//! Fuzzing: random bytes go through the parts of the runtime that read a model's output or write its input.
 //!
-//! Each target takes any bytes, panics where a promise is broken, and says in a few words which way the bytes went. The
-//! same functions run under cargo-fuzz (`fuzz/`) and, with [`Hunt`], under a stable toolchain.
+//! Each target takes any bytes, panics at a broken promise, and names the path that the bytes took. A [`Hunt`] mutates
+//! the corpus and keeps inputs with new paths, so it needs no fuzzer. The same functions run under cargo-fuzz
+//! (`fuzz/`).
+//!
+//! - `dispatch`: a call has one outcome, on which ledger, handler and caller agree.
+//! - `parser`: the found calls do not depend on how the text is split.
+//! - `envelope`: the text for the model is bounded and true.
 
 mod dispatch;
 mod envelope;
@@ -16,22 +21,22 @@ use std::{
 
 pub use hunt::{Hunt, HuntEnd};
 
-/// Where the bytes go.
+/// A target of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// A call through `Runtime::dispatch`: tool, decision and raw arguments.
     Dispatch,
-    /// What a model streams, through the parser of tool calls.
+    /// Streamed text of a model, through the parser of tool calls.
     Parser,
-    /// What a tool gave, through the envelope that a model reads.
+    /// Data of a tool, through the envelope for the model.
     Envelope,
 }
 
 impl Target {
-    /// All of them.
+    /// All targets.
     pub const ALL: [Self; 3] = [Self::Dispatch, Self::Parser, Self::Envelope];
 
-    /// Its name, which is that of its corpus too.
+    /// Returns its name, which its corpus has too.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,10 +46,10 @@ impl Target {
         }
     }
 
-    /// Sends the bytes through, and says which way they went.
+    /// Sends the bytes through, and returns the path that they took.
     ///
     /// # Panics
-    /// Where a promise is broken.
+    /// At a broken promise.
     #[must_use]
     pub fn run(self, bytes: &[u8]) -> String {
         match self {
@@ -54,10 +59,10 @@ impl Target {
         }
     }
 
-    /// What the hunt begins with.
+    /// Reads the first inputs of a hunt.
     ///
     /// # Errors
-    /// If the corpus cannot be read, or is empty.
+    /// The corpus cannot be read, or is empty.
     pub fn corpus(self) -> io::Result<Vec<Vec<u8>>> {
         let folder = corpora().join(self.name());
         let mut files = fs::read_dir(&folder)?
@@ -70,7 +75,7 @@ impl Target {
         files.iter().map(fs::read).collect()
     }
 
-    /// Words that mean something to this target.
+    /// Lists words with a meaning for this target.
     const fn dictionary(self) -> &'static [&'static str] {
         match self {
             Self::Dispatch => &[

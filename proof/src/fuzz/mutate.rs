@@ -1,11 +1,11 @@
-//! Changes bytes a little, many times, so that they stay nearly right.
+//! Mutates bytes a little, many times, so that they stay nearly valid.
 
 use crate::dice::Dice;
 
-/// More is cut off: what is long is slow, and hardly finds more.
+/// The longest input: longer ones are slow and hardly find more.
 const MOST: usize = 8 * 1024;
 
-/// Bytes that are like some of these.
+/// Mutates one of these inputs.
 pub(super) fn mutated(dice: &mut Dice, pool: &[Vec<u8>], dictionary: &[&str]) -> Vec<u8> {
     let mut bytes = dice.pick(pool).clone();
     for _ in 0..=dice.below(6) {
@@ -37,7 +37,7 @@ fn change(bytes: &mut Vec<u8>, dice: &mut Dice, pool: &[Vec<u8>], dictionary: &[
             insert(bytes, at, piece);
         }
         6 => bytes.truncate(at),
-        // Depth and length: what one thing is not, many may be.
+        // Depth and length: many repeats may fail where one does not.
         7 => {
             let word = dice.pick(dictionary).as_bytes();
             let many = word.repeat(dice.index(300));
@@ -51,7 +51,7 @@ fn change(bytes: &mut Vec<u8>, dice: &mut Dice, pool: &[Vec<u8>], dictionary: &[
     }
 }
 
-/// A length up to this one, mostly short.
+/// Returns a length up to this one, mostly short.
 fn part(dice: &mut Dice, most: usize) -> usize {
     let most = if dice.once_in(4) { most } else { most.min(16) };
     dice.index(most + 1)

@@ -1,6 +1,7 @@
-//! What a model streams, through the parser of tool calls: the same for every split, nothing invented, no end that hangs.
+//! Sends a model's text through the parser of tool calls: the same result for every split, nothing invented, no end
+//! without an end.
 //!
-//! The parser is taken from the library's sources: there it stands behind llama.cpp, which it does not need.
+//! The parser is compiled from the library's sources, since the library has it only together with llama.cpp.
 
 #[allow(dead_code, reason = "prompts and grammars are made from it elsewhere")]
 #[path = "../../../llama/src/call/mod.rs"]
@@ -18,13 +19,13 @@ use self::{
     parser::{Found, Parser},
 };
 
-/// Takes a byte for the family and how it begins and ends, a byte for the splits, and the rest as the text that comes.
+/// Reads a byte for the family and the surroundings, a byte for the splits, and the rest as the text.
 pub(super) fn run(bytes: &[u8]) -> String {
     let Some((&[kind, split], rest)) = bytes.split_first_chunk() else {
         return "short".to_owned();
     };
     let text = String::from_utf8_lossy(rest);
-    // Up to the digits of ASCII the lowest bit says it, above them the upper half does.
+    // Up to the ASCII digits the lowest bit decides, above them the upper half.
     let family = match (usize::from(kind >> 4).checked_sub(4), kind & 1) {
         (None, 0) => &HERMES,
         (None, _) => &ENVELOPE,
@@ -37,7 +38,7 @@ pub(super) fn run(bytes: &[u8]) -> String {
     let was_cut_off = kind & 8 != 0;
     let whole = parse(parser.clone(), [&*text], was_cut_off);
     assert_eq!(parse(parser, pieces(&text, split), was_cut_off), whole, "splits do not matter");
-    // What a call names may be written shorter than it is read; nothing else grows.
+    // Text inside of a call may be written shorter than it is read; nothing else grows.
     let shown: usize = whole
         .iter()
         .map(|found| match found {
@@ -61,7 +62,7 @@ const fn letter(found: &Found) -> char {
     }
 }
 
-/// Neighbouring pieces of one kind are one.
+/// Joins neighbouring pieces of one kind.
 fn parse<'a>(
     mut parser: Parser,
     pieces: impl IntoIterator<Item = &'a str>,
@@ -87,7 +88,7 @@ fn parse<'a>(
     joined
 }
 
-/// The text in pieces of up to so many characters.
+/// Splits the text into pieces of up to this many characters.
 fn pieces(text: &str, split: u8) -> impl Iterator<Item = &str> {
     let size = 1 + usize::from(split) % 13;
     let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).step_by(size).collect();

@@ -1,4 +1,4 @@
-//! The process that is killed: many chats on one file, each saying on standard output what it knows.
+//! The process that is killed: many chats on one file, each reporting on standard output what it knows.
 
 use std::{
     error::Error,
@@ -17,27 +17,27 @@ use crate::{
     workload::{Death, EFFECTS, Fate, LifePlan, Scene, SessionPlan},
 };
 
-/// What the driver tells its child.
+/// The driver's orders to its child.
 #[derive(Debug, Clone)]
 pub struct Orders {
-    /// Where the database lies.
+    /// The folder of the database.
     pub folder: PathBuf,
-    /// Which of its processes this is: no two of one file have the same number.
+    /// The number of this process on its file, which no other has.
     pub life: u64,
-    /// What its chats are drawn from.
+    /// The seed of its chats.
     pub seed: u64,
-    /// Chats at once.
+    /// The chats at once.
     pub chats: usize,
-    /// Turns of all chats. With 0 they only come to rest.
+    /// The turns of all chats. With 0 they only come to rest.
     pub turns: u64,
-    /// Where it dies by itself, if anywhere: `POINT:N`.
+    /// The point at which it dies, if any: `POINT:N`.
     pub dies_at: Option<String>,
     /// The mistake that it makes.
     pub mistake: Option<Mistake>,
 }
 
 impl Orders {
-    /// As arguments of a program.
+    /// Writes the orders as arguments of a program.
     #[must_use]
     pub fn to_arguments(&self) -> Vec<String> {
         let dies_at = self.dies_at.clone().unwrap_or_default();
@@ -47,7 +47,7 @@ impl Orders {
         vec!["child".to_owned(), folder, life, seed, chats, turns, dies_at, mistake]
     }
 
-    /// Reads what [`Orders::to_arguments`] wrote, without the first word.
+    /// Reads the arguments of [`Orders::to_arguments`], without the first word.
     #[must_use]
     pub fn read(arguments: &[String]) -> Option<Self> {
         let [folder, life, seed, chats, turns, dies_at, mistake] = arguments else { return None };
@@ -63,10 +63,10 @@ impl Orders {
     }
 }
 
-/// Lives until it is killed, or until all turns have ended. What its people know is read from standard input.
+/// Lives until it is killed or all turns have ended. Reads the oracle of earlier processes from standard input.
 ///
 /// # Errors
-/// Whatever must not go wrong, whoever is killed.
+/// Any error that no death can excuse.
 pub async fn live(orders: Orders) -> Result<(), Box<dyn Error>> {
     let dies_at = match &orders.dies_at {
         Some(point) => Some(Death::read(point).ok_or("no such point")?),
@@ -96,12 +96,12 @@ pub async fn live(orders: Orders) -> Result<(), Box<dyn Error>> {
     if life.shut_down().await { Ok(()) } else { Err("something went on".into()) }
 }
 
-/// Who chats on a file: the same in each process.
+/// Returns the sessions of a file, the same in each process.
 pub(super) fn sessions(seed: u64, chats: usize) -> Vec<SessionPlan> {
     SessionPlan::draw(&mut Dice::new(seed), chats)
 }
 
-/// One write for a line: the driver reads it whole or not at all, whenever this process dies.
+/// Writes a line at once: the driver reads all or nothing of it, whenever this process dies.
 fn say(line: &Line) {
     let mut text = serde_json::to_string(line).expect("lines are plain data");
     text.push('\n');

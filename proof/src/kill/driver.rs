@@ -1,4 +1,4 @@
-//! The driver: starts a child, keeps the oracle of what it says, kills it, and compares the oracle with the database.
+//! The driver: starts a child, keeps the oracle of its lines, kills it, and audits the database.
 
 use std::{
     path::{Path, PathBuf},
@@ -21,40 +21,40 @@ use crate::{
     workload::{Point, SessionPlan},
 };
 
-/// How children are driven and killed.
+/// A series of kills.
 #[derive(Debug, Clone)]
 pub struct Campaign {
     /// The program whose first argument may be `child`.
     pub program: PathBuf,
-    /// Everything is drawn from it.
+    /// The seed of everything.
     pub seed: u64,
-    /// How often a child is killed.
+    /// The number of kills.
     pub kills: u64,
-    /// Kills on one file, before it comes to rest and another is begun.
+    /// The kills on one file, before it comes to rest and the next begins.
     pub kills_a_file: u64,
-    /// Chats at once in a child.
+    /// The chats at once in a child.
     pub chats: usize,
     /// The mistake that the children make.
     pub mistake: Option<Mistake>,
 }
 
-/// Nothing of a child takes this long.
+/// Longer than any step of a child takes.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// A child that does not come by its point is killed after this.
+/// The time after which a child is killed that does not reach its point.
 const MISSED: Duration = Duration::from_millis(400);
-/// Turns of all chats: more than any child lives to see.
+/// The turns of all chats: more than any child reaches.
 const TURNS: u64 = 4_000;
 
-/// When a child dies.
+/// The moment of a child's death.
 #[derive(Debug, Clone)]
 enum Death {
-    /// When it passes a point, or somewhat later if it does not.
+    /// At a point, or somewhat later if it is not reached.
     AtPoint(String),
-    /// When it has said this many lines.
+    /// After this many lines.
     AfterLines(u64),
-    /// This long after its start, which is perhaps before it runs at all.
+    /// This long after the start, perhaps before it runs at all.
     After(Duration),
-    /// Not at all.
+    /// Never.
     Never,
 }
 
@@ -72,7 +72,7 @@ impl Death {
 }
 
 impl Campaign {
-    /// Kills as often as it is told to. After each kill the progress hears what there is so far.
+    /// Kills as often as ordered. After each kill, `progress` receives the figures so far.
     pub async fn run(&self, mut progress: impl FnMut(&KillFigures)) -> KillFigures {
         let mut dice = Dice::new(self.seed);
         let mut figures = KillFigures::default();
@@ -89,7 +89,7 @@ impl Campaign {
                 figures.findings.add(lives.audit(Moment::AfterDeath).await);
                 progress(&figures);
             }
-            // Everybody comes back once more, and nothing is left open.
+            // All people come back once more, and nothing stays open.
             lives.live(Death::Never, &mut figures).await;
             figures.findings.add(lives.audit(Moment::AtRest).await);
             figures.acknowledged += lives.oracle.acknowledged();
@@ -98,7 +98,7 @@ impl Campaign {
     }
 }
 
-/// The lives of one file.
+/// The successive processes on one file.
 struct Lives<'a> {
     campaign: &'a Campaign,
     folder: &'a Path,
@@ -117,7 +117,7 @@ impl Lives<'_> {
     async fn live(&mut self, death: Death, figures: &mut KillFigures) {
         self.life += 1;
         let mut process = self.start(&death);
-        // The pipe is read before anything is said, so this ends, unless the child is dead already.
+        // The child reads its pipe before it reports, so this ends unless the child is dead.
         let mut tells = process.stdin.take().expect("standard input is piped");
         drop(tells.write_all(&self.known).await);
         drop(tells);
@@ -140,7 +140,7 @@ impl Lives<'_> {
         if !matches!(death, Death::Never) {
             process.start_kill().expect("a child can be killed until it was waited for");
         }
-        // What it had said before it died counts.
+        // Lines from before its death count.
         let listen = async { while self.hear(&mut lines).await {} };
         let end = tokio::time::timeout(PATIENCE, async {
             listen.await;
@@ -176,10 +176,10 @@ impl Lives<'_> {
             .expect("the program of the child can be started")
     }
 
-    /// Writes the next line into the oracle. False when there will be none.
+    /// Adds the next line to the oracle; false after the last.
     async fn hear(&mut self, lines: &mut Lines<BufReader<ChildStdout>>) -> bool {
         let Ok(Some(text)) = lines.next_line().await else { return false };
-        // The last line of a process that was killed while it wrote is no line.
+        // A process that was killed in mid-write leaves an incomplete line.
         if let Ok(line) = serde_json::from_str::<Line>(&text) {
             self.oracle.note(line);
             self.known.extend(text.bytes().chain([b'\n']));
@@ -187,7 +187,7 @@ impl Lives<'_> {
         true
     }
 
-    /// A child ends by SIGKILL, or well, but not in any other way.
+    /// Requires that a child ends by SIGKILL or well.
     async fn judge(
         &self,
         status: ExitStatus,

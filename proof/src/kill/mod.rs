@@ -1,5 +1,9 @@
-//! kill -9: a child with many chats on one file is killed, started again and killed again; its oracle and its database are
-//! compared each time.
+//! kill -9: kills a child with many chats on one file, again and again, and compares its oracle with the database each
+//! time.
+//!
+//! The driver starts a `child` with the oracle of the earlier ones, and writes each line that it reports into the
+//! oracle. Deaths come at random moments and at chosen points. Children that die later begin with the database and the
+//! oracle of those before. The last child of a file lives until everything is at rest.
 
 mod child;
 mod driver;
@@ -9,23 +13,23 @@ use crate::audit::Findings;
 pub use child::{Orders, live};
 pub use driver::Campaign;
 
-/// What a campaign found.
+/// The figures of a campaign.
 #[derive(Debug, Clone, Default)]
 pub struct KillFigures {
     /// Children that died by SIGKILL.
     pub kills: u64,
-    /// Of these, those whose death was set at a point.
+    /// Of these, children with a chosen point.
     pub kills_at_points: u64,
     /// Databases.
     pub files: u64,
-    /// Effects that were acknowledged before somebody died.
+    /// Effects that were acknowledged before a death.
     pub acknowledged: usize,
-    /// What is wrong.
+    /// The broken promises.
     pub findings: Findings,
 }
 
 impl KillFigures {
-    /// Adds those of another campaign.
+    /// Adds the figures of another campaign.
     pub fn add(&mut self, other: Self) {
         self.kills += other.kills;
         self.kills_at_points += other.kills_at_points;

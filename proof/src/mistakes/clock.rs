@@ -1,4 +1,4 @@
-//! A clock that is wrong.
+//! A wrong clock.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use madang::{Clock, Timestamp};
 
 use super::Mistake;
 
-/// A clock, and the mistake that it makes.
+/// A clock with a mistake.
 #[derive(Debug)]
 pub(crate) struct MistakenClock<C> {
     pub(crate) clock: C,
     pub(crate) mistake: Option<Mistake>,
-    /// When it was made.
+    /// The moment of its creation.
     pub(crate) began: Timestamp,
 }
 

@@ -1,6 +1,6 @@
-//! The mistakes that the proof must find: made by stores, tools, models, clocks and people around the runtime's ports.
+//! The mistakes that the proof must find: in stores, tools, models, clocks and people around the runtime's ports.
 //!
-//! None of them stands in the runtime itself. Each has a name, under which `docs/proof.md` says which drivers find it.
+//! The runtime itself contains none of them. `docs/proof.md` lists by name which drivers find each.
 
 mod clock;
 mod model;
@@ -23,28 +23,28 @@ macro_rules! mistakes {
         }
 
         impl Mistake {
-            /// All of them.
+            /// All mistakes.
             pub const ALL: &[Self] = &[$(Self::$mistake,)*];
 
-            /// Its name on command lines and in `docs/proof.md`.
+            /// Returns its name on command lines and in `docs/proof.md`.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$mistake => $name,)* }
             }
 
-            /// The mistake of this name.
+            /// Finds the mistake with this name.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|mistake| mistake.name() == name)
             }
 
-            /// What goes wrong, in a sentence.
+            /// Describes the mistake in a sentence.
             #[must_use]
             pub const fn what(self) -> &'static str {
                 match self { $(Self::$mistake => $what,)* }
             }
 
-            /// The counters that it must raise.
+            /// Returns the counters that it must raise.
             #[must_use]
             pub const fn raises(self) -> &'static [Counter] {
                 match self { $(Self::$mistake => &[$(Counter::$counter),+],)* }
@@ -94,5 +94,5 @@ mistakes! {
     ClockStands "clock-stands" [Misreported] "The clock stands.";
     FrontEndSaysYes "front-end-says-yes" [Unasked] "The front end approves whatever the person decided.";
     FrontEndSubmitsTwice "front-end-submits-twice" [Doubled] "The front end submits a text twice without a key.";
-    FrontEndMissesEvents "front-end-misses-events" [Lost] "The front end goes on behind events that nobody has read.";
+    FrontEndMissesEvents "front-end-misses-events" [Lost] "The front end skips events that were never read.";
 }

@@ -1,4 +1,4 @@
-//! A model that asks for the same twice.
+//! A model that asks for the same call twice.
 
 use madang::{
     model::{ChatModel, Completion, CompletionRequest, Deltas, ModelError, ModelInfo},
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Mistake;
 
-/// A model, and the mistake that it makes.
+/// A model with a mistake.
 #[derive(Debug)]
 pub(crate) struct MistakenModel<M> {
     pub(crate) model: M,

@@ -1,4 +1,4 @@
-//! A store that breaks what stores promise.
+//! A store that breaks the promises of stores.
 
 use std::{
     collections::HashSet,
@@ -25,11 +25,11 @@ use madang_testing::{MemoryConnection, Read, StepResult, Steps};
 use super::Mistake;
 use crate::workload::write_again;
 
-/// Takes the steps of a store with a mistake, if any.
+/// Takes the steps of a store, perhaps with a mistake.
 #[derive(Debug)]
 pub(crate) struct MistakenSteps {
     mistake: Option<Mistake>,
-    /// How often there was an opportunity.
+    /// The opportunities so far.
     times: AtomicU64,
     /// The calls whose effects were seen.
     seen: Mutex<HashSet<String>>,
@@ -40,12 +40,12 @@ impl MistakenSteps {
         Self { mistake, times: AtomicU64::new(0), seen: Mutex::default() }
     }
 
-    /// The mistake is this one, and is made each so many times.
+    /// Tells whether this mistake is due: it is made at every `each`th opportunity.
     fn makes(&self, mistake: Mistake, each: u64) -> bool {
         self.mistake == Some(mistake) && self.times.fetch_add(1, Relaxed) % each == each - 1
     }
 
-    /// What is written in place of a fact; `None` for nothing.
+    /// Returns the fact that is written instead; `None` for no fact.
     fn instead(&self, write: &Write) -> Option<Write> {
         let mut write = write.clone();
         let is_left_out = match &mut write {

@@ -1,4 +1,4 @@
-//! Tools that do more, less or something else than they say.
+//! Tools that do more, less or something else than they report.
 
 use std::{
     any::Any,
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::Mistake;
 use crate::workload::Act;
 
-/// A tool, and the mistake that it makes.
+/// A tool with a mistake.
 #[derive(Debug)]
 struct MistakenTool {
     tool: Arc<dyn Tool>,
@@ -27,13 +27,13 @@ struct MistakenTool {
     mail: Arc<dyn Tool>,
     mistake: Mistake,
     spec: ToolSpec,
-    /// Where the tools write.
+    /// The store that the tools write to.
     store: Arc<dyn Store>,
-    /// The first call that this tool had.
+    /// The first call of this tool.
     first: Mutex<Option<CallId>>,
 }
 
-/// Lets all of these tools make the mistake.
+/// Gives all of these tools the mistake.
 pub(crate) fn tools(
     tools: Vec<Arc<dyn Tool>>,
     store: &Arc<dyn Store>,
@@ -61,7 +61,7 @@ impl MistakenTool {
         self.mistake == Mistake::ToolWritesElsewhere && (self.is(Act::Save) || self.is(Act::Breach))
     }
 
-    /// Calls the tool in a transaction of its own, which stands even where the tool fails.
+    /// Calls the tool in a transaction of its own, which stays even if the tool fails.
     async fn call_elsewhere(&self, arguments: Value, ctx: &ToolContext) -> ToolResult<ToolOutcome> {
         let mut transaction = self.store.begin().await?;
         let access = Access::Transaction(transaction.connection());
@@ -70,14 +70,14 @@ impl MistakenTool {
         ended
     }
 
-    /// The first call of all, in place of this one.
+    /// Returns the first call instead of this one.
     fn another(&self, call: CallId) -> CallId {
         let mut first = self.first.lock().expect("no code under this lock panics");
         *first.get_or_insert(call)
     }
 }
 
-/// The same access once more.
+/// Borrows the access once more.
 fn again<'a>(access: &'a mut Access<'_>) -> Access<'a> {
     match access {
         Access::None => Access::None,

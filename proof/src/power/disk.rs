@@ -1,27 +1,27 @@
-//! What a disk may hold: all that was synced, and of the rest whatever the cut leaves.
+//! The possible contents of a disk after a cut: all synced bytes, and any part of the rest.
 
 use std::{collections::BTreeMap, fs, io, path::Path, sync::Arc};
 
 use super::Event;
 use crate::dice::Dice;
 
-/// What a disk writes whole or not at all.
+/// The bytes that a disk writes whole or not at all.
 const SECTOR: usize = 512;
 
-/// The files of a folder, as far as they are synced, and what has happened to each since.
+/// The synced files of a folder, and the later changes of each.
 #[derive(Debug, Default)]
 pub struct Disk(BTreeMap<Arc<str>, File>);
 
 #[derive(Debug, Default)]
 struct File {
-    /// `None` where there is none.
+    /// `None` if the file does not exist.
     synced: Option<Vec<u8>>,
     since: Vec<Change>,
 }
 
 #[derive(Debug, Clone)]
 enum Change {
-    /// At most a sector, and within one.
+    /// A write within one sector.
     Write {
         at: usize,
         bytes: Box<[u8]>,
@@ -32,19 +32,19 @@ enum Change {
     Delete,
 }
 
-/// What becomes of what was not synced.
+/// The fate of changes that were not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// All of it is gone.
+    /// All are lost.
     Drops,
-    /// Of every write some sectors are there, in any order.
+    /// Some sectors of each write remain, in any order.
     Tears,
-    /// Of every write all is there, in any order.
+    /// Each write remains complete, in any order.
     Reorders,
 }
 
 impl Disk {
-    /// Goes on by one event. What people say changes no disk.
+    /// Applies one event. Lines of the oracle change no disk.
     pub fn take(&mut self, event: &Event) {
         match event {
             Event::Write { file, at, bytes } => {
@@ -80,10 +80,10 @@ impl Disk {
         }
     }
 
-    /// Writes into an empty folder what might be there after a cut at this moment. Gives how many changes it lost.
+    /// Writes a possible state after a cut at this moment into an empty folder. Returns the number of lost changes.
     ///
     /// # Errors
-    /// If the folder cannot be written.
+    /// The folder cannot be written.
     pub fn cut(&self, cut: Cut, dice: &mut Dice, folder: &Path) -> io::Result<usize> {
         let mut lost = 0;
         for (name, File { synced, since }) in &self.0 {
@@ -114,7 +114,7 @@ impl File {
         }
     }
 
-    /// That it was removed is on the disk; what was written since is not.
+    /// Makes the removal durable, but none of the later writes.
     fn sync_removal(&mut self) {
         let removed = self.since.iter().rposition(|change| matches!(change, Change::Delete));
         if let Some(at) = removed {

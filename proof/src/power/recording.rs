@@ -1,4 +1,4 @@
-//! What happened to the files of one folder, in order, together with what people said meanwhile.
+//! Records the events of one folder's files in order, together with the lines of the oracle.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,40 +7,41 @@ use std::{
 
 use crate::oracle::Line;
 
-/// Something that happened.
+/// An event of a file, or a line of the oracle.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// Bytes were written.
     Write {
         /// The name of the file.
         file: Arc<str>,
-        /// Where.
+        /// The offset in the file.
         at: usize,
-        /// What.
+        /// The written bytes.
         bytes: Box<[u8]>,
     },
-    /// A file was cut to this size.
+    /// A file was truncated.
     Truncate {
         /// The name of the file.
         file: Arc<str>,
-        /// The size.
+        /// Its new size.
         size: usize,
     },
-    /// All of a file is on the disk.
+    /// All of a file is durable.
     Sync {
         /// The name of the file.
         file: Arc<str>,
-        /// So is what was created and removed in its folder: SQLite syncs that with a new journal or log.
+        /// Whether created and removed names of its folder are durable too: SQLite syncs the folder with a new journal
+        /// or log.
         with_folder: bool,
     },
     /// A file was removed.
     Delete {
         /// The name of the file.
         file: Arc<str>,
-        /// That it was removed is on the disk.
+        /// Whether the removal is durable.
         is_synced: bool,
     },
-    /// Somebody acknowledged something.
+    /// A line of the oracle.
     Said(Line),
 }
 
@@ -51,11 +52,11 @@ pub struct Recording {
     events: Mutex<Vec<Event>>,
 }
 
-/// The recordings that are going on. SQLite knows one file layer by its name, so that they must share it.
+/// The running recordings, shared because SQLite finds its file layer by one name.
 static ALL: Mutex<Vec<Weak<Recording>>> = Mutex::new(Vec::new());
 
 impl Recording {
-    /// Begins to record what the file layer does in this folder, until it is dropped.
+    /// Starts to record the file layer's work in this folder, until the recording is dropped.
     #[must_use]
     pub fn of(folder: &Path) -> Arc<Self> {
         super::vfs::register();
@@ -67,18 +68,18 @@ impl Recording {
         recording
     }
 
-    /// The recording of the folder that this file lies in.
+    /// Finds the recording of this file's folder.
     pub(super) fn find(file: &Path) -> Option<Arc<Self>> {
         let found = |recording: &Weak<Self>| recording.upgrade();
         all().iter().filter_map(found).find(|recording| file.parent() == Some(&recording.folder))
     }
 
-    /// Writes an event down.
+    /// Adds an event.
     pub fn note(&self, event: Event) {
         self.events.lock().unwrap_or_else(PoisonError::into_inner).push(event);
     }
 
-    /// Gives what was recorded so far, and goes on with nothing.
+    /// Returns the events so far and forgets them.
     #[must_use]
     pub fn take(&self) -> Vec<Event> {
         std::mem::take(&mut self.events.lock().unwrap_or_else(PoisonError::into_inner))

@@ -1,4 +1,4 @@
-//! Chats on a recorded disk, then cuts at many moments, each opened and compared with what had been acknowledged by then.
+//! Runs chats on a recorded disk, cuts the power at many moments, and audits each result.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -14,58 +14,58 @@ use crate::{
     workload::{EFFECTS, Fate, LifePlan, Scene, SessionPlan},
 };
 
-/// When SQLite waits for the disk.
+/// The moments at which SQLite waits for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Synced {
-    /// At every commit: what the store chooses.
+    /// At every commit, as the store chooses.
     Full,
-    /// Before the log is moved into the database only.
+    /// Only before the log is moved into the database.
     Normal,
     /// Never.
     Off,
 }
 
-/// Chats, and cuts in what they wrote.
+/// Chats, and power cuts during their writes.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial {
-    /// Everything is drawn from it, but for how the threads take turns.
+    /// The seed of everything but the scheduling of threads.
     pub seed: u64,
-    /// Chats at once.
+    /// The chats at once.
     pub chats: usize,
-    /// Turns of each.
+    /// The turns of each chat.
     pub turns: u64,
-    /// Cuts.
+    /// The number of cuts.
     pub cuts: usize,
-    /// When SQLite waits for the disk.
+    /// The moments at which SQLite waits for the disk.
     pub synced: Synced,
 }
 
-/// What a trial found.
+/// The figures of a trial.
 #[derive(Debug, Clone, Default)]
 pub struct CutFigures {
     /// Cuts.
     pub cuts: u64,
-    /// Effects that had been acknowledged before each cut, in all.
+    /// Effects that were acknowledged before each cut, summed.
     pub acknowledged: usize,
-    /// Sectors and other changes that the cuts took away.
+    /// Sectors and other changes that the cuts removed.
     pub dropped: usize,
-    /// Of the cuts, those after which a runtime was started and came to rest.
+    /// Cuts after which a runtime started and came to rest.
     pub resumed: u64,
-    /// What is wrong.
+    /// The broken promises.
     pub findings: Findings,
 }
 
-/// Pages in the log before they are moved into the database: few, so that it happens many times in a trial.
+/// The pages of the log: few, so that SQLite moves them into the database many times in a trial.
 const LOG_PAGES: &str = "64";
 
-/// A lock is let go long before.
+/// Longer than a lock is held.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Of so many cuts one is gone on with.
+/// After one of this many cuts a runtime starts.
 const RESUMED: u64 = 8;
 
 impl Trial {
-    /// Records chats and cuts them.
+    /// Records chats and cuts the power.
     pub async fn run(&self, mut progress: impl FnMut(&CutFigures)) -> CutFigures {
         let events = self.record().await;
         let mut dice = Dice::new(self.seed);
@@ -97,10 +97,10 @@ impl Trial {
         figures
     }
 
-    /// Serves chats to their end, on a disk that is recorded.
+    /// Serves chats to their end on a recorded disk.
     async fn record(&self) -> Vec<Event> {
         let folder = tempfile::tempdir().expect("there is a place for temporary files");
-        // As SQLite will name it.
+        // The path as SQLite will name it.
         let path = folder.path().canonicalize().expect("a folder that was just made");
         let recording = Recording::of(&path);
         let notes = recording.clone();
@@ -130,7 +130,7 @@ impl Trial {
         SessionPlan::draw(&mut Dice::new(self.seed), self.chats)
     }
 
-    /// Where to cut: half of the moments are those at which somebody has just heard something.
+    /// Chooses the moments: half of them right after a line of the oracle.
     fn moments(&self, events: &[Event], dice: &mut Dice) -> Vec<usize> {
         let is_ready = |event: &Event| matches!(event, Event::Said(Line::Ready));
         let begin = events.iter().position(is_ready).expect("the runtime was started");
@@ -146,7 +146,7 @@ impl Trial {
             .collect()
     }
 
-    /// Opens what a cut left as any process would, and compares.
+    /// Opens and audits a disk after a cut, as any process would.
     async fn after_cut(&self, folder: &Path, oracle: &Oracle) -> Findings {
         match open(folder).await {
             Ok(store) => {
@@ -158,7 +158,7 @@ impl Trial {
         }
     }
 
-    /// Starts a runtime on what the cut left, and lets every chat come to rest.
+    /// Starts a runtime on a disk after a cut, and brings every chat to rest.
     async fn resume(&self, folder: &Path, oracle: Oracle) -> Findings {
         let sessions = self.sessions();
         let mut findings = audit_file(folder, &sessions, &oracle, Moment::AfterDeath).await;
@@ -166,7 +166,7 @@ impl Trial {
             Ok(store) => store,
             Err(error) => return damaged(format!("the database does not open again: {error}")),
         };
-        // What is answered from here on is said as well.
+        // Later answers are lines of the oracle too.
         let scene = self.scene(oracle, Arc::new(|_| ()));
         let life = match scene.begin(store).await {
             Ok(life) => life,
@@ -193,7 +193,7 @@ fn damaged(what: String) -> Findings {
 impl Synced {
     fn options(self) -> fn(SqliteConnectOptions) -> SqliteConnectOptions {
         match self {
-            // Left as the store has it: that is what is on trial.
+            // The store's own choice, which is on trial.
             Self::Full => recorded,
             Self::Normal => |options| recorded(options).synchronous(SqliteSynchronous::Normal),
             Self::Off => |options| recorded(options).synchronous(SqliteSynchronous::Off),
@@ -205,8 +205,8 @@ fn recorded(options: SqliteConnectOptions) -> SqliteConnectOptions {
     options.vfs(vfs::NAME).pragma("wal_autocheckpoint", LOG_PAGES)
 }
 
-/// Opens a database. A process that is being started beside this one may still hold the lock of the store before it, until
-/// it becomes another program.
+/// Opens a database. A process that starts at the same time may still hold the lock of the store before, until it runs
+/// another program.
 async fn open(folder: &Path) -> Result<SqliteStore, OpenError> {
     let begin = Instant::now();
     loop {

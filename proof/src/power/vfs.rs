@@ -1,7 +1,7 @@
-//! A file layer of SQLite that lies over the system's own, and records what goes through it.
+//! A file layer of SQLite over the system's own, which records the calls.
 //!
-//! SQLite calls it by C's conventions: a table of functions for the layer, and one for each file that is open. Whatever
-//! needs no recording goes on to the system's layer as it is.
+//! SQLite calls it by C's conventions: a table of functions for the layer, and one for each open file. Calls without a
+//! record go on to the system's layer unchanged.
 
 #![expect(unsafe_code, reason = "SQLite's file layers are tables of C functions")]
 
@@ -23,47 +23,46 @@ use libsqlite3_sys::{
 
 use super::{Event, Recording};
 
-/// The name under which SQLite knows the layer.
+/// The name by which SQLite finds the layer.
 pub(super) const NAME: &str = "madang-recording";
 const C_NAME: &CStr = c"madang-recording";
 
 /// The system's layer.
 struct System(*mut sqlite3_vfs);
 
-// SAFETY: SQLite's layers are never freed or changed once they are registered, and their functions may be called from
-// any thread.
+// SAFETY: SQLite never frees or changes a registered layer, and its functions may be called from any thread.
 unsafe impl Send for System {}
 // SAFETY: as above.
 unsafe impl Sync for System {}
 
 static SYSTEM: OnceLock<System> = OnceLock::new();
 
-/// An open file. The memory behind it belongs to the system's layer.
+/// An open file. The system's layer owns the memory behind it.
 #[repr(C)]
 struct File {
     base: sqlite3_file,
-    /// Made by `Box::into_raw` when the file was opened, taken back when it is closed; null where nothing is recorded.
+    /// Made by `Box::into_raw` at the opening, and taken back at the closing; null if nothing is recorded.
     track: *mut Track,
 }
 
-/// Where the events of a file go.
+/// The receiver of a file's events.
 struct Track {
     recording: Arc<Recording>,
     name: Arc<str>,
-    /// A new journal or log: the system's layer syncs the folder with it, once.
+    /// A new journal or log, with which the system's layer syncs the folder once.
     is_new: AtomicBool,
 }
 
-/// Makes the layer known to SQLite.
+/// Registers the layer with SQLite.
 pub(super) fn register() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
-        // SAFETY: without a name SQLite gives its default layer, which lives as long as the process.
+        // SAFETY: without a name SQLite returns its default layer, which lives as long as the process.
         let system = unsafe { sqlite3_vfs_find(ptr::null()) };
         assert!(!system.is_null(), "SQLite has a layer for this system");
         SYSTEM.get_or_init(|| System(system));
-        // SAFETY: the layer was just found. What is copied is a table of functions that do not look at the layer they are
-        // called with; those that do are replaced.
+        // SAFETY: the layer was just found. The copy is a table of functions; those that use the layer itself are
+        // replaced.
         let mut layer = unsafe { *system };
         layer.zName = C_NAME.as_ptr();
         layer.szOsFile += c_int::try_from(size_of::<File>()).expect("a file is small");
@@ -80,16 +79,16 @@ fn system() -> *mut sqlite3_vfs {
     SYSTEM.get().expect("the layer is called once it is registered").0
 }
 
-/// The file of the system's layer that lies behind ours.
+/// Returns the system's file behind one of this layer.
 ///
 /// # Safety
-/// The file was given by SQLite to a function of this layer, so that there is memory behind it.
+/// SQLite gave the file to a function of this layer, so memory lies behind it.
 unsafe fn behind(file: *mut sqlite3_file) -> *mut sqlite3_file {
     // SAFETY: `szOsFile` of this layer is the size of `File` and that of the system's.
     unsafe { file.cast::<File>().add(1).cast() }
 }
 
-/// The recording and the name of a file with this path, if its folder is recorded.
+/// Returns the recording and the name of the file at this path, if its folder is recorded.
 ///
 /// # Safety
 /// The path is null or ends with a zero.
@@ -97,7 +96,7 @@ unsafe fn track(path: *const c_char) -> Option<Track> {
     if path.is_null() {
         return None;
     }
-    // SAFETY: it is not null, and ends with a zero.
+    // SAFETY: the path is not null and ends with a zero.
     let path = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
     let recording = Recording::find(path)?;
     let is_new = AtomicBool::new(!path.exists());
@@ -111,9 +110,9 @@ unsafe extern "C" fn open(
     flags: c_int,
     given: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite gives memory of `szOsFile` bytes, and a path that the system's layer understands.
+    // SAFETY: SQLite gives `szOsFile` bytes of memory, and a path for the system's layer.
     unsafe {
-        // Looked at before the file is made.
+        // Before the file is created.
         let track = track(path);
         let opened = (*system()).xOpen.expect("every layer opens files")(
             system(),
@@ -122,7 +121,7 @@ unsafe extern "C" fn open(
             flags,
             given,
         );
-        // A file that was not opened is not closed.
+        // SQLite does not close a file that was not opened.
         (*file).pMethods = if opened == SQLITE_OK { &raw const METHODS } else { ptr::null() };
         if opened == SQLITE_OK {
             if let Some(track) = &track
@@ -150,7 +149,7 @@ unsafe extern "C" fn delete(_: *mut sqlite3_vfs, path: *const c_char, syncs: c_i
 }
 
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
-    // SAFETY: the track was made when the file was opened, and a file is closed once.
+    // SAFETY: the track was made at the opening, and a file is closed once.
     unsafe {
         let track = std::mem::replace(&mut (*file.cast::<File>()).track, ptr::null_mut());
         if !track.is_null() {
@@ -161,7 +160,7 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     }
 }
 
-/// Notes an event of a file, if its folder is recorded.
+/// Adds an event of a file, if its folder is recorded.
 ///
 /// # Safety
 /// The file is open.
@@ -178,9 +177,9 @@ unsafe extern "C" fn write(
     len: c_int,
     at: sqlite3_int64,
 ) -> c_int {
-    // SAFETY: SQLite gives an open file and so many bytes.
+    // SAFETY: SQLite gives an open file and this many bytes.
     unsafe {
-        // Noted before it is done: from here on it may be on the disk.
+        // Recorded before the write, since the bytes may be on the disk from here on.
         note(file, |_, file| Event::Write {
             file,
             at: usize::try_from(at).expect("files begin at 0"),
@@ -208,7 +207,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     unsafe {
         let real = behind(file);
         let synced = (*(*real).pMethods).xSync.expect("every file can be synced")(real, flags);
-        // Noted after it was done: only now nobody can take it back.
+        // Recorded after the sync, since only now the bytes are durable.
         if synced == SQLITE_OK {
             note(file, |track, file| Event::Sync {
                 file,
@@ -219,12 +218,12 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     }
 }
 
-/// Functions that go on to the system's layer as they are.
+/// Passes functions on to the system's layer unchanged.
 macro_rules! pass_on {
     ($($name:ident => $method:ident($($argument:ident: $type:ty),*) -> $end:ty;)*) => {
         $(
             unsafe extern "C" fn $name(file: *mut sqlite3_file $(, $argument: $type)*) -> $end {
-                // SAFETY: SQLite gives an open file and arguments for this very method.
+                // SAFETY: SQLite gives an open file and arguments for this method.
                 unsafe {
                     let behind = behind(file);
                     (*(*behind).pMethods).$method.expect("the system's files have it")(behind $(, $argument)*)
@@ -249,7 +248,7 @@ pass_on! {
     shm_unmap => xShmUnmap(deletes: c_int) -> c_int;
 }
 
-/// Version 2 of the table: with shared memory for the log, without files in memory, which nobody could record.
+/// Version 2 of the table: shared memory for the log, but no memory-mapped files, whose writes cannot be recorded.
 static METHODS: sqlite3_io_methods = sqlite3_io_methods {
     iVersion: 2,
     xClose: Some(close),

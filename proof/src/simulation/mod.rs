@@ -1,16 +1,16 @@
-//! Simulation: the whole runtime on one thread, on a clock that jumps, under a scheduler that draws from a seed.
+//! Simulation: the whole runtime on one thread, with a clock that jumps and a scheduler that draws from a seed.
 //!
-//! The store, the model, the tools, the clock and the people are made here, around the runtime's ports, and each of their
-//! steps waits as long as the seed wants and fails when the seed wants. People submit twice, leave, answer late, twice and
-//! for others; actors are killed; the process dies and begins again on the same store. Nothing else is random: one seed is
-//! one schedule, and the hash of its trace is the same each time.
+//! The store, the model, the tools, the clock and the people stand around the runtime's ports. Each of their steps
+//! waits and fails as the seed says. People submit twice, leave, answer late, twice and for others. Actors are killed,
+//! and the process dies and starts again on the same store. The random numbers come from the seed alone: one seed gives
+//! one schedule and one hash of its trace.
 //!
-//! At the end everything comes to rest in one calm life, and the audit compares what people were told and what tools did
-//! with what the store has: nothing acknowledged is lost, nothing is done twice or unasked, every call has exactly one
-//! outcome, and what was told is what is stored.
+//! The last life is calm and brings everything to rest. Then the audit compares the people's and the tools' knowledge
+//! with the store. No acknowledged fact is lost, no effect is doubled or unasked, each call has one outcome, and each
+//! event equals the store.
 //!
-//! Invariants: nothing here reads a clock or a random number of the machine, iterates over a map with a random order, or
-//! starts a thread. Ids hold random bytes and so are traced as the order in which they appeared.
+//! Invariants: no code here reads a clock or a random number of the machine, iterates over a map in random order, or
+//! starts a thread. Ids contain random bytes, so the trace has the order of their first use instead.
 
 mod world;
 
@@ -22,29 +22,29 @@ use crate::{
 };
 use world::World;
 
-/// Turns of all sessions in one life.
+/// The turns of all sessions in one life.
 const TURNS_A_LIFE: u64 = 24;
 
-/// Turns in one world: behind them others chat on a new store. A session that wakes reads all that was said in it, and so
-/// long chats would cost more than they show.
+/// The turns in one world, after which the next begins with a new store. A waking session reads its whole chat, so long
+/// chats would cost more than they show.
 const TURNS_A_WORLD: u64 = 100;
 
 /// A run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Simulation {
-    /// Everything is drawn from it.
+    /// The seed of everything.
     pub seed: u64,
-    /// Turns of all sessions, at least.
+    /// The least number of turns.
     pub turns: u64,
-    /// Sessions, at most.
+    /// The most sessions.
     pub sessions: usize,
-    /// The mistake that is made outside of the runtime.
+    /// The mistake outside of the runtime.
     pub mistake: Option<Mistake>,
-    /// So many of the last lines of the trace are kept.
+    /// The number of last lines of the trace that are kept.
     pub tail: usize,
 }
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Debug, Clone, Default)]
 pub struct SimulationReport {
     /// Turns that began.
@@ -57,22 +57,23 @@ pub struct SimulationReport {
     pub handlers: u64,
     /// The hash of the trace.
     pub hash: u64,
-    /// Lines of the trace.
+    /// The lines of the trace.
     pub lines: u64,
-    /// What is wrong.
+    /// The broken promises.
     pub findings: Findings,
     /// The end of the trace.
     pub tail: Vec<String>,
 }
 
 impl Simulation {
-    /// A run of this seed without a mistake, of which no trace is kept: what fails runs once more to show it.
+    /// Builds a run of this seed without a mistake and without a kept trace; a failed run is repeated to show its
+    /// trace.
     #[must_use]
     pub const fn new(seed: u64, turns: u64) -> Self {
         Self { seed, turns, sessions: usize::MAX, mistake: None, tail: 0 }
     }
 
-    /// The same run with a mistake.
+    /// Returns the same run with a mistake.
     #[must_use]
     pub const fn with(self, mistake: Mistake) -> Self {
         Self { mistake: Some(mistake), ..self }
@@ -92,11 +93,11 @@ impl Simulation {
         report
     }
 
-    /// Runs a world to its end, and judges it.
+    /// Runs a world to its end, and audits it.
     fn world(&self, turns: u64, dice: &mut Dice, fate: &Fate, report: &mut SimulationReport) {
         let count = (2 + dice.index(4)).min(self.sessions.max(1));
         let world = World::new(fate.clone(), SessionPlan::draw(dice, count), self.mistake);
-        // A life that begins no turn at all is possible; thousands in a row are not.
+        // One life may begin no turn; thousands in a row may not.
         for life in 0..turns.saturating_mul(4) + 8 {
             let left = turns.saturating_sub(world.turns());
             if left == 0 {
@@ -114,7 +115,7 @@ impl Simulation {
         report.handlers += oracle.begun.values().map(Vec::len).sum::<usize>() as u64;
     }
 
-    /// The shortest of this run's halves that still finds something: fewer turns, then fewer sessions.
+    /// Halves the turns and then the sessions, as long as the run still has findings.
     #[must_use]
     pub fn shrunk(&self) -> Self {
         let fails = |run: &Self| !run.run().findings.is_clean();

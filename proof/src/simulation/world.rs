@@ -1,4 +1,4 @@
-//! The lives of a run: one after the other on the same store, each on a thread and a clock of its own.
+//! Runs the lives of a world: one after another on the same store, each with its own thread and clock.
 
 use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 
@@ -13,19 +13,19 @@ use crate::{
     workload::{Fate, Life, LifePlan, Scene, SessionPlan, memory_rows},
 };
 
-/// A run: what outlives each life of its runtime.
+/// The state that outlives each life of the runtime.
 #[derive(Debug)]
 pub(super) struct World {
     store: MemoryStore,
     pub(super) scene: Scene,
 }
 
-/// How a life ended.
+/// The end of a life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// Everybody was done, and the runtime was shut down.
+    /// All people were done, and the runtime was shut down.
     Orderly,
-    /// It died, and all that ran died with it.
+    /// The process died with all that ran.
     Died,
 }
 
@@ -59,7 +59,7 @@ impl World {
         })
     }
 
-    /// Lives once more, and nothing goes wrong: everything comes to rest, and is heard to its end.
+    /// Lives once more without faults, until everything is at rest and every event was received.
     pub(super) fn rest(&self) {
         self.on_a_thread(true, async {
             let Some(life) = self.begin().await else { return };
@@ -68,7 +68,7 @@ impl World {
         });
     }
 
-    /// Compares what is there with what is known.
+    /// Audits the store.
     pub(super) fn judge(&self) -> Findings {
         let effects = memory_rows(&self.store.connection());
         let oracle = self.scene.witness.oracle();
@@ -76,7 +76,7 @@ impl World {
         at_once(audit::audit(&self.store, effects, &self.scene.sessions, &oracle, moment))
     }
 
-    /// Everything of a life happens on this thread; at its end whatever still runs is dropped.
+    /// Runs a whole life on this thread; its end drops whatever still runs.
     fn on_a_thread<T>(&self, is_calm: bool, lives: impl Future<Output = T>) -> T {
         let threads = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -106,7 +106,7 @@ impl World {
         if has_ended && life.shut_down().await { End::Orderly } else { End::Died }
     }
 
-    /// Starts a runtime on the store, however often it takes.
+    /// Starts a runtime on the store, in as many attempts as it takes.
     async fn begin(&self) -> Option<Arc<Life>> {
         for _ in 0..100 {
             match self.scene.begin(self.store.clone()).await {
@@ -122,13 +122,13 @@ impl World {
     }
 }
 
-/// Awaits what a store in memory answers at once.
+/// Returns an answer that a store in memory gives at once.
 fn at_once<T>(future: impl Future<Output = T>) -> T {
     let threads = tokio::runtime::Builder::new_current_thread().build();
     threads.expect("a runtime without drivers needs no more than memory").block_on(future)
 }
 
-/// Bounds that are met often, and times that pass soon.
+/// Sets low bounds, which are often reached, and short times.
 fn limits() -> Limits {
     let mut limits = Limits::default();
     limits.decision_timeout = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! A process for what concerns a whole process: this test program, started again to do one job.
+//! Runs jobs that concern a whole process in a child: this test program, started again.
 
 use std::{
     env,
@@ -23,13 +23,13 @@ const POINT: &str = "MADANG_FAILPOINTS_POINT";
 const FOLDER: &str = "MADANG_FAILPOINTS_FOLDER";
 const MISTAKE: &str = "MADANG_FAILPOINTS_MISTAKE";
 
-/// In so many evenings every step is reached.
+/// The evenings within which every step is reached.
 const EVENINGS: u32 = 10;
 
-/// Stands before each line that is meant for the parent; the test program says things of its own.
+/// Marks the lines for the parent; the test program prints others.
 const MARK: &str = "> ";
 
-/// A child to be.
+/// A child to be started.
 pub(crate) struct Child(Command);
 
 impl Child {
@@ -40,19 +40,19 @@ impl Child {
         Self(command)
     }
 
-    /// At this failpoint, in this folder.
+    /// Arms this failpoint, in this folder.
     pub(crate) fn at(mut self, name: &str, folder: &Path) -> Self {
         self.0.env(POINT, name).env(FOLDER, folder);
         self
     }
 
-    /// With this mistake.
+    /// Adds this mistake.
     pub(crate) fn with(mut self, mistake: &str) -> Self {
         self.0.env(MISTAKE, mistake);
         self
     }
 
-    /// What it said, when it is gone.
+    /// Runs it to its end and returns its lines.
     pub(crate) fn lines(mut self) -> Vec<String> {
         let said = String::from_utf8(self.0.output().unwrap().stdout).unwrap();
         said.lines().filter_map(|line| Some(line.split_once(MARK)?.1.to_owned())).collect()
@@ -75,7 +75,7 @@ fn does_its_job() {
                 wrong_after(None, None);
                 names.iter().all(|name| failpoint::reached().contains_key(&**name))
             };
-            // Where the machine is busy an answer may come too late one evening.
+            // On a busy machine an answer may come too late one evening.
             (0..EVENINGS).find(has_all);
             failpoint::reached().keys().for_each(|name| say(name));
         }
@@ -89,7 +89,7 @@ fn does_its_job() {
         }
         "mistake" => {
             let mistake = Mistake::named(&env::var(MISTAKE).unwrap());
-            // Some show only where a commit fails: one after the other does.
+            // Some mistakes show only at a failed commit, so each commit fails in turn.
             let commits = (0..24).map(|passes| Some(("writer.commits", Action::Error, passes)));
             let evenings = std::iter::once(None).chain(commits);
             let mut evenings = evenings.map(|mishap| wrong_after(mishap, mistake));
@@ -108,7 +108,7 @@ fn at_each(action: Action) {
     }
 }
 
-/// An evening in which this goes wrong, and what the audit says of it.
+/// Runs an evening with this mishap, and returns the findings.
 fn wrong_after(mishap: Option<(&str, Action, u32)>, mistake: Option<Mistake>) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     if let Some((name, action, passes)) = mishap {

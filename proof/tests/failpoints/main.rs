@@ -1,5 +1,5 @@
-//! Whatever goes wrong at whichever step, what tools did is not lost, not done twice, not done unasked and not
-//! misreported: each failpoint of the sources panics, fails, waits and ends the process, one after the other.
+//! Tests that no effect is lost, doubled, unasked or misreported, whichever step fails. Each failpoint of the sources
+//! in turn panics, fails, waits and ends the process.
 //!
 //! Failpoints belong to the whole process, so each kind of mishap runs in a process of its own.
 
@@ -18,7 +18,7 @@ use madang_proof::{
     oracle::Oracle,
 };
 
-/// The steps that the evening of a healthy runtime comes by must be all that there are.
+/// The steps of a healthy evening must be all steps of the sources.
 #[test]
 fn every_failpoint_of_the_sources_is_reached() {
     let in_sources: BTreeSet<String> = sources::failpoints().into_iter().collect();
@@ -65,7 +65,7 @@ fn the_end_of_the_process_at_any_step_breaks_no_promise() {
     assert_eq!(broken, Vec::<String>::new());
 }
 
-/// A mistake outside of the runtime, and what the audit must say of it.
+/// Each mistake outside of the runtime must raise its finding.
 #[test]
 fn each_mistake_is_found() {
     for (mistake, found) in [
@@ -90,7 +90,7 @@ fn afterwards(folder: &Path, oracle: Oracle) -> Findings {
     threads.block_on(failpoints::afterwards(folder, oracle))
 }
 
-/// All that is wrong, one sentence each.
+/// Lists all findings.
 fn sentences(findings: &Findings) -> Vec<String> {
     let of = |counter| findings.of(counter).map(move |what| format!("{}: {what}", counter.name()));
     Counter::ALL.into_iter().flat_map(of).collect()

@@ -1,8 +1,8 @@
-//! The failpoints that stand in the sources.
+//! Lists the failpoints in the sources.
 
 use std::{fs, path::Path};
 
-/// Their names, as often as they stand there.
+/// Lists their names, with repeats.
 pub(crate) fn failpoints() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! What a disk may hold after a cut: the tool that the proof of power cuts rests on.
+//! Tests the possible contents of a disk after a cut, on which the proof of power cuts rests.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use madang_proof::{
     power::{Cut, Disk, Event},
 };
 
-/// What a disk writes whole or not at all.
+/// The bytes that a disk writes whole or not at all.
 const SECTOR: usize = 512;
 
 fn write(at: usize, bytes: &[u8]) -> Event {
@@ -26,7 +26,7 @@ fn after(events: &[Event], cut: Cut, seed: u64) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn what_was_synced_stays_and_the_rest_may_go() {
+fn synced_bytes_stay_and_the_rest_may_go() {
     let events = [write(0, b"old"), sync("a", false), write(0, b"new")];
     assert_eq!(after(&events, Cut::Drops, 1).unwrap(), b"old");
     assert_eq!(after(&events, Cut::Reorders, 1).unwrap(), b"new");

@@ -1,4 +1,4 @@
-//! A file that somebody changed: the audit finds what is missing in it.
+//! Tests that the audit finds a step that is missing in a changed file.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ async fn a_step_that_is_taken_out_of_the_chain_is_found_damaged() {
 
     let options = SqliteConnectOptions::new().filename(&path);
     let mut db = SqliteConnection::connect_with(&options).await.unwrap();
-    // Triggers keep the ledger append-only; whoever has the file can take them away for a moment.
+    // Triggers keep the ledger append-only, but a program with the file can drop them for a moment.
     let triggers = "SELECT name, sql FROM sqlite_schema \
                     WHERE type = 'trigger' AND tbl_name = 'madang_transitions'";
     let triggers: Vec<(String, String)> =

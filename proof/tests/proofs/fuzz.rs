@@ -1,11 +1,10 @@
-//! Bytes that nobody thought of: the corpora, and mutations of them, break no promise. `make soak` hunts longer, and
-//! `fuzz/` with a fuzzer.
+//! Tests that the corpora and mutations of them break no promise. `make soak` hunts longer, and `fuzz/` uses a fuzzer.
 
 use std::{panic::catch_unwind, time::Duration};
 
 use madang_proof::fuzz::{Hunt, Target};
 
-/// A hunt of an everyday length: so many inputs, or less on a slow machine.
+/// Hunts briefly: this many inputs, or fewer on a slow machine.
 fn hunt(target: Target, executions: u64) {
     let hunt = Hunt { target, seed: 1, executions, time: Duration::from_secs(3) };
     let ended = hunt.run().unwrap();

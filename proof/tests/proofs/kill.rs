@@ -1,4 +1,4 @@
-//! kill -9: whatever was acknowledged is there, once, as it was reported, and as somebody allowed.
+//! Tests kill -9: each acknowledged effect exists once, as reported and as approved.
 
 use madang_proof::{
     audit::{Counter, Findings},
@@ -6,7 +6,7 @@ use madang_proof::{
     mistakes::Mistake,
 };
 
-/// Different each day would be a flaky test; `make soak` takes other seeds.
+/// Fixed, because a new seed each day would be a flaky test; `make soak` uses others.
 const SEED: u64 = 1;
 
 fn campaign(seed: u64, kills: u64, mistake: Option<Mistake>) -> Campaign {
@@ -35,7 +35,7 @@ async fn a_process_that_is_killed_loses_nothing_doubles_nothing_and_reports_the_
     assert!(one.kills_at_points > 0, "some died at points of their choice");
 }
 
-/// What kills find, and as what.
+/// The mistakes that kills find, and their counters.
 pub(crate) const FOUND: [(Mistake, Counter); 4] = [
     (Mistake::StoreCommitsLate, Counter::Lost),
     (Mistake::ToolActsTwice, Counter::Doubled),

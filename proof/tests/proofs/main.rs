@@ -1,4 +1,4 @@
-//! The proofs of the promise, each short enough for every day, and each with the mistakes that it must find.
+//! Runs the proofs of the promise, short enough for every day, and the mistakes that each must find.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What the model of a proof asks for: the same in every process that it is asked in.
+//! Tests that the model of a proof asks for the same calls in every process.
 
 use madang_proof::{
     dice::Dice,

@@ -1,4 +1,4 @@
-//! Simulation: one seed is one schedule, nothing is lost, doubled, unasked or misreported in any, and mistakes are found.
+//! Tests the simulation: one seed gives one schedule, no schedule breaks the promise, and mistakes are found.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,15 @@ use madang_proof::{
     simulation::{Simulation, SimulationReport},
 };
 
-/// Different each day would be a flaky test; `make soak` takes other seeds.
+/// Fixed, because new seeds each day would be a flaky test; `make soak` uses others.
 const SEEDS: std::ops::Range<u64> = 0..6;
-/// Turns of each.
+/// The turns of each seed.
 const TURNS: u64 = 60;
 
-/// Seeds within which each mistake must show.
+/// The seeds within which each mistake must show.
 const MISTAKEN_SEEDS: u64 = 40;
 
-/// The seed, what is wrong, and the end of the trace.
+/// Describes the seed, the findings, and the end of the trace.
 fn report(run: &Simulation, figures: &SimulationReport) -> String {
     let shrunk = run.shrunk();
     let tail = Simulation { tail: 400, ..shrunk }.run().tail;
@@ -44,7 +44,7 @@ fn one_seed_is_one_schedule() {
     assert_ne!(one.hash, other.hash);
 }
 
-/// A mistake is found where it raises the counters that it names: another finding may have another cause.
+/// A mistake counts as found if it raises its own counters: another finding may have another cause.
 #[test]
 fn each_mistake_raises_its_counters() {
     let missed = |mistake: &Mistake| {
@@ -61,7 +61,7 @@ fn each_mistake_raises_its_counters() {
     assert_eq!(Mistake::ALL.iter().filter_map(missed).collect::<Vec<_>>(), vec![]);
 }
 
-/// The rows of the table of mistakes: name, what goes wrong, driver, counters.
+/// The rows of the table of mistakes: name, description, driver, counters.
 fn table() -> Vec<[String; 4]> {
     let page = include_str!("../../../docs/proof.md");
     let (_, section) = page.split_once("## Planted mistakes").unwrap();

@@ -1,5 +1,5 @@
-//! Every actor ends once at every stage of a turn: killed, by an error of its own, and by a panic. What the asker sees and
-//! what survives is the same for all three.
+//! Tests that every actor may end at every stage of a turn: killed, by an error, and by a panic. The three ways give
+//! the same answers and the same ledger.
 
 mod plan;
 mod scene;
@@ -9,8 +9,8 @@ use scene::Scene;
 
 type But = &'static [(Victim, &'static str)];
 
-/// What the asker is told, what subscribers are told, and what the ledger has of the call: whichever actor ends, but
-/// for those that are named.
+/// The answer of the caller, the end in the events, and the call in the ledger, for any ending actor but the named
+/// ones.
 const EXPECTED: [(Stage, &str, But); 7] = [
     (Stage::Idle, "Answered | Answered", &[]),
     (
@@ -41,11 +41,11 @@ const EXPECTED: [(Stage, &str, But); 7] = [
         "Answered | Answered | mail ok Committed",
         &[(Victim::Session, "died, Failed | died, Failed | mail ok Committed")],
     ),
-    // What was on its way to the store is told.
+    // A write on its way to the store is reported.
     (Stage::AnswerStored, "Answered | Answered", &[(Victim::Session, "Answered | Answered")]),
 ];
 
-/// Failpoints belong to the whole process; the other tests of this program use them in processes of their own.
+/// Failpoints belong to the whole process, and the other tests of this program use them in processes of their own.
 #[test]
 fn any_actor_may_end_at_any_stage_of_a_turn_in_any_way() {
     let threads = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

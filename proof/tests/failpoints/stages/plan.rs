@@ -1,17 +1,17 @@
-//! Which actor ends, when and how.
+//! Lists which actor ends, when and how.
 
 use madang_actors::failpoint::Action;
 
-/// How far the turn is.
+/// The stage of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It has ended, and the session is awake.
+    /// The turn has ended, and the session is awake.
     Idle,
     /// The user's message is being stored.
     AskStored,
     /// The model speaks.
     ModelSpeaks,
-    /// A person is asked.
+    /// A question to a person is open.
     QuestionOpen,
     /// A handler holds the store's transaction.
     HandlerInTransaction,
@@ -22,7 +22,7 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// What the user says: the tool that the model calls for it, or something to speak about.
+    /// Returns the user's text: the tool that the model shall call, or a subject.
     pub(super) const fn text(self) -> &'static str {
         match self {
             Self::QuestionOpen => "erase",
@@ -45,7 +45,7 @@ pub(super) enum Victim {
     Dispatcher,
     Confirm,
     Store,
-    /// The actor of the call, when its handler has ended: no other code has its address.
+    /// The call's actor, when its handler has ended: no other code has its address.
     Call,
 }
 
@@ -61,7 +61,7 @@ impl Victim {
         self != Self::Call || way != Way::Killed
     }
 
-    /// The step at which it fails or panics when it is spoken to.
+    /// Returns the step at which a message makes it fail or panic.
     pub(super) const fn failpoint(self) -> &'static str {
         match self {
             Self::Session => "session.state",
@@ -74,7 +74,7 @@ impl Victim {
     }
 }
 
-/// How it ends.
+/// The way in which it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Killed,

@@ -1,4 +1,4 @@
-//! One turn that is brought to a stage, an actor that ends there, and what is to be seen afterwards.
+//! Brings one turn to a stage, ends an actor there, and describes the results.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use super::plan::{Stage, Victim, Way};
 use madang_proof::failpoints::PATIENCE;
 
-/// Calls the tool that the user names, once; else it speaks: at its session's gate where it was asked to.
+/// Calls the tool that the user names, once; otherwise speaks, behind its session's gate if it has one.
 #[derive(Debug, Clone)]
 struct Model {
     gates: BTreeMap<&'static str, Gate>,
@@ -60,7 +60,7 @@ impl ChatModel for Model {
     }
 }
 
-/// A runtime with the session that it is about and a bystander.
+/// A runtime with the session in question and a bystander.
 pub(super) struct Scene {
     runtime: Runtime,
     store: MemoryStore,
@@ -69,14 +69,14 @@ pub(super) struct Scene {
     works: Gate,
 }
 
-/// What a turn's asker was told.
+/// The answer of a turn's caller.
 type Asked = tokio::task::JoinHandle<String>;
 
 impl Scene {
-    /// Plays one turn in which the victim ends at this stage, and says what was seen.
+    /// Plays one turn in which the victim ends at this stage, and describes the results.
     ///
-    /// Whatever it was: one end of each turn was told, a bystander was served, the session serves its next turn, nothing
-    /// is left running, and the runtime is healthy.
+    /// Checks in every case that one end of each turn was reported, and the bystander was served. The session must serve its
+    /// next turn, nothing may be left running, and the runtime must be healthy.
     pub(super) async fn play(stage: Stage, victim: Victim, way: Way) -> String {
         let at = format!("{stage:?}, {victim:?}, {way:?}");
         let played = timeout(PATIENCE, Self::played(stage, victim, way));
@@ -99,7 +99,7 @@ impl Scene {
         scene.speaks.open();
         scene.works.open();
         if let Some(request) = request.filter(|_| victim != Victim::Session) {
-            // It is asked again where it was lost, and not asked where its turn is over.
+            // A lost question comes again, and none comes after the turn's end.
             while !asked.is_finished() {
                 if scene.session.decide(&request, Decision::Approve).await.is_ok() {
                     break;
@@ -143,7 +143,7 @@ impl Scene {
         Self { runtime, store, session, speaks, works }
     }
 
-    /// Waits until the turn is there.
+    /// Waits until the turn has reached the stage.
     async fn comes_to(
         &self,
         stage: Stage,
@@ -157,7 +157,7 @@ impl Scene {
                 probe.until_turns_ended(1).await;
             }
             Stage::AskStored => {
-                // The question stands behind the ask in the session's mailbox.
+                // The question is behind the request in the session's mailbox.
                 tokio::task::yield_now().await;
                 self.session.state().await.unwrap();
             }
@@ -179,7 +179,7 @@ impl Scene {
     }
 
     async fn ends(&self, victim: Victim, way: Way) {
-        /// Kills the actor, or says something to it that it fails at, and waits until another is there.
+        /// Kills the actor, or sends a message at which it fails, and waits for its successor.
         macro_rules! ends {
             ($address:expr, $msg:expr) => {{
                 let gone = $address.actor();
@@ -212,12 +212,12 @@ impl Scene {
                 let (reply, _) = oneshot::channel();
                 ends!(tree.store_actor, StoreMsg::Waiting { reply });
             }
-            // As soon as its handler has ended.
+            // Ends by itself with its handler.
             Victim::Call => {}
         }
     }
 
-    /// Ends the runtime, and says what the asker, subscribers and the ledger have of the turn.
+    /// Ends the runtime, and describes the turn for caller, subscribers and ledger.
     async fn afterwards(self, probe: &mut Probe, told: String) -> String {
         assert!(!failpoint::disarm(), "it has gone off");
         let session = self.session.id().clone();
@@ -243,7 +243,7 @@ impl Scene {
             "what is written is in the ledger"
         );
         assert_eq!(self.runtime.health(), Health::Healthy);
-        // The turn and the two after it; each has one end.
+        // The turn and the two after it have one end each.
         assert_eq!(ask(&self.session, "hello").await.unwrap(), "Answered");
         probe.until(|events| ends(events).count() > 2).await;
         self.runtime.shutdown().await.unwrap();
@@ -256,13 +256,13 @@ impl Scene {
     }
 }
 
-/// The turns whose end was told, as often as it was.
+/// Lists the reported ends of turns, with repeats.
 fn ends(events: &[Arc<SessionEvent>]) -> impl Iterator<Item = TurnId> {
     let ended = |event: &&Arc<SessionEvent>| matches!(event.kind, EventKind::TurnEnded { .. });
     events.iter().filter(ended).map(|event| event.turn)
 }
 
-/// What subscribers were told of a turn's end.
+/// Describes the reported end of a turn.
 fn heard_of(turn: TurnId, events: &[Arc<SessionEvent>]) -> String {
     let mut heard = Vec::new();
     for event in events.iter().filter(|event| event.turn == turn) {
@@ -276,13 +276,13 @@ fn heard_of(turn: TurnId, events: &[Arc<SessionEvent>]) -> String {
     heard.join(", ")
 }
 
-/// The error of a turn whose actor or model died has one name.
+/// Names the error of a turn whose actor or model died.
 fn word(error: &TurnError) -> String {
     let died = TurnError::model(ModelError::ENGINE_DIED);
     if *error == died { "died".to_owned() } else { format!("{error:?}") }
 }
 
-/// Asks in a task of its own, and gives what its asker was told in the end.
+/// Sends a text in a task of its own, which returns the caller's final answer.
 fn ask(session: &Session, text: &'static str) -> Asked {
     let session = session.clone();
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! Does the same to two stores and compares what they answer.
+//! Does the same to two stores and compares their answers.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -19,7 +19,7 @@ use sqlx::{
 
 use super::facts::{CALLS, Operation, SESSIONS, call, session};
 
-/// Where a tool writes in SQLite what it puts into the memory store.
+/// The table in SQLite for values that a tool puts into the memory store.
 pub(super) static VALUES: LazyLock<Migrator> = LazyLock::new(|| {
     let table = "CREATE TABLE proof_values (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT";
     let first =
@@ -29,13 +29,13 @@ pub(super) static VALUES: LazyLock<Migrator> = LazyLock::new(|| {
     migrator
 });
 
-/// What was answered how often.
+/// The number of each answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Answers {
     pub(super) taken: u64,
     pub(super) refused: u64,
     pub(super) illegal: u64,
-    /// There was nothing to keep or to undo.
+    /// No part was open to keep or to undo.
     pub(super) impossible: u64,
 }
 
@@ -59,7 +59,7 @@ impl Answers {
 
 type Answer = Result<(), Rejection>;
 
-/// Errors are alike in their kind, and illegal steps in every detail; the words of a refusal are the store's own.
+/// The kind of an error, and every detail of an illegal step; a store words its refusals itself.
 #[derive(Debug, PartialEq, Eq)]
 enum Rejection {
     Illegal(String),
@@ -83,10 +83,10 @@ impl From<StoreError> for Rejection {
     }
 }
 
-/// Two open transactions, in which the same was done.
+/// Two open transactions with the same history.
 type Pair = (Box<dyn Transaction>, Box<dyn Transaction>);
 
-/// Does all of this to both, and compares each answer and, whenever a transaction has ended, all that can be read.
+/// Does all of this to both. Compares each answer, and the whole content after each transaction.
 pub(super) async fn agree(
     one: &dyn Store,
     other: &dyn Store,
@@ -128,7 +128,7 @@ async fn begin(store: &dyn Store) -> Box<dyn Transaction> {
     store.begin().await.unwrap()
 }
 
-/// The fact as whoever has the keys writes it; one in eight approvals stays without a seal.
+/// Seals a fact as a program with the keys does; one in eight approvals stays without a seal.
 fn sealed(keys: &SealKeys, write: &Write) -> Write {
     let Write::Call { session, call, at, transition } = write else { return write.clone() };
     let (session, transition) = (session.clone(), transition.clone());
@@ -140,7 +140,7 @@ fn sealed(keys: &SealKeys, write: &Write) -> Write {
     Write::Call { session, call: *call, at: *at, transition }
 }
 
-/// Both answers, and the transactions if they are still open.
+/// Returns both answers, and the transactions if they are still open.
 async fn perform(
     mut pair: Pair,
     operation: &Operation,
@@ -162,7 +162,7 @@ async fn perform(
         }
         Operation::Write(writes) => {
             let writes: Vec<_> = writes.iter().map(|write| sealed(keys, write)).collect();
-            // As the writer does it: a refusal may leave a part behind, so that each job has a part of its own.
+            // Like the writer: each job has its own part, because a refusal may leave a piece behind.
             let mut answers = Vec::new();
             for transaction in [&mut pair.0, &mut pair.1] {
                 transaction.savepoint().await.unwrap();
@@ -214,7 +214,7 @@ async fn values_of(connection: &mut (dyn std::any::Any + Send)) -> BTreeMap<Stri
     rows.into_iter().collect()
 }
 
-/// All that a store can be asked, as text. Its chains must verify.
+/// Renders all answers of a store as text. Its chains must verify.
 async fn everything(store: &dyn Store) -> String {
     let mut all = Vec::new();
     for name in SESSIONS {
@@ -223,7 +223,7 @@ async fn everything(store: &dyn Store) -> String {
         verify(&id, &links, &end).unwrap();
         all.push(format!("{name}: {:?}", store.owner(&id).await.unwrap()));
         all.push(format!("{:?}", store.session(&id).await.unwrap()));
-        // Hashes differ from store to store, because each link has a salt of its own; what they cover does not.
+        // Each link has its own salt, so hashes differ from store to store, but not the steps under them.
         let steps = links.iter().map(|link| (link.call, link.at, &link.transition));
         all.push(format!("{:?} of {}", steps.collect::<Vec<_>>(), end.length));
     }

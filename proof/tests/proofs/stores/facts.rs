@@ -1,4 +1,4 @@
-//! What can be done to a store, drawn from so few names that everything meets everything.
+//! Generates operations on a store, from so few names that all of them meet.
 
 use madang::{
     CallId, IdempotencyKey, SessionId, Timestamp, TurnId, TurnOptions, UserId,
@@ -17,29 +17,29 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Names of sessions.
+/// The names of sessions.
 pub(super) const SESSIONS: [&str; 2] = ["s", "t"];
-/// Numbers of calls.
+/// The number of calls.
 pub(super) const CALLS: u64 = 3;
 const USERS: [&str; 2] = ["kim", "lee"];
 const TURNS: u64 = 2;
 const PLACES: u64 = 6;
 
-/// Something that is done to a store. What needs an open transaction begins one where there is none.
+/// An operation on a store. If it needs a transaction and none is open, it begins one.
 #[derive(Debug, Clone)]
 pub(super) enum Operation {
     Savepoint,
     Keep,
     Undo,
     Commit,
-    /// The transaction is dropped without a commit.
+    /// Drop the transaction without a commit.
     Drop,
     Write(Vec<Write>),
-    /// A tool writes with the connection, or removes what it wrote.
+    /// Write a value as a tool, or remove it.
     Put(&'static str, Option<u8>),
 }
 
-/// Sequences of operations.
+/// Generates sequences of operations.
 pub(super) fn operations() -> impl Strategy<Value = Vec<Operation>> {
     use Operation::{Commit, Drop, Keep, Savepoint, Undo};
     let name = select(vec!["a", "b"]);
@@ -52,7 +52,7 @@ pub(super) fn operations() -> impl Strategy<Value = Vec<Operation>> {
         12 => writes().prop_map(Operation::Write),
         3 => (name, any::<Option<u8>>()).prop_map(|(name, value)| Operation::Put(name, value)),
     ];
-    // Most sequences begin with open chats; a few must do without.
+    // Most sequences begin with open chats, and a few do not.
     (any::<u8>(), vec(operation, 1..40)).prop_map(|(odds, operations)| {
         let begin = if odds > 32 { Some(Operation::Write(open_chats())) } else { None };
         begin.into_iter().chain(operations).collect()
@@ -66,7 +66,7 @@ fn open_chats() -> Vec<Write> {
     [("s", "kim"), ("t", "lee")].map(opened).into_iter().chain(SESSIONS.map(began)).collect()
 }
 
-/// One fact, some facts as one job, or the steps of a call as far as they go.
+/// Generates one fact, several facts as one job, or the first steps of a call.
 fn writes() -> impl Strategy<Value = Vec<Write>> {
     prop_oneof![
         4 => write().prop_map(|write| vec![write]),
@@ -110,7 +110,7 @@ fn started(name: &str, number: u64, key: Option<&str>) -> Write {
     started_in(name, number, key, u64::MAX)
 }
 
-/// How much may be stored before a turn, mostly enough. What a job stores is some hundreds of bytes for each fact.
+/// Generates the bound of stored bytes before a turn, mostly enough. A job stores some hundreds of bytes a fact.
 fn room() -> impl Strategy<Value = u64> {
     prop_oneof![3 => Just(u64::MAX), 1 => 0..6_000_u64]
 }
@@ -156,7 +156,7 @@ fn message() -> impl Strategy<Value = ChatMessage> {
     })
 }
 
-/// The first steps of one call, in their order, with or without a question.
+/// Generates the first steps of one call in order, with or without a question.
 fn life() -> impl Strategy<Value = Vec<Write>> {
     let which = (select(SESSIONS.to_vec()), 1..=CALLS, any::<bool>(), approval());
     (which, 1..7_usize, ended(), resolved()).prop_map(
@@ -216,12 +216,12 @@ fn approval() -> impl Strategy<Value = Approval> {
     ]
 }
 
-/// What a standing approval is bound to.
+/// Generates the resource that a standing approval is bound to.
 fn resource() -> impl Strategy<Value = Option<Digest>> {
     select(vec![None, None, Some(digest(3))])
 }
 
-/// The arguments that a person typed in place of those that were shown.
+/// Generates arguments that a person types instead of the shown ones.
 fn typed() -> impl Strategy<Value = Option<Value>> {
     select(vec![None, None, Some(json!({ "id": 8 }))])
 }

@@ -1,6 +1,6 @@
-//! Model against store: whatever is done to the memory store and to SQLite, both answer the same, errors included.
+//! Tests that the memory store and SQLite give the same answers and errors to the same operations.
 //!
-//! `facts` says what can be done: a new fact or question of the port is a line there or in `compare`.
+//! `facts` generates the operations: a new fact or question of the port is a line there or in `compare`.
 
 mod compare;
 mod facts;
@@ -18,15 +18,15 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use compare::{Answers, agree};
 use facts::operations;
 
-/// Sequences a day; `PROPTEST_CASES` says otherwise.
+/// The sequences of each run; `PROPTEST_CASES` overrides it.
 const CASES: u32 = 64;
 
 fn runner() -> TestRunner {
     let config = Config::default();
-    // The variable is read by proptest; its own default is more than a day needs.
+    // proptest reads the variable; its own default is more than a day needs.
     let is_chosen = std::env::var_os("PROPTEST_CASES").is_some();
     let cases = if is_chosen { config.cases } else { CASES };
-    // A sequence that fails is printed whole, and becomes a test of its own.
+    // A failing sequence is printed whole, and becomes a test of its own.
     TestRunner::new(Config { cases, failure_persistence: None, ..config })
 }
 
@@ -35,7 +35,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 #[test]
-fn the_memory_store_and_sqlite_answer_alike_whatever_is_done() {
+fn the_memory_store_and_sqlite_answer_every_operation_alike() {
     let (runtime, answers) = (runtime(), RefCell::new(Answers::default()));
     runner()
         .run(&operations(), |operations| {
@@ -55,7 +55,7 @@ fn the_memory_store_and_sqlite_answer_alike_whatever_is_done() {
 }
 
 #[test]
-fn a_store_that_keeps_what_was_undone_is_found() {
+fn a_store_that_keeps_undone_parts_is_found() {
     let runtime = runtime();
     let found = runner().run(&operations(), |operations| {
         let one = MemoryStore::new();
@@ -64,10 +64,10 @@ fn a_store_that_keeps_what_was_undone_is_found() {
         let agreed = runtime.block_on(agree(&one, &other, &operations));
         agreed.map(drop).map_err(TestCaseError::fail)
     });
-    assert!(found.is_err(), "nobody noticed");
+    assert!(found.is_err(), "the comparison missed it");
 }
 
-/// A mistake: what should be undone is kept.
+/// A mistake: it keeps a part that should be undone.
 #[derive(Debug)]
 struct Forgetful;
 
