@@ -1,9 +1,12 @@
 //! The order of the modules in `src`: each imports only what lies below it (ARCHITECTURE.md, "Arrows").
 
+#[path = "imports/circles.rs"]
+mod circles;
 mod imports;
 
 use std::path::{Path, PathBuf};
 
+use circles::circle;
 use imports::{Import, SourceFile, source_files};
 
 /// What each module may import, from the bottom to the top; each row names only rows above it. `approval` and `llm`
@@ -247,6 +250,37 @@ fn only_tests_import_the_doubles() {
             ["src/approval/pending.rs:1: `approval` must not import `testing`"],
             "{text}"
         );
+    }
+}
+
+#[test]
+fn no_files_import_one_another_in_a_circle() {
+    assert_eq!(circle(&sources()), [""; 0]);
+}
+
+#[test]
+fn a_circle_is_found_also_through_a_name_that_is_handed_on() {
+    let file = |path: &str, text: &str| {
+        let [file] = planted(path, text);
+        file
+    };
+    let slot = file("chat/slot.rs", "use super::Feed; use crate::chat::{self, kit};");
+    let facade = file("chat/mod.rs", "mod slot; mod feed; pub use feed::{Feed as Feed, Text};");
+    let feed = |text| file("chat/feed.rs", text);
+    let cases: [(_, &[&str]); 4] = [
+        ("use crate::chat::slot::Slot;", &["chat/slot", "chat/feed"]),
+        ("use super::{slot::{self, Slot as D}};", &["chat/slot", "chat/feed"]),
+        ("use std::sync::Arc; use slot::Slot;", &[]),
+        ("#[cfg(test)] mod tests { use super::super::slot::Slot; }", &[]),
+    ];
+    for (text, expected) in cases {
+        let files = [
+            file("chat/slot.rs", &slot.text),
+            file("chat/mod.rs", &facade.text),
+            feed(text),
+            file("chat/tests/feed.rs", "use crate::chat::tests::slot::Slot;"),
+        ];
+        assert_eq!(circle(&files), expected, "{text}");
     }
 }
 

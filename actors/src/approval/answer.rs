@@ -2,38 +2,10 @@
 
 use std::sync::Arc;
 
-use tokio::{sync::oneshot, time::timeout};
-
-use super::ConfirmMsg;
 use crate::{
-    mailbox::{Address, AskError},
     protocol::{Answer, CallId, Decision, DecisionError, Digest, Limits, UserId},
-    registry::CheckedArguments,
+    registry::{CheckedArguments, RegisteredTool},
 };
-
-/// Answers a question. Exactly one answer wins, and it counts once it is recorded. Edited arguments are validated
-/// before the answer competes; arguments that do not fit leave the question open.
-///
-/// Dropping the future withdraws nothing that was sent.
-///
-/// # Errors
-/// [`DecisionError`] says why the answer does not count.
-pub async fn answer(
-    confirm: &Address<ConfirmMsg>,
-    answer: Answer,
-    limits: &Limits,
-) -> Result<(), DecisionError> {
-    let answer = check(confirm, answer, limits).await?;
-    let (reply, counts) = oneshot::channel();
-    let sent = confirm.send(ConfirmMsg::Answer { answer, reply });
-    sent.map_err(|_| DecisionError::NotRecorded)?;
-    // The answer counts once it is recorded. So this waits as long as the store may take, and longer than the call that
-    // records it.
-    match timeout(limits.store_timeout + limits.ask_timeout, counts).await {
-        Ok(Ok(counts)) => counts,
-        Ok(Err(_)) | Err(_) => Err(DecisionError::NotKnown),
-    }
-}
 
 /// An answer whose parts fit: its message is short enough, its arguments fit the tool.
 #[derive(Debug)]
@@ -61,6 +33,34 @@ pub enum CheckedDecision {
 }
 
 impl CheckedAnswer {
+    /// Checks an answer. The tool is asked for only where the person edited the arguments.
+    ///
+    /// # Errors
+    /// [`DecisionError`] says what does not fit, or why the tool is not known.
+    pub(super) async fn check(
+        answer: Answer,
+        tool: impl Future<Output = Result<Arc<RegisteredTool>, DecisionError>>,
+        limits: &Limits,
+    ) -> Result<Self, DecisionError> {
+        let Answer { call, digest, decision, user } = answer;
+        let decision = match decision {
+            Decision::Approve => CheckedDecision::Approve,
+            Decision::ApproveAlways => CheckedDecision::ApproveAlways,
+            Decision::Deny => CheckedDecision::Deny { message: None },
+            Decision::DenyWith { message } => {
+                CheckedDecision::Deny { message: heard(message, limits)? }
+            }
+            Decision::Edit { arguments } => {
+                let typed = tool.await?.check_typed(arguments, limits);
+                let typed = typed.map_err(|problems| DecisionError::DoesNotFit {
+                    problems: problems.as_slice().to_vec(),
+                })?;
+                CheckedDecision::Edit(typed)
+            }
+        };
+        Ok(Self { call, digest, user, decision })
+    }
+
     pub(super) const fn call(&self) -> CallId {
         self.call
     }
@@ -97,38 +97,6 @@ impl CheckedDecision {
             Self::Edit(typed) => Decision::Edit { arguments: typed.arguments.clone() },
         }
     }
-}
-
-async fn check(
-    confirm: &Address<ConfirmMsg>,
-    answer: Answer,
-    limits: &Limits,
-) -> Result<CheckedAnswer, DecisionError> {
-    let Answer { call, digest, decision, user } = answer;
-    let decision = match decision {
-        Decision::Approve => CheckedDecision::Approve,
-        Decision::ApproveAlways => CheckedDecision::ApproveAlways,
-        Decision::Deny => CheckedDecision::Deny { message: None },
-        Decision::DenyWith { message } => {
-            CheckedDecision::Deny { message: heard(message, limits)? }
-        }
-        Decision::Edit { arguments } => {
-            let asker = user.clone();
-            let ask = |reply| ConfirmMsg::Tool { call, digest, user: asker, reply };
-            let tool = match confirm.ask(ask, limits.ask_timeout).await {
-                Ok(tool) => tool?,
-                Err(AskError::Closed | AskError::Timeout) => {
-                    return Err(DecisionError::NotRecorded);
-                }
-            };
-            let typed = tool.check_typed(arguments, limits);
-            let typed = typed.map_err(|problems| DecisionError::DoesNotFit {
-                problems: problems.as_slice().to_vec(),
-            })?;
-            CheckedDecision::Edit(typed)
-        }
-    };
-    Ok(CheckedAnswer { call, digest, user, decision })
 }
 
 /// Gives the message beside a no, unless it is blank. Its length is measured as the model reads it.

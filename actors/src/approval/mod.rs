@@ -13,9 +13,11 @@ mod actor;
 mod answer;
 mod msg;
 mod pending;
+mod submit;
 #[cfg(test)]
 mod tests;
 
 pub use actor::ConfirmActor;
-pub use answer::{CheckedAnswer, CheckedDecision, answer};
+pub use answer::{CheckedAnswer, CheckedDecision};
 pub use msg::{ConfirmMsg, QuestionVerdict};
+pub use submit::answer;

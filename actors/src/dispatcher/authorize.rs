@@ -7,11 +7,10 @@ use tracing::{debug, error, info};
 
 use super::{
     CallContext,
-    call::overloaded,
     check::CheckedCall,
     msg::{DispatchRequest, DispatcherEvent},
     question::{self, Answered},
-    record::{Finished, Record},
+    record::{Finished, Record, overloaded},
 };
 use crate::{
     approval::CheckedDecision,

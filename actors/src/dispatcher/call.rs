@@ -16,7 +16,7 @@ use super::{
     cancellation::Interruption,
     check::{CheckedCall, check},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
-    record::{Finished, Record, end_lost},
+    record::{Finished, Record, end_lost, overloaded},
     responder::Responder,
     run::{self, Ran},
 };
@@ -26,9 +26,7 @@ use crate::{
     ledger::CallState,
     mailbox::{Recipient, answer},
     port::BoxFuture,
-    protocol::{
-        Bound, CancelReason, DecisionError, Fault, LimitExceeded, Locale, Text, ToolOutcome,
-    },
+    protocol::{Bound, CancelReason, DecisionError, Fault, LimitExceeded, Text, ToolOutcome},
     telemetry::{refused, tool_executed},
 };
 
@@ -114,11 +112,6 @@ async fn admitted(
         permit = admission.wait(Bound::RunningCalls, user) => Ok(Some(permit)),
         _ = request.cancellation.handler_interrupted(false) => Ok(None),
     }
-}
-
-/// Makes the outcome of a call that was not admitted.
-pub(super) fn overloaded(refusal: &LimitExceeded, locale: Locale) -> ToolOutcome {
-    ToolOutcome::error("overloaded", Text::TooMany(refusal).in_locale(locale))
 }
 
 async fn refuse(

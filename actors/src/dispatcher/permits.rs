@@ -17,8 +17,6 @@ use tokio::{
 };
 
 use super::{
-    CallContext,
-    authorize::AuthorizedCall,
     cancellation::Interruption,
     keyed_semaphore::{KeyedSemaphore, WaiterId},
 };
@@ -54,42 +52,6 @@ pub(super) enum NoPermit {
     Cancelled(Interruption),
 }
 
-/// Waits for a call's permits for at most `patience`. A handler that passed its deadline keeps its own.
-pub(super) async fn take(
-    authorized: &AuthorizedCall,
-    context: &CallContext,
-    patience: Duration,
-) -> Result<Held, NoPermit> {
-    let checked = authorized.checked();
-    let (request, tool) = (checked.request(), checked.tool());
-    let resource = tool.tool().resource(checked.arguments(), &context.tool_context(request));
-    let permits = &context.permits;
-    if resource.is_none() && !permits.by_tool.contains_key(&tool.spec().name) {
-        return Ok(Held { _tool: None, _resource: None });
-    }
-    let both = async {
-        let of_resource = match resource {
-            Some(resource) => Some(permits.acquire(resource).await),
-            None => None,
-        };
-        let of_tool = match permits.by_tool.get(&tool.spec().name) {
-            // The semaphore is never closed.
-            Some(permits) => permits.clone().acquire_owned().await.ok(),
-            None => None,
-        };
-        Held { _tool: of_tool, _resource: of_resource }
-    };
-    // A call waits no longer than its approval counts.
-    let patience = patience.min(authorized.usable_for(context.clock.now()));
-    tokio::select! {
-        biased;
-        held = timeout(patience, both) => held.map_err(|_| NoPermit::Late),
-        interruption = request.cancellation.handler_interrupted(authorized.is_approved()) => {
-            Err(NoPermit::Cancelled(interruption))
-        }
-    }
-}
-
 impl Permits {
     pub(super) fn new(registry: &ToolRegistry) -> Self {
         let bounded = registry.iter().filter_map(|tool| {
@@ -97,6 +59,38 @@ impl Permits {
             Some((spec.name.clone(), Arc::new(Semaphore::new(spec.max_concurrent?))))
         });
         Self { by_tool: bounded.collect(), by_resource: Shared::default() }
+    }
+
+    /// Waits for the permits of a call of this tool for at most `patience`, and no longer than until it is cancelled. A
+    /// handler that passed its deadline keeps its own.
+    pub(super) async fn take(
+        &self,
+        tool: &str,
+        resource: Option<Resource>,
+        patience: Duration,
+        cancelled: impl Future<Output = Interruption>,
+    ) -> Result<Held, NoPermit> {
+        let of_tool = self.by_tool.get(tool);
+        if resource.is_none() && of_tool.is_none() {
+            return Ok(Held { _tool: None, _resource: None });
+        }
+        let both = async {
+            let of_resource = match resource {
+                Some(resource) => Some(self.acquire(resource).await),
+                None => None,
+            };
+            let of_tool = match of_tool {
+                // The semaphore is never closed.
+                Some(permits) => permits.clone().acquire_owned().await.ok(),
+                None => None,
+            };
+            Held { _tool: of_tool, _resource: of_resource }
+        };
+        tokio::select! {
+            biased;
+            held = timeout(patience, both) => held.map_err(|_| NoPermit::Late),
+            interruption = cancelled => Err(NoPermit::Cancelled(interruption)),
+        }
     }
 
     /// Waits for a resource, behind all earlier calls.

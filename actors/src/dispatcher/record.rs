@@ -7,7 +7,6 @@ use tracing::{error, info};
 
 use super::{
     CallContext,
-    call::overloaded,
     msg::{CallEnd, DispatchRequest},
 };
 use crate::{
@@ -278,6 +277,11 @@ impl Record {
         });
         CallEnd { seq: self.request.seq, record, is_recorded }
     }
+}
+
+/// Makes the outcome of a call that was not admitted.
+pub(super) fn overloaded(refusal: &LimitExceeded, locale: Locale) -> ToolOutcome {
+    ToolOutcome::error("overloaded", Text::TooMany(refusal).in_locale(locale))
 }
 
 async fn row(

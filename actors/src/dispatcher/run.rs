@@ -11,7 +11,7 @@ use super::{
     authorize::AuthorizedCall,
     cancellation::Interruption,
     msg::CallEnd,
-    permits::{self, NoPermit},
+    permits::NoPermit,
     record::{Finished, Record},
 };
 use crate::{
@@ -46,7 +46,12 @@ pub(super) async fn run(
 ) -> Ran {
     let checked = authorized.checked();
     let (request, tool) = (checked.request(), checked.tool());
-    let _held = match permits::take(&authorized, context, patience(&authorized, context)).await {
+    let resource = tool.tool().resource(checked.arguments(), &context.tool_context(request));
+    // A call waits no longer than its approval counts.
+    let patience = patience(&authorized, context).min(authorized.usable_for(context.clock.now()));
+    let cancelled = request.cancellation.handler_interrupted(authorized.is_approved());
+    let permits = context.permits.take(&tool.spec().name, resource, patience, cancelled);
+    let _held = match permits.await {
         Ok(held) => held,
         Err(NoPermit::Late) => {
             let overloaded = StoreError::Overloaded;

@@ -8,6 +8,7 @@
 //! Invariants: a call has exactly one outcome, and ends in `Ended`. A handler begins once, with `Running`. An approval
 //! is bound to a digest of what was shown and is used once. The text of a forgotten user leaves hashes only.
 
+mod approval_seal;
 mod chain;
 mod digest;
 mod erased;

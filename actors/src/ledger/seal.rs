@@ -10,8 +10,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use super::{Transition, canonical};
-use crate::protocol::{CallId, SessionId, Timestamp, UserId};
+use crate::protocol::{SessionId, Timestamp, UserId};
 
 /// The keys of a database, the newest first. The newest seals; each of them vouches for what it sealed. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -127,37 +126,6 @@ impl SealKeys {
         self.0.is_empty()
     }
 
-    /// Seals an approval; any other step needs no seal and is returned unchanged.
-    #[must_use]
-    pub fn sealed(
-        &self,
-        session: &SessionId,
-        call: CallId,
-        at: Timestamp,
-        mut step: Transition,
-    ) -> Transition {
-        let made = self.make(APPROVAL, &approval(session, call, at, &step));
-        if let Transition::Approved { seal, .. } = &mut step {
-            *seal = made;
-        }
-        step
-    }
-
-    /// Checks the seal of an approval; any other step has none and passes.
-    ///
-    /// # Errors
-    /// [`SealError`] says why the approval does not count.
-    pub fn check(
-        &self,
-        session: &SessionId,
-        call: CallId,
-        at: Timestamp,
-        step: &Transition,
-    ) -> Result<(), SealError> {
-        let Transition::Approved { seal, .. } = step else { return Ok(()) };
-        self.fits(seal.as_ref(), APPROVAL, &approval(session, call, at, step))
-    }
-
     /// Seals the owner of a session.
     #[must_use]
     pub fn owner(&self, session: &SessionId, user: &UserId, opened: Timestamp) -> Option<Seal> {
@@ -198,23 +166,7 @@ impl SealKeys {
     }
 }
 
-const APPROVAL: &[u8] = b"madang approval 1";
 const OWNER: &[u8] = b"madang owner 1";
-
-/// Gives all of the step but its seal, with its session, call, moment and user: so no seal can be moved to another.
-fn approval(session: &SessionId, call: CallId, at: Timestamp, step: &Transition) -> [Vec<u8>; 4] {
-    let body = serde_json::to_value(step).expect("transitions are plain data with string keys");
-    let mut body = body;
-    if let Some(fields) = body.as_object_mut() {
-        fields.remove("seal");
-    }
-    [
-        session.as_str().into(),
-        call.uuid().as_bytes().to_vec(),
-        at.millis().to_be_bytes().to_vec(),
-        canonical(&body).into_bytes(),
-    ]
-}
 
 fn owner(session: &SessionId, user: &UserId, opened: Timestamp) -> [Vec<u8>; 3] {
     [session.as_str().into(), user.as_str().into(), opened.millis().to_be_bytes().to_vec()]
@@ -293,7 +245,10 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::protocol::{Approval, Digest};
+    use crate::{
+        ledger::Transition,
+        protocol::{Approval, CallId, Digest},
+    };
 
     fn keys(bytes: &[u8]) -> SealKeys {
         SealKeys::new(bytes.iter().map(|byte| SealKey::new([*byte; 32])))

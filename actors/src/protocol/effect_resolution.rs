@@ -1,10 +1,22 @@
-//! The resolution of a call's unknown effect.
+//! The effect of a call, and the resolution of one that is unknown.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallId, Effect, UserId};
+use super::{CallId, UserId};
+
+/// The effect of a call on the world, as far as the ledger knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// The call did not run, only read, or was undone.
+    None,
+    /// The call took effect.
+    Committed,
+    /// The call may have taken effect; it is unknown.
+    Unknown,
+}
 
 /// What an unknown effect turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -41,9 +41,13 @@ impl Locale {
     pub fn pick<T>(self, ko: T, en: T) -> T {
         if self.language() == LanguageTag::KO.as_str() { ko } else { en }
     }
+}
 
-    pub(super) fn say(self, text: &Text<'_>) -> String {
-        self.language.say(text).unwrap_or_else(|| English.words(text))
+impl Text<'_> {
+    /// Gives the words of a locale's language; in English where that has none.
+    #[must_use]
+    pub fn in_locale(&self, locale: Locale) -> String {
+        locale.language.say(self).unwrap_or_else(|| English.words(self))
     }
 }
 

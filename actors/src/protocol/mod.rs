@@ -39,7 +39,7 @@ pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReaso
 pub use confirmation::{
     Answer, ApprovalRequest, Asker, Decision, DecisionError, Digest, OnDismiss, Shown,
 };
-pub use effect_resolution::{EffectResolution, ResolvedBy, ResolvedCall};
+pub use effect_resolution::{Effect, EffectResolution, ResolvedBy, ResolvedCall};
 pub use envelope::{bare_envelope, call_envelope, envelope};
 pub use event::{
     ApprovalEnd, EventCursor, EventKind, InvalidCursor, SessionEvent, TurnEnding, TurnError,
@@ -61,7 +61,7 @@ pub use storable::{
 };
 pub use texts::{Fault, Text};
 pub(crate) use tool_call::bytes_before_cut;
-pub use tool_call::{CallRecord, CallResult, Effect, ToolCall, WantedCall};
+pub use tool_call::{CallRecord, CallResult, ToolCall, WantedCall};
 pub use tool_spec::{EffectPolicy, SpecError, ToolSpec};
 pub use transcript::{PromptMessage, left_out, prompt, prompt_entry, visible};
 pub use turn::TurnOptions;

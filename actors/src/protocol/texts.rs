@@ -4,7 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Breach, CancelReason, Effect, EffectResolution, LimitExceeded, Locale, Notice};
+use super::{Breach, CancelReason, Effect, EffectResolution, LimitExceeded, Notice};
 
 /// The type of a failure inside a call, as the model and the user are told it; never its message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -117,12 +117,4 @@ pub enum Text<'a> {
     },
     /// The sentence of a question where the tool gives no consequence of its own.
     RunTool(&'a str),
-}
-
-impl Text<'_> {
-    /// Gives the words of a locale's language; in English where that has none.
-    #[must_use]
-    pub fn in_locale(&self, locale: Locale) -> String {
-        locale.say(self)
-    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Approval, CallId, Limits, MAX_BYTES, ResolvedBy, Timestamp, ToolOutcome};
+use super::{Approval, CallId, Effect, Limits, MAX_BYTES, ResolvedBy, Timestamp, ToolOutcome};
 
 /// A call as the model wrote it: a name and the raw text of its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,18 +62,6 @@ pub struct ToolCall {
     pub name: Arc<str>,
     /// The raw text of the arguments.
     pub arguments: Arc<str>,
-}
-
-/// The effect of a call on the world, as far as the ledger knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// The call did not run, only read, or was undone.
-    None,
-    /// The call took effect.
-    Committed,
-    /// The call may have taken effect; it is unknown.
-    Unknown,
 }
 
 /// Tells whether the outcome was given to the person and the model.

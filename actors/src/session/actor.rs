@@ -30,15 +30,16 @@ pub struct SessionActor;
 
 impl Actor for SessionActor {
     type Msg = SessionMsg;
-    type State = StateHolder;
+    type State = StateHolder<SessionState>;
     type Arguments = WakeSnapshot;
 
     async fn pre_start(
         &self,
         me: ActorRef<SessionMsg>,
         snapshot: WakeSnapshot,
-    ) -> Result<StateHolder, ActorProcessingErr> {
-        let WakeSnapshot { state, slot, context, chat, error, begins, unpublished } = snapshot;
+    ) -> Result<StateHolder<SessionState>, ActorProcessingErr> {
+        let WakeSnapshot { state, wakes, slot, context, chat, error, begins, unpublished } =
+            snapshot;
         slot.feed().begins_at(begins);
         for event in unpublished {
             slot.feed().republish(event);
@@ -47,6 +48,7 @@ impl Actor for SessionActor {
         let mut session = SessionState {
             slot: SlotGuard::new(slot, me.get_id()),
             context,
+            wakes,
             chat,
             turn: None,
             lookups: 0,
@@ -70,7 +72,7 @@ impl Actor for SessionActor {
         &self,
         me: ActorRef<SessionMsg>,
         msg: SessionMsg,
-        state: &mut StateHolder,
+        state: &mut StateHolder<SessionState>,
     ) -> Result<(), ActorProcessingErr> {
         reached(&msg).await?;
         state.0.with(|session| {

@@ -43,8 +43,8 @@ pub use lifecycle::{
     wake::{WakeError, WakePolicy, open},
 };
 pub use msg::{
-    ClearError, DismissError, DismissalStored, Outgoing, SessionMsg, SessionView, TurnEnd,
-    TurnRefused, TurnRequest,
+    ClearError, DismissError, DismissalStored, Outgoing, Resumption, SessionMsg, SessionView,
+    TurnEnd, TurnRefused, TurnRequest,
 };
-pub use state::{Resumption, SessionState, WakeSnapshot};
+pub use state::{SessionState, WakeSnapshot};
 pub use turn::effect_resolution::{ResolveError, resolve};

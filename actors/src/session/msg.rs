@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::state::Resumption;
 use crate::{
     admission::Permit,
     dispatcher::DispatcherEvent,
     llm::LlmEvent,
-    port::{StoreError, SubmittedTurn, Write},
+    port::{LedgerRow, OpenTurn, StoreError, SubmittedTurn, Write},
     protocol::{
-        ApprovalRequest, ChatMessage, LimitExceeded, ResolvedCall, SessionId, Timestamp,
-        TurnEnding, TurnError, TurnId, TurnOptions, Usage,
+        ApprovalRequest, ChatMessage, LimitExceeded, ResolvedCall, SessionEvent, SessionId,
+        Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
     },
 };
 
@@ -91,6 +90,20 @@ pub enum SessionMsg {
         /// Receives an answer when it sleeps, or does not.
         reply: oneshot::Sender<()>,
     },
+}
+
+/// A turn that was left open and goes on.
+#[derive(Debug)]
+pub struct Resumption {
+    pub(crate) open: OpenTurn,
+    /// The calls of its last round that are dispatched again, in order.
+    pub(crate) calls: Vec<LedgerRow>,
+    pub(crate) stops_loop: bool,
+    /// Its permit among the running turns.
+    pub(crate) permit: Permit,
+    /// The stored events behind the last one published: the ends of calls that no pipeline brings to their end, and
+    /// what stands behind them.
+    pub(crate) news: Vec<SessionEvent>,
 }
 
 /// A request for a turn.

@@ -12,7 +12,6 @@ use super::{
     lifecycle::registry_state::IdleEntry,
     lifecycle::slot::{SessionSlot, SlotGuard},
     lifecycle::state_cell::StateCell,
-    lifecycle::wake::{WakePolicy, open},
     msg::{TurnEnd, TurnRefused},
     transcript::Chat,
     turn::machine::Turn,
@@ -21,7 +20,7 @@ use crate::{
     admission::Permit,
     dispatcher::{CancelCause, Cancellation, DispatchRequest},
     mailbox::Alarm,
-    port::{LedgerRow, ModelError, OpenTurn, StoreError},
+    port::{ModelError, StoreError},
     protocol::{
         ApprovalRequest, CallId, CompletionId, Digest, EventCursor, EventKind, Locale,
         SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
@@ -29,10 +28,14 @@ use crate::{
     telemetry::TurnSpan,
 };
 
+/// Wakes the session of a slot again, for what its actor leaves behind.
+pub(crate) type Wakes = fn(&Arc<SessionSlot>, &Arc<RuntimeContext>);
+
 /// The state with which a session wakes.
 #[derive(Debug)]
 pub struct WakeSnapshot {
-    pub(crate) state: StateCell,
+    pub(crate) state: StateCell<SessionState>,
+    pub(crate) wakes: Wakes,
     pub(crate) slot: Arc<SessionSlot>,
     pub(crate) context: Arc<RuntimeContext>,
     pub(crate) chat: Chat,
@@ -43,25 +46,12 @@ pub struct WakeSnapshot {
     pub(crate) unpublished: Vec<SessionEvent>,
 }
 
-/// A turn that was left open and goes on.
-#[derive(Debug)]
-pub struct Resumption {
-    pub(crate) open: OpenTurn,
-    /// The calls of its last round that are dispatched again, in order.
-    pub(crate) calls: Vec<LedgerRow>,
-    pub(crate) stops_loop: bool,
-    /// Its permit among the running turns.
-    pub(crate) permit: Permit,
-    /// The stored events behind the last one published: the ends of calls that no pipeline brings to their end, and
-    /// what stands behind them.
-    pub(crate) news: Vec<SessionEvent>,
-}
-
 /// The state of a [`SessionActor`](super::SessionActor).
 #[derive(Debug)]
 pub struct SessionState {
     pub(crate) slot: SlotGuard,
     pub(crate) context: Arc<RuntimeContext>,
+    pub(crate) wakes: Wakes,
     pub(crate) chat: Chat,
     pub(crate) turn: Option<ActiveTurn>,
     /// Whether it has left its turn and its chat to its slot, and stops.
@@ -79,7 +69,7 @@ pub struct SessionState {
     /// The alarm after which it looks whether it may sleep.
     pub(crate) idle: Alarm,
     /// Its entry among the idle sessions; `None` while work goes on.
-    pub(crate) idle_entry: Option<IdleEntry>,
+    pub(crate) idle_entry: Option<IdleEntry<SessionSlot>>,
 }
 
 /// The running turn.
@@ -190,7 +180,7 @@ impl SessionState {
 
     /// Hands over a turn that was cut off in the middle.
     fn is_cut_off(&mut self, mut turn: ActiveTurn) {
-        let (slot, context) = (self.slot.clone(), self.context.clone());
+        let (slot, context, wakes) = (self.slot.clone(), self.context.clone(), self.wakes);
         let abandoned = self.abandoned(&mut turn, TurnError::model(ModelError::ENGINE_DIED));
         self.leave(Some(abandoned));
         slot.died(self.slot.actor());
@@ -200,7 +190,7 @@ impl SessionState {
             let tasks = context.tasks.clone();
             drop(tasks.spawn(async move {
                 turn.abandon();
-                wake_again(&slot, &context);
+                wakes(&slot, &context);
             }));
         }
     }
@@ -223,12 +213,5 @@ impl Drop for SessionState {
             None if is_closing => {}
             None => self.leave(None),
         }
-    }
-}
-
-/// Wakes a session whose turn was abandoned, so that the store has its end before the next caller comes.
-pub(crate) fn wake_again(slot: &Arc<SessionSlot>, context: &Arc<RuntimeContext>) {
-    if slot.wake() {
-        drop(context.tasks.spawn(open(slot.clone(), context.clone(), WakePolicy::WaitForRoom)));
     }
 }

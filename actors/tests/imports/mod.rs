@@ -70,7 +70,7 @@ impl SourceFile {
     }
 
     /// `store/actor.rs` is `store::actor`, `store/mod.rs` is `store`, `lib.rs` is the root.
-    fn modules(&self) -> Vec<String> {
+    pub(crate) fn modules(&self) -> Vec<String> {
         let path = self.path.with_extension("");
         let names = path.iter().map(|name| name.to_string_lossy().into_owned());
         names.filter(|name| !["lib", "main", "mod"].contains(&name.as_str())).collect()

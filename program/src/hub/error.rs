@@ -68,7 +68,9 @@ pub(super) enum HubError {
         cause: Option<url::ParseError>,
     },
     /// The connection cannot be made safe.
-    #[error("no safe connection to {host}: check the clock of this machine and its way to the network")]
+    #[error(
+        "no safe connection to {host}: check the clock of this machine and its way to the network"
+    )]
     Unsafe {
         host: String,
         #[source]

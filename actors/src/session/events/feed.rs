@@ -10,7 +10,6 @@ use tokio::sync::watch;
 use crate::protocol::{
     CompletionDelta, CompletionId, EventCursor, EventKind, SessionEvent, Timestamp, TurnId,
 };
-use crate::session::{Subscription, events::replay::Replay};
 
 /// Tells whether the store has what an event tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,46 +202,6 @@ impl Feed {
         self.changed.send_replace(());
     }
 
-    /// Subscribes from here on; the first subscriber of a turn that goes on after a start reads from where the turn
-    /// went on.
-    #[must_use]
-    pub fn subscribe(self: &Arc<Self>) -> Subscription {
-        let mut recent = self.recent();
-        let unheard = recent.unheard.take();
-        let next = unheard.map_or_else(|| recent.next(), |(seq, _)| seq);
-        let mut subscription = Subscription::from(self, next, &recent);
-        if let Some((_, cursor)) = unheard {
-            // The ring may have lost the events behind the cursor.
-            subscription.read_to = Some(cursor);
-        }
-        subscription
-    }
-
-    /// Subscribes behind a cursor, once the session has woken. Events that are not in memory come from this replay.
-    pub(crate) fn subscribe_after(
-        self: &Arc<Self>,
-        cursor: EventCursor,
-        replay: Replay,
-    ) -> Subscription {
-        let mut recent = self.recent();
-        recent.unheard = None;
-        let is_read = |kept: &PublishedEvent<Arc<SessionEvent>>| {
-            kept.is_stored && kept.event.cursor <= cursor
-        };
-        let read = recent.events.iter().rposition(is_read).map_or(0, |last| last as u64 + 1);
-        let mut subscription = Subscription::from(self, recent.first + read, &recent);
-        subscription.read_to = Some(cursor);
-        subscription.behind = (cursor < recent.gone).then_some((cursor, recent.gone));
-        subscription.with(replay)
-    }
-
-    /// Subscribes from here on, and does not count as the first subscriber of a resumed turn.
-    #[must_use]
-    pub fn watch(self: &Arc<Self>) -> Subscription {
-        let recent = self.recent();
-        Subscription::from(self, recent.next(), &recent)
-    }
-
     pub(crate) fn recent(&self) -> MutexGuard<'_, Recent> {
         self.recent.lock().expect("no code under this lock panics")
     }
@@ -250,7 +209,7 @@ impl Feed {
 
 impl Recent {
     /// Gives the number of the next event.
-    fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         self.first + self.events.len() as u64
     }
 

@@ -1,21 +1,21 @@
 //! The replay of events that a reader missed, made from what the store has.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{any::Any, collections::VecDeque, sync::Arc, time::Duration};
 
-use crate::session::{SessionSlot, Subscription};
 use crate::{
     port::{Store, StoreError, StoredEnd, StoredEntry},
     protocol::{
         ChatMessage, Content, EventCursor, EventKind, Languages, Limits, Locale, SessionEvent,
-        Text, TurnEnding, TurnError, Usage,
+        SessionId, Text, TurnEnding, TurnError, Usage,
     },
 };
 
-/// The source of events that are not in memory any more. It keeps the slot, so that the session has one feed while any
-/// reader is left.
+/// The source of events that are not in memory any more.
 #[derive(Debug, Clone)]
 pub(crate) struct Replay {
-    slot: Arc<SessionSlot>,
+    session: SessionId,
+    /// The slot of the session, which has one feed while any reader is left.
+    _slot: Arc<dyn Any + Send + Sync>,
     store: Arc<dyn Store>,
     /// The number of entries that are read at once.
     max_entries: usize,
@@ -24,60 +24,17 @@ pub(crate) struct Replay {
     has_failed: bool,
 }
 
-impl SessionSlot {
-    /// Subscribes from here on. Missed events are read from the store.
-    #[must_use]
-    pub fn subscribe(
-        self: &Arc<Self>,
-        store: &Arc<dyn Store>,
-        limits: &Limits,
-        languages: &Languages,
-    ) -> Subscription {
-        self.feed().subscribe().with(self.replay(store, limits, languages))
-    }
-
-    /// Subscribes from here on, and does not count as the first subscriber of a resumed turn.
-    #[must_use]
-    pub fn watch(
-        self: &Arc<Self>,
-        store: &Arc<dyn Store>,
-        limits: &Limits,
-        languages: &Languages,
-    ) -> Subscription {
-        self.feed().watch().with(self.replay(store, limits, languages))
-    }
-
-    /// Subscribes behind a cursor. The session must have woken since the slot was made, or earlier events count as
-    /// missed.
-    #[must_use]
-    pub fn subscribe_after(
-        self: &Arc<Self>,
-        cursor: EventCursor,
-        store: &Arc<dyn Store>,
-        limits: &Limits,
-        languages: &Languages,
-    ) -> Subscription {
-        self.feed().subscribe_after(cursor, self.replay(store, limits, languages))
-    }
-
-    pub(crate) fn replay(
-        self: &Arc<Self>,
-        store: &Arc<dyn Store>,
-        limits: &Limits,
-        languages: &Languages,
-    ) -> Replay {
-        Replay::new(self.clone(), store.clone(), limits.max_feed_events, languages.clone())
-    }
-}
-
 impl Replay {
+    /// Makes the replay for a reader of this session, which keeps the slot.
     pub(crate) fn new(
-        slot: Arc<SessionSlot>,
+        session: SessionId,
+        slot: Arc<dyn Any + Send + Sync>,
         store: Arc<dyn Store>,
-        max_entries: usize,
+        limits: &Limits,
         languages: Languages,
     ) -> Self {
-        Self { slot, store, max_entries: max_entries.max(1), languages, has_failed: false }
+        let max_entries = limits.max_feed_events.max(1);
+        Self { session, _slot: slot, store, max_entries, languages, has_failed: false }
     }
 
     /// Copies the replay, with whether a read has just failed.
@@ -96,7 +53,7 @@ impl Replay {
         }
         // The end of the entry's own turn may be behind the cursor.
         let from = if after == after.end() { after.entry() + 1 } else { after.entry() };
-        let part = self.store.transcript(self.slot.session(), from, self.max_entries).await?;
+        let part = self.store.transcript(&self.session, from, self.max_entries).await?;
         let events = part.entries.iter().flat_map(|entry| events(entry, &self.languages));
         let events = events.filter(|event| event.cursor > after && event.cursor <= to).collect();
         let next = part.next.filter(|next| *next <= to.entry());

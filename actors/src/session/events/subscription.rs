@@ -21,9 +21,9 @@ pub struct Subscription {
     audience: u64,
     heard: Heard,
     /// The cursor up to which it has read; `None` where that is the beginning of the session's next waking.
-    pub(crate) read_to: Option<EventCursor>,
+    read_to: Option<EventCursor>,
     /// The missed events that are not read yet: behind the first cursor, up to the second.
-    pub(crate) behind: Option<(EventCursor, EventCursor)>,
+    pub(in crate::session) behind: Option<(EventCursor, EventCursor)>,
     /// The missed events that were read from the store.
     missed: VecDeque<SessionEvent>,
     replay: Option<Replay>,
@@ -36,9 +36,51 @@ struct Heard {
     thinking: usize,
 }
 
+impl Feed {
+    /// Subscribes from here on; the first subscriber of a turn that goes on after a start reads from where the turn
+    /// went on.
+    #[must_use]
+    pub fn subscribe(self: &Arc<Self>) -> Subscription {
+        let mut recent = self.recent();
+        let unheard = recent.unheard.take();
+        let next = unheard.map_or_else(|| recent.next(), |(seq, _)| seq);
+        let mut subscription = Subscription::from(self, next, &recent);
+        if let Some((_, cursor)) = unheard {
+            // The ring may have lost the events behind the cursor.
+            subscription.read_to = Some(cursor);
+        }
+        subscription
+    }
+
+    /// Subscribes behind a cursor, once the session has woken. Events that are not in memory come from this replay.
+    pub(crate) fn subscribe_after(
+        self: &Arc<Self>,
+        cursor: EventCursor,
+        replay: Replay,
+    ) -> Subscription {
+        let mut recent = self.recent();
+        recent.unheard = None;
+        let is_read = |kept: &PublishedEvent<Arc<SessionEvent>>| {
+            kept.is_stored && kept.event.cursor <= cursor
+        };
+        let read = recent.events.iter().rposition(is_read).map_or(0, |last| last as u64 + 1);
+        let mut subscription = Subscription::from(self, recent.first + read, &recent);
+        subscription.read_to = Some(cursor);
+        subscription.behind = (cursor < recent.gone).then_some((cursor, recent.gone));
+        subscription.with(replay)
+    }
+
+    /// Subscribes from here on, and does not count as the first subscriber of a resumed turn.
+    #[must_use]
+    pub fn watch(self: &Arc<Self>) -> Subscription {
+        let recent = self.recent();
+        Subscription::from(self, recent.next(), &recent)
+    }
+}
+
 impl Subscription {
     /// Makes a subscription that reads from this event on.
-    pub(crate) fn from(feed: &Arc<Feed>, next: u64, recent: &Recent) -> Self {
+    fn from(feed: &Arc<Feed>, next: u64, recent: &Recent) -> Self {
         let before =
             next.checked_sub(recent.first + 1).and_then(|index| usize::try_from(index).ok());
         let before = before.and_then(|index| recent.events.get(index));

@@ -4,6 +4,7 @@
 //! slot holds messages while the session wakes, and passes them to its actor while it is awake. `wake` loads the
 //! session, waits for what an earlier actor began, carries out the recovery of an open turn, and starts the actor.
 //! `idle` orders the sessions that may be put to sleep for others. `handover` is what a lost actor leaves to the next.
+//! `reading` gives a reader the session's events.
 //!
 //! Invariants:
 //! - A session has one slot at most, as long as anything holds it; the last holder takes it out of the registry.
@@ -14,6 +15,7 @@
 
 pub(crate) mod handover;
 pub(crate) mod idle;
+mod reading;
 pub(crate) mod registry;
 pub(crate) mod registry_state;
 pub(crate) mod slot;

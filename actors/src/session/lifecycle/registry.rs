@@ -10,7 +10,7 @@ use crate::session::{SessionMsg, SessionSlot, lifecycle::registry_state::Registr
 
 /// The slots of a runtime, as long as they have holders.
 #[derive(Debug, Default)]
-pub struct SessionRegistry(Arc<RegistryState>);
+pub struct SessionRegistry(Arc<RegistryState<SessionSlot>>);
 
 impl SessionRegistry {
     /// Finds or makes the slot of a session of this user; `None` if it is another user's.
@@ -38,7 +38,7 @@ impl SessionRegistry {
     }
 
     #[cfg(test)]
-    pub(crate) const fn state(&self) -> &Arc<RegistryState> {
+    pub(crate) const fn state(&self) -> &Arc<RegistryState<SessionSlot>> {
         &self.0
     }
 

@@ -6,18 +6,24 @@ use std::{
 };
 
 use crate::protocol::{SessionId, UserId};
-use crate::session::{SessionSlot, lifecycle::idle::IdleLru};
+use crate::session::lifecycle::idle::IdleLru;
 
-/// The state that the slots of a runtime share. Plain mutexes: they are held for a lookup. No slot is dropped under
-/// them, because its drop takes the first.
-#[derive(Debug, Default)]
-pub(crate) struct RegistryState {
-    slots: Mutex<HashMap<SessionId, Weak<SessionSlot>>>,
-    idle: Mutex<IdleLru<Weak<SessionSlot>>>,
+/// The state that the slots of a runtime, of type `S`, share. Plain mutexes: they are held for a lookup. No slot is
+/// dropped under them, because its drop takes the first.
+#[derive(Debug)]
+pub(crate) struct RegistryState<S> {
+    slots: Mutex<HashMap<SessionId, Weak<S>>>,
+    idle: Mutex<IdleLru<Weak<S>>>,
 }
 
-impl RegistryState {
-    pub(crate) fn slots(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<SessionSlot>>> {
+impl<S> Default for RegistryState<S> {
+    fn default() -> Self {
+        Self { slots: Mutex::default(), idle: Mutex::default() }
+    }
+}
+
+impl<S> RegistryState<S> {
+    pub(crate) fn slots(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<S>>> {
         self.slots.lock().expect("no code under this lock panics")
     }
 
@@ -33,28 +39,28 @@ impl RegistryState {
         }
     }
 
-    pub(crate) fn idle(&self) -> MutexGuard<'_, IdleLru<Weak<SessionSlot>>> {
+    pub(crate) fn idle(&self) -> MutexGuard<'_, IdleLru<Weak<S>>> {
         self.idle.lock().expect("no code under this lock panics")
     }
 }
 
 /// The entry of an idle session.
 #[derive(Debug)]
-pub(crate) struct IdleEntry {
-    state: Arc<RegistryState>,
+pub(crate) struct IdleEntry<S> {
+    state: Arc<RegistryState<S>>,
     user: UserId,
     number: u64,
 }
 
-impl IdleEntry {
-    pub(crate) fn new(state: &Arc<RegistryState>, slot: &Arc<SessionSlot>) -> Self {
-        let user = slot.user().clone();
+impl<S> IdleEntry<S> {
+    pub(crate) fn new(state: &Arc<RegistryState<S>>, slot: &Arc<S>, user: &UserId) -> Self {
+        let user = user.clone();
         let number = state.idle().enter(user.clone(), Arc::downgrade(slot));
         Self { state: state.clone(), user, number }
     }
 }
 
-impl Drop for IdleEntry {
+impl<S> Drop for IdleEntry<S> {
     fn drop(&mut self) {
         drop(self.state.idle().leave(&self.user, self.number));
     }

@@ -14,9 +14,9 @@ use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use crate::session::{
     Feed, SessionMsg,
     events::feed::Durability,
-    lifecycle::handover::KeptHandover,
+    lifecycle::handover::Handover,
     lifecycle::registry_state::{IdleEntry, RegistryState},
-    lifecycle::state_cell::StateCell,
+    lifecycle::state_cell::Emptied,
 };
 use crate::{
     admission::Permit,
@@ -39,13 +39,15 @@ pub struct SessionSlot {
     state: Mutex<SlotState>,
     /// The calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     open_writes: TaskTracker,
-    pub(crate) handover: Mutex<Option<KeptHandover>>,
+    /// The handover of a lost actor. It keeps the slot until it is taken over: another slot would not know of it, and would
+    /// go on with the turn.
+    handover: Mutex<Option<(Handover, Arc<Self>)>>,
     /// Whether a task tries again to give an abandoned turn its end.
     pub(crate) is_retrying: AtomicBool,
     /// The messages that its actor has handled since it woke.
     handled: AtomicU64,
     max_waiting: usize,
-    registry: Arc<RegistryState>,
+    registry: Arc<RegistryState<Self>>,
 }
 
 /// A call or write that was begun and whose end is not known yet. It keeps the slot, so that the next waking waits for
@@ -67,7 +69,7 @@ impl Begun {
 enum SlotState {
     Asleep,
     Waking(Vec<SessionMsg>),
-    Awake { actor: ActorRef<SessionMsg>, cell: StateCell, sent: u64, _awake: Option<Permit> },
+    Awake { actor: ActorRef<SessionMsg>, cell: Arc<dyn Emptied>, sent: u64, _awake: Option<Permit> },
 }
 
 /// Tells what became of a message.
@@ -87,7 +89,7 @@ impl SessionSlot {
         session: &SessionId,
         user: &UserId,
         limits: &Limits,
-        registry: &Arc<RegistryState>,
+        registry: &Arc<RegistryState<Self>>,
     ) -> Self {
         Self {
             session: session.clone(),
@@ -237,6 +239,40 @@ impl SessionSlot {
         );
     }
 
+    /// Leaves the handover of a lost actor.
+    pub(crate) fn hand_over(self: &Arc<Self>, handover: Handover) {
+        self.set_handover(Some((handover, self.clone())));
+    }
+
+    /// Gives the handover of the last actor, if it was lost.
+    pub(crate) fn handover(&self) -> Handover {
+        self.kept().as_ref().map(|(handover, _)| handover.clone()).unwrap_or_default()
+    }
+
+    /// Tells whether a turn was abandoned whose end the store may not have.
+    pub(crate) fn has_abandoned_turn(&self) -> bool {
+        self.kept().as_ref().is_some_and(|(handover, _)| handover.turn.is_some())
+    }
+
+    /// Tells whether an actor was lost, and the next has not taken over.
+    pub(crate) fn has_handover(&self) -> bool {
+        self.kept().is_some()
+    }
+
+    /// Removes the handover, which is taken over or left to the next start.
+    pub(crate) fn handover_taken(&self) {
+        self.set_handover(None);
+    }
+
+    fn set_handover(&self, kept: Option<(Handover, Arc<Self>)>) {
+        let before = std::mem::replace(&mut *self.kept(), kept);
+        drop(before); // not under the lock: it may be the last holder of a slot
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Option<(Handover, Arc<Self>)>> {
+        self.handover.lock().expect("no code under this lock panics")
+    }
+
     /// Wakes a session that sleeps, without a message. True where the caller must open it.
     #[must_use]
     pub fn wake(&self) -> bool {
@@ -254,7 +290,7 @@ impl SessionSlot {
     pub(crate) fn woke(
         &self,
         actor: ActorRef<SessionMsg>,
-        cell: StateCell,
+        cell: Arc<dyn Emptied>,
         awake: Option<Permit>,
         first: Option<SessionMsg>,
     ) -> bool {
@@ -304,8 +340,8 @@ impl SessionSlot {
     }
 
     /// Marks the session as idle until the entry is dropped: it may be put to sleep for others.
-    pub(crate) fn enter_idle(self: &Arc<Self>) -> IdleEntry {
-        IdleEntry::new(&self.registry, self)
+    pub(crate) fn enter_idle(self: &Arc<Self>) -> IdleEntry<Self> {
+        IdleEntry::new(&self.registry, self, &self.user)
     }
 
     /// Takes the session that is idle longest, of this one's user or of all. The next call gives another.

@@ -3,44 +3,73 @@
 //! A killed actor's state lives on until its supervisor drops it. A caller that opens the session before that takes the
 //! state first, and with it the turn. So no other actor goes on with a turn that this one still holds.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use crate::session::state::SessionState;
+use std::{
+    fmt::Debug,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 /// The cell that an actor and its slot share.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct StateCell(Arc<Mutex<Option<Box<SessionState>>>>);
+#[derive(Debug)]
+pub(crate) struct StateCell<S>(Arc<Cell<S>>);
 
-impl StateCell {
-    /// Fills the cell when the actor has started.
-    pub(crate) fn fill(&self, state: SessionState) {
-        *self.state() = Some(Box::new(state));
-    }
+type Cell<S> = Mutex<Option<Box<S>>>;
 
+/// A cell as the slot sees it, which knows nothing of the state.
+pub(crate) trait Emptied: Debug + Send + Sync {
     /// Drops the state of an actor that is gone. The lock is held meanwhile, and is never taken under a lock of the
     /// slot's. So a caller that finds the cell empty finds the handover at the slot.
-    pub(crate) fn empty(&self) {
-        *self.state() = None;
+    fn empty(&self);
+}
+
+impl<S: Debug + Send> Emptied for Cell<S> {
+    fn empty(&self) {
+        *locked(self) = None;
+    }
+}
+
+impl<S> Default for StateCell<S> {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(None)))
+    }
+}
+
+impl<S> Clone for StateCell<S> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<S: Debug + Send + 'static> StateCell<S> {
+    /// Gives the cell to its slot.
+    pub(crate) fn of_slot(self) -> Arc<dyn Emptied> {
+        self.0
+    }
+}
+
+impl<S> StateCell<S> {
+    /// Fills the cell when the actor has started.
+    pub(crate) fn fill(&self, state: S) {
+        *locked(&self.0) = Some(Box::new(state));
     }
 
     /// Lets an actor handle a message. An actor whose state was taken handles none any more.
-    pub(crate) fn with(&self, handle: impl FnOnce(&mut SessionState)) {
-        if let Some(state) = self.state().as_mut() {
+    pub(crate) fn with(&self, handle: impl FnOnce(&mut S)) {
+        if let Some(state) = locked(&self.0).as_mut() {
             handle(state);
         }
     }
+}
 
-    fn state(&self) -> MutexGuard<'_, Option<Box<SessionState>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn locked<S>(cell: &Cell<S>) -> MutexGuard<'_, Option<Box<S>>> {
+    cell.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The actor's own hold on its state: dropped with the actor, however that ends.
 #[derive(Debug)]
-pub struct StateHolder(pub(crate) StateCell);
+pub struct StateHolder<S>(pub(crate) StateCell<S>);
 
-impl Drop for StateHolder {
+impl<S> Drop for StateHolder<S> {
     fn drop(&mut self) {
-        self.0.empty();
+        *locked(&self.0.0) = None;
     }
 }

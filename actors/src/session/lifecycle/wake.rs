@@ -18,7 +18,7 @@ use crate::session::{
     events::replay::kinds_of_end,
     lifecycle::state_cell::StateCell,
     msg::{ClearError, DismissError, TurnEnd, TurnRefused},
-    state::{WakeSnapshot, wake_again},
+    state::{SessionState, WakeSnapshot},
     transcript::Chat,
     turn::left_open::{SeenTo, see_to},
 };
@@ -203,7 +203,7 @@ async fn start(
     // A constant subscriber is told what is stored behind the last event published, whichever actor wrote it.
     let after = slot.feed().published_up_to().unwrap_or(begins);
     let (store, calls) = (context.store.store(), &context.calls);
-    let unpublished = slot.unpublished(store, &calls.limits, &calls.languages, after, to).await;
+    let unpublished = slot.unpublished((after, to), store, &calls.limits, &calls.languages).await;
     let mut unpublished = unpublished.map_err(WakeError::Store)?;
     let end = abandoned.and_then(|abandoned| match has_ended {
         true => Some(&abandoned.end),
@@ -227,6 +227,7 @@ async fn start(
     let state = StateCell::default();
     let snapshot = WakeSnapshot {
         state: state.clone(),
+        wakes: wake_again,
         slot: slot.clone(),
         context: context.clone(),
         chat,
@@ -265,15 +266,22 @@ fn events_of_end(
     failed.into_iter().chain([ended]).map(event)
 }
 
+/// Wakes a session whose turn was abandoned, so that the store has its end before the next caller comes.
+fn wake_again(slot: &Arc<SessionSlot>, context: &Arc<RuntimeContext>) {
+    if slot.wake() {
+        drop(context.tasks.spawn(open(slot.clone(), context.clone(), WakePolicy::WaitForRoom)));
+    }
+}
+
 /// Puts an actor behind the slot. Where it is dead already another is started, for no other task goes on with its work.
 pub(crate) fn stands(
     slot: &Arc<SessionSlot>,
     context: &Arc<RuntimeContext>,
     actor: ActorRef<SessionMsg>,
-    state: StateCell,
+    state: StateCell<SessionState>,
     (awake, first): (Option<Permit>, Option<SessionMsg>),
 ) {
-    if !slot.woke(actor, state, awake, first) {
+    if !slot.woke(actor, state.of_slot(), awake, first) {
         wake_again(slot, context);
     }
 }

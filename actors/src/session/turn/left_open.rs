@@ -6,8 +6,7 @@ use crate::session::{
     RuntimeContext, SessionSlot,
     context::History,
     lifecycle::handover::AbandonedTurn,
-    msg::TurnEnd,
-    state::Resumption,
+    msg::{Resumption, TurnEnd},
     turn::recovery::{Fate, Left, Reason, plan},
 };
 use crate::{

@@ -13,7 +13,7 @@ use crate::session::{
     lifecycle::handover::AbandonedTurn,
     lifecycle::slot::Begun,
     msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
-    state::{ActiveCall, ActiveTurn, SessionState, wake_again},
+    state::{ActiveCall, ActiveTurn, SessionState},
     turn::lost_reply::Sign,
     turn::machine::TurnInput,
 };
@@ -123,7 +123,7 @@ impl SessionState {
         self.leave(abandoned);
         // Later callers wake the next actor, and are not lost with this one.
         self.slot.died(me.get_id());
-        wake_again(&self.slot, &self.context);
+        (self.wakes)(&self.slot, &self.context);
         if let Some(reply) = self.closing.take() {
             answer(reply, ());
         }

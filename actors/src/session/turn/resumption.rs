@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use ractor::ActorRef;
 
 use crate::session::{
-    msg::{Outgoing, SessionMsg},
-    state::{ActiveTurn, Resumption, SessionState},
+    msg::{Outgoing, Resumption, SessionMsg},
+    state::{ActiveTurn, SessionState},
     turn::machine::{Progress, Turn, TurnInput},
 };
 use crate::{
