@@ -268,8 +268,8 @@ fn a_circle_is_found_also_through_a_name_that_is_handed_on() {
     let facade = file("chat/mod.rs", "mod slot; mod feed; pub use feed::{Feed as Feed, Text};");
     let feed = |text| file("chat/feed.rs", text);
     let cases: [(_, &[&str]); 4] = [
-        ("use crate::chat::slot::Slot;", &["chat/slot", "chat/feed"]),
-        ("use super::{slot::{self, Slot as D}};", &["chat/slot", "chat/feed"]),
+        ("use crate::chat::slot::Slot;", &["chat/feed", "chat/slot"]),
+        ("use super::{slot::{self, Slot as D}};", &["chat/feed", "chat/slot"]),
         ("use std::sync::Arc; use slot::Slot;", &[]),
         ("#[cfg(test)] mod tests { use super::super::slot::Slot; }", &[]),
     ];
