@@ -11,25 +11,34 @@
 //! - [`power`]: the disk after a power cut is built from recorded writes, and opened.
 //! - `failpoints`: each step of the runtime panics, fails, waits or ends the process.
 //! - [`simulation`]: the whole runtime on one thread, with a clock that jumps and a scheduler that draws from a seed.
+//! - [`stress`]: thousands of sessions at once, as fast as the machine is, while much goes wrong.
 //! - [`fuzz`]: random bytes go through dispatch, the parser of tool calls and the envelope.
 //!
 //! [`mistakes`] lists planted mistakes, each of which at least one driver must find.
 
-#[cfg(feature = "sqlite")]
+#![cfg_attr(
+    not(feature = "sqlite"),
+    allow(dead_code, reason = "stress alone needs a part of the workload")
+)]
+
+#[cfg(feature = "stress")]
 pub mod audit;
 pub mod dice;
 #[cfg(all(feature = "sqlite", feature = "failpoints"))]
 pub mod failpoints;
+#[cfg(feature = "fuzz")]
 pub mod fuzz;
 #[cfg(feature = "sqlite")]
 pub mod kill;
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "stress")]
 pub mod mistakes;
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "stress")]
 pub mod oracle;
 #[cfg(feature = "sqlite")]
 pub mod power;
 #[cfg(feature = "sqlite")]
 pub mod simulation;
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "stress")]
+pub mod stress;
+#[cfg(feature = "stress")]
 pub mod workload;

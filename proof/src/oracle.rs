@@ -49,6 +49,8 @@ pub enum Line {
     },
     /// The person who asked was told how the turn ended.
     Ended {
+        /// The session's number.
+        session: usize,
         /// The turn.
         turn: TurnId,
         /// How.
@@ -85,6 +87,11 @@ pub enum Line {
         session: usize,
         /// The event's place.
         cursor: EventCursor,
+    },
+    /// A person is about to leave what runs in a session.
+    Leaves {
+        /// The session's number.
+        session: usize,
     },
     /// The dismissal of a turn that stops then was acknowledged.
     Dismissed {
@@ -251,6 +258,8 @@ pub(crate) struct Begun {
 pub struct Oracle {
     /// What was asked for: each text is another.
     pub(crate) asks: Vec<Asked>,
+    /// The last of these of each session that was submitted under a key.
+    pub(crate) keyed: BTreeMap<usize, usize>,
     /// The ends that those heard who asked.
     pub(crate) ends: Vec<(TurnId, TurnEnding)>,
     /// Each answer of a person, from before it was given.
@@ -261,6 +270,8 @@ pub struct Oracle {
     pub(crate) read_to: BTreeMap<usize, EventCursor>,
     /// The calls whose letters were sent, by token.
     pub(crate) letters: BTreeMap<String, Vec<CallId>>,
+    /// How often a person left each session.
+    pub(crate) left: BTreeMap<usize, usize>,
     /// When the dismissal of a turn was acknowledged.
     pub(crate) dismissed: BTreeMap<TurnId, Timestamp>,
     /// When the standing approvals of a session were asked to end, and had ended.
@@ -282,10 +293,15 @@ impl Oracle {
                 handlers.for_each(|begun| begun.is_running = false);
             }
             Line::Done => {}
-            Line::Asks(asked) => self.asks.push(asked),
+            Line::Asks(asked) => {
+                if asked.is_keyed {
+                    self.keyed.insert(asked.session, self.asks.len());
+                }
+                self.asks.push(asked);
+            }
             Line::Asked { place, told } => self.asks[place].told = Some(told),
             Line::Found { counter, what } => self.findings.find(counter, what),
-            Line::Ended { turn, ending } => self.ends.push((turn, ending)),
+            Line::Ended { turn, ending, .. } => self.ends.push((turn, ending)),
             Line::Decides { call, answered } => {
                 self.answers.entry(call).or_default().push(answered);
             }
@@ -298,6 +314,7 @@ impl Oracle {
                 self.heard.entry(session).or_default().push((at, event));
             }
             Line::Missed { session, cursor } => drop(self.read_to.insert(session, cursor)),
+            Line::Leaves { session } => *self.left.entry(session).or_default() += 1,
             Line::Dismissed { turn, at } => drop(self.dismissed.entry(turn).or_insert(at)),
             Line::Revoked { session, asked, at } => self.revoked.push((session, [asked, at])),
             Line::Resolves { call, resolution } => {

@@ -88,10 +88,11 @@ impl Facts {
             session.compare_heard(heard, moment, findings);
             compare_times(heard, &began, findings);
             self.compare_told(heard, findings);
+            session.compare_left(oracle, findings);
         }
+        let stored: BTreeSet<_> = self.sessions.iter().map(|session| session.number).collect();
         for (number, heard) in &oracle.heard {
-            let is_stored = self.sessions.iter().any(|session| session.number == *number);
-            if !is_stored && !heard.is_empty() {
+            if !stored.contains(number) && !heard.is_empty() {
                 findings.find(Counter::Lost, format!("session {number} was heard, and is gone"));
             }
         }

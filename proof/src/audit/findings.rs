@@ -20,12 +20,21 @@ pub enum Counter {
     Damaged,
     /// A call or a turn stays open after everything came to rest.
     Stuck,
+    /// What befell another session changed a turn.
+    Disturbed,
 }
 
 impl Counter {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Lost, Self::Doubled, Self::Unasked, Self::Misreported, Self::Damaged, Self::Stuck];
+    pub const ALL: [Self; 7] = [
+        Self::Lost,
+        Self::Doubled,
+        Self::Unasked,
+        Self::Misreported,
+        Self::Damaged,
+        Self::Stuck,
+        Self::Disturbed,
+    ];
 
     /// Returns its name in `docs/proof.md` and in figures.
     #[must_use]
@@ -37,6 +46,7 @@ impl Counter {
             Self::Misreported => "misreported",
             Self::Damaged => "damaged",
             Self::Stuck => "stuck",
+            Self::Disturbed => "disturbed",
         }
     }
 }

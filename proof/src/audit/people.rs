@@ -10,7 +10,11 @@ use madang::{
     tool::{CancelReason, ToolOutcome},
 };
 
-use super::{Counter, Findings, facts::Facts, heard::Heard};
+use super::{
+    Counter, Findings,
+    facts::{Facts, Session},
+    heard::Heard,
+};
 use crate::oracle::{Answered, Began, Oracle, Verdict};
 
 impl Facts {
@@ -70,6 +74,10 @@ impl Facts {
             let may_be = |answered: &Answered| {
                 answered.told != Some(Verdict::Refused) && Some(answered.counts_as()) == counted
             };
+            let times = answers.iter().filter(|one| one.told == Some(Verdict::Counts)).count();
+            if times > 1 {
+                findings.find(Counter::Doubled, what());
+            }
             if counted.is_some() && !answers.iter().any(may_be) {
                 findings.find(Counter::Unasked, what());
             }
@@ -161,6 +169,20 @@ impl Facts {
                 let what = format!("told {:?}, stored {row:?}", event.kind);
                 findings.find(Counter::Misreported, what);
             }
+        }
+    }
+}
+
+impl Session {
+    /// No turn ends as dismissed that its own person did not leave.
+    pub(super) fn compare_left(&self, oracle: &Oracle, findings: &mut Findings) {
+        let ends = self.story.entries.iter().filter_map(|entry| entry.end.as_ref());
+        let dismissed = ends.filter(|(_, end)| end.ending == TurnEnding::Dismissed).count();
+        let left = oracle.left.get(&self.number).copied().unwrap_or_default();
+        if dismissed > left {
+            let name = &self.stored.row.session;
+            let what = format!("{name} was left {left} times, and {dismissed} turns are dismissed");
+            findings.find(Counter::Disturbed, what);
         }
     }
 }

@@ -132,7 +132,7 @@ async fn asked(witness: &Witness) {
 fn sessions() -> Vec<SessionPlan> {
     let session = |(plan, _): &(&str, Answers)| {
         let name = plan.split([':', '\n']).nth(1).unwrap_or(plan).to_owned();
-        SessionPlan { user: "kim", name }
+        SessionPlan { user: "kim".to_owned(), name }
     };
     SCENES.iter().map(session).collect()
 }

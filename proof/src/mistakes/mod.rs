@@ -94,5 +94,6 @@ mistakes! {
     ClockStands "clock-stands" [Misreported] "The clock stands.";
     FrontEndSaysYes "front-end-says-yes" [Unasked] "The front end approves whatever the person decided.";
     FrontEndSubmitsTwice "front-end-submits-twice" [Doubled] "The front end submits a text twice without a key.";
+    FrontEndLeavesOthers "front-end-leaves-others" [Disturbed] "Leaving a chat dismisses the turn of another.";
     FrontEndMissesEvents "front-end-misses-events" [Lost] "The front end skips events that were never read.";
 }

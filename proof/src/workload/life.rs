@@ -3,12 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use madang::{
-    Clock as _, Limits, Runtime,
+    Builder, Clock as _, Limits, Runtime,
     error::{Bound, BuildError},
     store::Store,
 };
 use madang_testing::{RuntimeHooks as _, SessionHooks as _, SteppedStore};
 use tokio::{
+    sync::Semaphore,
     task::JoinSet,
     time::{sleep, timeout},
 };
@@ -47,6 +48,9 @@ pub struct Life {
 /// No life takes so long by its own clock.
 const ENDLESS: Duration = Duration::from_secs(3_600);
 
+/// Completions at once: fewer than sessions, so that some wait for their turn.
+const FEW: usize = 3;
+
 impl Scene {
     /// Bounds for real time: sessions fall asleep between their turns now and then, and questions expire.
     #[must_use]
@@ -62,17 +66,31 @@ impl Scene {
     /// # Errors
     /// [`BuildError`] if it cannot be started.
     pub async fn begin<S: Store + Clone>(&self, store: S) -> Result<Arc<Life>, BuildError> {
-        let Self { fate, witness, mistake, .. } = self;
-        let mistake = *mistake;
+        let cast = self.cast(&store, FEW);
+        self.begin_with(store, cast).await
+    }
+
+    /// The model that follows plans, so many completions at once, and the tools that it calls.
+    pub(crate) fn cast<S: Store + Clone>(&self, store: &S, at_once: usize) -> Builder {
+        let (Self { fate, witness, .. }, mistake) = (self, self.mistake);
         let timeout = self.limits.tool_timeout;
         let tools = tools::all(store.connection_type(), timeout, fate, witness);
         let tools = mistaken_tools(tools, &(Arc::new(store.clone()) as Arc<dyn Store>), mistake);
+        let model = FickleModel { fate: fate.clone(), at_once };
+        Runtime::builder().model(MistakenModel { model, mistake }).tools(tools)
+    }
+
+    /// Starts a runtime with this model and these tools.
+    pub(crate) async fn begin_with<S: Store>(
+        &self,
+        store: S,
+        cast: Builder,
+    ) -> Result<Arc<Life>, BuildError> {
+        let (Self { fate, witness, .. }, mistake) = (self, self.mistake);
         let began = fate.now();
         let store = SteppedStore::new(store, MistakenSteps::new(mistake));
-        let runtime = Runtime::builder()
-            .model(MistakenModel { model: FickleModel(fate.clone()), mistake })
+        let runtime = cast
             .store(SteppedStore::new(store, Weather(fate.clone())))
-            .tools(tools)
             .clock(MistakenClock { clock: fate.clone(), mistake, began })
             .time_zone("UTC")
             .limits(self.limits.clone())
@@ -87,12 +105,22 @@ impl Scene {
 impl Life {
     /// Lets everybody make their visits. False where they do not end.
     pub async fn visits(self: &Arc<Self>, visits: Vec<Vec<Visit>>) -> bool {
+        self.visits_at_once(visits, Semaphore::MAX_PERMITS).await
+    }
+
+    /// Lets everybody make their visits, so many at once.
+    pub(crate) async fn visits_at_once(
+        self: &Arc<Self>,
+        visits: Vec<Vec<Visit>>,
+        at_once: usize,
+    ) -> bool {
+        let places = Arc::new(Semaphore::new(at_once));
         let mut people = JoinSet::new();
         for (number, visits) in visits.into_iter().enumerate() {
-            let life = self.clone();
+            let (life, places) = (self.clone(), places.clone());
             people.spawn(async move {
                 if let Some(person) = Person::open(&life, number).await {
-                    person.live(visits).await;
+                    person.live(visits, &places).await;
                 }
             });
         }
@@ -145,20 +173,25 @@ impl Life {
     pub(crate) async fn kills(self: Arc<Self>, kills: Vec<(Duration, Victim)>) {
         for (wait, victim) in kills {
             sleep(wait).await;
-            self.scene.fate.note(format_args!("{victim:?} is killed"));
-            let tree = self.runtime.actors();
-            match victim {
-                Victim::Session(number) => {
-                    let plan = &self.scene.sessions[number];
-                    if let Ok(session) = self.runtime.session(plan.user, &plan.name).await {
-                        session.kill();
-                    }
+            self.kill(victim).await;
+        }
+    }
+
+    /// Kills an actor, and waits for the next one where all sessions share it.
+    pub(crate) async fn kill(&self, victim: Victim) {
+        self.scene.fate.note(format_args!("{victim:?} is killed"));
+        let tree = self.runtime.actors();
+        match victim {
+            Victim::Session(number) => {
+                let plan = &self.scene.sessions[number];
+                if let Ok(session) = self.runtime.session(&plan.user, &plan.name).await {
+                    session.kill();
                 }
-                Victim::Confirm => tree.confirm.actor().kill(),
-                Victim::Dispatcher => tree.dispatcher.actor().kill(),
-                Victim::Store => tree.store_actor.actor().kill(),
-                Victim::Llm => tree.llm.actor().kill(),
             }
+            Victim::Confirm => tree.confirm.kill().await,
+            Victim::Dispatcher => tree.dispatcher.kill().await,
+            Victim::Store => tree.store_actor.kill().await,
+            Victim::Llm => tree.llm.kill().await,
         }
     }
 

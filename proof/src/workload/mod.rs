@@ -31,8 +31,7 @@ pub use point::{Death, Point};
 pub use tools::{EFFECTS, EffectRow};
 pub use visits::{Answers, LifePlan, SessionPlan, Visit};
 
-pub(crate) use follow::follow;
 pub(crate) use tools::{PARTS, memory_rows, write_again};
 #[cfg(feature = "failpoints")]
 pub(crate) use visits::Before;
-pub(crate) use visits::Victim;
+pub(crate) use visits::{Mishap, Victim};

@@ -10,11 +10,15 @@ use madang::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Fate, Point, follow};
+use super::{Fate, Point, follow::follow};
 
 /// Follows plans, as fate lets it.
 #[derive(Debug)]
-pub(super) struct FickleModel(pub(super) Fate);
+pub(super) struct FickleModel {
+    pub(super) fate: Fate,
+    /// Completions at once.
+    pub(super) at_once: usize,
+}
 
 impl FickleModel {
     async fn answer(
@@ -22,7 +26,7 @@ impl FickleModel {
         request: &CompletionRequest,
         deltas: &Deltas,
     ) -> Result<Completion, ModelError> {
-        let Self(fate) = self;
+        let fate = &self.fate;
         let session = &request.session;
         fate.pass(Point::ModelAsked, format_args!("model asked by {session}"));
         fate.pause().await;
@@ -33,8 +37,7 @@ impl FickleModel {
             // A panic like any other, but that it is not printed.
             resume_unwind(Box::new("the model panics on purpose"));
         }
-        let mut completion =
-            follow(&request.messages).ok_or_else(|| ModelError::failed(ModelError::BAD_OUTPUT))?;
+        let mut completion = follow(&request.messages)?;
         if fate.fails_once_in(40) {
             completion.tool_calls.push(self.nonsense());
             completion.finish = FinishReason::ToolCalls;
@@ -53,7 +56,7 @@ impl FickleModel {
     }
 
     fn nonsense(&self) -> WantedCall {
-        let Self(fate) = self;
+        let fate = &self.fate;
         let name = ["gone", "save", "erase", ""][usize::try_from(fate.below(4)).unwrap_or(0)];
         let arguments = ["{", "[]", "{\"token\": 1}", "null", "{}"];
         let arguments = arguments[usize::try_from(fate.below(5)).unwrap_or(0)];
@@ -63,8 +66,8 @@ impl FickleModel {
 
 impl ChatModel for FickleModel {
     fn info(&self) -> ModelInfo {
-        // Fewer places than sessions: some completions wait for their turn.
-        ModelInfo { name: "fickle".into(), has_parallel_calls: true, max_concurrent: 3 }
+        let max_concurrent = self.at_once;
+        ModelInfo { name: "fickle".into(), has_parallel_calls: true, max_concurrent }
     }
 
     fn complete(
@@ -75,7 +78,7 @@ impl ChatModel for FickleModel {
     ) -> BoxFuture<'_, Result<Completion, ModelError>> {
         Box::pin(async move {
             // One in four is deaf: it speaks to its end although it was cancelled.
-            let hears = self.0.below(4) > 0;
+            let hears = self.fate.below(4) > 0;
             tokio::select! {
                 biased;
                 () = cancel.cancelled(), if hears => {

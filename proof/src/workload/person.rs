@@ -6,20 +6,24 @@ use std::{
 };
 
 use madang::{
-    Clock as _, Dismissed, IdempotencyKey, OnDismiss, Session, Timestamp, TurnId, TurnOptions,
-    UserId,
+    Clock as _, Dismissed, IdempotencyKey, OnDismiss, Session, Timestamp, Turn, TurnId,
+    TurnOptions, UserId,
     approval::{Answer, ApprovalRequest, Asker, Decision, Digest},
     error::{ClearError, DismissError, ResolveError, SessionError},
-    event::{EventCursor, EventKind, StreamItem},
+    event::{EventCursor, EventKind, StreamItem, Subscription},
     ledger::EffectResolution,
 };
+use madang_testing::SessionHooks as _;
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::{
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Act, Life, Point,
-    visits::{Answers, Before, Visit},
+    visits::{Answers, Before, Mishap, Visit},
 };
 use crate::{
     audit::Counter,
@@ -29,6 +33,9 @@ use crate::{
 
 /// A person tries again after so long.
 const AGAIN: Duration = Duration::from_millis(20);
+
+/// No turn takes so long.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A person and the session of this number.
 #[derive(Debug, Clone)]
@@ -45,7 +52,7 @@ impl Person {
     pub(super) async fn open(life: &Arc<Life>, number: usize) -> Option<Self> {
         let plan = &life.scene.sessions[number];
         loop {
-            let failed = match life.runtime.session(plan.user, &plan.name).await {
+            let failed = match life.runtime.session(&plan.user, &plan.name).await {
                 Ok(session) => {
                     let (life, answers) = (life.clone(), Arc::default());
                     return Some(Self { life, number, session, answers });
@@ -61,8 +68,8 @@ impl Person {
         }
     }
 
-    /// Makes all visits of a life, and stays until the last turn has ended.
-    pub(super) async fn live(self, visits: Vec<Visit>) {
+    /// Makes all visits of a life, each when there is a place, and stays until the last turn has ended.
+    pub(super) async fn live(self, visits: Vec<Visit>, places: &Semaphore) {
         let (over, tasks) = (CancellationToken::new(), TaskTracker::new());
         // A person that is dropped reads no more.
         let _gone = over.clone().drop_guard();
@@ -74,7 +81,11 @@ impl Person {
         }
         self.comes_back().await;
         for visit in visits {
-            self.visit(&visit).await;
+            let _place = places.acquire().await.expect("no code closes it");
+            if timeout(PATIENCE, self.visit(&visit)).await.is_err() {
+                let what = format!("the turn of {:?} has no end", visit.text);
+                self.life.finds(Counter::Stuck, what);
+            }
         }
         self.rest().await;
         over.cancel();
@@ -90,7 +101,8 @@ impl Person {
                 Ok(Some(turn)) => {
                     let id = turn.id();
                     if let Ok(end) = turn.ended().await {
-                        self.note(Line::Ended { turn: id, ending: end.ending });
+                        let (session, ending) = (self.number, end.ending);
+                        self.note(Line::Ended { session, turn: id, ending });
                     }
                 }
                 Err(_) => {}
@@ -157,15 +169,16 @@ impl Person {
         *self.answers.lock().expect("no code under this lock panics") = visit.answers;
         let asked = Asked {
             session: self.number,
-            text: visit.plan.to_string(),
+            text: visit.text.clone(),
             at: fate.now(),
             on_dismiss: visit.on_dismiss,
-            is_keyed: visit.is_repeated,
+            is_keyed: visit.is_repeated || visit.insists,
             told: None,
         };
         let (text, mut options) = (asked.text.clone(), self.options(&asked));
         fate.note(format_args!("{} asks {text:?}", self.number));
         let place = self.life.scene.witness.asks(asked);
+        let events = visit.mishap.map(|_| self.session.subscribe());
         let asked = self.session.send_with(text.clone(), options.clone()).await;
         fate.pass(Point::TurnBegan, format_args!("{} is told of its turn", self.number));
         let told = match &asked {
@@ -175,10 +188,13 @@ impl Person {
         fate.note(format_args!("{} is told {told:?}", self.number));
         self.note(Line::Asked { place, told });
         if visit.is_repeated {
-            self.again(place).await;
+            drop(self.again(place).await);
         }
-        let Ok(turn) = asked else { return };
+        let Some(turn) = self.insisted(asked.ok(), visit, place).await else { return };
         let id = turn.id();
+        if let (Some((after, mishap)), Some(events)) = (visit.mishap, events) {
+            self.meets(mishap, after, id, events).await;
+        }
         if let Some(patience) = visit.leaves_after {
             fate.waits(patience).await;
             self.dismiss((visit.on_dismiss == OnDismiss::Stop).then_some(id)).await;
@@ -186,9 +202,15 @@ impl Person {
         if visit.leaves_handler {
             self.leaves_handler(id).await;
         }
-        if let Ok(end) = turn.ended().await {
-            fate.note(format_args!("{} hears the end {:?}", self.number, end.ending));
-            self.note(Line::Ended { turn: id, ending: end.ending });
+        let mut turn = Some(turn);
+        while let Some(runs) = turn {
+            if let Ok(end) = runs.ended().await {
+                fate.note(format_args!("{} hears the end {:?}", self.number, end.ending));
+                let (session, ending) = (self.number, end.ending);
+                self.note(Line::Ended { session, turn: id, ending });
+                break;
+            }
+            turn = self.insisted(None, visit, place).await;
         }
         if self.life.makes(Mistake::FrontEndSubmitsTwice) {
             options.key = None;
@@ -196,27 +218,57 @@ impl Person {
         }
     }
 
+    /// Submits what is insisted on until a turn is there.
+    async fn insisted(&self, mut turn: Option<Turn>, visit: &Visit, place: usize) -> Option<Turn> {
+        while turn.is_none() && visit.insists {
+            sleep(AGAIN).await;
+            turn = self.again(place).await;
+        }
+        turn
+    }
+
+    /// Lets the mishap happen once so many events of the turn were heard; not at all where it ends before.
+    async fn meets(&self, mishap: Mishap, after: u64, turn: TurnId, mut events: Subscription) {
+        let mut heard = 0;
+        while heard < after {
+            match events.next().await {
+                Some(StreamItem::Event(event)) if event.turn == turn => {
+                    if matches!(event.kind, EventKind::TurnEnded { .. }) {
+                        return;
+                    }
+                    heard += 1;
+                }
+                Some(_) => {}
+                None => return,
+            }
+        }
+        match mishap {
+            Mishap::Leaves => self.dismiss(Some(turn)).await,
+            Mishap::ActorDies => self.session.kill(),
+        }
+    }
+
     /// Submits what was submitted under a key in a life before: it begins nothing twice.
     async fn comes_back(&self) {
-        let is_own = |asked: &Asked| asked.session == self.number && asked.is_keyed;
-        let place = self.life.scene.witness.oracle().asks.iter().rposition(is_own);
+        let place = self.life.scene.witness.oracle().keyed.get(&self.number).copied();
         if let Some(place) = place {
-            self.again(place).await;
+            drop(self.again(place).await);
             self.rest().await;
         }
     }
 
     /// Submits the same again under the same key: it is the same turn.
-    async fn again(&self, place: usize) {
+    async fn again(&self, place: usize) -> Option<Turn> {
         let asked = self.life.scene.witness.oracle().asks[place].clone();
         let first = asked.told.unwrap_or(Began::Perhaps);
         if first == Began::No {
             // From here on this submit may begin it, also where the process dies before that says so.
             self.note(Line::Asked { place, told: Began::Perhaps });
         }
-        let again = match self.session.send_with(&*asked.text, self.options(&asked)).await {
+        let sent = self.session.send_with(&*asked.text, self.options(&asked)).await;
+        let again = match &sent {
             Ok(turn) => Began::Yes(turn.id()),
-            Err(refused) => Began::of(&refused),
+            Err(refused) => Began::of(refused),
         };
         self.life.scene.fate.note(format_args!("{} asks again: {again:?}", self.number));
         let told = match (first, again) {
@@ -230,6 +282,7 @@ impl Person {
             (Began::No, Began::No) => Began::No,
         };
         self.note(Line::Asked { place, told });
+        sent.ok()
     }
 
     /// From here on no standing approval of the session covers anything that was given before it was asked to end.
@@ -305,7 +358,11 @@ impl Person {
             Ok(Some(turn)) => turn.id(),
             Ok(None) | Err(_) => return,
         };
+        self.note(Line::Leaves { session: self.number });
         let dismissed: Result<Dismissed, DismissError> = self.session.dismiss().await;
+        if self.life.makes(Mistake::FrontEndLeavesOthers) {
+            self.leaves_another().await;
+        }
         let at = fate.now();
         fate.note(format_args!("{} leaves: {}", self.number, dismissed.is_ok()));
         let Ok(dismissed) = dismissed else { return };
@@ -313,6 +370,15 @@ impl Person {
         fate.note(format_args!("{} has left: {is_stored}", self.number));
         if is_stored && stops == Some(runs) {
             self.note(Line::Dismissed { turn: runs, at });
+        }
+    }
+
+    /// Leaves the session of another person.
+    async fn leaves_another(&self) {
+        let sessions = &self.life.scene.sessions;
+        let other = &sessions[(self.number + 1) % sessions.len()];
+        if let Ok(session) = self.life.runtime.session(&other.user, &other.name).await {
+            drop(session.dismiss().await);
         }
     }
 
@@ -369,6 +435,12 @@ impl Person {
             Answers::No => Some(Decision::Deny),
             Answers::Never => return,
             Answers::Leaves => return self.dismiss(None).await,
+            Answers::Disputed => {
+                let both = [Decision::Approve, Decision::Deny];
+                let [yes, no] = both.map(|decision| self.decide(&request, decision));
+                tokio::join!(yes, no);
+                Some(Decision::Approve)
+            }
         };
         if let Some(decision) = planned {
             return self.decide(&request, decision).await;

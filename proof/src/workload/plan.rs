@@ -32,11 +32,21 @@ pub enum Act {
     PanickingMail,
     /// No tool has this name.
     Gone,
+    /// Writes two rows and fails, and no rule says why.
+    Fail,
+    /// Writes two rows, and keeps the transaction for ever.
+    Hang,
+    /// The model answers, and calls nothing.
+    Answer,
+    /// The model fails.
+    ModelFails,
+    /// The model panics.
+    ModelPanics,
 }
 
 impl Act {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
         Self::Save,
         Self::Erase,
         Self::Breach,
@@ -48,6 +58,11 @@ impl Act {
         Self::SlowMail,
         Self::PanickingMail,
         Self::Gone,
+        Self::Fail,
+        Self::Hang,
+        Self::Answer,
+        Self::ModelFails,
+        Self::ModelPanics,
     ];
     /// Those that are drawn.
     pub const DRAWN: [Self; 6] =
@@ -68,6 +83,11 @@ impl Act {
             Self::SlowMail => "slow_mail",
             Self::PanickingMail => "panicking_mail",
             Self::Gone => "gone",
+            Self::Fail => "fail",
+            Self::Hang => "hang",
+            Self::Answer => "answer",
+            Self::ModelFails => "model_fails",
+            Self::ModelPanics => "model_panics",
         }
     }
 
@@ -75,6 +95,12 @@ impl Act {
     #[must_use]
     pub fn of_tool(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|act| act.name() == name)
+    }
+
+    /// Whether a tool does it.
+    #[must_use]
+    pub const fn has_tool(self) -> bool {
+        !matches!(self, Self::Gone | Self::Answer | Self::ModelFails | Self::ModelPanics)
     }
 
     /// Whether it acts outside of the store.
@@ -86,13 +112,14 @@ impl Act {
     /// Whether it writes into the store, perhaps to have it undone.
     #[must_use]
     pub const fn writes(self) -> bool {
-        !self.sends() && !matches!(self, Self::Look | Self::Gone)
+        self.has_tool() && !self.sends() && !matches!(self, Self::Look)
     }
 
     /// Whether nothing of it may stay.
     #[must_use]
     pub const fn leaves_nothing(self) -> bool {
-        matches!(self, Self::Breach | Self::Panic | Self::Look | Self::Gone)
+        let is_undone = matches!(self, Self::Breach | Self::Panic | Self::Fail | Self::Hang);
+        is_undone || matches!(self, Self::Look) || !self.has_tool()
     }
 
     /// Whether a person must say yes.
@@ -145,6 +172,11 @@ impl TurnPlan {
             before += round.len();
         }
         &[]
+    }
+
+    /// Gives all calls, in order.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.0.iter().flatten()
     }
 
     /// Reads a plan from the user's text.

@@ -1,7 +1,5 @@
 //! The points at which a process can be made to die: wherever the runtime meets its model, its store or its tools.
 
-use rustix::process::{Signal, getpid, kill_process};
-
 /// Where the process can die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Point {
@@ -85,19 +83,20 @@ impl Point {
 }
 
 /// The point at which the process dies, and after how many passes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Death {
     point: Point,
     left: u32,
+    die: fn(),
 }
 
 impl Death {
-    /// Reads `POINT:N`: the process dies when it passes the point for the N-th time.
+    /// Reads `POINT:N`: the process dies in this way when it passes the point for the N-th time.
     #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
+    pub fn read(text: &str, die: fn()) -> Option<Self> {
         let (name, count) = text.split_once(':')?;
         let point = Point::ALL.into_iter().find(|point| point.name() == name)?;
-        Some(Self { point, left: count.parse().ok()? })
+        Some(Self { point, left: count.parse().ok()?, die })
     }
 
     /// Ends the process here, if it is time.
@@ -107,12 +106,7 @@ impl Death {
         }
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
-            // The way the driver kills, so that nothing is flushed, closed or unwound.
-            kill_process(getpid(), Signal::KILL).expect("a process may kill itself");
-            // The signal may find another thread first; this one goes no further.
-            loop {
-                std::thread::park();
-            }
+            (self.die)();
         }
     }
 }

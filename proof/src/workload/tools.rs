@@ -102,7 +102,7 @@ pub(super) fn all(
         let (fate, witness) = (fate.clone(), witness.clone());
         Arc::new(Deed { act, spec, connection, fate, witness })
     };
-    Act::ALL.into_iter().filter(|act| *act != Act::Gone).map(deed).collect()
+    Act::ALL.into_iter().filter(|act| act.has_tool()).map(deed).collect()
 }
 
 impl Deed {
@@ -143,6 +143,9 @@ impl Deed {
                 spoil(db).await;
             }
         }
+        if self.act == Act::Hang {
+            std::future::pending::<()>().await;
+        }
         if matches!(self.act, Act::Panic | Act::PanickingMail) || fate.fails_once_in(60) {
             fate.note(format_args!("tool {name} {token} panics"));
             // A panic like any other, but that it is not printed.
@@ -151,7 +154,7 @@ impl Deed {
         if self.act == Act::Breach {
             return Err(ToolFault::rule("breach", "a rule is broken"));
         }
-        if fate.fails_once_in(60) {
+        if self.act == Act::Fail || fate.fails_once_in(60) {
             fate.note(format_args!("tool {name} {token} fails"));
             return Err(ToolFault::unexpected(Fault::default(), "it fails on purpose"));
         }

@@ -10,7 +10,7 @@ use crate::dice::Dice;
 /// A session and its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionPlan {
-    pub(crate) user: &'static str,
+    pub(crate) user: String,
     pub(crate) name: String,
 }
 
@@ -28,18 +28,23 @@ pub struct LifePlan {
 /// One turn of a person.
 #[derive(Debug, Clone)]
 pub struct Visit {
-    pub(crate) plan: TurnPlan,
+    /// What is said: the plan of the turn, where the model follows plans.
+    pub(crate) text: String,
     /// What the person does before.
     pub(crate) before: Before,
     pub(crate) pause: Duration,
     /// Submitted under a key, twice.
     pub(crate) is_repeated: bool,
+    /// Submitted under a key, until the turn has begun and its end was heard.
+    pub(crate) insists: bool,
     /// The person leaves after so long.
     pub(crate) leaves_after: Option<Duration>,
     pub(crate) on_dismiss: OnDismiss,
     pub(crate) answers: Answers,
     /// The person leaves once a slow handler has begun.
     pub(crate) leaves_handler: bool,
+    /// What happens once so many events of the turn were heard.
+    pub(crate) mishap: Option<(u64, Mishap)>,
 }
 
 /// What a person says when asked.
@@ -60,6 +65,17 @@ pub enum Answers {
     Never,
     /// Leaves.
     Leaves,
+    /// Yes and no at once, and yes once more.
+    Disputed,
+}
+
+/// What happens in the midst of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mishap {
+    /// The person leaves.
+    Leaves,
+    /// The session's actor is killed.
+    ActorDies,
 }
 
 /// What a person does before a turn.
@@ -89,7 +105,7 @@ impl SessionPlan {
     #[must_use]
     pub fn draw(dice: &mut Dice, count: usize) -> Vec<Self> {
         let session = |number| Self {
-            user: ["kim", "lee", "park"][dice.index(3)],
+            user: ["kim", "lee", "park"][dice.index(3)].to_owned(),
             name: format!("chat {number}"),
         };
         (0..count).map(session).collect()
@@ -130,24 +146,25 @@ impl LifePlan {
 }
 
 impl Visit {
-    /// A visit with this plan, and with this answer to every question.
-    #[cfg(feature = "failpoints")]
-    pub(crate) fn of(plan: &str, answers: Answers) -> Self {
+    /// A visit with this text, and with this answer to every question.
+    pub(crate) fn of(text: &str, answers: Answers) -> Self {
         Self {
-            plan: TurnPlan::read(plan).expect("a plan names acts and tokens"),
+            text: text.to_owned(),
             before: Before::Nothing,
             pause: Duration::ZERO,
             is_repeated: false,
+            insists: false,
             leaves_after: None,
             on_dismiss: OnDismiss::Stop,
             answers,
             leaves_handler: false,
+            mishap: None,
         }
     }
 
     fn draw(dice: &mut Dice, name: &str) -> Self {
         Self {
-            plan: TurnPlan::draw(dice, name, &Act::DRAWN),
+            text: TurnPlan::draw(dice, name, &Act::DRAWN).to_string(),
             before: match dice.below(24) {
                 0 | 1 => Before::Clears,
                 2 => Before::Revokes,
@@ -160,10 +177,12 @@ impl Visit {
                 _ => dice.below(400),
             }),
             is_repeated: dice.once_in(8),
+            insists: false,
             leaves_after: dice.once_in(6).then(|| Duration::from_millis(dice.below(60))),
             on_dismiss: if dice.once_in(3) { OnDismiss::Finish } else { OnDismiss::Stop },
             answers: Answers::Any,
             leaves_handler: false,
+            mishap: None,
         }
     }
 }

@@ -10,3 +10,4 @@ mod plan;
 mod power_cut;
 mod simulation;
 mod stores;
+mod stress;

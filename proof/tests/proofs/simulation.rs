@@ -89,6 +89,7 @@ fn the_page_names_each_mistake_and_the_drivers_that_find_it() {
         found.iter().map(|(mistake, _)| mistake.name().to_owned()).collect::<BTreeSet<_>>()
     };
     assert_eq!(names("kill"), named(&super::kill::FOUND));
+    assert_eq!(names("stress"), named(&super::stress::FOUND));
     let disks = ["synchronous=normal", "synchronous=off"].map(str::to_owned);
     assert_eq!(names("power cut"), disks.into());
     let planted = include_str!("../failpoints/main.rs");

@@ -1,0 +1,237 @@
+//! Stress: many sessions on one runtime, as fast as the machine is, while much goes wrong.
+//!
+//! What goes wrong is planned for each turn before anything runs, so that a seed has its faults in the same places: tools
+//! panic, fail, dawdle and keep the transaction, models fail and panic, people submit twice, answer twice and leave, and
+//! sessions are killed. Now and then an actor dies that all sessions share. Afterwards every person comes back, and the
+//! audit compares; a turn in which nothing went wrong must have ended as planned, whatever befell the others.
+
+mod figures;
+mod plan;
+
+use std::{
+    error::Error,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use madang::{
+    Builder, Limits,
+    store::{SqliteStore, Store},
+};
+use madang_testing::MemoryStore;
+use sqlx::migrate::Migrator;
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
+
+use crate::{
+    audit::{Counter, DATABASE, Moment, audit, audit_file},
+    mistakes::Mistake,
+    oracle::{Began, Line, Oracle, Witness},
+    workload::{EFFECTS, Fate, Life, Scene, SessionPlan, Visit, memory_rows},
+};
+use plan::Expected;
+
+pub use figures::StressFigures;
+
+/// A run.
+#[derive(Debug, Clone)]
+pub struct Stress {
+    /// Sessions, eight of a user.
+    pub sessions: usize,
+    /// Turns of each.
+    pub turns: usize,
+    /// Calls in each turn.
+    pub tools: usize,
+    /// How much goes wrong, in percent of the places where something can.
+    pub chaos: u8,
+    /// Turns that are left, and questions that are left open, in percent.
+    pub dismiss: u8,
+    /// Everything is drawn from it.
+    pub seed: u64,
+    /// Turns at once.
+    pub in_flight: usize,
+    /// The mistake that is made outside of the runtime.
+    pub mistake: Option<Mistake>,
+}
+
+/// A model that says what it likes, in place of the one that follows the plans of the seed.
+#[derive(Debug)]
+pub struct Talk {
+    /// The model and its tools.
+    pub cast: Builder,
+    /// The tables of the tools, and their name.
+    pub tables: (&'static str, &'static Migrator),
+    /// What people say to it.
+    pub texts: &'static [&'static str],
+}
+
+/// When turns began and ended.
+#[derive(Default)]
+struct Times {
+    /// Of each session.
+    turns: Vec<Vec<(Instant, Option<Instant>)>>,
+    ended: u64,
+    refused: u64,
+}
+
+/// When an actor was gone that all sessions share: `None` where there was no other at the end.
+type Gone = (Instant, Option<Instant>);
+
+/// What is left of a run.
+struct Ran {
+    oracle: Oracle,
+    sessions: Arc<Vec<SessionPlan>>,
+    expected: Vec<Vec<Expected>>,
+    times: Times,
+    kills: Vec<Gone>,
+    took: Duration,
+}
+
+/// All sessions come to rest within so much, and so much for each.
+const PATIENCE: Duration = Duration::from_secs(30);
+const A_SESSION: Duration = Duration::from_millis(10);
+
+impl Stress {
+    /// Runs in memory. Tells how many turns have ended, each time that one does.
+    ///
+    /// # Errors
+    /// Whatever keeps a runtime from starting.
+    pub async fn in_memory(
+        &self,
+        tell: impl Fn(u64) + Send + Sync + 'static,
+    ) -> Result<StressFigures, Box<dyn Error + Send + Sync>> {
+        let store = MemoryStore::new();
+        let ran = self.drive(store.clone(), None, tell).await?;
+        let effects = memory_rows(&store.connection());
+        let found = audit(&store, effects, &ran.sessions, &ran.oracle, Moment::AtRest).await;
+        Ok(ran.figures(found))
+    }
+
+    /// Runs on a new database in this folder. Tells how many turns have ended, each time that one does.
+    ///
+    /// # Errors
+    /// Whatever keeps a database from being made or a runtime from starting.
+    pub async fn in_file(
+        &self,
+        folder: &Path,
+        talk: Option<Talk>,
+        tell: impl Fn(u64) + Send + Sync + 'static,
+    ) -> Result<StressFigures, Box<dyn Error + Send + Sync>> {
+        let mut store = SqliteStore::options(folder.join(DATABASE)).migrations("proof", &EFFECTS);
+        if let Some(Talk { tables: (name, tables), .. }) = talk {
+            store = store.migrations(name, tables);
+        }
+        let ran = self.drive(store.open().await?, talk, tell).await?;
+        let found = audit_file(folder, &ran.sessions, &ran.oracle, Moment::AtRest).await;
+        Ok(ran.figures(found))
+    }
+
+    /// What each session is used for: the same for the same seed. Without texts its people say the plan.
+    #[must_use]
+    pub fn visits(&self, texts: Option<&[&str]>) -> Vec<Vec<Visit>> {
+        plan::visits(self, texts)
+    }
+
+    async fn drive<S: Store + Clone>(
+        &self,
+        store: S,
+        talk: Option<Talk>,
+        tell: impl Fn(u64) + Send + Sync + 'static,
+    ) -> Result<Ran, Box<dyn Error + Send + Sync>> {
+        let visits = self.visits(talk.as_ref().map(|talk| talk.texts));
+        let expected = visits.iter().map(|visits| visits.iter().map(Expected::of).collect());
+        let expected = expected.collect();
+        let times = Times { turns: vec![Vec::new(); self.sessions], ..Times::default() };
+        let (times, (begins, begun)) = (Arc::new(Mutex::new(times)), watch::channel(0));
+        let hears = times.clone();
+        let sink = move |line: &Line| {
+            let mut times = hears.lock().expect("no code under this lock panics");
+            if times.hears(line) {
+                tell(times.ended);
+            }
+            if matches!(line, Line::Asks(_)) {
+                begins.send_modify(|begun| *begun += 1);
+            }
+        };
+        let user = |number| format!("user {}", number / 8);
+        let session = |number| SessionPlan { user: user(number), name: format!("chat {number}") };
+        let scene = Scene {
+            sessions: Arc::new((0..self.sessions).map(session).collect()),
+            fate: Fate::real(self.seed, None),
+            witness: Witness::new(Oracle::default(), Arc::new(sink)),
+            mistake: self.mistake,
+            limits: self.limits(),
+        };
+        let cast = match talk {
+            None => scene.cast(&store, usize::MAX),
+            Some(talk) => talk.cast,
+        };
+        let life = scene.begin_with(store, cast).await?;
+        let (mut kills, began) = (Vec::new(), Instant::now());
+        tokio::select! {
+            _ = life.visits_at_once(visits, self.in_flight) => {}
+            () = self.kill(&life, begun, &mut kills) => {}
+        }
+        let took = began.elapsed();
+        let patience = PATIENCE + A_SESSION * u32::try_from(self.sessions)?;
+        if timeout(patience, life.rests()).await.is_err() {
+            scene.witness.finds(Counter::Stuck, "chats do not come to rest".to_owned());
+        }
+        if !life.shut_down().await {
+            scene.witness.finds(Counter::Stuck, "the shutdown does not end".to_owned());
+        }
+        let oracle = std::mem::take(&mut *scene.witness.oracle());
+        let times = std::mem::take(&mut *times.lock().expect("no code under this lock panics"));
+        Ok(Ran { oracle, sessions: scene.sessions, expected, times, kills, took })
+    }
+
+    /// Kills actors that all sessions share, each when so many turns have begun. Never ends.
+    async fn kill(&self, life: &Life, mut begun: watch::Receiver<usize>, killed: &mut Vec<Gone>) {
+        for (turn, victim) in plan::kills(self) {
+            // Without a sender there are no more turns.
+            if begun.wait_for(|begun| *begun > turn).await.is_err() {
+                break;
+            }
+            killed.push((Instant::now(), None));
+            life.kill(victim).await;
+            if let Some((_, to)) = killed.last_mut() {
+                *to = Some(Instant::now());
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// As many turns as run at once must find their place, and kills are no sign that an actor cannot live.
+    fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        let (turns, calls) = (self.in_flight, self.in_flight * self.tools.max(1));
+        limits.max_awake_sessions = limits.max_awake_sessions.max(self.sessions);
+        limits.max_running_turns = limits.max_running_turns.max(turns);
+        limits.max_running_calls = limits.max_running_calls.max(calls);
+        limits.max_approval_requests = limits.max_approval_requests.max(calls);
+        limits.max_waiting_completions = limits.max_waiting_completions.max(turns);
+        limits.max_restarts = usize::MAX;
+        limits
+    }
+}
+
+impl Times {
+    /// Notes when a line was written down. True where a turn has ended by it.
+    fn hears(&mut self, line: &Line) -> bool {
+        if let Line::Asks(asked) = line {
+            self.turns[asked.session].push((Instant::now(), None));
+        } else if let Line::Asked { told: Began::No, .. } = line {
+            self.refused += 1;
+        } else if let Line::Ended { session, .. } = line
+            && let Some((_, ended @ None)) = self.turns[*session].last_mut()
+        {
+            *ended = Some(Instant::now());
+            self.ended += 1;
+            return true;
+        }
+        false
+    }
+}

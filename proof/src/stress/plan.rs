@@ -1,0 +1,155 @@
+//! What happens in a run, drawn from its seed before anything runs, and what must come of a turn in which nothing goes
+//! wrong.
+
+use super::Stress;
+use crate::{
+    dice::Dice,
+    workload::{Act, Answers, Mishap, TurnPlan, Victim, Visit},
+};
+
+/// What tools do where nothing goes wrong.
+const CALM: [Act; 5] = [Act::Save, Act::Save, Act::Erase, Act::Mail, Act::Look];
+
+/// What tools do where something does.
+const BROKEN: [Act; 6] =
+    [Act::Panic, Act::Breach, Act::Fail, Act::PanickingMail, Act::SlowMail, Act::Gone];
+
+/// One call of so many that go wrong is slow; of half as many, one keeps the transaction, and all others wait for it.
+const SLOW: u64 = 32;
+
+/// Rounds with calls: the answer is one more, and four are allowed.
+const ROUNDS: usize = 3;
+
+/// Events of a turn among which something happens: some turns are over before.
+const EVENTS: u64 = 6;
+
+/// In so many turns, on average, an actor is killed that all sessions share, at a hundred percent of chaos.
+const TURNS_A_KILL: usize = 50;
+
+/// Such kills in a run: each takes the turns with it that need the actor just then.
+const MAX_KILLS: usize = 12;
+
+/// Draws what each session is used for.
+pub(super) fn visits(stress: &Stress, texts: Option<&[&str]>) -> Vec<Vec<Visit>> {
+    let mut dice = Dice::new(stress.seed);
+    let mut visit = |session: usize, turn: usize| match texts {
+        None => {
+            let text = planned(stress, &mut dice, &format!("{session}.{turn}"));
+            visit(stress, &mut dice, &text)
+        }
+        Some(texts) => {
+            // No two texts of a session are the same.
+            let text = texts[(session + turn) % texts.len()];
+            visit(stress, &mut dice, &format!("{text}{}", ".".repeat(turn / texts.len())))
+        }
+    };
+    (0..stress.sessions)
+        .map(|session| (0..stress.turns).map(|turn| visit(session, turn)).collect())
+        .collect()
+}
+
+/// Draws when an actor is killed that all sessions share: once so many turns have begun.
+pub(super) fn kills(stress: &Stress) -> Vec<(usize, Victim)> {
+    let turns = stress.sessions * stress.turns;
+    let count = turns * usize::from(stress.chaos) / 100 / TURNS_A_KILL;
+    let actors = [Victim::Dispatcher, Victim::Confirm, Victim::Llm, Victim::Store];
+    let mut dice = Dice::new(stress.seed);
+    let kill = |number| (dice.index(turns), actors[number % actors.len()]);
+    let mut kills: Vec<_> = (0..count.min(MAX_KILLS)).map(kill).collect();
+    kills.sort_by_key(|(turn, _)| *turn);
+    kills
+}
+
+/// The plan of a turn: a line for each round.
+fn planned(stress: &Stress, dice: &mut Dice, name: &str) -> String {
+    let word = |number: usize, act: Act| format!("{}:{name}.{number}", act.name());
+    let call = |dice: &mut Dice| match happens(dice, stress.chaos) {
+        false => *dice.pick(&CALM),
+        true => match dice.below(2 * SLOW) {
+            0 => Act::Hang,
+            1 | 2 => Act::SlowSave,
+            _ => *dice.pick(&BROKEN),
+        },
+    };
+    let calls: Vec<_> = (0..stress.tools).map(|number| word(number, call(dice))).collect();
+    let in_a_round = stress.tools.div_ceil(ROUNDS).max(1);
+    let mut rounds: Vec<_> = calls.chunks(in_a_round).map(|calls| calls.join(" ")).collect();
+    if happens(dice, stress.chaos) {
+        rounds.push(word(stress.tools, *dice.pick(&[Act::ModelFails, Act::ModelPanics])));
+    } else if calls.is_empty() {
+        rounds.push(word(0, Act::Answer));
+    }
+    rounds.join("\n")
+}
+
+fn visit(stress: &Stress, dice: &mut Dice, text: &str) -> Visit {
+    let answers = if happens(dice, stress.dismiss) {
+        Answers::Leaves
+    } else if happens(dice, stress.chaos) {
+        Answers::Disputed
+    } else {
+        *dice.pick(&[Answers::Yes, Answers::Yes, Answers::Yes, Answers::No])
+    };
+    let mishap = if happens(dice, stress.dismiss) {
+        Some((dice.below(EVENTS), Mishap::Leaves))
+    } else {
+        happens(dice, stress.chaos).then(|| (dice.below(EVENTS), Mishap::ActorDies))
+    };
+    let is_repeated = happens(dice, stress.chaos);
+    Visit { insists: true, is_repeated, mishap, ..Visit::of(text, answers) }
+}
+
+fn happens(dice: &mut Dice, percent: u8) -> bool {
+    dice.below(100) < u64::from(percent)
+}
+
+/// What must come of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// Something goes wrong in it.
+    Whatever,
+    /// An answer, after these outcomes.
+    Answer(Came),
+    /// Anything but that it fails or is left: what a model says is not known before.
+    Undisturbed,
+}
+
+/// Outcomes of the calls of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Came {
+    pub(super) ok: usize,
+    pub(super) denied: usize,
+    pub(super) other: usize,
+}
+
+impl Expected {
+    /// A second submit changes nothing, and a slow handler is no fault.
+    pub(super) fn of(visit: &Visit) -> Self {
+        let is_planned = matches!(visit.answers, Answers::Yes | Answers::No);
+        let Some(plan) = TurnPlan::read(&visit.text) else {
+            let is_calm = visit.mishap.is_none() && is_planned;
+            return if is_calm { Self::Undisturbed } else { Self::Whatever };
+        };
+        let mut came = Came::default();
+        for step in plan.steps() {
+            match step.act {
+                Act::Save | Act::Mail | Act::Look | Act::SlowSave => came.ok += 1,
+                Act::Erase if visit.answers == Answers::Yes => came.ok += 1,
+                Act::Erase if visit.answers == Answers::No => came.denied += 1,
+                Act::Answer => {}
+                Act::Erase
+                | Act::Breach
+                | Act::Panic
+                | Act::SpoilingSave
+                | Act::SlowMail
+                | Act::PanickingMail
+                | Act::Gone
+                | Act::Fail
+                | Act::Hang
+                | Act::ModelFails
+                | Act::ModelPanics => return Self::Whatever,
+            }
+        }
+        if visit.mishap.is_none() { Self::Answer(came) } else { Self::Whatever }
+    }
+}
