@@ -134,8 +134,8 @@ const MEMBERS: &[(&str, &[&str])] = &[
     ("testing", &["actors"]),
     (".", &["actors", "llama"]),
     ("toolkits", &["."]),
-    ("program", &["actors", "testing", ".", "toolkits"]),
     ("proof", &["actors", "testing", "."]),
+    ("program", &["actors", "testing", ".", "toolkits", "proof"]),
 ];
 
 /// The folders of the members that this manifest names under `[dependencies]`.

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args as Options, ValueEnum, value_parser};
+use madang_proof::mistakes::Mistake;
 
 use super::shared::{EnginePlace, ModelChoice, Toolkit, Toolkits};
-use crate::stress::Bug;
 
 #[derive(Debug, Options)]
 pub(crate) struct Stress {
@@ -39,9 +39,9 @@ pub(crate) struct Stress {
     /// Turns at once; the other chats wait.
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = at_least_one)]
     pub(crate) in_flight: usize,
-    /// Make this mistake, to see that it is counted.
-    #[arg(long, value_name = "BUG")]
-    pub(crate) plant: Option<Bug>,
+    /// Make this mistake, to see that it is counted: one that docs/proof.md has stress find.
+    #[arg(long, value_name = "MISTAKE", value_parser = mistake)]
+    pub(crate) plant: Option<Mistake>,
     /// Print the report as JSON.
     #[arg(long = "json")]
     pub(crate) is_json: bool,
@@ -131,6 +131,11 @@ fn calls(number: &str) -> Result<usize, String> {
     const MOST: usize = 24;
     let number: usize = number.parse().map_err(|error| format!("{error}"))?;
     if number <= MOST { Ok(number) } else { Err(format!("at most {MOST}")) }
+}
+
+fn mistake(name: &str) -> Result<Mistake, String> {
+    let names = || Mistake::ALL.iter().map(|mistake| mistake.name()).collect::<Vec<_>>();
+    Mistake::named(name).ok_or_else(|| format!("one of {}", names().join(", ")))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "clap's value parsers have this form")]

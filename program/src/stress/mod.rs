@@ -1,38 +1,20 @@
-//! `madang stress`: drives many chats at once, lets much go wrong, and counts what was promised.
+//! `madang stress`: drives many chats at once, lets much go wrong, and counts what was promised. The driver is
+//! `madang_proof::stress`; here are its arguments, the bar, the heap and the report.
 
-mod audit;
-mod chat;
-mod model;
-mod oracle;
-mod plan;
 mod report;
-mod run;
-mod snapshot;
-mod tools;
-mod world;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use madang::{
-    Runtime,
-    tool::{ConnectionType, Tool},
-};
-use madang_testing::MemoryConnection;
+use madang::Runtime;
+use madang_proof::stress::{self, StressFigures, Talk};
 use madang_toolkits::life;
-use sqlx::SqliteConnection;
 use tokio::{
     runtime::Handle,
     time::{Instant, sleep},
 };
 
-use self::{
-    model::PlanModel,
-    plan::Odds,
-    report::{Heap, Report},
-    run::{Cast, Place, Talk, Wanted},
-    world::World,
-};
+use self::report::{Heap, Report};
 use crate::{
     HEAP,
     args::{EnginePlace, ModelChoice, Played, Stress, StressStore},
@@ -42,8 +24,6 @@ use crate::{
     output, setup,
     signals::Signals,
 };
-
-pub(crate) use world::Bug;
 
 /// What people say to a model that is no script: something to look up, to do, to be asked about, and small talk.
 pub(crate) const TEXTS: &[&str] = &[
@@ -103,37 +83,40 @@ async fn leave(folder: &Path) {
 }
 
 async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
-    let wanted = wanted(stress, folder);
+    let wanted = stress::Stress {
+        sessions: stress.sessions,
+        turns: stress.turns,
+        tools: stress.tools,
+        chaos: stress.chaos,
+        dismiss: stress.dismiss,
+        seed: stress.seed.unwrap_or_else(|| fastrand::u64(..)),
+        in_flight: stress.in_flight,
+        mistake: stress.plant,
+    };
     let mut before = None;
     if stress.model == Played::Scripted {
-        let first = Wanted {
-            sessions: wanted.sessions.min(WARM_UP_SESSIONS),
-            place: place(stress, folder, "first.db"),
-            bug: None,
-            ..wanted.clone()
-        };
-        let world = Arc::default();
-        drop(run::run(&first, &world, planned(stress, &world), ProgressBar::hidden()).await?);
-        drop(world);
-        resolve(0).await;
+        let sessions = wanted.sessions.min(WARM_UP_SESSIONS);
+        let first = stress::Stress { sessions, mistake: None, ..wanted.clone() };
+        let folder = setup::temporary_folder()?;
+        let bar = ProgressBar::hidden();
+        drop(ran(&first, stress.store, None, folder.path(), bar).await?);
+        tasks_end(0).await;
         before = Some(HEAP.current_usage());
     }
     let tasks_before = Handle::current().metrics().num_alive_tasks();
     HEAP.reset_peak_usage();
     let progress = bar(wanted.sessions * wanted.turns);
-    let world = Arc::default();
-    let cast = match &stress.model {
-        Played::Scripted => planned(stress, &world),
-        model @ (Played::Bundled | Played::File(_)) => talking(model, stress.engine).await?,
+    let talk = match &stress.model {
+        Played::Scripted => None,
+        model @ (Played::Bundled | Played::File(_)) => Some(talking(model, stress.engine).await?),
     };
-    let ran = run::run(&wanted, &world, cast, progress.clone()).await;
+    let figures = ran(&wanted, stress.store, talk, folder, progress.clone()).await;
     progress.finish_and_clear();
-    let ran = ran?;
+    let figures = figures?;
     let peak_bytes = HEAP.peak_usage();
-    let findings = audit::audit(&ran.oracles, &ran.snapshot);
-    let mut report = Report::new(wanted.seed, &ran, &findings);
-    drop((ran, findings, world));
-    resolve(tasks_before).await;
+    let mut report = Report::new(&wanted, &figures);
+    drop(figures);
+    tasks_end(tasks_before).await;
     report.set_heap(Heap {
         peak_bytes,
         before_bytes: before,
@@ -144,56 +127,42 @@ async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
     Ok(report)
 }
 
-fn wanted(stress: &Stress, folder: &Path) -> Wanted {
-    Wanted {
-        sessions: stress.sessions,
-        turns: stress.turns,
-        odds: Odds { tools: stress.tools, chaos: stress.chaos, dismiss: stress.dismiss },
-        seed: stress.seed.unwrap_or_else(|| fastrand::u64(..)),
-        in_flight: stress.in_flight,
-        bug: stress.plant,
-        place: place(stress, folder, "stress.db"),
-    }
-}
-
-fn place(stress: &Stress, folder: &Path, name: &str) -> Place {
-    match stress.store {
-        StressStore::Memory => Place::Memory,
-        StressStore::Sqlite => Place::File(folder.join(name)),
-    }
-}
-
-/// Tools and a model that follow the plan.
-fn planned(stress: &Stress, world: &Arc<World>) -> Cast {
-    let connection = match stress.store {
-        StressStore::Memory => ConnectionType::of::<MemoryConnection>(),
-        StressStore::Sqlite => ConnectionType::of::<SqliteConnection>(),
+async fn ran(
+    wanted: &stress::Stress,
+    store: StressStore,
+    talk: Option<Talk>,
+    folder: &Path,
+    bar: ProgressBar,
+) -> Result<StressFigures, Failure> {
+    let tell = move |turns| bar.set_position(turns);
+    let ran = match store {
+        StressStore::Memory => wanted.in_memory(tell).await,
+        StressStore::Sqlite => wanted.in_file(folder, talk, tell).await,
     };
-    let builder = Runtime::builder().model(PlanModel);
-    Cast { builder, tools: tools::tools(connection, world), talk: Talk::Planned }
+    ran.map_err(|cause| Failure::because(format!("failed to start the run: {cause}"), cause))
 }
 
 /// A model that says what it likes, with the tools that it knows.
-async fn talking(model: &Played, engine: EnginePlace) -> Result<Cast, Failure> {
+async fn talking(model: &Played, engine: EnginePlace) -> Result<Talk, Failure> {
     let file = match model {
         Played::File(path) => Some(path.clone()),
         Played::Bundled | Played::Scripted => None,
     };
     let model = Model::load(&ModelChoice::of_file(file, engine), language::ui_language()).await?;
-    let tools: Vec<Arc<dyn Tool>> = life::tools();
-    Ok(Cast { builder: model.put_into(Runtime::builder()), tools, talk: Talk::Free(TEXTS) })
+    let cast = model.put_into(Runtime::builder()).tools(life::tools());
+    Ok(Talk { cast, tables: ("life", &life::MIGRATIONS), texts: TEXTS })
 }
 
 /// Waits until no more tasks than these are left.
-async fn resolve(tasks: usize) {
+async fn tasks_end(left: usize) {
     let metrics = Handle::current().metrics();
-    let resolved = async {
-        while metrics.num_alive_tasks() > tasks {
+    let ended = async {
+        while metrics.num_alive_tasks() > left {
             sleep(Duration::from_millis(10)).await;
         }
     };
     // What is left then is counted.
-    drop(tokio::time::timeout(TASKS_END_WITHIN, resolved).await);
+    drop(tokio::time::timeout(TASKS_END_WITHIN, ended).await);
 }
 
 /// A bar on standard error, which only a terminal shows.

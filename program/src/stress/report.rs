@@ -2,17 +2,20 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use madang_proof::{
+    audit::Counter,
+    stress::{Stress, StressFigures},
+};
 use serde::Serialize;
 
-use super::{audit::Findings, run::Ran};
 use crate::spread::Spread;
 
 /// What a run has shown.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    pub(crate) seed: u64,
+    seed: u64,
     sessions: usize,
-    turns: u64,
+    turns: usize,
     turns_per_second: f64,
     seconds: f64,
     /// From the submit to the end of a turn.
@@ -25,11 +28,8 @@ pub(crate) struct Report {
     kills: usize,
     cut: u64,
     heap: Heap,
-    lost: usize,
-    doubled: usize,
-    unasked: usize,
-    misreported: usize,
-    disturbed: usize,
+    #[serde(flatten)]
+    broken: BTreeMap<&'static str, usize>,
     #[serde(skip)]
     examples: Vec<String>,
 }
@@ -51,33 +51,28 @@ const EXAMPLES: usize = 5;
 const SLACK_BYTES: usize = 1 << 20;
 
 impl Report {
-    pub(crate) fn new(seed: u64, ran: &Ran, findings: &Findings) -> Self {
-        let chats = &ran.oracles.chats;
-        let turns = chats.iter().flat_map(|chat| &chat.turns);
-        let took: Vec<f64> =
-            turns.filter_map(|turn| turn.took().map(|took| took.as_secs_f64() * 1e3)).collect();
-        let (turns, seconds) = (took.len() as u64, ran.took.as_secs_f64());
-        let examples = findings.broken().into_iter().flat_map(|(word, found)| {
-            found.iter().take(EXAMPLES).map(move |what| format!("{word}: {what}"))
+    pub(crate) fn new(run: &Stress, figures: &StressFigures) -> Self {
+        let StressFigures { took, turns, endings, calls, refused, kills, cut, findings } = figures;
+        let seconds = took.as_secs_f64();
+        let examples = Counter::ALL.into_iter().flat_map(|counter| {
+            let found = findings.of(counter).take(EXAMPLES);
+            found.map(move |what| format!("{}: {what}", counter.name()))
         });
+        let count = |counter: Counter| (counter.name(), findings.of(counter).len());
         Self {
-            seed,
-            sessions: chats.len(),
-            turns,
-            turns_per_second: turns as f64 / seconds.max(f64::EPSILON),
+            seed: run.seed,
+            sessions: run.sessions,
+            turns: turns.len(),
+            turns_per_second: turns.len() as f64 / seconds.max(f64::EPSILON),
             seconds,
-            latency_ms: Spread::of(took),
-            endings: findings.endings.clone(),
-            calls: findings.calls.clone(),
-            refused: chats.iter().map(|chat| chat.refused).sum(),
-            kills: ran.oracles.kills.len(),
-            cut: findings.cut,
+            latency_ms: Spread::of(turns.iter().map(|took| took.as_secs_f64() * 1e3).collect()),
+            endings: endings.clone(),
+            calls: calls.clone(),
+            refused: *refused,
+            kills: *kills,
+            cut: *cut,
             heap: Heap::default(),
-            lost: findings.lost.len(),
-            doubled: findings.doubled.len(),
-            unasked: findings.unasked.len(),
-            misreported: findings.misreported.len(),
-            disturbed: findings.disturbed.len(),
+            broken: Counter::ALL.map(count).into(),
             examples: examples.collect(),
         }
     }
@@ -89,30 +84,16 @@ impl Report {
 
     /// Says in one sentence what is wrong, with the seed that shows it again.
     pub(crate) fn complaint(&self) -> Option<String> {
-        let counts = self.broken();
-        let leak = self.heap.leak();
-        if counts.iter().all(|(_, count)| *count == 0) && leak.is_none() {
-            return None;
-        }
-        let found = counts.iter().filter(|(_, count)| *count > 0);
+        let found = self.broken.iter().filter(|(_, count)| **count > 0);
         let mut words: Vec<String> = found.map(|(word, count)| format!("{count} {word}")).collect();
-        words.extend(leak);
-        Some(format!("seed {} broke the promise: {}", self.seed, words.join(", ")))
+        words.extend(self.heap.leak());
+        let is_broken = !words.is_empty();
+        is_broken.then(|| format!("seed {} broke the promise: {}", self.seed, words.join(", ")))
     }
 
     /// What was found, some of each kind.
     pub(crate) fn examples(&self) -> &[String] {
         &self.examples
-    }
-
-    const fn broken(&self) -> [(&'static str, usize); 5] {
-        [
-            ("lost", self.lost),
-            ("doubled", self.doubled),
-            ("unasked", self.unasked),
-            ("misreported", self.misreported),
-            ("disturbed", self.disturbed),
-        ]
     }
 }
 
@@ -132,10 +113,6 @@ impl Heap {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut row = |name: &str, value: String| writeln!(f, "{name:<18}{value}");
-        let counted = |counts: Vec<(&str, u64)>| {
-            let words = counts.into_iter().map(|(word, count)| format!("{word} {count}"));
-            words.collect::<Vec<_>>().join(", ")
-        };
         let mib = |bytes: usize| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
         row("seed", self.seed.to_string())?;
         row("sessions", self.sessions.to_string())?;
@@ -144,11 +121,8 @@ impl fmt::Display for Report {
             self.turns, self.seconds, self.turns_per_second
         );
         row("turns", each)?;
-        row(
-            "endings",
-            counted(self.endings.iter().map(|(word, count)| (*word, *count)).collect()),
-        )?;
-        row("calls", counted(self.calls.iter().map(|(word, count)| (&**word, *count)).collect()))?;
+        row("endings", counted(&self.endings))?;
+        row("calls", counted(&self.calls))?;
         let Spread { p50, p90, p99, max } = &self.latency_ms;
         row(
             "a turn took",
@@ -163,9 +137,14 @@ impl fmt::Display for Report {
             "heap",
             format!("{} at most, {} after{before}", mib(heap.peak_bytes), mib(heap.after_bytes)),
         )?;
-        for (word, count) in self.broken() {
-            row(word, count.to_string())?;
+        for counter in Counter::ALL {
+            row(counter.name(), self.broken[counter.name()].to_string())?;
         }
         Ok(())
     }
+}
+
+fn counted<W: fmt::Display>(counts: &BTreeMap<W, u64>) -> String {
+    let words = counts.iter().map(|(word, count)| format!("{word} {count}"));
+    words.collect::<Vec<_>>().join(", ")
 }
