@@ -95,15 +95,15 @@ pub enum SessionMsg {
 /// A turn that was left open and goes on.
 #[derive(Debug)]
 pub struct Resumption {
-    pub(crate) open: OpenTurn,
+    pub(super) open: OpenTurn,
     /// The calls of its last round that are dispatched again, in order.
-    pub(crate) calls: Vec<LedgerRow>,
-    pub(crate) stops_loop: bool,
+    pub(super) calls: Vec<LedgerRow>,
+    pub(super) stops_loop: bool,
     /// Its permit among the running turns.
-    pub(crate) permit: Permit,
+    pub(super) permit: Permit,
     /// The stored events behind the last one published: the ends of calls that no pipeline brings to their end, and
     /// what stands behind them.
-    pub(crate) news: Vec<SessionEvent>,
+    pub(super) news: Vec<SessionEvent>,
 }
 
 /// A request for a turn.

@@ -29,120 +29,120 @@ use crate::{
 };
 
 /// Wakes the session of a slot again, for what its actor leaves behind.
-pub(crate) type Wakes = fn(&Arc<SessionSlot>, &Arc<RuntimeContext>);
+pub(super) type Wakes = fn(&Arc<SessionSlot>, &Arc<RuntimeContext>);
 
 /// The state with which a session wakes.
 #[derive(Debug)]
 pub struct WakeSnapshot {
-    pub(crate) state: StateCell<SessionState>,
-    pub(crate) wakes: Wakes,
-    pub(crate) slot: Arc<SessionSlot>,
-    pub(crate) context: Arc<RuntimeContext>,
-    pub(crate) chat: Chat,
-    pub(crate) error: Option<String>,
+    pub(super) state: StateCell<SessionState>,
+    pub(super) wakes: Wakes,
+    pub(super) slot: Arc<SessionSlot>,
+    pub(super) context: Arc<RuntimeContext>,
+    pub(super) chat: Chat,
+    pub(super) error: Option<String>,
     /// The cursor at which a feed without events begins.
-    pub(crate) begins: EventCursor,
+    pub(super) begins: EventCursor,
     /// The stored events behind the last one published.
-    pub(crate) unpublished: Vec<SessionEvent>,
+    pub(super) unpublished: Vec<SessionEvent>,
 }
 
 /// The state of a [`SessionActor`](super::SessionActor).
 #[derive(Debug)]
 pub struct SessionState {
-    pub(crate) slot: SlotGuard,
-    pub(crate) context: Arc<RuntimeContext>,
-    pub(crate) wakes: Wakes,
-    pub(crate) chat: Chat,
-    pub(crate) turn: Option<ActiveTurn>,
+    pub(super) slot: SlotGuard,
+    pub(super) context: Arc<RuntimeContext>,
+    pub(super) wakes: Wakes,
+    pub(super) chat: Chat,
+    pub(super) turn: Option<ActiveTurn>,
     /// Whether it has left its turn and its chat to its slot, and stops.
-    pub(crate) has_left: bool,
+    pub(super) has_left: bool,
     /// The submits whose key the store is asked for.
-    pub(crate) lookups: usize,
+    pub(super) lookups: usize,
     /// The turns that began since it woke: the store's answer about a key may be older than the last of them.
-    pub(crate) turns_begun: u64,
-    pub(crate) is_clearing: bool,
-    pub(crate) closing: Option<oneshot::Sender<()>>,
+    pub(super) turns_begun: u64,
+    pub(super) is_clearing: bool,
+    pub(super) closing: Option<oneshot::Sender<()>>,
     /// Cancelled with the runtime's own token, at whose lock all sessions would meet several times a turn.
-    pub(crate) runtime_closes: CancellationToken,
-    pub(crate) error: Option<String>,
-    pub(crate) active_at: Instant,
+    pub(super) runtime_closes: CancellationToken,
+    pub(super) error: Option<String>,
+    pub(super) active_at: Instant,
     /// The alarm after which it looks whether it may sleep.
-    pub(crate) idle: Alarm,
+    pub(super) idle: Alarm,
     /// Its entry among the idle sessions; `None` while work goes on.
-    pub(crate) idle_entry: Option<IdleEntry<SessionSlot>>,
+    pub(super) idle_entry: Option<IdleEntry<SessionSlot>>,
 }
 
 /// The running turn.
 #[derive(Debug)]
-pub(crate) struct ActiveTurn {
-    pub(crate) id: TurnId,
-    pub(crate) core: Turn,
-    pub(crate) span: TurnSpan,
-    pub(crate) options: TurnOptions,
+pub(super) struct ActiveTurn {
+    pub(super) id: TurnId,
+    pub(super) core: Turn,
+    pub(super) span: TurnSpan,
+    pub(super) options: TurnOptions,
     /// The hash of what the user typed.
-    pub(crate) text: Digest,
+    pub(super) text: Digest,
     /// Cancels its calls.
-    pub(crate) cancellation: Cancellation,
+    pub(super) cancellation: Cancellation,
     /// Its permit among the running turns.
-    pub(crate) _permit: Permit,
+    pub(super) _permit: Permit,
     /// The permit for the bytes of the user's message, until it is stored.
-    pub(crate) bytes: Option<Permit>,
+    pub(super) bytes: Option<Permit>,
     /// The callers to tell that the user's message is stored; `None` once they are told.
-    pub(crate) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
-    pub(crate) ended: Vec<oneshot::Sender<TurnEnd>>,
+    pub(super) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
+    pub(super) ended: Vec<oneshot::Sender<TurnEnd>>,
     /// The calls of the round that are not dispatched yet.
-    pub(crate) proposed: Vec<Option<Arc<DispatchRequest>>>,
+    pub(super) proposed: Vec<Option<Arc<DispatchRequest>>>,
     /// The end that was given to the store, which has it or will have it as far as is known.
-    pub(crate) sent_end: Option<(TurnEnd, Timestamp)>,
+    pub(super) sent_end: Option<(TurnEnd, Timestamp)>,
     /// The callers that dismissed it, until that is on its way to the store.
-    pub(crate) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
-    pub(crate) completion: Option<(CompletionId, CancellationToken)>,
-    pub(crate) calls: BTreeMap<CallId, ActiveCall>,
-    pub(crate) approval_requests: Vec<ApprovalRequest>,
+    pub(super) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
+    pub(super) completion: Option<(CompletionId, CancellationToken)>,
+    pub(super) calls: BTreeMap<CallId, ActiveCall>,
+    pub(super) approval_requests: Vec<ApprovalRequest>,
 }
 
 #[derive(Debug)]
-pub(crate) struct ActiveCall {
-    pub(crate) index: usize,
-    pub(crate) request: Arc<DispatchRequest>,
+pub(super) struct ActiveCall {
+    pub(super) index: usize,
+    pub(super) request: Arc<DispatchRequest>,
     /// Whether its end is known, and waits for the entries before it to be published.
-    pub(crate) has_ended: bool,
+    pub(super) has_ended: bool,
 }
 
 impl ActiveTurn {
-    pub(crate) fn cancel_completion(&mut self) {
+    pub(super) fn cancel_completion(&mut self) {
         if let Some((_, cancel)) = self.completion.take() {
             cancel.cancel();
         }
     }
 
     /// Tells whether no part of it runs, so that it can be left as it is.
-    pub(crate) fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         self.began.is_none() && self.calls.values().all(|call| call.has_ended)
     }
 
     /// Abandons the work that it began: the model stops, open questions end, results of running handlers are discarded,
     /// and no other call begins.
-    pub(crate) fn abandon(&mut self) {
+    pub(super) fn abandon(&mut self) {
         self.cancel_completion();
         self.cancellation.cancel(CancelCause::GivenUp);
     }
 
     /// Cancels its calls, because its user leaves.
-    pub(crate) fn dismiss(&mut self) {
+    pub(super) fn dismiss(&mut self) {
         self.cancellation.cancel(CancelCause::Dismissed(self.options.on_dismiss));
     }
 }
 
 impl SessionState {
     /// Makes the end of a turn that does not go on.
-    pub(crate) fn failed(&self, turn: &ActiveTurn, error: TurnError) -> TurnEnd {
+    pub(super) fn failed(&self, turn: &ActiveTurn, error: TurnError) -> TurnEnd {
         let (turn, usage) = (turn.id, turn.core.usage());
         TurnEnd { turn, ending: TurnEnding::Failed, error: Some(error), usage }
     }
 
     /// Leaves the handover to the next actor. The work of this one counts no more.
-    pub(crate) fn leave(&mut self, turn: Option<AbandonedTurn>) {
+    pub(super) fn leave(&mut self, turn: Option<AbandonedTurn>) {
         self.has_left = true;
         let chat = match self.context.history {
             History::Stored => None,
@@ -156,7 +156,7 @@ impl SessionState {
     /// Abandons a turn. Its subscribers are told at once that it is interrupted, unless its end is on the way to a
     /// store that works. Its end is told when the store has it. Until then the turn is open: where this process ends
     /// before, the next start goes on with it.
-    pub(crate) fn abandoned(&self, turn: &mut ActiveTurn, error: TurnError) -> AbandonedTurn {
+    pub(super) fn abandoned(&self, turn: &mut ActiveTurn, error: TurnError) -> AbandonedTurn {
         let (at, locale) = (self.context.calls.clock.now(), self.locale_of(turn));
         let end = self.failed(turn, error);
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
@@ -174,7 +174,7 @@ impl SessionState {
     }
 
     /// Gives the locale of a turn.
-    pub(crate) fn locale_of(&self, turn: &ActiveTurn) -> Locale {
+    pub(super) fn locale_of(&self, turn: &ActiveTurn) -> Locale {
         self.context.calls.languages.locale(turn.options.language)
     }
 

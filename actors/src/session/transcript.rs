@@ -13,7 +13,7 @@ use crate::protocol::{
 
 /// The transcript of one chat.
 #[derive(Debug, Default)]
-pub(crate) struct Chat {
+pub(super) struct Chat {
     messages: Vec<ChatMessage>,
     /// Stored entries behind one that is not: parallel calls may end in another order.
     early: BTreeMap<u64, ChatMessage>,
@@ -33,7 +33,7 @@ pub(crate) struct Chat {
 
 /// A chat that only memory has, between two actors.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ChatInMemory {
+pub(super) struct ChatInMemory {
     messages: Vec<ChatMessage>,
     older: u64,
     last_seq: u64,
@@ -49,7 +49,7 @@ struct Since {
 impl Chat {
     /// Loads the chat as the store has it. `last_seq` is the highest number that was ever given out; `awaited` are the
     /// numbers of the calls that go on.
-    pub(crate) fn load(
+    pub(super) fn load(
         mut messages: Vec<ChatMessage>,
         last_seq: u64,
         awaited: BTreeSet<u64>,
@@ -65,7 +65,7 @@ impl Chat {
     }
 
     /// Restores a chat in memory as its last actor left it, with the calls that have ended in the store since.
-    pub(crate) fn recall(
+    pub(super) fn recall(
         left: Option<ChatInMemory>,
         stored: Vec<ChatMessage>,
         last_seq: u64,
@@ -82,18 +82,18 @@ impl Chat {
     }
 
     /// Leaves the chat to another actor.
-    pub(crate) fn leave(&mut self) -> ChatInMemory {
+    pub(super) fn leave(&mut self) -> ChatInMemory {
         let mut messages = std::mem::take(&mut self.messages);
         messages.extend(std::mem::take(&mut self.early).into_values());
         ChatInMemory { messages, older: self.older, last_seq: self.reserved }
     }
 
-    pub(crate) fn messages(&self) -> &[ChatMessage] {
+    pub(super) fn messages(&self) -> &[ChatMessage] {
         &self.messages
     }
 
     /// Gives the prompt of the chat.
-    pub(crate) fn prompt(
+    pub(super) fn prompt(
         &mut self,
         tools: &[ToolSpec],
         locale: Locale,
@@ -103,23 +103,23 @@ impl Chat {
     }
 
     /// Gives the turn of the last entry; `None` in an empty chat.
-    pub(crate) fn last_turn(&self) -> Option<TurnId> {
+    pub(super) fn last_turn(&self) -> Option<TurnId> {
         self.messages.last().map(|message| message.turn)
     }
 
     /// Gives the number of the last published entry; 0 for none.
-    pub(crate) fn last_shown(&self) -> u64 {
+    pub(super) fn last_shown(&self) -> u64 {
         self.messages.last().map_or(0, |message| message.seq)
     }
 
     /// Gives out the next number.
-    pub(crate) fn reserve(&mut self) -> u64 {
+    pub(super) fn reserve(&mut self) -> u64 {
         self.reserved += 1;
         self.reserved
     }
 
     /// Takes an entry that the store has; gives the positions of entries that can be published now, in order.
-    pub(crate) fn arrived(&mut self, message: ChatMessage) -> Range<usize> {
+    pub(super) fn arrived(&mut self, message: ChatMessage) -> Range<usize> {
         let begin = self.messages.len();
         if message.seq <= self.shown {
             return begin..begin;
@@ -145,7 +145,7 @@ impl Chat {
     }
 
     /// Records the effect of a call that is known now: later prompts tell it.
-    pub(crate) fn resolve(&mut self, resolved: &ResolvedCall) {
+    pub(super) fn resolve(&mut self, resolved: &ResolvedCall) {
         self.prompt.forget();
         let entries = self.messages.iter_mut().rev().chain(self.early.values_mut());
         let calls = entries.filter_map(|message| match &mut message.content {
@@ -163,7 +163,7 @@ impl Chat {
 
     /// Tells whether clearing should be suggested: too many user turns since the last clearing, and not suggested
     /// since.
-    pub(crate) fn should_suggest_clear(&self, after: u32) -> bool {
+    pub(super) fn should_suggest_clear(&self, after: u32) -> bool {
         self.since.user_turns > after as usize && !self.since.was_suggested
     }
 }

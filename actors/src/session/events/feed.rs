@@ -26,42 +26,42 @@ pub enum Durability {
 #[derive(Debug)]
 pub struct Feed {
     recent: Mutex<Recent>,
-    pub(crate) changed: watch::Sender<()>,
+    pub(super) changed: watch::Sender<()>,
     max_events: usize,
     max_streaming_bytes: usize,
 }
 
 #[derive(Debug)]
-pub(crate) struct Recent {
+pub(super) struct Recent {
     /// The number of the oldest event in the ring; events are numbered from 1.
-    pub(crate) first: u64,
-    pub(crate) events: VecDeque<PublishedEvent<Arc<SessionEvent>>>,
+    pub(super) first: u64,
+    pub(super) events: VecDeque<PublishedEvent<Arc<SessionEvent>>>,
     /// The cursor at which the session first woke behind this feed; `None` before.
-    pub(crate) begins: Option<EventCursor>,
+    pub(in crate::session) begins: Option<EventCursor>,
     /// The cursor of the last event published.
-    pub(crate) published_up_to: EventCursor,
+    pub(in crate::session) published_up_to: EventCursor,
     /// The cursor up to which events have left memory.
-    pub(crate) gone: EventCursor,
-    pub(crate) speaking: Option<CompletionId>,
-    pub(crate) text: Beginning,
-    pub(crate) thinking: Beginning,
+    pub(super) gone: EventCursor,
+    pub(super) speaking: Option<CompletionId>,
+    pub(super) text: Beginning,
+    pub(super) thinking: Beginning,
     /// The generation of subscriptions; older ones receive nothing more.
-    pub(crate) audience: u64,
+    pub(super) audience: u64,
     /// The first event of a turn that goes on without a subscriber yet, and the cursor before it.
-    pub(crate) unheard: Option<(u64, EventCursor)>,
+    pub(super) unheard: Option<(u64, EventCursor)>,
 }
 
 /// An event, and whether the store has what it tells.
 #[derive(Debug)]
-pub(crate) struct PublishedEvent<E> {
-    pub(crate) event: E,
-    pub(crate) is_stored: bool,
+pub(super) struct PublishedEvent<E> {
+    pub(super) event: E,
+    pub(super) is_stored: bool,
 }
 
 /// The beginning of a text, kept without holes.
 #[derive(Debug, Default)]
-pub(crate) struct Beginning {
-    pub(crate) text: String,
+pub(super) struct Beginning {
+    pub(super) text: String,
     is_cut: bool,
 }
 
@@ -138,7 +138,7 @@ impl Feed {
 
     /// Marks that the session wakes and that the store has its events up to here. Events published from now on come
     /// behind that. A later waking finds the feed where it was.
-    pub(crate) fn begins_at(&self, cursor: EventCursor) {
+    pub(in crate::session) fn begins_at(&self, cursor: EventCursor) {
         let mut recent = self.recent();
         if recent.begins.is_none() {
             (recent.begins, recent.published_up_to, recent.gone) = (Some(cursor), cursor, cursor);
@@ -150,13 +150,13 @@ impl Feed {
     }
 
     /// Gives the cursor of the last event published; `None` before the session first woke.
-    pub(crate) fn published_up_to(&self) -> Option<EventCursor> {
+    pub(in crate::session) fn published_up_to(&self) -> Option<EventCursor> {
         let recent = self.recent();
         recent.begins.map(|_| recent.published_up_to)
     }
 
     /// Publishes an event that was read from the store, at its cursor.
-    pub(crate) fn republish(&self, event: SessionEvent) {
+    pub(in crate::session) fn republish(&self, event: SessionEvent) {
         let SessionEvent { kind, cursor, turn, at, .. } = event;
         let is_end = matches!(kind, EventKind::Error { .. } | EventKind::TurnEnded { .. });
         let durability = if is_end { Durability::End } else { Durability::Entry(cursor.entry()) };
@@ -202,14 +202,14 @@ impl Feed {
         self.changed.send_replace(());
     }
 
-    pub(crate) fn recent(&self) -> MutexGuard<'_, Recent> {
+    pub(super) fn recent(&self) -> MutexGuard<'_, Recent> {
         self.recent.lock().expect("no code under this lock panics")
     }
 }
 
 impl Recent {
     /// Gives the number of the next event.
-    pub(crate) fn next(&self) -> u64 {
+    pub(super) fn next(&self) -> u64 {
         self.first + self.events.len() as u64
     }
 

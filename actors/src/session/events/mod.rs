@@ -11,8 +11,8 @@
 //! - A reader gets each stored event once and in order, from the ring or from the store.
 //! - Publishing never waits for a reader.
 
-pub(crate) mod feed;
-pub(crate) mod replay;
-pub(crate) mod subscription;
+pub(super) mod feed;
+pub(super) mod replay;
+pub(super) mod subscription;
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use crate::{
 
 /// The source of events that are not in memory any more.
 #[derive(Debug, Clone)]
-pub(crate) struct Replay {
+pub(in crate::session) struct Replay {
     session: SessionId,
     /// The slot of the session, which has one feed while any reader is left.
     _slot: Arc<dyn Any + Send + Sync>,
@@ -26,7 +26,7 @@ pub(crate) struct Replay {
 
 impl Replay {
     /// Makes the replay for a reader of this session, which keeps the slot.
-    pub(crate) fn new(
+    pub(in crate::session) fn new(
         session: SessionId,
         slot: Arc<dyn Any + Send + Sync>,
         store: Arc<dyn Store>,
@@ -38,12 +38,12 @@ impl Replay {
     }
 
     /// Copies the replay, with whether a read has just failed.
-    pub(crate) fn after(self, has_failed: bool) -> Self {
+    pub(super) fn after(self, has_failed: bool) -> Self {
         Self { has_failed, ..self }
     }
 
     /// Reads events behind a cursor up to another. Gives the cursor behind which to read on, until all are read.
-    pub(crate) async fn read(
+    pub(in crate::session) async fn read(
         &self,
         after: EventCursor,
         to: EventCursor,
@@ -77,7 +77,7 @@ fn events(entry: &StoredEntry, languages: &Languages) -> Vec<SessionEvent> {
 }
 
 /// Makes the event of an entry of the transcript.
-pub(crate) fn kind_of(message: &ChatMessage, locale: Locale) -> EventKind {
+pub(in crate::session) fn kind_of(message: &ChatMessage, locale: Locale) -> EventKind {
     match message.content.clone() {
         Content::User { text } => EventKind::UserMessage { text },
         Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
@@ -90,7 +90,7 @@ pub(crate) fn kind_of(message: &ChatMessage, locale: Locale) -> EventKind {
 }
 
 /// Makes the events of the end of a turn: its error, if it has one, and the end.
-pub(crate) fn kinds_of_end(
+pub(in crate::session) fn kinds_of_end(
     ending: TurnEnding,
     error: Option<&TurnError>,
     usage: Usage,

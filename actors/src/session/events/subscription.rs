@@ -53,7 +53,7 @@ impl Feed {
     }
 
     /// Subscribes behind a cursor, once the session has woken. Events that are not in memory come from this replay.
-    pub(crate) fn subscribe_after(
+    pub(in crate::session) fn subscribe_after(
         self: &Arc<Self>,
         cursor: EventCursor,
         replay: Replay,
@@ -99,7 +99,7 @@ impl Subscription {
     }
 
     /// Sets the replay from which missed events are read.
-    pub(crate) fn with(mut self, replay: Replay) -> Self {
+    pub(in crate::session) fn with(mut self, replay: Replay) -> Self {
         self.replay = Some(replay);
         self
     }

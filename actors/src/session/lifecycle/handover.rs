@@ -12,39 +12,39 @@ use crate::{
 
 /// The remains of a lost actor. The next actor takes them over.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Handover {
+pub(in crate::session) struct Handover {
     /// The abandoned turn, whose end the store may not have.
-    pub(crate) turn: Option<AbandonedTurn>,
+    pub(in crate::session) turn: Option<AbandonedTurn>,
     /// The transcript that only memory has.
-    pub(crate) chat: Option<ChatInMemory>,
+    pub(in crate::session) chat: Option<ChatInMemory>,
     /// The last error in words.
-    pub(crate) error: Option<String>,
+    pub(in crate::session) error: Option<String>,
 }
 
 /// A turn that no actor of this process goes on with. Its end is told when the store has it, and not before.
 #[derive(Debug, Clone)]
-pub(crate) struct AbandonedTurn {
+pub(in crate::session) struct AbandonedTurn {
     /// The end that the store is to have, unless it has one already, and when it ended.
-    pub(crate) end: (TurnEnd, Timestamp),
+    pub(in crate::session) end: (TurnEnd, Timestamp),
     /// The end that was on its way to the store.
-    pub(crate) sent_end: Option<(TurnEnd, Timestamp)>,
+    pub(in crate::session) sent_end: Option<(TurnEnd, Timestamp)>,
     /// Whether subscribers were told of the turn.
-    pub(crate) has_begun: bool,
-    pub(crate) locale: Locale,
-    pub(crate) waiting: WaitingForEnd,
+    pub(in crate::session) has_begun: bool,
+    pub(in crate::session) locale: Locale,
+    pub(in crate::session) waiting: WaitingForEnd,
 }
 
 /// The callers that wait for the end of an abandoned turn.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct WaitingForEnd(Arc<Mutex<Vec<oneshot::Sender<TurnEnd>>>>);
+pub(in crate::session) struct WaitingForEnd(Arc<Mutex<Vec<oneshot::Sender<TurnEnd>>>>);
 
 impl WaitingForEnd {
-    pub(crate) fn new(waiting: Vec<oneshot::Sender<TurnEnd>>) -> Self {
+    pub(in crate::session) fn new(waiting: Vec<oneshot::Sender<TurnEnd>>) -> Self {
         Self(Arc::new(Mutex::new(waiting)))
     }
 
     /// Tells each caller the end, or without one that the session is closed.
-    pub(crate) fn complete(&self, end: Option<&TurnEnd>) {
+    pub(super) fn complete(&self, end: Option<&TurnEnd>) {
         let waiting = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(end) = end {
             waiting.into_iter().for_each(|ended| answer(ended, end.clone()));

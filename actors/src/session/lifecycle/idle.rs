@@ -8,7 +8,7 @@ use crate::protocol::UserId;
 
 /// The idle sessions, least recently used first.
 #[derive(Debug)]
-pub(crate) struct IdleLru<S> {
+pub(super) struct IdleLru<S> {
     /// Invariant: both maps have the same numbers.
     order: BTreeMap<u64, UserId>,
     of_user: HashMap<UserId, BTreeMap<u64, S>, RandomState>,
@@ -23,7 +23,7 @@ impl<S> Default for IdleLru<S> {
 
 impl<S> IdleLru<S> {
     /// Adds a session that becomes idle. Gives the number under which it leaves.
-    pub(crate) fn enter(&mut self, user: UserId, session: S) -> u64 {
+    pub(super) fn enter(&mut self, user: UserId, session: S) -> u64 {
         let number = self.next;
         self.next += 1;
         self.order.insert(number, user.clone());
@@ -32,7 +32,7 @@ impl<S> IdleLru<S> {
     }
 
     /// Removes a session; `None` where it was taken before.
-    pub(crate) fn leave(&mut self, user: &UserId, number: u64) -> Option<S> {
+    pub(super) fn leave(&mut self, user: &UserId, number: u64) -> Option<S> {
         self.order.remove(&number)?;
         let sessions = self.of_user.get_mut(user)?;
         let session = sessions.remove(&number);
@@ -43,7 +43,7 @@ impl<S> IdleLru<S> {
     }
 
     /// Takes the session that is idle longest, of this user or of all.
-    pub(crate) fn take_oldest(&mut self, of: Option<&UserId>) -> Option<S> {
+    pub(super) fn take_oldest(&mut self, of: Option<&UserId>) -> Option<S> {
         let (number, user) = match of {
             Some(user) => (*self.of_user.get(user)?.first_key_value()?.0, user.clone()),
             None => self.order.first_key_value().map(|(number, user)| (*number, user.clone()))?,

@@ -13,11 +13,11 @@
 //! - A session wakes only when all that an earlier actor began has ended in the store.
 //! - No slot is dropped under a lock of the registry, because the drop takes that lock.
 
-pub(crate) mod handover;
-pub(crate) mod idle;
+pub(super) mod handover;
+pub(super) mod idle;
 mod reading;
-pub(crate) mod registry;
-pub(crate) mod registry_state;
-pub(crate) mod slot;
-pub(crate) mod state_cell;
-pub(crate) mod wake;
+pub(super) mod registry;
+pub(super) mod registry_state;
+pub(super) mod slot;
+pub(super) mod state_cell;
+pub(super) mod wake;

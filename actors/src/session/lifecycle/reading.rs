@@ -49,7 +49,7 @@ impl SessionSlot {
 
     /// Reads what the store has between two cursors: it was stored, and the actor that would have published it was
     /// lost.
-    pub(crate) async fn unpublished(
+    pub(super) async fn unpublished(
         self: &Arc<Self>,
         (after, to): (EventCursor, EventCursor),
         store: &Arc<dyn Store>,

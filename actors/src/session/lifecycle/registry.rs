@@ -38,7 +38,7 @@ impl SessionRegistry {
     }
 
     #[cfg(test)]
-    pub(crate) const fn state(&self) -> &Arc<RegistryState<SessionSlot>> {
+    pub(super) const fn state(&self) -> &Arc<RegistryState<SessionSlot>> {
         &self.0
     }
 

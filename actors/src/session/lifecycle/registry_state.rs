@@ -11,7 +11,7 @@ use crate::session::lifecycle::idle::IdleLru;
 /// The state that the slots of a runtime, of type `S`, share. Plain mutexes: they are held for a lookup. No slot is
 /// dropped under them, because its drop takes the first.
 #[derive(Debug)]
-pub(crate) struct RegistryState<S> {
+pub(in crate::session) struct RegistryState<S> {
     slots: Mutex<HashMap<SessionId, Weak<S>>>,
     idle: Mutex<IdleLru<Weak<S>>>,
 }
@@ -23,12 +23,12 @@ impl<S> Default for RegistryState<S> {
 }
 
 impl<S> RegistryState<S> {
-    pub(crate) fn slots(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<S>>> {
+    pub(super) fn slots(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<S>>> {
         self.slots.lock().expect("no code under this lock panics")
     }
 
     /// Removes the slot of a session whose last holder is gone.
-    pub(crate) fn leave(&self, session: &SessionId) {
+    pub(super) fn leave(&self, session: &SessionId) {
         let mut slots = self.slots();
         // Another slot may be there already: made in between, because this one could not be upgraded any more.
         if slots.get(session).is_some_and(|slot| slot.strong_count() == 0) {
@@ -39,21 +39,25 @@ impl<S> RegistryState<S> {
         }
     }
 
-    pub(crate) fn idle(&self) -> MutexGuard<'_, IdleLru<Weak<S>>> {
+    pub(super) fn idle(&self) -> MutexGuard<'_, IdleLru<Weak<S>>> {
         self.idle.lock().expect("no code under this lock panics")
     }
 }
 
 /// The entry of an idle session.
 #[derive(Debug)]
-pub(crate) struct IdleEntry<S> {
+pub(in crate::session) struct IdleEntry<S> {
     state: Arc<RegistryState<S>>,
     user: UserId,
     number: u64,
 }
 
 impl<S> IdleEntry<S> {
-    pub(crate) fn new(state: &Arc<RegistryState<S>>, slot: &Arc<S>, user: &UserId) -> Self {
+    pub(in crate::session) fn new(
+        state: &Arc<RegistryState<S>>,
+        slot: &Arc<S>,
+        user: &UserId,
+    ) -> Self {
         let user = user.clone();
         let number = state.idle().enter(user.clone(), Arc::downgrade(slot));
         Self { state: state.clone(), user, number }

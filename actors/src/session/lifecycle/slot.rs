@@ -43,7 +43,7 @@ pub struct SessionSlot {
     /// go on with the turn.
     handover: Mutex<Option<(Handover, Arc<Self>)>>,
     /// Whether a task tries again to give an abandoned turn its end.
-    pub(crate) is_retrying: AtomicBool,
+    pub(in crate::session) is_retrying: AtomicBool,
     /// The messages that its actor has handled since it woke.
     handled: AtomicU64,
     max_waiting: usize,
@@ -60,7 +60,7 @@ pub struct Begun {
 
 impl Begun {
     /// Gives the session that it is of.
-    pub(crate) fn session(&self) -> &SessionId {
+    pub(in crate::session) fn session(&self) -> &SessionId {
         self.slot.session()
     }
 }
@@ -85,7 +85,7 @@ pub enum Sent {
 
 impl SessionSlot {
     /// Makes the slot of a session that sleeps.
-    pub(crate) fn new(
+    pub(in crate::session) fn new(
         session: &SessionId,
         user: &UserId,
         limits: &Limits,
@@ -124,7 +124,7 @@ impl SessionSlot {
     }
 
     /// Marks the beginning of a call or write that will end in the store. Drop it when the end is known.
-    pub(crate) fn begins(self: &Arc<Self>) -> Begun {
+    pub(in crate::session) fn begins(self: &Arc<Self>) -> Begun {
         Begun { _token: self.open_writes.token(), slot: self.clone() }
     }
 
@@ -140,7 +140,7 @@ impl SessionSlot {
 
     /// Waits until the store has the end of all work that was begun behind this slot. It takes no longer than the
     /// deadlines of tools and store.
-    pub(crate) async fn writes_ended(&self) {
+    pub(in crate::session) async fn writes_ended(&self) {
         self.open_writes.close(); // work can still be added; only a closed tracker can be awaited
         self.open_writes.wait().await;
     }
@@ -214,7 +214,7 @@ impl SessionSlot {
 
     /// Reports the resolution of an unknown effect, which the store has. An awake or waking session is told; a sleeping
     /// one reads it when it wakes. Subscribers are told in any case.
-    pub(crate) fn found_out(
+    pub(in crate::session) fn found_out(
         &self,
         turn: TurnId,
         at: Timestamp,
@@ -240,27 +240,27 @@ impl SessionSlot {
     }
 
     /// Leaves the handover of a lost actor.
-    pub(crate) fn hand_over(self: &Arc<Self>, handover: Handover) {
+    pub(in crate::session) fn hand_over(self: &Arc<Self>, handover: Handover) {
         self.set_handover(Some((handover, self.clone())));
     }
 
     /// Gives the handover of the last actor, if it was lost.
-    pub(crate) fn handover(&self) -> Handover {
+    pub(super) fn handover(&self) -> Handover {
         self.kept().as_ref().map(|(handover, _)| handover.clone()).unwrap_or_default()
     }
 
     /// Tells whether a turn was abandoned whose end the store may not have.
-    pub(crate) fn has_abandoned_turn(&self) -> bool {
+    pub(super) fn has_abandoned_turn(&self) -> bool {
         self.kept().as_ref().is_some_and(|(handover, _)| handover.turn.is_some())
     }
 
     /// Tells whether an actor was lost, and the next has not taken over.
-    pub(crate) fn has_handover(&self) -> bool {
+    fn has_handover(&self) -> bool {
         self.kept().is_some()
     }
 
     /// Removes the handover, which is taken over or left to the next start.
-    pub(crate) fn handover_taken(&self) {
+    pub(in crate::session) fn handover_taken(&self) {
         self.set_handover(None);
     }
 
@@ -287,7 +287,7 @@ impl SessionSlot {
     /// Marks the session as awake after its actor was started, which handles `first` before the messages that wait at
     /// the slot. False where the actor is dead already, and the session asleep.
     #[must_use]
-    pub(crate) fn woke(
+    pub(super) fn woke(
         &self,
         actor: ActorRef<SessionMsg>,
         cell: Arc<dyn Emptied>,
@@ -335,17 +335,17 @@ impl SessionSlot {
     }
 
     /// Notes that its actor has come to a message that was sent through here.
-    pub(crate) fn handles_one(&self) {
+    pub(in crate::session) fn handles_one(&self) {
         self.handled.fetch_add(1, Relaxed);
     }
 
     /// Marks the session as idle until the entry is dropped: it may be put to sleep for others.
-    pub(crate) fn enter_idle(self: &Arc<Self>) -> IdleEntry<Self> {
+    pub(in crate::session) fn enter_idle(self: &Arc<Self>) -> IdleEntry<Self> {
         IdleEntry::new(&self.registry, self, &self.user)
     }
 
     /// Takes the session that is idle longest, of this one's user or of all. The next call gives another.
-    pub(crate) fn longest_idle(&self, scope: Scope) -> Option<Arc<Self>> {
+    pub(in crate::session) fn longest_idle(&self, scope: Scope) -> Option<Arc<Self>> {
         let of = (scope == Scope::User).then_some(&self.user);
         loop {
             let longest = self.registry.idle().take_oldest(of)?;
@@ -394,17 +394,17 @@ impl Drop for SessionSlot {
 
 /// An actor's hold on its slot. Dropping it tells the slot that the actor is gone, however it ended.
 #[derive(Debug)]
-pub(crate) struct SlotGuard {
+pub(in crate::session) struct SlotGuard {
     slot: Arc<SessionSlot>,
     actor: ActorId,
 }
 
 impl SlotGuard {
-    pub(crate) const fn new(slot: Arc<SessionSlot>, actor: ActorId) -> Self {
+    pub(in crate::session) const fn new(slot: Arc<SessionSlot>, actor: ActorId) -> Self {
         Self { slot, actor }
     }
 
-    pub(crate) const fn actor(&self) -> ActorId {
+    pub(in crate::session) const fn actor(&self) -> ActorId {
         self.actor
     }
 }

@@ -10,12 +10,12 @@ use std::{
 
 /// The cell that an actor and its slot share.
 #[derive(Debug)]
-pub(crate) struct StateCell<S>(Arc<Cell<S>>);
+pub(in crate::session) struct StateCell<S>(Arc<Cell<S>>);
 
 type Cell<S> = Mutex<Option<Box<S>>>;
 
 /// A cell as the slot sees it, which knows nothing of the state.
-pub(crate) trait Emptied: Debug + Send + Sync {
+pub(super) trait Emptied: Debug + Send + Sync {
     /// Drops the state of an actor that is gone. The lock is held meanwhile, and is never taken under a lock of the
     /// slot's. So a caller that finds the cell empty finds the handover at the slot.
     fn empty(&self);
@@ -41,19 +41,19 @@ impl<S> Clone for StateCell<S> {
 
 impl<S: Debug + Send + 'static> StateCell<S> {
     /// Gives the cell to its slot.
-    pub(crate) fn of_slot(self) -> Arc<dyn Emptied> {
+    pub(super) fn of_slot(self) -> Arc<dyn Emptied> {
         self.0
     }
 }
 
 impl<S> StateCell<S> {
     /// Fills the cell when the actor has started.
-    pub(crate) fn fill(&self, state: S) {
+    pub(in crate::session) fn fill(&self, state: S) {
         *locked(&self.0) = Some(Box::new(state));
     }
 
     /// Lets an actor handle a message. An actor whose state was taken handles none any more.
-    pub(crate) fn with(&self, handle: impl FnOnce(&mut S)) {
+    pub(in crate::session) fn with(&self, handle: impl FnOnce(&mut S)) {
         if let Some(state) = locked(&self.0).as_mut() {
             handle(state);
         }
@@ -66,7 +66,7 @@ fn locked<S>(cell: &Cell<S>) -> MutexGuard<'_, Option<Box<S>>> {
 
 /// The actor's own hold on its state: dropped with the actor, however that ends.
 #[derive(Debug)]
-pub struct StateHolder<S>(pub(crate) StateCell<S>);
+pub struct StateHolder<S>(pub(in crate::session) StateCell<S>);
 
 impl<S> Drop for StateHolder<S> {
     fn drop(&mut self) {

@@ -274,7 +274,7 @@ fn wake_again(slot: &Arc<SessionSlot>, context: &Arc<RuntimeContext>) {
 }
 
 /// Puts an actor behind the slot. Where it is dead already another is started, for no other task goes on with its work.
-pub(crate) fn stands(
+pub(in crate::session) fn stands(
     slot: &Arc<SessionSlot>,
     context: &Arc<RuntimeContext>,
     actor: ActorRef<SessionMsg>,

@@ -21,18 +21,18 @@ use crate::{
 };
 
 /// The parts of a completion that asked for tools.
-pub(crate) struct Called {
-    pub(crate) round: u32,
-    pub(crate) usage: Usage,
-    pub(crate) text: Option<String>,
-    pub(crate) calls: Vec<WantedCall>,
+pub(super) struct Called {
+    pub(super) round: u32,
+    pub(in crate::session) usage: Usage,
+    pub(super) text: Option<String>,
+    pub(super) calls: Vec<WantedCall>,
 }
 
 impl SessionState {
     /// Records the calls of a completion before any of them begins. A single call without text is recorded together
     /// with its first step, which saves a wait. Otherwise they are recorded on their own, so that the text is published
     /// at once.
-    pub(crate) fn propose(&mut self, me: &ActorRef<SessionMsg>, called: Called) {
+    pub(super) fn propose(&mut self, me: &ActorRef<SessionMsg>, called: Called) {
         let Called { round, usage, text, calls } = called;
         let Some(turn) = self.turn.as_ref().map(|turn| turn.id) else { return };
         let said = text.map(|text| {
@@ -81,7 +81,7 @@ impl SessionState {
     }
 
     /// Makes the request for a call of this turn.
-    pub(crate) fn request_in(
+    pub(super) fn request_in(
         &self,
         turn: &ActiveTurn,
         me: &ActorRef<SessionMsg>,
@@ -111,7 +111,7 @@ impl SessionState {
         }
     }
 
-    pub(crate) fn dispatch(&mut self, me: &ActorRef<SessionMsg>, index: usize) {
+    pub(super) fn dispatch(&mut self, me: &ActorRef<SessionMsg>, index: usize) {
         let Some(turn) = self.turn.as_mut() else { return };
         let Some(mut request) = turn.proposed.get_mut(index).and_then(Option::take) else { return };
         // As the turn is now: the user may have dismissed it since the model asked for the call.
@@ -128,7 +128,7 @@ impl SessionState {
     }
 
     /// Makes the reply for the end of a call. Until it is given, the session does not wake anew.
-    pub(crate) fn reply(
+    pub(super) fn reply(
         &self,
         me: &ActorRef<SessionMsg>,
         request: &DispatchRequest,
@@ -138,7 +138,7 @@ impl SessionState {
     }
 
     /// Tells whether a call of this tool may run beside others. A call beyond the bound runs nothing.
-    pub(crate) fn sharing_of(&self, index: u64, tool: &str) -> Sharing {
+    pub(super) fn sharing_of(&self, index: u64, tool: &str) -> Sharing {
         if self.beyond(index).is_some() {
             return Sharing::Shared;
         }
@@ -149,7 +149,7 @@ impl SessionState {
 
     /// Gives the number of calls taken from a completion, where this one is beyond it: the call is recorded and told as
     /// an error.
-    pub(crate) fn beyond(&self, index: u64) -> Option<usize> {
+    pub(super) fn beyond(&self, index: u64) -> Option<usize> {
         let max = if self.context.model.info().has_parallel_calls {
             self.context.calls.limits.max_calls_per_completion
         } else {
@@ -159,7 +159,7 @@ impl SessionState {
     }
 
     /// Tells for each call of a completion whether it may run beside others.
-    pub(crate) fn sharing(&self, calls: Vec<WantedCall>) -> Vec<(WantedCall, Sharing)> {
+    pub(super) fn sharing(&self, calls: Vec<WantedCall>) -> Vec<(WantedCall, Sharing)> {
         let with_sharing = |(index, call): (u64, WantedCall)| {
             let sharing = self.sharing_of(index, &call.name);
             (call, sharing)

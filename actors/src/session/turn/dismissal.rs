@@ -20,7 +20,7 @@ use crate::{
 impl SessionState {
     /// Makes the cancellation of a turn that begins or goes on. A chat in memory ends with its process, and no later
     /// start goes on with its turn.
-    pub(crate) fn cancellation(&self) -> Cancellation {
+    pub(in crate::session) fn cancellation(&self) -> Cancellation {
         let on_closing = match self.context.history {
             History::Stored => CancelCause::Closing,
             History::InMemory => CancelCause::GivenUp,
@@ -29,12 +29,12 @@ impl SessionState {
     }
 
     /// Tells whether no turn begins any more.
-    pub(crate) fn is_closing(&self) -> bool {
+    pub(in crate::session) fn is_closing(&self) -> bool {
         self.closing.is_some() || self.runtime_closes.is_cancelled()
     }
 
     /// Dismisses the turn that runs. The store has that before it has anything that the session writes later.
-    pub(crate) fn dismiss(
+    pub(in crate::session) fn dismiss(
         &mut self,
         me: &ActorRef<SessionMsg>,
     ) -> Result<DismissalStored, DismissError> {
@@ -68,7 +68,11 @@ impl SessionState {
 
     /// Leaves a turn to the next start. Its model stops, calls that have not begun stay where the ledger has them, and
     /// running calls end first. A chat in memory ends with its process, and so does its turn.
-    pub(crate) fn close(&mut self, me: &ActorRef<SessionMsg>, reply: oneshot::Sender<()>) {
+    pub(in crate::session) fn close(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        reply: oneshot::Sender<()>,
+    ) {
         self.closing = Some(reply);
         match self.context.history {
             History::Stored => {
@@ -89,7 +93,7 @@ impl SessionState {
         self.end_if_closing(me);
     }
 
-    pub(crate) fn end_if_closing(&mut self, me: &ActorRef<SessionMsg>) {
+    pub(super) fn end_if_closing(&mut self, me: &ActorRef<SessionMsg>) {
         let is_quiet =
             self.turn.as_ref().is_none_or(|turn| turn.core.is_suspended() && turn.is_quiet());
         if is_quiet

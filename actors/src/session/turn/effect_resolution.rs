@@ -84,7 +84,7 @@ fn may_resolve(
 }
 
 /// Tells whether the ledger has this resolution, where the store gave no answer.
-pub(crate) fn stands(
+pub(in crate::session) fn stands(
     found: &LedgerRow,
     resolution: EffectResolution,
     by: &ResolvedBy,

@@ -25,7 +25,7 @@ use crate::{
 
 impl SessionState {
     /// Lets the turn decide, and carries out its effects.
-    pub(crate) fn on(&mut self, me: &ActorRef<SessionMsg>, input: TurnInput) {
+    pub(super) fn on(&mut self, me: &ActorRef<SessionMsg>, input: TurnInput) {
         let Some(turn) = self.turn.as_mut() else { return };
         let (mut outgoing, mut end) = (Outgoing::default(), None);
         for effect in turn.core.on(input) {
@@ -80,7 +80,7 @@ impl SessionState {
         self.store(me, [ended], outgoing);
     }
 
-    pub(crate) fn complete(&mut self, me: &ActorRef<SessionMsg>) {
+    pub(super) fn complete(&mut self, me: &ActorRef<SessionMsg>) {
         let Some(turn) = self.turn.as_mut() else { return };
         let (id, cancel) = (CompletionId::new(Uuid::now_v7()), CancellationToken::new());
         turn.completion = Some((id, cancel.clone()));
@@ -109,13 +109,13 @@ impl SessionState {
         self.context.llm.complete(QueuedCompletion { request, deltas, cancel, span, reply });
     }
 
-    pub(crate) fn cancel_completion(&mut self) {
+    pub(super) fn cancel_completion(&mut self) {
         if let Some(turn) = self.turn.as_mut() {
             turn.cancel_completion();
         }
     }
 
-    pub(crate) fn completed(
+    pub(in crate::session) fn completed(
         &mut self,
         me: &ActorRef<SessionMsg>,
         completion: CompletionId,
@@ -150,7 +150,11 @@ impl SessionState {
         self.publish(EventKind::MessagesLeftOut { messages, text });
     }
 
-    pub(crate) fn on_dispatcher(&mut self, me: &ActorRef<SessionMsg>, event: DispatcherEvent) {
+    pub(in crate::session) fn on_dispatcher(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        event: DispatcherEvent,
+    ) {
         match event {
             DispatcherEvent::ApprovalRequested { request } => self.asked(*request),
             DispatcherEvent::ApprovalEnded { call, end } => {
@@ -180,7 +184,7 @@ impl SessionState {
         }
     }
 
-    pub(crate) fn asked(&mut self, request: ApprovalRequest) {
+    pub(super) fn asked(&mut self, request: ApprovalRequest) {
         let Some(turn) = self.turn.as_mut() else { return };
         // A question that was lost with the ConfirmActor comes again.
         turn.approval_requests.retain(|open| open.call != request.call);
@@ -188,7 +192,7 @@ impl SessionState {
         self.publish(EventKind::ApprovalRequested { request });
     }
 
-    pub(crate) fn call_ended(&mut self, me: &ActorRef<SessionMsg>, end: CallEnd) {
+    fn call_ended(&mut self, me: &ActorRef<SessionMsg>, end: CallEnd) {
         let CallEnd { seq, record, is_recorded } = end;
         let Some(running_turn) = self.turn.as_mut() else {
             debug!(call = %record.id, "dropped a late call");

@@ -18,7 +18,7 @@ use crate::{
 
 impl SessionState {
     /// Joins the running turn of the same key, or asks the store whether there was one.
-    pub(crate) fn submit(&mut self, me: &ActorRef<SessionMsg>, asked: TurnRequest) {
+    pub(in crate::session) fn submit(&mut self, me: &ActorRef<SessionMsg>, asked: TurnRequest) {
         let Some(key) = asked.options.key.clone() else { return self.begin(me, asked) };
         if self.runs(&asked) {
             return self.join(asked);
@@ -39,7 +39,7 @@ impl SessionState {
     }
 
     /// Handles the store's answer about a key.
-    pub(crate) fn submitted(
+    pub(in crate::session) fn submitted(
         &mut self,
         me: &ActorRef<SessionMsg>,
         asked: TurnRequest,
@@ -72,7 +72,7 @@ impl SessionState {
     }
 
     /// Joins the running turn, if there is one.
-    pub(crate) fn attach(&mut self, ended: oneshot::Sender<TurnEnd>) -> Option<TurnId> {
+    pub(in crate::session) fn attach(&mut self, ended: oneshot::Sender<TurnEnd>) -> Option<TurnId> {
         let turn = self.turn.as_mut().filter(|turn| !turn.core.is_suspended())?;
         turn.ended.push(ended);
         Some(turn.id)

@@ -19,18 +19,18 @@ use crate::{
 
 /// The result of recovering the turn that was left open.
 #[derive(Debug, Default)]
-pub(crate) struct SeenTo {
+pub(in crate::session) struct SeenTo {
     /// The turn that goes on.
-    pub(crate) resumption: Option<Box<Resumption>>,
+    pub(in crate::session) resumption: Option<Box<Resumption>>,
     /// Whether the turn is over.
-    pub(crate) has_ended: bool,
+    pub(in crate::session) has_ended: bool,
     /// The numbers of the entries that were made of it.
-    pub(crate) news: Vec<u64>,
+    pub(in crate::session) news: Vec<u64>,
 }
 
 /// Carries out the plan, in one job of the store. A resumption is counted before it begins. A user that must be told of
 /// an unknown effect is told wherever the process ends.
-pub(crate) async fn see_to(
+pub(in crate::session) async fn see_to(
     open: OpenTurn,
     stored: &StoredSession,
     abandoned: Option<&AbandonedTurn>,
@@ -52,7 +52,7 @@ pub(crate) async fn see_to(
         calls: &calls,
         abandoned: abandoned.map(|abandoned| abandoned.end.0.turn),
         max_resumes: context.calls.limits.max_resumes,
-    });
+    })?;
     // Before the first write: while it waits, no part of the plan has happened.
     let permit = match plan.turn {
         Fate::Ends(_) => None,

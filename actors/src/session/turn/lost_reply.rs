@@ -18,7 +18,7 @@ use crate::{
 ///
 /// Such a call has not begun. A reply is lost with a dispatcher's mailbox, or with a call's actors, and so are their
 /// uncommitted steps. Where a commit is on its way all the same, the ledger refuses the second run.
-pub(crate) async fn recover(
+pub(super) async fn recover(
     request: Arc<DispatchRequest>,
     context: Arc<RuntimeContext>,
     mut reply: Reply<DispatcherEvent>,
@@ -57,7 +57,7 @@ pub(crate) async fn recover(
 
 /// The sign by which a job of a session is recognised in the store. All of a job was written, or none.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Sign {
+pub(in crate::session) enum Sign {
     TurnStarted(TurnId),
     TurnEnded(TurnId),
     Called {
@@ -73,7 +73,7 @@ pub(crate) enum Sign {
 
 impl Sign {
     /// Chooses the sign of this job; `None` where it leaves none.
-    pub(crate) fn of(job: &[Write]) -> Option<Self> {
+    pub(super) fn of(job: &[Write]) -> Option<Self> {
         // A revocation tells least: without an approval it changes nothing.
         let is_telling = |write: &&Write| !matches!(write, Write::Revoke { .. });
         match job.iter().find(is_telling).or(job.first())? {
@@ -91,7 +91,7 @@ impl Sign {
     }
 
     /// Tells whether the store shows the sign.
-    pub(crate) async fn is_seen(&self, session: &SessionId, store: &dyn Store) -> bool {
+    pub(in crate::session) async fn is_seen(&self, session: &SessionId, store: &dyn Store) -> bool {
         let Ok(Some(stored)) = store.session(session).await else { return false };
         let open = |turn| stored.open_turn.as_ref().filter(|open| open.turn == turn);
         match self {

@@ -9,7 +9,7 @@ use crate::{
 
 /// One turn, from the stored user message to its end.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(in crate::session) struct Turn {
     max_rounds: u32,
     on_dismiss: OnDismiss,
     round: u32,
@@ -20,17 +20,17 @@ pub(crate) struct Turn {
 
 /// The progress of a turn that goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Progress {
+pub(super) struct Progress {
     /// The rounds whose completion asked for tools.
-    pub(crate) round: u32,
+    pub(super) round: u32,
     /// The cost of their completions.
-    pub(crate) usage: Usage,
+    pub(in crate::session) usage: Usage,
     /// Whether the user dismissed the turn.
-    pub(crate) is_dismissed: bool,
+    pub(super) is_dismissed: bool,
     /// Whether a call of the last of these rounds asked for the end.
-    pub(crate) stops_loop: bool,
+    pub(super) stops_loop: bool,
     /// The calls of that round that have not ended, in order.
-    pub(crate) waiting: Vec<Sharing>,
+    pub(in crate::session) waiting: Vec<Sharing>,
 }
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ struct Calls {
 
 /// Tells whether a call may run beside others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sharing {
+pub(super) enum Sharing {
     /// Runs beside other readers: it only reads.
     Shared,
     /// Runs after all before it, and before all after it: it writes.
@@ -69,7 +69,7 @@ pub(crate) enum Sharing {
 
 /// An input of the turn.
 #[derive(Debug, Clone)]
-pub(crate) enum TurnInput {
+pub(super) enum TurnInput {
     /// The user's message is stored, or the turn goes on.
     Opened,
     /// The model came to its end.
@@ -91,7 +91,7 @@ pub(crate) enum TurnInput {
 
 /// An effect that the session carries out.
 #[derive(Debug, PartialEq)]
-pub(crate) enum TurnEffect {
+pub(super) enum TurnEffect {
     /// Asks the model.
     Complete,
     /// Cancels the completion.
@@ -110,7 +110,7 @@ pub(crate) enum TurnEffect {
 
 impl Turn {
     /// Makes a turn whose user message is being stored.
-    pub(crate) fn new(max_rounds: u32, on_dismiss: OnDismiss) -> Self {
+    pub(in crate::session) fn new(max_rounds: u32, on_dismiss: OnDismiss) -> Self {
         Self {
             max_rounds,
             on_dismiss,
@@ -122,7 +122,7 @@ impl Turn {
     }
 
     /// Makes a turn with this progress; [`TurnInput::Opened`] lets it go on.
-    pub(crate) fn resumed(max_rounds: u32, on_dismiss: OnDismiss, progress: Progress) -> Self {
+    pub(super) fn resumed(max_rounds: u32, on_dismiss: OnDismiss, progress: Progress) -> Self {
         let Progress { round, usage, is_dismissed, stops_loop, waiting } = progress;
         let is_stopped = is_dismissed && on_dismiss == OnDismiss::Stop;
         let waiting: VecDeque<_> = waiting.into_iter().enumerate().collect();
@@ -135,32 +135,32 @@ impl Turn {
     }
 
     /// Tells whether a screen shows that the model is answering.
-    pub(crate) const fn is_streaming(&self) -> bool {
+    pub(in crate::session) const fn is_streaming(&self) -> bool {
         !self.is_stopped && !self.is_over()
     }
 
     /// Tells whether it is left as it is, to go on after the next start.
-    pub(crate) const fn is_suspended(&self) -> bool {
+    pub(in crate::session) const fn is_suspended(&self) -> bool {
         matches!(self.phase, Phase::Suspended)
     }
 
     /// Gives the cost of its completions so far.
-    pub(crate) const fn usage(&self) -> Usage {
+    pub(in crate::session) const fn usage(&self) -> Usage {
         self.usage
     }
 
     /// Tells whether the end was decided.
-    pub(crate) const fn is_over(&self) -> bool {
+    pub(super) const fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Ended)
     }
 
     /// Lets a dismissal stop the turn from now on, whatever its options: the runtime shuts down, and the chat with it.
-    pub(crate) const fn stop_on_dismiss(&mut self) {
+    pub(super) const fn stop_on_dismiss(&mut self) {
         self.on_dismiss = OnDismiss::Stop;
     }
 
     /// Takes an input and gives the effects, in order.
-    pub(crate) fn on(&mut self, input: TurnInput) -> Vec<TurnEffect> {
+    pub(super) fn on(&mut self, input: TurnInput) -> Vec<TurnEffect> {
         match (input, &mut self.phase) {
             (_, Phase::Ended | Phase::Suspended) => Vec::new(),
             (TurnInput::Suspended, phase) => {

@@ -13,16 +13,16 @@
 //! whose handler was recorded as begun is never dispatched again. - A dismissal keeps what was written, and lets
 //! nothing begin that has not begun.
 
-pub(crate) mod calls;
-pub(crate) mod dismissal;
-pub(crate) mod effect_resolution;
-pub(crate) mod effects;
-pub(crate) mod idempotency;
-pub(crate) mod left_open;
-pub(crate) mod lost_reply;
-pub(crate) mod machine;
-pub(crate) mod persist;
-pub(crate) mod recovery;
-pub(crate) mod resumption;
+pub(super) mod calls;
+pub(super) mod dismissal;
+pub(super) mod effect_resolution;
+pub(super) mod effects;
+pub(super) mod idempotency;
+pub(super) mod left_open;
+pub(super) mod lost_reply;
+pub(super) mod machine;
+pub(super) mod persist;
+pub(super) mod recovery;
+pub(in crate::session) mod resumption;
 #[cfg(test)]
 mod tests;

@@ -30,7 +30,7 @@ use crate::{
 impl SessionState {
     /// Gives parts to the store; they are published when the write comes back. The order of writes is the order of
     /// these calls.
-    pub(crate) fn store(
+    pub(in crate::session) fn store(
         &self,
         me: &ActorRef<SessionMsg>,
         facts: impl IntoIterator<Item = Write>,
@@ -63,7 +63,7 @@ impl SessionState {
         drop(self.context.tasks.spawn(report.wait(written)));
     }
 
-    pub(crate) fn stored(
+    pub(in crate::session) fn stored(
         &mut self,
         me: &ActorRef<SessionMsg>,
         written: Outgoing,
@@ -103,7 +103,7 @@ impl SessionState {
 
     /// Ends the turn because the store could not keep it; `opens`: its beginning is what was not stored. The session wakes anew, from the store or from the handover
     /// of a chat in memory, once all that it began has ended.
-    pub(crate) fn not_stored(
+    pub(super) fn not_stored(
         &mut self,
         me: &ActorRef<SessionMsg>,
         clear: Option<oneshot::Sender<Result<(), ClearError>>>,
@@ -159,7 +159,7 @@ impl SessionState {
         TurnRefused::Overloaded(refusal)
     }
 
-    pub(crate) fn opened(&mut self, me: &ActorRef<SessionMsg>) {
+    pub(super) fn opened(&mut self, me: &ActorRef<SessionMsg>) {
         let Some(turn) = self.turn.as_mut() else { return };
         turn.bytes = None;
         for began in turn.began.take().into_iter().flatten() {
@@ -194,7 +194,7 @@ impl SessionState {
 
     /// Publishes an entry that the store has, and entries that waited for it. The turn learns of a call's end only now:
     /// before, the model would be asked again without it.
-    pub(crate) fn show(&mut self, me: &ActorRef<SessionMsg>, message: ChatMessage) {
+    pub(super) fn show(&mut self, me: &ActorRef<SessionMsg>, message: ChatMessage) {
         let locale = self.turn.as_ref().map(|turn| self.locale_of(turn)).unwrap_or_default();
         let mut ended = Vec::new();
         let shown = self.chat.arrived(message);
@@ -213,19 +213,19 @@ impl SessionState {
     }
 
     /// Publishes an entry that the store has.
-    pub(crate) fn publish_message(&self, message: &ChatMessage, locale: Locale) {
+    fn publish_message(&self, message: &ChatMessage, locale: Locale) {
         let kind = kind_of(message, locale);
         self.slot.feed().publish(message.turn, message.at, Durability::Entry(message.seq), kind);
     }
 
-    pub(crate) fn publish(&self, kind: EventKind) {
+    pub(super) fn publish(&self, kind: EventKind) {
         if let Some(turn) = &self.turn {
             let at = self.context.calls.clock.now();
             self.slot.feed().publish(turn.id, at, Durability::Transient, kind);
         }
     }
 
-    pub(crate) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {
+    pub(in crate::session) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {
         ChatMessage { seq: self.chat.reserve(), turn, at: self.context.calls.clock.now(), content }
     }
 }

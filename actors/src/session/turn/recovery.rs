@@ -2,37 +2,37 @@
 
 use crate::{
     ledger::CallState,
-    port::{LedgerRow, OpenTurn},
+    port::{LedgerRow, OpenTurn, StoreError},
     protocol::{CallId, ChatMessage, Content, TurnId},
 };
 
 /// The stored facts of a session whose turn is open.
 #[derive(Debug)]
-pub(crate) struct Left<'a> {
+pub(super) struct Left<'a> {
     /// The open turn.
-    pub(crate) open: &'a OpenTurn,
+    pub(super) open: &'a OpenTurn,
     /// The transcript of its session.
-    pub(crate) messages: &'a [ChatMessage],
+    pub(super) messages: &'a [ChatMessage],
     /// The calls of its session that have not ended.
-    pub(crate) calls: &'a [LedgerRow],
+    pub(super) calls: &'a [LedgerRow],
     /// The turn in which its actor was lost.
-    pub(crate) abandoned: Option<TurnId>,
+    pub(super) abandoned: Option<TurnId>,
     /// The most resumptions of a turn that makes no step forward.
-    pub(crate) max_resumes: u32,
+    pub(super) max_resumes: u32,
 }
 
 /// The plan for an open turn.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Plan {
+pub(super) struct Plan {
     /// Calls that no pipeline brings to their end any more: they end as lost, and none of them runs again.
-    pub(crate) lost: Vec<CallId>,
+    pub(super) lost: Vec<CallId>,
     /// The fate of the turn.
-    pub(crate) turn: Fate,
+    pub(in crate::session) turn: Fate,
 }
 
 /// The fate of a turn.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Fate {
+pub(super) enum Fate {
     /// The turn ends as failed.
     Ends(Reason),
     /// The turn goes on.
@@ -46,7 +46,7 @@ pub(crate) enum Fate {
 
 /// A reason why a turn does not go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(super) enum Reason {
     /// Its actor was lost.
     ActorLost,
     /// It took its process with it too often.
@@ -60,7 +60,10 @@ pub(crate) enum Reason {
 ///
 /// A transactional or reading handler is recorded as begun only together with its end. One that was cut off stands
 /// where it was before and has left no trace. So it runs anew, on the same approval, which was not used up.
-pub(crate) fn plan(left: &Left<'_>) -> Plan {
+///
+/// # Errors
+/// [`StoreError::Refused`] where a call that is to go on stands before the round that the turn is in.
+pub(super) fn plan(left: &Left<'_>) -> Result<Plan, StoreError> {
     let Left { open, messages, calls, abandoned, max_resumes } = *left;
     let of_turn = |message: &&ChatMessage| message.turn == open.turn;
     let has_chat = messages
@@ -76,19 +79,21 @@ pub(crate) fn plan(left: &Left<'_>) -> Plan {
     };
     if let Some(reason) = reason {
         let lost = calls.iter().map(|row| row.call).collect();
-        return Plan { lost, turn: Fate::Ends(reason) };
+        return Ok(Plan { lost, turn: Fate::Ends(reason) });
     }
     let goes_on = |row: &&LedgerRow| row.turn == open.turn && row.state != CallState::Running;
     let (mut again, lost): (Vec<_>, Vec<_>) = calls.iter().partition(goes_on);
     again.sort_by_key(|row| row.seq);
+    if again.first().is_some_and(|first| first.seq < open.from) {
+        return Err(StoreError::refused("an open call stands before the round of its turn"));
+    }
     let stops_loop = messages
         .iter()
         .filter(|message| message.turn == open.turn && message.seq >= open.from)
         .any(
             |message| matches!(&message.content, Content::ToolCall(record) if record.stops_loop()),
         );
-    Plan {
-        lost: lost.into_iter().map(|row| row.call).collect(),
-        turn: Fate::GoesOn { again: again.into_iter().map(|row| row.call).collect(), stops_loop },
-    }
+    let calls = |rows: Vec<&LedgerRow>| rows.into_iter().map(|row| row.call).collect();
+    let (lost, again) = (calls(lost), calls(again));
+    Ok(Plan { lost, turn: Fate::GoesOn { again, stops_loop } })
 }

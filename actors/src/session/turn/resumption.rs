@@ -18,7 +18,7 @@ use crate::{
 
 impl SessionState {
     /// Goes on where the store has the turn.
-    pub(crate) fn resume(&mut self, me: &ActorRef<SessionMsg>, resumption: Resumption) {
+    pub(in crate::session) fn resume(&mut self, me: &ActorRef<SessionMsg>, resumption: Resumption) {
         if self.is_closing() {
             // The turn stays open for the next start, and this resumption does not count.
             let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
@@ -33,6 +33,7 @@ impl SessionState {
             usage: open.usage,
             is_dismissed: open.is_dismissed,
             stops_loop,
+            // The plan takes no call from before the round.
             waiting: calls
                 .iter()
                 .map(|row| self.sharing_of(row.seq - open.from, &row.name))

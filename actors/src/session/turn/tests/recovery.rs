@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     ledger::{CallState, text_digest},
-    port::{LedgerRow, OpenTurn},
+    port::{LedgerRow, OpenTurn, StoreError},
     protocol::{
         CallId, CallRecord, CallResult, ChatMessage, Content, Effect, SessionId, Timestamp,
         ToolOutcome, TurnId, TurnOptions, Usage, UserId,
@@ -97,7 +97,7 @@ fn row(seq: u64, state: CallState) -> LedgerRow {
 }
 
 fn planned(open: &OpenTurn, messages: &[ChatMessage], calls: &[LedgerRow]) -> Plan {
-    plan(&Left { open, messages, calls, abandoned: None, max_resumes: 3 })
+    plan(&Left { open, messages, calls, abandoned: None, max_resumes: 3 }).unwrap()
 }
 
 fn goes_on(again: &[u64], lost: &[u64]) -> Plan {
@@ -156,6 +156,17 @@ fn calls_of_another_turn_are_lost_whatever_their_state() {
 }
 
 #[test]
+fn a_call_from_before_its_round_is_a_contradiction_and_not_dispatched() {
+    let plan = |calls: &[LedgerRow]| {
+        let (open, messages) = (&open(2, 4), &[user()][..]);
+        plan(&Left { open, messages, calls, abandoned: None, max_resumes: 3 })
+    };
+    let refused = plan(&[row(5, Proposed), row(3, Awaiting)]);
+    assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
+    assert_eq!(plan(&[row(3, Running)]).unwrap(), goes_on(&[], &[3]), "it ends as lost");
+}
+
+#[test]
 fn a_turn_that_cannot_go_on_ends_and_its_calls_with_it() {
     let calls = [row(2, Approved), row(3, Running)];
     let too_often = OpenTurn { resumes: 3, ..open(1, 2) };
@@ -172,7 +183,8 @@ fn a_turn_that_cannot_go_on_ends_and_its_calls_with_it() {
 fn a_turn_that_subscribers_were_told_is_over_stays_over() {
     let told = |abandoned| {
         let (open, messages, calls) = (open(1, 2), [user()], [row(2, Awaiting)]);
-        plan(&Left { open: &open, messages: &messages, calls: &calls, abandoned, max_resumes: 3 })
+        let (open, messages, calls) = (&open, &messages[..], &calls[..]);
+        plan(&Left { open, messages, calls, abandoned, max_resumes: 3 }).unwrap()
     };
     assert_eq!(told(Some(turn(1))), ends(Reason::ActorLost, &[2]));
     assert_eq!(told(Some(turn(7))), goes_on(&[2], &[]));
