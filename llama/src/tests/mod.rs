@@ -1,4 +1,4 @@
-//! The real llama.cpp on models that the tests write themselves.
+//! Tests the real llama.cpp on models that the tests write.
 
 mod batching;
 mod constraint;
@@ -34,14 +34,14 @@ use tiny_model::TinyModel;
 
 use super::*;
 
-/// The bundled model, which is a file of the repository.
+/// The bundled model, a file of the repository.
 pub(crate) fn bundled() -> LlamaOptions {
     let bytes = include_bytes!("../../../models/madang-seed.gguf");
     LlamaOptions::from_bytes("madang-seed", bytes).flash_attention(false)
 }
 
 fn options(model: &TinyModel) -> LlamaOptions {
-    // Some of them say one letter for as long as they may.
+    // Some models repeat one letter as long as they may.
     LlamaOptions::from_bytes("tiny", model.bytes()).max_repeated_tokens(0)
 }
 
@@ -117,14 +117,14 @@ async fn a_second_completion_reads_only_what_is_new() {
     assert_eq!(first.usage.cached_tokens, 0);
     let chat = vec![user("hello"), said("abc"), user("more")];
     let second = complete(&model, request(chat, vec![])).await.unwrap();
-    // All of the first prompt and its answer but for the token that ended it, which was never read.
+    // All of the first prompt and its answer but for the last token, which was never read.
     assert_eq!(second.usage.cached_tokens, first.usage.prompt_tokens + 3);
     let other = complete(&model, request(vec![user("other")], vec![])).await.unwrap();
     assert!(other.usage.cached_tokens < first.usage.prompt_tokens);
     assert_eq!(other.text, "abc");
 }
 
-/// Begins a call at once; where the grammar leaves a choice, the table says `z` and then the end of the string.
+/// Begins a call at once; where the grammar leaves a choice, the table gives `z` and then the end of the string.
 fn caller() -> TinyModel {
     TinyModel::saying(&[("\n", "<tool_call>"), ("\"", "z"), ("z", "\"")])
 }
@@ -154,6 +154,27 @@ async fn a_call_has_a_registered_name_and_arguments_that_its_schema_allows() {
         [WantedCall { name: "add_note".into(), arguments: arguments.into() }]
     );
     assert_eq!((completion.finish, completion.text.as_str()), (FinishReason::ToolCalls, ""));
+}
+
+#[tokio::test]
+async fn a_completion_ends_with_its_first_call_unless_it_may_have_several() {
+    let caller = TinyModel::saying(&[
+        ("\n", "<tool_call>"),
+        ("\"", "z"),
+        ("z", "\""),
+        ("}", "</tool_call>"),
+        ("</tool_call>", "<tool_call>"),
+    ]);
+    for (has_parallel_calls, calls) in [(false, 1), (true, 2)] {
+        let options = options(&caller).parallel_calls(has_parallel_calls);
+        let model = LlamaModel::load(options).unwrap();
+        assert_eq!(model.info().has_parallel_calls, has_parallel_calls);
+        let mut request = request(vec![user("note")], vec![note_tool()]);
+        request.max_tokens = 200;
+        let completion = complete(&model, request).await.unwrap();
+        assert_eq!(completion.finish, FinishReason::ToolCalls);
+        assert_eq!(completion.tool_calls.len(), calls);
+    }
 }
 
 #[tokio::test]
@@ -260,7 +281,7 @@ async fn a_cancelled_completion_says_what_it_cost_and_the_next_one_is_well() {
 async fn a_dropped_completion_stops_and_a_dropped_model_ends() {
     let model = load(&TinyModel::saying(&[("\n", "a"), ("a", "a")]));
     let (began, mut beginning) = mpsc::unbounded_channel();
-    // The receiver is gone once the test has seen the first.
+    // The receiver is dropped once the test has seen the first.
     let deltas = Deltas::new(move |_| began.send(()).unwrap_or_default());
     let mut endless = request(vec![user("a")], vec![]);
     endless.max_tokens = 400;
@@ -279,7 +300,7 @@ async fn what_waits_can_be_cancelled_and_too_much_is_refused() {
     let held = Mutex::new(held);
     let (began, mut beginning) = mpsc::unbounded_channel();
     let deltas = Deltas::new(move |_| {
-        // Holds the thread of the model until the test lets go.
+        // Holds the thread of the model until the test releases it.
         if began.send(()).is_ok() {
             held.lock().unwrap().recv().unwrap_or_default();
         }
@@ -310,7 +331,7 @@ async fn what_waits_can_be_cancelled_and_too_much_is_refused() {
 
 #[tokio::test]
 async fn while_the_prompt_of_one_user_is_written_others_are_answered() {
-    // Looks ahead behind every digit, which takes a second and more in all.
+    // The expressions look ahead behind each digit, which takes seconds in all.
     let slow = TinyModel { pre_tokenizer: "superbpe", context_length: 200_000, ..TinyModel::new() };
     let options = options(&slow).context_tokens(200_000).cache_tokens(1);
     let model = LlamaModel::load(options.prefill_context_tokens(0)).unwrap();
