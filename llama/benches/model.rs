@@ -1,7 +1,7 @@
-//! What the engine makes of a model: a random one of half a billion parameters, against a bare loop through the same
-//! binding. `cargo bench --bench model -- batch common` runs these parts only; without names all run, in some minutes.
-//! With `threads=1` both sides compute in one thread: for a machine on which others are busy, too. With `flash=off` both do
-//! without flash attention, which is llama.cpp's default and the engine's.
+//! Measures the engine with a random model of half a billion parameters, against a bare loop through the same binding.
+//! `cargo bench --bench model -- batch common` runs only these parts; without names all run, in some minutes.
+//! `threads=1` computes both sides in one thread, for a busy machine. `flash=off` runs both without flash attention,
+//! which is on by default.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -119,7 +119,7 @@ async fn main() {
     }
 }
 
-/// In how many threads both sides compute.
+/// The threads of both sides.
 fn threads() -> NonZeroUsize {
     let named = std::env::args().find_map(|word| word.strip_prefix("threads=")?.parse().ok());
     named.unwrap_or_else(|| std::thread::available_parallelism().unwrap())
@@ -130,7 +130,7 @@ fn has_flash_attention() -> bool {
     !std::env::args().any(|word| word == "flash=off")
 }
 
-/// What of the processor llama.cpp was built for.
+/// The processor features that llama.cpp was built for.
 fn features() -> String {
     let flags =
         ["GGML_NATIVE", "GGML_AVX512", "GGML_AVX512_VNNI", "GGML_AVX512_VBMI", "GGML_AVX512_BF16"];
@@ -139,9 +139,9 @@ fn features() -> String {
     if set.is_empty() { "llama.cpp built with its defaults".to_owned() } else { set.join(" ") }
 }
 
-/// Pairs of measurements, because others may use the machine: their median counts.
+/// Pairs of measurements, because other programs may use the machine: the median counts.
 const PAIRS: usize = 5;
-/// Where there is nothing to compare with in the same moment: the best of so many.
+/// Attempts without a counterpart, of which the best counts.
 const TRIALS: usize = 3;
 
 async fn single(path: &Path) {
@@ -173,7 +173,7 @@ async fn batch(path: &Path) {
     println!("batch: {SESSIONS} whole answers, against one after the other: {with_serial}");
 }
 
-/// Short answers of some sessions of which so many may run at once, prompts included.
+/// Short answers of some sessions, prompts included, with this many at once.
 async fn completed(path: &Path, at_once: usize, sessions: usize, tokens: usize) -> Speed {
     let model = load(path, |options| options.max_sequences(at_once)).await;
     let most = u32::try_from(tokens).unwrap();
@@ -188,7 +188,7 @@ async fn completed(path: &Path, at_once: usize, sessions: usize, tokens: usize) 
     Speed::of(usize::try_from(tokens).unwrap(), began.taken())
 }
 
-/// Sessions of a model at which nothing rests, as in the bare loop.
+/// Sessions of a model without resting chats, as in the bare loop.
 async fn ours(path: &Path, name: String, sessions: usize, tokens: usize) -> Speed {
     let model = load(path, |options| options).await;
     streams(&model, &name, sessions, tokens).await
@@ -211,7 +211,7 @@ async fn common(path: &Path) {
     let prompts: u64 =
         running.join_all().await.iter().map(|said| u64::from(said.usage.prompt_tokens)).sum();
     let stats = model.stats();
-    // A letter is a token, and so is each of the three marks around the system text. Users share no more.
+    // One letter is one token, and so is each of the three marks around the system text. Users share no more.
     let shared = (system.len() + "system\n\nuser\n".len() + 3) as u64;
     let distinct = prompts - shared * (SESSIONS as u64 - 1);
     println!(
@@ -232,7 +232,7 @@ async fn memory(path: &Path) {
         let said =
             complete(Arc::clone(&model), request(&session, None, vec![asked.clone()], 1)).await;
         cold = cold.min(began.elapsed());
-        // Another one comes to rest, so that this one moves to memory.
+        // Another chat comes to rest, so that this one moves to memory.
         complete(Arc::clone(&model), request(&other, None, vec![user("and you?")], 1)).await;
         let answered = PromptMessage::Model { text: said.text.into() };
         let chat = vec![asked, answered, user("more")];
@@ -250,11 +250,11 @@ async fn memory(path: &Path) {
     );
 }
 
-/// Tokens a second of so many sessions together, from when all have begun until the first of them ends.
+/// Tokens a second of these sessions together, from when all have begun until the first ends.
 async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: usize) -> Speed {
     let heard: Arc<Mutex<Vec<Vec<Taking>>>> = Arc::new(Mutex::new(vec![Vec::new(); sessions]));
     let mut running = JoinSet::new();
-    // An early session goes on until the last has as many, however late that begins.
+    // An early session goes on until the last has as many tokens, however late that begins.
     let most = u32::try_from(20 * tokens).unwrap();
     let stop = CancellationToken::new();
     for number in 0..sessions {
@@ -282,7 +282,7 @@ async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: u
     Speed::of(heard.iter().flatten().filter(inside).count(), took)
 }
 
-/// What a token of a prompt costs in pieces of some sizes: what bounds `long`.
+/// The cost of a prompt's token in pieces of some sizes, which bounds `long`.
 async fn pieces(path: &Path) {
     const SIZES: [usize; 6] = [8, 16, 32, 63, 64, 128];
     for depth in [500, 2_000, 4_000] {
@@ -308,7 +308,7 @@ fn bare() -> Bare {
 }
 
 async fn load(path: &Path, change: impl Fn(LlamaOptions) -> LlamaOptions) -> Arc<LlamaModel> {
-    // What it says means nothing, and some of it for ever the same.
+    // The text is meaningless, and some of it repeats for ever.
     let options = LlamaOptions::new(path).threads(threads()).max_repeated_tokens(0);
     let options = change(options.flash_attention(has_flash_attention()));
     Arc::new(tokio::task::spawn_blocking(|| LlamaModel::load(options)).await.unwrap().unwrap())

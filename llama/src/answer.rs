@@ -1,4 +1,4 @@
-//! What a completion has generated so far, and how its next token is chosen.
+//! The generated part of a completion, and the choice of its next token.
 
 use llama_cpp_2::token::LlamaToken;
 use madang_actors::{
@@ -27,29 +27,29 @@ pub(super) struct Answer {
     sampler: Sampler,
     utf8: Utf8,
     parser: Parser,
-    /// The token that opens calls, where there is one.
+    /// The token that opens calls, if the model has one.
     opens: Option<u32>,
-    /// What may be called; `None` where that cannot be followed.
+    /// The grammar of allowed calls; `None` if the schemas cannot be followed.
     calls: Option<Grammar>,
     guide: Guide,
     generated: Vec<u32>,
-    /// No tool may be called, so no call may be opened.
+    /// The token that opens calls, if no tool may be called.
     banned: Option<u32>,
     has_parallel_calls: bool,
     completion: Completion,
     is_malformed: bool,
     repetition: Repetition,
-    /// It goes in a circle.
+    /// The answer repeats itself.
     is_repeated: bool,
 }
 
-/// So many of the latest tokens count for the repeat penalty.
+/// The latest tokens that count for the repeat penalty.
 const RECENT: usize = 64;
 
-/// So many bytes of a text that must follow become tokens at once: that takes less than a decode.
+/// The bytes of forced text that become tokens at once, which takes less than a decode.
 const FORCED_BYTES: usize = 1_024;
 
-/// How a call that is being written is constrained.
+/// The constraint on the call that is being written.
 enum Guide {
     /// No call is being written.
     None,
@@ -58,7 +58,7 @@ enum Guide {
         /// The first token of the block, where it is known.
         begin: Option<usize>,
     },
-    /// This call cannot be followed; it is checked when it is dispatched.
+    /// The call cannot be followed; the dispatcher checks it.
     Lost,
 }
 
@@ -86,13 +86,13 @@ impl Answer {
         }
     }
 
-    /// Never chooses this token.
+    /// Bans a token.
     pub(super) fn without(mut self, banned: Option<LlamaToken>) -> Self {
         self.banned = banned.map(|token| token.0.cast_unsigned());
         self
     }
 
-    /// Lets this token alone open calls, where there is one.
+    /// Makes this token the only opening of calls.
     pub(super) fn opened_by(mut self, token: Option<LlamaToken>) -> Self {
         self.opens = token.map(|token| token.0.cast_unsigned());
         if self.opens.is_some() {
@@ -101,18 +101,18 @@ impl Answer {
         self
     }
 
-    /// Lets calls be these only.
+    /// Allows only these calls.
     pub(super) fn calling(self, calls: Option<Grammar>) -> Self {
         Self { calls, ..self }
     }
 
-    /// Chooses the next token; `None` if the model says nothing that can be used.
+    /// Chooses the next token; `None` if no logit is a number.
     pub(super) fn choose(&mut self, logits: &[f32]) -> Option<LlamaToken> {
         let is_call = !matches!(self.guide, Guide::None);
         let recent = if is_call { 0 } else { RECENT };
         let recent = &self.generated[self.generated.len().saturating_sub(recent)..];
         let free = Limits { allowed: None, banned: self.banned, recent };
-        // A model that knows calls seldom wants what is not allowed, and one token is looked up sooner than all.
+        // A trained model seldom wants a forbidden token, and checking one token is faster than checking all.
         if let Guide::Follows { guide, .. } = &mut self.guide
             && self.sampler.is_greedy()
             && let Some(token) = self.sampler.choose(logits, free)
@@ -131,7 +131,7 @@ impl Answer {
         i32::try_from(token).ok().map(LlamaToken)
     }
 
-    /// Takes the token that was chosen, with the bytes that it stands for.
+    /// Adds the chosen token and its bytes.
     pub(super) fn take(&mut self, token: LlamaToken, bytes: &[u8], deltas: &Deltas) -> Flow {
         let id = token.0.cast_unsigned();
         if let Guide::Follows { guide, .. } = &mut self.guide
@@ -156,9 +156,8 @@ impl Answer {
         self.flow()
     }
 
-    /// The tokens that must follow the one that was taken last, at most so many; they are taken already. They need no
-    /// logits, so they are decoded together with it. [`flow`](Self::flow) says whether the completion goes on behind
-    /// them.
+    /// Returns the tokens that must follow the last one, at most this many, and adds them. They need no logits, so they
+    /// are decoded together with it. [`flow`](Self::flow) tells whether the completion goes on.
     pub(super) fn forced(
         &mut self,
         vocabulary: &Vocabulary<'_>,
@@ -167,7 +166,7 @@ impl Answer {
     ) -> Vec<LlamaToken> {
         let Guide::Follows { guide, begin } = &mut self.guide else { return Vec::new() };
         let text = guide.forced();
-        // The rest comes with the next step: a schema may force any text, and all that generate wait for its tokens.
+        // The rest follows in the next step: a schema may force a long text, and all streams wait for its tokens.
         let text = &text[..text.floor_char_boundary(FORCED_BYTES)];
         if text.is_empty() {
             return Vec::new();
@@ -188,7 +187,7 @@ impl Answer {
         tokens
     }
 
-    /// Whether the completion goes on.
+    /// Tells whether the completion goes on.
     pub(super) fn flow(&self) -> Flow {
         let has_call = !self.completion.tool_calls.is_empty();
         let is_over = self.is_malformed
@@ -214,12 +213,12 @@ impl Answer {
         self.keep(found, deltas);
     }
 
-    /// Reads what is left when no more tokens come.
+    /// Reads the rest after the last token.
     pub(super) fn finish(&mut self, was_cut_off: bool, deltas: &Deltas) {
         let mut found = Vec::new();
         let rest = self.utf8.finish();
         self.parser.push(&rest, &mut found);
-        // Of a call in a circle not even what could be read is meant.
+        // In a circle even the readable part of a call is not meant.
         self.parser.finish(was_cut_off || self.is_repeated, &mut found);
         self.keep(found, deltas);
     }
@@ -258,7 +257,7 @@ impl Answer {
     }
 }
 
-/// The tokens of a text that follows these, so that both together are cut as in training.
+/// Tokenizes a text that follows these tokens, so that both together are cut as in training.
 fn continued(vocabulary: &Vocabulary<'_>, block: &[u32], text: &str) -> Option<Vec<LlamaToken>> {
     let block: Vec<LlamaToken> =
         block.iter().map(|token| LlamaToken(token.cast_signed())).collect();

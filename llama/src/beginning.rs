@@ -1,10 +1,8 @@
-//! What a prompt begins with before any word of the chat: of that, the exact tokens are known, and only they are shared between
-//! users.
+//! Finds the beginning of a prompt before the first word of the chat, and its exact tokens. Users share only these.
 //!
-//! Where it ends must depend on no user's words. A tokenizer may join the last letters of the beginning with the first ones
-//! of a question; a user that saw how much is shared would then learn how the question of another user begins. So the border is
-//! chosen once, from what the system text and the tools give alone, and a prompt that would join letters across it is cut
-//! there.
+//! The end of the beginning must not depend on any user's words. A tokenizer may join its last letters with the first
+//! ones of a question. A user that saw how much is shared would then learn the beginning of another user's question. So
+//! the border follows from system text and tools alone, and a prompt whose letters would join across it is cut there.
 
 use std::{
     collections::VecDeque,
@@ -15,23 +13,23 @@ use madang_actors::protocol::{CompletionRequest, PromptMessage, ToolSpec};
 
 use super::{hidden::Piece, prompt::PromptWriter};
 
-/// What all prompts with the same system text and tools begin with.
+/// The common beginning of all prompts with the same system text and tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Beginning<T> {
     text: String,
     tokens: Vec<T>,
 }
 
-/// Which part of a prompt is to become tokens.
+/// The position of a text that is tokenized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// From its first letter on, where a model may want a token of its own.
+    /// The start of the prompt, where a model may want a token of its own.
     First,
-    /// What stands behind other tokens.
+    /// Behind other tokens.
     Behind,
 }
 
-/// So many places are tried as borders, the latest first.
+/// The candidates for the border, the latest first.
 const BORDERS: usize = 16;
 
 impl<T: Clone + PartialEq> Beginning<T> {
@@ -41,8 +39,8 @@ impl<T: Clone + PartialEq> Beginning<T> {
         self.tokens.is_empty()
     }
 
-    /// What these chats begin with, which differ in their words only. The border is the last one that the tokenizer has
-    /// in all of them, so that a usual question is cut as the model saw it in training.
+    /// Finds the common beginning of chats that differ only in their words. The border is the last token border that
+    /// all of them share, so that a usual question is cut as in training.
     fn of(chats: &[Vec<Piece>], tokenize: &impl Fn(&[Piece], Part) -> Vec<T>) -> Self {
         let Some((first, others)) = chats.split_first() else { return Self::NONE };
         let text = text(first);
@@ -59,7 +57,7 @@ impl<T: Clone + PartialEq> Beginning<T> {
         fitting.into_iter().next().unwrap_or(Self::NONE)
     }
 
-    /// The tokens of a prompt, and how many of them are this beginning: all of it or nothing.
+    /// Tokenizes a prompt, and counts the tokens of the beginning in it: all or none.
     pub(super) fn tokens(
         &self,
         prompt: &[Piece],
@@ -79,7 +77,7 @@ impl<T: Clone + PartialEq> Beginning<T> {
     }
 }
 
-/// The beginnings that were met lately.
+/// The latest beginnings.
 #[derive(Debug)]
 pub(super) struct Beginnings<T> {
     known: Mutex<VecDeque<MetBeginning<T>>>,
@@ -92,9 +90,9 @@ struct MetBeginning<T> {
     beginning: Arc<Beginning<T>>,
 }
 
-/// So many are kept. An application has a few sets of tools and system texts.
+/// The beginnings that are kept. An application has a few sets of tools and system texts.
 const KEPT: usize = 8;
-/// What chats say that are written to see where the beginning ends: words of some scripts, and a number.
+/// The words of the probes that show where the beginning ends: of some scripts, and a number.
 const WORDS: [&str; 3] = ["a", "가", "1"];
 
 impl<T> Default for Beginnings<T> {
@@ -104,7 +102,7 @@ impl<T> Default for Beginnings<T> {
 }
 
 impl<T: Clone + PartialEq> Beginnings<T> {
-    /// The beginning of what is asked, as it was when this was asked first.
+    /// Returns the beginning of this request, as it was at its first use.
     pub(super) fn of(
         &self,
         request: &CompletionRequest,
@@ -118,8 +116,8 @@ impl<T: Clone + PartialEq> Beginnings<T> {
         found.unwrap_or_else(|| self.learn(request, writer, tokenize))
     }
 
-    /// The beginning as it is now, for a prompt that does not begin so. `None` if it has not changed: then the template begins
-    /// a chat like this one in another way. A template may write the date.
+    /// Returns the present beginning, for a prompt that does not have the stored one; a template may write the date.
+    /// `None` if it has not changed, so the template begins this chat in another way.
     pub(super) fn changed(
         &self,
         known: &Beginning<T>,
@@ -158,13 +156,13 @@ impl<T> MetBeginning<T> {
     }
 }
 
-/// A chat that says nothing but this. `None` where the template does not want that.
+/// Makes a chat with only this text. `None` if the template refuses it.
 fn words(writer: &PromptWriter<'_>, text: &str) -> Option<Vec<Piece>> {
     let message = PromptMessage::User { text: text.into() };
     writer.write(&[&message]).ok().map(|prompt| prompt.pieces)
 }
 
-/// Where a beginning may end: at its end, before the blanks there, and behind lines and marks, the latest first.
+/// Lists possible borders: the end, the place before its blanks, and behind lines and marks, the latest first.
 fn borders(text: &str) -> impl Iterator<Item = usize> + '_ {
     let before_blanks = text.trim_end().len();
     let marks = text[..before_blanks].char_indices().rev();
@@ -174,7 +172,7 @@ fn borders(text: &str) -> impl Iterator<Item = usize> + '_ {
     all.filter(|border| *border > 0)
 }
 
-/// Cuts a prompt behind so many bytes. `None` where it has no letter's end there.
+/// Cuts a prompt behind this many bytes. `None` if no letter ends there.
 fn cut(prompt: &[Piece], at: usize) -> Option<[Vec<Piece>; 2]> {
     let mut parts = [Vec::new(), Vec::new()];
     let mut left = at;
@@ -197,7 +195,7 @@ fn text(prompt: &[Piece]) -> String {
     prompt.iter().map(Piece::text).collect()
 }
 
-/// How many bytes of whole letters two texts begin with alike.
+/// Counts the bytes of whole letters with which both texts begin.
 fn common(one: &str, other: &str) -> usize {
     let alike = one.chars().zip(other.chars()).take_while(|(one, other)| one == other);
     alike.map(|(letter, _)| letter.len_utf8()).sum()

@@ -1,5 +1,5 @@
-//! Which family a model belongs to, and how its template wants a chat to be told: learned by probing the template, not
-//! from names.
+//! Finds a model's family, and the form in which its template wants a chat, by probing the template instead of reading
+//! names.
 
 use minijinja::Error;
 use serde_json::{Value, json};
@@ -14,22 +14,22 @@ use super::{
     template::{ChatTemplate, TemplateInput},
 };
 
-/// How to talk with a model.
+/// The way to talk with a model.
 #[derive(Debug)]
 pub(super) struct Dialect {
     pub(super) template: ChatTemplate,
     pub(super) family: &'static Family,
     pub(super) telling: Telling,
     pub(super) style: CallStyle,
-    /// What tells the model of its tools.
+    /// The way in which the model learns of its tools.
     pub(super) listing: ToolListing,
-    /// The template takes a system message; otherwise the system text goes in front of the first user message.
+    /// Whether the template takes a system message; otherwise the system text precedes the first user message.
     pub(super) has_system: bool,
-    /// Texts at which an answer ends, for models that have no token for it.
+    /// Texts that end an answer, for models without a token for it.
     pub(super) stops: &'static [&'static str],
 }
 
-/// How calls and their results are told to a template.
+/// The form of calls and results in a chat for the template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Telling {
     /// As calls of a message of the model, and messages of the tool.
@@ -43,28 +43,28 @@ pub(super) enum Telling {
     },
 }
 
-/// How the template writes calls, where that differs within a family.
+/// The details of calls that differ within a family.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct CallStyle {
-    /// What stands between the opening marker and the first call.
+    /// The text between the opening marker and the first call.
     pub(super) lead: String,
     /// JSON without blanks behind colons and commas.
     pub(super) is_compact: bool,
 }
 
 impl CallStyle {
-    /// What stands behind colons and commas.
+    /// Returns the text behind colons and commas.
     pub(super) fn blank(&self) -> &'static str {
         if self.is_compact { "" } else { " " }
     }
 }
 
-/// What tells the model of its tools.
+/// The way in which the model learns of its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToolListing {
-    /// The template, or nothing: a model that was trained on its tools needs no list.
+    /// The template lists them, or nothing does: a model that was trained on its tools needs no list.
     Template,
-    /// We do, in the system text.
+    /// Madang lists them in the system text.
     SystemText,
 }
 
@@ -144,7 +144,7 @@ impl Dialect {
     }
 }
 
-/// What a probe has shown.
+/// The results of probing.
 struct Learned {
     family: &'static Family,
     telling: Telling,
@@ -152,7 +152,7 @@ struct Learned {
     listing: ToolListing,
 }
 
-/// Asks a template what it makes of a chat.
+/// Renders probes with a template.
 struct Probe<'a> {
     template: &'a ChatTemplate,
 }
@@ -176,7 +176,7 @@ impl Probe<'_> {
         self.template.render(&input)
     }
 
-    /// The family whose calls the template writes: its own parser finds the call again in what was rendered.
+    /// Finds the family whose parser reads the call that the template wrote.
     fn by_calls(&self) -> Option<Learned> {
         let asked = self.render(&[user()], &[]).ok()?;
         let renderings = [Telling::Calls, Telling::CallsWithResults].map(|telling| {
@@ -199,7 +199,7 @@ impl Probe<'_> {
         FAMILIES.into_iter().find_map(found)
     }
 
-    /// The family whose marker the vocabulary has, where the template lists tools and writes no calls.
+    /// Finds the family whose marker is in the vocabulary, if the template lists tools and writes no calls.
     fn by_tools(&self, has_token: &dyn Fn(&str) -> bool) -> Option<Learned> {
         let parameters = json!({"type": "object", "properties": {"probe_key": {"type": "string"}}});
         let tool = json!({"name": TOOL, "description": "A tool", "parameters": parameters});
@@ -222,7 +222,7 @@ impl Probe<'_> {
     }
 }
 
-/// The family that frames its messages like this, and answers with nothing but a call when it is asked to.
+/// Finds the family with these frames that answers with only a call.
 fn by_frames(plain: &str) -> &'static Family {
     let is_asked = |family: &&Family| family.marker().is_none() && family.instruction.is_some();
     let asked = FAMILIES.into_iter().filter(is_asked);
@@ -232,10 +232,10 @@ fn by_frames(plain: &str) -> &'static Family {
         .unwrap_or(&ENVELOPE)
 }
 
-/// How a rendering writes the call that was told; `None` where it is written in no way of the family.
+/// Finds the style in which a rendering writes the call; `None` if the family has no such style.
 fn style_of(family: &'static Family, rendered: &str, asked: &str) -> Option<CallStyle> {
     match family.opening {
-        // The template may speak of the marker before it writes it.
+        // The template may mention the marker before it writes it.
         Opening::Marker(marker) => rendered
             .match_indices(marker)
             .find_map(|(begin, _)| read_probe(family, &rendered[begin..], marker.len())),
@@ -261,7 +261,7 @@ fn read_probe(family: &'static Family, call: &str, opening: usize) -> Option<Cal
     is_read.then(|| CallStyle { lead, is_compact: body.contains("\":\"") })
 }
 
-/// Whether the arguments are called as the family calls them.
+/// Tells whether the arguments have the family's key.
 fn names_arguments(form: CallForm, call: &str) -> bool {
     match form {
         CallForm::Object { arguments, .. } => call.contains(&format!("\"{arguments}\"")),

@@ -1,15 +1,15 @@
-//! Why a model could not be loaded: one sentence each, which says what to do.
+//! The reasons why a model cannot be loaded, one sentence each, with advice.
 
 use std::{io, path::PathBuf};
 
-/// Why a model could not be loaded.
+/// The reason why a model cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("failed to load the model: there is no file {}; give the path of a GGUF file", path.display())]
     NotFound {
-        /// Where it was looked for.
+        /// The path of the missing file.
         path: PathBuf,
     },
     /// The file cannot be read.
@@ -21,18 +21,18 @@ pub enum LoadError {
         #[source]
         cause: io::Error,
     },
-    /// The file is something else.
+    /// The file has another format.
     #[error("failed to load the model: {} is no GGUF file; give one that ends in .gguf", path.display())]
     NotGguf {
         /// The file.
         path: PathBuf,
     },
-    /// The file is in a form of GGUF that is too old or too new.
+    /// The form of GGUF is too old or too new.
     #[error("failed to load the model: {} is GGUF of version {version}; only 2 and 3 are supported, convert it again", path.display())]
     Version {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version of the form.
         version: u32,
     },
     /// The file ends too early.
@@ -40,26 +40,26 @@ pub enum LoadError {
     Truncated {
         /// The file.
         path: PathBuf,
-        /// How long it is.
+        /// The length of the file in bytes.
         actual: u64,
     },
-    /// The file contradicts itself.
+    /// The content contradicts itself.
     #[error("failed to load the model: {} is damaged ({problem}); download or convert it again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The contradiction.
         problem: String,
     },
-    /// The model does something else than to write text.
+    /// The model does not write text.
     #[error("failed to load the model: {} is a {architecture} model, which writes no text; give a chat model", path.display())]
     WritesNoText {
         /// The file.
         path: PathBuf,
-        /// What it calls itself.
+        /// The architecture that the file names.
         architecture: String,
     },
-    /// llama.cpp does not know this kind of model, or found it broken.
+    /// llama.cpp does not support this model, or found it broken.
     #[error(
         "failed to load the model: llama.cpp refuses {} ({architecture}); the log says why, and another GGUF may work",
         path.display()
@@ -67,42 +67,42 @@ pub enum LoadError {
     Refused {
         /// The file.
         path: PathBuf,
-        /// What it calls itself.
+        /// The architecture that the file names.
         architecture: String,
     },
-    /// There is no room for the context.
+    /// The memory does not suffice for the context.
     #[error("failed to make room for a context of {tokens} tokens; ask for a smaller one")]
     Context {
-        /// How long it should have been.
+        /// The requested length of the context.
         tokens: u32,
     },
-    /// A number by which tokens are chosen says nothing.
+    /// A sampling option is out of range.
     #[error(
         "failed to load the model: {option} is {value}; choose a number from {least} to {most}"
     )]
     Sampling {
-        /// Which.
+        /// The name of the option.
         option: &'static str,
-        /// What was chosen.
+        /// The chosen value.
         value: f32,
-        /// The least that it may be.
+        /// The smallest allowed value.
         least: f32,
-        /// The most that it may be.
+        /// The largest allowed value.
         most: f32,
     },
-    /// The bytes of a model could not be written where llama.cpp can read them.
+    /// The model's bytes cannot be written to a file for llama.cpp.
     #[error("failed to unpack the model into {}: make room there, or give the path of a GGUF file", path.display())]
     Unpack {
-        /// Where it should have gone.
+        /// The path of the file.
         path: PathBuf,
         /// The cause.
         #[source]
         cause: io::Error,
     },
-    /// The thread that should own the model could not be started, or died while it loaded.
+    /// The model's thread did not start, or died while it loaded.
     #[error("failed to load the model: its thread ended; the log says why")]
     Thread {
-        /// The cause, where there is one.
+        /// The system's error, if it gave one.
         #[source]
         cause: Option<io::Error>,
     },

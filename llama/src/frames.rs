@@ -1,5 +1,4 @@
-//! What a template writes around the texts of a chat, learned from a chat that it renders: families are known by their
-//! calls, but any template may frame its messages in words of its own.
+//! Learns a template's frame around the texts of a chat from a rendering, because each template may use its own words.
 
 use madang_actors::protocol::{CallId, PromptMessage};
 use uuid::Uuid;
@@ -11,14 +10,14 @@ use super::{
     prompt::{LEAST_BYTES, PromptWriter},
 };
 
-/// So many frames are learned at most: a template has a handful.
+/// The most frames of a template, which has a handful.
 const FRAMES: usize = 64;
-/// A longer line is an instruction: a text that repeats it forges nothing.
+/// The longest frame: a longer line is an instruction, and repeating it forges nothing.
 const LONGEST: usize = 64;
-/// A shorter one is a frame only as a line of its own.
+/// The shortest frame; a shorter one counts only as a whole line.
 const SHORTEST: usize = 3;
 
-/// The plain text that frames the messages of this dialect. What these markers find guards its surroundings by itself.
+/// Finds the plain text that frames the messages of this dialect. Frames with a marker need no guard of their own.
 pub(super) fn frames(dialect: &Dialect, markers: &Markers) -> Vec<String> {
     let user = || PromptMessage::User { text: "a".into() };
     let said = || PromptMessage::Model { text: "b".into() };
@@ -39,7 +38,7 @@ pub(super) fn frames(dialect: &Dialect, markers: &Markers) -> Vec<String> {
         max_bytes: LEAST_BYTES,
     };
     let mut frames = Vec::new();
-    // A template that refuses one of these chats may take the other.
+    // A template that refuses one of these chats may accept the other.
     for chat in [vec![user(), said(), user()], vec![user(), call, said(), user()]] {
         let Ok(prompt) = writer.write(&chat.iter().collect::<Vec<_>>()) else { continue };
         for piece in prompt.pieces {
@@ -54,7 +53,7 @@ pub(super) fn frames(dialect: &Dialect, markers: &Markers) -> Vec<String> {
     frames
 }
 
-/// What stands between the special tokens of a text.
+/// Returns the texts between special tokens.
 fn plain<'a>(text: &'a str, markers: &'a Markers) -> impl Iterator<Item = &'a str> {
     let mut at = 0;
     let ends = text.len()..text.len();
@@ -66,7 +65,7 @@ fn plain<'a>(text: &'a str, markers: &'a Markers) -> impl Iterator<Item = &'a st
     })
 }
 
-/// The lines of a text that are frames. A word alone is none: it would make every word like it suspicious; nor is JSON.
+/// Selects lines that are frames. A single word is none, since every word like it would be suspicious; nor is JSON.
 fn lines(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split_inclusive('\n').enumerate().filter_map(|(at, line)| {
         let frame = line.trim();

@@ -1,5 +1,5 @@
-//! The header of a GGUF file, read and checked before llama.cpp sees it: what it would only log, and what would abort
-//! the process, becomes an error with a name.
+//! Reads and checks the header of a GGUF file before llama.cpp does. Faults that llama.cpp would only log, or that
+//! would abort the process, become errors.
 
 use std::{
     collections::HashSet,
@@ -11,7 +11,7 @@ use std::{
 
 use super::LoadError;
 
-/// What a GGUF file says of itself.
+/// The header of a GGUF file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Gguf {
     /// The kind of model, e.g. `llama`.
@@ -22,11 +22,11 @@ pub(super) struct Gguf {
     pub(super) chat_template: Option<String>,
     /// A second template that is meant for tools.
     pub(super) tool_template: Option<String>,
-    /// How many tokens its vocabulary has.
+    /// The number of tokens in its vocabulary.
     pub(super) vocabulary_len: usize,
 }
 
-/// Architectures of llama.cpp that encode, and write nothing.
+/// Architectures of llama.cpp that only encode.
 const ENCODERS: [&str; 9] = [
     "bert",
     "modern-bert",
@@ -161,7 +161,7 @@ impl Header {
         Ok(())
     }
 
-    /// Reads the tokens only to see that no two are alike, which makes llama.cpp abort.
+    /// Reads the tokens only to refuse equal ones, on which llama.cpp aborts.
     fn vocabulary(&mut self) -> Result<usize, LoadError> {
         let kind = self.u32()?;
         let len = self.u64()?;
@@ -227,7 +227,7 @@ impl Header {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// Reads so many bytes. A length that the file cannot have never becomes memory.
+    /// Reads bytes. An impossible length never allocates memory.
     fn bytes(&mut self, len: u64) -> Result<Vec<u8>, LoadError> {
         if len > self.len - self.at {
             return Err(self.truncated());
@@ -269,7 +269,7 @@ impl Header {
     }
 }
 
-/// How many layers llama.cpp takes; it aborts on others.
+/// The layers that llama.cpp accepts; it aborts on others.
 const LAYERS: RangeInclusive<u32> = 1..=512;
 
 const U32: u32 = 4;
@@ -277,8 +277,7 @@ const F32: u32 = 6;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 
-/// How many bytes a tensor takes. Of a type that is not known here only the place is checked: llama.cpp refuses it, or
-/// knows more than we do.
+/// Returns the bytes of a tensor. For an unknown type only its place is checked: llama.cpp refuses it, or knows it.
 fn tensor_bytes(kind: u32, elements: u64) -> u64 {
     let (block, bytes) = match kind {
         0 | 26 => (1, 4),

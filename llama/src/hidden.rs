@@ -1,5 +1,5 @@
-//! Untrusted text on its way through a chat template: hidden behind marks, so that no template can mistake it for its
-//! own, and uncovered afterwards as pieces that are known to be untrusted.
+//! Hides untrusted text from a chat template behind marks, so that no template takes it for its own. Restores it
+//! afterwards as untrusted pieces.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ const END: char = '\u{fdd1}';
 /// Ends a mark that stands for the text as it is inside a JSON string.
 const END_IN_JSON: char = '\u{fdd2}';
 
-/// So many digits a mark has at most.
+/// The most digits of a mark.
 const DIGITS: usize = 20;
 
 /// A piece of a rendered prompt.
@@ -37,7 +37,7 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
-    /// Hides a text and gives its mark. What is empty stays so: templates ask for that.
+    /// Hides a text and returns its mark. An empty text stays empty, because templates check for that.
     pub(super) fn hide(&mut self, text: &str) -> String {
         if text.is_empty() {
             return String::new();
@@ -64,7 +64,7 @@ impl Hidden {
         }
     }
 
-    /// Hides only what `is_suspect` names: templates look into the descriptions of tools.
+    /// Hides only suspicious texts, because templates look into the descriptions of tools.
     pub(super) fn hide_suspects(
         &mut self,
         value: &Value,
@@ -86,10 +86,10 @@ impl Hidden {
         }
     }
 
-    /// Uncovers what a template rendered.
+    /// Restores the texts in a rendering.
     ///
     /// # Errors
-    /// [`TooLong`] where a template repeats texts until they are longer than `max_bytes`.
+    /// [`TooLong`] if a template repeats texts beyond `max_bytes`.
     pub(super) fn uncover(&self, rendered: &str, max_bytes: usize) -> Result<Vec<Piece>, TooLong> {
         let mut left = max_bytes.checked_sub(rendered.len()).ok_or(TooLong)?;
         let mut pieces = Vec::new();
@@ -128,17 +128,17 @@ impl Hidden {
     }
 }
 
-/// A prompt is longer than it may be.
+/// The prompt exceeds its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the prompt is too long")]
 pub(super) struct TooLong;
 
-/// Whether a text has what marks are made of: then it must be hidden itself, or it would uncover other texts.
+/// Tells whether a text contains marks; it must then be hidden, or it would restore other texts.
 pub(super) fn has_marks(text: &str) -> bool {
     text.contains([BEGIN, END, END_IN_JSON])
 }
 
-/// Turns the marks inside a JSON text into those that stand for escaped text.
+/// Turns the marks inside of a JSON text into marks of escaped text.
 pub(super) fn marks_in_json(json: &str) -> String {
     json.replace(END, &END_IN_JSON.to_string())
 }

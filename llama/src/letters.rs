@@ -1,20 +1,20 @@
-//! Text as tokens of single letters: what must not be read as anything else, and what nothing else can read.
+//! Spells text in tokens of single letters, for text that must not be read as anything else.
 
 use std::collections::HashMap;
 
 use llama_cpp_2::token::LlamaToken;
 
-/// The tokens that stand for a letter, or for a byte of one.
+/// The tokens of single letters, and of single bytes.
 #[derive(Debug, Default)]
 pub(super) struct Letters {
     tokens: HashMap<Vec<u8>, LlamaToken>,
-    /// Those of tokens that are bytes by their kind.
+    /// The tokens that are bytes by their kind.
     bytes: HashMap<Vec<u8>, LlamaToken>,
 }
 
 impl Letters {
-    /// Takes a token if it stands for one letter or one byte. Of two that stand for the same the first counts, but an
-    /// ordinary one before a byte's.
+    /// Adds a token of one letter or one byte. Of two equal ones the first counts, but an ordinary token comes before a
+    /// byte's.
     pub(super) fn take(&mut self, bytes: &[u8], token: LlamaToken, is_byte: bool) {
         let is_letter =
             std::str::from_utf8(bytes).is_ok_and(|text| text.chars().take(2).count() == 1);
@@ -28,7 +28,7 @@ impl Letters {
         }
     }
 
-    /// Spells a text. A letter that no token can say is left out.
+    /// Spells a text. A letter without a token is left out.
     pub(super) fn spell(&self, text: &str, tokens: &mut Vec<LlamaToken>) {
         let mut letter = [0; 4];
         for char in text.chars() {

@@ -1,9 +1,15 @@
-//! llama.cpp in process: one GGUF model, and an OS thread that owns it and its context and serves many chats at once.
+//! Runs llama.cpp in process: an OS thread owns one GGUF model and its context, and serves many chats at once.
 //!
-//! A completion goes this way: `window` chooses the messages, `prompt` and `template` render them in the model's own
-//! `dialect`, which belongs to a `family`, `spans` and `vocabulary` make tokens of which none was forged, `beginning` says how many of them others may share, `engine` reads
-//! and generates beside all others, `grammar` and `sampler` choose each token, `parser` tells text, thinking and calls
-//! apart.
+//! A completion passes these modules:
+//! - `window` chooses the messages; `prompt` and `template` render them in the model's `dialect`, which belongs to a
+//!   `family`.
+//! - `spans` and `vocabulary` turn the prompt into tokens, none of which a user can forge; `beginning` finds the part
+//!   that users share.
+//! - `engine` reads and generates beside all other completions; `grammar` and `sampler` choose each token.
+//! - `parser` separates text, thinking and calls.
+//!
+//! Invariants: no input aborts the process in llama.cpp. The cache shows no user anything of another user's text. A
+//! constrained call fits its tool's schema.
 
 mod answer;
 mod backend;
@@ -62,11 +68,11 @@ use family::Family;
 
 /// A GGUF model that runs inside this process.
 ///
-/// It belongs to an OS thread of its own. Dropping it ends what it is generating, waits until llama.cpp has returned
-/// from the tokens at hand, and frees the memory; drop it before the process exits.
+/// An OS thread owns it. Dropping the model ends its completions, waits until llama.cpp returns from the present
+/// decode, and frees the memory. Drop it before the process exits.
 pub struct LlamaModel {
     info: ModelInfo,
-    /// What its calls look like, where they are constrained.
+    /// The form of its calls, if they are constrained.
     calls: Option<(&'static Family, CallStyle)>,
     asked: Arc<Asked>,
     closing: CancellationToken,
@@ -75,10 +81,10 @@ pub struct LlamaModel {
 }
 
 impl LlamaModel {
-    /// Loads a model, which takes seconds for a large one and blocks the thread meanwhile.
+    /// Loads a model. This blocks the calling thread, for seconds with a large model.
     ///
     /// # Errors
-    /// [`LoadError`] says in one sentence what is wrong with the file and what to do.
+    /// [`LoadError`] says in one sentence what is wrong with the file, and what to do.
     pub fn load(options: LlamaOptions) -> Result<Self, LoadError> {
         options.sampling.check()?;
         let has_parallel_calls = options.has_parallel_calls;
@@ -93,7 +99,7 @@ impl LlamaModel {
         Ok(Self { info, calls, asked, closing, thread: Some(thread), stats })
     }
 
-    /// What the engine has done until its latest decode.
+    /// Returns the engine's figures up to its latest decode.
     #[must_use]
     pub fn stats(&self) -> EngineStats {
         *self.stats.lock().unwrap_or_else(PoisonError::into_inner)
@@ -105,7 +111,7 @@ impl LlamaModel {
         deltas: Deltas,
         cancel: CancellationToken,
     ) -> Result<Completion, ModelError> {
-        // Ends the work when this future is dropped, too.
+        // Dropping this future ends the work too.
         let stop = self.closing.child_token();
         let _stop_when_dropped = stop.clone().drop_guard();
         let has_begun = Arc::new(AtomicBool::new(false));
@@ -128,7 +134,7 @@ impl LlamaModel {
             answered = &mut answer => return answered.unwrap_or_else(died),
             () = cancel.cancelled() => (),
         }
-        // What has not begun costs nothing; it is dropped when its turn comes.
+        // A completion that has not begun costs nothing; it is dropped at its turn.
         if !has_begun.load(Ordering::Acquire) {
             return Err(ModelError::Cancelled { usage: Usage::default() });
         }

@@ -1,4 +1,4 @@
-//! The texts that mean something to a model, found in one pass whatever a text is made of.
+//! Finds the texts with a meaning for a model in one pass over any text.
 
 use std::ops::Range;
 
@@ -7,27 +7,27 @@ use llama_cpp_2::token::LlamaToken;
 
 use super::hidden;
 
-/// A token that stands for something and not for its text.
+/// A token with a meaning of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Special {
     pub(super) text: String,
     pub(super) token: LlamaToken,
-    /// Swallows the blanks before it, and those behind it.
+    /// Whether it swallows the blanks before it, and those behind it.
     pub(super) strips: [bool; 2],
 }
 
-/// The markers of a model: its special tokens, and what else frames its messages.
+/// The markers of a model: its special tokens, and the other frames of its messages.
 #[derive(Debug)]
 pub(super) struct Markers {
     specials: Vec<Special>,
-    /// Finds the special tokens that are meant: the first, and of those that begin together the longest.
+    /// Finds intended special tokens: the first, and of several at one place the longest.
     meant: AhoCorasick,
-    /// Finds every marker, wherever it overlaps with another one.
+    /// Finds every marker, also where two overlap.
     all: AhoCorasick,
 }
 
 impl Markers {
-    /// Builds what finds these. `None` where they are too many to be found.
+    /// Builds the searches. `None` if the markers are too many.
     pub(super) fn new(
         mut specials: Vec<Special>,
         frames: impl IntoIterator<Item = String>,
@@ -45,12 +45,12 @@ impl Markers {
         Some(Self { specials, meant, all })
     }
 
-    /// Whether a text must not reach a template as it is: it has a marker, or a mark of ours.
+    /// Tells whether a text must be hidden from a template: it has a marker, or a mark of `hidden`.
     pub(super) fn suspects(&self, text: &str) -> bool {
         self.all.is_match(text) || hidden::has_marks(text)
     }
 
-    /// Where markers are in a text, in the order of their ends.
+    /// Lists the markers in a text in the order of their ends.
     pub(super) fn occurrences<'a>(
         &'a self,
         text: &'a str,
@@ -58,7 +58,7 @@ impl Markers {
         self.all.find_overlapping_iter(text).map(|found| found.range())
     }
 
-    /// The special tokens of a text in which they are meant.
+    /// Lists the intended special tokens of a text.
     pub(super) fn meant<'a>(
         &'a self,
         text: &'a str,
@@ -69,7 +69,7 @@ impl Markers {
         self.meant.find_iter(text).map(special)
     }
 
-    /// Those of a vocabulary without special tokens.
+    /// Builds the markers of a vocabulary without special tokens.
     #[cfg(test)]
     pub(super) fn of_texts<T: ToString>(texts: impl IntoIterator<Item = T>) -> Self {
         let specials = (1_000..).zip(texts).map(|(token, text)| Special {

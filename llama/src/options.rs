@@ -1,10 +1,10 @@
-//! What may be chosen when a model is loaded.
+//! The options of loading and running a model.
 
 use std::{borrow::Cow, fmt, num::NonZeroUsize, path::PathBuf};
 
 use super::sampler::Sampling;
 
-/// Which model to load, and how to run it.
+/// Names the model to load, and sets how it runs.
 #[non_exhaustive]
 pub struct LlamaOptions {
     pub(super) source: Source,
@@ -27,10 +27,10 @@ pub struct LlamaOptions {
     pub(super) progress: Option<Progress>,
 }
 
-/// Hears how much of a model is loaded, from 0 to 1.
+/// Receives the loaded part of a model, from 0 to 1.
 pub(super) type Progress = Box<dyn FnMut(f32) + Send>;
 
-/// Where a model comes from.
+/// The source of a model.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     File(PathBuf),
@@ -38,13 +38,13 @@ pub(super) enum Source {
 }
 
 impl LlamaOptions {
-    /// The GGUF file at this path, with the defaults for the rest.
+    /// Uses the GGUF file at this path, with default options.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self::of(Source::File(path.into()))
     }
 
-    /// A GGUF file that is in memory, e.g. inside the program. It is on the disk only while it is loaded.
+    /// Uses a GGUF file in memory, e.g. inside of the program. It is on the disk only while the model is loaded.
     #[must_use]
     pub fn from_bytes(
         name: impl Into<Cow<'static, str>>,
@@ -76,106 +76,104 @@ impl LlamaOptions {
         }
     }
 
-    /// Remembers so many tokens of a chat at most; never more than the model was trained for.
+    /// Sets the most tokens of a chat; never more than the model was trained for.
     #[must_use]
     pub fn context_tokens(mut self, tokens: u32) -> Self {
         self.context_tokens = tokens;
         self
     }
 
-    /// Reads so many tokens of prompts in one decode, and fewer where others generate meanwhile. A cancel waits until these
-    /// are read.
+    /// Sets the most tokens of prompts in one decode; fewer are read while others generate. A cancel waits for one
+    /// decode.
     #[must_use]
     pub fn prefill_tokens(mut self, tokens: usize) -> Self {
         self.prefill_tokens = tokens.clamp(1, 2_048);
         self
     }
 
-    /// Generates so many completions at once, 120 at most; the rest wait. By default 32: with more, each gets slower and
-    /// all together hardly get faster.
+    /// Sets how many completions generate at once, 120 at most; the rest wait. The default is 32: with more, each is
+    /// slower and all together hardly faster.
     #[must_use]
     pub fn max_sequences(mut self, completions: usize) -> Self {
         self.max_sequences = completions.clamp(1, 120);
         self
     }
 
-    /// Holds so many tokens of all chats together in the context; never less than one chat may have, and at most 16 Mi, above
-    /// which loading fails. By default four times that of one chat. What chats begin with alike counts once.
+    /// Sets how many tokens of all chats the context holds together; at least those of one chat. More than 16 Mi cannot
+    /// be loaded. The default is four times one chat. A common beginning counts once.
     #[must_use]
     pub fn cache_tokens(mut self, tokens: u32) -> Self {
         self.cache_tokens = Some(tokens);
         self
     }
 
-    /// Leaves so many tokens of chats that rest between two turns in the context, where each makes all others a little
-    /// slower; half as many where one runs, a third where two do, and so on. By default as many as one chat may have.
-    /// Beyond that the chat that has rested longest moves to memory.
+    /// Sets how many tokens of chats between two turns stay in the context, where they slow down all others a little.
+    /// While one completion runs the bound is a half, with two a third, and so on. The default is that of one chat.
+    /// Beyond the bound, the chat that has rested longest moves to memory.
     #[must_use]
     pub fn resting_tokens(mut self, tokens: usize) -> Self {
         self.resting_tokens = Some(tokens);
         self
     }
 
-    /// Lets a prefill worker read long prompts, where there are two threads or more. The engine then has two more contexts with
-    /// room for so many tokens each, and makes them when they are first needed. By default as many as one chat may have; at
-    /// most 16 Mi, above which loading fails.
-    /// What has no room there, and everything with 0, is read in turns with those that generate.
+    /// Sets the room for a prefill worker, which reads long prompts if there are two threads or more. The engine then
+    /// makes two more contexts of this many tokens when they are first needed. The default is that of one chat; more
+    /// than 16 Mi cannot be loaded. Other prompts, and all with 0, are read in turns with the streams.
     #[must_use]
     pub fn prefill_context_tokens(mut self, tokens: u32) -> Self {
         self.prefill_context_tokens = Some(tokens);
         self
     }
 
-    /// Keeps so many bytes of resting chats in memory, and the memory of one more for the next; by default 256 MiB, which is
-    /// some hundred chats of a small model.
-    /// Beyond that the chat that has rested longest is forgotten: its next turn is read from the beginning.
+    /// Sets how many bytes of resting chats stay in memory; one more chat's memory is kept for reuse. The default of
+    /// 256 MiB holds some hundred chats of a small model. Beyond it the chat that has rested longest is forgotten, and
+    /// its next turn is read from the beginning.
     #[must_use]
     pub fn swapped_bytes(mut self, bytes: usize) -> Self {
         self.swapped_bytes = bytes;
         self
     }
 
-    /// Computes in so many threads, but never in more than there are cores: llama.cpp's threads wait for each other by
-    /// spinning, and with more of them than cores nothing goes on. By default one for small models, where waiting costs
-    /// more than it gains, and all cores for large ones.
+    /// Sets the number of threads, never more than cores: llama.cpp's threads wait by spinning, so with more nothing
+    /// goes on. The default is one for small models, where waiting costs more than it gains, and all cores for large
+    /// ones.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = Some(threads);
         self
     }
 
-    /// Keeps so many layers on the graphics card, where llama.cpp was built for one.
+    /// Sets how many layers the graphics card keeps, if llama.cpp was built for one.
     #[must_use]
     pub fn gpu_layers(mut self, layers: u32) -> Self {
         self.gpu_layers = layers;
         self
     }
 
-    /// Lets llama.cpp use flash attention where it can, which is the default. Then a chat pays for its own tokens only;
-    /// without it, for those of all chats in the context. But on a processor it sums in 16 bits, in the order in which the
-    /// tokens of all chats lie there: a chat may say something else beside others than alone where the model is not sure.
-    /// The bundled model does without.
+    /// Lets llama.cpp use flash attention, the default. A chat then pays only for its own tokens, and otherwise for
+    /// those of all chats in the context. On a processor it sums in 16 bits, in the order of all chats' tokens. So an
+    /// answer may depend on other chats where the model is unsure. The bundled model does not use it.
     #[must_use]
     pub fn flash_attention(mut self, has_flash_attention: bool) -> Self {
         self.has_flash_attention = has_flash_attention;
         self
     }
 
-    /// Chooses tokens so; greedily by default.
+    /// Sets how tokens are chosen; greedily by default.
     #[must_use]
     pub fn sampling(mut self, sampling: Sampling) -> Self {
         self.sampling = sampling;
         self
     }
 
-    /// Lets a model that can think aloud do so, which takes time. It does not by default.
+    /// Lets a model that can think aloud do so, which takes time. Off by default.
     #[must_use]
     pub fn thinking(mut self, has_thinking: bool) -> Self {
         self.has_thinking = has_thinking;
         self
     }
 
-    /// Reads on behind a tool call, because the model may ask for several at once. By default a completion ends with its
+    /// Reads on behind a tool call, for models that ask for several at once. By default a completion ends with its
     /// first call.
     #[must_use]
     pub fn parallel_calls(mut self, has_parallel_calls: bool) -> Self {
@@ -183,23 +181,23 @@ impl LlamaOptions {
         self
     }
 
-    /// Lets a tool call have only a registered name and arguments that its schema allows, which is the default.
-    /// Whatever the model writes is checked again before anything runs.
+    /// Limits tool calls to registered names and to arguments that the schemas allow, the default. The dispatcher
+    /// checks each call again.
     #[must_use]
     pub fn constrained_calls(mut self, has_constraints: bool) -> Self {
         self.has_constraints = has_constraints;
         self
     }
 
-    /// Lets so many completions wait for the model; more are refused as `Overloaded`.
+    /// Sets how many completions may wait for the model; more are refused as `Overloaded`.
     #[must_use]
     pub fn max_waiting(mut self, completions: usize) -> Self {
         self.max_waiting = completions.max(1);
         self
     }
 
-    /// Ends a completion that repeats itself for so many tokens, with [`ModelError::REPETITION`]; 0 lets it go on. By default
-    /// 128: no answer of use says the same for so long, and a small model in a circle would go on to its bound.
+    /// Ends a completion that repeats itself for this many tokens with [`ModelError::REPETITION`]; 0 never ends it. The
+    /// default is 128: no useful answer repeats for so long, and a small model would run in a circle to its bound.
     ///
     /// [`ModelError::REPETITION`]: madang_actors::port::ModelError::REPETITION
     #[must_use]
@@ -208,7 +206,7 @@ impl LlamaOptions {
         self
     }
 
-    /// Hears how much of the model is loaded, from 0 to 1.
+    /// Reports the loaded part of the model, from 0 to 1.
     #[must_use]
     pub fn on_progress(mut self, progress: impl FnMut(f32) + Send + 'static) -> Self {
         self.progress = Some(Box::new(progress));

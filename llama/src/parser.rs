@@ -1,5 +1,5 @@
-//! Text for the person, thinking and tool calls, told apart in a stream of text. Pure: the same result for every split
-//! of the text.
+//! Separates text for the person, thinking and tool calls in a stream. Pure: the same result for every split of the
+//! text.
 
 use madang_actors::protocol::WantedCall;
 
@@ -8,7 +8,7 @@ use super::{
     family::{Family, Opening},
 };
 
-/// What the parser found.
+/// A finding of the parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
     /// Text for the person.
@@ -17,23 +17,23 @@ pub(super) enum Found {
     Thinking(String),
     /// A tool call, whole.
     Call(WantedCall),
-    /// Something that was meant to be a tool call and names no tool.
+    /// A block that was meant as a tool call and names no tool.
     Malformed,
 }
 
-/// The stream so far. Text is given out as soon as it cannot be the beginning of a marker; blank space at the beginning
-/// and the end of the text is dropped.
+/// The stream so far. Text is released as soon as it cannot begin a marker. Blank space at the beginning and the end of
+/// the text is dropped.
 #[derive(Debug, Clone)]
 pub(super) struct Parser {
     family: &'static Family,
-    /// Where the text ends besides the end of the stream.
+    /// Texts that end the answer.
     stops: &'static [&'static str],
-    /// An answer that looks like a call is one.
+    /// Whether an answer in the form of a call is a call.
     has_tools: bool,
-    /// A token opens calls, and no text that looks like its name.
+    /// Whether a token opens calls, instead of a text like its name.
     opens_by_token: bool,
     state: State,
-    /// What has come and is not yet understood.
+    /// Text that is not understood yet.
     rest: String,
     has_text: bool,
     is_stopped: bool,
@@ -41,13 +41,13 @@ pub(super) struct Parser {
 
 #[derive(Debug, Clone)]
 enum State {
-    /// Before anything but blank space has come: here an answer may begin that is nothing but a call.
+    /// Only blank space has come: an answer that is nothing but a call may begin here.
     Start,
     Text,
     Thinking,
-    /// Inside a block of calls; `rest` is what of it was not given out.
+    /// Inside a block of calls; `rest` is its unreleased part.
     Calls(Scan),
-    /// Behind a block, where its closing marker may stand.
+    /// Behind a block, before a possible closing marker.
     AfterCalls,
 }
 
@@ -65,25 +65,25 @@ impl Parser {
         }
     }
 
-    /// The prompt has opened the thinking already.
+    /// Starts in thinking, which the prompt has opened.
     pub(super) fn thinking(mut self) -> Self {
         self.state = State::Thinking;
         self
     }
 
-    /// There is nothing to call: an answer is an answer whatever it looks like.
+    /// Takes any answer as text, since no tool may be called.
     pub(super) fn without_tools(mut self) -> Self {
         self.has_tools = false;
         self
     }
 
-    /// Only [`open_call`](Self::open_call) opens a call: a text that spells the marker is text.
+    /// Lets only [`open_call`](Self::open_call) open a call: the marker as text is text.
     pub(super) fn opened_by_token(mut self) -> Self {
         self.opens_by_token = true;
         self
     }
 
-    /// The token that opens calls has come. False where it opens none: inside of another call, in thinking, or without tools.
+    /// Opens a call by its token. False inside of another call, in thinking, or without tools.
     pub(super) fn open_call(&mut self, found: &mut Vec<Found>) -> bool {
         let may_open = match self.state {
             State::Start | State::Text | State::AfterCalls => self.has_tools && !self.is_stopped,
@@ -97,17 +97,17 @@ impl Parser {
         may_open
     }
 
-    /// What has come of the block of calls that is open and was not given out as a call.
+    /// Returns the unreleased text of the open block of calls.
     pub(super) fn open_block(&self) -> Option<&str> {
         matches!(self.state, State::Calls(_)).then_some(self.rest.as_str())
     }
 
-    /// A stop text has come: the rest of the stream does not matter.
+    /// Tells whether a stop text has come, after which the stream does not matter.
     pub(super) fn is_stopped(&self) -> bool {
         self.is_stopped
     }
 
-    /// Takes the next piece of the stream.
+    /// Adds the next piece of the stream.
     pub(super) fn push(&mut self, piece: &str, found: &mut Vec<Found>) {
         if self.is_stopped {
             return;
@@ -116,7 +116,7 @@ impl Parser {
         while self.step(found) {}
     }
 
-    /// Ends the stream. A call that never closed is read as far as it goes unless the stream was cut off.
+    /// Ends the stream. Reads an open call as far as it goes, unless the stream was cut off.
     pub(super) fn finish(&mut self, was_cut_off: bool, found: &mut Vec<Found>) {
         let rest = std::mem::take(&mut self.rest);
         match &self.state {
@@ -135,7 +135,7 @@ impl Parser {
         self.state = State::Text;
     }
 
-    /// Understands the next part of `rest`; false when more must come first.
+    /// Reads the next part of `rest`; false if more must come first.
     fn step(&mut self, found: &mut Vec<Found>) -> bool {
         match &mut self.state {
             State::Start => self.start(),
@@ -197,7 +197,7 @@ impl Parser {
         let Some((at, marker)) = first(&self.rest, &markers) else {
             let held = held(&self.rest, &markers);
             let text: String = self.rest.drain(..self.rest.len() - held).collect();
-            // Blank space waits with the marker that may follow it: at the end of the text it is dropped.
+            // Blank space waits for a possible marker; at the end of the text it is dropped.
             let ready = text.trim_end().len();
             self.rest.insert_str(0, &text[ready..]);
             self.give_text(&text[..ready], found);
@@ -208,7 +208,7 @@ impl Parser {
         if marker == think {
             self.state = State::Thinking;
         } else if marker == thought {
-            // The opening marker stood in the prompt, or never came.
+            // The opening marker is in the prompt, or never came.
             self.state = if self.has_text { State::Text } else { State::Start };
         } else if Some(marker) == opening {
             self.open();
@@ -247,7 +247,7 @@ impl Parser {
         let behind = closed.unwrap_or(behind);
         let used = self.rest.len() - behind.len();
         self.rest.drain(..used);
-        // What follows a call in the same completion is text only if it is no further call.
+        // Behind a call, anything but another call is text.
         self.state = State::Text;
         true
     }
@@ -278,7 +278,7 @@ fn give_thinking(text: String, found: &mut Vec<Found>) {
     }
 }
 
-/// Whether an answer begins with an object whose first key is this one, fenced or not; `None` when it is too short to
+/// Tells whether an answer begins with an object that has this first key, fenced or not; `None` if it is too short to
 /// tell.
 fn answer_begins(text: &str, key: &str) -> Option<bool> {
     let mut rest = text;
@@ -302,7 +302,7 @@ fn answer_begins(text: &str, key: &str) -> Option<bool> {
     Some(true)
 }
 
-/// The first marker in a text.
+/// Finds the first marker in a text.
 fn first<'m>(text: &str, markers: &[&'m str]) -> Option<(usize, &'m str)> {
     markers
         .iter()
@@ -310,7 +310,7 @@ fn first<'m>(text: &str, markers: &[&'m str]) -> Option<(usize, &'m str)> {
         .min_by_key(|(at, _)| *at)
 }
 
-/// How many bytes at the end of a text may be the beginning of a marker.
+/// Counts the bytes at the end of a text that may begin a marker.
 fn held(text: &str, markers: &[&str]) -> usize {
     let begins =
         |(at, _): &(usize, char)| markers.iter().any(|marker| marker.starts_with(&text[*at..]));

@@ -1,20 +1,21 @@
-//! How text is cut before llama.cpp reads it, so that no text is too long for it.
+//! Cuts text before llama.cpp reads it, so that no text is too long for it.
 //!
-//! For most vocabularies llama.cpp looks for words with the `std::regex` of the C++ library, which calls itself once for
-//! each letter of a match: with libstdc++ some 320 bytes of stack a letter, as measured with every pre-tokenizer of
-//! llama.cpp. One long match is one long recursion. And it is slow where an expression looks ahead behind each digit:
-//! that takes the square of the digits.
+//! For most vocabularies llama.cpp finds words with `std::regex` of the C++ library, which recurses once for each
+//! letter of a match. With libstdc++ a letter takes some 320 bytes of stack, as measured with every pre-tokenizer of
+//! llama.cpp. So one long match is one long recursion. Expressions that look ahead behind each digit take quadratic
+//! time.
 
-/// So many letters llama.cpp reads at once: at most 1.3 MiB of stack, and 14 ms with the slowest of its expressions. A page
-/// of text has half as many, so an ordinary question is read in one piece.
+/// The letters of a piece: at most 1.3 MiB of stack, and 14 ms with the slowest expressions. A page has half as many,
+/// so an ordinary question is one piece.
 pub(super) const PIECE: usize = 4_096;
-/// So many digits in a row: with the slowest of the expressions 2 ms, while 4,096 take 1.7 s.
+/// The digits in a row: with the slowest expressions 2 ms, while 4,096 take 1.7 s.
 pub(super) const DIGITS: usize = 256;
-/// The stack of a thread that reads text: twelve times what [`PIECE`] letters take, for other C++ libraries and builds.
+/// The stack of a thread that reads text: twelve times the need of [`PIECE`] letters, for other C++ libraries and
+/// builds.
 pub(super) const STACK_BYTES: usize = 16 << 20;
 
-/// Cuts a text into pieces that llama.cpp can read, together the text again. A cut stands where words part, if there is
-/// such a place in the second half of a piece: there the tokens stay what they would be.
+/// Cuts a text into pieces for llama.cpp, without loss. A cut lies between words if the second half of a piece has such
+/// a place, which leaves the tokens unchanged.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -24,9 +25,9 @@ pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the first piece of a text ends.
+/// Returns the end of the first piece.
 fn first_cut(text: &str) -> usize {
-    // Most texts are short, and need not be looked at.
+    // Most texts are short and need no look.
     if text.len() <= DIGITS {
         return text.len();
     }
@@ -49,8 +50,8 @@ fn first_cut(text: &str) -> usize {
     text.len()
 }
 
-/// Whether words part before this letter: behind the end of a line, before a blank that belongs to the word behind it, or
-/// behind a mark that ends a sentence of a script without blanks.
+/// Tells whether words part before this letter: behind a line, before the next word's blank, or behind a sentence
+/// without blanks.
 fn parts([_, before]: [char; 2], letter: char, next: char) -> bool {
     let is_line = before == '\n' && !letter.is_whitespace();
     let is_word = letter == ' ' && !before.is_whitespace() && next.is_alphanumeric();

@@ -1,4 +1,4 @@
-//! From a chat to the prompt of a model's dialect, in pieces of which each is known to be trusted or not.
+//! Writes the prompt of a chat in a model's dialect, in pieces that are trusted or not.
 
 use std::fmt::Write as _;
 
@@ -14,30 +14,29 @@ use super::{
     template::TemplateInput,
 };
 
-/// What stays the same while the prompt is fitted into the context.
+/// The data that stay the same while the prompt is fitted into the context.
 #[derive(Debug)]
 pub(super) struct PromptWriter<'a> {
     pub(super) dialect: &'a Dialect,
-    /// Texts that must not come out of what others wrote.
+    /// Texts that must not come out of foreign texts.
     pub(super) markers: &'a Markers,
     pub(super) bos: &'a str,
     pub(super) eos: &'a str,
     pub(super) has_thinking: bool,
     pub(super) system: Option<&'a str>,
     pub(super) tools: &'a [ToolSpec],
-    /// So many bytes a prompt may have.
+    /// The most bytes of a prompt.
     pub(super) max_bytes: usize,
 }
 
-/// So many bytes a prompt may have wherever it has room for as many tokens as it likes: more than twice the longest text of a
-/// person.
+/// The most bytes of a prompt even in a small context: more than twice the longest text of a person.
 pub(super) const LEAST_BYTES: usize = 160 << 10;
 
 /// A rendered prompt.
 #[derive(Debug)]
 pub(super) struct Prompt {
     pub(super) pieces: Vec<Piece>,
-    /// The template has begun the model's thinking already.
+    /// Whether the template has begun the model's thinking.
     pub(super) is_thinking: bool,
 }
 
@@ -75,7 +74,7 @@ impl PromptWriter<'_> {
         Ok(Prompt { pieces, is_thinking })
     }
 
-    /// The chat for a template that knows of calls and their results.
+    /// Builds the chat for a template with calls and results.
     fn with_calls(
         &self,
         messages: &[&PromptMessage],
@@ -97,7 +96,7 @@ impl PromptWriter<'_> {
                 }
                 PromptMessage::ToolCall { call, name, arguments, envelope } => {
                     let call = Called::new(call, name, arguments, hidden, suspect);
-                    // What the model said before the call was said in the same breath.
+                    // The model's text before a call belongs to the same message.
                     chat.push(call.message(&said.take().unwrap_or_default()));
                     let content = hidden.hide(envelope);
                     chat.push(json!({
@@ -110,7 +109,7 @@ impl PromptWriter<'_> {
         chat
     }
 
-    /// The chat for a template that wants a result in the same message as its call, and what the model says next too.
+    /// Builds the chat for a template that wants a call, its result and the next text of the model in one message.
     fn with_results(
         &self,
         messages: &[&PromptMessage],
@@ -147,7 +146,7 @@ impl PromptWriter<'_> {
         chat
     }
 
-    /// The chat for a template that knows only of user and model, which speak in turns, and perhaps of tools.
+    /// Builds the chat for a template that knows only user and model in turns, and perhaps tools.
     fn in_words(
         &self,
         messages: &[&PromptMessage],
@@ -195,7 +194,7 @@ impl PromptWriter<'_> {
         chat
     }
 
-    /// The system message, where the template takes one; otherwise the text that goes in front of the first question.
+    /// Builds the system message, or the text before the first question if the template takes none.
     fn beginning(&self, hidden: &mut Hidden) -> (Vec<Value>, String) {
         let system = self.system_text();
         if !self.dialect.has_system || system.is_empty() {
@@ -225,7 +224,7 @@ impl PromptWriter<'_> {
     }
 }
 
-/// A call as a template takes it.
+/// Builds a call as a template takes it.
 struct Called {
     id: String,
     name: Value,

@@ -1,32 +1,32 @@
-//! Whether a model only repeats itself: small models run into such circles and do not come out by themselves.
+//! Detects a model that only repeats itself: small models run into such circles and do not leave them.
 
 /// Watches the tokens of an answer.
 ///
-/// For each length of a circle it counts how many of the latest tokens are the ones that came so many before. So a token
-/// costs as many comparisons as there are lengths, however long the answer is.
+/// For each length of a circle it counts how many of the latest tokens equal those one length before. So a token costs
+/// one comparison a length, however long the answer is.
 #[derive(Debug, Clone)]
 pub(super) struct Repetition {
     /// The latest tokens, as a ring.
     latest: [u32; LONGEST],
     seen: usize,
-    /// How many in a row are as those one place, two places, ... before.
+    /// The number of latest tokens that equal those one place, two places, ... before.
     alike: [usize; LONGEST],
-    /// So many tokens of mere repetition are too many.
+    /// The repeated tokens that are too many.
     most: usize,
 }
 
-/// Circles of so many tokens are found: a long sentence or two. A longer one comes to its bound.
+/// The longest circle, a long sentence or two; a longer one runs to its bound.
 const LONGEST: usize = 64;
-/// So often at least a circle is gone round before it counts as one: a list may say the same of a few things.
+/// The fewest rounds of a circle: a list may repeat a few words.
 const ROUNDS: usize = 6;
 
 impl Repetition {
-    /// Bears so many tokens of mere repetition; without end where that is 0.
+    /// Allows this many repeated tokens; any number if it is 0.
     pub(super) const fn new(most: usize) -> Self {
         Self { latest: [0; LONGEST], seen: 0, alike: [0; LONGEST], most }
     }
 
-    /// Takes the next token, and says whether the answer goes in a circle.
+    /// Adds the next token, and tells whether the answer runs in a circle.
     pub(super) fn is_circle(&mut self, token: u32) -> bool {
         let mut is_circle = false;
         for length in 1..=LONGEST.min(self.seen) {
@@ -45,20 +45,20 @@ impl Repetition {
 mod tests {
     use super::*;
 
-    /// After how many tokens an answer is found to go in a circle. Letters are tokens.
+    /// Returns the number of tokens after which an answer is found to run in a circle. Letters are tokens.
     fn found(answer: &str) -> Option<usize> {
         let mut repetition = Repetition::new(128);
         answer.chars().position(|letter| repetition.is_circle(letter.into())).map(|at| at + 1)
     }
 
     #[test]
-    fn who_goes_in_a_circle_is_found_after_as_many_tokens_as_are_borne() {
+    fn a_circle_is_found_after_the_allowed_tokens() {
         for (answer, tokens) in [
             ("a".repeat(1_000), Some(129)),
             ("\n".repeat(1_000), Some(129)),
             ("아니 ".repeat(500), Some(128 + 3)),
             (format!("Of course. {}", "I am sorry. ".repeat(100)), Some(149)),
-            // A circle of 40 is gone round six times.
+            // A circle of 40 needs six rounds.
             ("0123456789012345678901234567890123456789".replace('9', "x").repeat(30), None),
         ] {
             let at = found(&answer);

@@ -1,24 +1,25 @@
-//! The choice of the next token, in Rust over llama.cpp's logits: nothing here can abort the process.
+//! Chooses the next token in Rust from llama.cpp's logits, which cannot abort the process.
 
 use toktrie::SimpleVob;
 
 use super::error::LoadError;
 
-/// How tokens are chosen. The default is greedy: always the likeliest, so that a chat can be repeated.
+/// The way to choose tokens. The default is greedy: always the likeliest, so that a chat can be repeated.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Sampling {
-    /// 0 is greedy; above it unlikelier tokens get their chance, up to 100.
+    /// 0 is greedy; higher values up to 100 give unlikely tokens a chance.
     pub temperature: f32,
-    /// Only the so many likeliest; 0 for all.
+    /// Choose among this many likeliest tokens; 0 for all.
     pub top_k: usize,
-    /// Only the likeliest that together have this probability; 1 for all.
+    /// Choose among the likeliest tokens with this total probability; 1 for all.
     pub top_p: f32,
-    /// Only those that have this share of the likeliest one's probability; 0 for all.
+    /// Choose among tokens with this share of the likeliest one's probability; 0 for all.
     pub min_p: f32,
-    /// Divides the logits of what came lately; 1 for none, from 0.01 to 100. Never inside a tool call, where words are copied.
+    /// Divides the logits of recent tokens, from 0.01 to 100; 1 for none. It never applies inside a tool call, which
+    /// copies words.
     pub repeat_penalty: f32,
-    /// Begins the random numbers of each completion.
+    /// The seed of each completion.
     pub seed: u64,
 }
 
@@ -29,42 +30,42 @@ impl Default for Sampling {
 }
 
 impl Sampling {
-    /// Chooses by chance, the hotter the freer.
+    /// Chooses at random; a higher temperature is freer.
     #[must_use]
     pub fn temperature(mut self, temperature: f32) -> Self {
         self.temperature = temperature;
         self
     }
 
-    /// Chooses only among the so many likeliest.
+    /// Chooses among this many likeliest tokens.
     #[must_use]
     pub fn top_k(mut self, count: usize) -> Self {
         self.top_k = count;
         self
     }
 
-    /// Chooses only among the likeliest that together have this probability.
+    /// Chooses among the likeliest tokens with this total probability.
     #[must_use]
     pub fn top_p(mut self, probability: f32) -> Self {
         self.top_p = probability;
         self
     }
 
-    /// Chooses only among those with this share of the likeliest one's probability.
+    /// Chooses among tokens with this share of the likeliest one's probability.
     #[must_use]
     pub fn min_p(mut self, share: f32) -> Self {
         self.min_p = share;
         self
     }
 
-    /// Makes what came lately less likely.
+    /// Makes recent tokens less likely.
     #[must_use]
     pub fn repeat_penalty(mut self, penalty: f32) -> Self {
         self.repeat_penalty = penalty;
         self
     }
 
-    /// Refuses what is no number, or beyond what a choice can use: a hot one is even long before, and a probability is one.
+    /// Refuses values that are no number or out of range. A hot choice is uniform long before its bound.
     pub(super) fn check(&self) -> Result<(), LoadError> {
         let all = [
             ("temperature", self.temperature, 0.0, 100.0),
@@ -80,7 +81,7 @@ impl Sampling {
         })
     }
 
-    /// Begins the random numbers elsewhere.
+    /// Sets the seed.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -88,14 +89,14 @@ impl Sampling {
     }
 }
 
-/// What limits one choice.
+/// The limits of one choice.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Limits<'a> {
-    /// Only these tokens.
+    /// The allowed tokens.
     pub(super) allowed: Option<&'a SimpleVob>,
-    /// Not this one.
+    /// The banned token.
     pub(super) banned: Option<u32>,
-    /// These came lately.
+    /// The recent tokens.
     pub(super) recent: &'a [u32],
 }
 
@@ -111,12 +112,12 @@ impl Sampler {
         Self { random: SplitMix(sampling.seed), sampling: sampling.clone() }
     }
 
-    /// Whether the likeliest token is chosen always.
+    /// Tells whether the choice is greedy.
     pub(super) fn is_greedy(&self) -> bool {
         self.sampling.temperature <= 0.0
     }
 
-    /// Chooses a token; `None` if none has a logit that is a number.
+    /// Chooses a token; `None` if no logit is a number.
     pub(super) fn choose(&mut self, logits: &[f32], limits: Limits<'_>) -> Option<u32> {
         let penalty = self.sampling.repeat_penalty;
         let is_plain = limits.allowed.is_none() && (penalty == 1.0 || limits.recent.is_empty());
@@ -137,7 +138,7 @@ impl Sampler {
             Some((token, logit))
         });
         if self.is_greedy() {
-            // Of equals the first, so that the choice is the same everywhere.
+            // Of equal ones the first, so that the choice is the same everywhere.
             return candidates
                 .reduce(|best, next| if next.1 > best.1 { next } else { best })
                 .map(|(token, _)| token);
@@ -169,7 +170,7 @@ impl Sampler {
             let count = weights.iter().take_while(before).count();
             weights.truncate(count.max(1));
         }
-        // The temperature comes last: what is cut off does not depend on it.
+        // The temperature applies last, so that the limits do not depend on it.
         let heat = self.sampling.temperature;
         let weights: Vec<f32> = weights.iter().map(|weight| weight.powf(1.0 / heat)).collect();
         let mut point = self.random.unit() * weights.iter().sum::<f32>();
@@ -181,10 +182,10 @@ impl Sampler {
     }
 }
 
-/// So many logits are compared at once: as many as the widest registers hold.
+/// The logits of one comparison: as many as the widest registers hold.
 const LANES: usize = 16;
 
-/// The likeliest token but for the banned one; of equals the first, so that the choice is the same everywhere.
+/// Returns the likeliest token but the banned one; of equals the first, so that the choice is the same everywhere.
 fn likeliest(logits: &[f32], banned: Option<u32>) -> Option<u32> {
     let banned = banned.and_then(|token| usize::try_from(token).ok());
     let (before, behind) = match banned {
@@ -200,10 +201,10 @@ fn likeliest(logits: &[f32], banned: Option<u32>) -> Option<u32> {
     u32::try_from(at).ok()
 }
 
-/// Where a logit stands first.
+/// Returns the first place of a logit.
 fn first(logits: &[f32], wanted: f32) -> Option<usize> {
     let (rows, rest) = logits.as_chunks::<LANES>();
-    // All of a row, without looking for an early end in it, is one comparison.
+    // A whole row without an early exit is one comparison.
     let has = |row: &[f32; LANES]| row.iter().fold(false, |has, logit| has | (*logit == wanted));
     let (begin, row) = match rows.iter().position(has) {
         Some(at) => (at * LANES, &rows[at][..]),
@@ -212,7 +213,7 @@ fn first(logits: &[f32], wanted: f32) -> Option<usize> {
     Some(begin + row.iter().position(|logit| *logit == wanted)?)
 }
 
-/// The highest of those that are numbers, negative infinity if none is.
+/// Returns the highest number, or negative infinity.
 fn highest(logits: &[f32]) -> f32 {
     let higher = |highest: f32, logit: f32| {
         if logit > highest && logit < f32::INFINITY { logit } else { highest }
@@ -232,7 +233,7 @@ fn highest(logits: &[f32]) -> f32 {
 struct SplitMix(u64);
 
 impl SplitMix {
-    /// A number from 0 up to 1.
+    /// Returns a number from 0 up to 1.
     fn unit(&mut self) -> f32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;

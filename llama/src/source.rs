@@ -1,4 +1,4 @@
-//! Where llama.cpp reads a model from: it wants a file with a path.
+//! Gives llama.cpp a model as a file with a path, which it requires.
 
 use std::{
     fs::{self, File},
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{LoadError, options::Source};
 
-/// A model on the disk; a temporary one is removed with this value.
+/// A model on the disk; a temporary file is removed with this value.
 #[derive(Debug)]
 pub(super) struct ModelFile {
     path: PathBuf,
@@ -18,7 +18,7 @@ pub(super) struct ModelFile {
 }
 
 impl ModelFile {
-    /// The file itself, or one that is written now and that no other program can have prepared.
+    /// Returns the file itself, or writes a new one that no other program can have prepared.
     pub(super) fn of(source: &Source) -> Result<Self, LoadError> {
         let bytes = match source {
             Source::File(path) => return Ok(Self { path: path.clone(), is_temporary: false }),
@@ -36,7 +36,7 @@ impl ModelFile {
         &self.path
     }
 
-    /// Whether the file stays, so that its pages may be read when they are needed.
+    /// Tells whether the file stays, so that its pages may be read on demand.
     pub(super) fn stays(&self) -> bool {
         !self.is_temporary
     }

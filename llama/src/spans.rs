@@ -1,8 +1,8 @@
-//! How a prompt is cut for the tokenizer, so that no control token comes out of untrusted text.
+//! Cuts a prompt for the tokenizer so that no control token comes out of untrusted text.
 //!
-//! A tokenizer knows a text best in one piece, as it knew it in training. So what stands between two special tokens of the
-//! template stays whole, except where untrusted text has a marker, or a part of one: that is spelled letter by letter. The
-//! special tokens that are meant are found here and not by llama.cpp, which would take them from anywhere.
+//! A tokenizer reads a text best in one piece, as in training. So text between two special tokens of the template stays
+//! whole. But untrusted text with a marker, or a part of one, is spelled letter by letter. Intended special tokens are
+//! found here, not by llama.cpp, which would find them anywhere.
 
 use std::ops::Range;
 
@@ -13,20 +13,19 @@ use super::{
     markers::{Markers, Special},
 };
 
-/// A part of the prompt that becomes tokens by itself.
+/// A part of the prompt that is tokenized alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Span {
-    /// A special token that the template means.
+    /// A special token of the template.
     Special(LlamaToken),
-    /// Text as the model knew it in training.
+    /// Text that is read as in training.
     Text(String),
-    /// Text of which each letter is a token of its own.
+    /// Text in tokens of single letters.
     Letters(String),
 }
 
-/// So many forged markers of a prompt are cut out; from then on all untrusted text is spelled, up to where a template's
-/// text stands again. What lies between two of them would be read by itself, which takes llama.cpp 3 ms each time with the
-/// slowest of its expressions.
+/// The forged markers of a prompt that are cut out one by one. Beyond this all untrusted text is spelled up to the
+/// template's next text. Otherwise each piece in between could cost 3 ms.
 const FORGED: usize = 64;
 
 /// Cuts a prompt.
@@ -75,7 +74,7 @@ pub(super) fn spans(pieces: &[Piece], markers: &Markers) -> Vec<Span> {
     writer.spans
 }
 
-/// Where untrusted text is part of a marker, in order, each place once.
+/// Finds the places where untrusted text is part of a marker, in order, each once.
 fn forged(whole: &str, untrusted: &[Range<usize>], markers: &Markers) -> Vec<Range<usize>> {
     let mut forged: Vec<Range<usize>> = Vec::new();
     for found in markers.occurrences(whole) {
@@ -83,7 +82,7 @@ fn forged(whole: &str, untrusted: &[Range<usize>], markers: &Markers) -> Vec<Ran
         let touched = untrusted[first..].iter().take_while(|range| range.start < found.end);
         for range in touched {
             let part = range.start.max(found.start)..range.end.min(found.end);
-            // They come in the order of their ends: what is already inside of the last one is known.
+            // In the order of their ends, an overlap is inside of the last place.
             let is_known =
                 forged.last().is_some_and(|last| last.start <= part.start && part.end <= last.end);
             if !is_known {
@@ -94,7 +93,7 @@ fn forged(whole: &str, untrusted: &[Range<usize>], markers: &Markers) -> Vec<Ran
     joined(forged)
 }
 
-/// From the so many'th forged marker on, all that is left of untrusted text is spelled.
+/// From this forged marker on, spells the rest of the untrusted text.
 fn spell_from(count: usize, spelled: &mut Vec<Range<usize>>, untrusted: &[Range<usize>]) {
     let Some(from) = spelled.get(count).map(|range| range.start) else { return };
     spelled.truncate(count);
@@ -104,7 +103,7 @@ fn spell_from(count: usize, spelled: &mut Vec<Range<usize>>, untrusted: &[Range<
     *spelled = joined(std::mem::take(spelled));
 }
 
-/// The same places in order, those that touch as one.
+/// Joins places that touch.
 fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let mut joined: Vec<Range<usize>> = Vec::new();
@@ -120,7 +119,7 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 #[derive(Default)]
 struct Writer {
     spans: Vec<Span>,
-    /// The special token before swallows the blanks behind it.
+    /// Whether the special token before swallows the blanks behind it.
     strips: bool,
 }
 
@@ -146,7 +145,7 @@ impl Writer {
     }
 }
 
-/// What C calls a blank, as llama.cpp does here.
+/// Recognises a blank as C does, and llama.cpp here.
 fn is_space(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
 }

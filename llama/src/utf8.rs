@@ -1,13 +1,13 @@
-//! Text out of the bytes of tokens, which may end in the middle of a character.
+//! Joins the bytes of tokens, which may end inside of a character, into text.
 
-/// Holds the bytes of a character until it is whole.
+/// Holds the bytes of an incomplete character.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Utf8 {
     waiting: Vec<u8>,
 }
 
 impl Utf8 {
-    /// Takes bytes and gives the text that is whole. What can never become a character becomes U+FFFD.
+    /// Adds bytes and returns the complete text. Bytes that cannot become a character become U+FFFD.
     pub(super) fn push(&mut self, bytes: &[u8]) -> String {
         self.waiting.extend_from_slice(bytes);
         let mut text = String::new();
@@ -34,7 +34,7 @@ impl Utf8 {
         }
     }
 
-    /// Ends the text: bytes of a character that never became whole become U+FFFD.
+    /// Ends the text: an incomplete character becomes U+FFFD.
     pub(super) fn finish(&mut self) -> String {
         if self.waiting.is_empty() {
             return String::new();

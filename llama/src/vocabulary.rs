@@ -1,4 +1,4 @@
-//! The tokens of a model: text to tokens and back, without ever asking llama.cpp something that it would abort on.
+//! Converts between text and a model's tokens, without calls on which llama.cpp would abort.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,45 +22,45 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Vocabulary<'m> {
     vocab: LlamaVocab<'m>,
-    /// Texts that must not come out of untrusted text: those of all special tokens, and what the family and the template
-    /// mean something by.
+    /// Texts that must not come out of untrusted text: those of special tokens, and those with a meaning in the family
+    /// or the template.
     pub(super) markers: Markers,
     specials: Vec<Special>,
-    /// Tokens that no text becomes, whatever it is made of.
+    /// Tokens that no text becomes.
     unread: HashSet<LlamaToken>,
     letters: Letters,
     reading: Reading,
-    /// Tokens that are written out although they are control tokens, because the parser waits for them.
+    /// Control tokens that are written out because the parser waits for them.
     spoken: HashSet<LlamaToken>,
-    /// Those of them that stand inside calls.
+    /// Those of them that stand inside of calls.
     inner: HashSet<LlamaToken>,
-    /// The mark that the family writes inside calls.
+    /// The family's mark inside of calls.
     inner_mark: Option<&'static str>,
-    /// The token that opens a call, where there is one.
+    /// The token that opens a call, if the model has one.
     pub(super) call_open: Option<LlamaToken>,
     pub(super) bos: String,
     pub(super) eos: String,
     texts: HashMap<String, LlamaToken>,
-    /// A prompt of more tokens is of no use, and need not be read to its end.
+    /// The useful tokens of a prompt; a longer one need not be read to its end.
     room: usize,
 }
 
-/// How text is read.
+/// The way to read text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     /// By llama.cpp, in pieces.
     Pieces,
     /// By llama.cpp at once: its other tokenizers use no expressions, and some begin every text with a blank.
     Whole,
-    /// Letter by letter: llama.cpp would abort on two blanks in a row.
+    /// Letter by letter, because llama.cpp would abort on two blanks in a row.
     Letters,
 }
 
-/// The tokenizers of llama.cpp that look for words with expressions.
+/// The tokenizers of llama.cpp that find words with expressions.
 const WITH_EXPRESSIONS: [&str; 4] = ["gpt2", "hybriddna", "whitespace", "gemma4"];
 
 impl Reading {
-    /// Goes by the file: the binding panics on some types of vocabularies.
+    /// Chooses by the file, because the binding panics on some vocabularies.
     fn of(model: &LlamaModel) -> Self {
         let is = |key: &str, value: &str| model.meta_val_str(key).is_ok_and(|is| is == value);
         if !WITH_EXPRESSIONS.iter().any(|name| is("tokenizer.ggml.model", name)) {
@@ -74,7 +74,7 @@ impl Reading {
 }
 
 impl<'m> Vocabulary<'m> {
-    /// Reads the vocabulary. `None` where it has more special tokens than can be found in texts.
+    /// Reads the vocabulary. `None` if it has too many special tokens to search for.
     pub(super) fn of(model: &'m LlamaModel) -> Option<Self> {
         let vocab = model.vocab();
         let mut specials = Vec::new();
@@ -85,7 +85,7 @@ impl<'m> Vocabulary<'m> {
             let attributes = vocab.attr(token);
             let has = |attribute: LlamaTokenAttr| attributes.contains(attribute);
             let text = vocab.text(token).and_then(|text| text.to_str().ok());
-            // Some vocabularies have tokens for many blanks or lines that are as special: they mean nothing else.
+            // Some vocabularies mark tokens of many blanks or lines as special; they have no other meaning.
             let is_blank = text.is_some_and(|text| text.trim_matches(is_blank).is_empty());
             let is_defined = has(LlamaTokenAttr::UserDefined) && !is_blank;
             if has(LlamaTokenAttr::Control) || is_defined {
@@ -127,13 +127,13 @@ impl<'m> Vocabulary<'m> {
         })
     }
 
-    /// Speaks as this family does, in these frames. `None` where they are too many.
+    /// Adds the markers of this family and these frames. `None` if they are too many.
     pub(super) fn of_family(mut self, family: &Family, frames: &[String]) -> Option<Self> {
         let token = |text: &str| self.texts.get(text).copied();
         self.call_open = family.marker().and_then(token);
         self.inner_mark = family.inner();
         self.inner = family.inner().and_then(token).into_iter().collect();
-        // A marker of several tokens is spoken by its first one.
+        // A marker of several tokens is recognised by its first.
         let begins = |marker: &str| {
             self.texts
                 .iter()
@@ -147,17 +147,17 @@ impl<'m> Vocabulary<'m> {
         Some(self)
     }
 
-    /// Reads no further where a prompt has more tokens than this.
+    /// Stops reading a prompt behind this many tokens.
     pub(super) fn with_room(self, room: usize) -> Self {
         Self { room, ..self }
     }
 
-    /// Whether there is a special token with this text.
+    /// Tells whether a special token has this text.
     pub(super) fn has(&self, text: &str) -> bool {
         self.texts.contains_key(text)
     }
 
-    /// The tokens of a prompt, with the one that begins it where the model wants that.
+    /// Tokenizes a prompt, with the token that begins it if the model wants one.
     pub(super) fn tokenize(&self, spans: &[Span]) -> Vec<LlamaToken> {
         let mut tokens = self.tokenize_behind(spans);
         let bos = self.vocab.bos();
@@ -167,7 +167,7 @@ impl<'m> Vocabulary<'m> {
         tokens
     }
 
-    /// The tokens of a part of a prompt that stands behind others.
+    /// Tokenizes a part of a prompt behind others.
     pub(super) fn tokenize_behind(&self, spans: &[Span]) -> Vec<LlamaToken> {
         let mut tokens = Vec::new();
         for span in spans {
@@ -183,7 +183,7 @@ impl<'m> Vocabulary<'m> {
         tokens
     }
 
-    /// Reads a text, of which nothing becomes a special token.
+    /// Tokenizes a text without any special token.
     fn read(&self, text: &str, tokens: &mut Vec<LlamaToken>) {
         match self.reading {
             Reading::Pieces => {
@@ -201,7 +201,7 @@ impl<'m> Vocabulary<'m> {
 
     fn read_piece(&self, piece: &str, tokens: &mut Vec<LlamaToken>) {
         let read = self.vocab.tokenize(piece.as_bytes(), false, false);
-        // The letters between markers could still merge into a special token, if a vocabulary was made for that.
+        // Letters between markers could merge into a special token in a hostile vocabulary.
         if read.iter().any(|token| self.unread.contains(token)) {
             self.letters.spell(piece, tokens);
         } else {
@@ -209,8 +209,8 @@ impl<'m> Vocabulary<'m> {
         }
     }
 
-    /// The tokens of a text inside a call, in which the family's own mark is meant; `None` where they spell another text,
-    /// as some tokenizers begin every text with a blank.
+    /// Tokenizes a text inside of a call, with the family's own mark. `None` if the tokens spell another text, since
+    /// some tokenizers begin every text with a blank.
     pub(super) fn tokenize_call(&self, text: &str) -> Option<Vec<LlamaToken>> {
         let mut tokens = Vec::new();
         let mut rest = text;
@@ -231,12 +231,12 @@ impl<'m> Vocabulary<'m> {
         (spelled == text.as_bytes()).then_some(tokens)
     }
 
-    /// The bytes that a generated token stands for; none for a control token.
+    /// Returns the bytes of a generated token; none of a control token.
     pub(super) fn bytes(&self, token: LlamaToken) -> Vec<u8> {
         self.vocab.token_to_piece(token, self.spoken.contains(&token), None)
     }
 
-    /// What the grammars must know of the tokens. Special tokens never stand inside a call, but for the family's own.
+    /// Describes the tokens for the grammars. Of special tokens, only the family's own stand inside of a call.
     pub(super) fn token_environment(&self) -> TokEnv {
         let id = |token: LlamaToken| u32::try_from(token.0).ok();
         let word = |token: LlamaToken| {
@@ -260,13 +260,13 @@ impl<'m> Vocabulary<'m> {
         Arc::new(ApproximateTokEnv::new(TokTrie::from(&info, &words).with_eos_tokens(&ends)))
     }
 
-    /// Whether a token ends the answer.
+    /// Tells whether a token ends the answer.
     pub(super) fn ends(&self, token: LlamaToken) -> bool {
         self.vocab.is_eog(token)
     }
 }
 
-/// What a token of blanks is made of; some vocabularies write a blank as a mark of its own.
+/// Returns the text of a token of blanks; some vocabularies write a blank as a mark of its own.
 fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || letter == '\u{2581}'
 }

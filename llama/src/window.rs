@@ -1,9 +1,9 @@
-//! Which messages of a chat go into a prompt that has no room for all: the oldest whole groups are left out.
+//! Chooses the messages of a chat that fit into a prompt: the oldest whole groups are left out.
 
 use madang_actors::protocol::PromptMessage;
 
-/// The longest end of a chat that fits, and how many messages it leaves out. `fits` gives the prompt if it fits; longer
-/// ends never fit where shorter ones do not. The user's last message is never left out; a call goes together with its
+/// Finds the longest end of a chat that fits, and counts the messages left out. `fits` returns the prompt if it fits; a
+/// longer end never fits if a shorter one does not. The user's last message always stays, and a call stays with its
 /// result.
 pub(super) fn longest<T, E>(
     messages: &[PromptMessage],
@@ -13,7 +13,7 @@ pub(super) fn longest<T, E>(
     if let Some(whole) = fits(&choices[0])? {
         return Ok(Some((whole, 0)));
     }
-    // The shortest choice that is known to fit, and what fits in it.
+    // The longest end so far that fits, with its prompt.
     let mut best = None;
     let (mut low, mut high) = (1, choices.len());
     while low < high {
@@ -29,11 +29,12 @@ pub(super) fn longest<T, E>(
     Ok(best)
 }
 
-/// Everything, then without the first turn, without the first two, ...; of the last turn without its oldest steps.
+/// Lists everything, the chat without the first turn, without the first two, ...; then the last turn without its oldest
+/// steps.
 fn choices(messages: &[PromptMessage]) -> Vec<Vec<&PromptMessage>> {
     let is_user = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
     let mut choices = vec![messages.iter().collect()];
-    // Also behind a turn without an answer: a message that was too long for one would be so for all that come after it.
+    // Also behind a turn without an answer: a message that is too long for one would block all later ones.
     let later_turns = (1..messages.len()).filter(|at| is_user(&messages[*at]));
     choices.extend(later_turns.map(|at| messages[at..].iter().collect()));
     let last_turn = messages.iter().rposition(is_user).unwrap_or_default();
@@ -51,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// A chat in letters: u for the user, m for the model, c for a call with its result.
+    /// Builds a chat from letters: u for the user, m for the model, c for a call with its result.
     fn chat(letters: &str) -> Vec<PromptMessage> {
         let numbered = |(at, letter): (usize, char)| {
             let text = format!("{letter}{at}");

@@ -1,4 +1,4 @@
-//! The counterpart: a bare decode loop through the same binding, greedy, nothing else.
+//! The counterpart: a bare greedy decode loop through the same binding.
 
 use std::{
     num::{NonZeroU32, NonZeroUsize},
@@ -21,7 +21,7 @@ use llama_cpp_sys_2::{LLAMA_FLASH_ATTN_TYPE_AUTO, LLAMA_FLASH_ATTN_TYPE_DISABLED
 
 use crate::{Taken, Taking};
 
-/// How a bare loop computes.
+/// The parameters of a bare loop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bare {
     pub(crate) threads: NonZeroUsize,
@@ -29,7 +29,7 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// How long `sequences` take to generate so many tokens each, behind prompts of so many tokens.
+    /// Measures `sequences` that generate this many tokens each, behind prompts of this many tokens.
     pub(crate) fn generate(
         self,
         model: &Path,
@@ -46,7 +46,7 @@ impl Bare {
         began.taken()
     }
 
-    /// Sequences that have each read so many tokens.
+    /// Makes sequences that have read this many tokens each.
     pub(crate) fn streams(
         self,
         weights: &LlamaModel,
@@ -63,7 +63,7 @@ impl Bare {
         Streams { context, batch, last, position: prompt }
     }
 
-    /// How long a prompt of so many tokens takes until its first token.
+    /// Measures a prompt of this many tokens until its first token.
     pub(crate) fn first_token(self, weights: &LlamaModel, prompt: usize, piece: usize) -> Duration {
         let mut context = self.context(weights, 1);
         let mut batch = LlamaBatch::new(BATCH, 1);
@@ -75,7 +75,7 @@ impl Bare {
         began.taken().wall
     }
 
-    /// How long pieces of so many tokens each take, behind a prompt of `depth` tokens; the best of some.
+    /// Measures pieces of this many tokens each, behind a prompt of `depth` tokens; the best of some.
     pub(crate) fn pieces(self, model: &Path, depth: usize, sizes: &[usize]) -> Vec<Duration> {
         let weights = weights(model);
         let mut context = self.context(&weights, 1);
@@ -144,7 +144,7 @@ impl Streams<'_> {
     }
 }
 
-/// Tokens in a decode, at most.
+/// The most tokens of a decode.
 const BATCH: usize = 256;
 
 pub(crate) fn weights(model: &Path) -> LlamaModel {
@@ -152,12 +152,12 @@ pub(crate) fn weights(model: &Path) -> LlamaModel {
     LlamaModel::load_from_file(backend(), model, &LlamaModelParams::default()).unwrap()
 }
 
-/// An error says that the engine has initialised it already. It is never freed: the engine goes on with it.
+/// An error says that the engine has initialised it. It is never freed, because the engine still uses it.
 fn backend() -> &'static LlamaBackend {
     Box::leak(Box::new(LlamaBackend::init().unwrap_or(LlamaBackend {})))
 }
 
-/// Reads some made up tokens at these places; the scores of the last one are kept.
+/// Reads some tokens at these places, and keeps the logits of the last.
 fn decode(
     context: &mut LlamaContext<'_>,
     batch: &mut LlamaBatch<'_>,

@@ -1,4 +1,4 @@
-//! What the constraint costs: chats in tool calls against chats in plain text.
+//! Measures the cost of the constraint: chats in tool calls against chats in plain text.
 
 use std::{
     path::Path,
@@ -37,13 +37,13 @@ pub(crate) async fn measure(path: &Path) {
 
 const SESSIONS: usize = 16;
 
-/// How fast so many sessions write, with tools in a call, and without in plain text.
+/// Measures how fast these sessions write: with tools in a call, without in plain text.
 async fn speed(path: &Path, pair: usize, tools: Arc<[ToolSpec]>) -> Speed {
-    /// In so many tokens each has come into its call.
+    /// The tokens after which each is in its call.
     const BEFORE: usize = 120;
     const TOKENS: usize = 40;
     let is_call = !tools.is_empty();
-    // Chats that rest beside it would cost the second side.
+    // Chats that rest beside it would slow the second side.
     let model = load(path, |options| options).await;
     let heard = Arc::new(AtomicUsize::new(0));
     let stop = CancellationToken::new();
@@ -74,7 +74,7 @@ async fn speed(path: &Path, pair: usize, tools: Arc<[ToolSpec]>) -> Speed {
     Speed::of(usize::try_from(after - before).unwrap(), took)
 }
 
-/// How many tokens the model has generated as soon as they are so many.
+/// Waits until the model has generated this many tokens, and returns their number.
 async fn generated(model: &LlamaModel, tokens: u64) -> u64 {
     loop {
         let generated = model.stats().tokens_generated;

@@ -1,4 +1,4 @@
-//! How much later others hear their next token while one user sends what is dear to prepare: long texts, markers, schemas.
+//! Measures the delay of others' tokens while one user sends texts, markers or schemas that are dear to prepare.
 
 use std::{
     path::Path,
@@ -18,15 +18,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{load, long::p99, millis, request, until, user};
 
-/// How many others stream.
+/// The streams of the others.
 const STREAMS: usize = 4;
-/// So long the gaps are taken for each kind of hostility, and for none, in turns.
+/// The time of each kind of hostility, and of none, in turns.
 const SPAN: Duration = Duration::from_secs(6);
-/// As much as a message may have.
+/// The longest message.
 const BYTES: usize = 64 << 10;
 
-/// Takes the gaps of the others beside each kind of hostility, each against those of a span of peace just before it, and
-/// against those beside as many honest requests: a prompt that is read takes its time whatever it says.
+/// Compares the gaps of the others' streams beside each kind of hostility with those just before it. Also compares them
+/// with gaps beside as many honest requests, since any prompt takes time to read.
 pub(crate) async fn measure(path: &Path) {
     let options = |options: LlamaOptions| options.context_tokens(8_192).cache_tokens(16_384);
     let model = load(path, options).await;
@@ -55,7 +55,7 @@ pub(crate) async fn measure(path: &Path) {
     }
 }
 
-/// Texts and schemas, with what is dear in them.
+/// The hostile texts and schemas, each with its name.
 fn kinds() -> Vec<(&'static str, String, Option<Value>)> {
     let many = |piece: &str| piece.repeat(BYTES / piece.len());
     let keys = |key: &str| {
@@ -83,7 +83,7 @@ fn kinds() -> Vec<(&'static str, String, Option<Value>)> {
 
 type Heard = (Arc<Mutex<Vec<Vec<Instant>>>>, CancellationToken);
 
-/// Lets the others speak, until each has begun.
+/// Starts the others, and waits until each has begun.
 async fn streams(model: &Arc<LlamaModel>) -> Heard {
     let heard: Arc<Mutex<Vec<Vec<Instant>>>> = Arc::new(Mutex::new(vec![Vec::new(); STREAMS]));
     let stop = CancellationToken::new();
@@ -97,7 +97,7 @@ async fn streams(model: &Arc<LlamaModel>) -> Heard {
     (heard, stop)
 }
 
-/// Sends the same again and again, four at a time, and tells how often that was.
+/// Sends the same request again and again, four at a time, and counts them.
 async fn send(model: &Arc<LlamaModel>, text: &str, schema: Option<&Value>, until: Instant) -> u64 {
     let mut running = JoinSet::new();
     for number in 0..4 {
@@ -138,7 +138,7 @@ async fn send(model: &Arc<LlamaModel>, text: &str, schema: Option<&Value>, until
     running.join_all().await.into_iter().sum()
 }
 
-/// The gaps that ended between these moments.
+/// Selects the gaps that ended between these moments.
 fn between(heard: &[Vec<Instant>], from: Instant, to: Instant) -> Vec<Duration> {
     let pairs = heard.iter().flat_map(|heard| heard.windows(2));
     pairs.filter(|pair| pair[1] > from && pair[1] <= to).map(|pair| pair[1] - pair[0]).collect()

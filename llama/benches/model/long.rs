@@ -1,4 +1,4 @@
-//! What a long prompt costs those that stream beside it, and they it.
+//! Measures the mutual cost of a long prompt and the streams beside it.
 
 use std::{
     fmt,
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{TRIALS, complete, load, millis, request, speed::median, until, user};
 
-/// Some times, of which the median counts: they take minutes, in which a machine may do something else.
+/// The repetitions, of which the median counts: they take minutes, in which the machine may do other work.
 pub(crate) async fn measure(path: &Path) {
     let mut costs = Vec::new();
     for _ in 0..TRIALS {
@@ -27,13 +27,13 @@ pub(crate) async fn measure(path: &Path) {
     println!("long: median of {TRIALS}: gaps {gaps:.2} times, first token {first:.2} times");
 }
 
-/// What streams and a long prompt cost each other.
+/// The mutual cost of streams and a long prompt.
 pub(crate) struct Cost {
     pub(crate) streams: usize,
     /// 99th percentile of the gaps of the streams.
     pub(crate) gap: Duration,
     pub(crate) gap_beside: Duration,
-    /// Time of the prompt until its first token.
+    /// The time of the prompt until its first token.
     pub(crate) first_token: Duration,
     pub(crate) first_token_beside: Duration,
 }
@@ -64,10 +64,10 @@ impl fmt::Display for Cost {
     }
 }
 
-/// The gaps of streams are taken from when all have begun: they begin at once, which is a long prompt by itself.
+/// Gaps count once all streams have begun, because their own prompts come at once and are long together.
 async fn once(path: &Path) -> (Cost, u64) {
     const STREAMS: usize = 16;
-    /// So many each says before the newcomer comes.
+    /// The tokens of each stream before the long prompt.
     const TOKENS: usize = 40;
     let options = |options: LlamaOptions| options.context_tokens(8_192).cache_tokens(16_384);
     let model = load(path, options).await;
@@ -116,7 +116,7 @@ async fn once(path: &Path) -> (Cost, u64) {
     (cost, model.stats().prefill_worker_tokens)
 }
 
-/// All but a hundredth of these are no longer.
+/// Returns the 99th percentile.
 pub(crate) fn p99(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[(times.len() - 1) * 99 / 100]

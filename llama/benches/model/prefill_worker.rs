@@ -1,5 +1,5 @@
-//! What `long` is for bare loops with two contexts: streams in one, the long prompt in the other, each with half of the
-//! threads.
+//! The bare counterpart of `long` with two contexts: streams in one, the long prompt in the other, each with half of
+//! the threads.
 
 use std::{
     num::NonZeroUsize,
@@ -16,7 +16,7 @@ use crate::{
     long::{Cost, p99},
 };
 
-/// Bare loops, against a context with all threads for each of them alone.
+/// Compares bare loops with a context that has all threads for each of them alone.
 pub(crate) fn measure(path: &Path, all: Bare) {
     const STREAMS: usize = 16;
     const BEFORE: usize = 100;

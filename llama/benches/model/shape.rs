@@ -1,4 +1,4 @@
-//! A model of the shape of a real one of half a billion parameters, with random weights: as fast, and it says nothing.
+//! A model in the shape of a real one of half a billion parameters, with random weights: as fast, and meaningless.
 
 use crate::gguf_file::GgufFile;
 
@@ -8,20 +8,20 @@ const HEADS: usize = 14;
 const KV_HEADS: usize = 2;
 const FEED_FORWARD: usize = 4_864;
 const TOKENS: usize = 150_000;
-/// As `ggml` numbers it.
+/// The number of the type in `ggml`.
 const Q4_0: u32 = 2;
 /// 2^-8 as a number of 16 bits.
 const SCALE: u16 = 0x1c00;
 /// 2^-4.
 const LOUD: u16 = 0x2c00;
-/// The last one is so loud that the model calls a tool every few tokens, where it may.
+/// The last token is so loud that the model calls a tool every few tokens, if it may.
 const CONTROLS: [&str; 4] = ["<|im_start|>", "<|im_end|>", "</tool_call>", "<tool_call>"];
 
 const TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content or '' }}\
     {% for call in m.tool_calls or [] %}<tool_call>\n{{ call.function | tojson }}\n</tool_call>{% endfor %}\
     <|im_end|>\n{% endfor %}{{ '<|im_start|>assistant\n' }}";
 
-/// The bytes of the file. Each byte of a text is a token of its own.
+/// Makes the bytes of the file. Each byte of a text is one token.
 pub(crate) fn half_a_billion() -> Vec<u8> {
     let mut file = GgufFile::default();
     let names: Vec<String> = (0..TOKENS).map(token_text).collect();
@@ -72,7 +72,7 @@ const fn is_control(token: usize) -> bool {
     token >= TOKENS - CONTROLS.len()
 }
 
-/// Byte-level BPE: bytes first, one merged pair, then words that nothing is merged to.
+/// Makes a byte-level vocabulary: bytes first, one merged pair, then unmerged words.
 fn token_text(token: usize) -> String {
     if is_control(token) {
         return CONTROLS[token + CONTROLS.len() - TOKENS].to_owned();
@@ -96,7 +96,7 @@ fn wide(number: usize) -> u32 {
 struct Random(u64);
 
 impl Random {
-    /// Blocks of 32 weights: a scale in 16 bits, and 4 bits for each weight.
+    /// Makes blocks of 32 weights: a scale in 16 bits, and 4 bits for each weight.
     fn take_blocks(&mut self, count: usize, scale: u16) -> impl Iterator<Item = u8> + '_ {
         (0..count).flat_map(move |_| {
             let mut block = [0; 18];

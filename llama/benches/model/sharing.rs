@@ -1,7 +1,7 @@
-//! Whether a user can tell by time what another one wrote: guesses, of which every second one is right, and a rule that is
-//! learned from one half of their times and tried on the other half.
+//! Measures whether a user can tell from times what another one wrote. Every second guess is right; a rule is learned
+//! from one half of the times and tried on the other half.
 //!
-//! On the model of the tests, which takes a millisecond for a guess; `tries=1000000` asks as often.
+//! It uses the tests' model, which takes a millisecond for a guess; `tries=1000000` sets the number.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use tokio::time::Instant;
 
 use crate::{complete, millis, request, tiny_model::TinyModel, user};
 
-/// The usual number, where the command names none.
+/// The default number of guesses.
 const TRIES: usize = 20_000;
 
-/// Guesses another user's number, and his own, which shows that the time would tell.
+/// Guesses another user's number, and then the user's own, where the time should tell.
 pub(crate) async fn measure() {
     let tries = std::env::args().find_map(|word| word.strip_prefix("tries=")?.parse().ok());
     let tries = tries.unwrap_or(TRIES);
@@ -32,7 +32,7 @@ pub(crate) async fn measure() {
     }
 }
 
-/// How many of half of the guesses the rule tells apart, and the median times of right and wrong ones.
+/// Returns how many of half of the guesses the rule tells apart, and the median times of right and wrong ones.
 async fn guess(tries: usize, guesser: &str) -> (usize, usize, [f64; 2]) {
     let options = LlamaOptions::from_bytes("tiny", TinyModel::new().bytes());
     let options = options.max_sequences(1).resting_tokens(512);

@@ -1,4 +1,4 @@
-//! How fast something was, by the clock and by the processor.
+//! Measures speed by the clock and by the processor.
 
 use std::{fmt, time::Duration};
 
@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use crate::threads;
 
-/// Tokens a second. That of the processor means something with `threads=1` only, since threads wait for each other by
-/// spinning; then it is as good on a machine on which others are busy.
+/// Tokens a second. The processor's figure counts only with `threads=1`, since threads wait by spinning; then it holds
+/// on a busy machine too.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Speed {
     wall: f64,
@@ -21,13 +21,12 @@ impl Speed {
     }
 }
 
-/// Two that are measured by turns, so that what a machine does meanwhile hits both of a pair. What counts is the median of
-/// their ratios.
+/// Two sides measured in turns, so that other work on the machine affects both. The median of their ratios counts.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs(Vec<(Speed, Speed)>);
 
 impl Pairs {
-    /// Measures both, and gives what came of it.
+    /// Measures both sides.
     pub(crate) async fn measure(
         &mut self,
         one: impl Future<Output = Speed>,
@@ -43,7 +42,7 @@ impl Pairs {
         pair
     }
 
-    /// Both were measured elsewhere, always in the same order.
+    /// Takes measurements of both sides that were made elsewhere, in the same order.
     pub(crate) fn push(&mut self, one: Speed, other: Speed) {
         self.0.push((one, other));
     }

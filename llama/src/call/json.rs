@@ -1,5 +1,5 @@
-//! JSON as models write it: which members an object has, without building it, so that what is cut off or broken can be
-//! read too, at any depth; and JSON as they were trained to read it.
+//! Reads members of JSON objects as models write them, without building values, so that cut off or broken JSON works at
+//! any depth. Writes JSON in the form of the training.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ impl JsonScan {
     }
 }
 
-/// The raw text of a member of an object; up to the end of the text where the value is cut off.
+/// Returns the raw text of an object's member; up to the end of the text if the value is cut off.
 pub(super) fn member<'a>(object: &'a str, wanted: &str) -> Option<&'a str> {
     let mut rest = object.trim_start().strip_prefix('{')?;
     loop {
@@ -52,7 +52,7 @@ pub(super) fn member<'a>(object: &'a str, wanted: &str) -> Option<&'a str> {
     }
 }
 
-/// The length of a string's inside: up to its closing quote.
+/// Returns the length of a string up to its closing quote.
 fn string_len(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     for (at, next) in text.char_indices() {
@@ -66,7 +66,7 @@ fn string_len(text: &str) -> Option<usize> {
     None
 }
 
-/// The length of a value: up to the comma behind it, or the bracket that closes what it stands in.
+/// Returns the length of a value up to the comma behind it, or the closing bracket around it.
 fn value_len(text: &str) -> usize {
     let mut scan = JsonScan::default();
     for (at, next) in text.char_indices() {
@@ -78,7 +78,7 @@ fn value_len(text: &str) -> usize {
     text.len()
 }
 
-/// Writes JSON as Python does, which is what models were trained on: blanks behind `,` and `:`, and no ASCII escapes.
+/// Writes JSON as Python does, which models were trained on: blanks behind `,` and `:`, and no ASCII escapes.
 pub(in super::super) fn write(
     out: &mut String,
     value: &Value,

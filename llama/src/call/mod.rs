@@ -1,4 +1,4 @@
-//! A tool call as a model wrote it: read as far as it can be read, so that the model can be told what was wrong.
+//! Reads a tool call as a model wrote it, as far as possible, so that the model can be told its error.
 
 pub(super) mod braces;
 pub(super) mod json;
@@ -16,14 +16,14 @@ use json::member;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// How the models of a family write a call.
+/// The form in which a family writes calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallForm {
     /// `{"name": "NAME", "arguments": {..}}`.
     Object {
-        /// The member of an outer object in which all of that stands.
+        /// The key of the outer object around it, if any.
         within: Option<&'static str>,
-        /// What the arguments are called.
+        /// The key of the arguments.
         arguments: &'static str,
     },
     /// `[{"name": "NAME", "arguments": {..}, "id": ".."}]`.
@@ -37,7 +37,7 @@ pub(super) enum CallForm {
 }
 
 impl CallForm {
-    /// How to find the ends of calls; `ends` are the texts that end a block.
+    /// Returns the rules that find the ends of calls; the texts in `ends` end a block.
     pub(super) fn rules(self, ends: &'static [&'static str]) -> ScanRules {
         let json = ScanRules {
             quotes: ["\"", "\""],
@@ -63,8 +63,7 @@ impl CallForm {
         }
     }
 
-    /// Reads a call, with what separates it from the one before. Arguments become JSON where they are none; where that
-    /// cannot be they keep the text that the model wrote.
+    /// Reads a call with its separator. Arguments become JSON if possible, and otherwise keep the model's text.
     pub(super) fn read(self, call: &str) -> Result<WantedCall, Malformed> {
         let is_list = self.rules(&[]).is_list;
         let call = if is_list { call.trim_start_matches(is_separator) } else { call.trim() };
@@ -96,8 +95,7 @@ impl CallForm {
         }
     }
 
-    /// Writes a call as the model would, for templates that write none. `arguments` is JSON unless the model wrote it
-    /// broken.
+    /// Writes a call as the model would, for templates that write none. `arguments` is JSON, unless the model broke it.
     pub(super) fn write(self, name: &str, arguments: &str) -> String {
         let quoted = Value::from(name);
         match self {
@@ -123,7 +121,7 @@ fn is_separator(letter: char) -> bool {
     letter.is_whitespace() || matches!(letter, '[' | ',')
 }
 
-/// Reads an object with a name and arguments, whatever these are called.
+/// Reads an object with a name and arguments under these keys.
 fn object(call: &str) -> Result<WantedCall, Malformed> {
     let name: String =
         member(call, "name").and_then(|name| serde_json::from_str(name).ok()).ok_or(Malformed)?;

@@ -1,15 +1,14 @@
-//! Chooses the prompt to write next: one prompt of a user at a time, and of all users the one with the least work done.
-//! Pure.
+//! Chooses the prompt to write next: one prompt of a user at a time, of the user with the least work done. Pure.
 
 use std::collections::{HashMap, VecDeque};
 
 use madang_actors::protocol::UserId;
 
-/// What waits to be written, by user.
+/// The waiting jobs by user.
 #[derive(Debug)]
 pub(super) struct Fair<J> {
     users: HashMap<UserId, User<J>>,
-    /// How much had been done for the user that was served last: a newcomer begins there, not at nothing.
+    /// The work done for the last served user, at which a new user begins, not at zero.
     level: u64,
     came: u64,
 }
@@ -29,7 +28,7 @@ impl<J> Default for Fair<J> {
 }
 
 impl<J> Fair<J> {
-    /// A user wants this.
+    /// Adds a job of a user.
     pub(super) fn push(&mut self, user: UserId, job: J) {
         let (level, came) = (self.level, self.came);
         self.came += 1;
@@ -37,7 +36,7 @@ impl<J> Fair<J> {
         self.users.entry(user).or_insert_with(new).waiting.push_back((came, job));
     }
 
-    /// The next work, and its user. Must be followed by [`served`](Self::served).
+    /// Returns the next job and its user. Must be followed by [`served`](Self::served).
     pub(super) fn next(&mut self) -> Option<(UserId, J)> {
         let can_be_served = self.users.iter().filter(|(_, user)| !user.is_served);
         let order = can_be_served
@@ -50,7 +49,7 @@ impl<J> Fair<J> {
         Some((name, job))
     }
 
-    /// So much was done for a user.
+    /// Adds the work done for a user.
     pub(super) fn served(&mut self, name: &UserId, bytes: usize) {
         let Some(user) = self.users.get_mut(name) else { return };
         user.is_served = false;
@@ -60,7 +59,7 @@ impl<J> Fair<J> {
         }
     }
 
-    /// All that waits.
+    /// Returns all waiting jobs.
     pub(super) fn take_all(&mut self) -> Vec<J> {
         let users = std::mem::take(&mut self.users).into_values();
         users.flat_map(|user| user.waiting).map(|(_, job)| job).collect()
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_had_less_done_comes_first() {
+    fn the_user_with_less_work_done_comes_first() {
         let mut fair = waiting(&[("kim", 1), ("kim", 2), ("lee", 3), ("lee", 4), ("lee", 5)]);
         let mut order = Vec::new();
         while let Some((name, job)) = fair.next() {
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_later_has_no_credit_for_it() {
+    fn a_late_user_gets_no_credit() {
         let mut fair = waiting(&[("kim", 1), ("kim", 2), ("kim", 3)]);
         for _ in 0..2 {
             let (name, _) = fair.next().unwrap();

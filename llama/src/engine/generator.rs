@@ -1,4 +1,4 @@
-//! Speaks a model's language: how a chat becomes the tokens of a prompt, and logits an answer.
+//! Turns a chat into the tokens of a prompt, and logits into an answer.
 
 use llama_cpp_2::{model::LlamaModel as Weights, token::LlamaToken};
 use madang_actors::{
@@ -36,17 +36,17 @@ pub(super) struct Generator<'m> {
     has_thinking: bool,
     has_parallel_calls: bool,
     max_repeated_tokens: usize,
-    /// So many tokens a chat may have, with its answer.
+    /// The most tokens of a chat with its answer.
     room: usize,
 }
 
-/// A chat as the model reads it.
+/// A chat in the model's tokens.
 pub(super) struct Prompt {
     pub(super) tokens: Vec<LlamaToken>,
-    /// The first so many of them depend on system text and tools only.
+    /// The number of the first tokens that depend only on system text and tools.
     pub(super) beginning: usize,
     pub(super) answer: Answer,
-    /// Messages for which there was no room.
+    /// Messages without room.
     pub(super) left_out: u32,
 }
 
@@ -88,7 +88,7 @@ impl<'m> Generator<'m> {
         &self.dialect
     }
 
-    /// The tokens of the prompt, with as much of the chat as there is room for.
+    /// Writes the tokens of the prompt, with as much of the chat as fits.
     pub(super) fn prompt(
         &self,
         request: &CompletionRequest,
@@ -104,7 +104,7 @@ impl<'m> Generator<'m> {
             tools: &request.tools,
             max_bytes: (BYTES_OF_A_TOKEN * self.room).max(LEAST_BYTES),
         };
-        // Room for the answer: what it may take, but no more than a quarter of the context.
+        // Room for the answer: its most tokens, but at most a quarter of the context.
         let answer =
             usize::try_from(request.max_tokens).unwrap_or(usize::MAX).min(self.room / 4).max(1);
         let tokenize = |pieces: &[Piece], part: Part| self.tokens(pieces, part);
@@ -137,7 +137,7 @@ impl<'m> Generator<'m> {
         }
         let ((tokens, beginning, is_thinking), left_out) = prompt;
         let left_out = u32::try_from(left_out).unwrap_or(u32::MAX);
-        // Compiled here, too: it takes as long as the schemas are.
+        // Compiled here too, because it takes as long as the schemas are.
         let calls = self.grammars.as_ref().and_then(|grammars| grammars.of(&request.tools));
         let answer = self.answer(request, is_thinking, calls);
         Ok(Prompt { tokens, beginning, answer, left_out })
@@ -160,7 +160,7 @@ impl<'m> Generator<'m> {
         let parser = Parser::new(self.dialect.family, self.dialect.stops);
         let parser = if request.tools.is_empty() { parser.without_tools() } else { parser };
         let parser = if is_thinking { parser.thinking() } else { parser };
-        // Where no tool may be called no call is opened.
+        // Without tools no call is opened.
         let banned = self.vocabulary.call_open.filter(|_| request.tools.is_empty());
         let repetition = Repetition::new(self.max_repeated_tokens);
         let sampler = Sampler::new(&self.sampling);
@@ -168,7 +168,8 @@ impl<'m> Generator<'m> {
         answer.without(banned).opened_by(self.vocabulary.call_open).calling(calls)
     }
 
-    /// Chooses the next token of a completion, and takes with it those that must follow. Gives why it ends, if it does.
+    /// Chooses the next token of a completion, and adds the forced ones behind it. Returns the reason if the completion
+    /// ends.
     pub(super) fn generate(
         &self,
         run: &mut ActiveCompletion,
@@ -188,7 +189,7 @@ impl<'m> Generator<'m> {
         run.tokens.extend(run.owner.user.of(&[token]));
         run.answer.take(token, &self.vocabulary.bytes(token), &run.deltas);
         if run.answer.flow() == Flow::GoesOn {
-            // What must follow is decoded together with this token.
+            // Forced tokens are decoded together with this one.
             let left = run.request.max_tokens.saturating_sub(run.usage.completion_tokens);
             let left = usize::try_from(left).unwrap_or(usize::MAX);
             let room = self.room.saturating_sub(run.tokens.len());
@@ -200,7 +201,7 @@ impl<'m> Generator<'m> {
             run.answer.finish(false, &run.deltas);
             return Some(Ok(FinishReason::Stop));
         }
-        // The last token need not be read any more.
+        // The last token need not be read.
         if run.usage.completion_tokens >= run.request.max_tokens || run.tokens.len() > self.room {
             run.answer.finish(true, &run.deltas);
             return Some(Ok(FinishReason::Length));
@@ -209,14 +210,14 @@ impl<'m> Generator<'m> {
     }
 }
 
-/// Whether a prompt was given up because it became too long.
+/// Tells whether a prompt was given up because it grew too long.
 fn is_too_long(error: &minijinja::Error) -> bool {
     error.kind() == minijinja::ErrorKind::WriteFailure
 }
 
-/// Room for so many bytes of a prompt is kept for each token that it may have: eight times what a token has on average.
+/// The bytes of a prompt for each token that it may have: eight times the average.
 const BYTES_OF_A_TOKEN: usize = 32;
-/// The template of the model refuses the chat.
+/// The kind of error of a chat that the model's template refuses.
 const TEMPLATE: &str = "Template";
-/// The question alone is longer than the context.
+/// The kind of error of a question that is longer than the context.
 const TOO_LONG: &str = "PromptTooLong";

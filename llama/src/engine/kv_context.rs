@@ -1,4 +1,4 @@
-//! A context of llama.cpp, and which tokens each of its sequences holds.
+//! Wraps a context of llama.cpp, and tracks the tokens of each sequence.
 
 use llama_cpp_2::{DecodeError, context::LlamaContext, llama_batch::LlamaBatch};
 use tracing::debug;
@@ -12,11 +12,11 @@ use super::{
     swapped::Chat,
 };
 
-/// A context with what its sequences hold.
+/// A context and the content of its sequences.
 pub(super) struct KvContext<'m> {
     context: LlamaContext<'m>,
     held: Prefixes<Held>,
-    /// For copies on their way; of no chat.
+    /// A sequence for copies, which no chat holds.
     scratch: Sequence,
     keeps: Keeps,
 }
@@ -34,46 +34,46 @@ impl<'m> KvContext<'m> {
         self.scratch
     }
 
-    /// What the sequences hold.
+    /// Returns the tokens of all sequences.
     pub(super) const fn held(&self) -> &Prefixes<Held> {
         &self.held
     }
 
-    /// Decodes a batch. Where there is no room for it, nothing has happened.
+    /// Decodes a batch. Changes nothing if it has no room.
     pub(super) fn decode(&mut self, batch: &mut LlamaBatch<'_>) -> Result<(), DecodeError> {
         self.context.decode(batch)
     }
 
-    /// The logits behind a token of the batch that asked for them.
+    /// Returns the logits behind a token of the batch that requested them.
     pub(super) fn logits(&self, at: i32) -> &[f32] {
         self.context.get_logits_ith(at)
     }
 
-    /// A sequence holds these, too.
+    /// Adds tokens to a sequence.
     pub(super) fn holds(&mut self, sequence: Sequence, tokens: &[Held]) {
         self.held.extend(sequence, tokens);
     }
 
-    /// Whether the context holds a sequence from its first token on: only then can it be cut, and go on from there. Where
-    /// it does not, what lay before a sliding window is gone, or all was summed up, and it goes on from its end only.
-    /// llama.cpp leaves no hole behind the first; nor may what is joined here, for a hole would not be seen.
+    /// Tells whether the context holds a sequence from its first token on. Only then can the sequence be cut and
+    /// continued. Otherwise a sliding window lost the beginning, or a state sums it up. The sequence then goes on only
+    /// from its end. Neither llama.cpp nor a join here may leave a hole.
     pub(super) fn is_complete(&self, sequence: Sequence) -> bool {
         self.begins_at(sequence) == Some(0)
     }
 
-    /// The first place of a sequence that the context holds.
+    /// Returns the first place of a sequence that the context holds.
     fn begins_at(&self, sequence: Sequence) -> Option<usize> {
         usize::try_from(self.context.kv_cache_seq_pos_min(sequence.id())).ok()
     }
 
-    /// The sequence that knows most of these tokens, and how many.
+    /// Finds the sequence with most of these tokens, and their number.
     pub(super) fn best(&self, tokens: &[Held]) -> Option<PrefixMatch> {
         let part = self.held.longest(tokens, |by| self.is_complete(by));
         let whole = self.held.longest_whole(tokens);
         part.into_iter().chain(whole).max_by_key(|known| known.tokens)
     }
 
-    /// Lets a sequence hold what another one knows of these tokens, or what it knows of them itself; nothing else.
+    /// Makes a sequence hold only those of these tokens that another one or it itself knows.
     pub(super) fn begin_with(
         &mut self,
         sequence: Sequence,
@@ -94,7 +94,7 @@ impl<'m> KvContext<'m> {
         best.tokens
     }
 
-    /// What a sequence holds from here on, as bytes.
+    /// Returns the content of a sequence from here on as bytes.
     pub(super) fn chat(
         &mut self,
         sequence: Sequence,
@@ -113,8 +113,8 @@ impl<'m> KvContext<'m> {
         Some(Chat { tokens, from, state, state_bytes })
     }
 
-    /// Lets a sequence hold the first `common` tokens of a chat, of which another sequence knows those before its bytes. `None` if
-    /// there is no room for it, or if what came back is not all that is needed.
+    /// Makes a sequence hold the first `common` tokens of a chat; another sequence has those before its bytes. `None`
+    /// without room, or if the bytes are not all that is needed.
     pub(super) fn restore(
         &mut self,
         sequence: Sequence,
@@ -149,8 +149,8 @@ impl<'m> KvContext<'m> {
         self.cut(sequence, common).then_some(common)
     }
 
-    /// Lets a sequence hold what the same one holds in another context of this model, which keeps it, too. False if it does
-    /// not fit; the sequence holds less then.
+    /// Makes a sequence hold its content in another context of this model, which keeps it too. False if it does not
+    /// fit; the sequence then holds less.
     pub(super) fn take_over(
         &mut self,
         sequence: Sequence,
@@ -174,23 +174,23 @@ impl<'m> KvContext<'m> {
             states.give_back(chat.state);
             restored.is_some()
         };
-        // Where a window has lost what comes next, all is taken: it goes on from its end only.
+        // Behind a lost window the whole sequence is taken, which goes on only from its end.
         take(known) || known > 0 && take(0)
     }
 
-    /// A sequence holds nothing any more.
+    /// Empties a sequence.
     pub(super) fn empty(&mut self, sequence: Sequence) {
         self.clear(sequence, 0);
         self.held.forget(sequence);
     }
 
-    /// No sequence holds anything any more.
+    /// Empties all sequences.
     pub(super) fn empty_all(&mut self) {
         self.context.clear_kv_cache();
         self.held = Prefixes::new();
     }
 
-    /// Lets a sequence hold no more than so many tokens. False if it could not be cut and holds nothing now.
+    /// Cuts a sequence to this many tokens. False if it could not be cut and is now empty.
     pub(super) fn cut(&mut self, sequence: Sequence, len: usize) -> bool {
         if self.held.len(sequence) <= len {
             return true;
@@ -203,7 +203,7 @@ impl<'m> KvContext<'m> {
         false
     }
 
-    /// Removes what a sequence holds from a place on. Some kinds of models cannot do that in the middle.
+    /// Removes the content of a sequence from a place on. Some kinds of models cannot do that in the middle.
     fn clear(&mut self, sequence: Sequence, from: usize) -> bool {
         let Ok(from) = u32::try_from(from) else { return false };
         matches!(
@@ -212,7 +212,7 @@ impl<'m> KvContext<'m> {
         )
     }
 
-    /// Shares what one sequence holds with another one: no keys and values are copied.
+    /// Shares the content of one sequence with another without copying keys and values.
     fn copy(&mut self, from: Sequence, to: Sequence, begin: usize, end: Option<usize>) {
         let place = |at: usize| u32::try_from(at).expect("a context has fewer tokens than 2^32");
         self.context

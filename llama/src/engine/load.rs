@@ -1,4 +1,4 @@
-//! Loads the weights of a model, and says what its context is made of.
+//! Loads the weights of a model, and chooses the parameters of its context.
 
 use std::{num::NonZeroU32, panic::AssertUnwindSafe, thread};
 
@@ -39,7 +39,7 @@ pub(super) fn load(
     })
 }
 
-/// Up to this size of a model one thread is as fast as several.
+/// The size up to which one thread is as fast as several.
 const SMALL_MODEL_BYTES: u64 = 64 << 20;
 
 pub(super) fn threads(options: &LlamaOptions, model_bytes: u64) -> i32 {
@@ -59,15 +59,15 @@ pub(super) fn name(source: &Source, gguf: &Gguf) -> String {
     gguf.name.clone().filter(|name| !name.trim().is_empty()).unwrap_or(file)
 }
 
-/// What the context keeps of the tokens that a model has read.
+/// The memory of a context for the tokens that it has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keeps {
-    /// Each of them.
+    /// Each token.
     All,
-    /// Those inside of a sliding window for sure; the others until a search for room comes past them, and never in memory. Some
-    /// architectures have a window that their files do not name: the cache asks the context before it relies on `All`.
+    /// The tokens inside of a sliding window; the others until their room is needed, and never in memory. Some files do
+    /// not name their window, so the cache asks the context before it relies on `All`.
     Window,
-    /// One state for all of them, as recurrent models do: what was read cannot be taken back.
+    /// One state for all tokens, as in recurrent models, which cannot go back.
     State,
 }
 
@@ -85,19 +85,19 @@ impl Keeps {
     }
 }
 
-/// How large a context is.
+/// The size of a context.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     /// Tokens of all sequences together.
     pub(super) cells: u32,
-    /// Tokens of a decode.
+    /// Tokens of one decode.
     pub(super) batch: u32,
     pub(super) sequences: u32,
     pub(super) threads: i32,
     pub(super) has_flash_attention: bool,
 }
 
-/// What a context is made of.
+/// Returns the parameters of a context.
 pub(super) fn context(shape: Shape) -> LlamaContextParams {
     let attention = if shape.has_flash_attention {
         LLAMA_FLASH_ATTN_TYPE_AUTO
@@ -106,12 +106,12 @@ pub(super) fn context(shape: Shape) -> LlamaContextParams {
     };
     LlamaContextParams::default()
         .with_n_ctx(NonZeroU32::new(shape.cells))
-        // A decode is one piece, so that it is done whole or not at all.
+        // One decode is one piece, so that it is done whole or not at all.
         .with_n_batch(shape.batch)
         .with_n_ubatch(shape.batch)
         .with_n_seq_max(shape.sequences)
         .with_kv_unified(true)
-        // What lies before a sliding window is kept longer then: chats begin with it.
+        // Keeps tokens before a sliding window longer, because chats begin with them.
         .with_swa_full(true)
         .with_flash_attention_policy(attention)
         .with_n_threads(shape.threads)

@@ -1,11 +1,15 @@
-//! Serves many completions from one context: each step decodes a token of every one that generates, and then a part of
-//! the prompts that are still to be read.
+//! Serves many completions from one context: each step decodes a token of every stream, and then a part of the unread
+//! prompts.
 //!
-//! The shell is `thread` (waits for completions), `prompts` (writes their prompts beside it, in the order of `fair`),
-//! `steps` (one decode after the other), `places` (gives sequences), `cache` (chats that rest), `kv_context` (a context,
-//! and what it holds) and `prefill_worker` (long prompts in a context of their own). What decides is pure: `plan` and
-//! `prefill_budget` say what goes into a decode, `slots`, `prefixes` and `swapped` which chat rests where, and `scope`
-//! which chats may share. `states` alone is unsafe: it copies chats into memory that it has already.
+//! Shell: `thread` waits for completions, and `prompts` writes their prompts in the order of `fair`. `steps` does one
+//! decode after another, and `places` gives sequences. `cache` keeps resting chats in a `kv_context` or in memory.
+//! `prefill_worker` reads long prompts in a context of its own.
+//!
+//! Pure: `plan` and `prefill_budget` fill the next decode. `slots`, `prefixes` and `swapped` track where each chat
+//! rests, and `scope` which chats may share. `states` alone is unsafe: it copies chats between context and memory.
+//!
+//! Invariants: a chat shares only with chats of its scope, no prompt waits for ever, and a decode is done whole or not
+//! at all.
 
 mod cache;
 mod fair;

@@ -1,4 +1,4 @@
-//! Which chat gets a sequence, which waits for what another one reads, and which gives up its place.
+//! Decides which chat gets a sequence, which waits for a prompt that is being read, and which gives up its place.
 
 use madang_actors::protocol::Usage;
 use tracing::debug;
@@ -14,12 +14,12 @@ use super::{
     steps::Engine,
 };
 
-/// A prompt waits for another one that is being read if they share so many tokens more than what is known already:
-/// otherwise both would read them.
+/// The tokens beyond the known ones that make a prompt wait for another that reads them; otherwise both would read
+/// them.
 const WAIT_GAIN: usize = 16;
 
 impl Engine<'_> {
-    /// Gives sequences to those that have none.
+    /// Gives sequences to completions without one.
     pub(super) fn place(&mut self) {
         let mut has_placed = false;
         for at in 0..self.runs.len() {
@@ -52,7 +52,7 @@ impl Engine<'_> {
             }
         }
         if has_placed {
-            // Not before: those that come may begin with what others rest on.
+            // Only now, because new completions may begin with resting chats.
             self.cache.swap_out_most(None, &mut self.stats);
         }
     }
@@ -61,20 +61,20 @@ impl Engine<'_> {
         match run.waits {
             WaitReason::No => true,
             WaitReason::ForCommon { reader, tokens } => !self.reads(reader, tokens),
-            // The engine lets it go on when another one is over.
+            // The engine lets it go on when another completion ends.
             WaitReason::ForRoom => self.runs.iter().all(|other| other.sequence.is_none()),
         }
     }
 
-    /// Whether a prompt is read on this sequence, and is not so far yet.
+    /// Tells whether a prompt is being read on this sequence and has not come so far.
     fn reads(&self, reader: Sequence, tokens: usize) -> bool {
         let reads =
             |run: &ActiveCompletion| run.sequence == Some(reader) && run.reads && run.held < tokens;
         self.runs.iter().any(reads)
     }
 
-    /// Makes room: in split contexts by joining; in the main context of chats that rest, then of the completion that began
-    /// last.
+    /// Makes room: split contexts join; the main context moves resting chats, then takes the place of the youngest
+    /// completion.
     pub(super) fn make_room(&mut self) -> bool {
         if self.is_split() {
             self.join_for_room();
@@ -94,7 +94,7 @@ impl Engine<'_> {
     }
 }
 
-/// A completion gives up its place, and reads again when there is room.
+/// Takes the place of a completion, which reads again when there is room.
 pub(super) fn give_up(
     run: &mut ActiveCompletion,
     cache: &mut Cache<'_>,

@@ -1,32 +1,32 @@
-//! What goes into the next decode of those that generate, or of prompts.
+//! Plans the next decode of streams or of prompts.
 
 use std::cmp::Reverse;
 
-/// What a running completion waits to have decoded.
+/// The tokens that a running completion waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DecodeRequest {
-    /// Which completion.
+    /// The index of the completion.
     pub(super) run: usize,
-    /// So many tokens, at least one.
+    /// The number of tokens, at least one.
     pub(super) tokens: usize,
-    /// It still reads its prompt; otherwise it generates.
+    /// Whether it still reads its prompt; otherwise it generates.
     pub(super) reads: bool,
-    /// In which decode it last took part: the one that waited longest comes first.
+    /// The decode in which it last took part: the longest waiting comes first.
     pub(super) last_served: u64,
 }
 
-/// What a completion gets in the next decode.
+/// The share of a completion in the next decode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
     pub(super) run: usize,
     pub(super) tokens: usize,
 }
 
-/// A prompt gets so many tokens before the next one gets any: fewer would let all new chats wait for one another, more
-/// would let a short prompt wait for a long one.
+/// The tokens of a prompt before the next one gets any. Fewer would make all new chats wait for each other; more would
+/// make a short prompt wait for a long one.
 const TURN: usize = 32;
 
-/// Shares out so many tokens of the next decode. None is left out for ever: one that gets nothing comes first the next time.
+/// Shares out the tokens of the next decode. A completion that gets nothing comes first the next time.
 pub(super) fn plan(requests: &[DecodeRequest], tokens: usize) -> Vec<Share> {
     let mut order: Vec<&DecodeRequest> = requests.iter().collect();
     order.sort_by_key(|request| (request.last_served, request.run));
@@ -38,7 +38,7 @@ pub(super) fn plan(requests: &[DecodeRequest], tokens: usize) -> Vec<Share> {
         left -= tokens;
         shares.push(Share { run: request.run, tokens });
     }
-    // What is left goes to those that have waited longest.
+    // The rest goes to those that have waited longest.
     for (request, share) in order.iter().zip(&mut shares) {
         let more = (request.tokens - share.tokens).min(left);
         share.tokens += more;
@@ -48,8 +48,7 @@ pub(super) fn plan(requests: &[DecodeRequest], tokens: usize) -> Vec<Share> {
     shares
 }
 
-/// The same for some decodes in a row, until one in which one gets the last of what it asked for: then there is something
-/// else to do.
+/// Plans several decodes in a row, up to one in which a completion gets its last tokens, which needs other work.
 pub(super) fn plan_ahead(
     mut requests: Vec<DecodeRequest>,
     tokens: usize,
@@ -73,7 +72,7 @@ pub(super) fn plan_ahead(
     decodes
 }
 
-/// The chat that gives up its place when nothing else makes room: the one that began last, for it loses least.
+/// Chooses the chat that gives up its place: the youngest, which loses least.
 pub(super) fn youngest(began: impl Iterator<Item = (usize, u64)>) -> Option<usize> {
     let latest = began.max_by_key(|(run, began)| (*began, Reverse(*run)));
     latest.map(|(run, _)| run)
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn who_got_nothing_comes_first_the_next_time() {
+    fn a_completion_that_got_nothing_comes_first_the_next_time() {
         let many: Vec<DecodeRequest> =
             (0..5).map(|run| reads(run, 100, if run < 2 { 7 } else { 6 })).collect();
         assert_eq!(shares(&many, 64), "2:32 3:32");

@@ -1,46 +1,46 @@
-//! How many tokens of prompts are read between two decodes of those that generate, as measured: how long a stream may stall
-//! for a prompt is bounded, and no prompt waits for streams for ever.
+//! Measures decodes, and decides how many tokens of prompts are read between two decodes of streams. A prompt stalls
+//! streams only for a bounded time, and streams never stop a prompt.
 
 use std::{collections::BTreeMap, time::Duration};
 
-/// What decodes take.
+/// The measured times of decodes.
 #[derive(Debug, Default)]
 pub(super) struct PrefillBudget {
-    /// Seconds of a decode in which so many completions generate.
+    /// Seconds of a decode, by the number of streams.
     streams: BTreeMap<usize, f64>,
-    /// Seconds for a token of a prompt, in small pieces.
+    /// Seconds for a token of a prompt in small pieces.
     small: Option<f64>,
-    /// The same in large ones.
+    /// Seconds for a token of a prompt in large pieces.
     large: Option<f64>,
 }
 
-/// So many decodes of streams a small piece of a prompt may take. Then the gap between two tokens of a stream stays under
-/// three times what it is without (1 and 1.5, and something to spare), and a prompt is read in less than twice its time
-/// alone (1 and 1/1.5), where small pieces cost no more than large ones.
+/// The length of a small piece of a prompt, in decodes of streams. The gap between two tokens of a stream then stays
+/// under three times the usual one (1 and 1.5, and some reserve). A prompt takes less than twice its time alone (1 and
+/// 1/1.5), if small pieces cost no more than large ones.
 const STALL: f64 = 1.5;
-/// Before anything is measured.
+/// The tokens of a piece before any measurement.
 const FIRST: usize = 32;
-/// With less, a decode costs more than what it reads.
+/// The smallest piece: with less, a decode costs more than it reads.
 const LEAST: usize = 8;
-/// From so many tokens on llama.cpp's flash attention looks at the tokens before them for all together; the longer a prompt
-/// is, the dearer are smaller pieces of it.
+/// The tokens from which llama.cpp's flash attention handles a piece together. The longer a prompt, the dearer are
+/// smaller pieces.
 const LARGE: usize = 64;
-/// A prompt may take so many times as long as it would alone. Where that cannot be had with small pieces it gets large
-/// ones, as long as streams can bear them.
+/// The longest time of a prompt, in times of the prompt alone. If small pieces exceed it, the prompt gets large ones,
+/// as long as streams can bear them.
 const PATIENCE: f64 = 2.0;
-/// So many decodes of streams a large piece may take: with few streams, whose decodes are short, it would take many more.
+/// The length of a large piece in decodes of streams; few streams have short decodes, and it would take many more.
 const LONGEST_STALL: f64 = 8.0;
-/// So much the latest measurement counts: some twenty decodes make an average.
+/// The weight of the latest measurement: some twenty decodes make an average.
 const LATEST: f64 = 0.1;
 
 impl PrefillBudget {
-    /// A decode took so long in which so many generated.
+    /// Records the time of a decode with this many streams.
     pub(super) fn generated(&mut self, streams: usize, time: Duration) {
         let time = time.as_secs_f64();
         average(self.streams.entry(streams).or_insert(time), time);
     }
 
-    /// A decode took so long in which so many tokens of prompts were read.
+    /// Records the time of a decode with this many tokens of prompts.
     pub(super) fn read(&mut self, tokens: usize, time: Duration) {
         if tokens >= LEAST {
             let token = time.as_secs_f64() / count(tokens);
@@ -49,7 +49,7 @@ impl PrefillBudget {
         }
     }
 
-    /// How many tokens of prompts may be read between two decodes in which so many generate; never more than `most`.
+    /// Returns how many tokens of prompts may be read between two decodes of these streams, at most `most`.
     pub(super) fn prompt_tokens(&self, streams: usize, most: usize) -> usize {
         if streams == 0 {
             return most;
@@ -75,7 +75,7 @@ impl PrefillBudget {
         tokens.min(most)
     }
 
-    /// What a decode takes in which so many generate; if that was never seen, of the nearest fewer, or else more.
+    /// Returns the time of a decode with this many streams, or with the nearest smaller number, or else a larger one.
     fn alone(&self, streams: usize) -> Option<f64> {
         let fewer = self.streams.range(..=streams).next_back();
         let nearest = fewer.or_else(|| self.streams.range(streams..).next());
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_generates_prompts_get_everything() {
+    fn without_streams_prompts_get_everything() {
         assert_eq!(PrefillBudget::default().prompt_tokens(0, 128), 128);
     }
 

@@ -1,17 +1,18 @@
-//! Which tokens the sequences hold, as a tree: where two begin alike they share a branch, and part where they differ.
+//! Tracks the tokens of the sequences in a tree: equal beginnings share a branch, and part where they differ.
 //!
-//! So the sequence that has most of a prompt already is found in as many steps as the prompt has tokens, however many
-//! sequences there are.
+//! So the sequence with most of a prompt is found in as many steps as the prompt has tokens, for any number of
+//! sequences.
 
 use super::sequence::{Sequence, Sequences};
 
-/// What the sequences hold. Invariant: where a sequence ends, a branch ends; every branch but the root's is held by someone.
+/// The tokens of the sequences. Invariant: a branch ends where a sequence ends, and every branch but the root has a
+/// holder.
 #[derive(Debug)]
 pub(super) struct Prefixes<T> {
     branches: Vec<Branch<T>>,
-    /// Places of `branches` that may be used again.
+    /// Free places of `branches`.
     unused: Vec<usize>,
-    /// The last branch of each sequence, and how many tokens it holds in all.
+    /// The last branch of each sequence, and its number of tokens.
     ends: Vec<(usize, usize)>,
 }
 
@@ -23,12 +24,12 @@ struct Branch<T> {
     children: Vec<usize>,
 }
 
-/// Where a prompt is known already.
+/// The best match of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PrefixMatch {
-    /// The sequences that hold it.
+    /// A sequence that holds the match.
     pub(super) by: Sequence,
-    /// How many of its first tokens.
+    /// The number of its tokens.
     pub(super) tokens: usize,
 }
 
@@ -45,12 +46,12 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         Self { branches: vec![root], unused: Vec::new(), ends: vec![(ROOT, 0); Sequence::MOST] }
     }
 
-    /// How many tokens a sequence holds.
+    /// Counts the tokens of a sequence.
     pub(super) fn len(&self, sequence: Sequence) -> usize {
         self.ends[sequence.index()].1
     }
 
-    /// A sequence holds these, too, behind what it holds already.
+    /// Appends tokens to a sequence.
     pub(super) fn extend(&mut self, sequence: Sequence, tokens: &[T]) {
         let (mut at, len) = self.ends[sequence.index()];
         let mut rest = tokens;
@@ -77,24 +78,24 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         self.ends[sequence.index()] = (at, len + tokens.len());
     }
 
-    /// A sequence holds no more than its first so many tokens.
+    /// Cuts a sequence to its first `len` tokens.
     pub(super) fn truncate(&mut self, sequence: Sequence, len: usize) {
         while self.len(sequence) > len {
             let (at, end) = self.ends[sequence.index()];
             let begin = end - self.branches[at].tokens.len();
-            // Those that end with a branch end with its rest when it is cut.
+            // A sequence that ends with a branch ends with its rest when it is cut.
             self.cut(at, len.saturating_sub(begin));
             let (last, _) = self.ends[sequence.index()];
             self.ends[sequence.index()] = (self.leave(last, sequence), begin.max(len));
         }
     }
 
-    /// A sequence holds nothing any more.
+    /// Empties a sequence.
     pub(super) fn forget(&mut self, sequence: Sequence) {
         self.truncate(sequence, 0);
     }
 
-    /// The one of those that fit that holds most of the beginning of this prompt.
+    /// Finds the fitting sequence with most of the beginning of this prompt.
     pub(super) fn longest(
         &self,
         prompt: &[T],
@@ -107,7 +108,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
             let common = common(&branch.tokens, &prompt[tokens..]);
             tokens += common;
             at = child;
-            // A sequence that holds more holds this, too.
+            // A sequence with more tokens is a holder too.
             let Some(by) = branch.holders.iter().find(|by| fits(*by)) else { break };
             best = Some(PrefixMatch { by, tokens });
             if common < branch.tokens.len() {
@@ -117,7 +118,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         best
     }
 
-    /// The sequence that holds most of the beginning of this prompt and nothing else.
+    /// Finds the sequence with most of the beginning of this prompt and nothing else.
     pub(super) fn longest_whole(&self, prompt: &[T]) -> Option<PrefixMatch> {
         let (mut at, mut tokens) = (ROOT, 0);
         let mut best = None;
@@ -134,7 +135,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         best
     }
 
-    /// How many tokens a sequence and a prompt begin with alike.
+    /// Counts the tokens with which a sequence and a prompt both begin.
     pub(super) fn common(&self, sequence: Sequence, prompt: &[T]) -> usize {
         let (mut at, mut tokens) = (ROOT, 0);
         while let Some(child) = prompt.get(tokens).and_then(|next| self.child(at, next)) {
@@ -152,7 +153,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         tokens
     }
 
-    /// What a sequence holds.
+    /// Returns the tokens of a sequence.
     pub(super) fn tokens(&self, sequence: Sequence) -> Vec<T> {
         let (mut at, len) = self.ends[sequence.index()];
         let mut path = Vec::new();
@@ -167,7 +168,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         tokens
     }
 
-    /// How many of its first tokens a sequence shares with another one that fits, and with which.
+    /// Counts the first tokens that a sequence shares with another fitting one, and names that one.
     pub(super) fn shared(
         &self,
         sequence: Sequence,
@@ -185,7 +186,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         None
     }
 
-    /// How many tokens these sequences hold together; what they share counts once.
+    /// Counts the tokens of these sequences; shared ones count once.
     pub(super) fn distinct(&self, of: Sequences) -> usize {
         let held = self.branches.iter().filter(|branch| branch.holders.meet(of));
         held.map(|branch| branch.tokens.len()).sum()
@@ -205,7 +206,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
             && self.branches[at].holders == Sequences::of(sequence)
     }
 
-    /// Cuts a branch behind its first so many tokens, if that is inside of it. Those that ended with it end with its rest.
+    /// Cuts a branch behind its first tokens. Sequences that ended with it end with its rest.
     fn cut(&mut self, at: usize, len: usize) {
         if len == 0 || len >= self.branches[at].tokens.len() {
             return;
@@ -225,7 +226,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         }
     }
 
-    /// A sequence holds this branch no more; it is gone if no other does. Gives the branch before it.
+    /// Removes a holder of a branch, and the branch without holders. Returns the branch before it.
     fn leave(&mut self, at: usize, sequence: Sequence) -> usize {
         let parent = self.branches[at].parent;
         self.branches[at].holders.remove(sequence);
@@ -247,7 +248,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
     }
 }
 
-/// How many tokens two begin with alike.
+/// Counts the tokens with which both begin.
 pub(super) fn common<T: PartialEq>(one: &[T], other: &[T]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }

@@ -1,5 +1,5 @@
-//! Writes prompts beside the thread that decodes: rendering a chat, cutting it and reading its tokens take as long as its
-//! text is, and for that only its own user waits.
+//! Writes prompts beside the thread that decodes. Rendering and tokenizing take as long as the text, and only its own
+//! user waits.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -22,16 +22,16 @@ use super::{
     thread::EngineRequest,
 };
 
-/// So many prompts are written at once: while one user's takes long, another one's is written. They take time from the
-/// threads that decode, so there are no more.
+/// The prompts that are written at once: while one user's takes long, another's is written. More would take time from
+/// the decoding threads.
 pub(super) const WRITERS: usize = 2;
 
-/// What was asked for and has not begun.
+/// The requested completions that have not begun.
 #[derive(Debug)]
 pub(crate) struct Asked {
     state: Mutex<State>,
     changed: Condvar,
-    /// How many wait, with those whose prompts are written.
+    /// The number of waiting ones, with those whose prompts are being written.
     waiting: AtomicUsize,
     max_waiting: usize,
 }
@@ -42,12 +42,12 @@ struct State {
     is_closed: bool,
 }
 
-/// Why something cannot be asked.
+/// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// Too much waits.
+    /// Too many requests wait.
     Full,
-    /// Nothing is answered any more.
+    /// The engine is closed.
     Closed,
 }
 
@@ -63,7 +63,7 @@ impl Asked {
         Self { state, changed: Condvar::new(), waiting: AtomicUsize::new(0), max_waiting }
     }
 
-    /// Asks for a completion.
+    /// Adds a request.
     pub(crate) fn push(&self, job: EngineRequest) -> Result<(), Refused> {
         let mut state = self.state();
         if state.is_closed {
@@ -79,12 +79,12 @@ impl Asked {
         Ok(())
     }
 
-    /// Something that waited has begun.
+    /// Notes that a waiting completion has begun.
     pub(super) fn began(&self) {
         self.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Nothing is written any more; what waits hears that no answer comes.
+    /// Stops writing; waiting callers learn that no answer comes.
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -94,7 +94,7 @@ impl Asked {
         drop(waiting);
     }
 
-    /// Writes prompts until there is nothing to write and never will be, or all were cancelled.
+    /// Writes prompts until none can come, or all were cancelled.
     pub(super) fn write(&self, generator: &Generator<'_>, written: &mpsc::Sender<Written>) {
         self.write_by(|job| prompt(generator, &job.request, &job.cancel), written);
     }
@@ -119,7 +119,7 @@ impl Asked {
             let is_wanted = written.send(Written { job, prompt }).is_ok();
             state = self.state();
             state.fair.served(&user, bytes);
-            // What this user asked for meanwhile may be written by another one.
+            // Another writer may take the next request of this user.
             self.changed.notify_one();
             if !is_wanted {
                 return;
@@ -132,7 +132,7 @@ impl Asked {
     }
 }
 
-/// Closes what is asked when the engine's thread ends, however it ends.
+/// Closes the requests when the engine's thread ends in any way.
 pub(super) struct CloseWhenDropped(pub(super) Arc<Asked>);
 
 impl Drop for CloseWhenDropped {
@@ -141,7 +141,7 @@ impl Drop for CloseWhenDropped {
     }
 }
 
-/// The prompt of what was asked, unless it was cancelled.
+/// Writes the prompt of a request, unless it was cancelled.
 pub(super) fn prompt(
     generator: &Generator<'_>,
     request: &CompletionRequest,
@@ -156,7 +156,7 @@ pub(super) fn prompt(
     std::panic::catch_unwind(prompt).unwrap_or_else(|_| Err(ModelError::failed(PANIC)))
 }
 
-/// A template or a grammar panicked.
+/// The kind of error of a template or a grammar that panicked.
 pub(super) const PANIC: &str = "Panic";
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
-//! Which chats may share what the context holds of a token: those with the same system text and tools, or those of one user.
+//! Decides which chats may share the content of the context: those with the same system text and tools, or those of one
+//! user.
 
 use std::{borrow::Borrow, collections::HashMap, hash::Hash};
 
 use llama_cpp_2::token::LlamaToken;
 use madang_actors::protocol::{SessionId, UserId};
 
-/// A token of a chat, and which chats may share what is kept of it.
+/// A token of a chat, and its scope.
 ///
-/// Two of them are equal only where both parts are. So everything that compares what chats begin with (which chat holds a prompt,
-/// which waits for which, what stays behind when a chat moves to memory) shares nothing beyond a scope, and needs no rule
-/// of its own for that.
+/// Two are equal only if both parts are. So every comparison of beginnings stays within a scope, without a rule of its
+/// own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Held {
     pub(super) token: LlamaToken,
@@ -21,13 +21,13 @@ pub(super) struct Held {
 pub(super) struct Scope(u64);
 
 impl Scope {
-    /// These tokens in this scope.
+    /// Puts these tokens into this scope.
     pub(super) fn of(self, tokens: &[LlamaToken]) -> impl Iterator<Item = Held> + '_ {
         tokens.iter().map(move |token| Held { token: *token, scope: self })
     }
 }
 
-/// Whose chat it is. A session's name alone says too little: two users of a model may use the same one.
+/// The owner of a chat. A session's name is not enough: two users may use the same one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Owner {
     pub(super) user: Scope,
@@ -36,8 +36,8 @@ pub(super) struct Owner {
 
 /// Numbers the scopes.
 ///
-/// A beginning has a scope of its own as a whole: of two system texts that begin alike not even the common part is shared.
-/// Otherwise an application that lets users write system text could be asked for another user's, letter by letter.
+/// A beginning as a whole has a scope: system texts with a common start share nothing. Otherwise, in an application
+/// whose users write system texts, a user could guess another user's letter by letter.
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
     beginnings: Numbers<Box<[LlamaToken]>>,
@@ -45,13 +45,13 @@ pub(super) struct Scopes {
     last: u64,
 }
 
-/// So many users keep their number at least. One that was forgotten gets another one, and its next prompt is read anew.
+/// The fewest users whose numbers are kept. A forgotten user gets a new number, and the next prompt is read again.
 const USERS: usize = 16_384;
-/// The same for beginnings, which are long. An application has a few.
+/// The fewest beginnings whose numbers are kept; they are long, and an application has a few.
 const BEGINNINGS: usize = 64;
 
 impl Scopes {
-    /// A prompt as its chat holds it, of which the first so many tokens are the beginning.
+    /// Puts a prompt into its scopes; its first tokens are the beginning.
     pub(super) fn prompt(
         &mut self,
         tokens: &[LlamaToken],
@@ -68,14 +68,14 @@ impl Scopes {
         held
     }
 
-    /// Whose chat the session of a user is.
+    /// Returns the owner of a user's session.
     pub(super) fn owner(&mut self, user: &UserId, session: &SessionId) -> Owner {
         let user = self.users.number(user, USERS, &mut self.last);
         Owner { user, session: session.clone() }
     }
 }
 
-/// Numbers of what was seen lately: at least the latest so many, at most twice as many.
+/// The numbers of recent keys: at least the latest `least`, at most twice as many.
 #[derive(Debug)]
 struct Numbers<K> {
     recent: HashMap<K, Scope>,
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_forgotten_gets_a_number_that_was_never_given() {
+    fn a_forgotten_user_gets_a_fresh_number() {
         let mut numbers = Numbers::<UserId>::default();
         let mut last = 0;
         let mut number = |name: &str| numbers.number(&user(name), 2, &mut last);

@@ -5,10 +5,10 @@
 pub(super) struct Sequence(u8);
 
 impl Sequence {
-    /// llama.cpp cannot keep more apart.
+    /// The most sequences that llama.cpp can keep apart.
     pub(super) const MOST: usize = 256;
 
-    /// The sequence with this number, if there can be one.
+    /// Returns the sequence with this number, if it can exist.
     pub(super) fn new(number: usize) -> Option<Self> {
         u8::try_from(number).ok().map(Self)
     }
@@ -17,18 +17,18 @@ impl Sequence {
         self.0 as usize
     }
 
-    /// As llama.cpp counts them.
+    /// Returns the number for llama.cpp.
     pub(super) const fn id(self) -> i32 {
         self.0 as i32
     }
 
-    /// As llama.cpp's wrapper counts them where it wants no sign.
+    /// Returns the number for llama.cpp's wrapper where it wants no sign.
     pub(super) const fn number(self) -> u32 {
         self.0 as u32
     }
 }
 
-/// Some sequences.
+/// A set of sequences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sequences([u64; Sequence::MOST / 64]);
 
@@ -55,12 +55,12 @@ impl Sequences {
         self == Self::default()
     }
 
-    /// Whether a sequence is in both.
+    /// Tells whether both contain a common sequence.
     pub(super) fn meet(self, other: Self) -> bool {
         self.0.iter().zip(other.0).any(|(one, other)| one & other != 0)
     }
 
-    /// In the order of their numbers.
+    /// Iterates in the order of their numbers.
     pub(super) fn iter(self) -> impl Iterator<Item = Sequence> {
         self.0.into_iter().enumerate().flat_map(|(word, mut bits)| {
             std::iter::from_fn(move || {

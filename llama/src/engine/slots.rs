@@ -1,8 +1,8 @@
-//! The sequences of a context: which chat holds which, and which one is free longest.
+//! Tracks the holders of a context's sequences, and which holder has rested longest.
 
 use super::{scope::Owner, sequence::Sequence};
 
-/// What a sequence is for.
+/// The use of a sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Use {
     Free,
@@ -23,18 +23,18 @@ enum Use {
 #[derive(Debug)]
 pub(super) struct Slots {
     uses: Vec<Use>,
-    /// Counts what happens, to know which has rested longest.
+    /// Counts events, to tell which chat has rested longest.
     now: u64,
 }
 
 impl Slots {
-    /// So many sequences, and one behind them for copies on their way, which no chat ever holds.
+    /// Creates this many sequences, and one behind them for copies, which no chat ever holds.
     pub(super) fn new(count: usize) -> (Self, Sequence) {
         let count = count.clamp(1, Sequence::MOST - 1);
         (Self { uses: vec![Use::Free; count], now: 0 }, sequence(count))
     }
 
-    /// All sequences.
+    /// Returns all sequences.
     pub(super) fn all(&self) -> impl Iterator<Item = Sequence> + use<> {
         (0..self.uses.len()).map(sequence)
     }
@@ -51,7 +51,7 @@ impl Slots {
         self.uses[sequence.index()] = Use::Runs;
     }
 
-    /// On which sequence this chat rests.
+    /// Finds the sequence of this resting chat.
     pub(super) fn of(&self, owner: &Owner) -> Option<Sequence> {
         self.uses
             .iter()
@@ -59,19 +59,19 @@ impl Slots {
             .map(sequence)
     }
 
-    /// The completion on it is over, and its chat may go on.
+    /// Lets the chat of an ended completion rest.
     pub(super) fn rest(&mut self, sequence: Sequence, owner: Owner) {
         self.now += 1;
         self.uses[sequence.index()] = Use::Rests { owner, since: self.now };
     }
 
-    /// It holds a common beginning from now on.
+    /// Marks a sequence as a common beginning.
     pub(super) fn keep_common(&mut self, sequence: Sequence) {
         self.now += 1;
         self.uses[sequence.index()] = Use::Common { since: self.now };
     }
 
-    /// A prompt began with what this sequence holds.
+    /// Notes that a prompt began with a sequence.
     pub(super) fn used(&mut self, sequence: Sequence) {
         self.now += 1;
         if let Use::Rests { since, .. } | Use::Common { since } = &mut self.uses[sequence.index()] {
@@ -87,7 +87,7 @@ impl Slots {
         matches!(self.uses[sequence.index()], Use::Common { .. })
     }
 
-    /// The chat that has rested longest, and where.
+    /// Finds the chat that has rested longest.
     pub(super) fn longest_resting(&self) -> Option<(Sequence, Owner)> {
         let rests = self.uses.iter().enumerate().filter_map(|(at, held)| match held {
             Use::Rests { owner, since } => Some((*since, at, owner)),
@@ -96,23 +96,23 @@ impl Slots {
         rests.min_by_key(|(since, ..)| *since).map(|(_, at, owner)| (sequence(at), owner.clone()))
     }
 
-    /// The sequences on which chats rest.
+    /// Lists the sequences of resting chats.
     pub(super) fn resting(&self) -> impl Iterator<Item = Sequence> + '_ {
         let rests = |held: &Use| matches!(held, Use::Rests { .. });
         (0..self.uses.len()).filter(move |at| rests(&self.uses[*at])).map(sequence)
     }
 
-    /// On how many completions run.
+    /// Counts the running completions.
     pub(super) fn running(&self) -> usize {
         self.uses.iter().filter(|held| **held == Use::Runs).count()
     }
 
-    /// How many common beginnings are held.
+    /// Counts the common beginnings.
     pub(super) fn commons(&self) -> usize {
         self.uses.iter().filter(|held| matches!(held, Use::Common { .. })).count()
     }
 
-    /// The common beginning with which no prompt began for longest.
+    /// Finds the common beginning that was unused for longest.
     pub(super) fn stalest_common(&self) -> Option<Sequence> {
         let commons = self.uses.iter().enumerate().filter_map(|(at, held)| match held {
             Use::Common { since } => Some((*since, at)),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_rested_longest_goes_first_and_use_counts_as_new() {
+    fn the_longest_resting_goes_first_and_use_counts_as_new() {
         let (mut slots, _) = Slots::new(4);
         let all: Vec<Sequence> = std::iter::from_fn(|| slots.take()).collect();
         slots.rest(all[0], owner("a"));

@@ -1,4 +1,4 @@
-//! What the context knows of a chat, as bytes: copied out when the chat moves to memory, and in again when it comes back.
+//! Copies a chat's part of the context out as bytes when it moves to memory, and back in when it returns.
 
 use llama_cpp_2::{LlamaStateSeqFlags, context::LlamaContext};
 
@@ -9,30 +9,30 @@ use super::sequence::Sequence;
 pub(super) struct State(Vec<u8>);
 
 impl State {
-    /// How much memory it takes.
+    /// Returns its size in memory.
     pub(super) const fn bytes(&self) -> usize {
         self.0.capacity()
     }
 
-    /// Lets a sequence hold it again, of any context of the engine that it came from. False where that failed, as without room; what the
-    /// sequence holds then is to be cleared.
+    /// Makes a sequence hold it again, in any context of its engine. False after a failure, such as no room; the
+    /// sequence must then be emptied.
     pub(super) fn restore(&self, context: &mut LlamaContext<'_>, sequence: Sequence) -> bool {
         #[expect(unsafe_code, reason = "the binding's safe way takes only what it allocated")]
-        // SAFETY: llama.cpp wrote these bytes itself, and nothing has changed them. They stay inside of one engine, whose contexts
-        // are of the same weights and the same `Shape`, but for cells and threads, which are not part of a state.
+        // SAFETY: llama.cpp wrote these bytes, and they are unchanged. They stay inside of one engine, whose contexts
+        // have the same weights and the same `Shape` but for cells and threads, which no state contains.
         unsafe {
             context.state_seq_set_data_ext(&self.0, sequence.id(), LlamaStateSeqFlags::empty())
         }
     }
 }
 
-/// Copies states out of a context, into memory that another chat gave back where it fits: an allocator takes 29 ms to hand
-/// out and take back 48 MiB, in which no chat generates, and filling them takes 5 ms.
+/// Copies states out of a context, into memory that another chat gave back if it fits. For 48 MiB an allocator takes 29
+/// ms, in which no chat generates, and filling takes 5 ms.
 #[derive(Debug)]
 pub(super) struct States {
-    /// What was given back last. One is enough: where memory is full, each chat that comes sends one away.
+    /// The last returned memory. One is enough: when memory is full, each new chat replaces one.
     spare: Option<State>,
-    /// None is larger.
+    /// The largest size.
     max_bytes: usize,
 }
 
@@ -41,29 +41,29 @@ impl States {
         Self { spare: None, max_bytes }
     }
 
-    /// What a sequence holds; `None` if that is too much, or llama.cpp could not write it.
+    /// Returns the content of a sequence; `None` if it is too large, or llama.cpp failed.
     pub(super) fn get(&mut self, context: &LlamaContext<'_>, sequence: Sequence) -> Option<State> {
         let flags = LlamaStateSeqFlags::empty();
         let size = context.state_seq_get_size_ext(sequence.id(), flags);
-        // llama.cpp says 0 where it failed.
+        // llama.cpp returns 0 after a failure.
         if size == 0 || size > self.max_bytes {
             return None;
         }
         let mut bytes = self.buffer(size);
         #[expect(unsafe_code, reason = "the binding's safe way allocates for each chat")]
-        // SAFETY: the buffer has as many bytes as llama.cpp just said that it writes, which is not 0; nothing has happened
-        // to the context since, and nothing can, as it is borrowed. The binding itself names no bound.
+        // SAFETY: the buffer has the size that llama.cpp just returned, which is not 0. The context is borrowed, so it
+        // has not changed since. The binding itself names no bound.
         let written =
             unsafe { context.state_seq_get_data_ext(bytes.as_mut_ptr(), sequence.id(), flags) };
         (written == size).then_some(State(bytes))
     }
 
-    /// It is not needed any more.
+    /// Takes memory that is no longer needed.
     pub(super) fn give_back(&mut self, state: State) {
         self.spare = Some(state);
     }
 
-    /// So many bytes. Never a large spare for a small chat: it would be counted for as long as that rests.
+    /// Returns a buffer. A large spare is not used for a small chat, since all of it would count while that rests.
     fn buffer(&mut self, size: usize) -> Vec<u8> {
         let fits = |spare: &mut State| (size..=2 * size).contains(&spare.bytes());
         match self.spare.take_if(fits) {

@@ -1,20 +1,20 @@
-//! What an engine has done so far.
+//! The figures of an engine.
 
-/// What an engine has done since it was started, and what it holds.
+/// The figures of an engine since its start, and its present content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EngineStats {
-    /// Decodes.
+    /// The number of decodes.
     pub decodes: u64,
     /// Tokens of prompts that were read.
     pub prompt_tokens_evaluated: u64,
-    /// Tokens of these that the prefill worker read.
+    /// Of these, tokens that the prefill worker read.
     pub prefill_worker_tokens: u64,
-    /// How often completions and prompts moved to split contexts for that.
+    /// Splits of the contexts for the prefill worker.
     pub splits: u64,
-    /// Tokens of prompts that were known from before.
+    /// Tokens of prompts that were already known.
     pub prompt_tokens_reused: u64,
-    /// Tokens that were generated.
+    /// Generated tokens.
     pub tokens_generated: u64,
     /// Completions that began.
     pub completions: u64,
@@ -22,7 +22,7 @@ pub struct EngineStats {
     pub swapped_out: u64,
     /// Chats that came back from memory.
     pub restored: u64,
-    /// Chats that were forgotten because there was no room for them in memory.
+    /// Chats that were forgotten because memory was full.
     pub forgotten: u64,
     /// Completions that gave up their place for others and had to read again.
     pub preempted: u64,
@@ -30,10 +30,10 @@ pub struct EngineStats {
     pub running: usize,
     /// Sessions that rest in the context.
     pub resting_sessions: usize,
-    /// Beginnings that several chats have in common and that are kept in the context.
+    /// Common beginnings of several chats in the context.
     pub common_beginnings: usize,
     /// Sessions that rest in memory.
     pub swapped_sessions: usize,
-    /// Bytes of these.
+    /// The bytes of these sessions.
     pub swapped_bytes: usize,
 }

@@ -1,4 +1,4 @@
-//! One decode after the other: which chat gets a place, what is decoded, what is said, which is done.
+//! Does one decode after another: gives places, plans, decodes, streams the answers, and ends completions.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -29,7 +29,7 @@ use super::{
     thread::Reply,
 };
 
-/// The completions that run, and what they run on.
+/// The running completions and their resources.
 pub(super) struct Engine<'m> {
     generator: Arc<Generator<'m>>,
     scopes: Scopes,
@@ -41,40 +41,39 @@ pub(super) struct Engine<'m> {
     batch: LlamaBatch<'static>,
     prefill_budget: PrefillBudget,
     pub(super) bounds: Bounds,
-    /// Reads long prompts, where there are threads for it.
+    /// Reads long prompts, if there are threads for it.
     pub(super) prefill_worker: Option<PrefillWorker<'m>>,
     pub(super) stats: EngineStats,
-    /// What others may know of `stats`.
+    /// The published copy of `stats`.
     told: Arc<Mutex<EngineStats>>,
 }
 
-/// What a decode is of. Those that generate are decoded separately from prompts: flash attention sums in another way where
-/// there are many tokens, and what a chat says is not to depend on prompts that are read beside it. How many generate may still
-/// change how they are summed.
+/// The kind of a decode. Streams are decoded separately from prompts: flash attention sums large batches in another
+/// way, and an answer must not depend on prompts beside it. The number of streams may still change the sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The next tokens of those that generate.
+    /// The next tokens of the streams.
     Streams,
     /// Parts of prompts.
     Prompts,
 }
 
 impl Kind {
-    /// In the order in which a step does them.
+    /// The kinds in the order of a step.
     pub(super) const BOTH: [Self; 2] = [Self::Streams, Self::Prompts];
 }
 
-/// What an engine may do at once.
+/// The bounds of the engine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// Completions that run.
+    /// Running completions.
     pub(super) running: usize,
     /// Tokens of prompts in a decode.
     pub(super) prompt_tokens: usize,
 }
 
 impl Bounds {
-    /// Tokens in a decode: of prompts, or one of each that generates and then some that are forced.
+    /// Tokens of a decode: of prompts, or one of each stream and then some forced ones.
     pub(super) const fn batch(self) -> usize {
         self.running + self.prompt_tokens
     }
@@ -107,7 +106,7 @@ impl<'m> Engine<'m> {
         self.runs.is_empty()
     }
 
-    /// Whether another completion may begin.
+    /// Tells whether another completion may begin.
     pub(super) fn has_place(&self) -> bool {
         self.runs.len() < self.bounds.running
     }
@@ -154,7 +153,7 @@ impl<'m> Engine<'m> {
         });
     }
 
-    /// Does a decode of each kind, with all that belongs to it.
+    /// Does a step: a decode of each kind, with the work around it.
     pub(super) fn step(&mut self) {
         for run in self.runs.iter_mut().filter(|run| run.is_unwanted()) {
             run.end = Some(Err(ModelError::Cancelled { usage: run.usage }));
@@ -171,14 +170,14 @@ impl<'m> Engine<'m> {
         self.publish();
     }
 
-    /// Lets others see what was done.
+    /// Publishes the figures.
     fn publish(&mut self) {
         self.stats.running = self.runs.len();
         self.cache.tell(&mut self.stats);
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = self.stats;
     }
 
-    /// Decodes what the plan says, and says what that was. `None` if there was nothing, or all failed.
+    /// Decodes the planned tokens, and returns the plan. `None` if nothing was planned, or all failed.
     pub(super) fn decode(&mut self, kind: Kind) -> Option<Vec<Share>> {
         loop {
             let is_on = self.is_split();
@@ -231,7 +230,7 @@ impl<'m> Engine<'m> {
         }
         self.stats.prompt_tokens_evaluated += read as u64;
         match kind {
-            // In split contexts a decode takes another time.
+            // Decodes in split contexts take another time.
             Kind::Streams if self.is_split() => (),
             Kind::Streams => self.prefill_budget.generated(shares.len(), began.elapsed()),
             Kind::Prompts => self.prefill_budget.read(read, began.elapsed()),
@@ -242,7 +241,7 @@ impl<'m> Engine<'m> {
         self.prefill_worker.as_ref().is_some_and(PrefillWorker::is_on)
     }
 
-    /// Lets each chat choose whose tokens are all decoded.
+    /// Chooses the next token of each chat whose tokens are all decoded.
     pub(super) fn generate(&mut self, shares: &[Share]) {
         let mut last = -1;
         for share in shares {
@@ -266,7 +265,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Nothing is known of the context any more.
+    /// Forgets the content of the context.
     fn fail_all(&mut self, error: &DecodeError) {
         error!(%error, "failed to decode");
         for run in self.runs.iter_mut().filter(|run| run.sequence.is_some()) {
@@ -281,7 +280,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Answers those that are over, and lets their chats rest.
+    /// Answers the ended completions, and lets their chats rest.
     pub(super) fn reap(&mut self) {
         if self.runs.iter().all(|run| run.end.is_none()) {
             return;
@@ -307,7 +306,7 @@ impl<'m> Engine<'m> {
                 Some(Err(_)) => self.cache.free(sequence),
             }
         }
-        // An answered asker may ask at once what was done.
+        // An answered caller may read the figures at once.
         self.publish();
         for ActiveCompletion { end, answer, usage, reply, left_out, .. } in ended {
             if let Some(end) = end {
@@ -321,7 +320,7 @@ impl<'m> Engine<'m> {
     }
 }
 
-/// The context in which the engine's thread decodes.
+/// Returns the context in which the engine's thread decodes.
 fn here<'e, 'm>(
     cache: &'e mut Cache<'m>,
     prefill_worker: &'e mut Option<PrefillWorker<'m>>,
@@ -329,7 +328,7 @@ fn here<'e, 'm>(
     prefill_worker.as_mut().and_then(PrefillWorker::streams).unwrap_or(&mut cache.kv)
 }
 
-/// Writes what the plan says into a batch, of completions whose sequences hold so many tokens by then.
+/// Writes the planned tokens into a batch, behind the tokens that the sequences will hold by then.
 pub(super) fn fill(
     batch: &mut LlamaBatch<'_>,
     runs: &[ActiveCompletion],
@@ -361,5 +360,5 @@ fn tell(reply: Reply, result: Result<Completion, ModelError>) {
     }
 }
 
-/// llama.cpp failed.
+/// The kind of error of a failure of llama.cpp.
 const DECODE: &str = "Decode";

@@ -1,14 +1,14 @@
-//! The chats that rest in memory instead of the context: bounded in bytes; the one that has rested longest is forgotten first.
+//! Keeps chats that rest in memory, bounded in bytes; the one that has rested longest is forgotten first.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::scope::Owner;
 
-/// Chats that rest in memory. `S` is what the context gave for a chat.
+/// Chats that rest in memory. `S` is the context's part of a chat.
 #[derive(Debug)]
 pub(super) struct Swapped<T, S> {
     chats: HashMap<Owner, (u64, Chat<T, S>)>,
-    /// By when they came.
+    /// In the order of their arrival.
     order: BTreeMap<u64, Owner>,
     now: u64,
     bytes: usize,
@@ -19,7 +19,7 @@ pub(super) struct Swapped<T, S> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chat<T, S> {
     pub(super) tokens: Vec<T>,
-    /// The first of these that `state` holds. Those before it are a common beginning that rests in the context.
+    /// The first token that `state` holds. Those before it are a common beginning in the context.
     pub(super) from: usize,
     pub(super) state: S,
     pub(super) state_bytes: usize,
@@ -44,8 +44,8 @@ impl<T, S> Swapped<T, S> {
         self.bytes
     }
 
-    /// Keeps a chat instead of what was kept of it, and gives those that are forgotten for it: itself, if there is no room at
-    /// all.
+    /// Keeps a chat, and replaces its earlier state. Returns the chats that are forgotten for it: itself, if it is too
+    /// large.
     pub(super) fn swap_out(&mut self, owner: Owner, chat: Chat<T, S>) -> Vec<Chat<T, S>> {
         drop(self.take(&owner));
         let bytes = chat.bytes();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_rested_longest_is_forgotten_for_others() {
+    fn the_longest_resting_chat_is_forgotten_for_others() {
         let mut swapped = Swapped::new(36);
         for name in ["a", "b", "c"] {
             assert_eq!(swapped.swap_out(owner(name), chat(10)), []);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_at_all_forgets_nobody_else() {
+    fn a_chat_without_any_room_displaces_no_other() {
         let mut swapped = Swapped::new(20);
         swapped.swap_out(owner("a"), chat(10));
         assert_eq!(swapped.swap_out(owner("b"), chat(30)), [chat(30)]);

@@ -1,4 +1,4 @@
-//! The thread that owns a model and its context: waits for completions, and lets the engine do one decode after the other.
+//! Runs the thread that owns a model and its context: waits for completions, and does one step after another.
 
 use std::{
     sync::{
@@ -43,17 +43,17 @@ use crate::{
 pub(crate) struct EngineRequest {
     pub(crate) request: CompletionRequest,
     pub(crate) deltas: Deltas,
-    /// Cancelled when it is not wanted any more: by its asker, or because its future or the model was dropped.
+    /// Cancelled by its caller, or when its future or the model is dropped.
     pub(crate) cancel: [CancellationToken; 2],
     /// Set when the work on it begins.
     pub(crate) has_begun: Arc<AtomicBool>,
     pub(crate) reply: Reply,
 }
 
-/// Where a completion's end goes.
+/// The receiver of a completion's end.
 pub(crate) type Reply = oneshot::Sender<Result<Completion, ModelError>>;
 
-/// An engine that was started.
+/// A started engine.
 #[derive(Debug)]
 pub(crate) struct Started {
     /// The model's name.
@@ -64,7 +64,7 @@ pub(crate) struct Started {
     pub(crate) stats: Arc<Mutex<EngineStats>>,
 }
 
-/// What is known of a model once it is loaded.
+/// The properties of a loaded model.
 #[derive(Debug)]
 struct Loaded {
     name: String,
@@ -114,11 +114,11 @@ fn run(
         resting_tokens: options.resting_tokens.unwrap_or(count(room)),
         swapped_bytes: options.swapped_bytes,
     };
-    // llama.cpp aborts where a batch may be shorter than there are sequences, or longer than the context.
+    // llama.cpp aborts on a batch that may be shorter than the number of sequences, or longer than the context.
     let batch = number(bounds.batch().max(tiers.sequences + 1));
     let cells = cells.max(batch);
     let split = options.prefill_context_tokens.unwrap_or(room).max(batch);
-    // More is an error in a number. llama.cpp would round it up beyond its type, or abort for want of memory.
+    // A larger number is a mistake. llama.cpp would round it beyond its type, or abort without memory.
     if let Some(tokens) = [cells, split].into_iter().find(|tokens| *tokens > MOST_TOKENS) {
         return Err(LoadError::Context { tokens });
     }
@@ -171,7 +171,7 @@ fn run(
             close();
             return Err(LoadError::Thread { cause: Some(cause) });
         }
-        // The writers alone hold it from here on: when they have ended, nothing comes any more.
+        // From here on only the writers hold it: when they end, nothing more comes.
         drop(ready);
         let mut engine = Engine::new(generator, cache, bounds, prefill_worker, stats);
         let is_wanted = loaded.send(Ok(known)).is_ok();
@@ -184,20 +184,20 @@ fn run(
     })
 }
 
-/// Whether a prefill worker may read prompts. A graphics card computes one decode after the other anyway.
+/// Tells whether a prefill worker may read prompts. A graphics card computes one decode after another anyway.
 fn may_split(options: &LlamaOptions) -> bool {
     options.gpu_layers == 0 && options.prefill_context_tokens != Some(0)
 }
 
-/// What the contexts of the prefill worker are made of; `None` with one thread, which has no halves.
+/// Returns the parameters of the prefill worker's contexts; `None` with one thread, which has no halves.
 fn make(whole: Shape, scratch: Sequence, keeps: Keeps) -> Option<Make> {
-    // Generating waits for memory more than for threads.
+    // Streams wait for memory more than for threads.
     let streams = Shape { threads: whole.threads / 2, ..whole };
     let prompts = Shape { threads: whole.threads - streams.threads, ..whole };
     (streams.threads > 0).then_some(Make { shapes: [streams, prompts], scratch, keeps })
 }
 
-/// Begins what waits, as far as there are places. False if there is nothing and no request can come any more.
+/// Begins waiting completions, as far as there are places. False if none waits and none can come.
 fn begin_waiting(
     engine: &mut Engine<'_>,
     asked: &Asked,
@@ -223,15 +223,15 @@ fn begin(engine: &mut Engine<'_>, asked: &Asked, written: Written) {
     engine.begin_written(written);
 }
 
-/// So many completions begin between two steps.
+/// The completions that begin between two steps.
 const BEGUN_AT_ONCE: usize = 4;
-/// The least room in which a question and an answer can stand.
+/// The smallest room for a question and an answer.
 const MIN_CONTEXT: u32 = 64;
 /// More tokens than any machine has memory for.
 const MOST_TOKENS: u32 = 1 << 24;
-/// So many whole chats have room in the context at once, or many more short ones.
+/// The whole chats that fit into the context at once, or many more short ones.
 const CHATS: u32 = 4;
-/// Sequences for common beginnings, beside one for each completion that runs and one for each that rests.
+/// Sequences for common beginnings, beside those of running completions and resting chats.
 const SPARE: usize = 8;
 
 fn number(count: usize) -> u32 {

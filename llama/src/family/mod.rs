@@ -1,5 +1,5 @@
-//! The families of models that are known: how each opens, writes and closes a tool call, what frames its messages, and
-//! what tells it of its tools. One file a family; everything else is the same code for all.
+//! The known families of models: how each opens, writes and closes a tool call, frames its messages, and learns of its
+//! tools. One file a family; all other code is common.
 
 mod envelope;
 mod function_gemma;
@@ -23,34 +23,33 @@ use std::fmt;
 
 use super::call::CallForm;
 
-/// How the models of a family talk.
+/// The way in which a family talks.
 pub(super) struct Family {
-    /// For logs and tests.
+    /// The name in logs and tests.
     pub(super) name: &'static str,
     pub(super) opening: Opening,
     pub(super) form: CallForm,
-    /// What closes a block of calls; the first of it is written into prompts.
+    /// The texts that close a block of calls; prompts use the first.
     pub(super) closing: &'static [&'static str],
-    /// What thinking aloud stands between.
+    /// The marks around thinking aloud.
     pub(super) thinking: [&'static str; 2],
-    /// What else means something in a prompt of this family: it must not come out of what others wrote, whether the
-    /// vocabulary has a token for it or not.
+    /// Other texts with a meaning in this family's prompts. They must not come out of foreign texts, with or without a
+    /// token for them.
     pub(super) frames: &'static [&'static str],
-    /// How to write a call, for models whose templates list no tools.
+    /// The instruction to write a call, for models whose templates list no tools.
     pub(super) instruction: Option<&'static str>,
 }
 
-/// What a block of calls begins with.
+/// The beginning of a block of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// A text of its own, anywhere in the answer.
+    /// A marker, anywhere in the answer.
     Marker(&'static str),
-    /// The answer is nothing but a call: an object whose first key is this, fenced or not.
+    /// The whole answer is a call: an object with this first key, fenced or not.
     Answer(&'static str),
 }
 
-/// All families whose calls can be told from any text, the most particular first. What writes its calls in no such way
-/// is talked to in envelopes.
+/// All families whose calls can be told from other text, the most particular first. Other models use envelopes.
 pub(super) const FAMILIES: [&Family; 9] = [
     &GEMMA_4,
     &FUNCTION_GEMMA,
@@ -63,7 +62,7 @@ pub(super) const FAMILIES: [&Family; 9] = [
     &ENVELOPE,
 ];
 
-/// What most models think between.
+/// The usual marks around thinking.
 const THINK: [&str; 2] = ["<think>", "</think>"];
 
 impl Family {
@@ -75,12 +74,12 @@ impl Family {
         }
     }
 
-    /// Markers that a model writes itself, and that the parser waits for.
+    /// Lists markers that a model writes and that the parser waits for.
     pub(super) fn spoken(&self) -> impl Iterator<Item = &'static str> {
         self.marker().into_iter().chain(self.closing.iter().copied()).chain(self.thinking)
     }
 
-    /// Marks that a model writes inside a call, as part of it.
+    /// Returns the mark that a model writes inside of a call.
     pub(super) fn inner(&self) -> Option<&'static str> {
         match self.form {
             CallForm::Marked(mark) | CallForm::Braces(mark) => Some(mark),
@@ -88,7 +87,7 @@ impl Family {
         }
     }
 
-    /// Everything that means something in a prompt of this family.
+    /// Lists all texts with a meaning in this family's prompts.
     pub(super) fn markers(&self) -> impl Iterator<Item = &'static str> {
         self.spoken().chain(self.inner()).chain(self.frames.iter().copied())
     }

@@ -1,4 +1,4 @@
-//! The rules for values that nothing is said of.
+//! The rules for unconstrained values.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::{
     notation::{Notation, lark_string},
 };
 
-/// How deep values may lie in each other where anything passes.
+/// The depth of values where anything is allowed.
 const ANY_DEPTH: usize = 8;
 /// The rules for any value and any object, which all tools share.
 pub(super) const ANY: &str = "any_8";

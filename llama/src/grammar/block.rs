@@ -1,4 +1,4 @@
-//! What stands around the arguments in a block of calls, family by family.
+//! Writes the rules around the arguments in a block of calls, by family.
 
 use super::{
     super::{
@@ -10,8 +10,7 @@ use super::{
     notation::{Notation, lark_string, regex_of},
 };
 
-/// The rules of a block, from what follows its opening to what stands before its closing; `call_0` and so on are the
-/// calls of the tools.
+/// Writes the rules of a block between its opening and its closing; `call_0` and so on are the tools' calls.
 pub(super) fn rules(family: &Family, style: &CallStyle, tools: usize) -> String {
     let calls: Vec<String> = (0..tools).map(|at| format!("call_{at}")).collect();
     let calls = calls.join(" | ");
@@ -26,15 +25,15 @@ pub(super) fn rules(family: &Family, style: &CallStyle, tools: usize) -> String 
     format!("start: {lead} {block}\ncall: {calls}\n{}", shared(family, style))
 }
 
-/// The rules that those of calls refer to.
+/// Writes the rules that those of calls refer to.
 pub(super) fn shared(family: &Family, style: &CallStyle) -> String {
     let blank = style.blank();
-    // What Mistral's lists say of a call besides.
+    // Mistral's lists add an id to a call.
     let id = format!(r#"ID: /,{blank}"id":{blank}"[a-zA-Z0-9]{{9}}"/"#);
     format!("{id}\n{}", any_rules(Notation::of(family.form, style)))
 }
 
-/// The rule of a call, around the rule of its arguments. Names are letters, digits and underscores.
+/// Writes the rule of a call around that of its arguments. Names have letters, digits and underscores.
 pub(super) fn call(
     family: &Family,
     style: &CallStyle,
@@ -46,7 +45,7 @@ pub(super) fn call(
     let head =
         |key: &str| lark_string(&format!(r#"{{"name":{blank}"{name}",{blank}"{key}":{blank}"#));
     let around = match (family.form, family.opening) {
-        // What opened the block was written freely, blanks and all, and is part of it.
+        // The opening was written freely, with any blanks, and is part of the block.
         (CallForm::Object { within, arguments: key }, Opening::Answer(_)) => {
             let outer = within.map_or_else(String::new, |outer| format!(r#"\{{ ?"{outer}": ?"#));
             let close = if within.is_some() { "}}" } else { "}" };

@@ -1,8 +1,8 @@
-//! What the keywords of one schema say, as far as grammar rules can follow it.
+//! Reads the keywords of one schema, as far as grammar rules can follow them.
 
 use serde_json::{Map, Value, json};
 
-/// A schema cannot be followed because of this keyword.
+/// The keyword that cannot be followed.
 #[derive(Debug, Clone)]
 pub(super) struct Unknown(pub(super) String);
 
@@ -12,7 +12,7 @@ pub(super) fn unknown(keyword: &str) -> Unknown {
     Unknown(keyword.to_owned())
 }
 
-/// Says nothing about values.
+/// Keywords without a meaning for values.
 pub(super) const ANNOTATIONS: [&str; 12] = [
     "title",
     "description",
@@ -27,7 +27,7 @@ pub(super) const ANNOTATIONS: [&str; 12] = [
     "writeOnly",
     "nullable",
 ];
-/// Says something about values of one type only.
+/// Keywords for values of one type only.
 const BY_TYPE: [&str; 13] = [
     "properties",
     "required",
@@ -45,7 +45,7 @@ const BY_TYPE: [&str; 13] = [
 ];
 /// Numbers beyond this are no whole numbers everywhere (RFC 7493), and have no exponents below it.
 pub(super) const MAX_NUMBER: i64 = (1 << 53) - 1;
-/// What is nearer to zero is written with an exponent.
+/// Numbers nearer to zero are written with an exponent.
 const LEAST_NUMBER: f64 = 1e-5;
 /// More repetitions than this make a grammar too large.
 const MAX_COUNT: u64 = 4_096;
@@ -68,7 +68,7 @@ pub(super) fn no_alternatives(schema: &Map<String, Value>) -> Result<(), Unknown
     found.map_or(Ok(()), |key| Err(unknown(key)))
 }
 
-/// The values that are listed, where some are, without those of other types.
+/// Returns the listed values, if any, without those of other types.
 pub(super) fn values(schema: &Map<String, Value>) -> Result<Option<Vec<Value>>, Unknown> {
     let (keyword, values) = match (schema.get("const"), schema.get("enum")) {
         (None, None) => return Ok(None),
@@ -102,7 +102,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Whether no value can fit two of these schemas: they list values, all different, or have types, all different.
+/// Tells whether no value fits two of these schemas: they list different values, or have different types.
 pub(super) fn are_apart(schemas: &[Value]) -> bool {
     let objects: Vec<&Map<String, Value>> = schemas.iter().filter_map(Value::as_object).collect();
     if objects.len() != schemas.len() || objects.is_empty() {
@@ -125,7 +125,7 @@ pub(super) fn are_apart(schemas: &[Value]) -> bool {
         .is_some_and(|types| types.iter().enumerate().all(|(at, name)| !types[..at].contains(name)))
 }
 
-/// The properties of an object that has no others; `None` where it names none.
+/// Returns the properties of an object without others; `None` if it names none.
 pub(super) fn closed_properties(
     schema: &Map<String, Value>,
 ) -> Result<Option<&Map<String, Value>>, Unknown> {
@@ -164,7 +164,7 @@ pub(super) fn counts(
     if max.is_some_and(|max| max < min) { Err(unknown(most)) } else { Ok((min, max)) }
 }
 
-/// The least and the greatest number; beyond what is exact everywhere none passes.
+/// Returns the least and the greatest number, within the range that is exact everywhere.
 pub(super) fn bounds(schema: &Map<String, Value>) -> Result<(f64, f64), Unknown> {
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
     let limit = MAX_NUMBER as f64;
@@ -183,7 +183,7 @@ pub(super) fn bounds(schema: &Map<String, Value>) -> Result<(f64, f64), Unknown>
     if min > max { Err(unknown("maximum")) } else { Ok((min, max)) }
 }
 
-/// The next number that is written without an exponent.
+/// Returns the next number that is written without an exponent.
 fn above(number: f64) -> f64 {
     if number == 0.0 { LEAST_NUMBER } else { number.next_up() }
 }

@@ -1,4 +1,4 @@
-//! What a model may write inside a tool call: a registered name, and arguments that its schema allows.
+//! Constrains a tool call to a registered name, and to arguments that its schema allows.
 
 mod any;
 mod block;
@@ -29,11 +29,11 @@ pub(super) struct Grammars {
     tok_env: TokEnv,
     family: &'static Family,
     style: CallStyle,
-    /// The latest last; `None` where a set cannot be followed, which has been said then.
+    /// The latest last; `None` for a set that cannot be followed, which was logged.
     compiled: Mutex<Vec<(ToolSet, Option<Grammar>)>>,
 }
 
-/// What may be called, compiled.
+/// A compiled grammar of calls.
 #[derive(Clone)]
 pub(super) struct Grammar {
     matcher: Arc<Matcher>,
@@ -41,10 +41,10 @@ pub(super) struct Grammar {
     style: CallStyle,
 }
 
-/// What a grammar depends on: names and schemas.
+/// The names and schemas that a grammar depends on.
 type ToolSet = Vec<(Arc<str>, Arc<Value>)>;
 
-/// How many sets of tools are kept compiled: sessions of one application share one or few.
+/// The sets of tools that stay compiled: sessions of one application share one or few.
 const KEPT: usize = 8;
 
 impl Grammars {
@@ -53,7 +53,7 @@ impl Grammars {
         family: &'static Family,
         style: CallStyle,
     ) -> Result<Self, String> {
-        // Inside strings nearly every token may come: the slices say so without looking at each.
+        // Inside strings nearly every token is allowed; slices tell that without checking each.
         let slices = SlicedBiasComputer::json_slices();
         let mut factory = ParserFactory::new(&tok_env, InferenceCapabilities::default(), &slices)
             .map_err(|error| error.to_string())?;
@@ -62,7 +62,7 @@ impl Grammars {
         Ok(Self { factory, tok_env, family, style, compiled: Mutex::default() })
     }
 
-    /// The grammar of these tools; `None` where there are none, or they cannot be followed.
+    /// Returns the grammar of these tools; `None` if there are none, or they cannot be followed.
     pub(super) fn of(&self, tools: &[ToolSpec]) -> Option<Grammar> {
         if tools.is_empty() {
             return None;
@@ -70,7 +70,7 @@ impl Grammars {
         if let Some(known) = self.known(tools) {
             return known;
         }
-        // Not under the lock: no other prompt waits for these schemas.
+        // Compiled outside of the lock, so that other prompts do not wait for these schemas.
         let grammar = self.grammar(tools);
         let matcher = compile(&self.factory, &grammar).inspect_err(|problem| {
             warn!(
@@ -132,7 +132,7 @@ impl Grammars {
         with_call(any, &arguments)
     }
 
-    /// The grammar of a block of calls: names that are registered, and arguments by the tools' own schemas.
+    /// Builds the grammar of a block of calls: registered names, and arguments by the tools' schemas.
     fn grammar(&self, tools: &[ToolSpec]) -> String {
         let mut grammar = block::rules(self.family, &self.style, tools.len());
         for (at, tool) in tools.iter().enumerate() {
@@ -147,10 +147,10 @@ impl Grammars {
 }
 
 impl Grammar {
-    /// Begins a call whose body has come as far as `body`; `None` where no tool allows that.
+    /// Begins a call with the text so far; `None` if no tool allows it.
     pub(super) fn begin(&self, body: &str) -> Option<CallGuide> {
         let mut guide = CallGuide { matcher: self.matcher.deep_clone() };
-        // Whatever blanks the model began with, the grammar knows those of the template.
+        // The model may begin with any blanks; the grammar has those of the template.
         let lead = &self.style.lead;
         let body = match body.trim_start() {
             _ if lead.starts_with(body) => body.to_owned(),
@@ -167,7 +167,7 @@ impl Grammar {
     }
 }
 
-/// What the calls of a family may break of these schemas. The tokens of a model make no difference.
+/// Lists the parts of these schemas that a family's calls may break; the tokens of a model do not matter.
 pub(super) fn unconstrained(
     family: &'static Family,
     style: CallStyle,
@@ -187,7 +187,7 @@ pub(super) fn unconstrained(
     }
 }
 
-/// The rules of one tool, and what they do not follow.
+/// The rules of one tool, and the unfollowed parts of its schema.
 struct Followed {
     rules: String,
     gaps: Vec<Gap>,
@@ -205,7 +205,7 @@ pub(super) struct CallGuide {
 }
 
 impl CallGuide {
-    /// The tokens that may come next; `None` where the guide is lost, and at the end of the call.
+    /// Returns the tokens that may come next; `None` if the guide is lost or the call has ended.
     pub(super) fn allowed(&mut self) -> Option<SimpleVob> {
         match self.matcher.compute_mask() {
             Ok(mask) if mask.is_zero() => None,
@@ -217,12 +217,12 @@ impl CallGuide {
         }
     }
 
-    /// Whether this token may come next.
+    /// Tells whether this token may come next.
     pub(super) fn allows(&mut self, token: u32) -> bool {
         matches!(self.matcher.validate_tokens(&[token]), Ok(1))
     }
 
-    /// What must come next whatever the model would choose, as far as that is whole letters.
+    /// Returns the text that must come next, in whole letters.
     pub(super) fn forced(&mut self) -> String {
         let bytes = self.matcher.compute_ff_bytes();
         let whole = match std::str::from_utf8(&bytes) {
@@ -232,8 +232,8 @@ impl CallGuide {
         String::from_utf8_lossy(&bytes[..whole]).into_owned()
     }
 
-    /// Goes on by those of these tokens, which spell what is forced, that stay the same whatever follows: where a longer
-    /// token may stand the model chooses. Gives how many they are.
+    /// Adds those of these tokens, which spell the forced text, that stay the same for any continuation. Where a longer
+    /// token is possible the model chooses. Returns their number.
     pub(super) fn take_certain(&mut self, tokens: &[u32]) -> usize {
         let Ok(env) = self.matcher.tok_env() else { return 0 };
         let trie = env.tok_trie();
@@ -254,7 +254,7 @@ impl CallGuide {
         tokens.len()
     }
 
-    /// Goes on by a token; false where the guide is lost.
+    /// Adds a token; false if the guide is lost.
     pub(super) fn take(&mut self, token: u32) -> bool {
         self.matcher.consume_token(token).is_ok()
     }
@@ -266,8 +266,7 @@ impl std::fmt::Debug for CallGuide {
     }
 }
 
-/// Compiles a grammar. The compiler may panic on a schema that it did not expect, which must cost no more than the
-/// grammar.
+/// Compiles a grammar. The compiler may panic on an unexpected schema, which must cost only the grammar.
 fn compile(factory: &ParserFactory, grammar: &str) -> Result<Matcher, String> {
     let parse =
         || Matcher::new(factory.create_parser(TopLevelGrammar::from_lark(grammar.to_owned())));

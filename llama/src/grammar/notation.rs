@@ -1,4 +1,4 @@
-//! How single values stand in a call: as JSON, in Gemma's braces, or in Python. All of it is Lark for llguidance.
+//! Writes single values of a call in Lark for llguidance: as JSON, in Gemma's braces, or in Python.
 
 use serde_json::Value;
 
@@ -7,23 +7,23 @@ use super::super::{
     dialect::CallStyle,
 };
 
-/// How a family writes the values in its calls.
+/// The form of values in a family's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Notation {
-    /// With this blank behind colons and commas, or none.
+    /// JSON with this blank behind colons and commas.
     Json(&'static str),
-    /// Strings stand between this mark, keys stand bare.
+    /// Strings between this mark, and bare keys.
     Braces(&'static str),
     Python,
 }
 
-/// A letter of a string in JSON: as it is, or escaped where it must be. What need not be escaped never is, so that a
-/// string has one form only, and no half of a surrogate pair can come about.
+/// A letter of a JSON string: escaped only if it must be. So a string has one form, and half of a surrogate pair is
+/// impossible.
 const JSON_LETTER: &str = r#"([^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00[01][0-9a-f])"#;
 /// The same between single quotes, for Python.
 const PYTHON_LETTER: &str = r"([^'\\\x00-\x1f]|\\['\\bfnrt]|\\u00[01][0-9a-f])";
 
-/// A day that there is.
+/// A day of the calendar.
 const DATE: &str = "([0-9]{4}-(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])\
                     |[0-9]{4}-(0[469]|11)-(0[1-9]|[12][0-9]|30)\
                     |[0-9]{4}-02-(0[1-9]|1[0-9]|2[0-8])\
@@ -40,7 +40,7 @@ impl Notation {
         }
     }
 
-    /// What stands between items and between members.
+    /// Returns the separator of items and of members.
     pub(super) fn separator(self) -> &'static str {
         match self {
             Self::Json("") | Self::Braces(_) => ",",
@@ -48,7 +48,7 @@ impl Notation {
         }
     }
 
-    /// A key with what follows it; `None` where it cannot be written.
+    /// Returns a key with its colon; `None` if it cannot be written.
     pub(super) fn key(self, key: &str) -> Option<String> {
         match self {
             Self::Json(blank) => Some(format!("{}:{blank}", Value::from(key))),
@@ -57,7 +57,7 @@ impl Notation {
         }
     }
 
-    /// Any key, with what follows it.
+    /// Returns any key with its colon.
     pub(super) fn any_key(self) -> String {
         match self {
             Self::Json(blank) => format!("/\"{JSON_LETTER}*\":{blank}/"),
@@ -66,7 +66,7 @@ impl Notation {
         }
     }
 
-    /// Strings of so many letters.
+    /// Returns strings of this many letters.
     pub(super) fn string(self, min: u64, max: Option<u64>) -> String {
         let times = match (min, max) {
             (0, None) => "*".to_owned(),
@@ -83,7 +83,7 @@ impl Notation {
         }
     }
 
-    /// Days, as `2026-11-22`.
+    /// Returns days such as `2026-11-22`.
     pub(super) fn date(self) -> String {
         match self {
             Self::Json(_) => format!("/\"{DATE}\"/"),
@@ -92,7 +92,7 @@ impl Notation {
         }
     }
 
-    /// One value, in every form that it may have; none where it cannot be written.
+    /// Returns all forms of one value; none if it cannot be written.
     pub(super) fn literals(self, value: &Value) -> Vec<String> {
         match self {
             Self::Json("") => vec![value.to_string()],

@@ -1,5 +1,5 @@
-//! From the JSON Schema of a tool to grammar rules that follow it exactly: what the rules let pass the schema allows,
-//! and what the schema allows they let pass in canonical form. What they cannot follow is named.
+//! Turns the JSON Schema of a tool into grammar rules: they allow exactly the values that fit the schema, in canonical
+//! form. A part that they cannot follow is named.
 
 use std::{collections::HashMap, fmt::Write as _};
 
@@ -14,32 +14,32 @@ use super::{
     notation::{Notation, lark_string},
 };
 
-/// A part of a schema that no rules follow: any value passes there.
+/// A part of a schema without rules: any value is allowed there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Gap {
-    /// Where, as a JSON Pointer into the schema.
+    /// The place, as a JSON Pointer into the schema.
     pub(in super::super) place: String,
-    /// Because of which keyword.
+    /// The keyword that cannot be followed.
     pub(in super::super) keyword: String,
 }
 
-/// Rules for one tool.
+/// The most rules for one tool.
 const MAX_RULES: usize = 2_000;
-/// How deep schemas may lie in each other.
+/// The greatest depth of a schema.
 const MAX_DEPTH: usize = 32;
 /// Writes the rules for one tool.
 #[derive(Debug)]
 pub(super) struct SchemaRules<'s> {
     notation: Notation,
-    /// Begins the names of the rules.
+    /// The prefix of the rules' names.
     prefix: String,
     root: &'s Value,
     pub(super) rules: String,
     count: usize,
     depth: usize,
-    /// Where the schema is followed just now.
+    /// The present place in the schema.
     place: String,
-    /// Rules of referenced schemas; `None` while one is written, for a schema that contains itself has no end.
+    /// Rules of referenced schemas; `None` while one is written, because a schema may contain itself.
     references: HashMap<String, Option<String>>,
     pub(super) gaps: Vec<Gap>,
 }
@@ -59,7 +59,7 @@ impl<'s> SchemaRules<'s> {
         }
     }
 
-    /// The rule for the arguments of a call.
+    /// Writes the rule for the arguments of a call.
     pub(super) fn arguments(&mut self) -> String {
         let rule = match self.notation {
             Notation::Python => self.keywords(),
@@ -71,7 +71,7 @@ impl<'s> SchemaRules<'s> {
         })
     }
 
-    /// Any arguments at all.
+    /// Writes the rule for any arguments.
     pub(super) fn any_arguments(&mut self) -> String {
         match self.notation {
             Notation::Python => self.rule(&format!("(KEYWORD {ANY} (\", \" KEYWORD {ANY})*)?")),
@@ -86,7 +86,7 @@ impl<'s> SchemaRules<'s> {
         self.object(schema)
     }
 
-    /// The arguments of Python between their parentheses.
+    /// Writes the arguments of Python between their parentheses.
     fn keywords(&mut self) -> Rule {
         let schema = self.root.as_object().ok_or_else(|| unknown("type"))?;
         check_keywords(schema)?;
@@ -101,7 +101,7 @@ impl<'s> SchemaRules<'s> {
         Ok(self.rule(&members))
     }
 
-    /// The rule for a value; where the schema cannot be followed that is noted and any value passes.
+    /// Writes the rule for a value; where the schema cannot be followed, records the gap and allows any value.
     fn value(&mut self, schema: &Value) -> String {
         self.depth += 1;
         let rule = if self.depth > MAX_DEPTH || self.count > MAX_RULES {
@@ -116,7 +116,7 @@ impl<'s> SchemaRules<'s> {
         })
     }
 
-    /// The same for a schema that lies in another one.
+    /// Writes the rule for a nested schema.
     fn value_in(&mut self, place: &str, schema: &Value) -> String {
         let outer = self.place.len();
         write!(self.place, "/{place}").expect("a string takes everything");
@@ -138,7 +138,7 @@ impl<'s> SchemaRules<'s> {
             }
         };
         if let Some(reference) = schema.get("$ref") {
-            // What stands beside it holds as well, as later drafts have it.
+            // Keywords beside a reference count too, as in later drafts.
             let is_alone = schema.keys().all(|key| key == "$ref" || ANNOTATIONS.contains(&&**key));
             return if is_alone { self.reference(reference) } else { Err(unknown("$ref")) };
         }
@@ -275,7 +275,7 @@ impl<'s> SchemaRules<'s> {
         Ok(self.rule(&format!("\"{{\" {members} \"}}\"")))
     }
 
-    /// Members in the order of the schema, those that are not required or not.
+    /// Writes members in the order of the schema, required or not.
     fn members(
         &mut self,
         schema: &Map<String, Value>,
@@ -299,7 +299,7 @@ impl<'s> SchemaRules<'s> {
             pairs.push((format!("{} {value}", lark_string(&key)), required.contains(&&**name)));
         }
         let separator = lark_string(self.notation.separator());
-        // From the last one to the first: what may come behind each.
+        // From the last to the first: the possible continuations of each.
         let mut behind = String::new();
         let mut beginnings = Vec::new();
         let mut can_be_empty = true;

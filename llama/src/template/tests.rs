@@ -1,4 +1,4 @@
-//! What templates write, and what they are stopped from making.
+//! Tests the output of templates, and their limits.
 
 use serde_json::json;
 
@@ -78,7 +78,7 @@ fn a_template_that_loops_for_ever_ends() {
     assert!(render(source, &[]).is_err());
 }
 
-/// Renders a template as minijinja does, which weighs nothing.
+/// Renders a template as minijinja does, without weights.
 fn render_unguarded(source: &str, messages: &[Value], tools: &[Value]) -> Result<String, ()> {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap();
@@ -94,13 +94,13 @@ fn render_unguarded(source: &str, messages: &[Value], tools: &[Value]) -> Result
         eos_token => "</s>",
         add_generation_prompt => true,
         enable_thinking => false,
-        // For `tojson` alone.
+        // Only for `tojson`.
         madang_purse => Jinja::from_object(Purse::new(100_000)),
     };
     environment.get_template(NAME).unwrap().render(values).map_err(|_| ())
 }
 
-/// Every kind of statement and expression, and texts that must not be read again as something else.
+/// Every kind of statement and expression, and texts that must not be parsed again.
 const KINDS: &str = r#"{# a comment #}{%- set ns = namespace(found=false, n=0, texts=[]) -%}
 {%- macro say(role, text='"nothing" \\ {{ here }} %}') -%}<{{ role }}>{{ text }}{{ caller() if caller }}</{{ role }}>
 {%- endmacro -%}
@@ -166,7 +166,7 @@ fn honest_templates_write_the_same_as_without_a_guard() {
     assert!(written > 16, "{written}");
 }
 
-/// Templates that make much of little, each in a way of its own.
+/// Templates that make large values from small ones, each in its own way.
 fn bombs() -> Vec<String> {
     let grow = |start: &str, step: &str| {
         format!(
@@ -204,7 +204,7 @@ fn bombs() -> Vec<String> {
         grow("['a']", "{% set ns.x = [ns.x] %}"),
         grow("['a']", "{% set ns.x = namespace(x=ns.x) %}"),
         grow("['a']", "{% set ns.x = ns %}"),
-        // What holds itself is never dropped.
+        // A value that holds itself is never dropped.
         grow("['a']", "{% set ns.x = [ns] %}"),
         grow("['a']", "{% set t = namespace(y=ns) %}"),
         grow("['a']", "{% if i < 200 %}{% set ns.x = [ns.x] %}{% endif %}"),
@@ -248,7 +248,7 @@ fn bombs() -> Vec<String> {
     all
 }
 
-/// Templates that could only end the stack: values inside of values without an end, some made before they are asked for.
+/// Templates that could only end the stack: endlessly nested values, some made before they are requested.
 fn deep() -> Vec<String> {
     let steps = [
         "{% set t = namespace() %}{% set ns.tail.next = t %}{% set ns.tail = t %}",
@@ -280,7 +280,7 @@ fn no_template_makes_more_than_it_may_in_memory_in_time_or_on_the_stack() {
         for bomb in bombs() {
             let name: String = bomb.chars().take(160).collect();
             let Err(problem) = render(&bomb, &chats()[0]) else { panic!("it rendered: {name}") };
-            // Not by the bound on steps alone: there a value may have doubled long ago.
+            // Not by the bound on steps alone: a value may have doubled long before.
             let by_steps = problem.contains("ran out of fuel") && !problem.contains("too large");
             assert!(!by_steps, "{problem}: {name}");
             // Before it is written, not behind.
@@ -288,7 +288,7 @@ fn no_template_makes_more_than_it_may_in_memory_in_time_or_on_the_stack() {
             assert!(!has_width || problem.contains("a width has no bound"), "{problem}: {name}");
         }
         for deep in deep() {
-            // With the room of a large model, where a value may weigh more. It is enough that the process lives.
+            // With the room of a large model, a value may weigh more. The process must only survive.
             drop(render_in(&deep, &chats()[0], 4 << 20));
         }
     });

@@ -1,4 +1,4 @@
-//! Many chats in one context: side by side, with a common beginning, without room, cancelled, at rest.
+//! Tests many chats in one context: side by side, with a common beginning, without room, cancelled, at rest.
 
 use std::num::NonZeroUsize;
 
@@ -15,7 +15,7 @@ fn of_session(session: &str, messages: Vec<PromptMessage>) -> CompletionRequest 
     CompletionRequest { session: SessionId::new(session).unwrap(), ..request(messages, vec![]) }
 }
 
-/// Completes all at once, and gives the ends in their order.
+/// Completes all at once, and returns the ends in order.
 async fn all(
     model: &Arc<LlamaModel>,
     requests: Vec<CompletionRequest>,
@@ -66,7 +66,7 @@ async fn a_common_beginning_is_read_once_however_many_begin_with_it() {
     }
     let stats = model.stats();
     assert_eq!(stats.prompt_tokens_evaluated + stats.prompt_tokens_reused, 200 * prompt);
-    // What comes before the number of the asker is the same for all.
+    // The text before the asker's number is the same for all.
     let common = 300 + "<|im_start|>".len() as u64;
     let distinct = common + 200 * (prompt - common);
     assert!(stats.prompt_tokens_evaluated * 100 <= distinct * 105, "{stats:?} of {distinct}");
@@ -97,7 +97,7 @@ async fn a_chat_that_moved_to_memory_comes_back_and_only_what_is_new_is_read() {
 }
 
 #[tokio::test]
-async fn a_chat_that_may_rest_while_nobody_runs_moves_to_memory_as_soon_as_somebody_does() {
+async fn a_chat_that_rests_in_the_context_moves_to_memory_when_completions_run() {
     let options = options(&TinyModel::new()).resting_tokens(120);
     let model = LlamaModel::load(options).unwrap();
     complete(&model, of_session("a", vec![user(&"a".repeat(80))])).await.unwrap();
@@ -171,7 +171,7 @@ async fn a_cancelled_completion_is_gone_within_two_decodes_and_the_others_go_on(
 }
 
 #[tokio::test]
-async fn a_reader_that_is_cancelled_leaves_what_it_read_to_those_who_wait_for_it() {
+async fn a_reader_that_is_cancelled_leaves_its_tokens_to_the_waiting_prompts() {
     let model = Arc::new(LlamaModel::load(options(&TinyModel::new()).prefill_tokens(8)).unwrap());
     let system: Arc<str> = "s".repeat(300).into();
     let asked = |session: &str| CompletionRequest {
@@ -232,7 +232,7 @@ async fn with_two_threads_a_long_prompt_is_read_by_the_prefill_worker_unless_tha
             tokio::task::yield_now().await;
         }
         let mut long = 0;
-        // The contexts are made while the first is read in turns.
+        // The contexts are made while the first prompt is read in turns.
         while model.stats().splits == 0 && long < if parts { 100 } else { 2 } {
             long += 1;
             let text = format!("{long} tells a long story ").repeat(40);

@@ -1,11 +1,11 @@
-//! The beginning is the same for all, whatever stands behind it.
+//! Tests that the beginning is the same for all, with any text behind it.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A tokenizer that joins what a real one might: blanks with the word behind them, lines, and pairs of the same letter. It
-/// has a token for the beginning, and one for each mark.
+/// A tokenizer that joins what a real one might: blanks with the next word, lines, and pairs of a letter. It has a
+/// token for the beginning, and one for each mark.
 fn tokenize(pieces: &[Piece], part: Part) -> Vec<String> {
     let text = text(pieces);
     let mut tokens: Vec<String> = Vec::new();
@@ -48,9 +48,9 @@ fn of(beginning: &str) -> Beginning<String> {
 fn a_beginning_ends_where_usual_words_do_not_join_it() {
     for (beginning, ends) in [
         ("<s>system</s><s>user\n", "<s>system</s><s>user\n"),
-        // The blank belongs to the word behind it.
+        // The blank belongs to the next word.
         ("<s>system [INST] ", "<s>system [INST]"),
-        // As does the letter of the first words here, in this tokenizer.
+        // So does the first letter of the words here, in this tokenizer.
         ("<s>system</s>a", "<s>system</s>"),
         ("", ""),
     ] {
@@ -81,7 +81,7 @@ fn a_prompt_that_begins_otherwise_shares_nothing() {
 
 proptest! {
     #[test]
-    fn all_of_the_beginning_is_shared_whatever_anybody_writes(
+    fn all_of_the_beginning_is_shared_with_any_text_behind_it(
         beginning in "(<s>|system|aa|\n| |가){0,5}",
         words in "(a|가|1|\n| |<|</s>|b){0,5}",
     ) {

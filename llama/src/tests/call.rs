@@ -1,4 +1,4 @@
-//! What is read out of calls, whole and broken.
+//! Tests reading calls, whole and broken.
 
 use super::*;
 

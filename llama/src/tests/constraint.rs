@@ -1,5 +1,5 @@
-//! The constraint against the validator that every call meets: for generated schemas, in every family, what the one
-//! lets pass the other accepts, and the other way round.
+//! Tests the constraint against the validator that checks every call: for generated schemas and every family, both
+//! accept the same values.
 
 use madang_actors::{protocol::Limits, registry::ToolRegistry};
 use madang_testing::FakeTool;
@@ -42,7 +42,7 @@ fn guide(family: &'static Family, is_compact: bool, parameters: &Value) -> CallG
     grammar.begin("").expect("every call begins")
 }
 
-/// How far a text is let pass.
+/// Returns how far a text is allowed.
 fn passed(guide: &mut CallGuide, text: &str) -> usize {
     let mut passes = |byte: u8| {
         let token = u32::from(byte);
@@ -53,7 +53,7 @@ fn passed(guide: &mut CallGuide, text: &str) -> usize {
     text.bytes().position(|byte| !passes(byte)).unwrap_or(text.len())
 }
 
-/// A call in the canonical form of a family, keys in the order in which they stand.
+/// Writes a call in the canonical form of a family, keys in order.
 fn canonical(family: &Family, is_compact: bool, arguments: &Value) -> String {
     if let CallForm::Braces(quote) = family.form {
         let written = braces::literal(arguments, quote).expect("it can be written");
@@ -68,7 +68,7 @@ fn canonical(family: &Family, is_compact: bool, arguments: &Value) -> String {
     family.form.write(NAME, &written)
 }
 
-/// The arguments of the first call in a block.
+/// Reads the arguments of the first call in a block.
 fn read(family: &'static Family, block: &str) -> Option<String> {
     let mut parser = Parser::new(family, &[]);
     let mut found = Vec::new();
@@ -80,7 +80,7 @@ fn read(family: &'static Family, block: &str) -> Option<String> {
     })
 }
 
-/// A schema, and how values for it are made from a list of numbers.
+/// A schema, and a generator of values for it from a list of numbers.
 fn schema() -> impl Strategy<Value = Value> {
     let number = -30_i32..30;
     let bounds = (number.clone(), 0_i32..20).prop_map(|(low, width)| (low, low + width));
@@ -152,7 +152,7 @@ fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     })
 }
 
-/// Makes a value that may fit a schema out of dice.
+/// Generates a value that may fit a schema.
 struct Maker<'a> {
     root: &'a Value,
     dice: std::vec::IntoIter<u32>,
@@ -243,12 +243,12 @@ impl Maker<'_> {
     }
 }
 
-/// Writes what the constraint lets pass, led by dice.
+/// Writes a text that the constraint allows, by dice.
 fn walk(guide: &mut CallGuide, dice: &[u8]) -> Option<String> {
     let mut text = Vec::new();
     for die in dice {
         let Some(allowed) = guide.allowed() else { break };
-        // Closing is tried first now and then, so that calls end.
+        // Closing is sometimes tried first, so that calls end.
         let wanted: &[u8] = match die % 8 {
             0..=2 => b"}])\">|0",
             3 => b",e\\",
@@ -262,7 +262,7 @@ fn walk(guide: &mut CallGuide, dice: &[u8]) -> Option<String> {
             return None;
         }
     }
-    // Only a whole call counts.
+    // Only a complete call counts.
     match guide.allowed() {
         None => String::from_utf8(text).ok(),
         Some(_) => None,

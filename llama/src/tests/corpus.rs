@@ -1,6 +1,6 @@
-//! Hostile inputs, made by code: what a user, a model or a file may bring. Tests of every room take theirs from here.
+//! Makes hostile inputs of users, models and files for all tests.
 
-/// The names of all pre-tokenizers that the pinned llama.cpp knows (`tokenizer_pre ==` in its `llama-vocab.cpp`).
+/// The names of all pre-tokenizers of the pinned llama.cpp (`tokenizer_pre ==` in its `llama-vocab.cpp`).
 pub(crate) const PRE_TOKENIZERS: &[&str] = &[
     "a.x-4.0",
     "afmoe",
@@ -96,7 +96,7 @@ pub(crate) const PRE_TOKENIZERS: &[&str] = &[
     "youtu",
 ];
 
-/// Texts that tokenizers find hard, each of about so many bytes, with a name.
+/// Texts that tokenizers find hard, each of about this many bytes, with a name.
 pub(crate) fn texts(bytes: usize) -> Vec<(&'static str, String)> {
     let kinds = [
         ("small letters", "a"),

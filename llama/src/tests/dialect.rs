@@ -1,4 +1,4 @@
-//! What is learned from templates, and from vocabularies where there is none.
+//! Tests what is learned from templates, and from vocabularies without one.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Tokens that the grammar forces: the bundled model says the same with them as without, in fewer decode steps.
+//! Tests that forced tokens leave the bundled model's text unchanged, in fewer decodes.
 
 use std::num::NonZeroU32;
 
@@ -27,14 +27,14 @@ use super::super::{
 };
 use super::*;
 
-/// What was said, and in how many decode steps.
+/// A text and its number of decodes.
 #[derive(Debug)]
 struct Measured {
     completion: Completion,
     steps: usize,
 }
 
-/// The bundled model with all that a completion needs.
+/// The bundled model and the parts of a completion.
 struct Bench<'m> {
     weights: &'m Weights,
     vocabulary: Vocabulary<'m>,
@@ -56,7 +56,7 @@ impl<'m> Bench<'m> {
         Self { weights, vocabulary, dialect, grammars, tools }
     }
 
-    /// A decode loop with nothing else, with forced tokens or without.
+    /// Runs a bare decode loop, with forced tokens or without.
     fn run(&self, question: &str, is_forced: bool) -> Measured {
         let params = LlamaContextParams::default()
             .with_n_ctx(NonZeroU32::new(1_024))

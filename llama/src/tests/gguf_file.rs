@@ -1,4 +1,4 @@
-//! Writes GGUF files, for models that tests and benches make themselves.
+//! Writes GGUF files for models of tests and benches.
 
 /// A GGUF file of version 3 in memory.
 #[derive(Debug, Default)]
@@ -48,13 +48,13 @@ impl GgufFile {
         self.pairs.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
     }
 
-    /// A tensor of numbers as they are.
+    /// Adds a tensor of numbers.
     pub(crate) fn tensor(&mut self, name: &str, dimensions: &[usize], numbers: Vec<f32>) {
         let bytes = numbers.into_iter().flat_map(f32::to_le_bytes);
         self.quantised(name, dimensions, 0, bytes);
     }
 
-    /// A tensor whose bytes are of this type of ggml.
+    /// Adds a tensor whose bytes have this type of ggml.
     pub(crate) fn quantised(
         &mut self,
         name: &str,

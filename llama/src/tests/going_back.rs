@@ -1,5 +1,5 @@
-//! Models that cannot go back at will, with a sliding window or recurrent: what chats share and what is kept of them never
-//! changes what is said.
+//! Tests models that cannot go back freely, with a sliding window or recurrent: sharing and caching never change an
+//! answer.
 
 use tokio::task::JoinSet;
 
@@ -39,7 +39,7 @@ async fn chats_with_a_window_share_what_they_begin_with() {
 }
 
 #[tokio::test]
-async fn whatever_is_kept_of_chats_with_a_window_they_go_on_as_if_all_were_read_again() {
+async fn kept_chats_with_a_window_go_on_as_if_all_were_read_again() {
     let (reused, stats) = chats_go_on(&windowed()).await;
     assert!(reused > 2_000 && stats.swapped_out > 5 && stats.restored > 2, "{reused} {stats:?}");
 }
@@ -50,8 +50,8 @@ async fn chats_of_a_recurrent_model_go_on_as_if_all_were_read_again() {
     assert!(reused > 500 && stats.swapped_out > 5 && stats.restored > 2, "{reused} {stats:?}");
 }
 
-/// Five chats in which things are taken back and told in other words, and room for few of them: each answer is the one of a
-/// model that reads all anew. Gives how many tokens were known from before.
+/// Runs five chats with withdrawn and changed messages, in little room. Each answer must equal that of a fresh model.
+/// Returns the number of known tokens.
 async fn chats_go_on(file: &[u8]) -> (u32, EngineStats) {
     let small = || LlamaOptions::from_bytes("random", file.to_vec()).context_tokens(512);
     let keep = exact(small().cache_tokens(700).resting_tokens(250).prefill_tokens(16));
@@ -66,7 +66,7 @@ async fn chats_go_on(file: &[u8]) -> (u32, EngineStats) {
     for step in 0..60 {
         let at = random(chats.len());
         let chat: &mut Vec<PromptMessage> = &mut chats[at];
-        // A message was taken back, or the model's text is told in other words.
+        // A message was withdrawn, or the model's text is told in other words.
         match random(4) {
             0 => chat.truncate(random(chat.len() + 1)),
             1 if !chat.is_empty() => *chat.last_mut().unwrap() = said("in other words"),
@@ -92,7 +92,7 @@ async fn a_chat_that_came_back_without_its_beginning_is_read_again_where_it_is_r
     let file = windowed();
     let load = || exact(LlamaOptions::from_bytes("windowed", file.clone()).resting_tokens(0));
     let model = load();
-    // They begin with nothing in common that would stay behind.
+    // They have no common beginning that would stay behind.
     let asked = |session: &str, chat| of_session(session, session, chat);
     let long = user(&"long ".repeat(20));
     let first = complete(&model, asked("a", vec![long.clone()])).await.unwrap();
@@ -118,7 +118,7 @@ async fn a_chat_that_memory_kept_in_part_is_read_again_though_the_file_names_no_
     complete(&model, of_session("long", &system, vec![user(&long)])).await.unwrap();
     complete(&model, of_session("other", &system, vec![user("hello")])).await.unwrap();
     assert_eq!(model.stats().swapped_sessions, 1, "{:?}", model.stats());
-    // What was before the window then is inside of it where the question is asked shorter.
+    // Text before the window is inside of it when the question is shorter.
     let more = of_session("long", &system, vec![user(&long[..4_200])]);
     let expected = complete(&load(), more.clone()).await.unwrap();
     let ended = complete(&model, more).await.unwrap();

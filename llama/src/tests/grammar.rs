@@ -1,4 +1,4 @@
-//! Which calls the grammars let pass, byte by byte.
+//! Tests which calls the grammars allow, byte by byte.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ fn tool(name: &str, parameters: Value) -> ToolSpec {
     ToolSpec::new(name, "A tool", parameters)
 }
 
-/// As templates of the family write calls.
+/// Calls as templates of the family write them.
 fn style(family: &Family) -> CallStyle {
     let lead = if family.name == "hermes" { "\n" } else { "" };
     CallStyle { lead: lead.to_owned(), is_compact: false }
@@ -33,7 +33,7 @@ fn tools() -> Vec<ToolSpec> {
     ]
 }
 
-/// How far a call is let pass; its whole length where it is whole.
+/// Returns how far a call is allowed; its whole length if it is complete.
 fn passed(family: &'static Family, tools: &[ToolSpec], call: &str) -> usize {
     let grammars =
         Grammars::new(ApproximateTokEnv::single_byte_env(), family, style(family)).unwrap();

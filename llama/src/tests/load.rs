@@ -1,4 +1,4 @@
-//! Files that are no model: each is an error with a name, and none aborts the process.
+//! Tests files that are no model: each is an error with a name, and none aborts the process.
 
 use std::fs;
 
@@ -58,7 +58,7 @@ fn a_damaged_header_is_an_error_and_never_an_abort() {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join("model.gguf");
         fs::write(&path, damaged).unwrap();
-        // Some damage does no harm, e.g. in the text of a token; what counts is that the process goes on.
+        // Some damage is harmless, e.g. in the text of a token; the process must only survive.
         if let Err(error) = gguf::Gguf::read(&path) {
             assert!(!error.to_string().is_empty());
         }
@@ -75,7 +75,7 @@ fn numbers_on_which_llama_cpp_aborts_are_found_before() {
     ] {
         let mut bytes = TinyModel::new().bytes();
         let found = bytes.windows(key.len()).position(|window| window == key.as_bytes()).unwrap();
-        // Behind the key stand its type and its value.
+        // A type and a value follow the key.
         let value = found + key.len() + 4;
         bytes[value..value + width].copy_from_slice(&damage);
         assert!(matches!(load_error(&bytes), LoadError::Damaged { .. }), "{key}");
@@ -85,7 +85,7 @@ fn numbers_on_which_llama_cpp_aborts_are_found_before() {
 #[test]
 fn a_vocabulary_with_a_token_twice_is_found_before() {
     let mut bytes = TinyModel::new().bytes();
-    // The tokens A and B stand one behind the other, each behind its length.
+    // The tokens A and B follow each other, each behind its length.
     let pair = [&1_u64.to_le_bytes()[..], b"A", &1_u64.to_le_bytes()[..], b"B"].concat();
     let found = bytes.windows(pair.len()).position(|window| window == pair).unwrap();
     bytes[found + pair.len() - 1] = b'A';

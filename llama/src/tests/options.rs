@@ -1,11 +1,12 @@
-//! Each option at both ends of its type: the model answers, or is refused with a sentence. Nothing panics or wraps around.
+//! Tests each option at both ends of its type: the model answers, or is refused with a sentence. Nothing panics or
+//! wraps.
 
 use std::num::NonZeroUsize;
 
 use super::*;
 use crate::sampler::Sampling;
 
-/// Options of which one is at an end of its type, with its name.
+/// Lists options with one at an end of its type, with its name.
 fn at_their_ends() -> Vec<(String, LlamaOptions)> {
     let mut all = Vec::new();
     let mut with =
@@ -68,7 +69,7 @@ async fn every_option_at_an_end_of_its_type_works_or_is_refused_with_a_sentence(
                 continue;
             }
         };
-        // A turn and the next, so that what rests is kept or forgotten.
+        // Two turns, so that the resting chat is kept or forgotten.
         for chat in [vec![user("a")], vec![user("a"), said("abc"), user("b")]] {
             let completion = complete(&model, request(chat, vec![])).await;
             let completion = completion.unwrap_or_else(|error| panic!("{name}: {error:?}"));

@@ -1,4 +1,4 @@
-//! What the parser makes of whole answers, and that splits do not matter.
+//! Tests the findings of the parser in whole answers, and that splits do not matter.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn parse(mut parser: Parser, pieces: &[&str]) -> Vec<Found> {
     joined(found)
 }
 
-/// Neighbouring pieces of the same kind as one.
+/// Joins neighbouring pieces of the same kind.
 fn joined(found: Vec<Found>) -> Vec<Found> {
     let mut whole: Vec<Found> = Vec::new();
     for next in found {

@@ -1,6 +1,6 @@
-//! Long texts of every kind before every pre-tokenizer of llama.cpp: none ends the process.
+//! Tests that no long text ends the process with any pre-tokenizer of llama.cpp.
 //!
-//! `MADANG_LONG_TEXTS` makes every text as long as a person may send; without it that is one kind.
+//! `MADANG_LONG_TEXTS` makes every text as long as a person may send; without it one kind is so long.
 
 use llama_cpp_2::model::{LlamaModel as Weights, params::LlamaModelParams};
 
@@ -10,12 +10,12 @@ use super::{
     *,
 };
 
-/// What a person may send in one turn by default.
+/// The longest text of one turn by default.
 const LONGEST: usize = 64 << 10;
-/// Some pages, for what is tried at every change.
+/// Some pages, for the usual run.
 const LONG: usize = 2_500;
 
-/// Reads every text with the vocabulary of this name, on a stack as the engine has it, and says how many it could read.
+/// Reads every text with this vocabulary, on a stack like the engine's, and counts the readable ones.
 fn read(name: &'static str, texts: &[(&'static str, String)]) -> usize {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("tiny.gguf");
@@ -33,7 +33,7 @@ fn read(name: &'static str, texts: &[(&'static str, String)]) -> usize {
 }
 
 #[test]
-fn no_text_ends_the_process_whatever_looks_for_words_in_it() {
+fn no_text_ends_the_process_with_any_pre_tokenizer() {
     let is_long = std::env::var_os("MADANG_LONG_TEXTS").is_some();
     let mut texts = texts(if is_long { LONGEST } else { LONG });
     texts.push(("the most letters", "a".repeat(LONGEST)));
@@ -56,7 +56,7 @@ fn no_text_ends_the_process_whatever_looks_for_words_in_it() {
 #[tokio::test]
 async fn a_chat_goes_on_behind_a_text_that_took_the_process_down() {
     let texts = texts(LONGEST);
-    // Each has expressions of its own kind: words, words in two sizes, digits that look ahead, rows of words.
+    // Each has its own kind of expressions: words, words in two cases, digits with lookahead, rows of words.
     for name in ["tekken", "gpt-4o", "superbpe", "exaone-moe", "whitespace"] {
         let model = load(&TinyModel { pre_tokenizer: name, ..TinyModel::new() });
         let (_, text) = &texts[0];

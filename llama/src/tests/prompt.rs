@@ -1,4 +1,4 @@
-//! What a chat looks like in each dialect, and what cannot be forged in it.
+//! Tests the prompt of a chat in each dialect, and that it cannot be forged.
 
 use expect_test::{Expect, expect};
 use madang_actors::protocol::CallId;

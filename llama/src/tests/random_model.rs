@@ -1,11 +1,11 @@
-//! Random models for tests: small ones whose every token depends on all before it, and that remember in different ways.
+//! Small random models in which each token depends on all before it, with different kinds of memory.
 
 use super::{gguf_file::GgufFile, tiny_model::TinyModel};
 
 const WIDTH: usize = 64;
 const FEED_FORWARD: usize = 64;
 
-/// Three layers of four look at the last 24 tokens only, and what was before reaches them through the fourth.
+/// Three of four layers look only at the last 24 tokens; earlier ones act through the fourth.
 pub(crate) fn windowed() -> Vec<u8> {
     let mut file = GgufFile::default();
     file.number("cohere2.attention.sliding_window", 24);
@@ -14,11 +14,11 @@ pub(crate) fn windowed() -> Vec<u8> {
     written(file, "cohere2", 4, |layer| attention(layer, &[("attn_norm", 1.0)]))
 }
 
-/// Its file does not say that half of its layers look at the last 4,096 tokens only.
+/// Its file does not name the window of 4,096 tokens of half of its layers.
 pub(crate) fn with_unnamed_window() -> Vec<u8> {
     let mut file = GgufFile::default();
     file.float("gemma2.attention.layer_norm_rms_epsilon", 1e-5);
-    // What its layers find is louder than the token itself, which it would repeat for ever otherwise.
+    // The layers' output is louder than the token itself, which the model would otherwise repeat for ever.
     let norms = [
         ("attn_norm", 1.0),
         ("post_attention_norm", 6.0),
@@ -28,7 +28,7 @@ pub(crate) fn with_unnamed_window() -> Vec<u8> {
     written(file, "gemma2", 2, |layer| attention(layer, &norms))
 }
 
-/// It keeps one state, in which all is summed up that it has read.
+/// It sums up all tokens in one state.
 pub(crate) fn recurrent() -> Vec<u8> {
     const STATE: usize = 8;
     const KERNEL: usize = 4;
@@ -59,7 +59,7 @@ pub(crate) fn recurrent() -> Vec<u8> {
     })
 }
 
-/// What a tensor is filled with.
+/// The content of a tensor.
 #[derive(Clone, Copy)]
 enum Fill {
     Random,
@@ -112,7 +112,7 @@ fn written(
         (0..count).map(next).collect()
     };
     let mut embeddings = random(WIDTH, WIDTH * tokens);
-    // It writes ASCII only: what is no text would be told otherwise the next time.
+    // It writes only ASCII, because other bytes would come back changed in the next prompt.
     embeddings[128 * WIDTH..].fill(0.0);
     file.tensor("token_embd.weight", &[WIDTH, tokens], embeddings);
     file.tensor("output_norm.weight", &[WIDTH], vec![1.0; WIDTH]);

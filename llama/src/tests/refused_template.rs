@@ -1,8 +1,8 @@
-//! Models whose chat template is refused answer through a form of ours.
+//! Tests that models with a refused chat template answer through a form of Madang.
 
 use super::*;
 
-/// Templates that no chat is written with: broken, forbidden, unwilling, without an end, too heavy.
+/// Templates that cannot be used: broken, forbidden, unwilling, endless, too heavy.
 const REFUSED: [&str; 7] = [
     "{% for m in messages %}{{ m.content }}",
     "{{ messages[0].content | no_such_filter }}",
@@ -13,7 +13,7 @@ const REFUSED: [&str; 7] = [
     "{% set ns = namespace(x='aa') %}{% for i in range(5000) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
 ];
 
-/// More than any of the prompts, a token each byte.
+/// More than any of the prompts, at one token a byte.
 const CONTEXT: u32 = 16_384;
 
 fn refused(template: &'static str, of: TinyModel) -> LlamaModel {
@@ -41,7 +41,7 @@ async fn with_the_marks_of_chatml_they_say_and_call_what_they_want() {
     }
 }
 
-/// They would go on with both parts of a play for ever.
+/// They would continue both parts of a play for ever.
 #[tokio::test]
 async fn without_any_marks_they_say_their_part_of_a_play_and_no_other() {
     let next = [

@@ -1,4 +1,4 @@
-//! What chats share tells no user anything of another one's text: not by what is counted, and not by how much is computed.
+//! Tests that sharing tells a user nothing of another one's text, neither by figures nor by computing time.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::{
     *,
 };
 
-/// What a user can see of a completion, and the work that it took, on which its time depends.
+/// The visible results of a completion, and the work on which its time depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Seen {
     prompt_tokens: u32,
@@ -16,7 +16,7 @@ struct Seen {
     decodes: u64,
 }
 
-/// Users of one model, one after the other.
+/// Users of one model, one after another.
 struct Users {
     model: LlamaModel,
     system: Arc<str>,
@@ -30,7 +30,7 @@ impl Users {
         Self { model: LlamaModel::load(options).unwrap(), system: SYSTEM.into(), asked: 0 }
     }
 
-    /// A new chat of this user that begins with this text.
+    /// Starts a new chat of this user with this text.
     async fn asks(&mut self, name: &str, text: &str) -> Seen {
         self.asked += 1;
         let session = format!("{name} {}", self.asked);
@@ -63,7 +63,7 @@ fn pays(pin: u64) -> String {
     format!("{pin:04}")
 }
 
-/// Chats at rest in the context, in memory, and nowhere.
+/// Puts chats to rest in the context, in memory, and nowhere.
 fn places(options: impl Fn() -> LlamaOptions) -> [LlamaOptions; 3] {
     [options(), options().resting_tokens(0), options().resting_tokens(0).swapped_bytes(0)]
 }
@@ -74,7 +74,7 @@ async fn in_20_000_guesses_at_another_users_text_right_ones_look_like_wrong_ones
     let few = options(&TinyModel::new()).max_sequences(1).resting_tokens(100);
     let mut users = Users::new(few);
     let (mut state, mut pin) = (7, 0);
-    // How often each sight was one of a right guess, and of a wrong one.
+    // How often each observation came with a right guess, and with a wrong one.
     let mut sights: BTreeMap<Seen, [u32; 2]> = BTreeMap::new();
     for guess in 0..GUESSES {
         if guess % 10 == 0 {
@@ -83,11 +83,11 @@ async fn in_20_000_guesses_at_another_users_text_right_ones_look_like_wrong_ones
         }
         let is_wrong = random(&mut state, 2);
         let guessed = if is_wrong == 0 { pin } else { random(&mut state, 10_000) };
-        // Another user each time: an earlier guess is cached for its own user.
+        // Another user each time, because earlier guesses are cached for their own user.
         let seen = users.asks(&format!("lee {guess}"), &pays(guessed)).await;
         sights.entry(seen).or_default()[usize::from(guessed != pin)] += 1;
     }
-    // By the best rule there is for what was seen.
+    // By the best possible rule for these observations.
     let told_apart: u32 = sights.values().map(|[right, wrong]| right.max(wrong)).sum();
     let always_the_same: [u32; 2] =
         sights.values().fold([0, 0], |[a, b], [right, wrong]| [a + right, b + wrong]);
@@ -97,7 +97,7 @@ async fn in_20_000_guesses_at_another_users_text_right_ones_look_like_wrong_ones
     assert!(always_the_same.iter().all(|count| *count > 9_000), "nothing is compared");
 }
 
-/// All that lee sees while kim writes one thing or another of the same length.
+/// Returns all that lee sees while kim writes texts of the same length.
 async fn seen_beside(options: LlamaOptions, pins: [u64; 2]) -> Vec<Seen> {
     let mut users = Users::new(options);
     let mut seen = Vec::new();
@@ -110,7 +110,7 @@ async fn seen_beside(options: LlamaOptions, pins: [u64; 2]) -> Vec<Seen> {
         users.asks("zoe", "hello").await;
         let guess = pays(if round % 3 == 0 { 4921 } else { random(&mut state, 10_000) });
         seen.push(users.asks("lee", &guess).await);
-        // The same name of a chat is another chat.
+        // A chat of the same name is another chat.
         seen.push(users.goes_on("lee", "kim's chat", vec![user(&guess)]).await);
         let more = vec![user(&guess), said("abc"), user("and now?")];
         seen.push(users.goes_on("lee", "kim's chat", more).await);
@@ -119,7 +119,7 @@ async fn seen_beside(options: LlamaOptions, pins: [u64; 2]) -> Vec<Seen> {
 }
 
 #[tokio::test]
-async fn whatever_another_user_writes_one_sees_the_same() {
+async fn a_user_sees_the_same_whatever_another_writes() {
     for file in [TinyModel::new().bytes(), windowed(), recurrent()] {
         let small = || LlamaOptions::from_bytes("small", file.clone()).context_tokens(512);
         let tight = || small().cache_tokens(512).max_sequences(2);
@@ -139,7 +139,7 @@ async fn whatever_another_user_writes_one_sees_the_same() {
 
 #[tokio::test]
 async fn what_begins_a_question_is_not_joined_with_what_all_share() {
-    // Nothing stands between system text and question, and in this vocabulary `h` and `i` are one token where they meet.
+    // Nothing separates system text and question, and in this vocabulary `h` and `i` become one token where they meet.
     let template = Some("{% for m in messages %}{{ m.content }}{% endfor %}<|im_start|>");
     let mut users = Users::new(options(&TinyModel { template, ..TinyModel::new() }));
     users.system = "You say only h".into();

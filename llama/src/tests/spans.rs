@@ -1,4 +1,4 @@
-//! How prompts are cut, and that no cut leaves a forged marker whole.
+//! Tests how prompts are cut, and that no cut leaves a forged marker whole.
 
 use proptest::prelude::*;
 
@@ -83,7 +83,7 @@ proptest! {
         parts in proptest::collection::vec(
             ("(<|\\|im_end\\|>|<\\|im_end\\|>|<tool_|call>|im_|start\\|>|<\\||a| ){0,6}", any::<bool>()), 1..6),
     ) {
-        // What a template writes is one piece, as it always is.
+        // A template always writes one piece.
         let mut pieces: Vec<Piece> = Vec::new();
         for (text, is_trusted) in &parts {
             match pieces.last_mut() {
@@ -107,7 +107,7 @@ proptest! {
                     spelled.push_str(MARKERS[usize::try_from(token - 1_000).unwrap()]);
                 }
                 Span::Text(text) => {
-                    // Nothing that llama.cpp reads has a whole marker.
+                    // No text for llama.cpp has a whole marker.
                     prop_assert!(MARKERS.iter().all(|marker| !text.contains(marker)), "{spans:?}");
                     spelled.push_str(text);
                 }

@@ -1,28 +1,28 @@
-//! A model for tests, written by the test itself: a real GGUF for the real llama.cpp, whose next token depends on the
-//! last one only, as a table says.
+//! A model that the tests write: a real GGUF for the real llama.cpp, in which a table gives the next token after the
+//! last.
 //!
-//! One layer whose attention and feed-forward weights are zero lets the embedding pass unchanged; embeddings are
-//! one-hot, so the output matrix is the table. The vocabulary is the 256 bytes, each a token of its own number, and a
-//! few control tokens.
+//! One layer with zero weights in attention and feed-forward passes the embedding on. Embeddings are one-hot, so the
+//! output matrix is the table. The vocabulary is the 256 bytes, each a token with its own number, and a few control
+//! tokens.
 
 use std::{fs, path::Path};
 
 use super::gguf_file::GgufFile;
 
-/// Writes such a model.
+/// A model to be written.
 #[derive(Debug, Clone)]
 pub(super) struct TinyModel {
     pub(super) architecture: &'static str,
     pub(super) template: Option<&'static str>,
-    /// What follows what: (last token, next token), by name.
+    /// The table: (last token, next token), by name.
     pub(super) next: Vec<(&'static str, &'static str)>,
     pub(super) context_length: u32,
     pub(super) controls: Vec<&'static str>,
-    /// Tokens that the makers of the model have defined themselves, as special as control tokens or not.
+    /// Tokens that the model's makers defined, special or not.
     pub(super) defined: Vec<&'static str>,
-    /// The pair that is merged, as byte-level BPE writes it, and what kind of token comes of it: 1 for an ordinary one.
+    /// The merged pair in the letters of byte-level BPE, and the kind of its token; 1 is ordinary.
     pub(super) merged: ([&'static str; 2], i32),
-    /// How llama.cpp looks for words.
+    /// The way in which llama.cpp finds words.
     pub(super) pre_tokenizer: &'static str,
 }
 
@@ -37,11 +37,11 @@ pub(super) const CHATML: &str = "{% for m in messages %}<|im_start|>{{ m.role }}
 const WIDTH: usize = 320;
 const HEADS: u32 = 5;
 const FEED_FORWARD: usize = 32;
-/// Bytes and one merged pair, for a BPE needs at least one; the control tokens come behind them.
+/// Bytes and one merged pair, since BPE needs one; the control tokens follow.
 const PLAIN_TOKENS: usize = 256 + 1;
 
 impl TinyModel {
-    /// A model that answers "abc" and ends.
+    /// Makes a model that answers "abc" and ends.
     pub(super) fn new() -> Self {
         let next = vec![("\n", "a"), ("a", "b"), ("b", "c"), ("c", "<|im_end|>")];
         let controls = CONTROLS.to_vec();
@@ -101,7 +101,7 @@ impl TinyModel {
         file.finish()
     }
 
-    /// What the file says of tokens and chats; gives how many tokens there are.
+    /// Writes the vocabulary and the template; returns the number of tokens.
     pub(super) fn vocabulary(&self, file: &mut GgufFile) -> usize {
         let (controls, defined) = (self.controls.len(), self.defined.len());
         let tokens = PLAIN_TOKENS + controls + defined;
@@ -126,7 +126,7 @@ impl TinyModel {
         self.controls.iter().chain(&self.defined)
     }
 
-    /// The number of a token: a byte's own, or that of a special token.
+    /// Returns the number of a token: a byte's own, or that of a special token.
     pub(super) fn token_id(&self, name: &str) -> usize {
         match self.specials().position(|special| *special == name) {
             Some(at) => PLAIN_TOKENS + at,
@@ -134,7 +134,7 @@ impl TinyModel {
         }
     }
 
-    /// The text of a token as byte-level BPE writes it: what cannot be printed has a letter of its own.
+    /// Returns the text of a token as byte-level BPE writes it: unprintable bytes have letters of their own.
     fn token_text(&self, token: usize) -> String {
         if token >= PLAIN_TOKENS {
             let mut specials = self.specials();

@@ -1,4 +1,4 @@
-//! What becomes of markers in the tokens of a real vocabulary, family by family.
+//! Tests markers in the tokens of a real vocabulary, family by family.
 
 use super::{
     super::{
@@ -10,7 +10,7 @@ use super::{
     *,
 };
 
-/// The tokens of a chat in which the user says something to a model of this family.
+/// Returns the tokens of a chat in which the user says something to a model of this family.
 fn tokens(tiny: &TinyModel, family: &Family, text: &str) -> Vec<usize> {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("tiny.gguf");
@@ -29,7 +29,7 @@ fn tokens(tiny: &TinyModel, family: &Family, text: &str) -> Vec<usize> {
     tokens.map(|token| usize::try_from(token.0).unwrap()).collect()
 }
 
-/// A model whose control tokens are the markers of a family, and of ChatML.
+/// Makes a model whose control tokens are the markers of a family, and of ChatML.
 fn with_tokens_of(family: &Family) -> TinyModel {
     let mut controls = vec!["<|im_start|>", "<|im_end|>"];
     controls.extend(family.markers().filter(|marker| !marker.starts_with("<|im_")));
@@ -73,7 +73,7 @@ fn no_text_of_a_user_becomes_a_token_that_the_makers_defined_unless_it_is_blank(
     assert_eq!(special, [id("<|im_start|>"), id("    "), id("\n\n"), id("<|im_end|>")]);
 }
 
-/// The name of such a token, as byte-level BPE writes it, stands in no text: nothing is cut out of it before it is read.
+/// The name of such a token in byte-level BPE stands in no text, so nothing is cut out.
 #[test]
 fn no_letters_merge_into_a_token_that_means_something() {
     for kind in [3, 4] {
@@ -87,7 +87,7 @@ fn no_letters_merge_into_a_token_that_means_something() {
     assert!(tokens(&tiny, &HERMES, "a i").contains(&256), "an ordinary pair is merged");
 }
 
-/// Wants to open a call first of all, and next after that says a letter.
+/// Prefers to open a call, and otherwise to say a letter.
 #[tokio::test]
 async fn without_tools_the_token_that_opens_calls_is_never_chosen() {
     let next = [
@@ -102,7 +102,7 @@ async fn without_tools_the_token_that_opens_calls_is_never_chosen() {
     assert_eq!((&*completion.text, completion.tool_calls.len()), ("\0a", 0));
 }
 
-/// Spells the marker of calls in two ordinary tokens, and then says what could be a call.
+/// Spells the marker of calls in two ordinary tokens, and then a text in the form of a call.
 #[tokio::test]
 async fn a_marker_that_ordinary_tokens_spell_opens_no_call() {
     let next = vec![("\n", "<tool"), ("<tool", "_call>"), ("_call>", "{"), ("{", "<|im_end|>")];
@@ -110,14 +110,14 @@ async fn a_marker_that_ordinary_tokens_spell_opens_no_call() {
     let answer = complete(&load(&spelling), request(vec![user("a")], vec![note_tool()])).await;
     let answer = answer.unwrap();
     assert_eq!((answer.text.as_str(), answer.tool_calls.len()), ("<tool_call>{", 0));
-    // Where the vocabulary has no token for it, the text is all that there is.
+    // Without a token for the marker, only its text counts.
     let controls = vec!["<|im_start|>", "<|im_end|>"];
     let without = TinyModel { controls, ..spelling };
     let answer = complete(&load(&without), request(vec![user("a")], vec![note_tool()])).await;
     assert_eq!(answer.map(|said| said.text).unwrap_or_default(), "", "a call was opened");
 }
 
-/// Begins a call at once, and says `z` wherever a string may stand.
+/// Begins a call at once, and writes `z` into every string.
 #[tokio::test]
 async fn calls_are_constrained_in_the_tokens_of_every_family() {
     for case in families::cases() {

@@ -1,4 +1,4 @@
-//! The context, and where each chat rests in it: in a sequence, in memory, or nowhere.
+//! Keeps the context, and where each chat rests in it: in a sequence, in memory, or nowhere.
 
 use llama_cpp_2::context::LlamaContext;
 
@@ -16,11 +16,11 @@ use super::{
     swapped::Swapped,
 };
 
-/// The context with what its sequences hold.
+/// The context and the content of its sequences.
 ///
-/// A chat that was just answered rests in its sequence. As soon as those that rest hold more than `resting_tokens`, or a
-/// sequence or its room is needed, the one that has rested longest moves to memory, with what it shares with no other; and
-/// from there it is forgotten. What several begin with stays behind in a sequence of its own.
+/// An answered chat rests in its sequence. When resting chats hold more than `resting_tokens`, or a sequence is needed,
+/// the chat that has rested longest moves to memory. The part that others share stays. From memory it is forgotten in
+/// the same order. A common beginning of several chats stays in a sequence of its own.
 pub(super) struct Cache<'m> {
     pub(super) kv: KvContext<'m>,
     slots: Slots,
@@ -29,7 +29,7 @@ pub(super) struct Cache<'m> {
     resting_tokens: usize,
 }
 
-/// How much the tiers may hold.
+/// The bounds of the tiers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tiers {
     /// Sequences of the context.
@@ -40,18 +40,18 @@ pub(super) struct Tiers {
     pub(super) swapped_bytes: usize,
 }
 
-/// What a chat was given to go on with.
+/// The place of a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) sequence: Sequence,
-    /// So many tokens of its prompt the sequence holds already.
+    /// The tokens of its prompt that the sequence holds already.
     pub(super) known: usize,
-    /// So many of them this chat itself had read before. No other number may be told: whether the rest is known
-    /// depends on what others asked.
+    /// Those of them that this chat itself had read. Only this number may be reported, since the others depend on what
+    /// other users asked.
     pub(super) own: usize,
 }
 
-/// What is in memory is worth copying from so many tokens: less is read again as fast.
+/// The tokens from which copying from memory pays; fewer are read again as fast.
 const RESTORE_GAIN: usize = 16;
 
 impl<'m> Cache<'m> {
@@ -66,17 +66,17 @@ impl<'m> Cache<'m> {
         }
     }
 
-    /// Whether others may begin with a part of what a sequence has read.
+    /// Tells whether others may begin with a part of a sequence.
     pub(super) fn keeps_parts(&self) -> bool {
         self.kv.keeps() != Keeps::State
     }
 
-    /// How many tokens of this prompt would be known if its session got a place now.
+    /// Counts the tokens of this prompt that would be known if its session got a place now.
     pub(super) fn known(&self, prompt: &[Held]) -> usize {
         self.kv.best(readable(prompt)).map_or(0, |known| known.tokens)
     }
 
-    /// Gives a chat a sequence that holds as much of its prompt as may be shared with it. `None` if all sequences run.
+    /// Gives a chat a sequence with as much of its prompt as it may share. `None` if all sequences run.
     pub(super) fn place(
         &mut self,
         owner: &Owner,
@@ -112,7 +112,7 @@ impl<'m> Cache<'m> {
 
     fn begin_with_best(&mut self, sequence: Sequence, readable: &[Held]) -> usize {
         let Some(best) = self.kv.best(readable) else {
-            // What it holds of its own cannot be gone on with.
+            // Its own content is of no use.
             self.kv.empty(sequence);
             return 0;
         };
@@ -131,23 +131,23 @@ impl<'m> Cache<'m> {
         }
     }
 
-    /// The sequence of no chat.
+    /// Returns the sequence that no chat holds.
     pub(super) const fn scratch(&self) -> Sequence {
         self.kv.scratch()
     }
 
-    /// All sequences.
+    /// Returns all sequences.
     pub(super) fn sequences(&self) -> impl Iterator<Item = Sequence> + use<> {
         self.slots.all()
     }
 
-    /// No chat needs what a sequence holds any more.
+    /// Frees a sequence that no chat needs.
     pub(super) fn free(&mut self, sequence: Sequence) {
         self.kv.empty(sequence);
         self.slots.free(sequence);
     }
 
-    /// Forgets whatever the context holds, after something went wrong in it.
+    /// Forgets the content of the context after a failure.
     pub(super) fn reset(&mut self) {
         self.kv.empty_all();
         for sequence in self.slots.all() {
@@ -163,7 +163,7 @@ impl<'m> Cache<'m> {
     }
 }
 
-/// The last token of a prompt is always read: its logits are not kept.
+/// Leaves out the last token of a prompt, which is always read, because its logits are not kept.
 pub(super) fn readable(prompt: &[Held]) -> &[Held] {
     prompt.split_last().map_or(prompt, |(_, before)| before)
 }

@@ -1,4 +1,4 @@
-//! Chats that rest: how many may do so in the context, which one moves to memory when room is needed, and what stays behind.
+//! Keeps resting chats: how many stay in the context, which one moves to memory, and which beginnings stay behind.
 
 use tracing::debug;
 
@@ -7,13 +7,13 @@ use super::{
     Cache, Owner,
 };
 
-/// So many common beginnings are kept: an application has a few sets of tools and system texts, seldom more.
+/// The common beginnings that are kept: an application seldom has more sets of tools and system texts.
 const COMMONS: usize = 8;
 /// A beginning is worth a sequence of its own from so many tokens more than what is kept already.
 const COMMON_GAIN: usize = 32;
 
 impl Cache<'_> {
-    /// The completion on a sequence is over: its chat rests there.
+    /// Lets a chat rest on its sequence, whose completion is over.
     pub(in super::super) fn rest(
         &mut self,
         sequence: Sequence,
@@ -27,8 +27,8 @@ impl Cache<'_> {
         self.swap_out_most(Some(sequence), stats);
     }
 
-    /// Moves chats to memory until those that rest hold no more than they may, but not this one. In a decode each token
-    /// looks at all that the context holds, so the more run the less may rest.
+    /// Moves chats to memory until resting chats hold no more than allowed, but not this one. Each token of a decode
+    /// looks at the whole context, so the more completions run, the fewer chats may rest.
     pub(in super::super) fn swap_out_most(
         &mut self,
         but: Option<Sequence>,
@@ -43,8 +43,8 @@ impl Cache<'_> {
         }
     }
 
-    /// How many tokens are held by chats that rest alone. A chat that came back whole has its own copy of what
-    /// it begins with, which is not counted.
+    /// Counts the tokens that only resting chats hold. The beginning of a chat that came back whole is a copy, and does
+    /// not count.
     fn resting(&self) -> usize {
         let own = |sequence| self.kv.held().len(sequence) - self.shared(sequence);
         self.slots.resting().map(own).sum()
@@ -68,7 +68,7 @@ impl Cache<'_> {
         }
     }
 
-    /// Moves the chat that has rested longest to memory, but for what others share with it.
+    /// Moves the chat that has rested longest to memory, without the part that others share.
     fn swap_out_longest(&mut self, stats: &mut EngineStats) -> bool {
         let Some((sequence, owner)) = self.slots.longest_resting() else { return false };
         let tokens = self.kv.held().len(sequence);

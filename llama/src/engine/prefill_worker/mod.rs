@@ -1,8 +1,8 @@
-//! The prefill worker reads long prompts in a context of its own, while completions that generate use another one. Each
-//! side has half of the threads, so neither waits for the other. When a prompt is read, it goes on in the main context.
+//! The prefill worker reads long prompts in a context of its own while streams use another one. Each side has half of
+//! the threads, so neither waits for the other. A read prompt goes on in the main context.
 //!
-//! One context cannot do that: its threads take turns whatever it decodes. And with more threads than cores nothing goes on,
-//! for they wait for each other by spinning.
+//! One context cannot do both, because its threads take turns. With more threads than cores nothing goes on, because
+//! they wait by spinning.
 
 mod thread;
 mod turns;
@@ -17,67 +17,68 @@ use thread::{Decoded, Lent, Order, WorkerReply};
 pub(super) use thread::{Make, ThreadHandle, channel};
 pub(super) use when::Room;
 
-/// The contexts for it, and the chats in them.
+/// The split contexts, and the chats in them.
 pub(super) struct PrefillWorker<'m> {
     thread: ThreadHandle<'m>,
     stage: Stage,
-    /// The context of those that generate.
+    /// The context of the streams.
     streams: Option<KvContext<'m>>,
-    /// The context of prompts, when the worker does not have it.
+    /// The context of prompts, unless the worker has it.
     reader: Option<Lent<'m>>,
-    /// What the worker decodes, or has decoded.
+    /// The pieces that the worker decodes or has decoded.
     pieces: Vec<Piece>,
     /// Copies chats from one context to another.
     states: States,
-    /// For how many tokens there is room.
+    /// The room of the contexts.
     room: Room,
-    /// So many tokens are decoded at once.
+    /// The tokens of one piece.
     piece: usize,
-    /// All stay together until so many decodes are done.
+    /// The decode before which all completions stay together.
     not_before: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// There are no contexts yet, which may take long to make and much memory.
+    /// The contexts do not exist yet; making them may take long and much memory.
     Unmade,
     /// The worker makes them.
     Making,
     /// No chat is in them.
     Together,
-    /// Completions that generate are in one of them, prompts in the other.
+    /// Streams are in one of them, prompts in the other.
     Split,
 }
 
-/// What a prompt has in a decode of the worker.
+/// The part of a prompt in a decode of the worker.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
-    /// In which of the batches.
+    /// The index of the batch.
     batch: usize,
-    /// Numbers its completion, which may be over when this is read.
+    /// The number of its completion, which may have ended meanwhile.
     began: u64,
     sequence: Sequence,
     tokens: usize,
 }
 
-/// What became of what the worker decodes.
+/// The result of the worker's decodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Heard {
-    /// It is not done yet.
+    /// They are not done.
     Nothing,
-    /// It was read, or as much as was wanted; or there was nothing to read.
+    /// As much as was wanted was read, or nothing was to be read.
     Read,
-    /// There was no room for all of it.
+    /// The context had no room for all of it.
     NoRoom,
-    /// It failed, and what the context of prompts holds is lost.
+    /// It failed, and the content of the context of prompts is lost.
     Lost,
 }
 
-/// So many tokens of prompts are read at once: twice as many are no faster, and a chat that wants the context waits half as long.
+/// The tokens of a decode of prompts: twice as many are no faster, and a chat that wants the context waits half as
+/// long.
 const PIECE: usize = 64;
-/// The worker is given so many such pieces, that it need not wait for the engine between them: that looks for it after each
-/// of its own decodes only. All together are inside of the sliding windows of most models (512 tokens and more): then they
-/// return to the main context behind what is there. From behind a window a chat returns whole, and can be shared no more.
+/// Returns the number of decodes that the worker gets at once. It need not wait between them for the engine, which
+/// looks only after its own decodes. All of them fit into most sliding windows (512 tokens and more), so the chat
+/// returns behind its part in the main context. From behind a window it returns whole, and can be shared no more.
 const fn ahead(keeps: Keeps) -> usize {
     match keeps {
         Keeps::All | Keeps::State => 16,
@@ -86,7 +87,7 @@ const fn ahead(keeps: Keeps) -> usize {
 }
 
 impl<'m> PrefillWorker<'m> {
-    /// Contexts with such room; so many tokens of prompts are decoded at once, if not fewer.
+    /// Prepares contexts with this room; a decode reads at most this many tokens of prompts.
     pub(super) fn new(thread: ThreadHandle<'m>, room: Room, prompt_tokens: usize) -> Self {
         Self {
             thread,
@@ -105,12 +106,12 @@ impl<'m> PrefillWorker<'m> {
         self.stage == Stage::Split
     }
 
-    /// The context of those that generate, while the contexts are split.
+    /// Returns the context of the streams while the contexts are split.
     pub(super) fn streams(&mut self) -> Option<&mut KvContext<'m>> {
         if self.is_on() { self.streams.as_mut() } else { None }
     }
 
-    /// Whether there are contexts, which the worker is told to make if not. `None` if there never will be.
+    /// Tells whether the contexts exist, and orders them if not. `None` if they never will.
     fn has_contexts(&mut self) -> Option<bool> {
         match self.stage {
             Stage::Unmade if self.thread.order(Order::Make) => self.stage = Stage::Making,
@@ -132,7 +133,7 @@ impl<'m> PrefillWorker<'m> {
         }
     }
 
-    /// What the worker has done; if that is wanted it is waited for.
+    /// Takes the worker's results, and waits for them if wanted.
     fn hear(&mut self, waits: bool) -> Heard {
         if self.reader.is_some() {
             return Heard::Read;
@@ -167,7 +168,7 @@ impl<'m> PrefillWorker<'m> {
         heard
     }
 
-    /// The completion on a sequence is over; the main context holds its chat, as far as there is room.
+    /// Takes an ended completion's chat back into the main context, as far as it has room.
     pub(super) fn leave(&mut self, sequence: Sequence, main: &mut KvContext<'m>) {
         if let Some(streams) = &mut self.streams {
             main.take_over(sequence, streams, &mut self.states);
@@ -175,7 +176,7 @@ impl<'m> PrefillWorker<'m> {
         }
     }
 
-    /// No chat is in these contexts any more.
+    /// Empties these contexts.
     pub(super) fn clear(&mut self) {
         self.hear(true);
         self.pieces.clear();

@@ -1,4 +1,5 @@
-//! The thread that computes beside the engine's: it makes the contexts of the prefill worker, and decodes what it is lent.
+//! Runs the thread beside the engine's: it makes the contexts of the prefill worker, and decodes the work that it is
+//! lent.
 
 use std::sync::{
     Arc,
@@ -16,20 +17,20 @@ use super::super::{
 };
 use crate::backend::backend;
 
-/// A context and what is decoded in it, which go to the thread and come back.
+/// A context and its batches, which go to the thread and come back.
 pub(super) struct Lent<'m> {
     pub(super) kv: KvContext<'m>,
-    /// The first so many of the batches.
+    /// The number of batches to decode.
     pub(super) count: usize,
     pub(super) batches: Vec<LlamaBatch<'static>>,
 }
 
-/// What became of what was lent.
+/// The result of lent work.
 pub(super) struct Decoded<'m> {
     pub(super) lent: Lent<'m>,
-    /// So many batches were decoded.
+    /// The number of decoded batches.
     pub(super) count: usize,
-    /// Why not all, where the engine did not ask for the context.
+    /// The reason if not all were decoded, unless the engine wanted the context back.
     pub(super) result: Result<(), DecodeError>,
 }
 
@@ -39,38 +40,38 @@ pub(super) enum Order<'m> {
 }
 
 pub(super) enum WorkerReply<'m> {
-    /// The contexts for those that generate and for prompts; `None` if there is no memory for them.
+    /// The contexts for streams and for prompts; `None` without memory for them.
     Made(Option<[KvContext<'m>; 2]>),
     Decoded(Decoded<'m>),
 }
 
-/// How to reach the thread, which ends when this is dropped, after the batch at hand.
+/// A handle of the thread, which ends after the present batch when this is dropped.
 pub(in super::super) struct ThreadHandle<'m> {
     orders: mpsc::SyncSender<Order<'m>>,
     done: mpsc::Receiver<WorkerReply<'m>>,
-    /// Set when the context is wanted before all is decoded.
+    /// Set when the engine wants the context back early.
     is_wanted: Arc<AtomicBool>,
 }
 
-/// What the thread works with.
+/// The thread's ends of the channels.
 pub(in super::super) struct Work<'m> {
     orders: mpsc::Receiver<Order<'m>>,
     done: mpsc::SyncSender<WorkerReply<'m>>,
     is_wanted: Arc<AtomicBool>,
 }
 
-/// What the contexts are made of.
+/// The parameters of the contexts.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Make {
-    /// For those that generate, and for prompts.
+    /// For streams, and for prompts.
     pub(in super::super) shapes: [Shape; 2],
     pub(in super::super) scratch: Sequence,
     pub(in super::super) keeps: Keeps,
 }
 
-/// A handle of the thread, and what the thread is to do.
+/// Makes a handle of the thread, and the thread's work.
 pub(in super::super) fn channel<'m>() -> (ThreadHandle<'m>, Work<'m>) {
-    // One at a time: the next order is given when the last one is done.
+    // One at a time: the next order follows the last result.
     let (orders, to_do) = mpsc::sync_channel(1);
     let (done, report) = mpsc::sync_channel(1);
     let is_wanted = Arc::default();
@@ -84,7 +85,7 @@ impl<'m> Work<'m> {
         while self.does_one(weights, make) {}
     }
 
-    /// Waits for an order and carries it out. False if there is none any more.
+    /// Waits for an order and carries it out. False if no more can come.
     pub(super) fn does_one(&self, weights: &'m Weights, make: Make) -> bool {
         let Ok(order) = self.orders.recv() else { return false };
         let done = match order {
@@ -111,7 +112,7 @@ impl<'m> Work<'m> {
     }
 }
 
-/// One after the other, and no other thread makes any by then: llama.cpp changes the weights' own settings meanwhile.
+/// Makes one after the other, and no other thread makes one meanwhile: llama.cpp changes settings of the weights.
 fn made<'m>(weights: &'m Weights, make: Make) -> Option<[KvContext<'m>; 2]> {
     let Make { shapes, scratch, keeps } = make;
     let kv = |shape| {
@@ -125,18 +126,18 @@ fn made<'m>(weights: &'m Weights, make: Make) -> Option<[KvContext<'m>; 2]> {
 }
 
 impl<'m> ThreadHandle<'m> {
-    /// False if the thread has died.
+    /// Gives an order. False if the thread has died.
     pub(super) fn order(&self, order: Order<'m>) -> bool {
         self.is_wanted.store(false, Ordering::Release);
         self.orders.send(order).is_ok()
     }
 
-    /// Wants back what is lent, after the batch at hand.
+    /// Asks for the lent work after the present batch.
     pub(super) fn want(&self) {
         self.is_wanted.store(true, Ordering::Release);
     }
 
-    /// What is done, as soon as it is.
+    /// Waits for a result.
     ///
     /// # Errors
     /// If the thread has died.
@@ -144,7 +145,7 @@ impl<'m> ThreadHandle<'m> {
         self.done.recv()
     }
 
-    /// What is done already.
+    /// Returns a finished result.
     ///
     /// # Errors
     /// If the thread has died.
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_is_gone_waits_for_no_more_than_the_batch_at_hand() {
+    fn the_thread_ends_after_the_present_batch() {
         let (thread, work) = channel();
         assert!(thread.order(Order::Make));
         assert!(!work.is_wanted.load(Ordering::Acquire));

@@ -1,4 +1,4 @@
-//! Moves completions between contexts: they split, the worker reads one piece of prompts after the other, all return.
+//! Moves completions between contexts: they split, the worker reads one piece of prompts after another, all return.
 
 use tracing::{debug, warn};
 
@@ -20,11 +20,11 @@ use super::{
     when::Load,
 };
 
-/// So many decodes all stay in the main context after one had no room in the others.
+/// The decodes in the main context after one had no room in the others.
 const PAUSE: u64 = 256;
 
 impl Engine<'_> {
-    /// Lets the prefill worker read prompts as long as that pays.
+    /// Lets the prefill worker read prompts while that pays.
     pub(in super::super) fn run_prefill_worker(&mut self) {
         let Some(worker) = &mut self.prefill_worker else { return };
         let room = worker.room;
@@ -32,7 +32,7 @@ impl Engine<'_> {
             if worker.is_awaited(&self.runs) {
                 worker.thread.want();
             }
-            // Where no chat generates there is nothing else to do.
+            // Without streams there is nothing else to do.
             let waits = self.runs.iter().all(|run| run.context != ContextKind::Streams);
             match worker.hear(waits) {
                 Heard::Nothing => return,
@@ -66,7 +66,7 @@ impl Engine<'_> {
         has_contexts == Some(true)
     }
 
-    /// What runs, as it would be in split contexts.
+    /// Describes the running completions as they would be in split contexts.
     fn load(&self) -> Load {
         let held = self.cache.kv.held();
         let mut load = Load::default();
@@ -89,8 +89,8 @@ impl Engine<'_> {
         load
     }
 
-    /// What the worker was given is read, and returns to the main context at once: others may begin with it, and it is not
-    /// lost with those that leave. A state returns when all is summed up in it.
+    /// Takes back the worker's results into the main context at once: others may begin with them, and they outlive
+    /// their completion. A recurrent state returns when it sums up the whole prompt.
     fn has_read(&mut self) {
         let Self { runs, cache, coming, stats, prefill_worker: Some(worker), .. } = self else {
             return;
@@ -120,13 +120,13 @@ impl Engine<'_> {
                 Some(_) | None => run.context = ContextKind::Main,
             }
         }
-        // Also what was decoded for completions that are over.
+        // Also the parts of completions that are over.
         for sequence in cache.sequences().filter(|sequence| !stay.contains(*sequence)) {
             kv.empty(sequence);
         }
     }
 
-    /// Lets those that are new move to where they read or generate. False if one has no room there.
+    /// Moves new completions to the context where they read or generate. False if one has no room there.
     fn admit(&mut self) -> bool {
         let Self { runs, cache, prefill_worker: Some(worker), .. } = self else { return false };
         worker.stage = Stage::Split;
@@ -173,7 +173,7 @@ impl Engine<'_> {
         worker.thread.order(Order::Decode(lent))
     }
 
-    /// A completion has no room in a split context: all go on in the main context, for a while.
+    /// Joins the contexts for a while, because a completion has no room in a split one.
     pub(in super::super) fn join_for_room(&mut self) {
         if let Some(worker) = &mut self.prefill_worker {
             worker.not_before = self.stats.decodes + PAUSE;
@@ -181,7 +181,8 @@ impl Engine<'_> {
         self.join();
     }
 
-    /// All return to the main context. What the worker is at comes first; if that fails, prompts go on from what was known before.
+    /// Returns all to the main context. The worker's present piece comes first; if it fails, prompts go on from the
+    /// tokens known before.
     fn join(&mut self) {
         if self.prefill_worker.as_mut().map(|worker| worker.hear(true)) == Some(Heard::Read) {
             self.has_read();
@@ -209,18 +210,18 @@ impl Engine<'_> {
 }
 
 impl PrefillWorker<'_> {
-    /// Whether a chat wants to move to the context of prompts, begin with what was read there, or has left it.
+    /// Tells whether a chat wants to move to the context of prompts, wants to begin with its content, or has left it.
     fn is_awaited(&self, runs: &[ActiveCompletion]) -> bool {
         let is_over = |piece: &Piece| runs.iter().all(|run| run.began != piece.began);
         runs.iter().any(|run| match run.waits {
             WaitReason::No => run.context == ContextKind::Main && run.sequence.is_some(),
-            // Where what is read already is enough, not only what is to come.
+            // True also if the present piece will not be needed any more.
             WaitReason::ForCommon { reader, tokens } => self.is_read_soon(runs, reader, tokens),
             WaitReason::ForRoom => false,
         }) || self.pieces.iter().any(is_over)
     }
 
-    /// Whether so many tokens of a prompt are read with what the worker was given.
+    /// Tells whether the worker's present work reads a prompt up to this many tokens.
     fn is_read_soon(&self, runs: &[ActiveCompletion], reader: Sequence, tokens: usize) -> bool {
         let given = self.pieces.iter().filter(|piece| piece.sequence == reader);
         let given: usize = given.map(|piece| piece.tokens).sum();
@@ -228,8 +229,8 @@ impl PrefillWorker<'_> {
     }
 }
 
-/// Lets the main context hold what a completion holds elsewhere. Where it has no room for it, not even without those
-/// that rest, the completion gives up its place.
+/// Makes the main context hold a completion's content of another one. If even without resting chats it has no room, the
+/// completion gives up its place.
 fn return_to_main(
     run: &mut ActiveCompletion,
     from: &mut KvContext<'_>,

@@ -1,19 +1,19 @@
 //! Decides when the prefill worker reads prompts.
 
-/// What runs, as far as it has a place.
+/// The running completions that have a place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Load {
-    /// So many generate, or have only the last token of their prompt to read.
+    /// The completions that generate, or have only the last token of their prompt to read.
     pub(super) streams: usize,
-    /// Tokens of these, those that they share counted once.
+    /// The tokens of these, shared ones counted once.
     pub(super) streams_tokens: usize,
-    /// Tokens that the longest of the other prompts has still to read.
+    /// The unread tokens of the longest other prompt.
     pub(super) longest: usize,
-    /// Tokens of these prompts, counted in the same way.
+    /// The tokens of these prompts, counted in the same way.
     pub(super) prompts_tokens: usize,
 }
 
-/// For how many tokens there is room.
+/// The room of the contexts in tokens.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Room {
     /// In each of the two contexts.
@@ -22,25 +22,25 @@ pub(in super::super) struct Room {
     pub(in super::super) main: usize,
 }
 
-/// From so many tokens on a prompt is worth it: moving all chats to other contexts and back takes as long as some ten
-/// tokens take to read, and while the contexts are split each side has half of the threads.
+/// The length from which a split pays. Moving all chats and back takes as long as reading some ten tokens, and each
+/// side has half of the threads.
 const LONG: usize = 256;
-/// A completion that generates has room for so many tokens more when the contexts split: with less all would soon move back.
+/// The free tokens of each stream when the contexts split: with less, all would soon move back.
 const SLACK: usize = 64;
 
 impl Load {
-    /// Whether prompts move to the prefill worker.
+    /// Tells whether prompts move to the prefill worker.
     pub(super) const fn should_split(self, room: Room) -> bool {
         self.streams > 0 && self.longest >= LONG && self.fits(SLACK, room)
     }
 
-    /// Whether the contexts stay split.
+    /// Tells whether the contexts stay split.
     pub(super) const fn stays_split(self, room: Room) -> bool {
         self.streams > 0 && self.longest > 0 && self.fits(1, room)
     }
 
-    /// Whether there is room for all, and for so many tokens more of each that generates. Without room in the main
-    /// context one would have to give up its place when all join, and be it the one that has waited longest.
+    /// Tells whether all fit, with this many free tokens for each stream. Without room in the main context one would
+    /// lose its place at the join, even if it had waited longest.
     const fn fits(self, slack: usize, room: Room) -> bool {
         let Self { streams, streams_tokens, prompts_tokens, .. } = self;
         let streams = streams_tokens + slack * streams;

@@ -1,4 +1,4 @@
-//! The bundled model says the same beside others as alone, but where two tokens are as good as equal.
+//! Tests that the bundled model says the same beside others as alone, unless two tokens are nearly equal.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -28,12 +28,12 @@ use crate::{
 };
 use madang_toolkits::life;
 
-/// What two sums of floating point numbers in another order may differ by.
+/// The difference of two floating point sums in another order.
 const MARGIN: f32 = 0.01;
 
 fn requests() -> Vec<CompletionRequest> {
     let tools: Arc<[ToolSpec]> = life::tools().iter().map(|tool| tool.spec().clone()).collect();
-    // A third of them says as much, and soon enough.
+    // A third of the cases shows as much, sooner.
     let lines = include_str!("../../../../toolkits/phrasings.jsonl").lines().step_by(3);
     let texts = lines.map(|line| {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -52,7 +52,7 @@ fn requests() -> Vec<CompletionRequest> {
     texts.enumerate().map(request).collect()
 }
 
-/// Every second one has said something before, and all of these the same.
+/// Every second case has an earlier turn, the same in all.
 fn chat(at: usize, text: String) -> Vec<PromptMessage> {
     let asked = PromptMessage::User {
         text: "안녕, 오늘 하루가 너무 길고 힘들었어. 뭘 하면 좋을까?".into(),
@@ -70,7 +70,7 @@ fn engine<'m>(
     running: usize,
     has_flash_attention: bool,
 ) -> Engine<'m> {
-    // What is free is chosen, so that the margin is that of all tokens.
+    // Unconstrained choices, so that the margin is that of all tokens.
     let options = crate::tests::bundled().constrained_calls(false);
     let bounds = Bounds { running, prompt_tokens: 128 };
     let shape =
@@ -88,7 +88,7 @@ fn engine<'m>(
     )
 }
 
-/// Completes all, as many at once as the engine takes, and listens.
+/// Completes all, as many at once as the engine takes, and records the tokens.
 fn complete(
     engine: &mut Engine<'_>,
     requests: Vec<CompletionRequest>,
@@ -116,13 +116,13 @@ fn complete(
     }
 }
 
-/// How what is said beside others compares with what is said alone.
+/// Compares the texts beside others with those alone.
 #[derive(Debug, Default)]
 struct Compared {
     same: usize,
-    /// Which said something else, at which token, and by how much the model was sure of that when it was alone.
+    /// The case that differs, the place of the token, and the model's margin when it was alone.
     diverged: Vec<(CompletionId, usize, f32)>,
-    /// By how much the margins moved at most.
+    /// The largest change of a margin.
     shift: f32,
 }
 

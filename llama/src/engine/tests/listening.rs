@@ -1,4 +1,4 @@
-//! Hears each token that an engine chooses, and how sure the model was.
+//! Records each token that an engine chooses, with the model's margin.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use madang_actors::protocol::CompletionId;
 
 use crate::engine::steps::{Engine, Kind};
 
-/// What a completion said: each token with how much likelier it was than the next best.
+/// The tokens of a completion, each with its margin over the next best.
 pub(in crate::engine) type Said = Vec<(i32, f32)>;
 
-/// Does what a step does where no completion is cancelled and the prefill worker is idle, and listens.
+/// Does a step without cancellations and with an idle prefill worker, and records it.
 pub(in crate::engine) fn listen(engine: &mut Engine<'_>, said: &mut HashMap<CompletionId, Said>) {
     engine.place();
     for kind in Kind::BOTH {
@@ -28,7 +28,7 @@ pub(in crate::engine) fn listen(engine: &mut Engine<'_>, said: &mut HashMap<Comp
     }
 }
 
-/// The likeliest token, and by how much.
+/// Returns the likeliest token and its margin.
 fn margin(logits: &[f32]) -> (i32, f32) {
     let (mut best, mut second) = ((0, f32::NEG_INFINITY), f32::NEG_INFINITY);
     for (token, logit) in (0..).zip(logits) {

@@ -1,4 +1,4 @@
-//! The tree against a table of what each sequence holds.
+//! Tests the tree against a table of each sequence's tokens.
 
 use proptest::prelude::*;
 
@@ -34,7 +34,7 @@ fn the_sequence_that_holds_most_of_a_prompt_is_found() {
 }
 
 #[test]
-fn who_cannot_go_back_is_used_only_whole() {
+fn a_sequence_that_cannot_go_back_is_used_only_whole() {
     let tree = tree(&["system tools hello", "system"]);
     let whole = |prompt: &str| {
         tree.longest_whole(prompt.as_bytes()).map(|known| (known.by.index(), known.tokens))
@@ -79,7 +79,7 @@ fn what_two_share_is_known_and_what_was_cut_off_is_not() {
     assert_eq!(longest(&tree, "c"), None);
 }
 
-/// What is done to the sequence with a number.
+/// An operation on the sequence with a number.
 #[derive(Debug, Clone)]
 enum Act {
     Extend(usize, Vec<u8>),
@@ -87,7 +87,7 @@ enum Act {
 }
 
 fn act() -> impl Strategy<Value = Act> {
-    // Few sequences and few tokens, so that much is alike.
+    // Few sequences and few tokens, so that beginnings are often equal.
     prop_oneof![
         (0_usize..4, proptest::collection::vec(0_u8..2, 0..6))
             .prop_map(|(at, tokens)| Act::Extend(at, tokens)),
@@ -97,7 +97,7 @@ fn act() -> impl Strategy<Value = Act> {
 
 proptest! {
     #[test]
-    fn whatever_is_done_the_tree_knows_what_a_table_knows(
+    fn the_tree_equals_a_table_after_any_operations(
         acts in proptest::collection::vec(act(), 0..40),
         prompt in proptest::collection::vec(0_u8..2, 0..12),
     ) {

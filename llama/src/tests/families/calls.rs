@@ -1,4 +1,4 @@
-//! What is read out of the calls of every family, however they come.
+//! Tests reading the calls of every family, in any split.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -134,7 +134,7 @@ fn lfm2_writes_python() {
     );
 }
 
-/// Pieces of what a family may write, whole and broken.
+/// Pieces of text that a family may write, whole and broken.
 fn stream(family: &'static Family) -> impl Strategy<Value = String> {
     let values = json!({"x": "잠 '\"}", "n": [1, {"y": null}]}).to_string();
     let call = family.form.write("a", &values);

@@ -1,8 +1,7 @@
-//! Every family, from a template of its form to its calls: what is detected, what is rendered, what is read, and what
-//! cannot be forged.
+//! Tests every family from a template of its form to its calls: detection, rendering, reading, and forgery.
 //!
-//! The templates are our own, in the form that those of the family have. `UPDATE_EXPECT=1 cargo test` writes the prompts
-//! anew.
+//! The templates are written for these tests, in the form of the family's. `UPDATE_EXPECT=1 cargo test` rewrites the
+//! prompts.
 
 mod calls;
 mod published;
@@ -25,7 +24,7 @@ use super::super::{
     spans::{Span, spans},
 };
 
-/// A template of ours, the tokens that go with it, and what is to be learned from them.
+/// A template of these tests, its tokens, and what is to be learned from it.
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) template: &'static str,
@@ -75,7 +74,7 @@ fn dialect(case: &Case) -> Dialect {
     Dialect::detect(&gguf, &|text| case.tokens.contains(&text))
 }
 
-/// Everything that others may write, the same text everywhere.
+/// All text that others may write, the same everywhere.
 struct Chat<'a> {
     text: &'a str,
 }
@@ -155,8 +154,7 @@ fn prompts_stay_as_they_are() {
     }
 }
 
-/// What of a prompt becomes or spells markers: the special tokens, by their numbers, and how many texts that are read as they
-/// are have a marker.
+/// Lists the markers in a prompt: special tokens by number, and how many plain texts contain a marker.
 fn readable(dialect: &Dialect, markers: &Markers, text: &str) -> (Vec<LlamaToken>, usize) {
     let pieces = Chat { text }.pieces(dialect, markers);
     let spans = spans(&pieces, markers);

@@ -1,11 +1,11 @@
-//! The templates that the makers of models published, where they can be had: beside llama.cpp's sources, or in the
-//! folder that `MADANG_CHAT_TEMPLATES` names. None is copied here.
+//! Tests the templates that model makers published, if they are available: beside llama.cpp's sources, or in the folder
+//! `MADANG_CHAT_TEMPLATES`. None is copied here.
 
 use std::{fs, path::PathBuf};
 
 use super::*;
 
-/// What is to be learned from a file of this name; of equal beginnings the first counts.
+/// The expected finding for a file of this name; the first equal beginning counts.
 const PUBLISHED: [(&str, &Family); 17] = [
     ("NousResearch-Hermes-", &HERMES),
     ("Qwen-Qwen2.5-", &HERMES),
@@ -26,7 +26,7 @@ const PUBLISHED: [(&str, &Family); 17] = [
     ("microsoft-Phi-3.5-", &ENVELOPE),
 ];
 
-/// Folders that may have them: cargo's copies of the sources of llama.cpp's crate, and the one that was named.
+/// Folders that may have them: cargo's copies of llama.cpp's sources, and the named one.
 fn folders() -> Vec<PathBuf> {
     let cargo = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -85,6 +85,6 @@ fn published_templates_show_their_family_and_render_tools_calls_and_results() {
             "{name}"
         );
     }
-    // The crate that is pinned now leaves its templates out.
+    // The pinned crate leaves its templates out.
     println!("{seen} published templates were found");
 }

@@ -1,10 +1,10 @@
-//! Chats that come and go.
+//! Tests chats that come and go.
 
 use super::*;
 
 /// Chats come and go, are cancelled and go on, in contexts of many sizes.
 #[test]
-fn whatever_happens_in_split_contexts_each_chat_says_what_it_says_alone() {
+fn in_split_contexts_each_chat_says_what_it_says_alone() {
     let mut splits = 0;
     for (file, cells, room) in [
         (with_unnamed_window(), 4 * CHAT, CHAT),
@@ -22,7 +22,7 @@ fn whatever_happens_in_split_contexts_each_chat_says_what_it_says_alone() {
     assert!(splits > 5, "{splits}");
 }
 
-/// Some chats of which each has at most one completion at a time.
+/// Some chats with at most one completion each at a time.
 struct Chats<'m> {
     model: &'m Model,
     chats: Vec<Vec<PromptMessage>>,
@@ -40,7 +40,7 @@ impl<'m> Chats<'m> {
         usize::try_from(self.random >> 33).unwrap() % below
     }
 
-    /// Completes so many, one after the other or beside each other.
+    /// Completes this many, one after another or side by side.
     fn go_on(&mut self, engine: &mut Engine<'_>, count: usize) {
         for _ in 0..count {
             let at = self.random(self.chats.len());

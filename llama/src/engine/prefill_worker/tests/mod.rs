@@ -1,4 +1,4 @@
-//! A completion in a split context says what it says alone, whatever happens meanwhile.
+//! Tests that a completion in a split context gives the same text as alone.
 
 mod chats;
 mod sharing;
@@ -35,16 +35,15 @@ use crate::{
     tests::random_model::{recurrent, windowed, with_unnamed_window},
 };
 
-/// A piece is no longer than the window, as with real models.
+/// A piece fits into the window, as with real models.
 const BOUNDS: Bounds = Bounds { running: 8, prompt_tokens: 16 };
 const SEQUENCES: usize = 23;
-/// By so much at most the likeliest token may be ahead of the next where a sum in another order decides: logits are some
-/// units apart.
+/// The margin of the likeliest token that another order of sums may turn: logits are some units apart.
 const MARGIN: f32 = 0.05;
-/// So many tokens a chat may have.
+/// The most tokens of a chat.
 const CHAT: usize = 2_048;
 
-/// A random model, of which nobody knows what it says.
+/// A random model with unpredictable answers.
 struct Model {
     weights: Weights,
     gguf: Gguf,
@@ -79,8 +78,8 @@ impl Model {
         Engine::new(Arc::new(generator), cache, BOUNDS, prefill_worker, Arc::default())
     }
 
-    /// Acts on an engine with a prefill worker, with room for so many tokens in all and so many in it, and with a thread that is
-    /// gone after so many orders.
+    /// Runs an engine with a prefill worker, with this room in all and in the worker. The worker's thread dies after this
+    /// many orders.
     fn with_prefill_worker<T>(
         &self,
         (cells, room): (usize, usize),
@@ -103,7 +102,7 @@ impl Model {
         })
     }
 
-    /// Whether this is what is said alone, too; but for where the model hesitates, which a sum in another order may decide.
+    /// Tells whether a text equals the one alone, but for choices that another order of sums may turn.
     fn check(&self, request: &CompletionRequest, text: &str) {
         let mut engine = self.engine(CHAT, None);
         let asked = Asked::begin(&mut engine, request.clone());
@@ -117,7 +116,7 @@ impl Model {
         }
         let common = alone.bytes().zip(text.bytes()).take_while(|(one, other)| one == other);
         let common = common.count();
-        // A letter is a token.
+        // One letter is one token.
         let (letter, margin) = said[&request.id][common];
         assert_eq!(
             usize::try_from(letter).ok(),
@@ -127,7 +126,7 @@ impl Model {
     }
 }
 
-/// A completion that an engine was asked for.
+/// A completion of an engine.
 struct Asked {
     cancel: CancellationToken,
     answer: oneshot::Receiver<Result<Completion, ModelError>>,
@@ -170,7 +169,7 @@ fn asks(text: &str) -> PromptMessage {
     PromptMessage::User { text: text.into() }
 }
 
-/// Begins chats that go on for long, and lets each say something.
+/// Begins chats with long answers, and lets each generate something.
 fn talkers(engine: &mut Engine<'_>, count: usize) -> Vec<(CompletionRequest, Asked)> {
     let talk = |number| {
         let request = request(&format!("talks {number}"), vec![asks(&format!("{number}"))], 400);
@@ -179,7 +178,7 @@ fn talkers(engine: &mut Engine<'_>, count: usize) -> Vec<(CompletionRequest, Ask
     };
     let talkers = (0..count).map(talk).collect();
     until(engine, |engine| engine.runs.iter().all(|run| run.usage.completion_tokens > 2));
-    assert_eq!(engine.runs.len(), count, "somebody has said all already");
+    assert_eq!(engine.runs.len(), count, "a completion ended too early");
     talkers
 }
 
@@ -228,7 +227,7 @@ fn beside_prompts_of_the_prefill_worker_all_say_what_they_say_alone() {
             let ended = asked.end().unwrap();
             assert!(ended.text.len() > 10, "nothing is compared: {:?}", ended.text);
             model.check(&request, &ended.text);
-            // Of a window, llama.cpp may have overwritten by then what could be shared.
+            // Behind a window, llama.cpp may have overwritten a shareable part by then.
             let shares = model.keeps == Keeps::All && request.session.to_string() == "second";
             assert!(!shares || stats.prompt_tokens_reused > 700, "{stats:?}");
         }
@@ -287,7 +286,7 @@ fn a_chat_that_ended_beside_the_prefill_worker_goes_on_from_there_the_next_time(
 #[test]
 fn when_the_worker_dies_prompts_go_on_in_turns() {
     let [keeps_all, keeps_state] = [with_unnamed_window(), recurrent()].map(Model::new);
-    // It makes the contexts, and reads nothing or some pieces.
+    // The worker makes the contexts, and reads nothing or some pieces.
     for (model, orders) in [(&keeps_all, 1), (&keeps_all, 2), (&keeps_all, 3), (&keeps_state, 3)] {
         model.with_prefill_worker(ENOUGH, orders, |engine| {
             let mut asked = talkers(engine, 2);
@@ -296,7 +295,7 @@ fn when_the_worker_dies_prompts_go_on_in_turns() {
             finish(engine);
             let EngineStats { splits, prefill_worker_tokens, .. } = engine.stats;
             let is_read = prefill_worker_tokens > 0;
-            // Of a prompt of 804 tokens 512 are lost with the state that the worker had.
+            // Of a prompt of 804 tokens, 512 are lost with the worker's state.
             let all = engine.stats.prompt_tokens_evaluated;
             assert!(model.keeps == Keeps::All || all > 804 + 512, "{all}");
             assert!(splits == 1 && is_read == (orders > 1), "{orders}: {prefill_worker_tokens}");

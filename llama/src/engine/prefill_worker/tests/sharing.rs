@@ -1,4 +1,4 @@
-//! While one user's prompt is read, another one's takes as much work whether it says the same or something else.
+//! Tests that a prompt beside another user's takes the same work, whether both have the same text or not.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn story(names: &str) -> String {
 }
 
 #[test]
-fn who_asks_what_another_user_is_just_asking_waits_no_shorter_for_it() {
+fn the_question_of_another_user_is_not_answered_sooner() {
     for file in [with_unnamed_window(), windowed(), recurrent()] {
         let model = Model::new(file);
         let waited = |guess: &str| {
