@@ -7,7 +7,7 @@
 //!
 //! #[derive(Deserialize, JsonSchema)]
 //! struct Greet {
-//!     /// Whom to greet.
+//!     /// The name to greet.
 //!     #[schemars(length(min = 1, max = 50))]
 //!     name: String,
 //! }
@@ -22,7 +22,7 @@
 //!     Ok(Greeting { text: format!("{hello}, {}!", args.name) })
 //! }
 //!
-//! let tool = tool::plain("greet", "Greets somebody.", greet).category("small_talk").effect(EffectPolicy::Read);
+//! let tool = tool::plain("greet", "Greets a person.", greet).category("small_talk").effect(EffectPolicy::Read);
 //! let mut registry = tool::ToolRegistry::new();
 //! registry.register(tool)?;
 //! # Ok::<(), tool::RegistryError>(())

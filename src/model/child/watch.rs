@@ -124,7 +124,7 @@ mod tests {
             watch.progress(progress);
             watch.ping(is_busy)
         };
-        assert!((0..100).all(|_| ping(false, Some(7)).is_none()), "nobody asks anything");
+        assert!((0..100).all(|_| ping(false, Some(7)).is_none()), "no request runs");
         assert!((0..100).all(|count| ping(true, Some(count)).is_none()), "it goes on");
         let verdicts: Vec<_> = (0..5).map(|_| ping(true, Some(100))).collect();
         assert_eq!(verdicts, [None, None, None, None, Some(Hang::Still)]);

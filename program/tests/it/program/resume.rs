@@ -64,10 +64,10 @@ fn a_question_outlives_any_number_of_ends_until_a_person_answers() {
     // Without a person the question stays open, and the program tells how to answer it.
     let script = home.script(&[text("Added.")]);
     let arguments = ["chat", "--json", "--session", "one", "--script", script.to_str().unwrap()];
-    let mut nobody = RunningProgram::start(home.command(&arguments));
-    nobody.until("approval_requested");
-    signal("TERM", nobody.child.id());
-    let ended = nobody.ended();
+    let mut unanswered = RunningProgram::start(home.command(&arguments));
+    unanswered.until("approval_requested");
+    signal("TERM", unanswered.child.id());
+    let ended = unanswered.ended();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.err.contains("--confirm approve"), "{ended:?}");
     assert!(ended.err.contains("--session one"), "{ended:?}");

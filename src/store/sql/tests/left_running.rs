@@ -55,7 +55,7 @@ async fn a_statement_that_an_ended_handler_left_running_is_cut_off_at_its_deadli
             begin(db(&mut lease), sql);
             let ended = lease.end(keep, record("s", 1));
             let behind = fixture.handle.begin_write(say("s", 2));
-            let told = timeout(PATIENCE, ended).await.expect("nobody waits for it");
+            let told = timeout(PATIENCE, ended).await.expect("no part waits for it");
             timeout(PATIENCE, behind).await.expect("nor do others").unwrap();
             // Interrupting a write undoes the transaction: the handler's writes are lost, and it is told so.
             let is_kept = keep == Keep::Keep && sql == ENDLESS;
@@ -77,7 +77,7 @@ async fn what_is_undone_is_cut_off_before_its_deadline() {
     let mut lease = fixture.lease("tool").await;
     begin(db(&mut lease), ENDLESS);
     let ended = lease.end(Keep::Undo, record("s", 1));
-    timeout(PATIENCE, ended).await.expect("nobody waits for it").unwrap();
+    timeout(PATIENCE, ended).await.expect("no part waits for it").unwrap();
     fixture.close().await;
 }
 
@@ -87,7 +87,7 @@ async fn a_statement_of_a_transaction_without_a_record_is_cut_off_too() {
     let mut lease = fixture.lease("the embedder's own").await;
     note(db(&mut lease), 1).await.unwrap();
     begin(db(&mut lease), ENDLESS);
-    timeout(PATIENCE, lease.end(Keep::Keep, Vec::new())).await.expect("nobody waits").unwrap();
+    timeout(PATIENCE, lease.end(Keep::Keep, Vec::new())).await.expect("no part waits").unwrap();
     assert_eq!(fixture.count("SELECT count(*) FROM notes").await, 1);
     fixture.close().await;
 }

@@ -284,7 +284,7 @@ fn is_not_the_last() {
     use rustix::fs::{FlockOperation, fcntl_lock};
     let file = fs::OpenOptions::new().write(true).open(std::env::var(DATABASE).unwrap()).unwrap();
     let taken = fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive);
-    assert!(taken.is_err(), "nobody has it open, as far as the locks tell");
+    assert!(taken.is_err(), "no program has it open, as far as the locks tell");
 }
 
 #[tokio::test(flavor = "multi_thread")]

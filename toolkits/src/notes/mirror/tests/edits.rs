@@ -38,12 +38,12 @@ async fn where_both_changed_the_edit_is_kept_beside() {
 async fn a_file_that_was_there_before_the_page_is_kept_beside() {
     let fixture = MirrorFixture::new().await;
     fs::create_dir_all(fixture.at("")).unwrap();
-    fs::write(fixture.at("p.md"), "somebody's").unwrap();
+    fs::write(fixture.at("p.md"), "a person's").unwrap();
     fixture.page("p", None, &[(0, "a")]).await;
     assert_eq!(fixture.sync().await.kept_beside, names(&["p (conflict).md"]));
     assert_eq!(
         (fixture.read("p.md"), fixture.read("p (conflict).md")),
-        ("- a\n".to_owned(), "somebody's".to_owned())
+        ("- a\n".to_owned(), "a person's".to_owned())
     );
 }
 

@@ -86,10 +86,10 @@ async fn what_stands_at_the_new_place_is_not_written_over() {
     let fixture = MirrorFixture::new().await;
     let page = fixture.page("old", None, &[(0, "a")]).await;
     fixture.sync().await;
-    fs::write(fixture.at("new.md"), "somebody's").unwrap();
+    fs::write(fixture.at("new.md"), "a person's").unwrap();
     fixture.rename(&page, "new").await;
     assert_eq!(fixture.sync().await.kept_beside, names(&["new (conflict).md"]));
-    let expected = files(&[("new (conflict).md", "somebody's"), ("new.md", "- a\n")]);
+    let expected = files(&[("new (conflict).md", "a person's"), ("new.md", "- a\n")]);
     assert_eq!(fixture.files(), expected);
     symlink("nothing", fixture.at("link.md")).unwrap();
     fixture.rename(&page, "link").await;
@@ -108,7 +108,7 @@ async fn a_page_that_goes_takes_its_file_away_and_no_file_that_the_mirror_did_no
     let link = fixture.page("link", None, &[(0, "a")]).await;
     fixture.sync().await;
     // Written by the mirror once, and changed by a person since.
-    fs::write(fixture.at("edited.md"), "somebody's").unwrap();
+    fs::write(fixture.at("edited.md"), "a person's").unwrap();
     fs::remove_file(fixture.at("link.md")).unwrap();
     symlink("edited.md", fixture.at("link.md")).unwrap();
     // The same bytes as the mirror's, in another file.
@@ -123,7 +123,7 @@ async fn a_page_that_goes_takes_its_file_away_and_no_file_that_the_mirror_did_no
     assert!(fixture.at("link.md").is_symlink());
     let kept: Vec<_> = fixture.files().into_keys().collect();
     assert_eq!(kept, ["copy.md", "edited.md", "link.md", "top.md"]);
-    assert_eq!(fixture.read("edited.md"), "somebody's");
+    assert_eq!(fixture.read("edited.md"), "a person's");
     assert_eq!(fixture.sync().await, MirrorReport::default());
 }
 
@@ -132,7 +132,7 @@ async fn a_file_that_was_there_before_any_page_survives_page_and_name() {
     for is_deleted in [true, false] {
         let fixture = MirrorFixture::new().await;
         fs::create_dir_all(fixture.at("")).unwrap();
-        fs::write(fixture.at("p.md"), "somebody's").unwrap();
+        fs::write(fixture.at("p.md"), "a person's").unwrap();
         let page = fixture.page("p", None, &[(0, "a")]).await;
         // The intended write is marked, and then the process ends.
         fixture.pass(fails_at("keep beside")).await.unwrap();
@@ -142,7 +142,7 @@ async fn a_file_that_was_there_before_any_page_survives_page_and_name() {
             fixture.rename(&page, "q").await;
         }
         fixture.sync().await;
-        assert_eq!(fixture.read("p.md"), "somebody's", "deleted: {is_deleted}");
+        assert_eq!(fixture.read("p.md"), "a person's", "deleted: {is_deleted}");
     }
 }
 
@@ -156,11 +156,11 @@ async fn a_file_that_changes_while_it_is_taken_away_comes_back() {
         let path = fixture.at("p.md");
         let steps = Steps::asking(
             move |at| {
-                if at == step { fs::write(&path, "somebody's") } else { Ok(()) }
+                if at == step { fs::write(&path, "a person's") } else { Ok(()) }
             },
         );
         fixture.pass(steps).await.unwrap();
-        assert!(fixture.files().values().any(|text| text == "somebody's"), "{step}");
+        assert!(fixture.files().values().any(|text| text == "a person's"), "{step}");
     }
 }
 
@@ -259,8 +259,8 @@ async fn a_workspace_is_cleared_of_what_the_mirror_wrote_and_of_nothing_else() {
     fixture.page("edited", None, &[(0, "c")]).await;
     let gone = fixture.page("gone", None, &[(0, "d")]).await;
     fixture.sync().await;
-    fs::write(fixture.at("edited.md"), "somebody's").unwrap();
-    fs::write(fixture.at("other.txt"), "somebody's").unwrap();
+    fs::write(fixture.at("edited.md"), "a person's").unwrap();
+    fs::write(fixture.at("other.txt"), "a person's").unwrap();
     fixture.rename(&top, "renamed").await;
     fixture.delete(&gone).await;
     let report = clear(&fixture.store, fixture.user.clone(), &fixture.at("")).await.unwrap();
