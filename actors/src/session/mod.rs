@@ -5,7 +5,7 @@
 //! what comes next: ask the model, record the calls, dispatch them, end. `turn::effects` carries out each decision.
 //! What the store has taken is then published in the [`Feed`], and each [`Subscription`] reads it at its own pace.
 //!
-//! - `actor`, `msg`, `state`: the shell, what others may ask, and what an awake session holds.
+//! - `actor`, `msg`, `state`: the shell, what others may ask, and what an awake session holds; `clear` clears the chat.
 //! - `turn`: the machine, its effects, and the recovery of a turn that was left open.
 //! - `events`: the feed, its readers, and the replay of what they missed from the store.
 //! - `lifecycle`: the registry, the slot, waking, idling, and what a lost actor hands over.
@@ -19,6 +19,7 @@
 //! - The store is written in the order in which the actor decides.
 
 mod actor;
+mod clear;
 mod context;
 mod events;
 mod lifecycle;

@@ -12,7 +12,7 @@ use super::{
     lifecycle::registry_state::IdleEntry,
     lifecycle::slot::{SessionSlot, SlotGuard},
     lifecycle::state_cell::StateCell,
-    msg::{TurnEnd, TurnRefused},
+    msg::{SessionView, TurnEnd, TurnRefused},
     transcript::Chat,
     turn::machine::Turn,
 };
@@ -23,7 +23,7 @@ use crate::{
     port::{ModelError, StoreError},
     protocol::{
         ApprovalRequest, CallId, CompletionId, Digest, EventCursor, EventKind, Locale,
-        SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
+        SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, visible,
     },
     telemetry::TurnSpan,
 };
@@ -110,6 +110,33 @@ pub(super) struct ActiveCall {
 }
 
 impl ActiveTurn {
+    /// Makes a turn of which nothing runs yet.
+    pub(super) fn new(
+        (id, core, span): (TurnId, Turn, TurnSpan),
+        (options, text): (TurnOptions, Digest),
+        cancellation: Cancellation,
+        permit: Permit,
+    ) -> Self {
+        Self {
+            id,
+            core,
+            span,
+            options,
+            text,
+            cancellation,
+            _permit: permit,
+            bytes: None,
+            began: None,
+            ended: Vec::new(),
+            proposed: Vec::new(),
+            sent_end: None,
+            dismissed: Vec::new(),
+            completion: None,
+            calls: BTreeMap::new(),
+            approval_requests: Vec::new(),
+        }
+    }
+
     pub(super) fn cancel_completion(&mut self) {
         if let Some((_, cancel)) = self.completion.take() {
             cancel.cancel();
@@ -135,6 +162,21 @@ impl ActiveTurn {
 }
 
 impl SessionState {
+    /// Gives the session as a screen shows it.
+    pub(super) fn view(&self) -> SessionView {
+        let is_streaming = self.turn.as_ref().is_some_and(|turn| turn.core.is_streaming());
+        SessionView {
+            messages: visible(self.chat.messages()).to_vec(),
+            is_streaming,
+            streaming_text: is_streaming.then(|| self.slot.feed().spoken()),
+            error: self.error.clone(),
+            approval_request: self
+                .turn
+                .as_ref()
+                .and_then(|turn| turn.approval_requests.first().cloned()),
+        }
+    }
+
     /// Makes the end of a turn that does not go on.
     pub(super) fn failed(&self, turn: &ActiveTurn, error: TurnError) -> TurnEnd {
         let (turn, usage) = (turn.id, turn.core.usage());

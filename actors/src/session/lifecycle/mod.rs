@@ -3,7 +3,7 @@
 //! The [`SessionRegistry`](registry::SessionRegistry) finds the one [`SessionSlot`](slot::SessionSlot) of a session. The
 //! slot holds messages while the session wakes, and passes them to its actor while it is awake. `wake` loads the
 //! session, waits for what an earlier actor began, carries out the recovery of an open turn, and starts the actor.
-//! `idle` orders the sessions that may be put to sleep for others. `handover` is what a lost actor leaves to the next.
+//! `idle` orders the sessions that may be put to sleep for others, and `sleep` lets one fall asleep. `handover` is what a lost actor leaves to the next.
 //! `reading` gives a reader the session's events.
 //!
 //! Invariants:
@@ -18,6 +18,7 @@ pub(super) mod idle;
 mod reading;
 pub(super) mod registry;
 pub(super) mod registry_state;
+pub(super) mod sleep;
 pub(super) mod slot;
 pub(super) mod state_cell;
 pub(super) mod wake;

@@ -3,26 +3,29 @@
 //! `machine` and `recovery` are pure. The one takes an input and gives effects, the other takes the stored facts of an
 //! open turn and gives a plan. The other files carry out what these two decide, as methods of the session's state:
 //!
-//! - `effects` asks the model and hears of calls; `calls` records and dispatches them; `persist` writes, and publishes
-//!   what came back; `dismissal` stops a turn or suspends it; `idempotency` finds the turn of a key.
+//! - `begin` checks what was submitted and opens a turn; `idempotency` finds the turn of a key.
+//! - `effects` asks the model and takes the events of calls; `calls` records and dispatches them.
+//! - `persist` writes, and publishes what came back; `dismissal` stops a turn or suspends it.
 //! - `left_open` carries out a recovery plan in one write, before the session wakes; `resumption` goes on from there.
 //! - `lost_reply` asks the ledger what became of a call whose reply was lost.
 //! - `effect_resolution` records what a person says that a call with an unknown effect did.
 //!
-//! Invariants: - A turn ends exactly once, after all calls that it began have their outcome in the store. - A call
-//! whose handler was recorded as begun is never dispatched again. - A dismissal keeps what was written, and lets
-//! nothing begin that has not begun.
+//! Invariants:
+//! - A turn ends exactly once, after all calls that it began have their outcome in the store.
+//! - A call whose handler was recorded as begun is never dispatched again.
+//! - A dismissal keeps what was written. Where the turn is to stop, no other call begins.
 
-pub(super) mod calls;
-pub(super) mod dismissal;
+mod begin;
+mod calls;
+mod dismissal;
 pub(super) mod effect_resolution;
-pub(super) mod effects;
-pub(super) mod idempotency;
+mod effects;
+mod idempotency;
 pub(super) mod left_open;
 pub(super) mod lost_reply;
 pub(super) mod machine;
-pub(super) mod persist;
-pub(super) mod recovery;
-pub(in crate::session) mod resumption;
+mod persist;
+mod recovery;
+mod resumption;
 #[cfg(test)]
 mod tests;

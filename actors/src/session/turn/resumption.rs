@@ -1,6 +1,6 @@
 //! Going on with a turn that was left open: the same calls under the same ids, the same questions, a new completion.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use ractor::ActorRef;
 
@@ -39,24 +39,10 @@ impl SessionState {
                 .map(|row| self.sharing_of(row.seq - open.from, &row.name))
                 .collect(),
         };
-        let mut turn = ActiveTurn {
-            id: open.turn,
-            span: TurnSpan::begin(self.slot.session(), self.slot.user(), open.turn, true),
-            core: Turn::resumed(max_rounds, open.options.on_dismiss, progress),
-            cancellation: self.cancellation(),
-            options: open.options,
-            text: open.text,
-            _permit: permit,
-            bytes: None,
-            began: None,
-            ended: Vec::new(),
-            proposed: Default::default(),
-            sent_end: None,
-            dismissed: Vec::new(),
-            completion: None,
-            calls: BTreeMap::new(),
-            approval_requests: Vec::new(),
-        };
+        let core = Turn::resumed(max_rounds, open.options.on_dismiss, progress);
+        let span = TurnSpan::begin(self.slot.session(), self.slot.user(), open.turn, true);
+        let (asked, cancellation) = ((open.options, open.text), self.cancellation());
+        let mut turn = ActiveTurn::new((open.turn, core, span), asked, cancellation, permit);
         if open.is_dismissed {
             turn.dismiss();
         }

@@ -1,0 +1,35 @@
+//! Clearing the chat: a mark behind which the model reads nothing, and the end of every standing approval.
+
+use ractor::ActorRef;
+use tokio::sync::oneshot;
+
+use super::{
+    msg::{ClearError, Outgoing, SessionMsg},
+    state::SessionState,
+};
+use crate::{mailbox::answer, port::Write, protocol::Content};
+
+impl SessionState {
+    pub(super) fn clear(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        reply: oneshot::Sender<Result<(), ClearError>>,
+    ) {
+        if self.turn.is_some() || self.is_clearing {
+            return answer(reply, Err(ClearError::Busy));
+        }
+        self.is_clearing = true;
+        // The mark belongs to the turn that it follows; an empty chat has nothing to mark.
+        let mark = self.chat.last_turn().map(|turn| self.message(turn, Content::Cleared));
+        // After a clearing the user is asked anew: also where only the store has the chat.
+        let (slot, at) = (&self.slot, self.context.calls.clock.now());
+        let revoke = Write::Revoke {
+            session: slot.session().clone(),
+            tool: None,
+            by: slot.user().clone(),
+            at,
+        };
+        let messages = mark.into_iter().collect();
+        self.store(me, [revoke], Outgoing { messages, clear: Some(reply), ..Outgoing::default() });
+    }
+}
