@@ -1,11 +1,13 @@
-//! Approval: how a person confirms a tool's effect before it happens.
+//! Approval: a destructive call runs only after a person's yes to exactly that call.
 //!
-//! An [`ApprovalRequest`] shows the very arguments that will run. A [`Decision`] answers it, by
-//! [`Session::decide`](crate::Session::decide) or, for a call without a model, by [`Confirm`]. Exactly one [`Answer`]
-//! counts, and only to the [`Digest`] that was shown. A standing approval is a [`StandingApproval`].
+//! An [`ApprovalRequest`] shows the very arguments that will run. A person's [`Decision`] about it comes through
+//! [`Session::decide`](crate::Session::decide) or, for a call without a model, from its [`Approver`]. Exactly one
+//! decision counts, only by the request's user, and only for the [`Digest`] that was shown.
+//! [`DecisionError`](crate::error::DecisionError) says why another does not. Each request has an [`ApprovalEnd`]. "Always" gives
+//! a [`StandingApproval`], which covers later calls of the tool.
 
 pub use madang_actors::protocol::{
-    Answer, Approval, ApprovalRequest, Asker, Decision, Digest, Shown, StandingApproval,
+    ApprovalEnd, ApprovalRequest, Decision, Digest, StandingApproval,
 };
 
-pub use crate::call::Confirm;
+pub use crate::call::Approver;

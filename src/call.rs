@@ -13,8 +13,8 @@ use madang_actors::{
     mailbox::{Recipient, Reply},
     port::BoxFuture,
     protocol::{
-        Answer, ApprovalRequest, Asker, Bound, CallId, CallRecord, Decision, DecisionError, Fault,
-        LanguageTag, SessionId, ToolCall, ToolOutcome, UserId, WantedCall, call_envelope,
+        ApprovalRequest, Bound, CallId, CallRecord, Decision, DecisionError, Fault, LanguageTag,
+        SessionId, ToolCall, ToolOutcome, UserId, WantedCall, call_envelope,
     },
 };
 use tokio::sync::mpsc;
@@ -31,29 +31,29 @@ pub struct Call {
     arguments: Arc<str>,
     language: Option<LanguageTag>,
     time_zone: Option<Arc<str>>,
-    confirm: Confirm,
+    approver: Approver,
     session: Option<SessionId>,
 }
 
-/// Tells how the question about a call is answered. An "always" covers later calls of the call's session, which is one
-/// of its own by default.
+/// Decides about a call without a model. An "always" covers later calls of the call's session, which is one of its own by
+/// default.
 #[derive(Default)]
-pub enum Confirm {
+pub enum Approver {
     /// Asks no person: a destructive call is cancelled as unreachable.
     #[default]
-    Nobody,
-    /// Answers every question with this decision.
-    Always(Decision),
+    None,
+    /// Decides so.
+    Decided(Decision),
     /// Asks this function, and asks it again where the arguments that it typed do not fit the tool. `None` leaves the
-    /// question open until it expires.
+    /// request open until it expires.
     Ask(Box<dyn Fn(ApprovalRequest) -> BoxFuture<'static, Option<Decision>> + Send + Sync>),
 }
 
-impl fmt::Debug for Confirm {
+impl fmt::Debug for Approver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nobody => f.write_str("Nobody"),
-            Self::Always(decision) => write!(f, "Always({decision:?})"),
+            Self::None => f.write_str("None"),
+            Self::Decided(decision) => write!(f, "Decided({decision:?})"),
             Self::Ask(_) => f.write_str("Ask"),
         }
     }
@@ -69,7 +69,7 @@ impl Call {
             arguments: arguments.into(),
             language: None,
             time_zone: None,
-            confirm: Confirm::Nobody,
+            approver: Approver::None,
             session: None,
         }
     }
@@ -82,10 +82,10 @@ impl Call {
         self
     }
 
-    /// Sets how the question about it is answered.
+    /// Sets what decides about it, where its tool needs an approval.
     #[must_use]
-    pub fn confirm(mut self, confirm: Confirm) -> Self {
-        self.confirm = confirm;
+    pub fn approver(mut self, approver: Approver) -> Self {
+        self.approver = approver;
         self
     }
 
@@ -131,7 +131,7 @@ impl Runtime {
     /// runtime has shut down; [`SessionError::Overloaded`] where too many bytes wait to be stored, and the call was not
     /// recorded.
     pub async fn dispatch(&self, call: Call) -> Result<CallReport, SessionError> {
-        let Call { user, name, arguments, language, time_zone, confirm, session } = call;
+        let Call { user, name, arguments, language, time_zone, approver, session } = call;
         if self.shared().is_closed() {
             return Err(SessionError::Closed);
         }
@@ -169,7 +169,7 @@ impl Runtime {
             },
             locale,
             time_zone,
-            asker: if matches!(confirm, Confirm::Nobody) { Asker::Nobody } else { Asker::Person },
+            can_ask: !matches!(approver, Approver::None),
             cancellation: Cancellation::of_caller(self.shared().context.closing.child_token()),
             proposed_at: at,
             beyond: None,
@@ -190,11 +190,11 @@ impl Runtime {
                     deciding = Box::pin(pending());
                     if let (Some(request), Some(decision)) = (&asked, decision) {
                         decided = Some(decision.clone());
-                        if let Err(DecisionError::DoesNotFit { .. }) = self.decide(request, decision).await
-                            && matches!(confirm, Confirm::Ask(_))
+                        if let Err(DecisionError::DoesNotFit { .. }) = self.decide_on(request, decision).await
+                            && matches!(approver, Approver::Ask(_))
                         {
                             decided = None;
-                            deciding = confirm.decide(request.clone());
+                            deciding = approver.decide(request.clone());
                         }
                     }
                     continue;
@@ -202,16 +202,16 @@ impl Runtime {
             };
             match event {
                 Some(DispatcherEvent::ApprovalRequested { request }) => {
-                    // A question that was lost with the ConfirmActor comes again; the person is not asked again.
+                    // A request that was lost with the ConfirmActor comes again; the person is not asked again.
                     match (&decided, &asked) {
                         (Some(decision), _) => {
-                            // An answer that does not count was reported already.
-                            drop(self.decide(&request, decision.clone()).await);
+                            // A decision that does not count was reported already.
+                            drop(self.decide_on(&request, decision.clone()).await);
                         }
                         (None, Some(_)) => {}
                         (None, None) => {
                             asked = Some((*request).clone());
-                            deciding = confirm.decide(*request);
+                            deciding = approver.decide(*request);
                         }
                     }
                 }
@@ -230,15 +230,15 @@ impl Runtime {
         Ok(CallReport { session, record: *record, envelope, is_recorded })
     }
 
-    async fn decide(
+    async fn decide_on(
         &self,
         request: &ApprovalRequest,
         decision: Decision,
     ) -> Result<(), DecisionError> {
-        let (call, digest, user) = (request.call, request.digest, request.user.clone());
-        let counts = self.answer(Answer { call, digest, decision, user }).await;
+        let ApprovalRequest { user, call, digest, .. } = request;
+        let counts = self.decide(user, *call, *digest, decision).await;
         if let Err(error) = &counts {
-            debug!(%call, %error, "an answer does not count");
+            debug!(%call, %error, "a decision does not count");
         }
         counts
     }
@@ -252,11 +252,11 @@ impl CallReport {
     }
 }
 
-impl Confirm {
+impl Approver {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'static, Option<Decision>> {
         match self {
-            Self::Nobody => Box::pin(ready(None)),
-            Self::Always(decision) => Box::pin(ready(Some(decision.clone()))),
+            Self::None => Box::pin(ready(None)),
+            Self::Decided(decision) => Box::pin(ready(Some(decision.clone()))),
             Self::Ask(ask) => ask(request),
         }
     }

@@ -7,8 +7,8 @@
 
 pub use madang_actors::{
     protocol::{
-        ApprovalEnd, ChatMessage, Content, Ending, EventCursor, EventKind, InvalidCursor, Notice,
-        SessionEvent, TurnEnding, editable, plain, quoted, quoted_up_to,
+        ChatMessage, Content, Ending, EventCursor, EventKind, InvalidCursor, Notice, SessionEvent,
+        TurnEnding, editable, plain, quoted, quoted_up_to,
     },
     session::{StreamItem, Subscription},
 };

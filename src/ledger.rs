@@ -9,5 +9,7 @@ pub use madang_actors::{
         AuditError, Audited, Damaged, Forget, ForgetError, Forgotten, LedgerFilter, LedgerRow,
         Owner, SelectedCalls, SessionLedger,
     },
-    protocol::{CallRecord, CallResult, Effect, EffectResolution, ResolvedBy, ResolvedCall},
+    protocol::{
+        Approval, CallRecord, CallResult, Effect, EffectResolution, ResolvedBy, ResolvedCall, Shown,
+    },
 };

@@ -9,7 +9,8 @@ use madang_actors::{
         StoreError, UserWeights, Write,
     },
     protocol::{
-        Answer, DecisionError, Languages, LimitExceeded, Limits, SessionId, ToolSpec, UserId,
+        CallId, Decision, DecisionError, Digest, Languages, LimitExceeded, Limits, SessionId,
+        ToolSpec, UserId,
     },
     registry::ToolRegistry,
     session::{
@@ -252,12 +253,19 @@ impl Runtime {
         self.shared.store.calls(filter).await
     }
 
-    /// Answers a question. Exactly one answer wins; it counts once it is recorded.
+    /// Decides for this user about the approval request of a call, as [`Session::decide`] does. The digest is that of the
+    /// request.
     ///
     /// # Errors
-    /// [`DecisionError`] says why the answer does not count.
-    pub async fn answer(&self, answer: Answer) -> Result<(), DecisionError> {
-        self.shared.answer(answer).await
+    /// [`DecisionError`] says why the decision does not count.
+    pub async fn decide(
+        &self,
+        user: &UserId,
+        call: CallId,
+        digest: Digest,
+        decision: Decision,
+    ) -> Result<(), DecisionError> {
+        self.shared.decide(user, call, digest, decision).await
     }
 
     /// Tells whether the runtime can serve; after shutdown it cannot. A handler that blocks its thread while it holds
@@ -369,7 +377,13 @@ impl SharedRuntime {
         self.context.closing.is_cancelled()
     }
 
-    pub(crate) async fn answer(&self, answer: Answer) -> Result<(), DecisionError> {
-        approval::answer(&self.handles.confirm, answer, &self.limits).await
+    pub(crate) async fn decide(
+        &self,
+        user: &UserId,
+        call: CallId,
+        digest: Digest,
+        decision: Decision,
+    ) -> Result<(), DecisionError> {
+        approval::decide(&self.handles.confirm, user, call, digest, decision, &self.limits).await
     }
 }

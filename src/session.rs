@@ -5,8 +5,8 @@ use std::sync::Arc;
 use madang_actors::{
     port::{LedgerFilter, LedgerRow, Store, StoreError, Write},
     protocol::{
-        Answer, ApprovalRequest, Asker, Bound, CallId, Decision, DecisionError, EffectResolution,
-        EventCursor, EventKind, SessionId, StandingApproval, TurnId, TurnOptions, UserId,
+        ApprovalRequest, Bound, CallId, Decision, DecisionError, EffectResolution, EventCursor,
+        EventKind, SessionId, StandingApproval, TurnId, TurnOptions, UserId,
     },
     session::{
         self, ClearError, DismissError, ResolveError, SessionMsg, SessionSlot, SessionView,
@@ -83,7 +83,7 @@ impl Session {
     /// # Errors
     /// [`TurnRefused`] says why no turn began.
     pub async fn send(&self, text: impl Into<Arc<str>>) -> Result<Turn, TurnRefused> {
-        let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
+        let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
         self.send_with(text, options).await
     }
 
@@ -216,23 +216,17 @@ impl Session {
         ))
     }
 
-    /// Answers a question of this session. Exactly one answer wins; it counts once it is recorded. Edited arguments
-    /// that do not fit the tool are refused with their problems, and the question stays open.
+    /// Decides about an approval request of this session. Exactly one decision wins; it counts once it is recorded.
+    /// Edited arguments that do not fit the tool are refused with their problems, and the request stays open.
     ///
     /// # Errors
-    /// [`DecisionError`] says why the answer does not count.
+    /// [`DecisionError`] says why the decision does not count.
     pub async fn decide(
         &self,
         request: &ApprovalRequest,
         decision: Decision,
     ) -> Result<(), DecisionError> {
-        let answer = Answer {
-            call: request.call,
-            digest: request.digest,
-            decision,
-            user: self.user().clone(),
-        };
-        self.runtime.answer(answer).await
+        self.runtime.decide(self.user(), request.call, request.digest, decision).await
     }
 
     /// Reads the standing approvals of this session, in the order in which they were given: tools that run without a

@@ -22,8 +22,8 @@ use crate::{
     mailbox::{Recipient, Reply},
     port::{ChatModel, LedgerFilter, LedgerRow, Store, SystemClock, Tool, UserWeights, Write},
     protocol::{
-        Answer, ApprovalRequest, Asker, Bound, CallId, Decision, DecisionError, Languages, Limits,
-        Locale, SessionId, Timestamp, ToolCall, ToolOutcome, TurnId, TurnOptions, UserId,
+        ApprovalRequest, Bound, CallId, Decision, DecisionError, Languages, Limits, Locale,
+        SessionId, Timestamp, ToolCall, ToolOutcome, TurnId, TurnOptions, UserId,
     },
     registry::ToolRegistry,
     session::{
@@ -149,7 +149,7 @@ impl TestRuntime {
         text: &str,
     ) -> Result<oneshot::Receiver<TurnEnd>, TurnRefused> {
         let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
-        let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
+        let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
         let admission = &self.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len());
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;
@@ -219,7 +219,7 @@ impl TestRuntime {
             },
             locale: Locale::EN,
             time_zone: "UTC".into(),
-            asker: Asker::Person,
+            can_ask: true,
             cancellation: Cancellation::default(),
             proposed_at: Timestamp::from_millis(0),
             beyond: None,
@@ -244,9 +244,16 @@ impl TestRuntime {
         request: &ApprovalRequest,
         decision: Decision,
     ) -> Result<(), DecisionError> {
-        let (call, digest, user) = (request.call, request.digest, request.user.clone());
-        let answer = Answer { call, digest, decision, user };
-        approval::answer(&self.handles.confirm, answer, &self.handles.calls.limits).await
+        let ApprovalRequest { call, digest, user, .. } = request;
+        approval::decide(
+            &self.handles.confirm,
+            user,
+            *call,
+            *digest,
+            decision,
+            &self.handles.calls.limits,
+        )
+        .await
     }
 
     pub(crate) async fn ledger(&self) -> Vec<LedgerRow> {

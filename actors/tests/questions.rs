@@ -17,7 +17,7 @@ fn request(arguments: Value, consequence: &str) -> ApprovalRequest {
         user: UserId::new("kim").unwrap(),
         tool: "save".into(),
         arguments,
-        consequence: consequence.to_owned(),
+        consequence: consequence.into(),
         text: "".into(),
         digest: Digest::new([0; 32]),
         expires_at: Timestamp::from_millis(0),

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use madang::{
     Call, CallReport, Runtime,
-    approval::Confirm,
+    approval::Approver,
     error::{SessionError, ShutdownError},
     tool::EffectPolicy,
 };
@@ -50,9 +50,9 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     };
     // The runtime needs a model, but none is asked.
     let runtime = builder.model(ScriptedModel::new([])).start().await.map_err(Failure::of)?;
-    let confirm = wanted.decision().map_or(Confirm::Nobody, Confirm::Always);
+    let confirm = wanted.decision().map_or(Approver::None, Approver::Decided);
     let call = Call::new(wanted.person.user(), wanted.name, arguments)
-        .confirm(confirm)
+        .approver(confirm)
         .language(locale.tag());
     let call = match wanted.session {
         Some(session) => call.session(session),
@@ -207,8 +207,8 @@ mod tests {
         (runtime, store, gate)
     }
 
-    fn call(confirm: Confirm) -> Call {
-        Call::new(UserId::new("kim").unwrap(), "send", "{}").confirm(confirm)
+    fn call(confirm: Approver) -> Call {
+        Call::new(UserId::new("kim").unwrap(), "send", "{}").approver(confirm)
     }
 
     async fn effects(store: &MemoryStore) -> Vec<Option<Effect>> {
@@ -220,7 +220,7 @@ mod tests {
     async fn a_program_that_is_not_asked_to_end_prints_what_became_of_the_call() {
         let (runtime, store, gate) = fixture(EffectPolicy::Write).await;
         gate.open.add_permits(1);
-        let ended = carry_out(&runtime, None, call(Confirm::Nobody), pending()).await;
+        let ended = carry_out(&runtime, None, call(Approver::None), pending()).await;
         assert_eq!((ended.asked, ended.is_down), (None, Ok(())));
         assert_eq!(ended.report.unwrap().unwrap().record.effect, Effect::Committed);
         assert_eq!(effects(&store).await, [Some(Effect::Committed)]);
@@ -236,7 +236,7 @@ mod tests {
         };
         let asked = async { asked.await.unwrap() };
         let (ended, ()) =
-            tokio::join!(carry_out(&runtime, None, call(Confirm::Nobody), asked), driver);
+            tokio::join!(carry_out(&runtime, None, call(Approver::None), asked), driver);
         assert_eq!((ended.asked, ended.is_down), (Some(Asked::Terminate), Ok(())));
         let record = ended.report.unwrap().unwrap().record;
         assert_eq!((record.effect, record.result), (Effect::Committed, CallResult::Discarded));
@@ -248,7 +248,7 @@ mod tests {
         let (runtime, store, gate) = fixture(EffectPolicy::Destructive).await;
         let (ask, asked) = oneshot::channel();
         let ask = std::sync::Mutex::new(Some(ask));
-        let never = Confirm::Ask(Box::new(move |_| {
+        let never = Approver::Ask(Box::new(move |_| {
             let ask = ask.lock().unwrap().take().unwrap();
             ask.send(Asked::Interrupt).unwrap();
             Box::pin(pending::<Option<Decision>>())
@@ -266,7 +266,7 @@ mod tests {
     #[tokio::test]
     async fn a_call_does_not_begin_in_a_program_that_was_asked_to_end_before() {
         let (runtime, store, gate) = fixture(EffectPolicy::Write).await;
-        let ended = carry_out(&runtime, None, call(Confirm::Nobody), ready(Asked::Terminate)).await;
+        let ended = carry_out(&runtime, None, call(Approver::None), ready(Asked::Terminate)).await;
         assert!(ended.report.is_none() && ended.is_down.is_ok());
         assert_eq!((effects(&store).await, gate.begun.available_permits()), (vec![], 0));
     }

@@ -2,7 +2,7 @@
 
 use madang::{
     Limits,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     error::{Bound, DismissError, Scope, SessionError, TurnRefused},
     ledger::{Effect, LedgerFilter},
 };
@@ -47,11 +47,11 @@ async fn a_user_of_whom_too_much_is_stored_is_told_so_and_no_call_of_his_leaves_
     let limits = with(|limits| limits.max_stored_bytes_per_user = 1);
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let note = json!({ "name": "a" });
-    assert_eq!(kind(&test.call("note", &note, Confirm::Nobody).await), "ok");
+    assert_eq!(kind(&test.call("note", &note, Approver::None).await), "ok");
     let told = "저장된 내용이 한도(1바이트)에 이르렀습니다.";
     // The last would panic if it began.
     for tool in ["note", "search", "save", "panic_mail"] {
-        let answer = Confirm::Always(Decision::Approve);
+        let answer = Approver::Decided(Decision::Approve);
         let report = test.call(tool, &json!({ "name": "b" }), answer).await;
         assert_eq!(kind(&report), "overloaded", "{tool}");
         assert!(report.envelope.contains(told), "{}", report.envelope);

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use madang::{
     LanguageTag, TurnOptions,
-    approval::{Asker, Confirm, Decision},
+    approval::{Approver, Decision},
     error::TurnRefused,
     model::{Completion, ModelError},
 };
@@ -61,7 +61,7 @@ async fn seed_001_a_destructive_call_that_is_denied_is_told_to_the_model() {
     let turn = session.send("저장해줘").await.unwrap();
     script.next().await.finish(completion_of(call_to("save", &json!({ "name": "a" }))));
     let request = probe.approval_request().await;
-    assert_eq!((&*request.tool, request.consequence.as_str()), ("save", "저장합니다: a"));
+    assert_eq!((&*request.tool, &*request.consequence), ("save", "저장합니다: a"));
     session.decide(&request, Decision::Deny).await.unwrap();
     let next = script.next().await;
     let envelope = last_envelope(next.request());
@@ -311,7 +311,7 @@ async fn where_nobody_can_be_asked_the_turn_goes_on_without() {
     .await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let options = TurnOptions { asker: Asker::Nobody, ..TurnOptions::default() };
+    let options = TurnOptions { can_ask: false, ..TurnOptions::default() };
     session.send_with("save a", options).await.unwrap().ended().await.unwrap();
     probe.until_turns_ended(1).await;
     assert!(
@@ -379,19 +379,15 @@ async fn a_session_is_found_again_with_its_chat_after_the_runtime_was_shut_down(
 }
 
 #[tokio::test]
-async fn a_confirmation_by_another_user_or_a_second_one_does_not_count() {
+async fn a_decision_by_another_user_or_a_second_one_does_not_count() {
     let test = TestRuntime::new(call_then_say("save", &json!({ "name": "a" }), "Saved.")).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("save a").await.unwrap();
     let request = probe.approval_request().await;
-    let foreign = madang::approval::Answer {
-        call: request.call,
-        digest: request.digest,
-        decision: Decision::Approve,
-        user: madang::UserId::new("lee").unwrap(),
-    };
-    assert_eq!(test.runtime.answer(foreign).await, Err(madang::error::DecisionError::NotYours));
+    let (lee, yes) = (madang::UserId::new("lee").unwrap(), Decision::Approve);
+    let foreign = test.runtime.decide(&lee, request.call, request.digest, yes).await;
+    assert_eq!(foreign, Err(madang::error::DecisionError::NotYours));
     let answers = tokio::join!(
         session.decide(&request, Decision::Approve),
         session.decide(&request, Decision::Approve)
@@ -399,7 +395,7 @@ async fn a_confirmation_by_another_user_or_a_second_one_does_not_count() {
     assert_eq!([answers.0.is_ok(), answers.1.is_ok()].iter().filter(|ok| **ok).count(), 1);
     turn.ended().await.unwrap();
     assert_eq!(test.rows().len(), 1);
-    let nobody = test.call("save", &json!({ "name": "b" }), Confirm::Nobody).await;
+    let nobody = test.call("save", &json!({ "name": "b" }), Approver::None).await;
     assert_eq!(crate::support::kind(&nobody), "unreachable");
     test.shutdown().await;
 }

@@ -4,7 +4,6 @@
 use expect_test::expect;
 use madang::{
     OnDismiss, Session, Turn, TurnOptions,
-    approval::Asker,
     event::TurnEnding,
     ledger::{Effect, LedgerFilter},
     model::{Completion, PromptMessage},
@@ -31,7 +30,7 @@ impl Scene {
     }
 
     async fn ask(&self, on_dismiss: OnDismiss) -> Turn {
-        let options = TurnOptions { asker: Asker::Person, on_dismiss, ..TurnOptions::default() };
+        let options = TurnOptions { can_ask: true, on_dismiss, ..TurnOptions::default() };
         self.session.send_with("go", options).await.unwrap()
     }
 

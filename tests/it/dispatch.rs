@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use madang::{
     Limits,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     language::{Locale, Text},
     ledger::{CallResult, Effect, LedgerFilter},
 };
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 use crate::support::{TestRuntime, kind};
 
-fn approve() -> Confirm {
-    Confirm::Always(Decision::Approve)
+fn approve() -> Approver {
+    Approver::Decided(Decision::Approve)
 }
 
-async fn reason(test: &TestRuntime, name: &str, arguments: &Value, confirm: Confirm) -> String {
+async fn reason(test: &TestRuntime, name: &str, arguments: &Value, confirm: Approver) -> String {
     let report = test.call(name, arguments, confirm).await;
     format!("{}: {}", kind(&report), report.outcome().unwrap())
 }
@@ -47,7 +47,7 @@ async fn seed_000_arguments_that_break_the_schema_are_refused_with_their_place()
 #[tokio::test]
 async fn seed_000_a_destructive_call_is_cancelled_where_nobody_can_be_asked() {
     let test = TestRuntime::without_model().await;
-    let report = test.call("save", &json!({ "name": "a" }), Confirm::Nobody).await;
+    let report = test.call("save", &json!({ "name": "a" }), Approver::None).await;
     assert_eq!(kind(&report), "unreachable");
     assert_eq!(
         report.envelope,
@@ -73,7 +73,8 @@ async fn seed_000_a_destructive_call_that_is_approved_gives_the_handlers_result(
 #[tokio::test]
 async fn seed_000_a_destructive_call_that_is_denied_is_cancelled() {
     let test = TestRuntime::without_model().await;
-    let report = test.call("save", &json!({ "name": "a" }), Confirm::Always(Decision::Deny)).await;
+    let report =
+        test.call("save", &json!({ "name": "a" }), Approver::Decided(Decision::Deny)).await;
     assert_eq!(kind(&report), "denied");
     assert_eq!(report.envelope, r#"{"status":"cancelled","reason":"user did not confirm"}"#);
     assert!(test.rows().is_empty());
@@ -97,7 +98,7 @@ async fn seed_000_a_handler_that_fails_is_told_by_its_type_only() {
 #[tokio::test]
 async fn seed_000_a_reading_call_runs_without_a_question() {
     let test = TestRuntime::without_model().await;
-    let report = test.call("search", &json!({}), Confirm::Nobody).await;
+    let report = test.call("search", &json!({}), Approver::None).await;
     assert_eq!(report.envelope, r#"{"status":"ok","data":{"count":0,"items":[]}}"#);
     assert_eq!(report.record.effect, Effect::None);
     test.shutdown().await;
@@ -164,10 +165,10 @@ async fn arguments_that_are_no_object_too_long_or_too_deep_are_refused() {
 async fn arguments_that_the_schema_does_not_know_are_removed_unless_it_forbids_them() {
     let test = TestRuntime::without_model().await;
     let arguments = json!({ "name": "a", "invented": 1 });
-    let report = test.call("echo", &arguments, Confirm::Nobody).await;
+    let report = test.call("echo", &arguments, Approver::None).await;
     assert_eq!(report.record.arguments, json!({ "name": "a" }));
     assert_eq!(report.envelope, r#"{"status":"ok","data":{"name":"a"}}"#);
-    assert_eq!(kind(&test.call("strict", &arguments, Confirm::Nobody).await), "validation");
+    assert_eq!(kind(&test.call("strict", &arguments, Approver::None).await), "validation");
     let rows = test.runtime.ledger(&LedgerFilter::default()).await.unwrap();
     assert_eq!(&*rows[0].raw_arguments, arguments.to_string(), "the raw text stays in the ledger");
     test.shutdown().await;
@@ -176,10 +177,10 @@ async fn arguments_that_the_schema_does_not_know_are_removed_unless_it_forbids_t
 #[tokio::test]
 async fn the_predicate_decides_which_arguments_must_be_confirmed() {
     let test = TestRuntime::without_model().await;
-    let quiet = test.call("save", &json!({ "name": "quiet one" }), Confirm::Nobody).await;
+    let quiet = test.call("save", &json!({ "name": "quiet one" }), Approver::None).await;
     assert_eq!(kind(&quiet), "ok");
     assert_eq!(
-        kind(&test.call("save", &json!({ "name": "loud one" }), Confirm::Nobody).await),
+        kind(&test.call("save", &json!({ "name": "loud one" }), Approver::None).await),
         "unreachable"
     );
     test.shutdown().await;
@@ -190,7 +191,7 @@ async fn a_question_without_an_answer_expires_and_that_is_not_a_no() {
     let mut limits = Limits::default();
     limits.decision_timeout = Duration::from_millis(50);
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
-    let silent = Confirm::Ask(Box::new(|_| Box::pin(async { None })));
+    let silent = Approver::Ask(Box::new(|_| Box::pin(async { None })));
     assert_eq!(kind(&test.call("save", &json!({ "name": "a" }), silent).await), "expired");
     test.shutdown().await;
 }
@@ -200,7 +201,7 @@ async fn a_call_ends_although_the_person_never_does() {
     let mut limits = Limits::default();
     limits.decision_timeout = Duration::from_millis(50);
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
-    let thinking = Confirm::Ask(Box::new(|_| Box::pin(std::future::pending())));
+    let thinking = Approver::Ask(Box::new(|_| Box::pin(std::future::pending())));
     assert_eq!(kind(&test.call("save", &json!({ "name": "a" }), thinking).await), "expired");
     test.shutdown().await;
 }
@@ -209,7 +210,7 @@ async fn a_call_ends_although_the_person_never_does() {
 async fn the_answer_to_a_call_outlives_the_actor_that_it_was_given_to() {
     let test = TestRuntime::without_model().await;
     let confirm = test.runtime.actors().confirm.clone();
-    let kills_first = Confirm::Ask(Box::new(move |_| {
+    let kills_first = Approver::Ask(Box::new(move |_| {
         confirm.actor().kill();
         Box::pin(async { Some(Decision::Approve) })
     }));
@@ -250,7 +251,7 @@ async fn a_reading_handler_past_its_deadline_changes_nothing() {
     let mut limits = Limits::default();
     limits.tool_timeout = Duration::from_millis(50);
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
-    let report = test.call("slow_read", &json!({}), Confirm::Nobody).await;
+    let report = test.call("slow_read", &json!({}), Approver::None).await;
     assert_eq!((kind(&report).as_str(), report.record.effect), ("timeout", Effect::None));
     test.gate.open(1);
     test.shutdown().await;
@@ -262,10 +263,10 @@ async fn a_bound_that_is_reached_is_overloaded() {
     limits.max_running_calls = 1;
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let nothing = json!({});
-    let slow = test.call("slow_read", &nothing, Confirm::Nobody);
+    let slow = test.call("slow_read", &nothing, Approver::None);
     let refused = async {
         test.gate.begun(1).await;
-        let report = test.call("search", &json!({}), Confirm::Nobody).await;
+        let report = test.call("search", &json!({}), Approver::None).await;
         test.gate.open(1);
         report
     };
@@ -278,7 +279,7 @@ async fn a_bound_that_is_reached_is_overloaded() {
 async fn a_store_that_cannot_be_written_runs_nothing() {
     let test = TestRuntime::without_model().await;
     let store = test.store.clone();
-    let fails_meanwhile = Confirm::Ask(Box::new(move |_| {
+    let fails_meanwhile = Approver::Ask(Box::new(move |_| {
         store.fail_next_begin();
         Box::pin(async { Some(Decision::Approve) })
     }));
@@ -292,7 +293,7 @@ async fn a_store_that_cannot_be_written_runs_nothing() {
 async fn only_the_ledger_decides_where_the_reply_about_a_commit_is_lost() {
     let test = TestRuntime::without_model().await;
     let arguments = json!({ "name": "a" });
-    let call = test.call("slow_note", &arguments, Confirm::Nobody);
+    let call = test.call("slow_note", &arguments, Approver::None);
     let lose_the_reply = async {
         test.gate.begun(1).await;
         test.store.lose_next_commit_reply();
@@ -308,7 +309,7 @@ async fn only_the_ledger_decides_where_the_reply_about_a_commit_is_lost() {
 async fn every_call_has_its_entry_in_the_ledger_looked_up_or_not() {
     let test = TestRuntime::without_model().await;
     for name in ["foo", "save", "search", "panic_text"] {
-        test.call(name, &json!({ "name": "a" }), Confirm::Nobody).await;
+        test.call(name, &json!({ "name": "a" }), Approver::None).await;
     }
     let rows = test.runtime.ledger(&LedgerFilter::default()).await.unwrap();
     let names: Vec<_> = rows.iter().map(|row| row.name.to_string()).collect();

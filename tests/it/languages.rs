@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use madang::{
     Call, LanguageTag, Runtime, Session, TurnOptions, UserId,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     event::{EventCursor, EventKind, StreamItem},
     language::{Language, Text},
     tool::{self, EffectPolicy, NoArguments, ToolContext, ToolResult},
@@ -123,11 +123,11 @@ async fn a_question_is_asked_in_the_language_of_its_call() {
     ] {
         let heard = Arc::new(Mutex::new(String::new()));
         let hears = heard.clone();
-        let asks = Confirm::Ask(Box::new(move |request| {
-            *hears.lock().unwrap() = request.consequence.clone();
+        let asks = Approver::Ask(Box::new(move |request| {
+            *hears.lock().unwrap() = request.consequence.to_string();
             Box::pin(async { Some(Decision::Approve) })
         }));
-        let call = Call::new(UserId::new("kim").unwrap(), "wipe", "{}").confirm(asks);
+        let call = Call::new(UserId::new("kim").unwrap(), "wipe", "{}").approver(asks);
         runtime.dispatch(call.language(tag(language))).await.unwrap();
         assert_eq!(*heard.lock().unwrap(), says, "{language}");
     }

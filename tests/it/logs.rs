@@ -10,7 +10,7 @@ use std::{
 
 use madang::{
     Limits, Runtime,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     error::TurnRefused,
     tool::{self, ToolContext, ToolResult},
 };
@@ -81,16 +81,16 @@ async fn each_end_of_a_call_is_logged_as_loud_as_the_table_says() {
     limits.transaction_deadline = Duration::from_secs(2);
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     log.take();
-    let approve = || Confirm::Always(Decision::Approve);
-    let silent = || Confirm::Ask(Box::new(|_| Box::pin(async { None })));
+    let approve = || Approver::Decided(Decision::Approve);
+    let silent = || Approver::Ask(Box::new(|_| Box::pin(async { None })));
     let named = json!({ "name": "a" });
     for (tool, arguments, confirm, end, level) in [
         ("foo", json!({}), approve(), "unknown_tool", Level::WARN),
         ("save", json!({ "name": 1 }), approve(), "validation", Level::INFO),
         ("save", json!([1]), approve(), "validation", Level::INFO),
-        ("echo", json!({ "name": "a", "invented": 1 }), Confirm::Nobody, "ok", Level::INFO),
-        ("save", named.clone(), Confirm::Nobody, "unreachable", Level::DEBUG),
-        ("save", named.clone(), Confirm::Always(Decision::Deny), "denied", Level::DEBUG),
+        ("echo", json!({ "name": "a", "invented": 1 }), Approver::None, "ok", Level::INFO),
+        ("save", named.clone(), Approver::None, "unreachable", Level::DEBUG),
+        ("save", named.clone(), Approver::Decided(Decision::Deny), "denied", Level::DEBUG),
         ("save", named.clone(), silent(), "expired", Level::DEBUG),
         ("panic_text", json!({}), approve(), "handler_error", Level::ERROR),
         ("fail", json!({}), approve(), "handler_error", Level::ERROR),
@@ -123,11 +123,11 @@ async fn a_bound_that_is_reached_is_told_at_info() {
     limits.max_running_calls = 1;
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let nothing = json!({});
-    let slow = test.call("slow_read", &nothing, Confirm::Nobody);
+    let slow = test.call("slow_read", &nothing, Approver::None);
     let refused = async {
         test.gate.begun(1).await;
         log.take();
-        let report = test.call("search", &json!({}), Confirm::Nobody).await;
+        let report = test.call("search", &json!({}), Approver::None).await;
         let said = log.take();
         test.gate.open(1);
         (kind(&report), loudest(&said))
@@ -144,10 +144,10 @@ async fn nothing_failed_where_too_much_is_stored_of_a_user() {
     limits.max_stored_bytes_per_user = 1;
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let named = json!({ "name": "a" });
-    assert_eq!(kind(&test.call("note", &named, Confirm::Nobody).await), "ok");
+    assert_eq!(kind(&test.call("note", &named, Approver::None).await), "ok");
     log.take();
     for tool in ["note", "search", "save"] {
-        let report = test.call(tool, &named, Confirm::Always(Decision::Approve)).await;
+        let report = test.call(tool, &named, Approver::Decided(Decision::Approve)).await;
         let said = log.take();
         assert_eq!(kind(&report), "overloaded", "{tool}");
         assert_eq!(loudest(&said), Some(Level::INFO), "{tool}: {said:?}");
@@ -169,7 +169,7 @@ async fn a_call_ends_within_100_ms() {
             least.iter_mut().zip([("search", json!({})), ("note", json!({ "name": "a" }))])
         {
             let began = Instant::now();
-            assert_eq!(kind(&test.call(tool, &arguments, Confirm::Nobody).await), "ok");
+            assert_eq!(kind(&test.call(tool, &arguments, Approver::None).await), "ok");
             *least = began.elapsed().min(*least);
         }
     }
@@ -231,7 +231,7 @@ async fn panics_and_fails_with_the_hook() {
         .unwrap();
     for tool in ["panics", "fails"] {
         let call = madang::Call::new(crate::support::kim(), tool, "{}");
-        let report = runtime.dispatch(call.confirm(Confirm::Always(Decision::Approve))).await;
+        let report = runtime.dispatch(call.approver(Approver::Decided(Decision::Approve))).await;
         assert_eq!(kind(&report.unwrap()), "handler_error");
     }
     runtime.shutdown().await.unwrap();

@@ -2,7 +2,7 @@
 
 use madang::{
     Call, CallReport, Limits, SessionId, UserId,
-    approval::Confirm,
+    approval::Approver,
     error::SessionError,
     event::{Content, EventKind, StreamItem, TurnEnding},
     store::Store as _,
@@ -144,7 +144,7 @@ async fn a_call_is_refused_while_a_turn_runs_in_its_session() {
 #[tokio::test]
 async fn a_call_that_nobody_confirms_is_an_entry_as_well_and_lets_the_session_go() {
     let test = TestRuntime::with_limits(says(&["Hello."]), Limits::default()).await;
-    let report = test.runtime.dispatch(named("s", "save").confirm(Confirm::Nobody)).await.unwrap();
+    let report = test.runtime.dispatch(named("s", "save").approver(Approver::None)).await.unwrap();
     assert_eq!(kind(&report), "unreachable");
     let session = test.runtime.session("kim", "s").await.unwrap();
     session.send("hi").await.unwrap().ended().await.unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use madang::{
     Health, Limits,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     error::{DecisionError, ReplyError, TurnError, TurnRefused},
     event::{EventKind, TurnEnding},
     ledger::LedgerFilter,
@@ -85,7 +85,7 @@ async fn without_an_llm_actor_turns_end_with_the_model_s_error() {
     let turn = in_time(session.send("again")).await.unwrap();
     assert_eq!(in_time(turn.ended()).await.unwrap().error, died);
     // What needs no model goes on.
-    assert_eq!(kind(&test.call("note", &json!({ "name": "a" }), Confirm::Nobody).await), "ok");
+    assert_eq!(kind(&test.call("note", &json!({ "name": "a" }), Approver::None).await), "ok");
     test.shutdown().await;
 }
 
@@ -137,7 +137,7 @@ async fn without_a_dispatcher_calls_end_with_an_error_and_nothing_runs() {
     in_time(script.next()).await.say("It did not work.");
     assert_eq!(in_time(turn.ended()).await.unwrap().ending, TurnEnding::Answered);
     assert_eq!(
-        kind(&test.call("note", &json!({ "name": "a" }), Confirm::Nobody).await),
+        kind(&test.call("note", &json!({ "name": "a" }), Approver::None).await),
         "handler_error"
     );
     let is_failed = |end: &Option<ToolOutcome>| matches!(end, Some(ToolOutcome::Err(error)) if error.code == "handler_error");

@@ -5,7 +5,7 @@ use std::{sync::LazyLock, time::Duration};
 
 use madang::{
     Call, CallReport, Limits, Runtime, TransactionError,
-    approval::Confirm,
+    approval::Approver,
     ledger::{Effect, LedgerFilter},
     store::{SqliteStore, savepoint},
     tool::{self, EffectPolicy, NoArguments, ToolContext, ToolFault, ToolResult},
@@ -76,7 +76,7 @@ impl StoreFixture {
     }
 
     async fn call(&self, name: &str, arguments: &Value) -> CallReport {
-        let call = Call::new(kim(), name, arguments.to_string()).confirm(Confirm::Nobody);
+        let call = Call::new(kim(), name, arguments.to_string()).approver(Approver::None);
         let ended = tokio::time::timeout(PATIENCE, self.runtime.dispatch(call)).await;
         ended.expect("dispatch ends").unwrap()
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use madang::{
     Health, Limits, Runtime, TurnOptions,
-    approval::{Asker, Confirm, Decision},
+    approval::{Approver, Decision},
     error::TurnError,
     event::TurnEnding,
     model::Completion,
@@ -183,7 +183,7 @@ async fn a_healthy_session_beside_all_of_it_never_notices() {
     for other in others {
         assert_eq!(other.await.unwrap(), vec![TurnEnding::Answered; 20]);
     }
-    assert_eq!(kind(&test.call("search", &json!({}), Confirm::Nobody).await), "ok");
+    assert_eq!(kind(&test.call("search", &json!({}), Approver::None).await), "ok");
     test.shutdown().await;
 }
 
@@ -191,7 +191,7 @@ async fn talk(runtime: Runtime, session: &str, turns: usize) -> Vec<TurnEnding> 
     let session = runtime.session("kim", session).await.unwrap();
     let mut endings = Vec::new();
     for _ in 0..turns {
-        let options = TurnOptions { asker: Asker::Nobody, ..TurnOptions::default() };
+        let options = TurnOptions { can_ask: false, ..TurnOptions::default() };
         let turn = session.send_with("go", options).await.unwrap();
         endings.push(turn.ended().await.unwrap().ending);
     }

@@ -9,7 +9,7 @@ use std::{
 
 use madang::{
     Call, CallReport, LanguageTag, Limits, Runtime, UserId,
-    approval::Confirm,
+    approval::Approver,
     model::ChatModel,
     tool::{
         self, EffectPolicy, Locale, Tool, ToolContext, ToolFault, ToolOutcome, ToolResult,
@@ -93,7 +93,12 @@ impl TestRuntime {
     }
 
     /// One call without a model, by Kim.
-    pub(crate) async fn call(&self, name: &str, arguments: &Value, confirm: Confirm) -> CallReport {
+    pub(crate) async fn call(
+        &self,
+        name: &str,
+        arguments: &Value,
+        confirm: Approver,
+    ) -> CallReport {
         self.call_raw(name, &arguments.to_string(), confirm).await
     }
 
@@ -101,9 +106,9 @@ impl TestRuntime {
         &self,
         name: &str,
         arguments: &str,
-        confirm: Confirm,
+        confirm: Approver,
     ) -> CallReport {
-        let call = Call::new(kim(), name, arguments).confirm(confirm);
+        let call = Call::new(kim(), name, arguments).approver(confirm);
         tokio::time::timeout(PATIENCE, self.runtime.dispatch(call))
             .await
             .expect("dispatch ends")

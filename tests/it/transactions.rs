@@ -3,7 +3,7 @@
 
 use std::{io, time::Duration};
 
-use madang::{Limits, TransactionError, approval::Confirm, store::StoreError};
+use madang::{Limits, TransactionError, approval::Approver, store::StoreError};
 use madang_testing::{MemoryConnection, RuntimeHooks as _, ScriptedModel};
 use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};
@@ -55,7 +55,7 @@ async fn transactions_and_tools_share_one_commit() {
         others.spawn(async move { transaction.await.unwrap() });
     }
     let note = json!({ "name": "note" });
-    let tool = test.call("note", &note, Confirm::Nobody);
+    let tool = test.call("note", &note, Approver::None);
     let go = async {
         test.waiting(51).await;
         let before = test.store.commits();
@@ -145,7 +145,7 @@ async fn a_transaction_that_hangs_makes_others_wait_no_longer_than_its_deadline(
     let begin = Instant::now();
     let note = json!({ "name": "note" });
     let (report, own) = tokio::join!(
-        test.call("note", &note, Confirm::Nobody),
+        test.call("note", &note, Approver::None),
         test.runtime.transaction(async |db: &mut MemoryConnection| put(db, "own")),
     );
     assert!(begin.elapsed() <= deadline + Duration::from_millis(5), "{:?}", begin.elapsed());

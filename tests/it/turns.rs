@@ -5,7 +5,6 @@ use std::{future::Future, pin::Pin, task};
 use futures_core::Stream;
 use madang::{
     IdempotencyKey, LanguageTag, Limits, OnDismiss, Session, Turn, TurnEvents, TurnOptions,
-    approval::Asker,
     error::{ReplyError, SessionError, TurnError},
     event::{EventKind, StreamItem, TurnEnding},
     model::Completion,
@@ -32,7 +31,7 @@ async fn with_hand() -> (TestRuntime, Session, HandScript) {
 
 async fn submit(session: &Session, key: &str, text: &str) -> Turn {
     let key = Some(IdempotencyKey::new(key).unwrap());
-    let options = TurnOptions { asker: Asker::Person, key, ..TurnOptions::default() };
+    let options = TurnOptions { can_ask: true, key, ..TurnOptions::default() };
     in_time(session.send_with(text, options)).await.unwrap()
 }
 

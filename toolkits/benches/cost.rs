@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use madang::{
     Call, Runtime, UserId,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     store::SqliteStore,
     tool::{self, EffectPolicy, NoArguments, ToolContext, ToolResult},
 };
@@ -104,7 +104,7 @@ async fn life_toolkit(count: usize) {
             let user =
                 if name == "add_habit" { format!("user {number}") } else { "user 0".to_owned() };
             let call = Call::new(UserId::new(user).unwrap(), name, arguments.to_string())
-                .confirm(Confirm::Always(Decision::Approve));
+                .approver(Approver::Decided(Decision::Approve));
             let begin = Instant::now();
             runtime.dispatch(call).await.unwrap();
             times.push(begin.elapsed());

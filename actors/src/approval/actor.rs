@@ -6,15 +6,15 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{sync::oneshot, time::Instant};
 use tracing::debug;
 
-use super::{CheckedAnswer, ConfirmMsg, QuestionVerdict, pending::Pending};
+use super::{CheckedDecision, ConfirmMsg, pending::Pending};
 use crate::{
     failpoint::failpoint,
     mailbox::{Alarm, answer},
-    protocol::DecisionError,
+    protocol::{CallId, DecisionError, Digest, UserId},
     registry::RegisteredTool,
 };
 
-/// Holds the open questions of a runtime. If it dies, each call asks its question again.
+/// Holds the open approval requests of a runtime. If it dies, each call asks again.
 #[derive(Debug)]
 pub struct ConfirmActor;
 
@@ -25,11 +25,11 @@ pub struct ConfirmState {
     alarm: Option<Alarm>,
 }
 
-/// The waiting end of a call, and the tool that its question is about.
+/// The waiting end of a call, and the tool that its request is about.
 #[derive(Debug)]
 struct Waiter {
     tool: Arc<RegisteredTool>,
-    reply: oneshot::Sender<QuestionVerdict>,
+    reply: oneshot::Sender<Option<CheckedDecision>>,
 }
 
 impl Actor for ConfirmActor {
@@ -56,13 +56,13 @@ impl Actor for ConfirmActor {
                 failpoint("confirm.ask").await?;
                 state.pending.ask(*request, due, Waiter { tool, reply });
             }
-            ConfirmMsg::Answer { answer: given, reply } => {
-                failpoint("confirm.answer").await?;
-                state.decide(given, reply);
+            ConfirmMsg::Decide { call, digest, user, decision } => {
+                failpoint("confirm.decide").await?;
+                state.decide(call, digest, &user, decision);
             }
             ConfirmMsg::Tool { call, digest, user, reply } => {
                 failpoint("confirm.tool").await?;
-                let open = state.pending.answerable(call, digest, &user, Instant::now());
+                let open = state.pending.decidable(call, digest, &user, Instant::now());
                 answer(reply, open.map(|waiter| waiter.tool.clone()));
             }
             ConfirmMsg::Withdraw { call } => {
@@ -74,7 +74,7 @@ impl Actor for ConfirmActor {
                 failpoint("confirm.due").await?;
                 state.alarm = None;
                 for waiter in state.pending.expire(Instant::now()) {
-                    answer(waiter.reply, QuestionVerdict::Expired);
+                    answer(waiter.reply, None);
                 }
             }
         }
@@ -84,20 +84,18 @@ impl Actor for ConfirmActor {
 }
 
 impl ConfirmState {
-    fn decide(&mut self, given: CheckedAnswer, reply: oneshot::Sender<Result<(), DecisionError>>) {
-        let (call, now) = (given.call(), Instant::now());
-        let waiter = match self.pending.answer(call, given.digest(), given.user(), now) {
-            Ok(waiter) => waiter,
-            Err(error) => {
-                debug!(%call, %error, "an answer does not count");
-                return answer(reply, Err(error));
+    fn decide(&mut self, call: CallId, digest: Digest, user: &UserId, decision: CheckedDecision) {
+        match self.pending.decide(call, digest, user, Instant::now()) {
+            Ok(waiter) => {
+                // The call was dismissed at the same moment and takes no decision any more.
+                if let Err(Some(decision)) = waiter.reply.send(Some(decision)) {
+                    decision.tell(Err(DecisionError::NotOpen));
+                }
             }
-        };
-        let (decision, by) = given.into_decision();
-        let verdict = QuestionVerdict::Decided { decision, by, recorded: reply };
-        // The call was dismissed at the same moment and takes no verdict any more. The answer is told so.
-        if let Err(QuestionVerdict::Decided { recorded, .. }) = waiter.reply.send(verdict) {
-            answer(recorded, Err(DecisionError::NotOpen));
+            Err(error) => {
+                debug!(%call, %error, "a decision does not count");
+                decision.tell(Err(error));
+            }
         }
     }
 

@@ -1,23 +1,34 @@
-//! The ConfirmActor: open questions, their deadlines and their answers. It runs no call.
+//! The ConfirmActor: open approval requests, their deadlines and the decisions about them. It runs no call.
 //!
-//! A call sends its question as [`ConfirmMsg::Ask`] and waits for a [`QuestionVerdict`]. A person's answer comes through [`answer()`],
-//! which checks edited arguments against the tool and makes a [`CheckedAnswer`]. The actor gives it to the waiting call,
-//! which records the decision and then tells the person that it counts. A question without an answer expires.
+//! Purpose: a destructive call runs only after a person's yes to exactly that call. This room finds the one decision
+//! that counts. The vocabulary ([`ApprovalRequest`](crate::protocol::ApprovalRequest),
+//! [`Decision`](crate::protocol::Decision), [`ApprovalEnd`](crate::protocol::ApprovalEnd),
+//! [`StandingApproval`](crate::protocol::StandingApproval)) is in `protocol`, and the dispatcher records.
+//!
+//! Flow:
+//! 1. A call makes its request durable, sends it as [`ConfirmMsg::Ask`] and waits for the reply.
+//! 2. A person's decision comes through [`decide()`]. It checks a message and edited arguments in the person's own task,
+//!    and makes a [`CheckedDecision`].
+//! 3. The actor gives the first decision that fits to the call and closes the request. Every later one is refused.
+//! 4. The call records the decision, and then tells the person that it counts.
+//! 5. A request without a decision expires. A call that is dismissed withdraws its request.
 //!
 //! Invariants:
-//! - Exactly one answer to a question wins, and it counts only once it is recorded.
-//! - An answer counts for its question's user and digest only: another user or another text is refused.
-//! - The table of questions is pure. If the actor dies, each call asks its question again.
+//! - Exactly one decision about a request wins, and it counts only once it is recorded.
+//! - A decision counts only for its request's user and digest: another user or another text is refused, and the request
+//!   stays open.
+//! - Nothing stays open for ever: a request expires at its moment, which the ledger has too.
+//! - The table of requests is pure. If the actor dies, each call asks again; the ledger has all that must not be lost.
 
 mod actor;
-mod answer;
+mod checked_decision;
+mod decide;
 mod msg;
 mod pending;
-mod submit;
 #[cfg(test)]
 mod tests;
 
 pub use actor::ConfirmActor;
-pub use answer::{CheckedAnswer, CheckedDecision};
-pub use msg::{ConfirmMsg, QuestionVerdict};
-pub use submit::answer;
+pub use checked_decision::CheckedDecision;
+pub use decide::decide;
+pub use msg::ConfirmMsg;

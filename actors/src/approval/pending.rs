@@ -1,4 +1,4 @@
-//! The table of open questions, with their deadlines.
+//! The table of open approval requests, with their deadlines. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::protocol::{ApprovalRequest, CallId, DecisionError, Digest, UserId};
 
-/// Open questions, each with the `W` that waits for its verdict.
+/// Open requests, each with the `W` that waits for the decision.
 #[derive(Debug)]
 pub(super) struct Pending<W> {
     open: BTreeMap<CallId, Open<W>>,
@@ -30,7 +30,7 @@ impl<W> Pending<W> {
         self.open.len()
     }
 
-    /// Opens a question and replaces one about the same call. Admission bounds how many are open.
+    /// Opens a request and replaces one about the same call. Admission bounds how many are open.
     pub(super) fn ask(&mut self, request: ApprovalRequest, due: Instant, waiter: W) {
         let call = request.call;
         drop(self.withdraw(call));
@@ -38,9 +38,9 @@ impl<W> Pending<W> {
         self.open.insert(call, Open { request, due, waiter });
     }
 
-    /// Gives the waiter of a question that this user may answer now; the question stays open. A wrong or late answer is
-    /// an error.
-    pub(super) fn answerable(
+    /// Gives the waiter of a request about which this user may decide now; the request stays open. A wrong or late decision
+    /// is an error.
+    pub(super) fn decidable(
         &self,
         call: CallId,
         digest: Digest,
@@ -60,26 +60,26 @@ impl<W> Pending<W> {
         Ok(&open.waiter)
     }
 
-    /// Closes the question that this user answers.
-    pub(super) fn answer(
+    /// Closes the request about which this user decides.
+    pub(super) fn decide(
         &mut self,
         call: CallId,
         digest: Digest,
         user: &UserId,
         now: Instant,
     ) -> Result<W, DecisionError> {
-        self.answerable(call, digest, user, now)?;
+        self.decidable(call, digest, user, now)?;
         self.withdraw(call).ok_or(DecisionError::NotOpen)
     }
 
-    /// Closes a question without an answer.
+    /// Closes a request without a decision.
     pub(super) fn withdraw(&mut self, call: CallId) -> Option<W> {
         let open = self.open.remove(&call)?;
         self.deadlines.remove(&(open.due, call));
         Some(open.waiter)
     }
 
-    /// Closes every question that is due, and gives their waiters.
+    /// Closes every request that is due, and gives their waiters.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<W> {
         let mut expired = Vec::new();
         while let Some((_, call)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now) {
@@ -108,20 +108,20 @@ mod tests {
             user: UserId::new("kim").unwrap(),
             tool: "add_habit".into(),
             arguments: serde_json::json!({}),
-            consequence: String::new(),
+            consequence: "".into(),
             text: "".into(),
             digest: Digest::new([7; 32]),
             expires_at: Timestamp::from_millis(0),
         }
     }
 
-    fn answer(
+    fn decide(
         pending: &mut Pending<&'static str>,
         call: u128,
         now: Instant,
     ) -> Result<&'static str, DecisionError> {
         let request = request(call);
-        pending.answer(request.call, request.digest, &request.user, now)
+        pending.decide(request.call, request.digest, &request.user, now)
     }
 
     fn poll_before_park() -> Instant {
@@ -129,37 +129,37 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_comes_too_late_is_none() {
+    fn a_decision_that_comes_too_late_is_none() {
         let mut pending = Pending::new();
         let due = poll_before_park();
         pending.ask(request(1), due, "waiter");
-        assert_eq!(answer(&mut pending, 1, due), Err(DecisionError::NotOpen));
+        assert_eq!(decide(&mut pending, 1, due), Err(DecisionError::NotOpen));
         assert_eq!(pending.expire(due), ["waiter"]);
     }
 
     #[test]
-    fn exactly_one_of_two_answers_wins() {
+    fn exactly_one_of_two_decisions_wins() {
         let mut pending = Pending::new();
         pending.ask(request(1), poll_before_park(), "waiter");
-        assert_eq!(answer(&mut pending, 1, Instant::now()), Ok("waiter"));
-        assert_eq!(answer(&mut pending, 1, Instant::now()), Err(DecisionError::NotOpen));
+        assert_eq!(decide(&mut pending, 1, Instant::now()), Ok("waiter"));
+        assert_eq!(decide(&mut pending, 1, Instant::now()), Err(DecisionError::NotOpen));
     }
 
     #[test]
-    fn an_answer_by_another_user_or_for_other_arguments_leaves_the_question_open() {
+    fn a_decision_by_another_user_or_for_other_arguments_leaves_the_request_open() {
         let mut pending = Pending::new();
         pending.ask(request(1), poll_before_park(), "waiter");
         let (ApprovalRequest { call, digest, user, .. }, now) = (request(1), Instant::now());
         let (lee, stale) = (UserId::new("lee").unwrap(), Digest::new([8; 32]));
-        assert_eq!(pending.answer(call, digest, &lee, now), Err(DecisionError::NotYours));
-        assert_eq!(pending.answer(call, stale, &user, now), Err(DecisionError::WrongDigest));
-        assert_eq!(pending.answerable(call, digest, &user, now), Ok(&"waiter"));
-        assert_eq!(answer(&mut pending, 2, Instant::now()), Err(DecisionError::NotOpen));
-        assert_eq!(answer(&mut pending, 1, Instant::now()), Ok("waiter"));
+        assert_eq!(pending.decide(call, digest, &lee, now), Err(DecisionError::NotYours));
+        assert_eq!(pending.decide(call, stale, &user, now), Err(DecisionError::WrongDigest));
+        assert_eq!(pending.decidable(call, digest, &user, now), Ok(&"waiter"));
+        assert_eq!(decide(&mut pending, 2, Instant::now()), Err(DecisionError::NotOpen));
+        assert_eq!(decide(&mut pending, 1, Instant::now()), Ok("waiter"));
     }
 
     #[test]
-    fn questions_expire_in_the_order_of_their_deadlines() {
+    fn requests_expire_in_the_order_of_their_deadlines() {
         let mut pending = Pending::new();
         let now = Instant::now();
         let at = |seconds| now + Duration::from_secs(seconds);

@@ -12,10 +12,11 @@ use tracing::{Instrument as _, Span, debug, error, info, instrument::Instrumente
 
 use super::{
     CallContext,
-    authorize::{NotAuthorized, approval_ended, authorize},
+    authorize::{approval_ended, authorize},
     cancellation::Interruption,
     check::{CheckedCall, check},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
+    not_authorized::NotAuthorized,
     record::{Finished, Record, end_lost, overloaded},
     responder::Responder,
     run::{self, Ran},
@@ -24,7 +25,7 @@ use crate::{
     admission::Permit,
     failpoint::failpoint,
     ledger::CallState,
-    mailbox::{Recipient, answer},
+    mailbox::Recipient,
     port::BoxFuture,
     protocol::{Bound, CancelReason, DecisionError, Fault, LimitExceeded, Text, ToolOutcome},
     telemetry::{refused, tool_executed},
@@ -289,13 +290,13 @@ async fn pipeline(checked: CheckedCall, context: Arc<CallContext>, call: ActorRe
     let authorized = match authorize(checked, &mut record, &context).await {
         Ok(authorized) => authorized,
         Err((_, NotAuthorized::Left)) => return Ran::Left,
-        Err((checked, NotAuthorized::Ends { finished, recorded, ended })) => {
+        Err((checked, NotAuthorized::Ends { finished, end: asked, decision })) => {
             let said = finished.outcome.clone();
             let end = record.end(checked.arguments().clone(), Vec::new(), finished);
             let end = Box::pin(end).await;
             // The ledger may have another end by now.
             let stands = end.is_recorded && end.record.outcome.as_ref() == Some(&said);
-            if let Some(recorded) = recorded {
+            if let Some(decision) = decision {
                 let counts = if stands {
                     Ok(())
                 } else if end.is_recorded || record.row().await.is_ok() {
@@ -303,10 +304,10 @@ async fn pipeline(checked: CheckedCall, context: Arc<CallContext>, call: ActorRe
                 } else {
                     Err(DecisionError::NotKnown)
                 };
-                answer(recorded, counts);
+                decision.tell(counts);
             }
-            if let Some(end) = ended {
-                approval_ended(checked.request(), *end, stands);
+            if let Some(asked) = asked {
+                approval_ended(checked.request(), *asked, stands);
             }
             return Ran::Ended(end);
         }

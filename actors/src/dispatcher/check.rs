@@ -7,9 +7,10 @@ use tracing::{info, warn};
 
 use super::{CallContext, msg::DispatchRequest};
 use crate::{
+    approval::CheckedDecision,
     ledger::digest,
-    protocol::{Digest, Shown, Text, ToolOutcome},
-    registry::{CheckedArguments, RegisteredTool},
+    protocol::{Decision, Digest, Shown, Text, ToolOutcome},
+    registry::RegisteredTool,
 };
 
 /// A call whose tool exists and whose arguments fit its schema.
@@ -61,27 +62,29 @@ impl CheckedCall {
 
     /// Replaces arguments and shown texts by those of the ledger. The arguments fit the schema that their digest names;
     /// no other schema and no other text give that digest.
-    pub(super) fn with(self, arguments: Value, shown: Option<Box<Shown>>) -> Self {
-        let shown = Self { shown, ..self };
-        Self { digest: shown.digest_of(&arguments), arguments, ..shown }
+    pub(super) fn restore(&mut self, arguments: Value, shown: Option<Box<Shown>>) {
+        self.shown = shown;
+        self.digest = self.digest_of(&arguments);
+        self.arguments = arguments;
     }
 
-    /// Adds every byte of the question that is asked about the call.
+    /// Adds every byte that a person is shown about the call.
     pub(super) fn asked_with(&mut self, shown: Shown) {
         self.shown = Some(Box::new(shown));
         self.digest = self.digest_of(&self.arguments);
     }
 
-    /// Copies the call with the arguments that the user typed.
-    pub(super) fn edited(&self, typed: CheckedArguments) -> Self {
-        Self {
-            digest: self.digest_of(&typed.arguments),
-            arguments: typed.arguments,
+    /// Copies the call with the arguments that the user typed, where the decision has some.
+    pub(super) fn edited(&self, decision: &CheckedDecision) -> Option<Self> {
+        let Decision::Edit { arguments } = decision.get() else { return None };
+        Some(Self {
+            digest: self.digest_of(arguments),
+            arguments: arguments.clone(),
             request: self.request.clone(),
             tool: self.tool.clone(),
             schema: self.schema,
             shown: self.shown.clone(),
-        }
+        })
     }
 
     /// Changes what would run without another check.

@@ -15,6 +15,7 @@
 //! The actor keeps no state of its own beside the running calls, so a restart of it loses none.
 
 mod actor;
+mod ask;
 mod authorize;
 mod call;
 mod cancellation;
@@ -22,8 +23,8 @@ mod check;
 mod context;
 mod keyed_semaphore;
 mod msg;
+mod not_authorized;
 mod permits;
-mod question;
 mod record;
 mod responder;
 mod run;

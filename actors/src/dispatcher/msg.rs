@@ -11,7 +11,7 @@ use crate::{
     mailbox::{Recipient, Reply},
     port::{LedgerRow, Write},
     protocol::{
-        ApprovalEnd, ApprovalRequest, Asker, CallId, CallRecord, Locale, ResolvedCall, SessionId,
+        ApprovalEnd, ApprovalRequest, CallId, CallRecord, Locale, ResolvedCall, SessionId,
         Timestamp, ToolCall, TurnId, UserId,
     },
 };
@@ -51,7 +51,7 @@ pub struct DispatchRequest {
     /// The user's time zone.
     pub time_zone: Arc<str>,
     /// Whether a person can be asked.
-    pub asker: Asker,
+    pub can_ask: bool,
     /// Cancels the call, with its turn or its caller or the runtime.
     pub cancellation: Cancellation,
     /// The moment of the proposal; where the ledger has it, as that says.
@@ -86,7 +86,7 @@ impl DispatchRequest {
             call: ToolCall { id: row.call, name: row.name, arguments: row.raw_arguments },
             locale,
             time_zone: "UTC".into(),
-            asker: Asker::Nobody,
+            can_ask: false,
             cancellation: Cancellation::default(),
             news: Recipient::nobody(),
             late: Recipient::nobody(),

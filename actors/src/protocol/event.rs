@@ -5,8 +5,8 @@ use std::{fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalRequest, CallId, CallRecord, CancelReason, Decision, Ending, Notice, ResolvedCall,
-    Timestamp, TurnId, Usage, WantedCall,
+    ApprovalEnd, ApprovalRequest, CallId, CallRecord, Ending, Notice, ResolvedCall, Timestamp,
+    TurnId, Usage, WantedCall,
 };
 
 /// One event of a session: `{"type":..,"seq":..,..}`.
@@ -194,23 +194,6 @@ pub enum EventKind {
         ending: TurnEnding,
         /// The cost of all its completions.
         usage: Usage,
-    },
-}
-
-/// The end of a question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ApprovalEnd {
-    /// A person decided.
-    Decided {
-        /// The person's decision.
-        #[serde(flatten)]
-        decision: Decision,
-    },
-    /// The question ended without a decision.
-    Cancelled {
-        /// The reason for which it ended.
-        reason: CancelReason,
     },
 }
 

@@ -1,18 +1,19 @@
 //! The vocabulary: plain data that every actor and every port speaks.
 //!
 //! A [`ChatMessage`] is an entry of a chat, and a [`SessionEvent`] what a subscriber reads. A [`ToolOutcome`] is the
-//! end of a call, and a [`ApprovalRequest`] what a person is asked. [`Limits`] bounds every queue, buffer and wait, and
+//! end of a call, and an [`ApprovalRequest`] what a person is asked. [`Limits`] bounds every queue, buffer and wait, and
 //! [`Text`] has the words for people.
 //!
 //! Invariants: no async, no clock, and no ids made in secret: the shell hands them in. A value that passes
 //! [`MAX_LEVELS`] or the bound on bytes is refused before it is written, so that each stored value can be read again.
-//! A question makes each invisible character of the call visible.
+//! A request makes each invisible character of the call visible.
 
 mod approval;
+mod approval_request;
 mod chat;
 mod completion;
-mod confirmation;
 mod cut;
+mod digest;
 mod effect_resolution;
 mod envelope;
 mod event;
@@ -34,16 +35,13 @@ mod transcript;
 mod turn;
 
 pub use approval::{Approval, StandingApproval};
+pub use approval_request::{ApprovalEnd, ApprovalRequest, Decision, DecisionError, Shown};
 pub use chat::{ChatMessage, Content, Ending, Notice};
 pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
-pub use confirmation::{
-    Answer, ApprovalRequest, Asker, Decision, DecisionError, Digest, OnDismiss, Shown,
-};
+pub use digest::Digest;
 pub use effect_resolution::{Effect, EffectResolution, ResolvedBy, ResolvedCall};
 pub use envelope::{bare_envelope, call_envelope, envelope};
-pub use event::{
-    ApprovalEnd, EventCursor, EventKind, InvalidCursor, SessionEvent, TurnEnding, TurnError,
-};
+pub use event::{EventCursor, EventKind, InvalidCursor, SessionEvent, TurnEnding, TurnError};
 pub use id::{
     CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,
 };
@@ -64,4 +62,4 @@ pub(crate) use tool_call::bytes_before_cut;
 pub use tool_call::{CallRecord, CallResult, ToolCall, WantedCall};
 pub use tool_spec::{EffectPolicy, SpecError, ToolSpec};
 pub use transcript::{PromptMessage, left_out, prompt, prompt_entry, visible};
-pub use turn::TurnOptions;
+pub use turn::{OnDismiss, TurnOptions};

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Asker, IdempotencyKey, LanguageTag, OnDismiss};
+use super::{IdempotencyKey, LanguageTag};
 
 /// The options of a turn. They are stored with it, so that it goes on in the same way after a crash.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TurnOptions {
-    /// Whether a person can be asked to confirm.
-    pub asker: Asker,
+    /// Whether a person can be asked for approvals. Where none can, a destructive call is cancelled as unreachable. A
+    /// property of the turn, not a count of subscribers.
+    pub can_ask: bool,
     /// The effect of a dismissal.
     pub on_dismiss: OnDismiss,
     /// The language of reasons, questions and notices.
@@ -22,4 +23,16 @@ pub struct TurnOptions {
     /// turn, whether it runs or has ended. The options of the first submit count.
     #[serde(skip)]
     pub key: Option<IdempotencyKey>,
+}
+
+/// The effect of a dismissal on the running turn. In both cases a handler that has begun commits its writes, and its
+/// result is discarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDismiss {
+    /// Ends the model's stream and open questions at once; no new round starts.
+    #[default]
+    Stop,
+    /// Lets the loop go on. An open question counts as dismissed, and the dismissed reader hears nothing more.
+    Finish,
 }

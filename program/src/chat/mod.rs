@@ -27,7 +27,7 @@ mod wrap;
 
 use std::io::{self, IsTerminal};
 
-use madang::{Runtime, Session, SessionId, TurnOptions, approval::Asker, error::SessionError};
+use madang::{Runtime, Session, SessionId, TurnOptions, error::SessionError};
 use uuid::Uuid;
 
 use crate::{
@@ -66,10 +66,10 @@ async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failu
     if wanted.session.is_none() {
         output::notice(&Text::NewSession(session.id()).in_locale(locale));
     }
-    let asker = if matches!(answers, Answers::Nobody) { Asker::Nobody } else { Asker::Person };
+    let can_ask = !matches!(answers, Answers::Nobody);
     let time_zone = wanted.zone.time_zone.clone();
     let language = Some(locale.tag());
-    let options = TurnOptions { asker, language, time_zone, ..TurnOptions::default() };
+    let options = TurnOptions { can_ask, language, time_zone, ..TurnOptions::default() };
     let talk = Talk::new(session, (options, locale), answers, signals);
     if is_terminal {
         terminal::run(talk, model, &wanted.toolkits).await

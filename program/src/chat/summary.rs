@@ -1,10 +1,9 @@
 //! Describes a tool call in one line: its end, its effect or the reason for none, and its tool.
 
 use madang::{
-    approval::Approval,
     event::{plain, quoted},
     language::Text as LibraryText,
-    ledger::{CallRecord, Effect},
+    ledger::{Approval, CallRecord, Effect},
     tool::ToolOutcome,
 };
 use serde_json::Value;

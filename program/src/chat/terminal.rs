@@ -5,11 +5,9 @@ use std::time::Duration;
 use crossterm::style::Stylize;
 use indicatif::ProgressBar;
 use madang::{
-    approval::Decision,
+    approval::{ApprovalEnd, Decision},
     error::ResolveError,
-    event::{
-        ApprovalEnd, Content, Ending, EventKind, Notice, StreamItem, TurnEnding, plain, quoted,
-    },
+    event::{Content, Ending, EventKind, Notice, StreamItem, TurnEnding, plain, quoted},
     language::Text as LibraryText,
     ledger::{EffectResolution, LedgerRow},
 };

@@ -7,7 +7,7 @@ use std::sync::{
 
 use madang::{
     Clock, Limits, Runtime, Session, Timestamp, TurnOptions, UserId,
-    approval::{Asker, Confirm, Decision},
+    approval::{Approver, Decision},
     event::{Ending, EventKind, StreamItem, TurnEnding},
     ledger::CallRecord,
     model::ChatModel,
@@ -176,7 +176,7 @@ impl CaseRun<'_> {
         })?;
         let user = UserId::new(call.user.as_deref().unwrap_or(PERSON)).map_err(Failure::of)?;
         let wanted = madang::Call::new(user, &*call.name, Value::from(arguments).to_string());
-        let wanted = wanted.confirm(Confirm::Always(Decision::Approve));
+        let wanted = wanted.approver(Approver::Decided(Decision::Approve));
         let report =
             self.runtime.dispatch(wanted.language(ui_language(self.case.language).tag())).await;
         let report = report.map_err(Failure::of)?;
@@ -202,7 +202,7 @@ impl CaseRun<'_> {
     /// Runs one turn to its end, with its questions answered.
     async fn turn(&mut self, turn: &Turn) -> Result<SeenTurn, Failure> {
         let options = TurnOptions {
-            asker: Asker::Person,
+            can_ask: true,
             language: Some(ui_language(self.case.language).tag()),
             ..TurnOptions::default()
         };

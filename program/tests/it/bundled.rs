@@ -2,7 +2,7 @@
 
 use madang::{
     Call, LanguageTag, Runtime,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     event::Content,
     model::llama::LlamaModel,
     store::SqliteStore,
@@ -71,7 +71,7 @@ async fn add(decision: Decision) -> (String, usize) {
     session.decide(&request, decision).await.unwrap();
     turn.ended().await.unwrap();
     let words = last_words(&session.state().await.unwrap().messages);
-    let list = Call::new(kim(), "list_active_habits", "{}").confirm(Confirm::Nobody);
+    let list = Call::new(kim(), "list_active_habits", "{}").approver(Approver::None);
     let report = runtime.dispatch(list).await.unwrap();
     let envelope: Value = serde_json::from_str(&report.envelope).unwrap();
     let habits = envelope["data"]["items"].as_array().map_or(usize::MAX, Vec::len);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use madang::{
     CallId, Timestamp, TurnId,
-    approval::{Approval, Decision},
-    event::{ApprovalEnd, Content, EventKind, TurnEnding},
-    ledger::{Effect, LedgerRow, ResolvedBy},
+    approval::{ApprovalEnd, Decision},
+    event::{Content, EventKind, TurnEnding},
+    ledger::{Approval, Effect, LedgerRow, ResolvedBy},
     tool::{CancelReason, ToolOutcome},
 };
 

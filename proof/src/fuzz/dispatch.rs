@@ -11,7 +11,7 @@ use std::{
 
 use madang::{
     Call, CallReport, Runtime, UserId,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     ledger::{Effect, LedgerFilter},
     tool::{self, EffectPolicy, Tool, ToolContext, ToolOutcome, ToolResult, ToolSpec},
 };
@@ -85,15 +85,15 @@ impl TestRuntime {
     fn call(&mut self, name: &str, decision: &str, arguments: &str) -> String {
         self.calls += 1;
         let confirm = match decision {
-            "y" => Confirm::Always(Decision::Approve),
-            "n" => Confirm::Always(Decision::Deny),
-            _ => Confirm::Nobody,
+            "y" => Approver::Decided(Decision::Approve),
+            "n" => Approver::Decided(Decision::Deny),
+            _ => Approver::None,
         };
         let approves = decision == "y";
         let user = UserId::new("kim").expect("a short name");
         let before = self.store.connection().values().len();
         let report = self.clock.block_on(async {
-            let call = Call::new(user, name, arguments).confirm(confirm);
+            let call = Call::new(user, name, arguments).approver(confirm);
             let ended = tokio::time::timeout(PATIENCE, self.runtime.dispatch(call)).await;
             ended.expect("every call ends").expect("the runtime is open")
         });

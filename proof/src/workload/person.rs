@@ -8,7 +8,7 @@ use std::{
 use madang::{
     Clock as _, Dismissed, IdempotencyKey, OnDismiss, Session, Timestamp, Turn, TurnId,
     TurnOptions, UserId,
-    approval::{Answer, ApprovalRequest, Asker, Decision, Digest},
+    approval::{ApprovalRequest, Decision, Digest},
     error::{ClearError, DismissError, ResolveError, SessionError},
     event::{EventCursor, EventKind, StreamItem, Subscription},
     ledger::EffectResolution,
@@ -138,7 +138,7 @@ impl Person {
     fn options(&self, asked: &Asked) -> TurnOptions {
         let key = || IdempotencyKey::new(asked.text.lines().next().unwrap_or("key")).ok();
         TurnOptions {
-            asker: Asker::Person,
+            can_ask: true,
             on_dismiss: asked.on_dismiss,
             time_zone: Some("UTC".into()),
             key: asked.is_keyed.then(key).flatten(),
@@ -505,8 +505,8 @@ impl Person {
         let stranger = UserId::new("mallory").expect("it is short");
         let other = Digest::new([7; 32]);
         for (user, digest) in [(stranger, request.digest), (self.session.user().clone(), other)] {
-            let answer = Answer { call: request.call, digest, decision: Decision::Approve, user };
-            let told = self.life.runtime.answer(answer).await;
+            let (runtime, yes) = (&self.life.runtime, Decision::Approve);
+            let told = runtime.decide(&user, request.call, digest, yes).await;
             self.life.scene.fate.note(format_args!("a stranger is told {told:?}"));
             if told.is_ok() {
                 let what = format!("a stranger answered for {}", request.call);

@@ -7,7 +7,7 @@ use super::facts::{
 use madang_actors::{
     ledger::text_digest,
     port::{InterruptedSession, OpenTurn, Store, StoredEnd, SubmittedTurn, TurnStep, Write},
-    protocol::{Asker, IdempotencyKey, OnDismiss, TurnEnding, TurnError, TurnOptions, Usage},
+    protocol::{IdempotencyKey, OnDismiss, TurnEnding, TurnError, TurnOptions, Usage},
 };
 
 fn keyed(key: &str) -> TurnOptions {
@@ -34,7 +34,7 @@ pub async fn a_session_is_in_one_turn_at_a_time(store: &dyn Store) {
 /// All state that a turn needs to go on comes back as it was written, step by step.
 pub async fn an_open_turn_says_how_far_it_came(store: &dyn Store) {
     let options = TurnOptions {
-        asker: Asker::Person,
+        can_ask: true,
         on_dismiss: OnDismiss::Finish,
         language: "pt-BR".parse().ok(),
         time_zone: Some("Asia/Seoul".into()),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use madang::{
     Call, IdempotencyKey, Limits, Runtime, TurnOptions,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     error::{ClearError, DecisionError, DismissError, ResolveError, TurnRefused},
     event::{EventCursor, EventKind, StreamItem, TurnEnding},
     ledger::{Effect, EffectResolution, LedgerFilter},
@@ -298,8 +298,8 @@ async fn dispatch_dropped_leaves_the_call_running_to_its_end() {
     for (name, decision) in [("add_row", None), ("save_row", Some(Decision::Approve))] {
         after_every_poll(async |polls| {
             let before = fixture.rows().await.len();
-            let confirm = decision.clone().map_or(Confirm::Nobody, Confirm::Always);
-            let call = Call::new(kim(), name, "{}").confirm(confirm);
+            let confirm = decision.clone().map_or(Approver::None, Approver::Decided);
+            let call = Call::new(kim(), name, "{}").approver(confirm);
             let ended = dropped_after(polls, fixture.runtime.dispatch(call)).await;
             fixture.resolved().await;
             let written = fixture.rows().await.len() - before;

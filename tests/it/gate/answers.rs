@@ -4,10 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use madang::{
     Limits,
-    approval::{Approval, Decision},
+    approval::{ApprovalEnd, Decision},
     error::DecisionError,
-    event::ApprovalEnd,
-    ledger::Effect,
+    ledger::{Approval, Effect},
     tool::{Breach, Problem, ToolOutcome},
 };
 use madang_testing::MemoryStore;

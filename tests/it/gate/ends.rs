@@ -5,8 +5,7 @@ use std::{collections::HashSet, time::Duration};
 
 use madang::{
     LanguageTag, Limits, TurnOptions,
-    approval::{Asker, Decision},
-    event::ApprovalEnd,
+    approval::{ApprovalEnd, Decision},
     language::{Locale, Text},
     ledger::{CallRecord, Effect},
     tool::{CancelReason, ToolOutcome, call_envelope},
@@ -41,8 +40,9 @@ async fn end(way: Way) -> End {
         limits.decision_timeout = Duration::from_millis(50);
     }
     let mut gate = Gate::with(limits, MemoryStore::new(), Version::First).await;
-    let asker = if way == Way::Unreachable { Asker::Nobody } else { Asker::Person };
-    let options = TurnOptions { asker, language: Some(LanguageTag::EN), ..TurnOptions::default() };
+    let can_ask = way != Way::Unreachable;
+    let options =
+        TurnOptions { can_ask, language: Some(LanguageTag::EN), ..TurnOptions::default() };
     let turn = gate.turn_with(options, &[("save", named("a"))]).await;
     if way != Way::Unreachable {
         let request = gate.approval_request().await;

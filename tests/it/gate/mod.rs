@@ -15,8 +15,8 @@ use std::{
 use madang::{
     Clock, History, LanguageTag, Limits, Runtime, Session, SystemClock, Timestamp, Turn,
     TurnOptions,
-    approval::ApprovalRequest,
-    event::{ApprovalEnd, Content, EventKind},
+    approval::{ApprovalEnd, ApprovalRequest},
+    event::{Content, EventKind},
     ledger::{LedgerFilter, LedgerRow},
     model::{Completion, PromptMessage},
     tool::{self, Locale, Resource, ToolContext, ToolOutcome, ToolResult},

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use expect_test::expect;
 use madang::{
     Call, LanguageTag, UserId,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     event::{EventKind, TurnEnding},
     ledger::{CallResult, Effect},
 };
@@ -279,7 +279,7 @@ fn a_direct_call_whose_caller_is_gone_has_its_end_after_the_next_start() {
         life.run(async |life| {
             let runtime = life.runtime.clone();
             let call = Call::new(UserId::new("kim").unwrap(), tool, "{}").language(LanguageTag::EN);
-            tokio::spawn(async move { runtime.dispatch(call.confirm(Confirm::Nobody)).await });
+            tokio::spawn(async move { runtime.dispatch(call.approver(Approver::None)).await });
             life.gate.begun(1).await;
         });
         world.crash(life);
@@ -296,8 +296,8 @@ fn a_direct_call_whose_caller_is_gone_has_its_end_after_the_next_start() {
     life.run(async |life| {
         let runtime = life.runtime.clone();
         let call = Call::new(UserId::new("kim").unwrap(), "save", "{}").language(LanguageTag::EN);
-        let never = Confirm::Ask(Box::new(|_| Box::pin(std::future::ready(None))));
-        tokio::spawn(async move { runtime.dispatch(call.confirm(never)).await });
+        let never = Approver::Ask(Box::new(|_| Box::pin(std::future::ready(None))));
+        tokio::spawn(async move { runtime.dispatch(call.approver(never)).await });
         life.until_ledger(|rows| rows.iter().any(|row| &*row.name == "save")).await;
     });
     world.crash(life);

@@ -1,15 +1,12 @@
 //! The idempotency key of a turn: a repeated submit is harmless, before and after a crash.
 
-use madang::{
-    IdempotencyKey, Session, Turn, TurnOptions, approval::Asker, error::TurnRefused,
-    event::TurnEnding,
-};
+use madang::{IdempotencyKey, Session, Turn, TurnOptions, error::TurnRefused, event::TurnEnding};
 
 use super::life::{World, read};
 
 async fn submit(session: &Session, key: &str, text: &str) -> Result<Turn, TurnRefused> {
     let key = Some(IdempotencyKey::new(key).unwrap());
-    let options = TurnOptions { asker: Asker::Person, key, ..TurnOptions::default() };
+    let options = TurnOptions { can_ask: true, key, ..TurnOptions::default() };
     session.send_with(text.to_owned(), options).await
 }
 

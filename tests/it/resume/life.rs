@@ -14,7 +14,6 @@ use std::{
 use madang::{
     CallId, Clock, History, LanguageTag, Limits, Runtime, Session, SessionId, SystemClock,
     Timestamp, Turn, TurnOptions,
-    approval::Asker,
     ledger::{Effect, LedgerFilter, LedgerRow},
     model::{ChatModel, Completion, CompletionRequest, PromptMessage},
     store::{SqliteStore, Store},
@@ -273,11 +272,8 @@ impl Gate {
 
 /// A turn in which a person can be asked.
 pub(super) async fn ask(session: &Session, text: &str) -> Turn {
-    let options = TurnOptions {
-        asker: Asker::Person,
-        language: Some(LanguageTag::EN),
-        ..TurnOptions::default()
-    };
+    let options =
+        TurnOptions { can_ask: true, language: Some(LanguageTag::EN), ..TurnOptions::default() };
     session.send_with(text.to_owned(), options).await.unwrap()
 }
 

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use expect_test::expect;
 use madang::{
     Call, LanguageTag, TurnOptions, UserId,
-    approval::{ApprovalRequest, Asker, Confirm, Decision},
+    approval::{ApprovalRequest, Approver, Decision},
     error::DecisionError,
     ledger::Effect,
     model::Completion,
@@ -156,7 +156,7 @@ fn arguments_that_the_person_typed_run_once_after_a_crash_between_the_approval_a
     let letter = |to: &str| json!({ "to": to });
     let send = |user: &str, to: &str| {
         let call = Call::new(UserId::new(user).unwrap(), "slow_send", letter(to).to_string());
-        call.confirm(Confirm::Always(Decision::Approve))
+        call.approver(Approver::Decided(Decision::Approve))
     };
     let mut world = World::new();
     world.tools = || vec![Arc::new(slow_send())];
@@ -253,7 +253,7 @@ fn how_a_turn_is_run_is_the_same_after_the_crash() {
     life.run(async |life| {
         let (session, _) = life.session().await;
         let options = TurnOptions {
-            asker: Asker::Nobody,
+            can_ask: false,
             language: Some(LanguageTag::KO),
             ..TurnOptions::default()
         };

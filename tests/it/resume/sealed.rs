@@ -5,9 +5,9 @@ use std::{path::Path, sync::Arc};
 use expect_test::expect;
 use madang::{
     SessionId, Timestamp, UserId,
-    approval::{Approval, Decision, Digest, StandingApproval},
+    approval::{Decision, Digest, StandingApproval},
     error::SessionError,
-    ledger::{AuditError, Seal, SealError, SealKey, SealKeys},
+    ledger::{Approval, AuditError, Seal, SealError, SealKey, SealKeys},
     model::Completion,
     store::{OpenError, SqliteStore, Store as _},
     tool::{self, EffectPolicy, ToolContext, ToolResult},
@@ -177,7 +177,7 @@ fn an_approval_that_was_given_runs_after_a_crash_as_ever() {
     let mut others = life.run(async |life| {
         let call = |user: &str| {
             let call = madang::Call::new(UserId::new(user).unwrap(), "slow_send", r#"{"to":"x"}"#);
-            call.confirm(madang::approval::Confirm::Always(Decision::Approve))
+            call.approver(madang::approval::Approver::Decided(Decision::Approve))
         };
         let (runtime, first) = (life.runtime.clone(), call("lee"));
         tokio::spawn(async move { runtime.dispatch(first).await });

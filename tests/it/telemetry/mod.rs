@@ -6,7 +6,7 @@ mod watchers;
 use expect_test::expect;
 use madang::{
     Call, Limits,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     error::TurnRefused,
     event::TurnEnding,
     model::{Completion, FinishReason, Usage},
@@ -322,7 +322,7 @@ async fn what_people_models_and_tools_say_is_in_no_span_and_in_no_metric() {
     let second = session.send(SECRET).await.unwrap();
     assert_eq!(second.ended().await.unwrap().ending, TurnEnding::Failed);
     let call = Call::new(kim(), SECRET, format!("{{\"name\":\"{SECRET}\"}}"))
-        .confirm(Confirm::Always(Decision::Deny));
+        .approver(Approver::Decided(Decision::Deny));
     test.runtime.dispatch(call).await.unwrap();
     test.shutdown().await;
     assert!(probe.lines().contains(SECRET), "it was said");

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use madang::{
     Call, LanguageTag, Limits, Runtime, SessionId, UserId,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     store::SqliteStore,
 };
 use madang_testing::ScriptedModel;
@@ -48,7 +48,7 @@ impl Reader {
     pub(crate) async fn told(&self, tool: &str, arguments: Value) -> Value {
         let mut call = Call::new(UserId::new("kim").unwrap(), tool, arguments.to_string())
             .language(LanguageTag::EN)
-            .confirm(Confirm::Always(Decision::Approve));
+            .approver(Approver::Decided(Decision::Approve));
         if let Some(session) = &self.session {
             call = call.session(session.clone());
         }

@@ -7,7 +7,7 @@ use std::{
 
 use madang::{
     Call, Limits, Runtime, UserId,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     event::TurnEnding,
     ledger::LedgerFilter,
     store::SqliteStore,
@@ -177,7 +177,7 @@ async fn of_arguments_that_are_too_long_each_store_has_the_beginning_and_the_out
         // A part of it would be valid JSON too.
         let arguments = format!("{{}}{}", " ".repeat(3 << 20));
         let call =
-            Call::new(kim(), "anything", arguments).confirm(Confirm::Always(Decision::Approve));
+            Call::new(kim(), "anything", arguments).approver(Approver::Decided(Decision::Approve));
         let report = runtime.dispatch(call).await.unwrap();
         let Some(ToolOutcome::Err(error)) = report.outcome() else { panic!("{report:?}") };
         assert_eq!(error.code, "validation");
@@ -217,7 +217,7 @@ async fn every_edit_of_a_person_is_run_or_refused() {
             let next = answers.lock().unwrap().pop();
             Box::pin(async { next })
         };
-        let call = Call::new(kim(), "anything", "{}").confirm(Confirm::Ask(Box::new(ask)));
+        let call = Call::new(kim(), "anything", "{}").approver(Approver::Ask(Box::new(ask)));
         let report = runtime.dispatch(call).await.unwrap();
         let fits = matches!(report.outcome(), Some(ToolOutcome::Ok(_) | ToolOutcome::Cancelled(_)));
         assert!(fits, "{name}: {report:?}");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use madang::{
     Call, CallReport, LanguageTag, Runtime, TurnOptions, UserId,
-    approval::{Asker, Confirm, Decision},
+    approval::{Approver, Decision},
     event::EventKind,
     ledger::LedgerFilter,
     model::ChatModel,
@@ -23,7 +23,7 @@ async fn runtime(model: impl ChatModel) -> Runtime {
 }
 
 async fn call(runtime: &Runtime, name: &str, arguments: Value) -> CallReport {
-    call_as(runtime, "kim", name, arguments, Confirm::Always(Decision::Approve)).await
+    call_as(runtime, "kim", name, arguments, Approver::Decided(Decision::Approve)).await
 }
 
 async fn call_as(
@@ -31,9 +31,9 @@ async fn call_as(
     user: &str,
     name: &str,
     arguments: Value,
-    confirm: Confirm,
+    confirm: Approver,
 ) -> CallReport {
-    let call = Call::new(UserId::new(user).unwrap(), name, arguments.to_string()).confirm(confirm);
+    let call = Call::new(UserId::new(user).unwrap(), name, arguments.to_string()).approver(confirm);
     runtime.dispatch(call).await.unwrap()
 }
 
@@ -46,7 +46,7 @@ fn data(report: &CallReport) -> Value {
 }
 
 async fn active(runtime: &Runtime, user: &str) -> u64 {
-    let report = call_as(runtime, user, "list_active_habits", json!({}), Confirm::Nobody).await;
+    let report = call_as(runtime, user, "list_active_habits", json!({}), Approver::None).await;
     data(&report)["count"].as_u64().unwrap()
 }
 
@@ -55,17 +55,22 @@ async fn seed_000_the_calls_of_its_table_by_name() {
     let runtime = runtime(ScriptedModel::new([])).await;
     let mut ends = BTreeMap::new();
     for (case, name, arguments, confirm) in [
-        ("unknown tool", "foo", json!({}), Confirm::Nobody),
-        ("validation fail", "add_habit", json!({ "protocol_id": 123 }), Confirm::Nobody),
-        ("destructive, nobody", "add_habit", add("morning-light"), Confirm::Nobody),
-        ("destructive, denied", "add_habit", add("morning-light"), Confirm::Always(Decision::Deny)),
+        ("unknown tool", "foo", json!({}), Approver::None),
+        ("validation fail", "add_habit", json!({ "protocol_id": 123 }), Approver::None),
+        ("destructive, nobody", "add_habit", add("morning-light"), Approver::None),
+        (
+            "destructive, denied",
+            "add_habit",
+            add("morning-light"),
+            Approver::Decided(Decision::Deny),
+        ),
         (
             "destructive, approved",
             "add_habit",
             add("morning-light"),
-            Confirm::Always(Decision::Approve),
+            Approver::Decided(Decision::Approve),
         ),
-        ("reading", "search_catalog", json!({ "category": "sleep" }), Confirm::Nobody),
+        ("reading", "search_catalog", json!({ "category": "sleep" }), Approver::None),
     ] {
         ends.insert(case, kind(&call_as(&runtime, "kim", name, arguments, confirm).await));
     }
@@ -98,7 +103,7 @@ async fn seed_002_rules_are_refused_by_code_and_in_the_users_language() {
     let again = data(&call(&runtime, "add_habit", add("morning-light")).await);
     assert_eq!((&again["habit_id"], &again["already_active"]), (&habit, &json!(true)));
     let foreign =
-        call_as(&runtime, "lee", "get_streak", json!({ "habit_id": habit }), Confirm::Nobody).await;
+        call_as(&runtime, "lee", "get_streak", json!({ "habit_id": habit }), Approver::None).await;
     assert_eq!(kind(&foreign), "not_found", "another user's habit");
 
     let log = |value: &str| json!({ "habit_id": habit, "value": value });
@@ -119,7 +124,7 @@ async fn seed_002_rules_are_refused_by_code_and_in_the_users_language() {
     }
     let english =
         Call::new(UserId::new("kim").unwrap(), "add_habit", add("slow-breathing").to_string())
-            .confirm(Confirm::Always(Decision::Approve))
+            .approver(Approver::Decided(Decision::Approve))
             .language(LanguageTag::EN);
     let fourth = runtime.dispatch(english).await.unwrap();
     assert_eq!(kind(&fourth), "r3_quota");
@@ -132,8 +137,8 @@ async fn seed_002_only_what_must_be_confirmed_asks() {
     let runtime = runtime(ScriptedModel::new([])).await;
     let habit = data(&call(&runtime, "add_habit", add("morning-light")).await)["habit_id"].clone();
     let log = |value: &str| json!({ "habit_id": habit, "value": value });
-    let done = call_as(&runtime, "kim", "log_tracker_entry", log("done"), Confirm::Nobody).await;
-    let blank = call_as(&runtime, "kim", "log_tracker_entry", log("blank"), Confirm::Nobody).await;
+    let done = call_as(&runtime, "kim", "log_tracker_entry", log("done"), Approver::None).await;
+    let blank = call_as(&runtime, "kim", "log_tracker_entry", log("blank"), Approver::None).await;
     assert_eq!([kind(&done), kind(&blank)], ["unreachable", "ok"]);
     runtime.shutdown().await.unwrap();
 }
@@ -148,7 +153,7 @@ async fn a_question_calls_a_habit_by_its_name_and_one_that_is_not_there_by_its_n
     ] {
         let (said, question) = tokio::sync::oneshot::channel();
         let said = std::sync::Mutex::new(Some(said));
-        let asks = Confirm::Ask(Box::new(move |question| {
+        let asks = Approver::Ask(Box::new(move |question| {
             said.lock().unwrap().take().unwrap().send(question.consequence).unwrap();
             Box::pin(async { Some(Decision::Deny) })
         }));
@@ -166,13 +171,13 @@ async fn two_adds_at_the_same_moment_cannot_both_take_the_last_place() {
     for round in 0..10 {
         let user = format!("user {round}");
         for id in ["morning-light", "daily-walk"] {
-            call_as(&runtime, &user, "add_habit", add(id), Confirm::Always(Decision::Approve))
+            call_as(&runtime, &user, "add_habit", add(id), Approver::Decided(Decision::Approve))
                 .await;
         }
         let rivals = ["slow-breathing", "wind-down", "stretch-break"].map(|id| {
             let (runtime, user) = (runtime.clone(), user.clone());
             tokio::spawn(async move {
-                let approve = Confirm::Always(Decision::Approve);
+                let approve = Approver::Decided(Decision::Approve);
                 kind(&call_as(&runtime, &user, "add_habit", add(id), approve).await)
             })
         });
@@ -201,7 +206,7 @@ async fn a_chat_that_adds_a_habit_leaves_a_row_where_it_was_approved_and_none_wh
         let runtime = runtime(model).await;
         let session = runtime.session("kim", "s").await.unwrap();
         let mut probe = Probe::new(session.subscribe());
-        let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
+        let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
         let turn = session.send_with("수면 습관 추가해줘", options).await.unwrap();
         let question = probe.approval_request().await;
         assert!(question.consequence.contains("습관"), "{}", question.consequence);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use madang::{
     Call, Clock, LanguageTag, Runtime, Timestamp, TurnOptions, UserId,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     error::{SessionError, TurnRefused},
     store::SqliteStore,
     tool::ToolOutcome,
@@ -51,7 +51,7 @@ async fn started(model: ScriptedModel) -> (Runtime, tempfile::TempDir) {
 
 fn call(user: &str, tool: &str, arguments: &Value) -> Call {
     Call::new(UserId::new(user).unwrap(), tool, arguments.to_string())
-        .confirm(Confirm::Always(Decision::Approve))
+        .approver(Approver::Decided(Decision::Approve))
 }
 
 fn data(outcome: Option<&ToolOutcome>) -> Value {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{LONG_ENOUGH, runtime_with};
 use crate::{
-    approval,
+    approval::{self, ConfirmMsg},
     dispatcher::{
         authorize::authorize,
         check::check,
@@ -12,9 +12,9 @@ use crate::{
         run::{Ran, run},
     },
     ledger::{CallState, Transition},
-    mailbox::Recipient,
+    mailbox::{Address, Recipient},
     port::Store,
-    protocol::{Answer, Approval, ApprovalRequest, Decision, DecisionError, Limits},
+    protocol::{Approval, ApprovalRequest, Decision, DecisionError, Limits},
     test_runtime::{OneCall, TestRuntime, in_time, kim, kind},
     testing::{FakeTool, Gate, ScriptedModel},
 };
@@ -140,11 +140,11 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
         let answers = [Decision::Approve, Decision::Deny, Decision::Approve].map(|decision| {
             let (confirm, limits) =
                 (test.handles.confirm.clone(), test.handles.calls.limits.clone());
-            let answer = to(&request, decision.clone());
+            let request = request.clone();
             tokio::spawn(async move {
                 // An answer that was lost is given again, as a person would.
                 loop {
-                    match approval::answer(&confirm, answer.clone(), &limits).await {
+                    match decide(&confirm, &request, decision.clone(), &limits).await {
                         Err(DecisionError::NotKnown | DecisionError::NotRecorded) => {
                             tokio::task::yield_now().await;
                         }
@@ -169,11 +169,7 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
         if winners.is_empty() {
             // All came while no actor held the question: it is open again.
             assert_eq!(tries, 3);
-            let deny = to(&request, Decision::Deny);
-            while approval::answer(&test.handles.confirm, deny.clone(), &test.handles.calls.limits)
-                .await
-                .is_err()
-            {
+            while test.decide(&request, Decision::Deny).await.is_err() {
                 tokio::task::yield_now().await;
                 if test.ledger().await.last().unwrap().state == CallState::Ended {
                     break;
@@ -193,7 +189,12 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
     test.at_rest().await;
 }
 
-fn to(request: &ApprovalRequest, decision: Decision) -> Answer {
-    let (call, digest, user) = (request.call, request.digest, request.user.clone());
-    Answer { call, digest, decision, user }
+async fn decide(
+    confirm: &Address<ConfirmMsg>,
+    request: &ApprovalRequest,
+    decision: Decision,
+    limits: &Limits,
+) -> Result<(), DecisionError> {
+    let ApprovalRequest { call, digest, user, .. } = request;
+    approval::decide(confirm, user, *call, *digest, decision, limits).await
 }

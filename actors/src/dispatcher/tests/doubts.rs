@@ -2,7 +2,7 @@
 
 use super::{going_on, holding_the_transaction};
 use crate::{
-    dispatcher::{DispatcherEvent, check::check, end_of_lost, question::question},
+    dispatcher::{DispatcherEvent, ask::request, check::check, end_of_lost},
     ledger::{CallState, Transition},
     port::{LedgerRow, Store, StoreError, Write},
     protocol::{
@@ -28,8 +28,8 @@ async fn a_question_whose_place_in_the_ledger_was_doubtful_is_asked_where_it_is_
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let store = test.store.clone();
     let mut call = test.begin_with("mail", "{}", |_| store.lose_next_commit_reply()).await;
-    let question = call.approval_request().await;
-    test.decide(&question, Decision::Approve).await.unwrap();
+    let asked = call.approval_request().await;
+    test.decide(&asked, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     test.at_rest().await;
 }
@@ -69,10 +69,10 @@ async fn a_transaction_of_whose_commit_nobody_knows_is_not_told_as_undone() {
 async fn an_approval_that_the_ledger_has_is_told_with_the_end_though_nobody_knew_of_it() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let mut call = test.begin("mail", "{}").await;
-    let question = call.approval_request().await;
+    let asked = call.approval_request().await;
     test.store.lose_next_commit_reply();
     test.store.fail_next_links();
-    let told = test.decide(&question, Decision::Approve).await;
+    let told = test.decide(&asked, Decision::Approve).await;
     assert_eq!(told, Err(DecisionError::NotKnown));
     let end = call.end().await;
     assert_eq!((kind(&end).as_str(), end.is_recorded), ("store, None", true));
@@ -130,13 +130,13 @@ async fn a_call_is_never_told_what_became_of_a_call_of_another_session() {
 async fn a_no_to_a_call_that_ended_otherwise_meanwhile_is_told_not_to_count() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let mut call = test.begin("mail", "{}").await;
-    let question = call.approval_request().await;
+    let asked = call.approval_request().await;
     let row = test.ledger().await.remove(0);
     let lost = end_of_lost(&test.handles.calls, &row, Locale::EN);
     let (session, at) = (row.session.clone(), test.handles.calls.clock.now());
     let ended = Write::Call { session, call: row.call, at, transition: Transition::Ended(lost) };
     test.handles.store.write(vec![ended]).await.unwrap();
-    let told = test.decide(&question, Decision::Deny).await;
+    let told = test.decide(&asked, Decision::Deny).await;
     assert_eq!(told, Err(DecisionError::NotRecorded));
     let DispatcherEvent::ApprovalEnded { end, .. } = call.next().await else {
         panic!("the question ends before the call does");
@@ -151,9 +151,9 @@ async fn a_question_is_made_of_what_is_stored_only_where_that_is_what_would_run(
     let (test, _) = going_on::mailing().await;
     let (call, row) = going_on::asked(&test).await;
     assert_eq!(row.state, CallState::Awaiting);
-    let checked = check(call.request.clone(), &test.handles.calls).unwrap();
-    let checked = checked.with(row.arguments.clone(), row.shown.clone());
-    let asked = question(row.clone(), &checked).unwrap();
+    let mut checked = check(call.request.clone(), &test.handles.calls).unwrap();
+    checked.restore(row.arguments.clone(), row.shown.clone());
+    let asked = request(row.clone(), &checked).unwrap();
     assert_eq!((Some(asked.digest), &asked.arguments), (row.digest, &row.arguments));
     for change in [
         (|row| row.digest = Some(Digest::new([1; 32]))) as fn(&mut LedgerRow),
@@ -166,12 +166,12 @@ async fn a_question_is_made_of_what_is_stored_only_where_that_is_what_would_run(
     ] {
         let mut stored = row.clone();
         change(&mut stored);
-        let refused = question(stored, &checked);
+        let refused = request(stored, &checked);
         assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
     }
     // The call has other arguments, or another text, than the digest that was stored of both.
     let other = serde_json::json!({ "to": "all" });
-    let checked = check(call.request.clone(), &test.handles.calls).unwrap();
+    checked.restore(other, row.shown.clone());
     let (stored, links) = (row.clone(), test.store.links(&row.session).await.unwrap().0);
-    assert!(question(stored, &checked.with(other, row.shown.clone())).is_err(), "{links:?}");
+    assert!(request(stored, &checked).is_err(), "{links:?}");
 }

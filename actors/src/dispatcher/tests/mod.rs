@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     protocol::{
-        ApprovalEnd, Asker, CallResult, CancelReason, Decision, Effect, Fault, Limits, OnDismiss,
+        ApprovalEnd, CallResult, CancelReason, Decision, Effect, Fault, Limits, OnDismiss,
         ToolOutcome,
     },
     test_runtime::{OneCall, PATIENCE, TestRuntime, in_time, kind},
@@ -120,7 +120,7 @@ async fn what_was_approved_is_run_once_and_what_was_not_is_never_run() {
         assert_eq!(kind(&call.end().await), expected);
         assert!(test.decide(&request, Decision::Approve).await.is_err(), "used up");
     }
-    let nobody = |request: &mut super::DispatchRequest| request.asker = Asker::Nobody;
+    let nobody = |request: &mut super::DispatchRequest| request.can_ask = false;
     let mut unreachable = test.begin_with("save", "{}", nobody).await;
     assert_eq!(kind(&unreachable.end().await), "unreachable, None");
     assert_eq!(runs.count(), 1);

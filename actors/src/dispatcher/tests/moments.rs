@@ -6,8 +6,9 @@ use super::going_on::{approved, asked, mailing};
 use crate::{
     dispatcher::{
         CallContext, CancelCause, DispatchRequest,
-        authorize::{NotAuthorized, authorize},
+        authorize::authorize,
         check::check,
+        not_authorized::NotAuthorized,
         record::{Finished, Record},
         run::{Ran, run},
     },

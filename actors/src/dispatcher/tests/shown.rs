@@ -90,11 +90,11 @@ async fn said(tool: impl Tool) -> String {
     let test = TestRuntime::of(tool).await;
     let mut call = test.begin("wipe", "{}").await;
     let request = call.approval_request().await;
-    assert!(request.text.contains(&request.consequence), "{}", request.text);
+    assert!(request.text.contains(&*request.consequence), "{}", request.text);
     test.decide(&request, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     test.at_rest().await;
-    request.consequence
+    request.consequence.to_string()
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use crate::{
     ledger::{CallState, Proposal, Transition, text_digest},
     port::{Access, BoxFuture, Prepared, Tool, ToolContext, ToolResult, TurnStep, Write},
     protocol::{
-        Asker, Bound, CallId, CallResult, ChatMessage, Completion, Content, Decision, EffectPolicy,
+        Bound, CallId, CallResult, ChatMessage, Completion, Content, Decision, EffectPolicy,
         EventCursor, EventKind, Limits, OnDismiss, PromptMessage, Timestamp, ToolOutcome, ToolSpec,
         TurnId, TurnOptions, Usage,
     },
@@ -26,8 +26,8 @@ async fn asks_to_finish(
     slot: &Arc<SessionSlot>,
 ) -> oneshot::Receiver<TurnEnd> {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
-    let (asker, on_dismiss) = (Asker::Person, OnDismiss::Finish);
-    let options = TurnOptions { asker, on_dismiss, ..TurnOptions::default() };
+    let on_dismiss = OnDismiss::Finish;
+    let options = TurnOptions { can_ask: true, on_dismiss, ..TurnOptions::default() };
     let bytes = runtime.handles.calls.admission.admit(Bound::QueuedBytes, slot.user(), 2).unwrap();
     runtime.send(slot, SessionMsg::Ask { text: "go".into(), options, bytes, began, ended });
     in_time(beginning).await.unwrap().unwrap();

@@ -8,7 +8,7 @@ use super::by_hand;
 use crate::{
     ledger::text_digest,
     port::SubmittedTurn,
-    protocol::{Asker, Bound, IdempotencyKey, TurnId, TurnOptions},
+    protocol::{Bound, IdempotencyKey, TurnId, TurnOptions},
     session::{SessionMsg, SessionSlot, TurnEnd, TurnRefused, msg::TurnRequest},
     test_runtime::{TestRuntime, in_time, kim},
 };
@@ -38,7 +38,7 @@ fn asked(
 ) -> (TurnRequest, Began, oneshot::Receiver<TurnEnd>) {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let options = TurnOptions {
-        asker: Asker::Person,
+        can_ask: true,
         key: Some(IdempotencyKey::new(key).unwrap()),
         ..TurnOptions::default()
     };

@@ -9,8 +9,8 @@ use super::{asleep, by_hand, by_hand_with, calling, role, words};
 use crate::{
     port::{LedgerFilter, Store, StoreError},
     protocol::{
-        Asker, Bound, Decision, EventCursor, EventKind, Limits, SessionEvent, TurnEnding,
-        TurnError, TurnId, TurnOptions,
+        Bound, Decision, EventCursor, EventKind, Limits, SessionEvent, TurnEnding, TurnError,
+        TurnId, TurnOptions,
     },
     session::{
         History, Outgoing, RuntimeContext, SessionMsg, SessionSlot, StreamItem, TurnRefused,
@@ -80,7 +80,7 @@ fn sends(
     text: &str,
 ) -> oneshot::Receiver<Result<TurnId, TurnRefused>> {
     let ((began, beginning), (ended, _)) = (oneshot::channel(), oneshot::channel());
-    let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
+    let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
     let admission = &runtime.handles.calls.admission;
     let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len()).unwrap();
     runtime.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });

@@ -88,7 +88,7 @@ impl SessionState {
         (seq, proposed_at): (u64, Timestamp),
         call: ToolCall,
     ) -> DispatchRequest {
-        let TurnOptions { asker, time_zone, .. } = &turn.options;
+        let TurnOptions { can_ask, time_zone, .. } = &turn.options;
         let locale = self.locale_of(turn);
         DispatchRequest {
             session: self.slot.session().clone(),
@@ -99,7 +99,7 @@ impl SessionState {
             locale,
             // Every admitted turn has a zone.
             time_zone: time_zone.clone().unwrap_or_else(|| "UTC".into()),
-            asker: *asker,
+            can_ask: *can_ask,
             proposed_at,
             beyond: None,
             cancellation: turn.cancellation.clone(),

@@ -7,7 +7,7 @@ use std::{
 
 use madang::{
     Health, Limits, Runtime, Session, TurnId, TurnOptions,
-    approval::{Asker, Decision},
+    approval::Decision,
     error::TurnError,
     event::{EventKind, SessionEvent},
     ledger::{Effect, LedgerFilter},
@@ -286,7 +286,7 @@ fn word(error: &TurnError) -> String {
 fn ask(session: &Session, text: &'static str) -> Asked {
     let session = session.clone();
     tokio::spawn(async move {
-        let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
+        let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
         match session.send_with(text, options).await {
             Ok(turn) => match turn.ended().await {
                 Ok(TurnEnd { ending, error: Some(error), .. }) => {

@@ -2,10 +2,10 @@
 
 use madang::{
     CallId, IdempotencyKey, SessionId, Timestamp, TurnId, TurnOptions, UserId,
-    approval::{Approval, Digest},
+    approval::Digest,
     error::TurnError,
     event::{ChatMessage, Content, Ending, Notice, TurnEnding},
-    ledger::{CallResult, Effect, EffectResolution, ResolvedBy},
+    ledger::{Approval, CallResult, Effect, EffectResolution, ResolvedBy},
     model::Usage,
     tool::{CancelReason, ToolOutcome},
 };

@@ -6,7 +6,7 @@ mod verdicts;
 
 use madang::{
     Call, CallReport, LanguageTag, Runtime, UserId,
-    approval::{Confirm, Decision},
+    approval::{Approver, Decision},
     model::ChatModel,
     store::SqliteStore,
 };
@@ -34,7 +34,7 @@ async fn call(runtime: &Runtime, name: &str, arguments: Value) -> CallReport {
 
 async fn call_as(runtime: &Runtime, user: &str, name: &str, arguments: Value) -> CallReport {
     let call = Call::new(UserId::new(user).unwrap(), name, arguments.to_string())
-        .confirm(Confirm::Always(Decision::Approve));
+        .approver(Approver::Decided(Decision::Approve));
     runtime.dispatch(call).await.unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use madang::{TurnOptions, approval::Asker, event::EventKind};
+use madang::{TurnOptions, event::EventKind};
 use madang_testing::{Probe, ScriptedCompletion, ScriptedModel};
 use madang_toolkits::notes::{Change, Changes, NotesRepository, block::BlockId, page::PageId};
 use serde_json::json;
@@ -41,13 +41,13 @@ async fn the_question_before_a_deletion_says_how_many_blocks_move_up() {
         let model_call = json!({ "id": ids[0] });
         let (said, question) = tokio::sync::oneshot::channel();
         let said = std::sync::Mutex::new(Some(said));
-        let asks = Confirm::Ask(Box::new(move |question| {
+        let asks = Approver::Ask(Box::new(move |question| {
             said.lock().unwrap().take().unwrap().send(question.consequence.clone()).unwrap();
             Box::pin(async { Some(Decision::Approve) })
         }));
         let call = Call::new(UserId::new("kim").unwrap(), "delete_block", model_call.to_string());
-        let report = runtime.dispatch(call.confirm(asks).language(tag)).await.unwrap();
-        assert_eq!(question.await.unwrap(), expected);
+        let report = runtime.dispatch(call.approver(asks).language(tag)).await.unwrap();
+        assert_eq!(&*question.await.unwrap(), expected);
         assert_eq!(report.outcome().unwrap().to_value()["output"], json!({ "deleted": true }));
         let lines = shown(&runtime, &page).await;
         assert_eq!(lines, ["하나", "둘"][..children], "they moved up");
@@ -73,14 +73,14 @@ async fn the_question_before_a_page_goes_quotes_its_name_and_says_how_many_block
         let (page, _) = page(&runtime, title, blocks).await;
         let (said, question) = tokio::sync::oneshot::channel();
         let said = std::sync::Mutex::new(Some(said));
-        let asks = Confirm::Ask(Box::new(move |question| {
+        let asks = Approver::Ask(Box::new(move |question| {
             said.lock().unwrap().take().unwrap().send(question.consequence.clone()).unwrap();
             Box::pin(async { Some(Decision::Deny) })
         }));
         let arguments = json!({ "id": page }).to_string();
         let call = Call::new(UserId::new("kim").unwrap(), "delete_page", arguments);
-        runtime.dispatch(call.confirm(asks).language(tag)).await.unwrap();
-        assert_eq!(question.await.unwrap(), expected);
+        runtime.dispatch(call.approver(asks).language(tag)).await.unwrap();
+        assert_eq!(&*question.await.unwrap(), expected);
         assert_eq!(shown(&runtime, &page).await.len(), blocks.len(), "a no is a no");
         runtime.shutdown().await.unwrap();
     }
@@ -96,7 +96,7 @@ async fn subscribers_hear_that_a_page_was_renamed_and_that_it_went() {
     done(&runtime, "rename_page", json!({ "id": id, "title": "q" })).await;
     let arguments = json!({ "id": id }).to_string();
     let call =
-        Call::new(user, "delete_page", arguments).confirm(Confirm::Always(Decision::Approve));
+        Call::new(user, "delete_page", arguments).approver(Approver::Decided(Decision::Approve));
     runtime.dispatch(call).await.unwrap();
     for expected in
         [Change::PageChanged { page }, Change::PageChanged { page }, Change::PageDeleted { page }]
@@ -120,15 +120,15 @@ async fn a_block_cannot_speak_for_the_question_about_it() {
         let (_, ids) = page(&runtime, "p", &[(0, content)]).await;
         let (said, question) = tokio::sync::oneshot::channel();
         let said = std::sync::Mutex::new(Some(said));
-        let asks = Confirm::Ask(Box::new(move |question| {
+        let asks = Approver::Ask(Box::new(move |question| {
             said.lock().unwrap().take().unwrap().send(question.consequence.clone()).unwrap();
             Box::pin(async { Some(Decision::Deny) })
         }));
         let arguments = json!({ "id": ids[0] }).to_string();
         let call = Call::new(UserId::new("kim").unwrap(), "delete_block", arguments);
-        runtime.dispatch(call.confirm(asks).language(LanguageTag::EN)).await.unwrap();
+        runtime.dispatch(call.approver(asks).language(LanguageTag::EN)).await.unwrap();
         let expected = format!("Deletes the block {shown}, which contains no others.");
-        assert_eq!(question.await.unwrap(), expected);
+        assert_eq!(&*question.await.unwrap(), expected);
         runtime.shutdown().await.unwrap();
     }
 }
@@ -139,13 +139,13 @@ async fn a_question_about_a_block_that_is_not_there_says_so() {
     let (_, ids) = page(&runtime, "p", &[(0, "secret")]).await;
     let (said, question) = tokio::sync::oneshot::channel();
     let said = std::sync::Mutex::new(Some(said));
-    let asks = Confirm::Ask(Box::new(move |question| {
+    let asks = Approver::Ask(Box::new(move |question| {
         said.lock().unwrap().take().unwrap().send(question.consequence.clone()).unwrap();
         Box::pin(async { Some(Decision::Approve) })
     }));
     let call =
         Call::new(UserId::new("lee").unwrap(), "delete_block", json!({ "id": ids[0] }).to_string());
-    let report = runtime.dispatch(call.confirm(asks)).await.unwrap();
+    let report = runtime.dispatch(call.approver(asks)).await.unwrap();
     assert!(!question.await.unwrap().contains("secret"), "it is another user's");
     assert_eq!(kind(&report), "not_found");
     runtime.shutdown().await.unwrap();
@@ -163,7 +163,7 @@ async fn a_chat_opens_a_page_and_writes_where_it_stands() {
     let (id, _) = page(&runtime, "장보기", &[(0, "빵")]).await;
     let session = runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
+    let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
     session.send_with("장보기에 우유 넣어줘", options).await.unwrap().ended().await.unwrap();
     probe.until_turns_ended(1).await;
     let end = |kind: &EventKind| {

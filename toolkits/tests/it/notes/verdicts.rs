@@ -174,7 +174,7 @@ async fn each_tool_comes_to_the_same_verdict_outside_of_the_dispatcher_and_throu
         let call = call
             .session(SessionId::new("s").unwrap())
             .language(LanguageTag::EN)
-            .confirm(Confirm::Always(Decision::Approve));
+            .approver(Approver::Decided(Decision::Approve));
         let report = runtime.dispatch(call).await.unwrap();
         assert_eq!(kind(&report), expected, "step {step}, {name}: {}", report.envelope);
         let inside = verdict(report.outcome().unwrap(), &mut ids_inside);

@@ -1,0 +1,111 @@
+//! How a call ends that is not authorized: what is recorded, and what its person and readers are told after that.
+
+use tracing::{debug, info};
+
+use super::{
+    cancellation::Interruption,
+    check::CheckedCall,
+    msg::DispatchRequest,
+    record::{Finished, overloaded},
+};
+use crate::{
+    approval::CheckedDecision,
+    port::StoreError,
+    protocol::{
+        ApprovalEnd, Breach, CancelReason, Decision, LimitExceeded, MAX_BYTES, Text, ToolOutcome,
+        UserId,
+    },
+};
+
+/// A reason why a call does not run.
+#[derive(Debug)]
+pub(super) enum NotAuthorized {
+    /// The call ends instead.
+    Ends {
+        finished: Finished,
+        /// The end of its approval request, told once it is recorded.
+        end: Option<Box<ApprovalEnd>>,
+        /// The person's no. It counts once it is recorded.
+        decision: Option<CheckedDecision>,
+    },
+    /// Its approval request stays open in the ledger.
+    Left,
+}
+
+impl NotAuthorized {
+    /// Makes the end of a call about which no person was asked.
+    pub(super) fn because(reason: CancelReason) -> Self {
+        Self::unrun(ToolOutcome::cancelled(reason))
+    }
+
+    /// Makes the end of a call whose approval request ended without a decision.
+    pub(super) fn ended(reason: CancelReason) -> Self {
+        let finished = Finished::unrun(ToolOutcome::cancelled(reason));
+        let end = Some(Box::new(ApprovalEnd::Cancelled { reason }));
+        Self::Ends { finished, end, decision: None }
+    }
+
+    /// Makes the end of a call that this user denied.
+    pub(super) fn denied(decision: CheckedDecision, by: UserId) -> Self {
+        let message = match decision.get() {
+            Decision::DenyWith { message } => Some(message.clone()),
+            _ => None,
+        };
+        let mut finished = Finished::unrun(ToolOutcome::denied(message));
+        finished.decided_by = Some(by);
+        let end = Some(Box::new(ApprovalEnd::Decided { decision: decision.get().clone() }));
+        Self::Ends { finished, end, decision: Some(decision) }
+    }
+
+    /// Makes the end of a call whose request is one too many.
+    pub(super) fn overloaded(refusal: &LimitExceeded, request: &DispatchRequest) -> Self {
+        Self::unrun(overloaded(refusal, request.locale))
+    }
+
+    /// Makes the end of a call whose request is longer than the store takes.
+    pub(super) fn too_long(request: &DispatchRequest) -> Self {
+        let breach = Breach::TooLong { max_bytes: MAX_BYTES };
+        let breach = Text::Breach(&breach).in_locale(request.locale);
+        Self::error("validation", Text::BadArguments(&breach), request)
+    }
+
+    /// Makes the end of a call whose request or decision the store could not keep.
+    pub(super) fn store(error: &StoreError, request: &DispatchRequest) -> Self {
+        debug!(%error, "the store could not keep an approval request or its decision");
+        Self::error("store", Text::StoreFailed, request)
+    }
+
+    /// Makes the end of a call that fails with this code and reason.
+    pub(super) fn error(code: &'static str, reason: Text<'_>, request: &DispatchRequest) -> Self {
+        Self::unrun(ToolOutcome::error(code, reason.in_locale(request.locale)))
+    }
+
+    const fn unrun(outcome: ToolOutcome) -> Self {
+        Self::Ends { finished: Finished::unrun(outcome), end: None, decision: None }
+    }
+
+    /// Logs the end: a decision of a person at debug, that of a bound at info.
+    pub(super) fn log(&self, checked: &CheckedCall) {
+        let (call, tool) = (&checked.request().call.id, &checked.tool().spec().name);
+        match self {
+            Self::Ends {
+                finished: Finished { outcome: ToolOutcome::Cancelled(why), .. }, ..
+            } => {
+                debug!(%call, %tool, why = why.reason.name(), "a call was not approved");
+            }
+            Self::Ends { finished: Finished { outcome: ToolOutcome::Err(why), .. }, .. } => {
+                info!(%call, %tool, code = &*why.code, "a call could not be approved");
+            }
+            Self::Ends { .. } | Self::Left => {}
+        }
+    }
+}
+
+impl From<Interruption> for NotAuthorized {
+    fn from(interruption: Interruption) -> Self {
+        match interruption {
+            Interruption::Ends(reason) => Self::ended(reason),
+            Interruption::Stays => Self::Left,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Approval requests: what a person is asked, decides and hears.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{CallId, CancelReason, Digest, Problem, SessionId, Timestamp, UserId};
+
+/// The request for an approval: what a person is asked before a destructive call runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalRequest {
+    /// The call that waits for the decision.
+    pub call: CallId,
+    /// The session of the call.
+    pub session: SessionId,
+    /// The user that may decide.
+    pub user: UserId,
+    /// The tool's name.
+    pub tool: Arc<str>,
+    /// The validated arguments: exactly what will run.
+    pub arguments: Value,
+    /// What will happen, in the session's language; from the tool, never from the model.
+    pub consequence: Arc<str>,
+    /// The question in full: exactly these bytes are stored, and the digest covers them. Show this.
+    pub text: Arc<str>,
+    /// The digest that binds the decision to all of the above.
+    pub digest: Digest,
+    /// The moment at which the call is cancelled as expired.
+    pub expires_at: Timestamp,
+}
+
+/// A person's decision about a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum Decision {
+    /// Runs the call, once, with exactly these arguments.
+    Approve,
+    /// Runs the call, and from now on this tool without a question in this session: a [`StandingApproval`](super::StandingApproval).
+    ApproveAlways,
+    /// Ends the call without running it.
+    Deny,
+    /// Ends the call without running it, and tells the model this.
+    DenyWith {
+        /// The person's own words; a blank message is a plain no.
+        message: Arc<str>,
+    },
+    /// Runs the call, once, with these arguments in place of those that were shown. They are validated like a model's,
+    /// but keys that the schema does not know are refused. The person has seen what it typed, so it is not asked again.
+    Edit {
+        /// The arguments, as an object.
+        arguments: Value,
+    },
+}
+
+/// The end of an approval request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalEnd {
+    /// A person decided.
+    Decided {
+        /// The person's decision.
+        #[serde(flatten)]
+        decision: Decision,
+    },
+    /// The request ended without a decision.
+    Cancelled {
+        /// The reason for which it ended.
+        reason: CancelReason,
+    },
+}
+
+/// A reason why a decision does not count.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecisionError {
+    /// No such request is open: it was decided, expired, dismissed, or never made.
+    #[error("no such request is open")]
+    NotOpen,
+    /// The decision is about other arguments than those that were shown. The request stays open.
+    #[error("the decision is about another request than the one that is open")]
+    WrongDigest,
+    /// The request is for another user. It stays open.
+    #[error("the request is for another user")]
+    NotYours,
+    /// The edited arguments do not fit the tool. The request stays open.
+    #[error("the edited arguments do not fit the tool")]
+    DoesNotFit {
+        /// The problems, each with its place.
+        problems: Vec<Problem>,
+    },
+    /// The message beside a no is too long. The request stays open.
+    #[error("the message has {bytes} bytes as JSON, {max_bytes} are allowed")]
+    MessageTooLong {
+        /// The length of the message as JSON.
+        bytes: usize,
+        /// The most bytes that a message may have.
+        max_bytes: usize,
+    },
+    /// The decision could not be recorded; the call does not run.
+    #[error("the decision could not be recorded")]
+    NotRecorded,
+    /// The store did not tell in time whether the decision counts: the ledger has it.
+    #[error("it is not known whether the decision counts")]
+    NotKnown,
+}
+
+/// The bytes that a person is shown before deciding. The ledger keeps them, and the decision is bound to them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// The question in full, in the language of its turn.
+    pub text: Arc<str>,
+    /// The part of the question that says what will happen.
+    pub consequence: Arc<str>,
+}
