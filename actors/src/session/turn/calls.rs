@@ -1,29 +1,31 @@
-//! The calls of a turn: recorded before any of them begins, dispatched in their order.
+//! The calls of a turn: recorded before any of them begins, dispatched in their order, followed by their events.
 
 use std::sync::Arc;
 
 use ractor::ActorRef;
+use tracing::debug;
 use uuid::Uuid;
 
 use crate::session::{
     msg::{Outgoing, SessionMsg},
     state::{ActiveCall, ActiveTurn, SessionState},
+    turn::lost_reply::recover,
     turn::machine::Sharing,
 };
 use crate::{
-    dispatcher::{DispatchRequest, DispatcherEvent, DispatcherMsg},
+    dispatcher::{CallEnd, DispatchRequest, DispatcherEvent, DispatcherMsg},
     mailbox::{Recipient, Reply},
-    port::{TurnStep, Write},
+    port::{StoreError, TurnStep, Write},
     protocol::{
-        CallId, Content, EffectPolicy, Ending, EventKind, Timestamp, ToolCall, TurnOptions, Usage,
-        WantedCall,
+        ApprovalEnd, ApprovalRequest, CallId, CancelReason, ChatMessage, Content, EffectPolicy,
+        Ending, EventKind, Timestamp, ToolCall, TurnOptions, Usage, WantedCall,
     },
 };
 
 /// The parts of a completion that asked for tools.
 pub(super) struct Called {
     pub(super) round: u32,
-    pub(in crate::session) usage: Usage,
+    pub(super) usage: Usage,
     pub(super) text: Option<String>,
     pub(super) calls: Vec<WantedCall>,
 }
@@ -165,5 +167,73 @@ impl SessionState {
             (call, sharing)
         };
         (0..).zip(calls).map(with_sharing).collect()
+    }
+
+    pub(in crate::session) fn on_dispatcher(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        event: DispatcherEvent,
+    ) {
+        match event {
+            DispatcherEvent::ApprovalRequested { request } => self.asked(*request),
+            DispatcherEvent::ApprovalEnded { call, end } => {
+                let Some(turn) = self.turn.as_mut() else { return };
+                turn.approval_requests.retain(|request| request.call != call);
+                self.publish(EventKind::ApprovalEnded { call, end });
+            }
+            DispatcherEvent::Ended(end) => {
+                self.call_ended(me, end);
+                self.end_if_closing(me);
+            }
+            DispatcherEvent::Left { call } => {
+                if let Some(turn) = self.turn.as_mut() {
+                    turn.calls.remove(&call);
+                }
+                self.end_if_closing(me);
+            }
+            DispatcherEvent::Lost { call, .. } => {
+                let Some(running) = self.turn.as_ref().and_then(|turn| turn.calls.get(&call))
+                else {
+                    return;
+                };
+                let request = running.request.clone();
+                let reply = self.reply(me, &request);
+                drop(self.context.tasks.spawn(recover(request, self.context.clone(), reply)));
+            }
+        }
+    }
+
+    pub(super) fn asked(&mut self, request: ApprovalRequest) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        // A question that was lost with the ConfirmActor comes again.
+        turn.approval_requests.retain(|open| open.call != request.call);
+        turn.approval_requests.push(request.clone());
+        self.publish(EventKind::ApprovalRequested { request });
+    }
+
+    fn call_ended(&mut self, me: &ActorRef<SessionMsg>, end: CallEnd) {
+        let CallEnd { seq, record, is_recorded } = end;
+        let Some(running_turn) = self.turn.as_mut() else {
+            debug!(call = %record.id, "dropped a late call");
+            return;
+        };
+        let (turn, requests) = (running_turn.id, &mut running_turn.approval_requests);
+        let Some(running) = running_turn.calls.get_mut(&record.id) else { return };
+        if std::mem::replace(&mut running.has_ended, true) {
+            return;
+        }
+        // The call that would have told its end is lost: no decision counts any more.
+        if let Some(open) = requests.iter().position(|request| request.call == record.id) {
+            requests.remove(open);
+            let end = ApprovalEnd::Cancelled { reason: CancelReason::Unreachable };
+            self.publish(EventKind::ApprovalEnded { call: record.id, end });
+        }
+        if !is_recorded {
+            let cause = StoreError::refused("the end of a call is not in the ledger");
+            return self.not_stored(me, None, &cause, false);
+        }
+        let message =
+            ChatMessage { seq, turn, at: record.ended_at, content: Content::ToolCall(record) };
+        self.show(me, message);
     }
 }

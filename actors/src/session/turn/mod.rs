@@ -4,8 +4,9 @@
 //! open turn and gives a plan. The other files carry out what these two decide, as methods of the session's state:
 //!
 //! - `begin` checks what was submitted and opens a turn; `idempotency` finds the turn of a key.
-//! - `effects` asks the model and takes the events of calls; `calls` records and dispatches them.
-//! - `persist` writes, and publishes what came back; `dismissal` stops a turn or suspends it.
+//! - `effects` says which method carries out which effect.
+//! - `completion` asks the model; `calls` records and dispatches the calls, and takes their events.
+//! - `persist` writes, and publishes what came back by a `write_report`; `dismissal` stops a turn or suspends it.
 //! - `left_open` carries out a recovery plan in one write, before the session wakes; `resumption` goes on from there.
 //! - `lost_reply` asks the ledger what became of a call whose reply was lost.
 //! - `effect_resolution` records what a person says that a call with an unknown effect did.
@@ -17,6 +18,7 @@
 
 mod begin;
 mod calls;
+mod completion;
 mod dismissal;
 pub(super) mod effect_resolution;
 mod effects;
@@ -29,3 +31,4 @@ mod recovery;
 mod resumption;
 #[cfg(test)]
 mod tests;
+mod write_report;

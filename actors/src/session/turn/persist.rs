@@ -1,7 +1,5 @@
 //! The writes of a session, and the publishing of what the store has.
 
-use std::sync::Arc;
-
 use ractor::ActorRef;
 use tokio::{sync::oneshot, time::Instant};
 use tracing::{debug, error};
@@ -11,16 +9,14 @@ use crate::session::{
     events::feed::Durability,
     events::replay::{kind_of, kinds_of_end},
     lifecycle::handover::AbandonedTurn,
-    lifecycle::slot::Begun,
     msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
     state::{ActiveCall, ActiveTurn, SessionState},
-    turn::lost_reply::Sign,
     turn::machine::TurnInput,
+    turn::write_report::WriteReport,
 };
 use crate::{
-    failpoint::failpoint,
     mailbox::answer,
-    port::{Store, StoreError, Write},
+    port::{StoreError, Write},
     protocol::{
         ChatMessage, Content, EventKind, LimitExceeded, Locale, Timestamp, TurnError, TurnId,
     },
@@ -50,14 +46,9 @@ impl SessionState {
     }
 
     fn send(&self, me: &ActorRef<SessionMsg>, writes: Vec<Write>, outgoing: Outgoing) {
-        let report = Report {
-            to: me.clone(),
-            outgoing,
-            result: Err(StoreError::Silent),
-            sign: Sign::of(&writes),
-            begun: Some(self.slot.begins()),
-            store: self.context.store.store().clone(),
-        };
+        let (to, begun, store) =
+            (me.clone(), self.slot.begins(), self.context.store.store().clone());
+        let report = WriteReport::new(to, outgoing, &writes, begun, store);
         let written = self.context.store.begin_write(writes);
         // Shutdown waits for it.
         drop(self.context.tasks.spawn(report.wait(written)));
@@ -227,120 +218,5 @@ impl SessionState {
 
     pub(in crate::session) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {
         ChatMessage { seq: self.chat.reserve(), turn, at: self.context.calls.clock.now(), content }
-    }
-}
-
-/// Tells the session the end of a write, once, even if the answer is lost on the way.
-struct Report {
-    to: ActorRef<SessionMsg>,
-    outgoing: Outgoing,
-    result: Result<(), StoreError>,
-    sign: Option<Sign>,
-    begun: Option<Begun>,
-    store: Arc<dyn Store>,
-}
-
-impl Report {
-    /// Waits for the answer, and asks the store where it leaves a doubt.
-    async fn wait(mut self, written: impl Future<Output = Result<(), StoreError>>) {
-        self.result = written.await;
-        if self.result.is_ok() && failpoint("persist.committed").await.is_err() {
-            self.result = Err(StoreError::Silent);
-        }
-        self.look().await;
-    }
-
-    /// Asks the store where only the store can tell.
-    async fn look(&mut self) {
-        let is_doubtful = self.result.as_ref().is_err_and(StoreError::may_have_happened);
-        if is_doubtful
-            && let (Some(sign), Some(begun)) = (&self.sign, &self.begun)
-            && sign.is_seen(begun.session(), &*self.store).await
-        {
-            self.result = Ok(());
-        }
-    }
-}
-
-impl Drop for Report {
-    fn drop(&mut self) {
-        // The slot is told first: the next waking reads what was written.
-        self.begun = None;
-        let written = std::mem::take(&mut self.outgoing);
-        let result = std::mem::replace(&mut self.result, Ok(()));
-        if self.to.cast(SessionMsg::Stored { written, result }).is_err() {
-            debug!("the session ended before its write came back");
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{
-        pin::pin,
-        sync::atomic::{AtomicBool, Ordering::Relaxed},
-        task::{Context, Wake, Waker},
-    };
-
-    use ractor::{Actor, ActorProcessingErr};
-
-    use super::*;
-    use crate::{session::SessionSlot, test_runtime::TestRuntime, testing::MemoryStore};
-
-    /// The error of a session that is gone.
-    struct Gone;
-
-    impl Actor for Gone {
-        type Msg = SessionMsg;
-        type State = ();
-        type Arguments = ();
-
-        async fn pre_start(
-            &self,
-            _: ActorRef<SessionMsg>,
-            (): (),
-        ) -> Result<(), ActorProcessingErr> {
-            Ok(())
-        }
-    }
-
-    /// Checks, when it is woken, whether the slot still waits for a write.
-    struct Looks(Arc<SessionSlot>, AtomicBool);
-
-    impl Looks {
-        fn has_ended(&self) -> bool {
-            pin!(self.0.writes_ended()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
-        }
-    }
-
-    impl Wake for Looks {
-        fn wake(self: Arc<Self>) {
-            self.1.store(self.has_ended(), Relaxed);
-        }
-    }
-
-    #[tokio::test]
-    async fn the_slot_knows_of_a_write_before_the_session_is_told() {
-        let runtime = TestRuntime::new([]).await;
-        let slot = runtime.slot("s").await;
-        let (to, ended) = Actor::spawn(None, Gone, ()).await.unwrap();
-        to.stop(None);
-        ended.await.unwrap();
-        let (clear, told) = oneshot::channel();
-        let report = Report {
-            to,
-            outgoing: Outgoing { clear: Some(clear), ..Outgoing::default() },
-            result: Ok(()),
-            sign: None,
-            begun: Some(slot.begins()),
-            store: Arc::new(MemoryStore::new()),
-        };
-        let looks = Arc::new(Looks(slot, AtomicBool::new(false)));
-        let mut told = pin!(told);
-        let waker = Waker::from(looks.clone());
-        assert!(told.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        assert!(!looks.has_ended(), "the write is on its way");
-        drop(report);
-        assert!(looks.1.load(Relaxed), "whoever hears of it may open the session at once");
     }
 }

@@ -1,0 +1,100 @@
+//! The completions of a turn: asked for with the chat, and taken when the model ends.
+
+use ractor::ActorRef;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, error};
+use uuid::Uuid;
+
+use crate::session::{msg::SessionMsg, state::SessionState, turn::machine::TurnInput};
+use crate::{
+    llm::{LlmEvent, QueuedCompletion},
+    mailbox::{Recipient, Reply},
+    port::{Deltas, ModelError},
+    protocol::{Completion, CompletionId, CompletionRequest, EventKind, Text, TurnError},
+};
+
+impl SessionState {
+    pub(super) fn complete(&mut self, me: &ActorRef<SessionMsg>) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        let (id, cancel) = (CompletionId::new(Uuid::now_v7()), CancellationToken::new());
+        turn.completion = Some((id, cancel.clone()));
+        let (slot, calls) = (&self.slot, &self.context.calls);
+        let locale = calls.languages.locale(turn.options.language);
+        let request = CompletionRequest {
+            id,
+            session: slot.session().clone(),
+            user: slot.user().clone(),
+            system: self.context.system.clone(),
+            messages: self.chat.prompt(&self.context.specs, locale, &calls.limits),
+            tools: self.context.specs.clone(),
+            language: locale.tag(),
+            max_tokens: calls.limits.max_completion_tokens,
+        };
+        let feed = slot.feed().clone();
+        feed.begin(id);
+        let deltas = Deltas::new(move |delta| feed.push(id, delta));
+        let lost = LlmEvent::Ended {
+            completion: id,
+            result: Err(ModelError::failed(ModelError::ENGINE_DIED)),
+        };
+        let reply = Reply::new(Recipient::actor(me.clone()), lost);
+        // If the model's actor is gone, the reply is lost, and reports that.
+        let (request, span) = (Box::new(request), turn.span.span().clone());
+        self.context.llm.complete(QueuedCompletion { request, deltas, cancel, span, reply });
+    }
+
+    pub(super) fn cancel_completion(&mut self) {
+        if let Some(turn) = self.turn.as_mut() {
+            turn.cancel_completion();
+        }
+    }
+
+    pub(in crate::session) fn completed(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        completion: CompletionId,
+        result: Result<Completion, ModelError>,
+    ) {
+        let awaited = self.turn.as_ref().and_then(|turn| turn.completion.as_ref());
+        if awaited.is_none_or(|(id, _)| *id != completion) {
+            debug!(%completion, "dropped a late completion");
+            return;
+        }
+        if let Some(turn) = self.turn.as_mut() {
+            turn.completion = None;
+        }
+        let spoken = self.slot.feed().silence();
+        let input = match result {
+            Ok(Completion { text, tool_calls, usage, left_out, finish }) => {
+                self.publish_left_out(left_out);
+                TurnInput::Completed { text, calls: self.sharing(tool_calls), usage, finish }
+            }
+            Err(error) => {
+                error!(session = %self.slot.session(), %completion, kind = error.kind(), cause = ?error, "the model failed");
+                TurnInput::CompletionFailed { error: turn_error(&error), spoken }
+            }
+        };
+        self.on(me, input);
+    }
+
+    /// Tells that the model answered without the oldest messages, if it did.
+    fn publish_left_out(&mut self, messages: u32) {
+        let Some(turn) = self.turn.as_ref().filter(|_| messages > 0) else { return };
+        let text = Text::MessagesLeftOut(messages).in_locale(self.locale_of(turn));
+        self.publish(EventKind::MessagesLeftOut { messages, text });
+    }
+}
+
+/// Makes the error that a person is told of a model's failure.
+fn turn_error(error: &ModelError) -> TurnError {
+    match error {
+        // Only the model itself can have cancelled a completion that is still awaited.
+        ModelError::Cancelled { .. } => TurnError::model(ModelError::ENGINE_DIED),
+        ModelError::Failed { kind, .. } => TurnError::model(&**kind),
+        ModelError::Overloaded { retry_after } => TurnError::Model {
+            kind: ModelError::OVERLOADED.to_owned(),
+            retry_after_ms: retry_after
+                .map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
+        },
+    }
+}
