@@ -247,7 +247,7 @@ fn style_of(family: &'static Family, rendered: &str, asked: &str) -> Option<Call
     }
 }
 
-/// Reads the call behind an opening of so many bytes as the parser does.
+/// Reads the call behind an opening of this length, as the parser does.
 fn read_probe(family: &'static Family, call: &str, opening: usize) -> Option<CallStyle> {
     let mut found = Vec::new();
     Parser::new(family, &[]).push(call, &mut found);

@@ -1,7 +1,8 @@
 //! Models: the port [`ChatModel`] and its implementations.
 //!
-//! [`from_fn`] makes a model from an async function, which is enough for a remote API or for a test. The feature `llama`
-//! runs a GGUF file in the process, `child` runs any model in a process of its own, and `bundled-model` brings a small one.
+//! [`from_fn`] makes a model from an async function, which is enough for a remote API or for a test. The feature
+//! `llama` runs a GGUF file in the process, and `child` any model in a process of its own. `bundled-model` brings a
+//! small one.
 //!
 //! A model streams its text as [`CompletionDelta`]s and ends with a [`Completion`] or a [`ModelError`]. It never decides
 //! whether a tool may run: the runtime checks each call.

@@ -1,7 +1,7 @@
 //! Tools to test an application that embeds Madang, without a model and without a database.
 //!
-//! A test builds a runtime from a scripted model, a store in memory and fake tools, sends a text, and compares the events
-//! that a [`Probe`] renders as lines. All waits have a deadline, so a test fails instead of hanging.
+//! A test builds a runtime from a scripted model, a store in memory and fake tools. It sends a text, and compares the
+//! events that a [`Probe`] renders as lines. All waits have a deadline, so a test fails instead of hanging.
 //!
 //! - [`ScriptedModel`] follows a script; [`HandDrivenModel`] is driven by the test, step by step.
 //! - [`MemoryStore`] keeps everything in memory; [`SteppedStore`] stops or fails chosen steps of another store.

@@ -1,4 +1,8 @@
 //! Reads a tool call as a model wrote it, as far as possible, so that the model can be told its error.
+//!
+//! [`CallForm`] is the form of a family: JSON objects (`json`), Gemma's `braces`, or Python (`python`). `scan` finds
+//! the end of a call while text still arrives. Reading turns arguments into JSON; broken arguments stay as the model
+//! wrote them, and the dispatcher reports them. Writing renders earlier calls for templates that do not.
 
 pub(super) mod braces;
 pub(super) mod json;

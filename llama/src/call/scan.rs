@@ -1,21 +1,21 @@
-//! Where the calls of a block end, found while the text still comes in: brackets, counted outside of quotes.
+//! Finds the ends of calls in a block while text still arrives: brackets, counted outside of quotes.
 
-/// What counts in a block of calls.
+/// The syntax of a block of calls.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct ScanRules {
-    /// What a quoted text stands between.
+    /// The marks around quoted text.
     pub(in super::super) quotes: [&'static str; 2],
-    /// A backslash in a quoted text takes the next letter's meaning away.
+    /// Whether a backslash in quoted text escapes the next letter.
     pub(in super::super) has_escapes: bool,
     pub(in super::super) opening: &'static [char],
     pub(in super::super) closing: &'static [char],
-    /// The calls may stand between square brackets.
+    /// Whether the calls may stand between square brackets.
     pub(in super::super) is_list: bool,
-    /// Texts that end the block wherever they stand outside of quotes.
+    /// Texts that end the block outside of quotes.
     pub(in super::super) ends: &'static [&'static str],
 }
 
-/// What has come.
+/// A finding in the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Seen {
     /// A call that ends before this byte.
@@ -30,9 +30,9 @@ pub(in super::super) struct Scan {
     rules: ScanRules,
     depth: usize,
     quote: Option<&'static str>,
-    /// How deep the calls stand; not known before the first letter.
+    /// The depth of the calls; unknown before the first letter.
     base: Option<usize>,
-    /// So many bytes of the text were looked at.
+    /// The bytes that were looked at.
     looked_at: usize,
     has_calls: bool,
 }
@@ -42,18 +42,17 @@ impl Scan {
         Self { rules, depth: 0, quote: None, base: None, looked_at: 0, has_calls: false }
     }
 
-    /// Whether a call has ended already.
+    /// Tells whether a call has ended.
     pub(in super::super) fn has_calls(&self) -> bool {
         self.has_calls
     }
 
-    /// Whether the block is over with its first call.
+    /// Tells whether the block ends with its first call.
     pub(in super::super) fn is_single(&self) -> bool {
         self.base == Some(0)
     }
 
-    /// Looks at what has come since. `text` begins where the block does, and behind each call that was given out once
-    /// the caller has taken that away.
+    /// Looks at the new text. `text` begins with the block, or behind the last call once the caller has removed that.
     pub(in super::super) fn look(&mut self, text: &str) -> Option<Seen> {
         loop {
             let rest = &text[self.looked_at..];

@@ -1,5 +1,10 @@
 //! The known families of models: how each opens, writes and closes a tool call, frames its messages, and learns of its
-//! tools. One file a family; all other code is common.
+//! tools.
+//!
+//! One file a family; all other code is common. `dialect` chooses the family by probing the model's template. `call`
+//! reads and writes calls in the family's form, `grammar` constrains them to it, and `parser` finds them in the stream.
+//! The markers of a family must not come out of text of users, tools or earlier answers. A model of no known family
+//! uses `envelope`: JSON that the system text describes.
 
 mod envelope;
 mod function_gemma;

@@ -1,4 +1,11 @@
-//! A model's chat template, rendered the way its authors rendered it.
+//! Renders a model's chat template the way its authors rendered it, within bounds.
+//!
+//! Templates come from model files and may be hostile. `guarded` rewrites a template so that each value it makes is
+//! charged by `weights`. The template engine bounds the steps, and the output has a bound in bytes. Texts of users,
+//! models and tools are already hidden behind marks when a template sees them.
+//!
+//! Invariant: no template ends the process, takes unbounded time or memory, or reads anything but its input and the
+//! date.
 
 mod guarded;
 mod weights;
@@ -24,23 +31,23 @@ pub(super) struct ChatTemplate {
     environment: Environment<'static>,
 }
 
-/// What a template is given.
+/// The input of a template.
 #[derive(Debug)]
 pub(super) struct TemplateInput<'a> {
     /// The chat in the form of OpenAI.
     pub(super) messages: &'a [Value],
-    /// The tools in the form of OpenAI; none where the system text lists them.
+    /// The tools in the form of OpenAI; none if the system text lists them.
     pub(super) tools: &'a [Value],
     pub(super) bos: &'a str,
     pub(super) eos: &'a str,
-    /// Whether a model that can think aloud should.
+    /// Whether a model that can think aloud does so.
     pub(super) has_thinking: bool,
-    /// So many bytes may be written.
+    /// The most bytes of the output.
     pub(super) max_bytes: usize,
 }
 
 const NAME: &str = "chat";
-/// Steps that a template may take: thousands of messages, and an end to a template that loops.
+/// The steps of a rendering: enough for thousands of messages, and an end of a loop.
 const FUEL: u64 = 5_000_000;
 
 impl ChatTemplate {
@@ -68,7 +75,7 @@ impl ChatTemplate {
             eos_token => input.eos,
             add_generation_prompt => true,
             enable_thinking => input.has_thinking,
-            // The name is that of `weights::PURSE`.
+            // The name must equal `weights::PURSE`.
             madang_purse => Jinja::from_object(Purse::new(input.max_bytes)),
         };
         let mut written = Bounded { bytes: Vec::new(), left: input.max_bytes };
@@ -80,7 +87,7 @@ impl ChatTemplate {
     }
 }
 
-/// Takes so many bytes and no more.
+/// A writer with a bound.
 struct Bounded {
     bytes: Vec<u8>,
     left: usize,
@@ -98,7 +105,7 @@ impl io::Write for Bounded {
     }
 }
 
-/// The block tags that only mark what is trained on.
+/// The tags of blocks that only mark training text.
 fn without_training_marks(source: &str) -> String {
     let mut source = source.to_owned();
     for name in ["generation", "endgeneration"] {
@@ -119,7 +126,7 @@ fn strftime_now(format: &str) -> Result<String, Error> {
     })
 }
 
-/// JSON as Python writes it, which is what models were trained on: blanks behind `,` and `:`, and no ASCII escapes.
+/// Writes JSON as Python does, which models were trained on: blanks behind `,` and `:`, and no ASCII escapes.
 #[expect(clippy::needless_pass_by_value, reason = "minijinja hands its filters values")]
 fn to_json(
     state: &State<'_, '_>,

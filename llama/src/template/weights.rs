@@ -1,4 +1,4 @@
-//! What the values of a template weigh, and how much one rendering may make of them.
+//! Weighs the values of a template, and bounds their sum in one rendering.
 
 use std::sync::{
     LazyLock,
@@ -15,32 +15,32 @@ use minijinja_contrib::pycompat;
 pub(super) const ADD: &str = "madang_add";
 pub(super) const TIMES: &str = "madang_times";
 pub(super) const JOIN: &str = "madang_join";
-/// Charges for a value that was made.
+/// Charges for a new value.
 pub(super) const KEEP: &str = "madang_keep";
-/// As `KEEP`, for a value that goes into another one: no namespace, because a chain of them has no bound on its depth.
+/// Charges for a value that goes into another one. Refuses a namespace, because a chain of them has unbounded depth.
 pub(super) const OWN: &str = "madang_own";
-/// Charges for a part of a value, which is never more than the value.
+/// Charges for a part of a value, which is never heavier than the value.
 pub(super) const PART: &str = "madang_part";
-/// Charges for a value that is read from its beginning to its end.
+/// Charges for a value that is read completely.
 pub(super) const WEIGH: &str = "madang_weigh";
-/// Charges for a value of which a part is read.
+/// Charges for a value that is read in part.
 pub(super) const LOOK: &str = "madang_look";
-/// Where the purse stands in what a template is given.
+/// The name of the purse in the input of a template.
 pub(super) const PURSE: &str = "madang_purse";
 
-/// A value weighs this much beside its text.
+/// The weight of a value beside its text.
 const EACH: usize = 64;
-/// Values inside of values: what a schema may have, and more.
+/// The depth of nested values: more than a schema may have.
 const MAX_DEPTH: usize = 128;
-/// One value may weigh so many times what a prompt may have: a chat as a list, as JSON, and escaped.
+/// The weight of one value, in bounds of a prompt: a chat may be a list, JSON, and escaped.
 const OF_ONE: usize = 8;
-/// All values of a rendering together, above [`LEAST`]: a text that grows with each message is copied each time.
+/// The weight of all values of a rendering together, above [`LEAST`]: a growing text is copied with each message.
 const OF_ALL: usize = 64;
 const LEAST: usize = 32 << 20;
-/// The deepest indent that JSON may have.
+/// The deepest indent of JSON.
 const MAX_INDENT: usize = 16;
 
-/// What a rendering may still make.
+/// The rest of a rendering's allowance.
 #[derive(Debug)]
 pub(super) struct Purse {
     left: AtomicUsize,
@@ -50,7 +50,7 @@ pub(super) struct Purse {
 impl Object for Purse {}
 
 impl Purse {
-    /// A purse for a prompt of so many bytes.
+    /// Creates a purse for a prompt of at most this many bytes.
     pub(super) fn new(max_bytes: usize) -> Self {
         let left = max_bytes.saturating_mul(OF_ALL).saturating_add(LEAST);
         Self { left: AtomicUsize::new(left), of_one: max_bytes.saturating_mul(OF_ONE) }
@@ -71,7 +71,7 @@ impl Purse {
         Ok(weight)
     }
 
-    /// What is paid to look a part of a value up.
+    /// Pays for looking up a part of a value.
     fn look(&self, value: &Value) -> Result<(), Error> {
         let length = match value.as_str() {
             Some(text) => text.len(),
@@ -122,7 +122,7 @@ fn with_purse<T>(
     use_it(purse.downcast_object_ref::<Purse>().ok_or_else(too_large)?)
 }
 
-/// Puts the guard's functions into an environment, and in the place of those that grow values by a product.
+/// Adds the guard's functions, and replaces those that multiply the size of values.
 pub(super) fn install(environment: &mut Environment<'_>) {
     environment.add_filter(KEEP, keep);
     environment.add_filter(OWN, own);
@@ -163,10 +163,10 @@ pub(super) fn install(environment: &mut Environment<'_>) {
     });
 }
 
-/// Filters as they are without a guard.
+/// Filters without a guard.
 static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(Environment::new);
 
-/// The most that these could make of their arguments, which are paid for here.
+/// Pays for the arguments of these, and returns the most that they could make of them.
 fn product(purse: &Purse, name: &str, arguments: &[Value]) -> Result<usize, Error> {
     let weights: Vec<usize> =
         arguments.iter().map(|argument| purse.weigh(argument)).collect::<Result<_, _>>()?;
@@ -225,7 +225,7 @@ fn part(state: &State<'_, '_>, value: Value) -> Result<Value, Error> {
 }
 
 fn weigh(state: &State<'_, '_>, value: Value) -> Result<Value, Error> {
-    // A key is looked up in a map; nothing else of it is read.
+    // Only the key of a map is read.
     if value.kind() == ValueKind::Map {
         return look(state, value);
     }
@@ -238,7 +238,7 @@ fn look(state: &State<'_, '_>, value: Value) -> Result<Value, Error> {
     Ok(value)
 }
 
-/// A list instead of a recipe for one: recipes hold each other, and a long chain of them ends the stack.
+/// Makes a list of a lazy value: lazy values hold each other, and a long chain of them ends the stack.
 fn whole(value: Value) -> Result<Value, Error> {
     if value.kind() != ValueKind::Iterable {
         return Ok(value);
@@ -246,7 +246,7 @@ fn whole(value: Value) -> Result<Value, Error> {
     Ok(value.try_iter()?.collect::<Vec<Value>>().into())
 }
 
-/// Operators as they are without a guard.
+/// Applies operators without a guard.
 fn operate(expression: &str, left: Value, right: Value) -> Result<Value, Error> {
     PLAIN.compile_expression(expression)?.eval(minijinja::context! { left, right })
 }
@@ -313,7 +313,7 @@ fn join(state: &State<'_, '_>, values: Rest<Value>) -> Result<Value, Error> {
     })
 }
 
-/// Pays for a value that is written as JSON, with a blank for each level that it is indented by.
+/// Pays for a value that is written as JSON, with its indents.
 pub(super) fn pay_json(
     state: &State<'_, '_>,
     value: &Value,

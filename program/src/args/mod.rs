@@ -1,4 +1,8 @@
 //! Parses the command line.
+//!
+//! `daily` has the options of the daily commands, `measure` those of the commands that measure and prove, and `shared`
+//! the options of several commands. Their comments are the help texts. A parser refuses a bad value with a sentence,
+//! before any command opens a file.
 
 mod daily;
 mod measure;

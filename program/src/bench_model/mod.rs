@@ -1,4 +1,8 @@
 //! `madang bench-model`: lets many chats ask one model at once, and reports waits and speed.
+//!
+//! Each chat sends its turns one after another to the real runtime with a temporary database. `measures` collects what
+//! the runtime's metrics tell of each completion, and `report` prints medians and percentiles. Limits are set so that a
+//! chat waits only for the model. A turn without an answer makes the command fail.
 
 mod measures;
 mod report;

@@ -1,6 +1,10 @@
 //! The mistakes that the proof must find: in stores, tools, models, clocks and people around the runtime's ports.
 //!
-//! The runtime itself contains none of them. `docs/proof.md` lists by name which drivers find each.
+//! Each mistake has a name, a sentence and the counters that it must raise. `store`, `tool`, `model` and `clock` wrap a
+//! part of the workload and make the mistake; the front end's mistakes are in the workload's people. `docs/proof.md`
+//! lists which drivers find each, and a test compares that table with this list.
+//!
+//! Invariant: the runtime itself contains no mistake and no switch for one.
 
 mod clock;
 mod model;

@@ -1,8 +1,8 @@
 //! Keeps the borrowers of a connection to their own tables, with an SQLite authorizer.
 //!
-//! SQLite asks the authorizer about each statement as it is prepared, but not about all that the statement reads:
-//! columns of `USING` and `NATURAL`, and rows that are copied whole, go unasked. Such a statement still spells the
-//! table's name. So a statement whose text has the prefix of the store's names is interrupted before its first row.
+//! SQLite asks the authorizer about each statement as it is prepared. It does not ask about columns of `USING` and
+//! `NATURAL`, nor about rows that are copied whole. Such a statement still spells the table's name. So a statement
+//! whose text has the prefix of the store's names is interrupted before its first row.
 //!
 //! The authorizer is set once, because setting it again makes SQLite forget its prepared statements. A flag decides
 //! whether it refuses. Lending the connection raises the flag. A statement lowers it, queued behind all that the

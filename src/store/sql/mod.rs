@@ -5,7 +5,7 @@
 //! - Writing: `transaction` implements the port on the one writing connection (`writer`). `write` turns facts into a
 //!   `script` of statements, and `step` a call's step into a link of the chain.
 //! - Lending: `authorizer` keeps a borrower to its own tables, `cut_off` interrupts it after its deadline, and
-//!   `savepoint` is the part of a transaction that it may undo.
+//!   `savepoint` is a part that it may undo.
 //! - Reading: `readers` lends connections that cannot write, `read` and `row` turn rows into values, `audit` reads for an
 //!   audit, and `forget` erases a user.
 //!

@@ -4,7 +4,7 @@ use madang_actors::ledger::SealKeys;
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
 /// A connection as the store itself uses it. On a connection that is also lent, each statement begins with a mark that
-/// no borrower knows. sqlx finds prepared statements by their text, so a borrower cannot reuse one of the store's.
+/// no borrower knows. A borrower cannot reuse the store's prepared statements, since sqlx finds them by their text.
 #[derive(Debug)]
 pub(super) struct Own<'c> {
     pub(super) db: &'c mut SqliteConnection,

@@ -84,7 +84,7 @@ struct OpenedToRead;
 
 impl SqliteStore {
     /// Starts the options of a database file. While a store has the file open, this process must open it only through
-    /// SQLite: on Unix, a process that closes a file loses all its locks on it.
+    /// SQLite. On Unix, a process that closes a file loses all its locks on it.
     #[must_use]
     pub fn options(path: impl AsRef<Path>) -> SqliteOptions {
         SqliteOptions::file(path.as_ref().to_owned())

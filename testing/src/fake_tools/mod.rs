@@ -1,4 +1,15 @@
 //! Fake tools: the test chooses what they touch, whether they wait, and how they end.
+//!
+//! A handler counts its run, writes if its tool is transactional, and waits at the tool's [`Gate`]. It ends as [`End`]
+//! says: with data, a broken rule, a fault or a panic. The test waits until handlers have arrived at the gate and then
+//! releases them, so it needs no sleep.
+//!
+//! ```
+//! # use madang_testing::{FakeTool, Gate};
+//! let gate = Gate::new();
+//! let mail = FakeTool::destructive("send_mail").gate(&gate);
+//! assert_eq!(mail.runs().count(), 0);
+//! ```
 
 mod gate;
 #[cfg(test)]

@@ -1,4 +1,18 @@
 //! Keeps chats and ledger in memory, with the semantics of a database and with faults on demand.
+//!
+//! The committed state is a `layer`. A `transaction` puts one layer on it for each savepoint. Keeping a savepoint
+//! merges its layer into the one below, and undoing drops it. The commit merges all layers. Readers see only the
+//! committed state. `connection` is the part that fake tools use, and `forget` erases a user.
+//!
+//! Invariants: one transaction is open at a time; a dropped transaction leaves nothing; a refused write changes
+//! nothing. The store contract checks them, and a proof compares each answer with SQLite's.
+//!
+//! ```
+//! # use madang_testing::MemoryStore;
+//! let store = MemoryStore::new();
+//! store.fail_next_commit();
+//! assert_eq!(store.commits(), 0);
+//! ```
 
 mod connection;
 mod forget;

@@ -1,4 +1,15 @@
 //! A model that follows a script, for whole turns in tests, demonstrations and benches.
+//!
+//! A script is a list of completions. Each has a text, calls or an error, and a delay (`completion`); `script` reads
+//! them from JSON lines. The model plays the next completion for each request, whichever session asks, unless a session
+//! has a script of its own. It streams texts in a few pieces and stops when it is cancelled.
+//!
+//! ```
+//! # use madang_testing::ScriptedModel;
+//! let model: ScriptedModel = r#"{"text":"Hello."}"#.parse()?;
+//! # drop(model);
+//! # Ok::<(), madang_testing::ScriptError>(())
+//! ```
 
 mod completion;
 mod script;

@@ -9,7 +9,7 @@ use super::{
 
 /// The common beginnings that are kept: an application seldom has more sets of tools and system texts.
 const COMMONS: usize = 8;
-/// A beginning is worth a sequence of its own from so many tokens more than what is kept already.
+/// The tokens beyond the kept ones that make a beginning worth a sequence of its own.
 const COMMON_GAIN: usize = 32;
 
 impl Cache<'_> {

@@ -1,4 +1,4 @@
-//! The expressions of a guarded template.
+//! Rewrites the expressions of a guarded template.
 
 use std::mem::discriminant;
 
@@ -142,7 +142,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes an operator and those of the same kind at its left side, as one list.
+    /// Writes an operator and equal ones on its left side as one list.
     fn binary(&mut self, expression: &Expr<'_>, op: BinOpKind) -> Result<(), Error> {
         let (open, between, is_chain) = match op {
             BinOpKind::Add => (ADD, ", ", true),
@@ -186,7 +186,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes an expression whose value will be read from its beginning to its end.
+    /// Writes an expression whose whole value will be read.
     fn weighed(&mut self, expression: &Expr<'_>) -> Result<(), Error> {
         if let Expr::Const(value) = expression {
             return self.constant(&value.value);
@@ -203,7 +203,7 @@ impl Writer {
         self.put(name);
     }
 
-    /// Writes a chain of filters; what a block caught stands before its first one.
+    /// Writes a chain of filters; a caught block stands before the first.
     pub(super) fn filters(&mut self, expression: &Expr<'_>) -> Result<(), Error> {
         let (mut chain, mut first) = (Vec::new(), Some(expression));
         while let Some(Expr::Filter(filter)) = first {

@@ -1,4 +1,4 @@
-//! A chat template written again so that each value it makes is weighed: the template engine bounds steps, not values.
+//! Rewrites a chat template so that each value it makes is weighed: the template engine bounds steps, not values.
 
 mod expressions;
 
@@ -14,7 +14,7 @@ use minijinja::{
 
 use super::weights::{LOOK, OWN};
 
-/// Writes the template again. What is not known here is refused, so that a new kind of expression is never let through unweighed.
+/// Rewrites the template. Refuses unknown constructs, so that no new kind of expression goes unweighed.
 pub(super) fn guarded(source: &str, syntax: SyntaxConfig) -> Result<String, Error> {
     measure(source, syntax.clone())?;
     let template = parse(source, "chat", syntax)?;
@@ -23,7 +23,8 @@ pub(super) fn guarded(source: &str, syntax: SyntaxConfig) -> Result<String, Erro
     Ok(writer.written)
 }
 
-/// Parsing, compiling and dropping go one step down the stack for each operator that stands beside another one.
+/// Bounds the length, because parsing, compiling and dropping go one step down the stack for each operator beside
+/// another.
 fn measure(source: &str, syntax: SyntaxConfig) -> Result<(), Error> {
     if source.len() > MAX_BYTES {
         return Err(refused("is too long"));
@@ -45,9 +46,9 @@ fn measure(source: &str, syntax: SyntaxConfig) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sixteen times the longest template that is known.
+/// Sixteen times the longest known template.
 const MAX_BYTES: usize = 1 << 20;
-/// Several times what the longest block of the known templates has.
+/// Several times the longest block of the known templates.
 const MAX_TOKENS_OF_A_BLOCK: usize = 1_000;
 const MAX_ALTERNATIVES: usize = 500;
 
@@ -76,7 +77,7 @@ impl Writer {
                 self.expression(&emit.expr)?;
                 self.put(" }}");
             }
-            // As a value, so that what a block catches is weighed as well.
+            // As a value, so that a caught block is weighed too.
             Stmt::EmitRaw(raw) => {
                 self.put("{{ ");
                 self.text(raw.raw);
@@ -211,7 +212,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what is assigned to.
+    /// Writes the target of an assignment.
     fn target(&mut self, target: &Expr<'_>) -> Result<(), Error> {
         if let Expr::List(list) = target {
             for item in &list.items {
@@ -247,7 +248,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The names of the guard are its own.
+    /// Refuses the names of the guard.
     fn name(&mut self, name: &str) -> Result<(), Error> {
         if name.starts_with("madang_") {
             return Err(refused("uses a name that is not its own"));

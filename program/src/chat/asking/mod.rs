@@ -1,4 +1,8 @@
 //! Asks a person at a terminal: reads the keyboard while a question is open, and decides which keys count.
+//!
+//! `keyboard` reads single keys and the silences between them in a thread. `pause` decides which silences count, since
+//! a slow terminal may still draw the question. `attention` decides which keys are an answer: only one that comes after
+//! the whole question was shown and a silence. So no key that was typed ahead, and no pasted text, approves a call.
 
 mod attention;
 mod keyboard;

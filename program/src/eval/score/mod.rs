@@ -1,4 +1,8 @@
 //! Scores a case from the expected and the seen results. Pure.
+//!
+//! A case is right in up to four parts: the exact calls, the rows, restraint, and truth. Restraint means no forbidden
+//! call and no unexpected write; truth means that the texts claim only what was done. Each unmet expectation gives a
+//! complaint for the report.
 
 use madang::tool::ToolOutcome;
 use serde::Serialize;

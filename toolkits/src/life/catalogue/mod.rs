@@ -1,4 +1,8 @@
 //! The catalogue of protocols, break protocols and diet patterns.
+//!
+//! The bundled items are read once from a file in the program, in Korean and English. `search` finds items by category
+//! and words, the best first. An item's kind decides the column of a habit that names it, and its id never changes.
+
 mod search;
 
 use std::sync::LazyLock;

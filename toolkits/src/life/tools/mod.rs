@@ -1,4 +1,9 @@
 //! Defines the tools of the toolkit, read-only ones first.
+//!
+//! A file a tool: its arguments, whose schema the model reads, its description, its handler, and the consequence that a
+//! question shows. A handler opens the repository for the call's user, on the user's today. It turns a broken rule into
+//! a fault with the rule's code and reason. Lists and long texts come in parts that fit an envelope.
+
 mod add_habit;
 mod correct_tracker_entry;
 mod end_habit;

@@ -60,7 +60,7 @@ impl Folder {
         Ok(Removed::Done)
     }
 
-    /// Moves the file of a page into the workspace itself, under a name made of the page's id, and so frees its place
+    /// Moves the file of a page into the workspace itself, under a name made of the page's id. Its place is then free
     /// for another page. Moves only a plain file.
     pub(super) fn take(&self, path: &[String], page: PageId, kept: MarkState) -> io::Result<()> {
         let Some((name, folders)) = path.split_last() else { return Ok(()) };

@@ -1,4 +1,10 @@
 //! Defines the tools of the toolkit: pages, blocks, context, navigation.
+//!
+//! A file a tool: its arguments, whose schema the model reads, its description, its handler, and the consequence that a
+//! question shows. A handler opens the repository for the call's user, and turns a broken rule into a fault with the
+//! rule's code and reason. Each outcome has a text for the person. Lists and long texts come in parts that fit an
+//! envelope.
+
 mod append_to_block;
 mod create_block;
 mod create_page;
@@ -117,7 +123,7 @@ fn fault(ctx: &ToolContext) -> impl Fn(NotesError) -> ToolFault {
     }
 }
 
-/// Counts the first texts that fit into so many bytes, at least one.
+/// Counts the first texts that fit into this many bytes, at least one.
 fn fitting(lengths: impl Iterator<Item = usize>, max_bytes: usize) -> usize {
     let mut left = max_bytes;
     let fitting = lengths.take_while(|bytes| {
