@@ -34,10 +34,10 @@ const MARGIN: f32 = 0.01;
 fn requests() -> Vec<CompletionRequest> {
     let tools: Arc<[ToolSpec]> = life::tools().iter().map(|tool| tool.spec().clone()).collect();
     // A third of the cases shows as much, sooner.
-    let lines = include_str!("../../../../toolkits/phrasings.jsonl").lines().step_by(3);
+    let lines = include_str!("../../../../program/eval/phrasings.jsonl").lines().step_by(3);
     let texts = lines.map(|line| {
         let line: Value = serde_json::from_str(line).unwrap();
-        line["text"].as_str().unwrap().to_owned()
+        line["turns"][0]["user"].as_str().unwrap().to_owned()
     });
     let request = |(at, text): (usize, String)| CompletionRequest {
         id: CompletionId::new(Uuid::from_u128(at as u128)),
