@@ -132,7 +132,7 @@ impl StoreHandle {
 
 /// Waits for the result of a job that was sent.
 async fn sent<T>(answer: Result<PendingReply<T>, StoreError>) -> Result<T, StoreError> {
-    let told = answer?.heard().await?;
+    let told = answer?.wait().await?;
     failpoint("handle.sent").await.map_err(|_| StoreError::Silent)?;
     Ok(told)
 }

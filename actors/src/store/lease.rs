@@ -80,7 +80,7 @@ impl Lease {
     ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
         let (committed, answer) = reply(Stage::Taken { is_late: false }, self.patience);
         self.give_back(Some(End { keep, record, committed }));
-        answer.heard()
+        answer.wait()
     }
 
     fn give_back(&mut self, end: Option<End>) {

@@ -46,7 +46,7 @@ pub(super) fn reply<T>(stage: Stage, patience: Duration) -> (ReplySender<T>, Pen
 
 impl<T> PendingReply<T> {
     /// Waits until the job's time is up, or for its writer, where one has begun it.
-    pub(super) async fn heard(mut self) -> Result<T, StoreError> {
+    pub(super) async fn wait(mut self) -> Result<T, StoreError> {
         if let Some(due) = self.at.due.filter(|_| self.at.stage() == Stage::Queued) {
             match timeout_at(due, &mut self.answer).await {
                 Ok(answer) => return answer.unwrap_or(Err(StoreError::Silent)),
@@ -164,7 +164,7 @@ mod tests {
         let (mut reply, answer) = queued();
         assert!(reply.begins());
         reply.send(Ok(7));
-        assert!(matches!(answer.heard().await, Ok(7)));
+        assert!(matches!(answer.wait().await, Ok(7)));
     }
 
     #[tokio::test]
@@ -186,7 +186,7 @@ mod tests {
     async fn whose_time_is_up_before_the_writer_comes_is_told_so_and_is_not_begun() {
         let (mut reply, answer) = queued();
         assert!(!reply.is_closed() && !reply.is_over());
-        assert!(matches!(answer.heard().await, Err(StoreError::Withdrawn)));
+        assert!(matches!(answer.wait().await, Err(StoreError::Withdrawn)));
         assert!(reply.is_closed() && reply.is_over() && !reply.begins());
         reply.send(Ok(7)); // no caller is left, and nothing happens
     }
@@ -196,22 +196,22 @@ mod tests {
         let (mut reply, answer) = queued();
         sleep(PATIENCE).await;
         assert!(reply.is_over() && !reply.begins());
-        assert!(matches!(answer.heard().await, Err(StoreError::Withdrawn)));
+        assert!(matches!(answer.wait().await, Err(StoreError::Withdrawn)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn whose_writer_came_in_time_hears_what_the_writer_says_however_late() {
         for looks_before in [true, false] {
             let (mut reply, answer) = queued();
-            let mut heard = Box::pin(answer.heard());
+            let mut waits = Box::pin(answer.wait());
             if looks_before {
-                assert!(timeout_at(Instant::now(), &mut heard).await.is_err(), "nobody comes");
+                assert!(timeout_at(Instant::now(), &mut waits).await.is_err(), "nobody comes");
             }
             assert!(reply.begins() && !reply.is_over());
             let late = Instant::now() + PATIENCE * 9;
-            assert!(timeout_at(late, &mut heard).await.is_err(), "nobody knows yet");
+            assert!(timeout_at(late, &mut waits).await.is_err(), "nobody knows yet");
             reply.send(Ok(7));
-            assert!(matches!(heard.await, Ok(7)));
+            assert!(matches!(waits.await, Ok(7)));
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
         assert!(reply.begins() && reply.is_done_again() && reply.begins(), "in time");
         sleep(PATIENCE * 2).await;
         assert!(!reply.is_done_again());
-        assert!(matches!(answer.heard().await, Err(StoreError::Withdrawn)));
+        assert!(matches!(answer.wait().await, Err(StoreError::Withdrawn)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -230,7 +230,7 @@ mod tests {
         sleep(PATIENCE * 1_000_000).await;
         assert!(!reply.is_over() && reply.begins());
         reply.send(Ok(7));
-        assert!(matches!(answer.heard().await, Ok(7)));
+        assert!(matches!(answer.wait().await, Ok(7)));
     }
 
     #[tokio::test]

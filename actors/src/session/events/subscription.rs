@@ -19,7 +19,7 @@ pub struct Subscription {
     changed: watch::Receiver<()>,
     next: u64,
     audience: u64,
-    heard: Heard,
+    streamed: Streamed,
     /// The cursor up to which it has read; `None` where that is the beginning of the session's next waking.
     read_to: Option<EventCursor>,
     /// The missed events that are not read yet: behind the first cursor, up to the second.
@@ -30,7 +30,7 @@ pub struct Subscription {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Heard {
+struct Streamed {
     completion: Option<CompletionId>,
     text: usize,
     thinking: usize,
@@ -92,7 +92,7 @@ impl Subscription {
             missed: VecDeque::new(),
             replay: None,
             audience: recent.audience,
-            heard: Heard { completion: recent.speaking, text: 0, thinking: 0 },
+            streamed: Streamed { completion: recent.speaking, text: 0, thinking: 0 },
             changed: feed.changed.subscribe(),
             feed: feed.clone(),
         }
@@ -172,17 +172,18 @@ impl Subscription {
             self.read_to = Some(event.cursor);
             return Ready::Item(StreamItem::Event(event.clone()));
         }
-        if self.heard.completion != recent.speaking {
-            self.heard = Heard { completion: recent.speaking, text: 0, thinking: 0 };
+        if self.streamed.completion != recent.speaking {
+            self.streamed = Streamed { completion: recent.speaking, text: 0, thinking: 0 };
         }
         if let Some(new) =
-            recent.thinking.text.get(self.heard.thinking..).filter(|new| !new.is_empty())
+            recent.thinking.text.get(self.streamed.thinking..).filter(|new| !new.is_empty())
         {
-            self.heard.thinking += new.len();
+            self.streamed.thinking += new.len();
             return Ready::Item(StreamItem::Thinking(new.to_owned()));
         }
-        if let Some(new) = recent.text.text.get(self.heard.text..).filter(|new| !new.is_empty()) {
-            self.heard.text += new.len();
+        if let Some(new) = recent.text.text.get(self.streamed.text..).filter(|new| !new.is_empty())
+        {
+            self.streamed.text += new.len();
             return Ready::Item(StreamItem::Text(new.to_owned()));
         }
         Ready::Nothing
