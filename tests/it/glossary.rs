@@ -34,17 +34,20 @@ const FOLDERS: [&str; 18] = [
 ];
 
 /// Types by which no concept is called any more; docs/glossary.md and the code have others for them.
-const FORMER_TYPES: [&str; 33] = [
+const FORMER_TYPES: [&str; 38] = [
     "Around",
     "AtDoor",
     "Awake",
     "Book",
+    "CheckedAnswer",
     "ClearedCall",
+    "ConfirmationEnd",
     "Desk",
     "Door",
     "Doors",
     "EventPlace",
     "GivenUp",
+    "Grant",
     "Homecoming",
     "House",
     "Keeper",
@@ -55,6 +58,8 @@ const FORMER_TYPES: [&str; 33] = [
     "Over",
     "Pace",
     "Parts",
+    "Question",
+    "QuestionVerdict",
     "Resting",
     "Running",
     "Seat",
@@ -71,12 +76,17 @@ const FORMER_TYPES: [&str; 33] = [
 ];
 
 /// Words that stand in no name of a function, field or variable any more, alone or between underscores.
-const FORMER_WORDS: [&str; 12] = [
+const FORMER_WORDS: [&str; 17] = [
     "carrying_out",
+    "confirmation",
     "desk",
     "door",
     "doors",
     "foresee",
+    "grant",
+    "granted",
+    "granting",
+    "grants",
     "homecoming",
     "seats",
     "settling",

@@ -97,7 +97,7 @@ async fn permit_again(
         biased;
         permit = context.admission.wait(Bound::ApprovalRequests, &request.user) => Ok(permit),
         () = sleep(left) => Err(NotAuthorized::ended(CancelReason::Expired)),
-        interruption = request.cancellation.question_interrupted() => Err(interruption.into()),
+        interruption = request.cancellation.approval_interrupted() => Err(interruption.into()),
     }
 }
 
@@ -170,7 +170,7 @@ async fn shown(checked: &CheckedCall, context: &CallContext) -> Shown {
     Shown { text: text.into(), consequence: written.consequence }
 }
 
-/// Asks the tool for the consequence by what the store has now. Where that cannot be read, the question is asked
+/// Asks the tool for the consequence by what the store has now. Where that cannot be read, the person is asked
 /// without it.
 async fn seen(arguments: &Value, checked: &CheckedCall, context: &CallContext) -> Option<String> {
     let tool = checked.tool();
@@ -222,7 +222,7 @@ async fn decision(
                     return decision.ok_or_else(expired);
                 }
             }
-            interruption = call.cancellation.question_interrupted() => {
+            interruption = call.cancellation.approval_interrupted() => {
                 if let Some(won) = last_word(&mut decision) {
                     return won.ok_or_else(expired);
                 }
@@ -238,7 +238,7 @@ async fn decision(
                 return Err(NotAuthorized::ended(CancelReason::Unreachable));
             }
             () = sleep_until(due) => return Err(expired()),
-            interruption = call.cancellation.question_interrupted() => return Err(interruption.into()),
+            interruption = call.cancellation.approval_interrupted() => return Err(interruption.into()),
         };
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// A call that may run: it needs no question, or an approval of this very digest is recorded for it.
+/// A call that may run: it needs no approval, or one of this very digest is recorded for it.
 #[derive(Debug)]
 pub(super) struct AuthorizedCall {
     checked: CheckedCall,
@@ -59,7 +59,7 @@ impl AuthorizedCall {
     }
 }
 
-/// Authorizes a call: at once where the tool's effect and predicate require no question, and otherwise with an approval.
+/// Authorizes a call: at once where the tool's effect and predicate require no approval, and otherwise with one.
 /// The request for one is durable before a person is asked, and the approval before the call runs.
 ///
 /// # Errors
@@ -102,7 +102,7 @@ async fn approval(
         Some(expires_at)
     } else {
         // A standing approval is for a user that sees its effects: after a dismissal it covers no call.
-        if let Some(reason) = request.cancellation.before_question() {
+        if let Some(reason) = request.cancellation.before_approval() {
             return Err(NotAuthorized::because(reason));
         }
         let standing = by_standing_approval(checked, record, context).await;
@@ -141,7 +141,7 @@ fn go_on(
     // What was shown, or what the user made of it, is told as the ledger has it, whatever becomes of the call.
     checked.restore(asked.arguments.clone(), asked.shown.clone());
     let request = checked.request();
-    if let Some(reason) = request.cancellation.before_question() {
+    if let Some(reason) = request.cancellation.before_approval() {
         let is_asked = asked.state == CallState::Awaiting;
         let reason = if is_asked { CancelReason::Dismissed } else { reason };
         return Err(NotAuthorized::because(reason));
@@ -149,17 +149,17 @@ fn go_on(
     // An approval counts only where it was sealed, whatever the tables say.
     if let Err(error) = asked.check_seal(context.store.store().keys()) {
         error!(call = %asked.call, %error, "an approval in the ledger does not count");
-        return Err(NotAuthorized::error("approval_not_sealed", Text::NotSealed, request));
+        return Err(NotAuthorized::error("approval_not_sealed", &Text::NotSealed, request));
     }
     if asked.digest != Some(checked.digest()) {
         // What would run is not what was shown.
-        return Err(NotAuthorized::error("tool_changed", Text::ToolChanged, request));
+        return Err(NotAuthorized::error("tool_changed", &Text::ToolChanged, request));
     }
     let now = context.clock.now();
     asked.expires_at.filter(|expires_at| now < *expires_at).ok_or_else(|| {
         // An approval that came in time and could not be used in time is not an expiry.
         if asked.state == CallState::Approved {
-            NotAuthorized::error("overloaded", Text::Overloaded, request)
+            NotAuthorized::error("overloaded", &Text::Overloaded, request)
         } else {
             NotAuthorized::because(CancelReason::Expired)
         }
@@ -312,7 +312,7 @@ fn sealed(
     context.store.store().keys().sealed(&request.session, request.call.id, at, approved)
 }
 
-/// Gives the approval that "always" means, as the question says.
+/// Gives the approval that "always" means, as the request says.
 fn always(checked: &CheckedCall, at: Timestamp, context: &CallContext) -> Approval {
     Approval::Always {
         schema: checked.schema(),

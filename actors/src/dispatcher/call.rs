@@ -292,7 +292,7 @@ async fn pipeline(checked: CheckedCall, context: Arc<CallContext>, call: ActorRe
         Err((_, NotAuthorized::Left)) => return Ran::Left,
         Err((checked, NotAuthorized::Ends { finished, end: asked, decision })) => {
             let said = finished.outcome.clone();
-            let end = record.end(checked.arguments().clone(), Vec::new(), finished);
+            let end = record.end(checked.arguments().clone(), Vec::new(), *finished);
             let end = Box::pin(end).await;
             // The ledger may have another end by now.
             let stands = end.is_recorded && end.record.outcome.as_ref() == Some(&said);

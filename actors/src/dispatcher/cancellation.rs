@@ -105,13 +105,13 @@ impl Cancellation {
     }
 
     /// Tells why no person is asked about a call from now on.
-    pub(super) fn before_question(&self) -> Option<CancelReason> {
-        self.causes().before_question()
+    pub(super) fn before_approval(&self) -> Option<CancelReason> {
+        self.causes().before_approval()
     }
 
-    /// Waits until an open question ends without an answer.
-    pub(super) async fn question_interrupted(&self) -> Interruption {
-        self.until(Causes::of_question).await
+    /// Waits until an open approval request ends without a decision.
+    pub(super) async fn approval_interrupted(&self) -> Interruption {
+        self.until(Causes::of_approval).await
     }
 
     /// Tells whether a handler does not begin any more. An approval that was told to count does count.
@@ -179,14 +179,14 @@ impl Causes {
         self.0 & Self::STOPS != 0
     }
 
-    fn before_question(self) -> Option<CancelReason> {
+    fn before_approval(self) -> Option<CancelReason> {
         if self.stops() {
             return Some(CancelReason::Withdrawn);
         }
         self.is_dismissed().then_some(CancelReason::Dismissed)
     }
 
-    fn of_question(self) -> Option<Interruption> {
+    fn of_approval(self) -> Option<Interruption> {
         if self.is_dismissed() {
             return Some(Interruption::Ends(CancelReason::Dismissed));
         }
@@ -282,13 +282,13 @@ mod tests {
                 let mut cancellation = Cancellation::default();
                 let of_call = cancellation.from_here();
                 causes.iter().for_each(|cause| cancellation.cancel(*cause));
-                assert_eq!(of_call.before_question(), unasked, "{causes:?}");
-                assert_eq!(of_call.causes().of_question(), asked, "{causes:?}");
+                assert_eq!(of_call.before_approval(), unasked, "{causes:?}");
+                assert_eq!(of_call.causes().of_approval(), asked, "{causes:?}");
                 assert_eq!(of_call.before_handler(false), waiting, "{causes:?}");
                 assert_eq!(of_call.before_handler(true), approved, "{causes:?}");
                 assert_eq!(of_call.discards(), discards, "{causes:?}");
                 if let Some(asked) = asked {
-                    assert_eq!(in_time(of_call.question_interrupted()).await, asked);
+                    assert_eq!(in_time(of_call.approval_interrupted()).await, asked);
                 }
             }
         }
@@ -304,7 +304,7 @@ mod tests {
             async move { of_call.handler_interrupted(false).await }
         });
         closing.cancel();
-        assert_eq!(in_time(of_call.question_interrupted()).await, Ends(WasDismissed));
+        assert_eq!(in_time(of_call.approval_interrupted()).await, Ends(WasDismissed));
         assert!(!waits.is_finished(), "its turn goes on to its end");
         cancellation.cancel(GivenUp);
         assert_eq!(in_time(waits).await.unwrap(), Ends(Withdrawn));

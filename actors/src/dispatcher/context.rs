@@ -27,7 +27,7 @@ pub struct CallContext {
     pub limits: Arc<Limits>,
     /// The store in which calls are recorded.
     pub store: StoreHandle,
-    /// The actor that asks questions.
+    /// The actor that holds the open approval requests.
     pub confirm: Address<ConfirmMsg>,
     /// The languages in which persons read of calls.
     pub languages: Languages,

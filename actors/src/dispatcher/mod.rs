@@ -1,14 +1,14 @@
 //! The DispatcherActor and the running call: check, authorize, run. Every call ends in exactly one outcome.
 //!
-//! A [`DispatchRequest`] comes in, and a [`DispatcherEvent`] goes out for each question and for the end. `check` looks the
-//! tool up and validates the arguments. `authorize` asks a person where the tool requires it, and records the approval.
+//! A [`DispatchRequest`] comes in, and a [`DispatcherEvent`] goes out for each approval request and for the end. `check` looks the
+//! tool up and validates the arguments. `authorize` gets an approval where the tool requires it and records it; `ask` is the one way to wait for a person.
 //! `permits` takes the permits of resource and tool. `run` lends the handler its connection, waits for it under its deadline,
 //! and records the end. `call` holds these steps in a pair of actors: a handler's panic becomes an outcome.
 //!
 //! Invariants:
 //! - The order is a compile error to break: only `check` makes a `CheckedCall`, only `authorize` an `AuthorizedCall`, and
 //!   only that one can run.
-//! - A question is durable before it is asked, and an approval before the handler begins.
+//! - An approval request is durable before a person is asked, and an approval before the handler begins.
 //! - A transactional handler's writes and the record of its call share one commit.
 //! - A handler without a connection is never dropped; past its deadline its asker is told, and its real end is recorded.
 //!

@@ -46,7 +46,7 @@ pub struct DispatchRequest {
     pub seq: u64,
     /// The call as the model wrote it.
     pub call: ToolCall,
-    /// The language of reasons and questions.
+    /// The language of reasons and approval requests.
     pub locale: Locale,
     /// The user's time zone.
     pub time_zone: Arc<str>,
@@ -58,7 +58,7 @@ pub struct DispatchRequest {
     pub proposed_at: Timestamp,
     /// The call is one too many of its completion, of which so many are taken. It ends as an error and does not run.
     pub beyond: Option<usize>,
-    /// Receives the events of questions.
+    /// Receives the events of approval requests.
     pub news: Recipient<DispatcherEvent>,
     /// Receives the call's effect where its handler ended after its asker was told `timeout`.
     pub late: Recipient<ResolvedCall>,
@@ -113,14 +113,14 @@ impl DispatchRequest {
 pub enum DispatcherEvent {
     /// A person is asked.
     ApprovalRequested {
-        /// The question as it is shown.
+        /// The request as it is shown.
         request: Box<ApprovalRequest>,
     },
-    /// The question is closed.
+    /// The request is closed.
     ApprovalEnded {
-        /// The call that the question was about.
+        /// The call of the request.
         call: CallId,
-        /// How the question ended.
+        /// How the request ended.
         end: ApprovalEnd,
     },
     /// The call ended, with its outcome.

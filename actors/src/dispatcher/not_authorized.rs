@@ -22,7 +22,7 @@ use crate::{
 pub(super) enum NotAuthorized {
     /// The call ends instead.
     Ends {
-        finished: Finished,
+        finished: Box<Finished>,
         /// The end of its approval request, told once it is recorded.
         end: Option<Box<ApprovalEnd>>,
         /// The person's no. It counts once it is recorded.
@@ -40,7 +40,7 @@ impl NotAuthorized {
 
     /// Makes the end of a call whose approval request ended without a decision.
     pub(super) fn ended(reason: CancelReason) -> Self {
-        let finished = Finished::unrun(ToolOutcome::cancelled(reason));
+        let finished = Box::new(Finished::unrun(ToolOutcome::cancelled(reason)));
         let end = Some(Box::new(ApprovalEnd::Cancelled { reason }));
         Self::Ends { finished, end, decision: None }
     }
@@ -49,9 +49,12 @@ impl NotAuthorized {
     pub(super) fn denied(decision: CheckedDecision, by: UserId) -> Self {
         let message = match decision.get() {
             Decision::DenyWith { message } => Some(message.clone()),
-            _ => None,
+            Decision::Approve
+            | Decision::ApproveAlways
+            | Decision::Deny
+            | Decision::Edit { .. } => None,
         };
-        let mut finished = Finished::unrun(ToolOutcome::denied(message));
+        let mut finished = Box::new(Finished::unrun(ToolOutcome::denied(message)));
         finished.decided_by = Some(by);
         let end = Some(Box::new(ApprovalEnd::Decided { decision: decision.get().clone() }));
         Self::Ends { finished, end, decision: Some(decision) }
@@ -66,37 +69,36 @@ impl NotAuthorized {
     pub(super) fn too_long(request: &DispatchRequest) -> Self {
         let breach = Breach::TooLong { max_bytes: MAX_BYTES };
         let breach = Text::Breach(&breach).in_locale(request.locale);
-        Self::error("validation", Text::BadArguments(&breach), request)
+        Self::error("validation", &Text::BadArguments(&breach), request)
     }
 
     /// Makes the end of a call whose request or decision the store could not keep.
     pub(super) fn store(error: &StoreError, request: &DispatchRequest) -> Self {
         debug!(%error, "the store could not keep an approval request or its decision");
-        Self::error("store", Text::StoreFailed, request)
+        Self::error("store", &Text::StoreFailed, request)
     }
 
     /// Makes the end of a call that fails with this code and reason.
-    pub(super) fn error(code: &'static str, reason: Text<'_>, request: &DispatchRequest) -> Self {
+    pub(super) fn error(code: &'static str, reason: &Text<'_>, request: &DispatchRequest) -> Self {
         Self::unrun(ToolOutcome::error(code, reason.in_locale(request.locale)))
     }
 
-    const fn unrun(outcome: ToolOutcome) -> Self {
-        Self::Ends { finished: Finished::unrun(outcome), end: None, decision: None }
+    fn unrun(outcome: ToolOutcome) -> Self {
+        Self::Ends { finished: Box::new(Finished::unrun(outcome)), end: None, decision: None }
     }
 
     /// Logs the end: a decision of a person at debug, that of a bound at info.
     pub(super) fn log(&self, checked: &CheckedCall) {
         let (call, tool) = (&checked.request().call.id, &checked.tool().spec().name);
-        match self {
-            Self::Ends {
-                finished: Finished { outcome: ToolOutcome::Cancelled(why), .. }, ..
-            } => {
+        let Self::Ends { finished, .. } = self else { return };
+        match &finished.outcome {
+            ToolOutcome::Cancelled(why) => {
                 debug!(%call, %tool, why = why.reason.name(), "a call was not approved");
             }
-            Self::Ends { finished: Finished { outcome: ToolOutcome::Err(why), .. }, .. } => {
+            ToolOutcome::Err(why) => {
                 info!(%call, %tool, code = &*why.code, "a call could not be approved");
             }
-            Self::Ends { .. } | Self::Left => {}
+            ToolOutcome::Ok(_) => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The digest that binds a question, its answer and what is run.
+//! The digest that binds an approval request, its decision and what is run.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};

@@ -63,12 +63,12 @@ pub enum Transition {
         arguments: Value,
         /// The digest of the tool with its schema.
         schema: Digest,
-        /// Every byte that the person is shown; `None` where a standing approval spares the question.
+        /// Every byte that the person is shown; `None` where a standing approval spares the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Box<Shown>>,
         /// The digest that the answer will be bound to.
         digest: Digest,
-        /// The moment at which the question expires.
+        /// The moment at which the request expires.
         expires_at: Timestamp,
     },
     /// A person said yes to this digest. It is used once, by `Running`.

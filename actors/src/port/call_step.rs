@@ -51,7 +51,7 @@ impl LedgerRow {
     /// that the call took last.
     ///
     /// An approval counts where three things hold. It is bound to what was shown, or to what the user typed instead.
-    /// The call's user gave it, before its question expired. One that rests on a standing approval names that one's
+    /// The call's user gave it, before its request expired. One that rests on a standing approval names that one's
     /// call, whose row is `standing`. An approved call begins to run before its approval expires, with exactly these
     /// arguments. An approval counts only where one of the keys sealed it; `keys` is `None` only for an audit without
     /// keys.
@@ -321,7 +321,7 @@ impl LedgerRow {
         Err(self.refused("is bound to another digest"))
     }
 
-    /// Checks that a question is answered, and an approval used, before it expires.
+    /// Checks that a request is decided, and an approval used, before it expires.
     fn in_time(&self, at: Timestamp) -> Result<(), StoreError> {
         if self.expires_at.is_some_and(|expires_at| at < expires_at) {
             return Ok(());

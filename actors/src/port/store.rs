@@ -412,7 +412,7 @@ pub struct LedgerRow {
     /// The moment of the approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved_at: Option<Timestamp>,
-    /// The moment until which its question can be answered; once approved, until which it can begin to run.
+    /// The moment until which its request can be decided; once approved, until which it can begin to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// The moment at which the standing approval given about it was revoked.

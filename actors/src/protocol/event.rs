@@ -131,13 +131,13 @@ pub enum EventKind {
     },
     /// A person is asked about a call.
     ApprovalRequested {
-        /// The question as it is shown.
+        /// The request as it is shown.
         #[serde(flatten)]
         request: ApprovalRequest,
     },
-    /// A question is closed.
+    /// An approval request is closed.
     ApprovalEnded {
-        /// The call that the question was about.
+        /// The call of the request.
         call: CallId,
         /// The decision, or why there is none.
         #[serde(flatten)]

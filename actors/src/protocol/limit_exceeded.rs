@@ -15,7 +15,7 @@ pub enum Bound {
     AwakeSessions,
     /// The running turns, those included that wait for a model or a person.
     RunningTurns,
-    /// The questions that wait for a person.
+    /// The approval requests that wait for a person.
     ApprovalRequests,
     /// The running calls, those included that wait for a person.
     RunningCalls,

@@ -36,7 +36,7 @@ pub struct Limits {
     pub tool_timeout: Duration,
     /// The time that a transactional handler may hold the writer's transaction: other jobs wait behind it.
     pub transaction_deadline: Duration,
-    /// The time that a person may think about a question: a coffee break.
+    /// The time that a person has to decide about an approval request: a coffee break.
     pub decision_timeout: Duration,
     /// The time that an approval waits to be used: for a permit of its tool, its slow work and the store, each at its
     /// default.
@@ -58,9 +58,9 @@ pub struct Limits {
     /// Turns running at once for one user: a screen of chats for a person, and at most a quarter of a model's slots for
     /// a program.
     pub max_running_turns_per_user: usize,
-    /// Questions open at once in a runtime: each is a running call that waits.
+    /// Approval requests open at once in a runtime: each is a running call that waits.
     pub max_approval_requests: usize,
-    /// Questions open at once for one user: each of the user's turns may ask.
+    /// Approval requests open at once for one user: each of the user's turns may ask.
     pub max_approval_requests_per_user: usize,
     /// Calls running at once in a runtime: each is two actors.
     pub max_running_calls: usize,

@@ -253,6 +253,6 @@ pub struct SessionView {
     pub streaming_text: Option<String>,
     /// The last error in the words of the session's language; `None` where all is well.
     pub error: Option<String>,
-    /// The question that waits for the user.
+    /// The approval request that waits for the user.
     pub approval_request: Option<ApprovalRequest>,
 }

@@ -9,7 +9,7 @@ use crate::{
         authorize::authorize,
         check::check,
         not_authorized::NotAuthorized,
-        record::{Finished, Record},
+        record::Record,
         run::{Ran, run},
     },
     mailbox::Recipient,
@@ -59,7 +59,7 @@ async fn ends_instead(
     let checked = check(request, context).unwrap();
     match authorize(checked, &mut record, context).await {
         Ok(_) => None,
-        Err((_, NotAuthorized::Ends { finished: Finished { outcome, .. }, .. })) => Some(outcome),
+        Err((_, NotAuthorized::Ends { finished, .. })) => Some(finished.outcome),
         Err((_, NotAuthorized::Left)) => panic!("nobody leaves it"),
     }
 }

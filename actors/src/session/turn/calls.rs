@@ -205,7 +205,7 @@ impl SessionState {
 
     pub(super) fn asked(&mut self, request: ApprovalRequest) {
         let Some(turn) = self.turn.as_mut() else { return };
-        // A question that was lost with the ConfirmActor comes again.
+        // A request that was lost with the ConfirmActor comes again.
         turn.approval_requests.retain(|open| open.call != request.call);
         turn.approval_requests.push(request.clone());
         self.publish(EventKind::ApprovalRequested { request });
