@@ -12,7 +12,7 @@ use crate::layers::imports::{
 };
 
 /// The folders of the workspace that have Rust sources.
-const FOLDERS: [&str; 18] = [
+const FOLDERS: [&str; 17] = [
     "actors/src",
     "actors/tests",
     "benches",
@@ -20,7 +20,6 @@ const FOLDERS: [&str; 18] = [
     "fuzz/fuzz_targets",
     "llama/benches",
     "llama/src",
-    "program/examples",
     "program/src",
     "program/tests",
     "proof/src",
