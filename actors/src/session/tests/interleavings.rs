@@ -16,7 +16,8 @@ use crate::{
     test_runtime::{PATIENCE, TestRuntime, in_time},
 };
 
-/// As many more worlds are played at most where the first ones are too tame: a busy machine decides what happens in them.
+/// The most worlds that are played beside the first ones where those are too tame: a busy machine decides what happens in
+/// them.
 const MORE: u64 = 64;
 
 /// Nothing but sessions and questions is lost.
