@@ -13,8 +13,8 @@
 //!
 //! Invariants:
 //! - One actor at most appends to a transcript: a slot takes the state from a dead actor before it starts the next.
-//! - An entry or outcome is published only after the store has it. Only the end of a turn whose actor was lost is
-//!   published earlier, and its cursor is stored with it.
+//! - An entry, an outcome or the end of a turn is published only after the store has it. Until then the readers of a turn
+//!   whose actor was lost hear that it was interrupted.
 //! - A round's calls are recorded before any of them begins.
 //! - The store is written in the order in which the actor decides.
 
