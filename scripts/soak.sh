@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Proves the promise for as long as one likes, or tests the tests: what `make soak` runs.
 #
-# usage: scripts/soak.sh [--kills N] [--trials N] [--seconds N] [--seeds N] [--turns N] [--seed N]
+# usage: scripts/soak.sh [--kills N] [--trials N] [--seconds N] [--seeds N] [--turns N]
+#                        [--runs N] [--sessions N] [--seed N]
 #        scripts/soak.sh --mutants FOLDER [SHARD/SHARDS]
 set -eu
 cd "$(dirname "$0")/.."
@@ -20,4 +21,7 @@ MADANG_WORLDS=400 cargo test --locked -p madang-actors --lib -- session::tests::
 MADANG_LONG_TEXTS=1 cargo test --locked -p madang-llama --lib pre_tokenizers
 MADANG_LONG_TEXTS=1 cargo test --locked -p madang-program --test it child::long_texts
 MADANG_MODEL_FILES=2000 cargo test --locked -p madang-program --test it child::hostile_files
+scripts/fuzz.sh 30
+# Every step that can go wrong does, in `make test` as well; here beside nothing else.
+scripts/test.sh failpoints
 exec cargo run --locked --release -p madang-proof --bin proof -- all "$@"

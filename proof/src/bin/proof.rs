@@ -18,10 +18,12 @@ use madang_proof::{
     mistakes::Mistake,
     power::{Synced, Trial},
     simulation::Simulation,
+    stress::Stress,
 };
 use tokio::{task::JoinSet, time::Instant};
 
-const USAGE: &str = "usage: proof kill|power|fuzz|simulation|all [--kills N] [--trials N] [--seconds N] [--seeds N] [--turns N] [--seed N]
+const USAGE: &str = "usage: proof kill|power|fuzz|simulation|stress|all [--kills N] [--trials N] [--seconds N] [--seeds N] [--turns N]
+             [--runs N] [--sessions N] [--seed N]
 
   kill    kills a process with 8 chats, starts it again, compares its oracle with its database: --kills times (2000)
   power   records 8 chats on SQLite and cuts the power at 200 moments: --trials times (20)
@@ -29,6 +31,7 @@ const USAGE: &str = "usage: proof kill|power|fuzz|simulation|all [--kills N] [--
   simulation
           runs the runtime on one thread and a clock that jumps: --turns (100000) of --seeds schedules (200);
           with --mistake NAME, one of docs/proof.md, which it should find; --tail N lines of the trace (40)
+  stress  runs many chats on one runtime with SQLite while much goes wrong: --runs (10) of --sessions (10000), 3 turns each
   all     one after the other
 
 Everything is drawn from the seed, which is printed; without --seed it is the time. Ends with 1 where a promise is broken.";
@@ -41,13 +44,22 @@ struct Dose {
     seconds: u64,
     seeds: u64,
     turns: u64,
+    runs: u64,
+    sessions: usize,
     mistake: Option<Mistake>,
     tail: usize,
     seed: u64,
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
-async fn main() -> Result<ExitCode, Box<dyn Error>> {
+async fn main() -> ExitCode {
+    run().await.unwrap_or_else(|cause| {
+        println!("{cause}");
+        ExitCode::from(2)
+    })
+}
+
+async fn run() -> Result<ExitCode, Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((command, rest)) = arguments.split_first() else {
         println!("{USAGE}");
@@ -64,11 +76,13 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         "power" => power(dose).await,
         "fuzz" => fuzz(dose).await?,
         "simulation" => tokio::task::spawn_blocking(move || simulation(dose)).await?,
+        "stress" => stress(dose).await?,
         "all" => {
             let mut findings = kill(dose).await?;
             findings.add(power(dose).await);
             findings.add(fuzz(dose).await?);
             findings.add(tokio::task::spawn_blocking(move || simulation(dose)).await?);
+            findings.add(stress(dose).await?);
             findings
         }
         _ => return Err(USAGE.into()),
@@ -85,6 +99,8 @@ impl Dose {
             seconds: 60,
             seeds: 200,
             turns: 100_000,
+            runs: 10,
+            sessions: 10_000,
             mistake: None,
             tail: 40,
             seed: now.as_secs(),
@@ -99,6 +115,8 @@ impl Dose {
             match name.as_str() {
                 "--seeds" => dose.seeds = value,
                 "--turns" => dose.turns = value,
+                "--runs" => dose.runs = value,
+                "--sessions" => dose.sessions = usize::try_from(value)?,
                 "--tail" => dose.tail = usize::try_from(value)?,
                 "--kills" => dose.kills = value,
                 "--trials" => dose.trials = value,
@@ -245,6 +263,40 @@ fn simulation(dose: Dose) -> Findings {
         counts(&findings),
     ));
     findings
+}
+
+async fn stress(dose: Dose) -> Result<Findings, Box<dyn Error>> {
+    let (mut clock, mut findings) = (Clock::new(), Findings::default());
+    let (mut turns, mut kills) = (0, 0);
+    for number in 0..dose.runs {
+        let seed = dose.seed.wrapping_add(number);
+        let stress = Stress {
+            sessions: dose.sessions,
+            turns: 3,
+            tools: 2,
+            chaos: 5,
+            dismiss: 5,
+            seed,
+            in_flight: 256,
+            mistake: dose.mistake,
+        };
+        let folder = tempfile::tempdir()?;
+        let figures = stress
+            .in_file(folder.path(), None, |_| {})
+            .await
+            .map_err(|cause| cause as Box<dyn Error>)?;
+        turns += figures.turns.len();
+        kills += figures.kills;
+        clock.found(&figures.findings);
+        findings.add(figures.findings);
+        clock.say(|| format!("stress {turns} turns, {}", counts(&findings)));
+    }
+    clock.end(&format!(
+        "stress {turns} turns of {} runs, shared actors killed {kills} times: {}",
+        dose.runs,
+        counts(&findings),
+    ));
+    Ok(findings)
 }
 
 fn counts(findings: &Findings) -> String {
