@@ -8,7 +8,7 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
-all=(format lint docs wall actors tests failpoints proofs features examples benches)
+all=(format lint docs wall actors tests failpoints proofs features examples benches commands)
 target=${CARGO_TARGET_DIR:-target}
 logs=$target/test-logs
 mkdir -p "$logs"
@@ -29,7 +29,11 @@ format() { run cargo fmt --all --check; }
 
 lint() { run cargo clippy --workspace --all-targets -- -D warnings; }
 
-docs() { RUSTDOCFLAGS="-D warnings" run cargo doc --no-deps --workspace; }
+docs() {
+    RUSTDOCFLAGS="-D warnings" run cargo doc --no-deps --workspace || return 1
+    # As docs.rs builds it.
+    RUSTDOCFLAGS="-D warnings" run cargo doc --no-deps -p madang --no-default-features --features sqlite,child
+}
 
 # The walls: `actors` needs no C or C++, and the library alone brings no program and no llama.cpp.
 wall() {
@@ -109,6 +113,9 @@ examples() { run scripts/run-examples.sh; }
 
 benches() { run cargo test "${of_tests[@]}" --benches --no-run; }
 
+# Each command of README and docs, in a form that takes seconds.
+commands() { run scripts/run-commands.sh; }
+
 # Leaves out what says only that all is well. The end of each test program stays: `test result: ok. ...`.
 hide_successes() {
     grep --line-buffered -vE \
@@ -170,6 +177,7 @@ for name in "${chosen[@]}"; do
     actors) needs_actors=1 ;;
     failpoints) needs_failpoints=1 ;;
     tests | proofs | features | examples | benches) needs_madang=1 ;;
+    commands) needs_madang=1 needs_actors=1 ;;
     *)
         echo "there is no suite \`$name\`; there are: ${all[*]}" >&2
         exit 2
