@@ -50,6 +50,8 @@ run() {
             "$target/debug/proof" $value >/dev/null
         fi
         ;;
+    # The fuzz targets are a workspace of their own, whose lock file follows ours.
+    scripts/fuzz.sh*) cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null ;;
     scripts/*) bash -n "${words[0]}" ;;
     "madang "*)
         # The options are read in order, and the help at their end ends the program before anything begins.
