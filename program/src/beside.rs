@@ -4,8 +4,8 @@ use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Occupancy, Reader, Store, StoreError, StoredSession,
-        SubmittedTurn, Transaction, TranscriptPart,
+        LedgerFilter, LedgerRow, Occupancy, Reader, SessionPage, SessionSummary, Store, StoreError,
+        StoredSession, SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -85,6 +85,14 @@ impl Store for Beside {
 
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
         self.record.interrupted()
+    }
+
+    fn sessions<'a>(
+        &'a self,
+        user: &'a UserId,
+        page: &'a SessionPage,
+    ) -> BoxFuture<'a, Result<Vec<SessionSummary>, StoreError>> {
+        self.record.sessions(user, page)
     }
 
     fn submitted<'a>(

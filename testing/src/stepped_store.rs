@@ -6,8 +6,8 @@ use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Occupancy, Reader, Store, StoreError, StoredSession,
-        SubmittedTurn, Transaction, TranscriptPart, Write,
+        LedgerFilter, LedgerRow, Occupancy, Reader, SessionPage, SessionSummary, Store, StoreError,
+        StoredSession, SubmittedTurn, Transaction, TranscriptPart, Write,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -194,6 +194,14 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
 
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
         self.store.interrupted()
+    }
+
+    fn sessions<'a>(
+        &'a self,
+        user: &'a UserId,
+        page: &'a SessionPage,
+    ) -> BoxFuture<'a, Result<Vec<SessionSummary>, StoreError>> {
+        self.store.sessions(user, page)
     }
 
     fn submitted<'a>(

@@ -12,11 +12,13 @@ mod audit;
 mod call_step;
 mod clock;
 mod forget;
+mod ledger_filter;
 mod model;
 mod occupancy;
 mod poll_before_park;
 mod resource;
 mod room;
+mod session_list;
 mod store;
 mod store_error;
 mod tool;
@@ -29,14 +31,18 @@ use std::{future::Future, pin::Pin};
 pub use audit::{AuditError, Audited, Damaged, Owner, SessionLedger};
 pub use clock::{Clock, SystemClock};
 pub use forget::{Forget, ForgetError, Forgotten};
+pub use ledger_filter::{LedgerFilter, SelectedCalls};
 pub use model::{ChatModel, Deltas, ModelError, ModelInfo, Unconstrained};
 pub use occupancy::{Occupancy, Occupied};
 pub use poll_before_park::poll_before_park;
 pub use resource::Resource;
 pub use room::{ROW_BYTES, stored_bytes};
+pub use session_list::{
+    InvalidPageSize, InvalidSessionCursor, SessionCursor, SessionPage, SessionSummary,
+    session_title,
+};
 pub use store::{
-    ConnectionType, LedgerFilter, LedgerRow, Reader, SelectedCalls, SessionRow, Store,
-    StoredSession, Transaction, Write,
+    ConnectionType, LedgerRow, Reader, SessionRow, Store, StoredSession, Transaction, Write,
 };
 pub use store_error::StoreError;
 pub use tool::{Access, Extensions, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult};

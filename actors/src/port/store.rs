@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    BoxFuture, Forget, ForgetError, Forgotten, InterruptedSession, Occupancy, OpenTurn, StoreError,
-    SubmittedTurn, TranscriptPart, TurnStep,
+    BoxFuture, Forget, ForgetError, Forgotten, InterruptedSession, LedgerFilter, Occupancy,
+    OpenTurn, SessionPage, SessionSummary, StoreError, SubmittedTurn, TranscriptPart, TurnStep,
 };
 use crate::{
     ledger::{CallState, ChainEnd, ErasedChain, Link, Seal, SealKeys, Transition},
@@ -80,6 +80,14 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// their sessions.
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>>;
 
+    /// Gives a page of the chats of a user, newest first: the sessions that have a message of the user. Those of one
+    /// moment come by their ids, the last id first. A session whose owner cannot be confirmed is left out.
+    fn sessions<'a>(
+        &'a self,
+        user: &'a UserId,
+        page: &'a SessionPage,
+    ) -> BoxFuture<'a, Result<Vec<SessionSummary>, StoreError>>;
+
     /// Gives the turn that was submitted to this session under this key.
     fn submitted<'a>(
         &'a self,
@@ -87,8 +95,10 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>>;
 
-    /// Gives the calls that match, in the order in which they were proposed. An unreadable call hides no other: it says
-    /// so in [`LedgerRow::unreadable`].
+    /// Gives the calls that match, in the order in which the store took their proposals: a call that is proposed later
+    /// stands behind all that are there, also where both have one moment. So a reader that goes on behind the last call
+    /// of a page misses none. Refused where [`LedgerFilter::after`] names no call of the filter's user and session. An
+    /// unreadable call hides no other: it says so in [`LedgerRow::unreadable`].
     fn calls<'a>(
         &'a self,
         filter: &'a LedgerFilter,
@@ -292,75 +302,6 @@ pub struct SessionRow {
     pub opened_at: Timestamp,
     /// The highest number of an entry of its transcript or of a proposed call; 0 for none.
     pub last_seq: u64,
-}
-
-/// Selects calls of the ledger: all, unless it is made for some of them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LedgerFilter {
-    /// Only of this session.
-    pub session: Option<SessionId>,
-    /// Only these of them.
-    pub calls: SelectedCalls,
-}
-
-/// The calls that a [`LedgerFilter`] selects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SelectedCalls {
-    /// All.
-    #[default]
-    All,
-    /// This one.
-    One(CallId),
-    /// Those that have not ended.
-    Open,
-    /// Those about which a standing approval was given that has not been revoked.
-    StandingApprovals,
-    /// Those that rest on the standing approval that was given about this one.
-    RestOn(CallId),
-    /// Those of which it is unknown whether they took effect.
-    Unresolved,
-}
-
-impl LedgerFilter {
-    /// Selects one call.
-    #[must_use]
-    pub const fn call(call: CallId) -> Self {
-        Self::of(SelectedCalls::One(call))
-    }
-
-    /// Selects the calls that have not ended.
-    #[must_use]
-    pub const fn open_calls() -> Self {
-        Self::of(SelectedCalls::Open)
-    }
-
-    /// Selects the calls about which a standing approval was given that has not been revoked.
-    #[must_use]
-    pub const fn standing_approvals() -> Self {
-        Self::of(SelectedCalls::StandingApprovals)
-    }
-
-    /// Selects the calls that rest on the standing approval that was given about this one.
-    #[must_use]
-    pub const fn rest_on(by_call: CallId) -> Self {
-        Self::of(SelectedCalls::RestOn(by_call))
-    }
-
-    /// Selects the calls of which it is unknown whether they took effect.
-    #[must_use]
-    pub const fn unresolved() -> Self {
-        Self::of(SelectedCalls::Unresolved)
-    }
-
-    const fn of(calls: SelectedCalls) -> Self {
-        Self { session: None, calls }
-    }
-
-    /// Leaves out the calls of other sessions.
-    #[must_use]
-    pub fn in_session(self, session: &SessionId) -> Self {
-        Self { session: Some(session.clone()), ..self }
-    }
 }
 
 /// The ledger's row of a call.

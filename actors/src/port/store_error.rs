@@ -11,10 +11,11 @@ pub enum StoreError {
     /// A call cannot take this step. Nothing of the job was written.
     #[error(transparent)]
     Illegal(#[from] IllegalTransition),
-    /// The fact contradicts what is stored. Nothing of the job was written.
+    /// What was asked contradicts what is stored: a fact, or the position at which to read on. Nothing of the job was
+    /// written.
     #[error("the store refused: {reason}")]
     Refused {
-        /// The fact that was contradicted.
+        /// The fact or the position that was contradicted.
         reason: String,
     },
     /// Too much is stored of the user for another turn to begin. Nothing of the job was written.

@@ -3,13 +3,12 @@
 use madang_actors::{
     ledger::{ChainEnd, Link, SealError, SealKeys},
     port::{
-        InterruptedSession, LedgerFilter, LedgerRow, Owner, SelectedCalls, SessionRow, StoreError,
-        StoredSession, SubmittedTurn, TranscriptPart, TranscriptRow,
+        InterruptedSession, Owner, SessionRow, StoreError, StoredSession, SubmittedTurn,
+        TranscriptPart, TranscriptRow,
     },
     protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnOptions, UserId},
 };
-use sqlx::{QueryBuilder, Row, Sqlite, SqliteConnection, sqlite::SqliteRow};
-use tracing::error;
+use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
 use super::{
     own::Own,
@@ -42,7 +41,7 @@ pub(super) async fn owner_by_seal(
 
 /// Reads the owner in a row if its seal fits: a write into the table makes no user the owner of another's chat. A store
 /// without keys is read-only, and reads the owner unchecked.
-fn sealed_owner(
+pub(super) fn sealed_owner(
     row: &SqliteRow,
     session: &SessionId,
     keys: &SealKeys,
@@ -185,48 +184,6 @@ fn entry(row: &SqliteRow, seq: u64) -> Result<Option<ChatMessage>, StoreError> {
     let turn = row::turn(column(row, "message_turn")?)?;
     let at = Timestamp::from_millis(column(row, "at")?);
     Ok(Some(ChatMessage { seq, turn, at, content: row::content(row, content, seq) }))
-}
-
-/// Lists the calls that a filter selects.
-pub(super) async fn calls(
-    own: &mut Own<'_>,
-    filter: &LedgerFilter,
-) -> Result<Vec<LedgerRow>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new(own.sql("SELECT * FROM madang_calls WHERE TRUE").0);
-    if let Some(session) = &filter.session {
-        query.push(" AND session = ").push_bind(session.as_str());
-    }
-    match filter.calls {
-        SelectedCalls::All => &mut query,
-        SelectedCalls::One(call) => query.push(" AND call = ").push_bind(call.to_string()),
-        SelectedCalls::Open => query.push(" AND state <> 'ended'"),
-        SelectedCalls::StandingApprovals => {
-            query.push(" AND approval ->> '$.kind' = 'always' AND revoked_at IS NULL")
-        }
-        SelectedCalls::RestOn(by_call) => {
-            query.push(" AND approval ->> '$.by_call' = ").push_bind(by_call.to_string())
-        }
-        SelectedCalls::Unresolved => query.push(" AND effect = 'unknown'"),
-    }
-    .push(" ORDER BY number");
-    let rows = query.build().fetch_all(&mut *own.db).await.map_err(StoreError::unavailable)?;
-    let mut calls = Vec::with_capacity(rows.len());
-    for row in &rows {
-        match row::call_as_far_as_readable(row) {
-            Ok(call) => calls.extend(call),
-            // A list over all chats skips a row without ids. A question about one chat or call fails instead of missing
-            // the row.
-            Err(cause)
-                if filter.session.is_none() && !matches!(filter.calls, SelectedCalls::One(_)) =>
-            {
-                let (number, call): (Result<i64, _>, Result<&str, _>) =
-                    (row.try_get("number"), row.try_get("call"));
-                error!(?number, ?call, %cause, "a row of the ledger cannot be read");
-            }
-            Err(cause) => return Err(cause),
-        }
-    }
-    Ok(calls)
 }
 
 /// Reads the links of a session's chain, and the end that the session's row states.

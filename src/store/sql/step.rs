@@ -1,6 +1,6 @@
 //! Writes a step of a call: a link of its session's chain, and the new state of its row.
 
-use super::{own::Own, read, row, script::Script};
+use super::{calls, own::Own, row, script::Script};
 use madang_actors::{
     ledger::{ChainEnd, Salt, Transition, next_hash},
     port::{LedgerFilter, LedgerRow, StoreError, poll_before_park},
@@ -59,7 +59,7 @@ pub(super) async fn take(
     let standing = match transition.rests_on() {
         Some(by_call) => {
             let filter = LedgerFilter::call(by_call);
-            read::calls(own, &filter).await?.pop()
+            calls::read(own, &filter).await?.pop()
         }
         None => None,
     };

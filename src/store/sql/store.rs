@@ -10,8 +10,8 @@ use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Occupancy, Reader, Store, StoreError, StoredSession,
-        SubmittedTurn, Transaction, TranscriptPart,
+        LedgerFilter, LedgerRow, Occupancy, Reader, SessionPage, SessionSummary, Store, StoreError,
+        StoredSession, SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -21,12 +21,13 @@ use sqlx::{
 use tokio::sync::{Mutex, watch};
 
 use super::{
-    OpenError, SqliteOptions, WriteFault,
+    OpenError, SqliteOptions, WriteFault, calls,
     database_file::DatabaseFile,
     error, forget,
     lock::Lock,
     read,
     readers::{Lent, LentTo, Readers},
+    session_list,
     temporary::TemporaryFolder,
     transaction::SqliteTransaction,
     writer::Writer,
@@ -295,6 +296,16 @@ impl Store for SqliteStore {
         Box::pin(async { read::interrupted(self.0.own_reader().await?.db()).await })
     }
 
+    fn sessions<'a>(
+        &'a self,
+        user: &'a UserId,
+        page: &'a SessionPage,
+    ) -> BoxFuture<'a, Result<Vec<SessionSummary>, StoreError>> {
+        Box::pin(async {
+            session_list::read(&mut self.0.own_reader().await?.own(&self.0.keys), user, page).await
+        })
+    }
+
     fn submitted<'a>(
         &'a self,
         session: &'a SessionId,
@@ -308,7 +319,7 @@ impl Store for SqliteStore {
         filter: &'a LedgerFilter,
     ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
         Box::pin(async {
-            read::calls(&mut self.0.own_reader().await?.own(&self.0.keys), filter).await
+            calls::read(&mut self.0.own_reader().await?.own(&self.0.keys), filter).await
         })
     }
 

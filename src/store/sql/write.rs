@@ -1,6 +1,7 @@
 //! Writes facts as rows, with as few trips to SQLite's thread as reads allow.
 
 use super::{
+    calls,
     error::of_write,
     own::Own,
     read, row,
@@ -245,7 +246,7 @@ async fn with_standing_approvals(
     tool: Option<&str>,
 ) -> Result<Vec<CallId>, StoreError> {
     let filter = LedgerFilter::standing_approvals().in_session(session);
-    let mut rows = read::calls(own, &filter).await?;
+    let mut rows = calls::read(own, &filter).await?;
     rows.retain(|row| tool.is_none_or(|tool| *row.name == *tool));
     Ok(rows.into_iter().map(|row| row.call).collect())
 }

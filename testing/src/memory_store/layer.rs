@@ -12,7 +12,7 @@ use madang_actors::{
     ledger::{ChainEnd, Link},
     port::{
         InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, SelectedCalls, SessionRow,
-        StoredEnd, StoredSession, SubmittedTurn, TranscriptPart, TranscriptRow,
+        StoreError, StoredEnd, StoredSession, SubmittedTurn, TranscriptPart, TranscriptRow,
     },
     protocol::{
         Approval, CallId, ChatMessage, Effect, IdempotencyKey, SessionId, Timestamp, TurnId, UserId,
@@ -36,6 +36,8 @@ pub(super) struct Layer {
 #[derive(Debug, Default)]
 pub(super) struct SessionTable {
     pub(super) opened: Option<(UserId, Timestamp)>,
+    /// The moment by which the session is listed; `None` if it is not, or if this layer does not change it.
+    pub(super) last_at: Option<Timestamp>,
     /// Boxed: a node of the tree has room for eleven, and most layers have one.
     pub(super) turns: BTreeMap<TurnId, Box<Turn>>,
     /// The open turn; the outer `None` if this layer does not change it.
@@ -146,11 +148,19 @@ impl Layer {
     }
 
     /// Lists the calls that a filter selects, in the order of their proposals.
-    pub(super) fn matching_calls(&self, filter: &LedgerFilter) -> Vec<LedgerRow> {
-        let matches = |row: &&Arc<LedgerRow>| {
+    pub(super) fn matching_calls(
+        &self,
+        filter: &LedgerFilter,
+    ) -> Result<Vec<LedgerRow>, StoreError> {
+        let is_of = |row: &LedgerRow| {
             filter.session.as_ref().is_none_or(|session| *session == row.session)
+                && filter.user.as_ref().is_none_or(|user| *user == row.user)
+        };
+        let matches = |row: &&Arc<LedgerRow>| {
+            is_of(row)
                 && match filter.calls {
-                    SelectedCalls::All | SelectedCalls::One(_) => true,
+                    SelectedCalls::All => true,
+                    SelectedCalls::One(call) => row.call == call,
                     SelectedCalls::Open => row.ended_at.is_none(),
                     SelectedCalls::StandingApprovals => row.standing_approval().is_some(),
                     SelectedCalls::RestOn(given_by) => {
@@ -159,14 +169,25 @@ impl Layer {
                     SelectedCalls::Unresolved => row.effect == Some(Effect::Unknown),
                 }
         };
-        let one = match &filter.calls {
-            SelectedCalls::One(call) => Some(std::slice::from_ref(call)),
-            SelectedCalls::All | SelectedCalls::Open | SelectedCalls::StandingApprovals => None,
-            SelectedCalls::RestOn(_) | SelectedCalls::Unresolved => None,
+        let from = match filter.after {
+            None => 0,
+            Some(after) => {
+                let is_there = self.calls.get(&after).is_some_and(|row| is_of(row));
+                let position = self.proposed.iter().position(|call| is_there && *call == after);
+                position.ok_or_else(|| StoreError::refused(format!("there is no call {after}")))?
+                    + 1
+            }
         };
-        let calls = one.unwrap_or(&self.proposed);
+        let one = match &filter.calls {
+            SelectedCalls::One(call) if filter.after.is_none() => Some(std::slice::from_ref(call)),
+            SelectedCalls::One(_) | SelectedCalls::All | SelectedCalls::Open => None,
+            SelectedCalls::StandingApprovals | SelectedCalls::RestOn(_) => None,
+            SelectedCalls::Unresolved => None,
+        };
+        let calls = one.unwrap_or(&self.proposed[from..]);
         let rows = calls.iter().filter_map(|call| self.calls.get(call)).filter(matches);
-        rows.map(|row| LedgerRow::clone(row)).collect()
+        let rows = rows.take(filter.limit.unwrap_or(usize::MAX));
+        Ok(rows.map(|row| LedgerRow::clone(row)).collect())
     }
 
     /// Returns a session's chain.
@@ -196,6 +217,7 @@ impl SessionTable {
 
     fn absorb(&mut self, newer: Self) {
         self.opened = newer.opened.or_else(|| self.opened.take());
+        self.last_at = newer.last_at.or(self.last_at);
         self.turns.extend(newer.turns);
         self.open = newer.open.or(self.open);
         self.entries.extend(newer.entries);

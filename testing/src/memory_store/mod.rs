@@ -2,7 +2,7 @@
 //!
 //! The committed state is a `layer`. A `transaction` puts one layer on it for each savepoint. Keeping a savepoint
 //! merges its layer into the one below, and undoing drops it. The commit merges all layers. Readers see only the
-//! committed state. `connection` is the part that fake tools use, and `forget` erases a user.
+//! committed state. `session_list` lists chats, `connection` is the part that fake tools use, and `forget` erases a user.
 //!
 //! Invariants: one transaction is open at a time; a dropped transaction leaves nothing; a refused write changes
 //! nothing. The store contract checks them, and a proof compares each answer with SQLite's.
@@ -17,7 +17,9 @@
 mod connection;
 mod forget;
 mod layer;
+mod session_list;
 mod transaction;
+mod turns;
 
 use std::{
     collections::VecDeque,
@@ -37,8 +39,8 @@ use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Occupancy, Reader, Store, StoreError, StoredSession,
-        SubmittedTurn, Transaction, TranscriptPart,
+        LedgerFilter, LedgerRow, Occupancy, Reader, SessionPage, SessionSummary, Store, StoreError,
+        StoredSession, SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -261,6 +263,14 @@ impl Store for MemoryStore {
         Box::pin(async { Ok(self.0.read(Layer::interrupted)) })
     }
 
+    fn sessions<'a>(
+        &'a self,
+        user: &'a UserId,
+        page: &'a SessionPage,
+    ) -> BoxFuture<'a, Result<Vec<SessionSummary>, StoreError>> {
+        Box::pin(async { Ok(self.0.read(|committed| committed.session_list(user, page))) })
+    }
+
     fn submitted<'a>(
         &'a self,
         session: &'a SessionId,
@@ -282,7 +292,7 @@ impl Store for MemoryStore {
     ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
         Box::pin(async {
             self.0.readings.fetch_add(1, Relaxed);
-            Ok(self.0.read(|committed| committed.matching_calls(filter)))
+            self.0.read(|committed| committed.matching_calls(filter))
         })
     }
 

@@ -7,12 +7,12 @@ use tokio::sync::OwnedMutexGuard;
 use super::{
     Committed, MemoryConnection, Shared,
     layer::{Entry, Layer, SessionTable, Turn},
+    session_list::Activity,
 };
 use madang_actors::{
     ledger::{ChainEnd, Link, Salt, Transition, next_hash},
     port::{
-        BoxFuture, LedgerRow, OpenTurn, StoreError, StoredEnd, Transaction, TurnStep, Write,
-        stored_bytes,
+        BoxFuture, LedgerRow, OpenTurn, StoreError, StoredEnd, Transaction, Write, stored_bytes,
     },
     protocol::{
         Approval, CallId, ChatMessage, Content, SessionId, Timestamp, TurnId, Usage, UserId,
@@ -153,63 +153,6 @@ impl MemoryTransaction {
         Ok(())
     }
 
-    fn start_turn(&mut self, session: &SessionId, turn: Turn) -> Result<(), StoreError> {
-        self.must_be_open(session)?;
-        let id = turn.open.turn;
-        if self.has_turn(session, id) {
-            return Err(StoreError::refused(format!("turn {id} has begun already")));
-        }
-        if self.find(session, |table| table.open).flatten().is_some() {
-            return Err(StoreError::refused(format!("session {session} is in a turn")));
-        }
-        if let Some(key) = &turn.open.options.key
-            && self.find(session, |table| table.turn_of(key).map(drop)).is_some()
-        {
-            return Err(StoreError::refused(format!("key {key} names another turn")));
-        }
-        let table = self.table(session);
-        table.turns.insert(id, turn.into());
-        table.open = Some(Some(id));
-        Ok(())
-    }
-
-    fn turn_step(
-        &mut self,
-        session: &SessionId,
-        id: TurnId,
-        step: &TurnStep,
-    ) -> Result<(), StoreError> {
-        let mut turn = self.open_turn(session, id)?;
-        let open = &mut turn.open;
-        match step {
-            TurnStep::Called { round, .. } if *round != open.round + 1 => {
-                return Err(StoreError::refused(format!("round {round} is not next in turn {id}")));
-            }
-            TurnStep::Called { round, from, usage } => {
-                (open.round, open.from, open.usage, open.resumes) = (*round, *from, *usage, 0);
-            }
-            TurnStep::Dismissed => open.is_dismissed = true,
-            TurnStep::Resumed => open.resumes += 1,
-            TurnStep::Suspended => open.resumes = 0,
-        }
-        self.table(session).turns.insert(id, turn.into());
-        Ok(())
-    }
-
-    fn end_turn(
-        &mut self,
-        session: &SessionId,
-        id: TurnId,
-        ended: (Timestamp, u64),
-        end: StoredEnd,
-    ) -> Result<(), StoreError> {
-        let turn = self.open_turn(session, id)?;
-        let table = self.table(session);
-        table.turns.insert(id, Turn { end: Some(end), ended: Some(ended), ..turn }.into());
-        table.open = Some(None);
-        Ok(())
-    }
-
     fn append(&mut self, session: &SessionId, message: &ChatMessage) -> Result<(), StoreError> {
         if matches!(message.content, Content::ToolCall(_)) {
             return Err(StoreError::refused(
@@ -222,6 +165,7 @@ impl MemoryTransaction {
             message.seq,
             Entry::Message(message.clone().into()),
         )?;
+        self.note_activity(session, message.at, Activity::of(&message.content));
         self.count(session, stored_bytes(&message.content));
         Ok(())
     }
@@ -328,19 +272,9 @@ impl MemoryTransaction {
         Ok(())
     }
 
-    fn must_be_open(&self, session: &SessionId) -> Result<(), StoreError> {
+    pub(super) fn must_be_open(&self, session: &SessionId) -> Result<(), StoreError> {
         let opened = self.find(session, |table| table.opened.is_some().then_some(()));
         opened.ok_or_else(|| StoreError::refused(format!("there is no session {session}")))
-    }
-
-    fn has_turn(&self, session: &SessionId, id: TurnId) -> bool {
-        self.find(session, |table| table.turns.contains_key(&id).then_some(())).is_some()
-    }
-
-    fn open_turn(&self, session: &SessionId, id: TurnId) -> Result<Turn, StoreError> {
-        let turn = self.find(session, |table| table.turns.get(&id).map(|turn| Turn::clone(turn)));
-        let open = turn.filter(|turn| turn.end.is_none());
-        open.ok_or_else(|| StoreError::refused(format!("turn {id} is not open")))
     }
 
     fn last_step(&self, session: &SessionId, call: CallId) -> Option<Transition> {
@@ -349,11 +283,15 @@ impl MemoryTransaction {
         self.find(session, last).map(|link| link.transition)
     }
 
-    fn find<T>(&self, session: &SessionId, look: impl Fn(&SessionTable) -> Option<T>) -> Option<T> {
+    pub(super) fn find<T>(
+        &self,
+        session: &SessionId,
+        look: impl Fn(&SessionTable) -> Option<T>,
+    ) -> Option<T> {
         self.connection.find(|layer| layer.sessions.get(session).and_then(&look))
     }
 
-    fn table(&mut self, session: &SessionId) -> &mut SessionTable {
+    pub(super) fn table(&mut self, session: &SessionId) -> &mut SessionTable {
         self.top().sessions.entry(session.clone()).or_default()
     }
 

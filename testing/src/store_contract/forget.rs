@@ -1,17 +1,23 @@
 //! Promises about forgotten users.
 
 use super::facts::{
-    at, began, chat, ok, opened, proposed, proposed_in, refused, running, session, step, user,
-    written,
+    at, began, chat, ok, opened, proposed, proposed_in, refused, running, says, session, step,
+    text, user, written,
 };
 use madang_actors::{
     ledger::{SealError, Transition, verify},
-    port::{Forget, ForgetError, Forgotten, LedgerFilter, Store},
+    port::{Forget, ForgetError, Forgotten, LedgerFilter, SessionPage, SessionSummary, Store},
     protocol::Digest,
 };
 
 fn order(name: &str) -> Forget {
     Forget { user: user(name), by: user("root"), at: at(9), tables: Vec::new() }
+}
+
+/// Lists the user's chats.
+async fn chats(store: &dyn Store, owner: &str) -> Vec<SessionSummary> {
+    let page = SessionPage::of(SessionPage::MAX_SESSIONS).expect("a page of sessions");
+    store.sessions(&user(owner), &page).await.expect("the store can be read")
 }
 
 async fn with_a_call(store: &dyn Store) {
@@ -20,6 +26,7 @@ async fn with_a_call(store: &dyn Store) {
         store,
         &[
             step("s", 1, 5, proposed(1)),
+            says("s", &text(2, "a secret")),
             step("s", 1, 5, running(7)),
             step("s", 1, 5, Transition::Ended(ok("a secret"))),
         ],
@@ -38,6 +45,7 @@ pub async fn a_forgotten_user_leaves_hashes_only(store: &dyn Store) {
     assert_eq!(store.session(&session("s")).await.expect("the store can be read"), None);
     let calls = store.calls(&LedgerFilter::default()).await.expect("the store can be read");
     assert_eq!(calls, []);
+    assert_eq!(chats(store, "kim").await, []);
 
     let erased = store.erased().await.expect("the store can be read");
     let [chain] = &erased[..] else { panic!("one chain stays: {erased:?}") };
@@ -56,6 +64,7 @@ pub async fn a_forgotten_user_leaves_hashes_only(store: &dyn Store) {
     let found = store.session(&session("s")).await.expect("the store can be read");
     let found = found.expect("it was opened again");
     assert_eq!((found.row.user, found.messages), (user("lee"), Vec::new()));
+    assert_eq!(chats(store, "lee").await, [], "nothing of it is there for the next");
 }
 
 /// Another user's sessions, calls and chains stay as they were.
@@ -64,9 +73,12 @@ pub async fn other_users_keep_everything(store: &dyn Store) {
     written(store, &[opened("t", "lee"), began("t", 2), step("t", 2, 5, proposed_in(2, 1))]).await;
     let before = store.session(&session("s")).await.expect("the store can be read");
     let chain = store.links(&session("s")).await.expect("the store can be read");
+    let listed = chats(store, "kim").await;
+    assert_eq!(listed.len(), 1);
     let forgotten = store.forget(&order("lee")).await.expect("the store forgets");
     assert_eq!((forgotten.sessions, forgotten.calls), (1, 1));
     assert_eq!(store.session(&session("s")).await.expect("the store can be read"), before);
+    assert_eq!(chats(store, "kim").await, listed);
     let (links, end) = store.links(&session("s")).await.expect("the store can be read");
     assert_eq!((&links, end), (&chain.0, chain.1));
     assert_eq!(verify(&session("s"), &links, &end), Ok(()));

@@ -15,10 +15,12 @@ mod chain;
 mod facts;
 mod forget;
 mod ledger;
+mod ledger_pages;
 mod parts;
 mod resolving;
 mod room;
 mod savepoints;
+mod session_list;
 mod transcript;
 mod turns;
 
@@ -28,10 +30,12 @@ pub use approvals::*;
 pub use chain::*;
 pub use forget::*;
 pub use ledger::*;
+pub use ledger_pages::*;
 pub use parts::*;
 pub use resolving::*;
 pub use room::*;
 pub use savepoints::*;
+pub use session_list::*;
 pub use transcript::*;
 pub use turns::*;
 
@@ -85,6 +89,9 @@ macro_rules! store_contract {
             facts_of_one_job_build_on_each_other,
             the_first_refusal_is_reported,
             calls_are_filtered_and_come_in_the_order_of_their_proposals,
+            pages_of_the_ledger_of_any_size_give_each_call_once,
+            a_page_of_the_ledger_begins_behind_the_position_of_a_call,
+            behind_a_call_that_is_not_there_nothing_is_read,
             the_chain_verifies_and_ends_where_the_session_says,
             an_undone_step_leaves_no_gap_in_the_chain,
             chains_of_two_sessions_do_not_mix,
@@ -101,6 +108,12 @@ macro_rules! store_contract {
             transactions_come_one_after_the_other,
             a_session_of_a_thousand_messages_is_read_whole,
             a_transcript_is_read_in_parts_with_the_ends_of_turns_in_their_places,
+            a_users_chats_are_listed_newest_first_in_pages_of_any_size,
+            a_session_is_listed_from_the_first_message_of_its_user_on,
+            a_chat_moves_to_the_front_by_messages_and_ends_of_turns_and_never_back,
+            a_chat_is_titled_by_the_first_text_since_its_last_clearing,
+            a_chats_cursor_stands_behind_its_last_event,
+            a_chat_waits_while_a_call_of_its_open_turn_is_asked_about,
             a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says,
             undone_facts_take_no_room,
             a_forgotten_user_has_room_again,

@@ -4,12 +4,16 @@ CREATE TABLE madang_sessions (
     session      TEXT    NOT NULL PRIMARY KEY,
     user         TEXT    NOT NULL,
     opened_at    INTEGER NOT NULL,
+    -- The moment by which it is listed among the user's chats; NULL until it has a message of the user.
+    last_at      INTEGER,
     -- Shows that it was opened by this user, to whoever has the key.
     seal         TEXT,
     -- The end of the session's chain of transitions.
     chain_length INTEGER NOT NULL DEFAULT 0,
     chain_head   BLOB    NOT NULL DEFAULT (zeroblob(32)) CHECK (length(chain_head) = 32)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX madang_chats_of_user ON madang_sessions (user, last_at, session) WHERE last_at IS NOT NULL;
 
 -- What is stored of each user: the bytes of the messages and of the steps of calls.
 CREATE TABLE madang_stored (
@@ -64,6 +68,8 @@ CREATE TABLE madang_messages (
     FOREIGN KEY (session, turn) REFERENCES madang_turns (session, turn),
     CHECK ((content IS NULL) <> (call IS NULL))
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX madang_clearings ON madang_messages (session, seq) WHERE content = '{"role":"cleared"}';
 
 -- The ledger, append-only: what happened to every call, in the order of the session's chain.
 CREATE TABLE madang_transitions (
@@ -134,12 +140,13 @@ CREATE TABLE madang_calls (
 ) STRICT;
 
 CREATE INDEX madang_calls_of_session ON madang_calls (session, number);
+CREATE INDEX madang_calls_of_user ON madang_calls (user, number);
 CREATE INDEX madang_standing_approvals ON madang_calls (session, number)
 WHERE approval ->> '$.kind' = 'always' AND revoked_at IS NULL;
 CREATE INDEX madang_uses_of_standing_approvals ON madang_calls (approval ->> '$.by_call')
 WHERE approval ->> '$.by_call' IS NOT NULL;
 CREATE INDEX madang_unknown_effects ON madang_calls (session, number) WHERE effect = 'unknown';
-CREATE INDEX madang_open_calls ON madang_calls (number) WHERE state <> 'ended';
+CREATE INDEX madang_open_calls ON madang_calls (session, number) WHERE state <> 'ended';
 
 -- What stays of the chains of users who were forgotten: the hashes of the links, and a seal over all of it.
 CREATE TABLE madang_erased (

@@ -97,3 +97,17 @@ BEGIN
     UPDATE madang_stored SET bytes = bytes + octet_length(NEW.transition) + 256
     WHERE user = (SELECT user FROM madang_sessions WHERE session = NEW.session);
 END;
+
+-- A chat is on its user's list from the first message of the user on, by its last message or end of a turn.
+CREATE TRIGGER madang_sessions_follow_their_messages AFTER INSERT ON madang_messages
+WHEN NEW.content IS NOT NULL
+BEGIN
+    UPDATE madang_sessions SET last_at = NEW.at
+    WHERE session = NEW.session
+        AND (last_at < NEW.at OR (last_at IS NULL AND NEW.content GLOB '{"role":"user"*'));
+END;
+
+CREATE TRIGGER madang_sessions_follow_their_turns AFTER UPDATE OF ended_at ON madang_turns
+BEGIN
+    UPDATE madang_sessions SET last_at = NEW.ended_at WHERE session = NEW.session AND last_at < NEW.ended_at;
+END;

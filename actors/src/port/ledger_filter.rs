@@ -1,0 +1,98 @@
+//! The choice of calls that are read from the ledger: which ones, from where on, and how many.
+
+use crate::protocol::{CallId, SessionId, UserId};
+
+/// Selects calls of the ledger: all, unless it is made for some of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LedgerFilter {
+    /// Only of this session.
+    pub session: Option<SessionId>,
+    /// Only of this user.
+    pub user: Option<UserId>,
+    /// Only these of them.
+    pub calls: SelectedCalls,
+    /// Only those behind this call, in the order of the proposals.
+    pub after: Option<CallId>,
+    /// At most so many, the first ones.
+    pub limit: Option<usize>,
+}
+
+/// The calls that a [`LedgerFilter`] selects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SelectedCalls {
+    /// All.
+    #[default]
+    All,
+    /// This one.
+    One(CallId),
+    /// Those that have not ended.
+    Open,
+    /// Those about which a standing approval was given that has not been revoked.
+    StandingApprovals,
+    /// Those that rest on the standing approval that was given about this one.
+    RestOn(CallId),
+    /// Those of which it is unknown whether they took effect.
+    Unresolved,
+}
+
+impl LedgerFilter {
+    /// Selects one call.
+    #[must_use]
+    pub fn call(call: CallId) -> Self {
+        Self::of(SelectedCalls::One(call))
+    }
+
+    /// Selects the calls that have not ended.
+    #[must_use]
+    pub fn open_calls() -> Self {
+        Self::of(SelectedCalls::Open)
+    }
+
+    /// Selects the calls about which a standing approval was given that has not been revoked.
+    #[must_use]
+    pub fn standing_approvals() -> Self {
+        Self::of(SelectedCalls::StandingApprovals)
+    }
+
+    /// Selects the calls that rest on the standing approval that was given about this one.
+    #[must_use]
+    pub fn rest_on(by_call: CallId) -> Self {
+        Self::of(SelectedCalls::RestOn(by_call))
+    }
+
+    /// Selects the calls of which it is unknown whether they took effect.
+    #[must_use]
+    pub fn unresolved() -> Self {
+        Self::of(SelectedCalls::Unresolved)
+    }
+
+    fn of(calls: SelectedCalls) -> Self {
+        Self { calls, ..Self::default() }
+    }
+
+    /// Leaves out the calls of other sessions.
+    #[must_use]
+    pub fn in_session(self, session: &SessionId) -> Self {
+        Self { session: Some(session.clone()), ..self }
+    }
+
+    /// Leaves out the calls of other users.
+    #[must_use]
+    pub fn of_user(self, user: &UserId) -> Self {
+        Self { user: Some(user.clone()), ..self }
+    }
+
+    /// Leaves out this call and all that were proposed before it: the next page begins behind the last call of this
+    /// one. Its position in the order counts, so the call itself need not match. Of the filter's user and
+    /// session it must be, or the reading is [refused](super::StoreError::Refused).
+    #[must_use]
+    pub fn behind(self, call: CallId) -> Self {
+        Self { after: Some(call), ..self }
+    }
+
+    /// Leaves out all but the first `limit` of them.
+    #[must_use]
+    pub fn at_most(self, limit: usize) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+}

@@ -1,0 +1,126 @@
+//! Lists the chats of a user, newest first, and what is to be known of each without its transcript.
+
+use madang_actors::{
+    port::{SessionPage, SessionSummary, StoreError, session_title},
+    protocol::{Content, EventCursor, Timestamp, UserId},
+};
+use sqlx::{QueryBuilder, Sqlite, sqlite::SqliteRow};
+use tracing::error;
+
+use super::{
+    own::Own,
+    read,
+    row::{self, column},
+};
+
+/// A page of sessions from the index; each of the joins and subqueries finds one row by an index.
+///
+/// The last entry stands before any call that has not ended. The first text is searched for from the last clearing on,
+/// where it is the first entry but for calls without a model.
+const SESSIONS: &str = r#"
+SELECT its.session, its.user AS owner, its.opened_at, its.seal AS owner_seal, its.last_at,
+    open.turn AS open_turn,
+    EXISTS (
+        SELECT 1 FROM madang_calls AS call
+        WHERE call.session = its.session AND call.state <> 'ended' AND call.state = 'awaiting' AND call.turn = open.turn
+    ) AS waits,
+    last.seq AS last_seq, ended.turn IS NOT NULL AS is_ended,
+    first.seq AS first_seq, first.content, first.session AS of_session
+FROM madang_sessions AS its
+LEFT JOIN madang_turns AS open ON open.session = its.session AND open.ended_at IS NULL
+LEFT JOIN madang_messages AS last ON last.session = its.session AND last.seq = (
+    SELECT max(seq) FROM madang_messages
+    WHERE session = its.session AND seq < coalesce(
+        (SELECT min(seq) FROM madang_calls WHERE session = its.session AND state <> 'ended'), 9223372036854775807))
+LEFT JOIN madang_turns AS ended
+    ON ended.session = its.session AND ended.turn = last.turn AND ended.ended_behind = last.seq
+LEFT JOIN madang_messages AS first ON first.session = its.session AND first.seq = coalesce(
+    (SELECT seq FROM madang_messages
+     WHERE session = its.session AND content GLOB '{"role":"user"*' AND seq > (
+        SELECT max(seq) FROM madang_messages INDEXED BY madang_clearings
+        WHERE session = its.session AND content = '{"role":"cleared"}')
+     ORDER BY seq LIMIT 1),
+    (SELECT seq FROM madang_messages
+     WHERE session = its.session AND content GLOB '{"role":"user"*' ORDER BY seq LIMIT 1))
+WHERE its.last_at IS NOT NULL AND its.user = "#;
+
+/// Reads a page of the user's chats.
+pub(super) async fn read(
+    own: &mut Own<'_>,
+    user: &UserId,
+    page: &SessionPage,
+) -> Result<Vec<SessionSummary>, StoreError> {
+    let mut summaries = Vec::new();
+    let mut before = page
+        .position()
+        .map(|position| (position.last_at().millis(), position.session().as_str().to_owned()));
+    // Once, but for sessions that had to be left out: others take their places in the page.
+    loop {
+        let missing = page.limit() - summaries.len();
+        let mut query = query(own, user, before.take(), missing);
+        let rows = query.build().fetch_all(&mut *own.db).await.map_err(StoreError::unavailable)?;
+        for row in &rows {
+            before = Some((column(row, "last_at")?, column(row, "session")?));
+            match summary(own, row) {
+                Ok(summary) => summaries.push(summary),
+                Err(cause) => {
+                    let session: Result<&str, _> = column(row, "session");
+                    let cause = &cause as &dyn std::error::Error;
+                    error!(?session, cause, "a chat is not listed");
+                }
+            }
+        }
+        if rows.len() < missing || summaries.len() == page.limit() {
+            return Ok(summaries);
+        }
+    }
+}
+
+/// Makes the query for the chats behind a moment and an id.
+pub(super) fn query(
+    own: &Own<'_>,
+    user: &UserId,
+    before: Option<(i64, String)>,
+    limit: usize,
+) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new(own.sql(SESSIONS).0);
+    query.push_bind(user.as_str());
+    if let Some((last_at, session)) = before {
+        query.push(" AND (its.last_at, its.session) < (").push_bind(last_at);
+        query.push(", ").push_bind(session).push(")");
+    }
+    query.push(" ORDER BY its.last_at DESC, its.session DESC LIMIT ");
+    query.push_bind(i64::try_from(limit).unwrap_or(i64::MAX));
+    query
+}
+
+fn summary(own: &Own<'_>, row: &SqliteRow) -> Result<SessionSummary, StoreError> {
+    let session = row::session(column(row, "session")?)?;
+    // A session that another program gave to this user is not this user's.
+    read::sealed_owner(row, &session, own.keys)?.map_err(StoreError::unavailable)?;
+    let last = match column::<Option<i64>>(row, "last_seq")? {
+        None => EventCursor::START,
+        Some(seq) => EventCursor::of_entry(row::number(seq, "seq")?),
+    };
+    Ok(SessionSummary {
+        session,
+        opened_at: Timestamp::from_millis(column(row, "opened_at")?),
+        last_at: Timestamp::from_millis(column(row, "last_at")?),
+        last: if column(row, "is_ended")? { last.end() } else { last },
+        title: title(row)?,
+        open_turn: column::<Option<&str>>(row, "open_turn")?.map(row::turn).transpose()?,
+        waits: column(row, "waits")?,
+    })
+}
+
+fn title(row: &SqliteRow) -> Result<String, StoreError> {
+    let Some(content) = column::<Option<&str>>(row, "content")? else { return Ok(String::new()) };
+    let seq = row::number(column(row, "first_seq")?, "seq")?;
+    Ok(match row::content(row, content, seq) {
+        Content::User { text } => session_title(&text),
+        Content::Model { .. }
+        | Content::ToolCall(_)
+        | Content::Notice { .. }
+        | Content::Cleared => String::new(),
+    })
+}

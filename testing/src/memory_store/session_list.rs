@@ -1,0 +1,121 @@
+//! The list of a user's chats, and the moments by which it is ordered.
+
+use super::{
+    layer::{Entry, Layer, SessionTable},
+    transaction::MemoryTransaction,
+};
+use madang_actors::{
+    ledger::CallState,
+    port::{SessionPage, SessionSummary, session_title},
+    protocol::{Content, EventCursor, SessionId, Timestamp, UserId},
+};
+
+/// What moves a session in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activity {
+    /// A message of the user, which also puts the session on the list.
+    UserMessage,
+    /// Another message, or the end of a turn.
+    Other,
+}
+
+impl Activity {
+    pub(super) const fn of(content: &Content) -> Self {
+        match content {
+            Content::User { .. } => Self::UserMessage,
+            Content::Model { .. }
+            | Content::ToolCall(_)
+            | Content::Notice { .. }
+            | Content::Cleared => Self::Other,
+        }
+    }
+}
+
+impl MemoryTransaction {
+    /// Notes when the session was last active, if it is on the list or comes onto it. The moment never goes back.
+    pub(super) fn note_activity(&mut self, session: &SessionId, at: Timestamp, activity: Activity) {
+        let last_at = self.find(session, |table| table.last_at);
+        let is_listed = last_at.is_some() || activity == Activity::UserMessage;
+        if is_listed && last_at.is_none_or(|last_at| last_at < at) {
+            self.table(session).last_at = Some(at);
+        }
+    }
+}
+
+impl Layer {
+    /// Lists the sessions of a user that have a message of the user, the newest first.
+    pub(super) fn session_list(&self, user: &UserId, page: &SessionPage) -> Vec<SessionSummary> {
+        let mut summaries: Vec<_> = self
+            .sessions
+            .iter()
+            .filter(|(_, table)| table.opened.as_ref().is_some_and(|(owner, _)| owner == user))
+            .filter_map(|(session, table)| self.summary(session, table))
+            .filter(|summary| page.position().is_none_or(|before| summary.position() < *before))
+            .collect();
+        summaries.sort_by_key(|summary| std::cmp::Reverse(summary.position()));
+        summaries.truncate(page.limit());
+        summaries
+    }
+
+    /// Sums up a session; `None` if it is not listed.
+    fn summary(&self, session: &SessionId, table: &SessionTable) -> Option<SessionSummary> {
+        let ((_, opened_at), last_at) = (table.opened.as_ref()?, table.last_at?);
+        let open_turn = table.open_turn().map(|turn| turn.open.turn);
+        let waits = table.entries.values().any(|entry| match entry {
+            Entry::Call(call, turn) => {
+                let is_asked =
+                    self.calls.get(call).is_some_and(|row| row.state == CallState::Awaiting);
+                is_asked && Some(*turn) == open_turn
+            }
+            Entry::Message(_) => false,
+        });
+        Some(SessionSummary {
+            session: session.clone(),
+            opened_at: *opened_at,
+            last_at,
+            last: self.last_cursor(table),
+            title: table.first_text().map_or_else(String::new, session_title),
+            open_turn,
+            waits,
+        })
+    }
+
+    /// Returns the position behind the last entry before any call that has not ended, or behind the end of its turn.
+    fn last_cursor(&self, table: &SessionTable) -> EventCursor {
+        let is_open = |entry: &Entry| match entry {
+            Entry::Call(call, _) => self.calls.get(call).is_none_or(|row| row.ended_at.is_none()),
+            Entry::Message(_) => false,
+        };
+        let before_open = table.entries.iter().take_while(|(_, entry)| !is_open(entry));
+        let Some((seq, entry)) = before_open.last() else { return EventCursor::START };
+        let turn = match entry {
+            Entry::Message(message) => message.turn,
+            Entry::Call(_, turn) => *turn,
+        };
+        let cursor = EventCursor::of_entry(*seq);
+        let ended = table.turns.get(&turn).and_then(|turn| turn.ended);
+        if ended.is_some_and(|(_, behind)| behind == *seq) { cursor.end() } else { cursor }
+    }
+}
+
+impl SessionTable {
+    /// Returns the user's first text since the last clearing, or else the first of all.
+    fn first_text(&self) -> Option<&str> {
+        let texts = |from| {
+            self.entries.range(from..).filter_map(|(_, entry)| match entry {
+                Entry::Message(message) => match &message.content {
+                    Content::User { text } => Some(&**text),
+                    Content::Model { .. }
+                    | Content::ToolCall(_)
+                    | Content::Notice { .. }
+                    | Content::Cleared => None,
+                },
+                Entry::Call(..) => None,
+            })
+        };
+        let is_clearing = |entry: &Entry| matches!(entry, Entry::Message(message) if message.content == Content::Cleared);
+        let cleared = self.entries.iter().rev().find(|(_, entry)| is_clearing(entry));
+        let since = cleared.map_or(0, |(seq, _)| *seq);
+        texts(since).next().or_else(|| texts(0).next())
+    }
+}
