@@ -6,6 +6,7 @@ mod approvals;
 mod audited;
 #[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod borrowers;
+mod call_pages;
 mod commits;
 mod contract;
 mod damaged;
@@ -24,6 +25,7 @@ mod parts;
 mod private_files;
 mod read_only;
 mod savepoints;
+mod session_list;
 mod support;
 mod unreadable;
 mod write_faults;

@@ -14,8 +14,8 @@ use madang_actors::{
 use madang_testing::lone_store;
 use serde_json::json;
 use sqlx::{
-    AssertSqlSafe, ConnectOptions, Connection, SqliteConnection, migrate::Migrator,
-    sqlite::SqliteConnectOptions,
+    AssertSqlSafe, ConnectOptions, Connection, QueryBuilder, Sqlite, SqliteConnection,
+    migrate::Migrator, sqlite::SqliteConnectOptions,
 };
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
@@ -126,6 +126,14 @@ impl StoreFixture {
 
 pub(super) fn db(lease: &mut Lease) -> &mut SqliteConnection {
     lease.connection().downcast_mut().unwrap()
+}
+
+/// Tells how SQLite finds the rows of this query.
+pub(super) async fn plan(fixture: &StoreFixture, query: &QueryBuilder<Sqlite>) -> Vec<String> {
+    let plan = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", query.sql().as_str()));
+    let steps: Vec<(i64, i64, i64, String)> =
+        sqlx::query_as(plan).fetch_all(&mut fixture.other_program().await).await.unwrap();
+    steps.into_iter().map(|(.., detail)| detail).collect()
 }
 
 /// Writes a note about a call.
