@@ -5,8 +5,8 @@ use std::sync::Arc;
 use madang_actors::{
     approval,
     port::{
-        ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Occupancy, Occupied, Store,
-        StoreError, UserWeights, Write,
+        ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Occupancy, Occupied, SessionPage,
+        SessionSummary, Store, StoreError, UserWeights, Write,
     },
     protocol::{
         CallId, Decision, DecisionError, Digest, Languages, LimitExceeded, Limits, SessionId,
@@ -245,10 +245,28 @@ impl Runtime {
         &self.shared.handles.calls.registry
     }
 
-    /// Reads the tool calls that match, in the order in which they were proposed.
+    /// Reads a page of the user's chats, newest first, as the store has them; it wakes none. A chat is a session with a
+    /// message of the user: one that was only opened is not listed, nor are calls without a model. Nor is a chat whose
+    /// history is kept [in memory](crate::History::InMemory).
+    ///
+    /// A chat moves to the front with each message and each end of a turn. Pages behind one another show no chat
+    /// twice; one that moves meanwhile is found on the first page.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
+    pub async fn sessions(
+        &self,
+        user: &UserId,
+        page: SessionPage,
+    ) -> Result<Vec<SessionSummary>, StoreError> {
+        self.shared.store.sessions(user, &page).await
+    }
+
+    /// Reads the tool calls that match, in the order in which they were proposed. A filter without a limit gives all.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read. [`StoreError::Refused`] if the filter begins
+    /// [behind a call](LedgerFilter::behind) that its user and session do not have.
     pub async fn ledger(&self, filter: &LedgerFilter) -> Result<Vec<LedgerRow>, StoreError> {
         self.shared.store.calls(filter).await
     }

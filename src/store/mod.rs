@@ -4,6 +4,8 @@
 //! and only then answers. A transactional tool borrows that transaction for its own tables, so its rows and its ledger
 //! entry are committed together. [`savepoint`] lets such a tool undo one of its steps alone.
 //!
+//! [`Runtime::sessions`](crate::Runtime::sessions) lists a user's chats: a [`SessionPage`] of [`SessionSummary`]s.
+//!
 //! Invariants of each store:
 //! - An acknowledged write is durable, and a refused write leaves nothing.
 //! - A ledger's chain only grows, and a call takes only the steps that its state allows.
@@ -22,7 +24,10 @@
 #[cfg(feature = "sqlite")]
 pub mod sql;
 
-pub use madang_actors::port::{Reader, Store, StoreError, Transaction};
+pub use madang_actors::port::{
+    InvalidPageSize, InvalidSessionCursor, Reader, SessionCursor, SessionPage, SessionSummary,
+    Store, StoreError, Transaction,
+};
 #[cfg(feature = "sqlite")]
 pub use sql::{
     OpenError, SchemaFault, SealKeyError, SealKeyFile, SqliteOptions, SqliteStore, WriteFault,
