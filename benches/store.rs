@@ -88,7 +88,7 @@ async fn chat(store: StoreHandle, number: u32, turns: u32) {
             text: text_digest("hi"),
             max_stored_bytes: u64::MAX,
         };
-        let asked = say(seq, Content::User { text: "수면에 좋은 프로토콜 찾아줘".into() });
+        let asked = say(seq, Content::user("수면에 좋은 프로토콜 찾아줘"));
         store.write(vec![started, asked]).await.unwrap();
 
         let call = CallId::new(Uuid::now_v7());

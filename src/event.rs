@@ -2,13 +2,14 @@
 //!
 //! A [`Subscription`] or a turn's [`events`](crate::Turn::events) gives [`StreamItem`]s: each is a [`SessionEvent`], a
 //! piece of streaming text, or notice that the reader fell behind. An event that tells of a message or an outcome comes
-//! only after the store has it. [`plain`], [`quoted`] and [`editable`] make text of a model or tool safe for a
+//! only after the store has it. A reader that comes back goes on behind an [`EventCursor`], and behind a [`FeedCursor`] to
+//! the very event. [`plain`], [`quoted`] and [`editable`] make text of a model or tool safe for a
 //! terminal.
 
 pub use madang_actors::{
     protocol::{
-        ChatMessage, Content, Ending, EventCursor, EventKind, InvalidCursor, Notice, SessionEvent,
-        TurnEnding, editable, plain, quoted, quoted_up_to,
+        ChatMessage, Content, Ending, EventCursor, EventKind, FeedCursor, FeedEpoch, InvalidCursor,
+        Notice, SessionEvent, TurnEnding, editable, plain, quoted, quoted_up_to,
     },
     session::{StreamItem, Subscription},
 };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use madang_actors::{
     port::{LedgerFilter, LedgerRow, Store, StoreError, Write},
     protocol::{
-        ApprovalRequest, Bound, CallId, Decision, DecisionError, EffectResolution, EventCursor,
-        EventKind, SessionId, StandingApproval, TurnId, TurnOptions, UserId,
+        ApprovalRequest, Bound, CallId, Decision, DecisionError, EffectResolution, EventKind,
+        FeedCursor, SessionId, StandingApproval, TurnId, TurnOptions, UserId,
     },
     session::{
         self, ClearError, DismissError, ResolveError, SessionMsg, SessionSlot, SessionView,
@@ -200,13 +200,19 @@ impl Session {
 
     /// Reads on behind the cursor of the last event read
     /// ([`SessionEvent::cursor`](crate::event::SessionEvent::cursor)), also after the session has slept or the process
-    /// has ended. It reads the stored events first, then the new ones. [`EventCursor::START`] reads from the beginning.
-    /// Each entry of the chat and each end of a turn comes once and in order. Events of progress are told again as far
-    /// as they are in memory.
+    /// has ended. It reads the stored events first, then the new ones. [`EventCursor::START`](crate::event::EventCursor::START) reads from the beginning.
+    /// Each entry of the chat and each end of a turn comes once and in order.
+    ///
+    /// Events of progress are told again as far as they are in memory. A [`FeedCursor`] also says which of them the
+    /// reader knows: while anything of the session is in memory, they come once too.
     ///
     /// # Errors
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be woken.
-    pub async fn subscribe_after(&self, cursor: EventCursor) -> Result<Subscription, SessionError> {
+    pub async fn subscribe_after(
+        &self,
+        cursor: impl Into<FeedCursor>,
+    ) -> Result<Subscription, SessionError> {
+        let cursor = cursor.into();
         drop(self.turn().await?); // awake, the session has what the store has
         Ok(self.slot.subscribe_after(
             cursor,
@@ -326,8 +332,8 @@ fn begins_in(live: &Subscription, turn: TurnId) -> bool {
         StreamItem::Event(event) => {
             event.turn == turn && matches!(event.kind, EventKind::UserMessage { .. })
         }
-        StreamItem::Text(_)
-        | StreamItem::Thinking(_)
+        StreamItem::Text { .. }
+        | StreamItem::Thinking { .. }
         | StreamItem::Lagged { .. }
         | StreamItem::ReplayFailed
         | _ => false,

@@ -11,7 +11,7 @@ use std::{
 use futures_core::Stream;
 use madang_actors::{
     port::StoreError,
-    protocol::{EventCursor, EventKind, TurnEnding, TurnId},
+    protocol::{EventCursor, EventKind, FeedEpoch, TurnEnding, TurnId},
     session::{DismissalStored, SessionSlot, StreamItem, Subscription, TurnEnd},
 };
 use tokio::sync::oneshot;
@@ -71,7 +71,10 @@ impl Turn {
             let event = match item {
                 StreamItem::Event(event) => event,
                 StreamItem::ReplayFailed => return Err(ReplyError::NotRead),
-                StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } | _ => {
+                StreamItem::Text { .. }
+                | StreamItem::Thinking { .. }
+                | StreamItem::Lagged { .. }
+                | _ => {
                     continue;
                 }
             };
@@ -111,7 +114,9 @@ impl Turn {
     /// interrupted ([`EventKind::TurnInterrupted`]), and where a dismissal closes this reader.
     #[must_use]
     pub fn events(self) -> TurnEvents {
-        TurnEvents { next: ReusableBoxFuture::new(read(self.reader())), is_over: false }
+        let reader = self.reader();
+        let epoch = reader.items.epoch();
+        TurnEvents { next: ReusableBoxFuture::new(read(reader)), epoch, is_over: false }
     }
 
     /// Waits until the turn has ended and the store has the end, and gives it.
@@ -158,6 +163,7 @@ impl Dismissed {
 /// another crate.
 pub struct TurnEvents {
     next: ReusableBoxFuture<'static, (TurnReader, Option<StreamItem>)>,
+    epoch: FeedEpoch,
     is_over: bool,
 }
 
@@ -165,6 +171,12 @@ impl TurnEvents {
     /// Waits for the next event; `None` when the turn has ended. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<StreamItem> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// Gives the name of the session's feed, for the [`FeedCursor`](crate::event::FeedCursor) behind one of these events.
+    #[must_use]
+    pub const fn epoch(&self) -> FeedEpoch {
+        self.epoch
     }
 }
 
@@ -228,7 +240,9 @@ impl TurnReader {
                     self.is_over = matches!(event.kind, EventKind::TurnEnded { .. });
                 }
                 // Before the turn's first event the model speaks in another turn.
-                Some(StreamItem::Text(_) | StreamItem::Thinking(_)) if !self.has_begun => continue,
+                Some(StreamItem::Text { .. } | StreamItem::Thinking { .. }) if !self.has_begun => {
+                    continue;
+                }
                 Some(_) => {}
                 None => self.is_over = true,
             }

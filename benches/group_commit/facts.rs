@@ -56,7 +56,7 @@ impl Facts {
             seq: chat.last.fetch_add(1, Relaxed) + 1,
             turn: chat.turn,
             at: Timestamp::from_millis(1),
-            content: Content::User { text: "수면에 좋은 프로토콜 찾아줘".into() },
+            content: Content::user("수면에 좋은 프로토콜 찾아줘"),
         };
         vec![Write::Message { session: chat.session.clone(), message }]
     }

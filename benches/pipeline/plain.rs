@@ -108,10 +108,10 @@ impl Chat {
             text: text_digest(text),
             max_stored_bytes: u64::MAX,
         };
-        let asked = self.message(turn, Content::User { text: text.into() });
+        let asked = self.message(turn, Content::user(text));
         self.plain.write(&[started, self.says(&asked)]).await;
         drop(bytes);
-        self.show(asked, EventKind::UserMessage { text: text.into() });
+        self.show(asked, EventKind::UserMessage { text: text.into(), key: None });
         for round in 1.. {
             let completion = self.complete(span.span()).await;
             if completion.tool_calls.is_empty() {

@@ -37,7 +37,7 @@ impl Probe {
             };
             match item {
                 Some(StreamItem::Event(event)) => self.events.push(event),
-                Some(StreamItem::Text(text)) => self.text.push_str(&text),
+                Some(StreamItem::Text { text, .. }) => self.text.push_str(&text),
                 Some(_) => {}
                 None => panic!("the screen was closed; so far:\n{}", self.lines()),
             }
@@ -60,7 +60,7 @@ impl Probe {
                 panic!("waited too long for {part:?}; so far: {:?}", self.text);
             };
             match item {
-                Some(StreamItem::Text(text)) => self.text.push_str(&text),
+                Some(StreamItem::Text { text, .. }) => self.text.push_str(&text),
                 Some(StreamItem::Event(event)) => self.events.push(event),
                 Some(_) => {}
                 None => panic!("the screen was closed"),
@@ -112,7 +112,7 @@ fn asked(events: &[Arc<SessionEvent>]) -> impl Iterator<Item = &ApprovalRequest>
 
 fn line(kind: &EventKind) -> String {
     match kind {
-        EventKind::UserMessage { text } => format!("user: {text}"),
+        EventKind::UserMessage { text, .. } => format!("user: {text}"),
         EventKind::ModelMessage { text, ending } => format!("model: {text} ({ending:?})"),
         EventKind::ToolCallProposed { wanted, .. } => {
             format!("proposed {} {}", wanted.name, wanted.arguments)

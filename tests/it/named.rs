@@ -35,7 +35,7 @@ async fn joined<T>(task: JoinHandle<T>) -> T {
 async fn transcript(test: &TestRuntime, session: &str) -> Vec<(u64, String)> {
     let stored = test.store.session(&SessionId::new(session).unwrap()).await.unwrap().unwrap();
     let words = |content| match content {
-        Content::User { text } | Content::Model { text, .. } => text.to_string(),
+        Content::User { text, .. } | Content::Model { text, .. } => text.to_string(),
         Content::ToolCall(record) => record.name.to_string(),
         Content::Notice { .. } | Content::Cleared => "-".to_owned(),
     };

@@ -32,8 +32,8 @@ async fn read(reader: &mut Subscription, turns: usize) -> (Vec<String>, EventCur
     while ended < turns {
         let item = tokio::time::timeout(PATIENCE, reader.next()).await.expect("it comes in time");
         let Some(StreamItem::Event(event)) = item else { continue };
-        let what = if let EventKind::UserMessage { text } | EventKind::ModelMessage { text, .. } =
-            &event.kind
+        let what = if let EventKind::UserMessage { text, .. }
+        | EventKind::ModelMessage { text, .. } = &event.kind
         {
             &**text
         } else {

@@ -41,7 +41,7 @@ async fn words(events: &mut TurnEvents) -> Vec<String> {
     while let Some(item) = in_time(events.next()).await {
         words.push(match item {
             StreamItem::Event(event) => match &event.kind {
-                EventKind::UserMessage { text } => format!("user {text}"),
+                EventKind::UserMessage { text, .. } => format!("user {text}"),
                 EventKind::ModelMessage { text, .. } => format!("model {text}"),
                 EventKind::ToolCallEnded { record } => format!("called {}", record.name),
                 EventKind::Error { error, .. } => format!("error {error:?}"),
@@ -59,7 +59,7 @@ async fn words(events: &mut TurnEvents) -> Vec<String> {
             },
             StreamItem::Lagged { .. } => "lagged".to_owned(),
             StreamItem::ReplayFailed => "unread".to_owned(),
-            StreamItem::Text(_) | StreamItem::Thinking(_) | _ => continue,
+            StreamItem::Text { .. } | StreamItem::Thinking { .. } | _ => continue,
         });
     }
     assert_eq!(in_time(events.next()).await, None, "a stream that ended stays so");
@@ -170,7 +170,7 @@ async fn the_pieces_of_the_text_are_in_the_stream() {
     completion.delta("Hel");
     let mut heard = String::new();
     while heard != "Hel" {
-        if let Some(StreamItem::Text(piece)) = in_time(events.next()).await {
+        if let Some(StreamItem::Text { text: piece, .. }) = in_time(events.next()).await {
             heard.push_str(&piece);
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallRecord, Timestamp, TurnId};
+use super::{CallRecord, IdempotencyKey, Timestamp, TurnId};
 
 /// One entry of a chat. Entries are numbered from 1 without gaps within their session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,9 @@ pub enum Content {
     User {
         /// The text as the user typed it.
         text: Arc<str>,
+        /// The key under which it was submitted, by which its client recognises it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<IdempotencyKey>,
     },
     /// The model's message.
     Model {
@@ -45,6 +48,14 @@ pub enum Content {
     },
     /// The user cleared the chat: state and model begin after this mark; what came before stays stored.
     Cleared,
+}
+
+impl Content {
+    /// Makes the message of a user that was submitted without a key.
+    #[must_use]
+    pub fn user(text: impl Into<Arc<str>>) -> Self {
+        Self::User { text: text.into(), key: None }
+    }
 }
 
 /// Tells whether a model's text came to its end.

@@ -5,8 +5,8 @@ use std::{fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalEnd, ApprovalRequest, CallId, CallRecord, Ending, Notice, ResolvedCall, Timestamp,
-    TurnId, Usage, WantedCall,
+    ApprovalEnd, ApprovalRequest, CallId, CallRecord, Ending, IdempotencyKey, Notice, ResolvedCall,
+    Timestamp, TurnId, Usage, WantedCall,
 };
 
 /// One event of a session: `{"type":..,"seq":..,..}`.
@@ -54,6 +54,15 @@ impl EventCursor {
         self.entry
     }
 
+    /// Gives the position before its entry. A reader that subscribes behind that reads the entry first.
+    #[must_use]
+    pub const fn before(self) -> Self {
+        match self.entry.checked_sub(1) {
+            None | Some(0) => Self::START,
+            Some(entry) => Self::of_entry(entry).end(),
+        }
+    }
+
     /// Gives the position behind the error that ends the turn of this entry.
     #[must_use]
     pub const fn error(self) -> Self {
@@ -78,7 +87,9 @@ impl fmt::Display for EventCursor {
 
 /// Tells that a text is no cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a cursor is the number of an entry, and behind a dot 1 or 2")]
+#[error(
+    "a cursor is the number of an entry, behind a dot 1 or 2, and behind an @ a feed and the number of its event"
+)]
 pub struct InvalidCursor;
 
 impl FromStr for EventCursor {
@@ -113,6 +124,9 @@ pub enum EventKind {
     UserMessage {
         /// The text as the user typed it.
         text: Arc<str>,
+        /// The key under which it was submitted, by which its client recognises it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<IdempotencyKey>,
     },
     /// The model ended a message.
     ModelMessage {

@@ -17,6 +17,7 @@ mod digest;
 mod effect_resolution;
 mod envelope;
 mod event;
+mod feed_cursor;
 mod id;
 mod language;
 mod language_tag;
@@ -42,6 +43,7 @@ pub use digest::Digest;
 pub use effect_resolution::{Effect, EffectResolution, ResolvedBy, ResolvedCall};
 pub use envelope::{bare_envelope, call_envelope, envelope};
 pub use event::{EventCursor, EventKind, InvalidCursor, SessionEvent, TurnEnding, TurnError};
+pub use feed_cursor::{FeedCursor, FeedEpoch};
 pub use id::{
     CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,
 };

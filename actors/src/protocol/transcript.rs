@@ -111,7 +111,7 @@ pub fn prompt_entry(
             arguments: "{}".into(),
             envelope: bare_envelope(record).into(),
         }),
-        Content::User { text } => Some(PromptMessage::User { text: text.clone() }),
+        Content::User { text, .. } => Some(PromptMessage::User { text: text.clone() }),
         Content::Model { text, .. } => Some(PromptMessage::Model { text: text.clone() }),
         Content::ToolCall(record) => {
             let tool = tool_of(record, tools);

@@ -86,7 +86,7 @@ mod tests {
             result: CallResult::Shown,
             ..record.clone()
         };
-        let said = |text: &str| Content::User { text: text.into() };
+        let said = |text: &str| Content::user(text);
         let contents = [
             said("one"),
             Content::ToolCall(Box::new(record)),

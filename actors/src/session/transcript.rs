@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn user(seq: u64) -> ChatMessage {
-        entry(seq, Content::User { text: "hi".into() })
+        entry(seq, Content::user("hi"))
     }
 
     #[test]
@@ -252,15 +252,15 @@ mod tests {
             chat.arrived(entry(seq, content));
         };
         for _ in 0..8 {
-            arrive(&mut chat, Content::User { text: "hi".into() });
+            arrive(&mut chat, Content::user("hi"));
         }
         assert!(!chat.should_suggest_clear(8));
-        arrive(&mut chat, Content::User { text: "hi".into() });
+        arrive(&mut chat, Content::user("hi"));
         assert!(chat.should_suggest_clear(8));
         arrive(&mut chat, Content::Notice { notice: Notice::SuggestClear });
         assert!(!chat.should_suggest_clear(8));
         arrive(&mut chat, Content::Cleared);
-        arrive(&mut chat, Content::User { text: "hi".into() });
+        arrive(&mut chat, Content::user("hi"));
         assert!(!chat.should_suggest_clear(8));
     }
 }

@@ -33,7 +33,10 @@ impl Screen for Json {
                 Ok(())
             }
             // Partial texts are part of later events.
-            StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } | _ => Ok(()),
+            StreamItem::Text { .. }
+            | StreamItem::Thinking { .. }
+            | StreamItem::Lagged { .. }
+            | _ => Ok(()),
         }
     }
 

@@ -132,7 +132,10 @@ impl Screen for Plain {
                 Ok(())
             }
             // Partial texts are part of later events.
-            StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } | _ => Ok(()),
+            StreamItem::Text { .. }
+            | StreamItem::Thinking { .. }
+            | StreamItem::Lagged { .. }
+            | _ => Ok(()),
         }
     }
 

@@ -235,8 +235,8 @@ impl Talk {
     ) -> Result<Keyboard, Failure> {
         let kind = match &item {
             StreamItem::Event(event) => Some(&event.kind),
-            StreamItem::Text(_)
-            | StreamItem::Thinking(_)
+            StreamItem::Text { .. }
+            | StreamItem::Thinking { .. }
             | StreamItem::Lagged { .. }
             | StreamItem::ReplayFailed
             | _ => None,

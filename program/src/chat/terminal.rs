@@ -35,7 +35,7 @@ pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Res
     let earlier = talk.session.state().await.map_err(Failure::of)?.messages;
     let typed_before = earlier.iter().filter_map(|message| match &message.content {
         // A text from another program may have several lines.
-        Content::User { text } => Some(printable(text).replace(['\n', '\t'], " ")),
+        Content::User { text, .. } => Some(printable(text).replace(['\n', '\t'], " ")),
         Content::Model { .. }
         | Content::ToolCall(_)
         | Content::Notice { .. }
@@ -366,7 +366,7 @@ impl Screen for Terminal {
     fn show(&mut self, item: &StreamItem) -> Result<(), Failure> {
         match item {
             StreamItem::Event(event) => self.event(&event.kind),
-            StreamItem::Text(text) => {
+            StreamItem::Text { text, .. } => {
                 let new = self.streamed.delta(text);
                 if new.is_empty() {
                     return Ok(());
@@ -376,7 +376,7 @@ impl Screen for Terminal {
             }
             StreamItem::ReplayFailed => self.dim(&Text::Missed.in_locale(self.locale)),
             // The complete event follows.
-            StreamItem::Thinking(_) | StreamItem::Lagged { .. } | _ => Ok(()),
+            StreamItem::Thinking { .. } | StreamItem::Lagged { .. } | _ => Ok(()),
         }
     }
 

@@ -111,7 +111,9 @@ fn tells(kind: &EventKind, content: &Content) -> bool {
 fn is_same(event: &SessionEvent, message: &ChatMessage) -> bool {
     (event.turn, event.at) == (message.turn, message.at)
         && match (&event.kind, &message.content) {
-            (EventKind::UserMessage { text: told }, Content::User { text }) => told == text,
+            (EventKind::UserMessage { text: told, key: told_key }, Content::User { text, key }) => {
+                told == text && told_key == key
+            }
             (
                 EventKind::ModelMessage { text: told, ending: how },
                 Content::Model { text, ending },

@@ -24,7 +24,7 @@ impl Facts {
         let mut ends = BTreeMap::<TurnId, TurnEnding>::new();
         for session in &self.sessions {
             for message in &session.stored.messages {
-                if let Content::User { text } = &message.content {
+                if let Content::User { text, .. } = &message.content {
                     texts.entry((session.number, text)).or_default().push(message.turn);
                 }
             }

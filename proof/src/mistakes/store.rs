@@ -82,7 +82,7 @@ impl MistakenSteps {
             }
             Write::TurnEnded { .. } => self.makes(Mistake::StoreForgetsTurnEnds, 4),
             Write::Message { message, .. } => match &mut message.content {
-                Content::User { text } => {
+                Content::User { text, .. } => {
                     if self.makes(Mistake::StoreChangesTexts, 3) {
                         *text = format!("{text} ").into();
                     }

@@ -519,8 +519,8 @@ impl Person {
 const fn name_of(item: &StreamItem) -> &'static str {
     match item {
         StreamItem::Event(_) => "an event",
-        StreamItem::Text(_) => "text",
-        StreamItem::Thinking(_) => "thoughts",
+        StreamItem::Text { .. } => "text",
+        StreamItem::Thinking { .. } => "thoughts",
         StreamItem::Lagged { .. } => "that it lags",
         StreamItem::ReplayFailed => "that it cannot read on",
         _ => "something new",

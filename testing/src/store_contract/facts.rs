@@ -84,7 +84,7 @@ pub(super) fn ended_behind(name: &str, number: u128, behind: u64) -> Write {
 }
 
 pub(super) fn text(seq: u64, text: &str) -> ChatMessage {
-    ChatMessage { seq, turn: turn(1), at: at(2), content: Content::User { text: text.into() } }
+    ChatMessage { seq, turn: turn(1), at: at(2), content: Content::user(text) }
 }
 
 pub(super) fn answer(seq: u64, text: &str) -> ChatMessage {
@@ -212,7 +212,7 @@ pub(super) async fn stored(store: &dyn Store, name: &str) -> StoredSession {
 
 pub(super) async fn texts(store: &dyn Store, name: &str) -> Vec<String> {
     let say = |message: ChatMessage| match message.content {
-        Content::User { text } | Content::Model { text, .. } => text.to_string(),
+        Content::User { text, .. } | Content::Model { text, .. } => text.to_string(),
         Content::ToolCall(record) => record.name.to_string(),
         Content::Notice { .. } | Content::Cleared => "-".into(),
     };

@@ -326,7 +326,7 @@ async fn the_next_event_dropped_is_read_by_the_next_who_asks() {
         }
         let numbers = items.iter().filter_map(|item| match item {
             StreamItem::Event(event) => Some(event.seq),
-            StreamItem::Text(_) | StreamItem::Thinking(_) => None,
+            StreamItem::Text { .. } | StreamItem::Thinking { .. } => None,
             StreamItem::Lagged { .. } | StreamItem::ReplayFailed | _ => panic!("nothing is missed"),
         });
         let numbers: Vec<u64> = numbers.collect();

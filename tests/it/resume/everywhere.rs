@@ -171,7 +171,7 @@ fn check(world: &World, life: &mut Life, image: usize) {
             .messages
             .iter()
             .filter_map(|message| match &message.content {
-                madang::event::Content::User { text }
+                madang::event::Content::User { text, .. }
                 | madang::event::Content::Model { text, .. } => Some(text.to_string()),
                 madang::event::Content::ToolCall(_)
                 | madang::event::Content::Notice { .. }

@@ -8,7 +8,8 @@ use std::{
 use tokio::sync::watch;
 
 use crate::protocol::{
-    CompletionDelta, CompletionId, EventCursor, EventKind, SessionEvent, Timestamp, TurnId,
+    CompletionDelta, CompletionId, EventCursor, EventKind, FeedEpoch, SessionEvent, Timestamp,
+    TurnId,
 };
 
 /// Tells whether the store has what an event tells.
@@ -27,6 +28,7 @@ pub enum Durability {
 pub struct Feed {
     recent: Mutex<Recent>,
     pub(super) changed: watch::Sender<()>,
+    pub(super) epoch: FeedEpoch,
     max_events: usize,
     max_streaming_bytes: usize,
 }
@@ -78,6 +80,9 @@ impl Beginning {
 
 impl Feed {
     /// Makes an empty feed that keeps this many events and bytes of text.
+    ///
+    /// # Panics
+    /// If the system has no random numbers.
     #[must_use]
     pub fn new(max_events: usize, max_streaming_bytes: usize) -> Arc<Self> {
         let recent = Recent {
@@ -95,6 +100,9 @@ impl Feed {
         Arc::new(Self {
             recent: Mutex::new(recent),
             changed: watch::Sender::new(()),
+            epoch: FeedEpoch::new(
+                getrandom::u64().expect("the system has random numbers, of which ids are made too"),
+            ),
             max_events,
             max_streaming_bytes,
         })

@@ -79,7 +79,7 @@ fn events(entry: &StoredEntry, languages: &Languages) -> Vec<SessionEvent> {
 /// Makes the event of an entry of the transcript.
 pub(in crate::session) fn kind_of(message: &ChatMessage, locale: Locale) -> EventKind {
     match message.content.clone() {
-        Content::User { text } => EventKind::UserMessage { text },
+        Content::User { text, key } => EventKind::UserMessage { text, key },
         Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
         Content::ToolCall(record) => EventKind::ToolCallEnded { record },
         Content::Notice { notice } => {

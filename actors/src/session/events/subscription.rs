@@ -5,9 +5,9 @@ use std::{collections::VecDeque, sync::Arc};
 use tokio::sync::watch;
 use tracing::warn;
 
-use crate::protocol::{CompletionId, EventCursor, SessionEvent};
+use crate::protocol::{CompletionId, EventCursor, FeedCursor, FeedEpoch, SessionEvent};
 use crate::session::{
-    events::feed::{Feed, PublishedEvent, Recent},
+    events::feed::{Beginning, Feed, PublishedEvent, Recent},
     events::replay::Replay,
 };
 
@@ -52,10 +52,11 @@ impl Feed {
         subscription
     }
 
-    /// Subscribes behind a cursor, once the session has woken. Events that are not in memory come from this replay.
+    /// Subscribes behind a cursor, once the session has woken. Events that are not in memory come from this replay. A
+    /// reader that this feed has told events before goes on behind the last of them.
     pub(in crate::session) fn subscribe_after(
         self: &Arc<Self>,
-        cursor: EventCursor,
+        FeedCursor { stored: cursor, told }: FeedCursor,
         replay: Replay,
     ) -> Subscription {
         let mut recent = self.recent();
@@ -64,9 +65,17 @@ impl Feed {
             kept.is_stored && kept.event.cursor <= cursor
         };
         let read = recent.events.iter().rposition(is_read).map_or(0, |last| last as u64 + 1);
-        let mut subscription = Subscription::from(self, recent.first + read, &recent);
+        let unread = recent.first + read;
+        let untold = told
+            .filter(|(epoch, seq)| *epoch == self.epoch && *seq < recent.next())
+            .map(|(_, seq)| seq + 1);
+        // Where the ring has forgotten untold events, the reader lags like any other that is too slow.
+        let lags = untold.filter(|untold| *untold < recent.first);
+        let next = lags.unwrap_or_else(|| untold.unwrap_or_default().max(unread));
+        let mut subscription = Subscription::from(self, next, &recent);
         subscription.read_to = Some(cursor);
-        subscription.behind = (cursor < recent.gone).then_some((cursor, recent.gone));
+        let is_behind = lags.is_none() && cursor < recent.gone;
+        subscription.behind = is_behind.then_some((cursor, recent.gone));
         subscription.with(replay)
     }
 
@@ -96,6 +105,12 @@ impl Subscription {
             changed: feed.changed.subscribe(),
             feed: feed.clone(),
         }
+    }
+
+    /// Gives the name of the feed. It stays the same while anything of the session is in memory.
+    #[must_use]
+    pub fn epoch(&self) -> FeedEpoch {
+        self.feed.epoch
     }
 
     /// Sets the replay from which missed events are read.
@@ -175,19 +190,23 @@ impl Subscription {
         if self.streamed.completion != recent.speaking {
             self.streamed = Streamed { completion: recent.speaking, text: 0, thinking: 0 };
         }
-        if let Some(new) =
-            recent.thinking.text.get(self.streamed.thinking..).filter(|new| !new.is_empty())
-        {
-            self.streamed.thinking += new.len();
-            return Ready::Item(StreamItem::Thinking(new.to_owned()));
+        let Some(completion) = recent.speaking else { return Ready::Nothing };
+        if let Some((at, text)) = piece(&recent.thinking, &mut self.streamed.thinking) {
+            return Ready::Item(StreamItem::Thinking { completion, at, text });
         }
-        if let Some(new) = recent.text.text.get(self.streamed.text..).filter(|new| !new.is_empty())
-        {
-            self.streamed.text += new.len();
-            return Ready::Item(StreamItem::Text(new.to_owned()));
+        if let Some((at, text)) = piece(&recent.text, &mut self.streamed.text) {
+            return Ready::Item(StreamItem::Text { completion, at, text });
         }
         Ready::Nothing
     }
+}
+
+/// Gives what was streamed behind this many bytes, with its offset, and counts it as read.
+fn piece(streamed: &Beginning, read: &mut usize) -> Option<(usize, String)> {
+    let at = *read;
+    let new = streamed.text.get(at..).filter(|new| !new.is_empty())?;
+    *read += new.len();
+    Some((at, new.to_owned()))
 }
 
 enum Ready {
@@ -204,9 +223,24 @@ pub enum StreamItem {
     /// An event of the session.
     Event(Arc<SessionEvent>),
     /// The next piece of the model's text. The message that follows replaces all pieces.
-    Text(String),
+    Text {
+        /// The completion that streams it.
+        completion: CompletionId,
+        /// The offset of the piece in the text of its completion, in bytes. 0: the reader begins that text anew. Any
+        /// other stands right behind the last piece that this subscription gave.
+        at: usize,
+        /// The piece itself.
+        text: String,
+    },
     /// The next piece of the model's thinking.
-    Thinking(String),
+    Thinking {
+        /// The completion that streams it.
+        completion: CompletionId,
+        /// The offset of the piece in the thinking of its completion, as in [`Text`](Self::Text).
+        at: usize,
+        /// The piece itself.
+        text: String,
+    },
     /// The subscriber was too slow: these events are gone from memory. The stored ones follow, in order; the others
     /// told only progress.
     Lagged {

@@ -26,8 +26,8 @@ fn ended() -> EventKind {
 fn rest(subscription: &mut Subscription) -> Vec<String> {
     let shown = |item| match item {
         StreamItem::Event(event) => format!("event {}", event.seq),
-        StreamItem::Text(text) => format!("text {text}"),
-        StreamItem::Thinking(text) => format!("thinking {text}"),
+        StreamItem::Text { at, text, .. } => format!("text {at} {text}"),
+        StreamItem::Thinking { at, text, .. } => format!("thinking {at} {text}"),
         StreamItem::Lagged { from, to } => format!("lagged {from} to {to}"),
         StreamItem::ReplayFailed => "unread".to_owned(),
     };
@@ -40,12 +40,12 @@ fn text_is_read_once_however_slowly_and_late_deltas_are_not_heard() {
     let (mut quick, mut slow) = (feed.subscribe(), feed.subscribe());
     feed.begin(completion(1));
     feed.push(completion(1), CompletionDelta::Text("Hel"));
-    assert_eq!(rest(&mut quick), ["text Hel"]);
+    assert_eq!(rest(&mut quick), ["text 0 Hel"]);
     feed.push(completion(1), CompletionDelta::Text("lo"));
     feed.push(completion(1), CompletionDelta::Thinking("hm"));
     feed.push(completion(2), CompletionDelta::Text("late"));
-    assert_eq!(rest(&mut quick), ["thinking hm", "text lo"]);
-    assert_eq!(rest(&mut slow), ["thinking hm", "text Hello"]);
+    assert_eq!(rest(&mut quick), ["thinking 0 hm", "text 3 lo"]);
+    assert_eq!(rest(&mut slow), ["thinking 0 hm", "text 0 Hello"]);
     assert_eq!(feed.spoken(), "Hello");
     publish(&feed, EventKind::ModelMessage { text: "Hello!".into(), ending: Ending::Complete });
     feed.push(completion(1), CompletionDelta::Text("late"));
@@ -124,7 +124,7 @@ fn what_is_spoken_next_is_read_from_its_beginning() {
     for (number, said) in [(1, "Hello"), (2, "Hi")] {
         feed.begin(completion(number));
         feed.push(completion(number), CompletionDelta::Text(said));
-        assert_eq!(rest(&mut reader), [format!("text {said}")]);
+        assert_eq!(rest(&mut reader), [format!("text 0 {said}")]);
     }
 }
 
@@ -133,9 +133,43 @@ async fn who_waits_is_woken_by_each_piece() {
     let feed = Feed::new(8, 100);
     let mut waits = feed.subscribe();
     feed.begin(completion(1));
-    for piece in ["Hel", "lo"] {
-        let speaks = async { feed.push(completion(1), CompletionDelta::Text(piece)) };
+    for (at, text) in [(0, "Hel"), (3, "lo")] {
+        let speaks = async { feed.push(completion(1), CompletionDelta::Text(text)) };
         let (item, ()) = tokio::join!(in_time(waits.next()), speaks);
-        assert_eq!(item, Some(StreamItem::Text(piece.to_owned())));
+        let (completion, text) = (completion(1), text.to_owned());
+        assert_eq!(item, Some(StreamItem::Text { completion, at, text }));
     }
+}
+
+#[test]
+fn each_piece_says_of_which_text_it_is_and_where_it_stands_in_that_in_bytes() {
+    let feed = Feed::new(8, 100);
+    let mut reader = feed.subscribe();
+    let mut said = Vec::new();
+    for (number, pieces) in [(1, ["마", "당"]), (2, ["", "집"])] {
+        feed.begin(completion(number));
+        for text in pieces {
+            feed.push(completion(number), CompletionDelta::Text(text));
+            feed.push(completion(number), CompletionDelta::Thinking(text));
+            said.extend(std::iter::from_fn(|| reader.try_next()));
+        }
+    }
+    let mut late = feed.subscribe();
+    said.extend(std::iter::from_fn(|| late.try_next()));
+    let expected = [(1, 0, "마"), (1, 3, "당"), (2, 0, "집"), (2, 0, "집")];
+    let expected = expected.into_iter().flat_map(|(number, at, text)| {
+        let (completion, text) = (completion(number), text.to_owned());
+        let thought = StreamItem::Thinking { completion, at, text: text.clone() };
+        [thought, StreamItem::Text { completion, at, text }]
+    });
+    assert_eq!(said, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn no_two_feeds_have_one_epoch_and_all_readers_of_one_know_it() {
+    let epoch_of = |feed: &std::sync::Arc<Feed>| (feed.subscribe().epoch(), feed.watch().epoch());
+    let feeds = [Feed::new(8, 100), Feed::new(8, 100)];
+    let [(one, its), (other, _)] = [epoch_of(&feeds[0]), epoch_of(&feeds[1])];
+    assert_eq!(one, its);
+    assert_ne!(one, other);
 }

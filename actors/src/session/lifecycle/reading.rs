@@ -8,7 +8,7 @@ use crate::session::{
 };
 use crate::{
     port::{Store, StoreError},
-    protocol::{EventCursor, Languages, Limits, SessionEvent},
+    protocol::{EventCursor, FeedCursor, Languages, Limits, SessionEvent},
 };
 
 impl SessionSlot {
@@ -39,12 +39,12 @@ impl SessionSlot {
     #[must_use]
     pub fn subscribe_after(
         self: &Arc<Self>,
-        cursor: EventCursor,
+        cursor: impl Into<FeedCursor>,
         store: &Arc<dyn Store>,
         limits: &Limits,
         languages: &Languages,
     ) -> Subscription {
-        self.feed().subscribe_after(cursor, self.replay(store, limits, languages))
+        self.feed().subscribe_after(cursor.into(), self.replay(store, limits, languages))
     }
 
     /// Reads what the store has between two cursors: it was stored, and the actor that would have published it was

@@ -225,8 +225,7 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_places_however_long_and_n
             let slot = runtime.slot(name).await;
             let (session, turn) = (slot.session().clone(), TurnId::new(uuid::Uuid::now_v7()));
             let at = Timestamp::from_millis(1);
-            let message =
-                ChatMessage { seq: 1, turn, at, content: Content::User { text: "hi".into() } };
+            let message = ChatMessage { seq: 1, turn, at, content: Content::user("hi") };
             let started = Write::TurnStarted {
                 session: session.clone(),
                 turn,

@@ -114,7 +114,7 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
     let (session, turn, at) =
         (slot.session(), TurnId::new(Uuid::now_v7()), Timestamp::from_millis(1));
     let options = TurnOptions::default();
-    let content = Content::User { text: "go".into() };
+    let content = Content::user("go");
     let message = ChatMessage { seq: 1, turn, at, content };
     let called = TurnStep::Called { round: 1, from: 2, usage: Usage::default() };
     let mut left = vec![

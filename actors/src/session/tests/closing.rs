@@ -32,8 +32,8 @@ async fn it_waits_for_the_calls_that_run_and_tells_how_they_ended() {
     in_time(closes).await.expect("it ends in order");
     let told = std::iter::from_fn(|| reads.try_next()).filter_map(|item| match item {
         StreamItem::Event(event) => Some(event.kind.clone()),
-        StreamItem::Text(_)
-        | StreamItem::Thinking(_)
+        StreamItem::Text { .. }
+        | StreamItem::Thinking { .. }
         | StreamItem::Lagged { .. }
         | StreamItem::ReplayFailed => None,
     });

@@ -211,7 +211,7 @@ impl Scene {
     fn compare_told(&self, rows: &[LedgerRow], messages: &[ChatMessage]) -> Vec<String> {
         let (told, mut wrong) = (self.told.lock().unwrap(), Vec::new());
         for (text, began) in &told.asks {
-            let is_it = |message: &&ChatMessage| matches!(&message.content, Content::User { text: said } if **said == **text);
+            let is_it = |message: &&ChatMessage| matches!(&message.content, Content::User { text: said, .. } if **said == **text);
             let times = messages.iter().filter(is_it).count();
             let is_so = match began {
                 Ok(()) => times == 1,
@@ -264,7 +264,9 @@ fn tells(kind: &EventKind, content: &Content) -> bool {
 fn differs(event: &SessionEvent, message: &ChatMessage) -> Option<String> {
     let is_same = (event.turn, event.at) == (message.turn, message.at)
         && match (&event.kind, &message.content) {
-            (EventKind::UserMessage { text: told }, Content::User { text }) => told == text,
+            (EventKind::UserMessage { text: told, key: told_key }, Content::User { text, key }) => {
+                told == text && told_key == key
+            }
             (
                 EventKind::ModelMessage { text: told, ending: how },
                 Content::Model { text, ending },

@@ -5,6 +5,7 @@ mod answers;
 mod calls;
 mod clearing;
 mod closing;
+mod coming_back;
 mod cut_off;
 mod effect_resolution;
 mod heard;
@@ -72,7 +73,7 @@ async fn asleep(slot: &Arc<SessionSlot>) {
 /// The transcript as words.
 async fn words(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Vec<String> {
     let word = |content| match content {
-        Content::User { text } | Content::Model { text, .. } => text.to_string(),
+        Content::User { text, .. } | Content::Model { text, .. } => text.to_string(),
         Content::ToolCall(record) => {
             format!("{} {:?} {:?}", record.name, record.effect, record.result)
         }

@@ -9,14 +9,16 @@ use tokio::sync::oneshot;
 use super::asleep;
 use crate::{
     port::Store,
-    protocol::{EventCursor, EventKind, Limits, SessionEvent, Timestamp, TurnEnding, TurnId},
+    protocol::{
+        EventCursor, EventKind, FeedCursor, Limits, SessionEvent, Timestamp, TurnEnding, TurnId,
+    },
     session::{Durability, History, SessionMsg, SessionSlot, StreamItem, Subscription},
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Probe, ScriptedCompletion, ScriptedModel, model_pair},
 };
 
 /// Feeds that forget soon, and sessions that sleep when they are told to.
-async fn runtime(max_feed_events: usize) -> TestRuntime {
+pub(super) async fn runtime(max_feed_events: usize) -> TestRuntime {
     let limits = Limits { max_feed_events, ..Limits::default() };
     let script = [
         ScriptedCompletion::call("look", &json!({})),
@@ -32,14 +34,14 @@ fn store(runtime: &TestRuntime) -> Arc<dyn Store> {
     Arc::new(runtime.store.clone())
 }
 
-fn subscribe(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Subscription {
+pub(super) fn subscribe(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Subscription {
     slot.subscribe(&store(runtime), &runtime.handles.calls.limits, &runtime.handles.calls.languages)
 }
 
-async fn come_back(
+pub(super) async fn come_back(
     runtime: &TestRuntime,
     slot: &Arc<SessionSlot>,
-    cursor: EventCursor,
+    cursor: impl Into<FeedCursor>,
 ) -> Subscription {
     runtime.state(slot).await; // so that it is awake
     slot.subscribe_after(
@@ -50,11 +52,11 @@ async fn come_back(
     )
 }
 
-async fn turn(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
+pub(super) async fn turn(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
     in_time(runtime.ask(slot, "hi").await.unwrap()).await.unwrap();
 }
 
-async fn sleep(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
+pub(super) async fn sleep(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
     let (reply, sleeps) = oneshot::channel();
     runtime.state(slot).await;
     if let Some(session) = slot.awake() {
@@ -65,7 +67,7 @@ async fn sleep(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
 }
 
 /// What the store keeps, among all that is told.
-fn is_kept(event: &SessionEvent) -> bool {
+pub(super) fn is_kept(event: &SessionEvent) -> bool {
     !matches!(
         event.kind,
         EventKind::ToolCallProposed { .. }
@@ -92,8 +94,8 @@ async fn read(
                 into.push((event.cursor, event.kind.clone()))
             }
             StreamItem::Event(_)
-            | StreamItem::Text(_)
-            | StreamItem::Thinking(_)
+            | StreamItem::Text { .. }
+            | StreamItem::Thinking { .. }
             | StreamItem::Lagged { .. } => {}
             StreamItem::ReplayFailed => panic!("the store can be read"),
         }
@@ -101,7 +103,10 @@ async fn read(
 }
 
 /// The whole story, as whoever comes last reads it from the store alone.
-async fn story(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Vec<(EventCursor, EventKind)> {
+pub(super) async fn story(
+    runtime: &TestRuntime,
+    slot: &Arc<SessionSlot>,
+) -> Vec<(EventCursor, EventKind)> {
     sleep(runtime, slot).await;
     let fresh = runtime.fresh_slot(slot);
     let mut story = Vec::new();

@@ -50,7 +50,7 @@ impl SessionState {
         };
         let id = TurnId::new(Uuid::now_v7());
         let hash = text_digest(&text);
-        let message = self.message(id, Content::User { text });
+        let message = self.message(id, Content::User { text, key: options.key.clone() });
         let started = Write::TurnStarted {
             session: self.slot.session().clone(),
             turn: id,

@@ -86,7 +86,7 @@ impl StoreFixture {
     async fn texts(&self) -> Vec<String> {
         let stored = self.store.session(&session()).await.unwrap().unwrap();
         let say = |message: ChatMessage| match message.content {
-            Content::User { text } => text.to_string(),
+            Content::User { text, .. } => text.to_string(),
             Content::Model { .. }
             | Content::ToolCall(_)
             | Content::Notice { .. }
@@ -130,8 +130,7 @@ fn at() -> Timestamp {
 }
 
 fn say(seq: u64, text: &str) -> Vec<Write> {
-    let message =
-        ChatMessage { seq, turn: turn(), at: at(), content: Content::User { text: text.into() } };
+    let message = ChatMessage { seq, turn: turn(), at: at(), content: Content::user(text) };
     vec![Write::Message { session: session(), message }]
 }
 

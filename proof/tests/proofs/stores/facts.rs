@@ -142,7 +142,7 @@ fn turn_step() -> impl Strategy<Value = TurnStep> {
 
 fn message() -> impl Strategy<Value = ChatMessage> {
     let content = prop_oneof![
-        ".{0,12}".prop_map(|text| Content::User { text: text.into() }),
+        ".{0,12}".prop_map(Content::user),
         ".{0,12}"
             .prop_map(|text| Content::Model { text: text.into(), ending: Ending::Interrupted }),
         Just(Content::Notice { notice: Notice::SuggestClear }),

@@ -196,8 +196,7 @@ async fn a_disk_that_is_full_for_plain_writes_refuses_them_and_takes_them_again_
     let large = |seq| {
         let mut writes = say("s", seq);
         if let madang_actors::port::Write::Message { message, .. } = &mut writes[0] {
-            message.content =
-                madang_actors::protocol::Content::User { text: "x".repeat(100_000).into() };
+            message.content = madang_actors::protocol::Content::user("x".repeat(100_000));
         }
         writes
     };

@@ -24,7 +24,7 @@ fn order() -> Forget {
 async fn with_a_secret() -> StoreFixture {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
-    let content = Content::User { text: SECRET.into() };
+    let content = Content::user(SECRET);
     let message = ChatMessage { seq: 9, turn: turn(), at: at(), content };
     let mut writes = vec![Write::Message { session: session("s"), message }];
     for mut write in record("s", 1) {

@@ -182,7 +182,7 @@ pub(super) fn at() -> Timestamp {
 }
 
 pub(super) fn say(name: &str, seq: u64) -> Vec<Write> {
-    let content = Content::User { text: format!("{seq}").into() };
+    let content = Content::user(format!("{seq}"));
     vec![Write::Message {
         session: session(name),
         message: ChatMessage { seq, turn: turn(), at: at(), content },

@@ -29,7 +29,7 @@ fn words(error: &StoreError) -> String {
 fn long(seq: u64) -> Vec<Write> {
     let mut writes = say("s", seq);
     if let Write::Message { message, .. } = &mut writes[0] {
-        message.content = Content::User { text: format!("{seq} {}", "x".repeat(20_000)).into() };
+        message.content = Content::user(format!("{seq} {}", "x".repeat(20_000)));
     }
     writes
 }

@@ -39,7 +39,7 @@ fn open(round: u32, from: u64) -> OpenTurn {
 }
 
 fn user() -> ChatMessage {
-    ChatMessage { seq: 1, turn: turn(1), at: AT, content: Content::User { text: "hi".into() } }
+    ChatMessage { seq: 1, turn: turn(1), at: AT, content: Content::user("hi") }
 }
 
 fn ended(seq: u64, stops_loop: bool) -> ChatMessage {
