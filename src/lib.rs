@@ -54,6 +54,7 @@ mod time_zone;
 pub mod tool;
 mod transaction;
 mod turn;
+mod turn_by_id;
 
 pub use block_on::block_on;
 pub use builder::Builder;
@@ -64,13 +65,14 @@ pub use madang_actors::{
         CallId, IdempotencyKey, LanguageTag, Limits, OnDismiss, SessionId, Timestamp, TurnId,
         TurnOptions, UserId,
     },
-    session::{History, SessionView, TurnEnd},
+    session::{History, SessionView, TurnEnd, When},
     supervisor::Health,
 };
 pub use runtime::Runtime;
 pub use session::Session;
 pub use transaction::{TransactionError, TransactionFn};
 pub use turn::{Dismissed, Turn, TurnEvents};
+pub use turn_by_id::{TurnPhase, TurnStatus};
 
 /// Compiles the README's examples.
 #[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]

@@ -9,8 +9,8 @@ use madang_actors::{
         FeedCursor, SessionId, StandingApproval, TurnId, TurnOptions, UserId,
     },
     session::{
-        self, ClearError, DismissError, ResolveError, SessionMsg, SessionSlot, SessionView,
-        StreamItem, Subscription, TurnRefused,
+        self, ClearError, DismissError, History, ResolveError, SessionMsg, SessionSlot,
+        SessionView, StreamItem, Subscription, TurnRefused,
     },
     supervisor::InspectSession,
 };
@@ -154,7 +154,7 @@ impl Session {
     /// [`DismissError::NoTurn`] if no turn runs.
     pub async fn dismiss(&self) -> Result<Dismissed, DismissError> {
         let (reply, answer) = oneshot::channel();
-        match self.post(SessionMsg::Dismiss { reply }) {
+        match self.post(SessionMsg::Dismiss { only: None, reply }) {
             Delivery::Sent => answer.await.unwrap_or(Err(DismissError::Closed)).map(Dismissed::new),
             Delivery::Full(_) | Delivery::Closed => Err(DismissError::Closed),
         }
@@ -306,15 +306,19 @@ impl Session {
         resolving.await.unwrap_or(Err(ResolveError::Store(StoreError::Silent)))
     }
 
-    fn failed(&self, cause: StoreError) -> SessionError {
+    pub(crate) fn history(&self) -> History {
+        self.runtime.context.history
+    }
+
+    pub(crate) fn failed(&self, cause: StoreError) -> SessionError {
         SessionError::Store { session: self.id().clone(), cause }
     }
 
-    fn post(&self, msg: SessionMsg) -> Delivery {
+    pub(crate) fn post(&self, msg: SessionMsg) -> Delivery {
         self.runtime.send(&self.slot, msg)
     }
 
-    fn store(&self) -> &Arc<dyn Store> {
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
         self.runtime.context.store.store()
     }
 }

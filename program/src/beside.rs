@@ -5,9 +5,9 @@ use madang_actors::{
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
         LedgerFilter, LedgerRow, Occupancy, Reader, SessionPage, SessionSummary, Store, StoreError,
-        StoredSession, SubmittedTurn, Transaction, TranscriptPart,
+        StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart,
     },
-    protocol::{IdempotencyKey, SessionId, UserId},
+    protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
 
 use madang::store::SqliteStore;
@@ -101,6 +101,14 @@ impl Store for Beside {
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
         self.record.submitted(session, key)
+    }
+
+    fn turn<'a>(
+        &'a self,
+        session: &'a SessionId,
+        turn: TurnId,
+    ) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>> {
+        self.record.turn(session, turn)
     }
 
     fn calls<'a>(

@@ -7,9 +7,9 @@ use madang_actors::{
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
         LedgerFilter, LedgerRow, Occupancy, Reader, SessionPage, SessionSummary, Store, StoreError,
-        StoredSession, SubmittedTurn, Transaction, TranscriptPart, Write,
+        StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart, Write,
     },
-    protocol::{IdempotencyKey, SessionId, UserId},
+    protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
 
 /// The steps of a store and its transactions. Each default takes the step as the wrapped store does.
@@ -61,6 +61,16 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Read<Option<SubmittedTurn>>> {
         of.submitted(session, key)
+    }
+
+    /// Reads a turn.
+    fn turn<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        session: &'a SessionId,
+        turn: TurnId,
+    ) -> BoxFuture<'a, Read<Option<StoredTurn>>> {
+        of.turn(session, turn)
     }
 
     /// Lists calls of the ledger.
@@ -210,6 +220,14 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
         self.steps.submitted(&self.store, session, key)
+    }
+
+    fn turn<'a>(
+        &'a self,
+        session: &'a SessionId,
+        turn: TurnId,
+    ) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>> {
+        self.steps.turn(&self.store, session, turn)
     }
 
     fn calls<'a>(

@@ -3,7 +3,9 @@
 
 use expect_test::expect;
 use madang::{
-    OnDismiss, Session, Turn, TurnOptions,
+    IdempotencyKey, OnDismiss, Session, Turn, TurnOptions, When,
+    approval::Decision,
+    error::{DecisionError, TurnRefused},
     event::TurnEnding,
     ledger::{Effect, LedgerFilter},
     model::{Completion, PromptMessage},
@@ -232,5 +234,82 @@ async fn without_a_turn_there_is_nothing_to_dismiss() {
     let scene = Scene::new().await;
     let dismissed = scene.session.dismiss().await;
     assert_eq!(dismissed.unwrap_err(), madang::error::DismissError::NoTurn);
+    scene.test.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_dismissal_of_one_turn_hits_that_turn_or_nothing() {
+    let mut scene = Scene::new().await;
+    let over = scene.ask(OnDismiss::Stop).await;
+    let late = over.id();
+    scene.script.next().await.say("Hello.");
+    over.ended().await.unwrap();
+    let next = scene.ask(OnDismiss::Stop).await;
+    let completion = scene.script.next().await;
+    for when in [When::Any, When::Waits] {
+        assert!(scene.session.dismiss_turn(late, when).await.unwrap().is_none(), "{when:?}");
+    }
+    let waits = scene.session.dismiss_turn(next.id(), When::Waits).await.unwrap();
+    assert!(waits.is_none(), "it runs, and waits for nobody");
+    completion.delta("Hel");
+    scene.probe.until_streamed("Hel").await;
+    let dismissed = scene.session.dismiss_turn(next.id(), When::Any).await.unwrap();
+    dismissed.expect("it runs").stored().await.unwrap();
+    let id = next.id();
+    assert_eq!(next.ended().await.unwrap().ending, TurnEnding::Dismissed);
+    assert!(scene.session.dismiss_turn(id, When::Any).await.unwrap().is_none(), "it is over");
+    scene.test.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_new_text_takes_the_place_of_a_turn_that_waits_and_of_no_other() {
+    let mut scene = Scene::new().await;
+    let waits = scene.ask(OnDismiss::Stop).await;
+    scene.model_calls("save").await;
+    let request = scene.probe.approval_request().await;
+    assert!(matches!(scene.session.send("else").await, Err(TurnRefused::Busy)));
+    let dismissed = scene.session.dismiss_turn(waits.id(), When::Waits).await.unwrap();
+    assert!(dismissed.is_some());
+    let late = scene.session.decide(&request, Decision::Approve).await;
+    assert_eq!(late, Err(DecisionError::NotOpen));
+    // A caller that has only the id waits for the end like this.
+    if let Some(running) = scene.session.turn().await.unwrap() {
+        assert_eq!(running.id(), waits.id());
+        running.ended().await.unwrap();
+    }
+    let options =
+        TurnOptions { key: Some(IdempotencyKey::new("else").unwrap()), ..TurnOptions::default() };
+    let next = scene.session.send_with("else", options).await.unwrap();
+    scene.script.next().await.say("Of course.");
+    assert_eq!(next.text().await.unwrap(), "Of course.");
+    assert_eq!(waits.ended().await.unwrap().ending, TurnEnding::Dismissed);
+    assert!(scene.test.rows().is_empty(), "nothing was done");
+    scene.test.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_turn_about_which_a_person_has_decided_is_no_turn_that_waits() {
+    let mut scene = Scene::new().await;
+    let turn = scene.ask(OnDismiss::Stop).await;
+    scene.model_calls("save").await;
+    let request = scene.probe.approval_request().await;
+    let paused = scene.test.store.pause().await;
+    let (runtime, session, id) = (scene.test.runtime.clone(), scene.session.clone(), turn.id());
+    let opens = tokio::spawn(async move { runtime.session("kim", "other").await });
+    let decides = tokio::spawn(async move { session.decide(&request, Decision::Approve).await });
+    // Of the two writes one is held back and the other waits behind it. So the decision has won and is not recorded, and
+    // the session shows the question still.
+    scene.test.waiting(1).await;
+    assert!(scene.session.state().await.unwrap().approval_request.is_some());
+    assert!(scene.session.dismiss_turn(id, When::Waits).await.unwrap().is_none());
+    drop(paused);
+    decides.await.unwrap().unwrap();
+    opens.await.unwrap().unwrap();
+    // About its next request no decision has come.
+    scene.model_calls("save").await;
+    scene.probe.approval_request().await;
+    assert_eq!(scene.test.rows().len(), 1);
+    assert!(scene.session.dismiss_turn(id, When::Waits).await.unwrap().is_some());
+    assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);
     scene.test.shutdown().await;
 }

@@ -41,6 +41,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("builder", &["error", "telemetry", "tool", "model", "store", "runtime", "time_zone"]),
     ("session", &["error", "telemetry", "runtime", "time_zone", "turn"]),
     ("turn", &["error", "runtime"]),
+    ("turn_by_id", &["error", "runtime", "session", "turn"]),
     ("call", &["error", "telemetry", "runtime", "session"]),
     ("call_place", &["error", "runtime"]),
     ("transaction", &["error", "runtime"]),

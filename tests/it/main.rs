@@ -34,4 +34,6 @@ mod supervision;
 mod support;
 mod telemetry;
 mod transactions;
+mod turn_status;
 mod turns;
+mod views;

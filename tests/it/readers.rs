@@ -2,8 +2,8 @@
 #![cfg(feature = "sqlite")]
 
 use madang::{
-    Limits, Runtime, Session,
-    event::{EventCursor, EventKind, StreamItem, Subscription},
+    IdempotencyKey, Limits, Runtime, Session, TurnOptions,
+    event::{EventCursor, EventKind, FeedCursor, StreamItem, Subscription},
     store::SqliteStore,
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
@@ -74,5 +74,46 @@ async fn a_reader_goes_on_where_it_was_after_a_restart_and_over_what_is_not_in_m
     assert_eq!(lines, [&missed[..], &since].concat());
     let before = ["1 one", "2 Hello.", "2.2 ended"];
     assert_eq!(read(&mut late, 4).await.0, [&before[..], &missed, &since].concat());
+    second.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn after_a_restart_the_cursor_of_another_feed_counts_as_what_is_stored_and_messages_have_their_keys()
+ {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("readers.db");
+    let first = runtime(&path).await;
+    let session = first.session("kim", "s").await.unwrap();
+    let mut events = {
+        let key = Some(IdempotencyKey::new("mine").unwrap());
+        let options = TurnOptions { key, ..TurnOptions::default() };
+        session.send_with("one", options).await.unwrap().events()
+    };
+    let (epoch, mut cursor) = (events.epoch(), FeedCursor::default());
+    while let Some(item) = events.next().await {
+        if let StreamItem::Event(event) = item {
+            cursor = FeedCursor::behind(&event, epoch);
+        }
+    }
+    assert_eq!(cursor.to_string(), format!("2.2@{epoch}.3"));
+    talk(&session, "two").await;
+    first.shutdown().await.unwrap();
+    drop((session, events, first));
+
+    let second = runtime(&path).await;
+    let session = second.session("kim", "s").await.unwrap();
+    let cursor: FeedCursor = cursor.to_string().parse().unwrap();
+    let mut reader = session.subscribe_after(cursor).await.unwrap();
+    assert_ne!(reader.epoch(), epoch);
+    talk(&session, "three").await;
+    let (lines, _) = read(&mut reader, 2).await;
+    assert_eq!(lines, ["3 two", "4 Hello.", "4.2 ended", "5 three", "6 Hello.", "6.2 ended"]);
+    let mut late = session.subscribe_after(EventCursor::START).await.unwrap();
+    let Some(StreamItem::Event(event)) = late.next().await else { panic!("an event is stored") };
+    let key = Some(IdempotencyKey::new("mine").unwrap());
+    assert_eq!(event.kind, EventKind::UserMessage { text: "one".into(), key });
+    assert_eq!(FeedCursor::behind(&event, late.epoch()).to_string(), "1", "it was read");
+    let view = session.state().await.unwrap();
+    assert_eq!(view.cursor.to_string(), format!("6.2@{}.3", late.epoch()));
     second.shutdown().await.unwrap();
 }

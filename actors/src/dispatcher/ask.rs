@@ -9,7 +9,10 @@ use tokio::{
 use tracing::warn;
 
 use super::{
-    CallContext, check::CheckedCall, msg::DispatcherEvent, not_authorized::NotAuthorized,
+    CallContext,
+    check::CheckedCall,
+    msg::{DispatchRequest, DispatcherEvent},
+    not_authorized::NotAuthorized,
     record::Record,
 };
 use crate::{
@@ -206,6 +209,7 @@ async fn decision(
     let due = Instant::now() + context.clock.now().until(request.expires_at);
     let expired = || NotAuthorized::ended(CancelReason::Expired);
     let mut confirm = context.confirm.actor();
+    call.cancellation.awaits_decision();
     loop {
         let (reply, mut decision) = oneshot::channel();
         let (asked, tool) = (Box::new(request.clone()), checked.tool().clone());
@@ -219,12 +223,12 @@ async fn decision(
             biased;
             decision = &mut decision => {
                 if let Ok(decision) = decision {
-                    return decision.ok_or_else(expired);
+                    return counted(decision, call)?.ok_or_else(expired);
                 }
             }
             interruption = call.cancellation.approval_interrupted() => {
                 if let Some(won) = last_word(&mut decision) {
-                    return won.ok_or_else(expired);
+                    return counted(won, call)?.ok_or_else(expired);
                 }
                 drop(context.confirm.send(ConfirmMsg::Withdraw { call: request.call }));
                 return Err(interruption.into());
@@ -241,6 +245,20 @@ async fn decision(
             interruption = call.cancellation.approval_interrupted() => return Err(interruption.into()),
         };
     }
+}
+
+/// Gives the decision that came, unless the turn was dismissed before because none had come.
+fn counted(
+    decision: Option<CheckedDecision>,
+    call: &DispatchRequest,
+) -> Result<Option<CheckedDecision>, NotAuthorized> {
+    if call.cancellation.decided() {
+        return Ok(decision);
+    }
+    if let Some(decision) = decision {
+        decision.tell(Err(DecisionError::NotOpen));
+    }
+    Err(NotAuthorized::ended(CancelReason::Dismissed))
 }
 
 /// Takes the decision that won just now, which counts; from here on none can win.

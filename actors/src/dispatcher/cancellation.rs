@@ -99,6 +99,31 @@ impl Cancellation {
         Self { is_behind: self.causes().is_dismissed(), ..self.clone() }
     }
 
+    /// Forbids every decision about the approval request that is open. False where a decision has come: the call goes on
+    /// with it, and nothing is forbidden.
+    #[must_use]
+    pub fn forbid_decision(&self) -> bool {
+        let forbidden = |come| Causes(come).forbid_decision().map(|Causes(causes)| causes);
+        let causes = &self.signal.causes;
+        causes.fetch_update(Ordering::AcqRel, Ordering::Acquire, forbidden).is_ok()
+    }
+
+    /// Marks that a call of the turn begins to wait for a decision.
+    pub(super) fn awaits_decision(&self) {
+        self.signal.causes.fetch_and(!Causes::DECIDED, Ordering::AcqRel);
+    }
+
+    /// Marks that a call of the turn waits no more. Tells whether the decision that it got counts.
+    pub(super) fn decided(&self) -> bool {
+        let come = self.signal.causes.fetch_or(Causes::DECIDED, Ordering::AcqRel);
+        come & Causes::UNDECIDED == 0
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_decided(&self) -> bool {
+        self.signal.causes.load(Ordering::Acquire) & Causes::DECIDED != 0
+    }
+
     /// Gives the token that a handler sees.
     pub(super) fn handler(&self) -> CancellationToken {
         self.handler.clone()
@@ -157,6 +182,10 @@ impl Causes {
     const DISMISSED: u8 = 1;
     const STOPS: u8 = 2;
     const STAYS: u8 = 4;
+    /// No cause: a person has decided, or nobody can any more.
+    const DECIDED: u8 = 8;
+    /// No cause: no decision counts, because the turn is dismissed before one came.
+    const UNDECIDED: u8 = 16;
 
     const fn of(cause: CancelCause) -> Self {
         Self(match cause {
@@ -169,6 +198,10 @@ impl Causes {
 
     const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    fn forbid_decision(self) -> Option<Self> {
+        (self.0 & Self::DECIDED == 0).then_some(Self(self.0 | Self::UNDECIDED))
     }
 
     const fn is_dismissed(self) -> bool {
@@ -308,6 +341,28 @@ mod tests {
         assert!(!waits.is_finished(), "its turn goes on to its end");
         cancellation.cancel(GivenUp);
         assert_eq!(in_time(waits).await.unwrap(), Ends(Withdrawn));
+    }
+
+    #[test]
+    fn of_a_decision_and_a_dismissal_of_what_is_undecided_the_first_counts() {
+        let waiting = || {
+            let cancellation = Cancellation::default();
+            cancellation.awaits_decision();
+            (cancellation.from_here(), cancellation)
+        };
+        let (call, turn) = waiting();
+        assert!(call.decided(), "no dismissal came");
+        assert!(!turn.forbid_decision(), "it is decided");
+        assert!(call.decided(), "what was not forbidden counts");
+        call.awaits_decision();
+        assert!(turn.forbid_decision(), "the next request is another");
+
+        let (call, turn) = waiting();
+        assert!(turn.forbid_decision());
+        assert!(!call.decided(), "the dismissal came first");
+        assert_eq!(call.causes().of_approval(), None, "that alone dismisses nothing");
+        call.awaits_decision();
+        assert!(!call.decided(), "nor does a request that is asked again take a decision");
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub use store::{
 pub use store_error::StoreError;
 pub use tool::{Access, Extensions, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult};
 pub use transcript::{StoredEntry, TranscriptPart, TranscriptRow};
-pub use turn::{InterruptedSession, OpenTurn, StoredEnd, SubmittedTurn, TurnStep};
+pub use turn::{InterruptedSession, OpenTurn, StoredEnd, StoredTurn, SubmittedTurn, TurnStep};
 pub use user_weights::UserWeights;
 
 /// A future behind a port.

@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use super::{
     BoxFuture, Forget, ForgetError, Forgotten, InterruptedSession, LedgerFilter, Occupancy,
-    OpenTurn, SessionPage, SessionSummary, StoreError, SubmittedTurn, TranscriptPart, TurnStep,
+    OpenTurn, SessionPage, SessionSummary, StoreError, StoredTurn, SubmittedTurn, TranscriptPart,
+    TurnStep,
 };
 use crate::{
     ledger::{CallState, ChainEnd, ErasedChain, Link, Seal, SealKeys, Transition},
@@ -94,6 +95,13 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         session: &'a SessionId,
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>>;
+
+    /// Gives a turn of this session; `None` where no such turn has begun in it.
+    fn turn<'a>(
+        &'a self,
+        session: &'a SessionId,
+        turn: TurnId,
+    ) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>>;
 
     /// Gives the calls that match, in the order in which the store took their proposals: a call that is proposed later
     /// stands behind all that are there, also where both have one moment. So a reader that goes on behind the last call

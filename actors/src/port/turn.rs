@@ -68,6 +68,15 @@ pub struct SubmittedTurn {
     pub end: Option<StoredEnd>,
 }
 
+/// A turn of a session, whether it is open or has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredTurn {
+    /// The lowest number of its entries in the transcript, calls that have not ended included; 0 for none.
+    pub first: u64,
+    /// The entry behind which it ended, and how; `None` while it is open.
+    pub end: Option<(u64, StoredEnd)>,
+}
+
 /// The end of a turn, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredEnd {

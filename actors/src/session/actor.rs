@@ -80,7 +80,7 @@ async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
         SessionMsg::Ask { .. } => failpoint("session.ask").await,
         SessionMsg::Dismiss { .. } => failpoint("session.dismiss").await,
         SessionMsg::Clear { .. } => failpoint("session.clear").await,
-        SessionMsg::State { .. } => failpoint("session.state").await,
+        SessionMsg::State { .. } | SessionMsg::Turn { .. } => failpoint("session.state").await,
         SessionMsg::Close { .. } => failpoint("session.close").await,
         SessionMsg::Resume(_) => failpoint("session.resume").await,
         SessionMsg::Submitted { .. } => failpoint("session.submitted").await,
@@ -88,7 +88,7 @@ async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
         SessionMsg::Llm(_) => failpoint("session.completed").await,
         SessionMsg::Dispatcher(_) => failpoint("session.dispatcher").await,
         SessionMsg::Idle | SessionMsg::Sleep { .. } => failpoint("session.idle").await,
-        SessionMsg::Attach { .. } | SessionMsg::Resolved(_) => Ok(()),
+        SessionMsg::Attach { .. } | SessionMsg::Resolved => Ok(()),
     }
 }
 
@@ -103,9 +103,9 @@ impl SessionState {
                 self.slot.handles_one();
                 answer(reply, Ok(self.attach(ended)));
             }
-            SessionMsg::Dismiss { reply } => {
+            SessionMsg::Dismiss { only, reply } => {
                 self.slot.handles_one();
-                answer(reply, self.dismiss(me));
+                answer(reply, self.dismiss_only(me, only));
             }
             SessionMsg::Clear { reply } => {
                 self.slot.handles_one();
@@ -114,6 +114,10 @@ impl SessionState {
             SessionMsg::State { reply } => {
                 self.slot.handles_one();
                 answer(reply, Ok(self.view()));
+            }
+            SessionMsg::Turn { turn, reply } => {
+                self.slot.handles_one();
+                answer(reply, Ok(self.turn_in_chat(turn)));
             }
             SessionMsg::Close { reply } => self.close(me, reply),
             SessionMsg::Resume(resumption) => self.resume(me, *resumption),
@@ -125,9 +129,10 @@ impl SessionState {
                 self.completed(me, completion, result);
             }
             SessionMsg::Dispatcher(event) => self.on_dispatcher(me, event),
-            SessionMsg::Resolved(resolved) => {
+            SessionMsg::Resolved => {
                 self.slot.handles_one();
-                self.chat.resolve(&resolved);
+                let resolved = self.slot.feed().take_resolved();
+                self.resolved(&resolved);
             }
             SessionMsg::Idle => self.idle(me),
             SessionMsg::Sleep { reply } => {

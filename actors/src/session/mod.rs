@@ -44,8 +44,8 @@ pub use lifecycle::{
     wake::{WakeError, WakePolicy, open},
 };
 pub use msg::{
-    ClearError, DismissError, DismissalStored, Outgoing, Resumption, SessionMsg, SessionView,
-    TurnEnd, TurnRefused, TurnRequest,
+    ClearError, DismissError, DismissalStored, Outgoing, Resumption, RunningTurn, SessionMsg,
+    SessionView, TurnEnd, TurnInChat, TurnRefused, TurnRequest, When,
 };
 pub use state::{SessionState, WakeSnapshot};
 pub use turn::effect_resolution::{ResolveError, resolve};

@@ -10,8 +10,8 @@ use crate::{
     llm::LlmEvent,
     port::{LedgerRow, OpenTurn, StoreError, SubmittedTurn, Write},
     protocol::{
-        ApprovalRequest, ChatMessage, LimitExceeded, ResolvedCall, SessionEvent, SessionId,
-        Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
+        ApprovalRequest, ChatMessage, EventCursor, FeedCursor, LimitExceeded, SessionEvent,
+        SessionId, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
     },
 };
 
@@ -40,6 +40,8 @@ pub enum SessionMsg {
     },
     /// Dismisses the running turn, as its options say. Without one, it changes nothing.
     Dismiss {
+        /// The only turn that is dismissed, and when; `None` for any that runs.
+        only: Option<(TurnId, When)>,
         /// Receives an answer before any running work has ended, with the receiver that tells when the store has the
         /// dismissal.
         reply: oneshot::Sender<Result<DismissalStored, DismissError>>,
@@ -53,6 +55,13 @@ pub enum SessionMsg {
     State {
         /// Receives the view.
         reply: oneshot::Sender<Result<SessionView, LimitExceeded>>,
+    },
+    /// Asks what is in memory of a turn.
+    Turn {
+        /// The id of the turn.
+        turn: TurnId,
+        /// Receives it.
+        reply: oneshot::Sender<Result<TurnInChat, LimitExceeded>>,
     },
     /// The runtime shuts down: the session leaves its turn to the next start, begins no other, and ends.
     Close {
@@ -81,8 +90,8 @@ pub enum SessionMsg {
     Llm(LlmEvent),
     /// Brings an event of the dispatcher.
     Dispatcher(DispatcherEvent),
-    /// Brings the resolution of a call's unknown effect, which the store has.
-    Resolved(ResolvedCall),
+    /// The feed has told resolutions of unknown effects, which the store has.
+    Resolved,
     /// The time after which the session may sleep has passed.
     Idle,
     /// Asks the session to sleep now, if it is idle, because another needs its permit.
@@ -185,6 +194,33 @@ pub enum TurnRefused {
 /// Receives once that the store has a dismissal, or why not.
 pub type DismissalStored = oneshot::Receiver<Result<(), StoreError>>;
 
+/// The condition of a dismissal of one turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Whenever the turn runs.
+    Any,
+    /// Only while its approval request waits for a person. A turn about whose request a person has decided goes on.
+    Waits,
+}
+
+/// What a session has in memory of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnInChat {
+    /// The number of its first published entry; `None` where the chat has none.
+    pub first: Option<u64>,
+    /// How far it is; `None` where it does not run.
+    pub running: Option<RunningTurn>,
+}
+
+/// How far a running turn is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunningTurn {
+    /// The cursor of the last event that was told of it.
+    pub last: EventCursor,
+    /// The approval request that waits for the user.
+    pub approval_request: Option<ApprovalRequest>,
+}
+
 /// A reason why no turn was dismissed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -247,6 +283,11 @@ impl TurnEnd {
 pub struct SessionView {
     /// The entries since the last clearing, in order.
     pub messages: Vec<ChatMessage>,
+    /// The position of the view: it has what was told before, and nothing that is told behind. A screen that draws the
+    /// view and then subscribes behind this misses nothing and reads nothing twice.
+    pub cursor: FeedCursor,
+    /// The turn that has begun and not ended.
+    pub turn: Option<TurnId>,
     /// Whether the model is answering: the input is disabled.
     pub is_streaming: bool,
     /// The streamed text so far; empty at the start and between rounds, `None` at every end.

@@ -7,12 +7,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     context::{History, RuntimeContext},
-    events::feed::Durability,
+    events::feed::{Durability, ToldSoFar},
     lifecycle::handover::{AbandonedTurn, Handover, WaitingForEnd},
     lifecycle::registry_state::IdleEntry,
     lifecycle::slot::{SessionSlot, SlotGuard},
     lifecycle::state_cell::StateCell,
-    msg::{SessionView, TurnEnd, TurnRefused},
+    msg::{RunningTurn, SessionView, TurnEnd, TurnInChat, TurnRefused},
     transcript::Chat,
     turn::machine::Turn,
 };
@@ -23,7 +23,8 @@ use crate::{
     port::{ModelError, StoreError},
     protocol::{
         ApprovalRequest, CallId, CompletionId, Digest, EventCursor, EventKind, Locale,
-        SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, visible,
+        ResolvedCall, SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
+        visible,
     },
     telemetry::TurnSpan,
 };
@@ -155,6 +156,11 @@ impl ActiveTurn {
         self.cancellation.cancel(CancelCause::GivenUp);
     }
 
+    /// Gives the approval request that waits for the user.
+    pub(super) fn approval_request(&self) -> Option<&ApprovalRequest> {
+        self.approval_requests.first()
+    }
+
     /// Cancels its calls, because its user leaves.
     pub(super) fn dismiss(&mut self) {
         self.cancellation.cancel(CancelCause::Dismissed(self.options.on_dismiss));
@@ -162,19 +168,34 @@ impl ActiveTurn {
 }
 
 impl SessionState {
-    /// Gives the session as a screen shows it.
-    pub(super) fn view(&self) -> SessionView {
+    /// Gives the session as a screen shows it: with all that its feed has told until now, and nothing else.
+    pub(super) fn view(&mut self) -> SessionView {
+        let ToldSoFar { cursor, text, resolved } = self.slot.feed().told_so_far();
+        self.resolved(&resolved);
         let is_streaming = self.turn.as_ref().is_some_and(|turn| turn.core.is_streaming());
         SessionView {
             messages: visible(self.chat.messages()).to_vec(),
+            cursor,
+            turn: self.turn.as_ref().filter(|turn| turn.began.is_none()).map(|turn| turn.id),
             is_streaming,
-            streaming_text: is_streaming.then(|| self.slot.feed().spoken()),
+            streaming_text: is_streaming.then_some(text),
             error: self.error.clone(),
-            approval_request: self
-                .turn
-                .as_ref()
-                .and_then(|turn| turn.approval_requests.first().cloned()),
+            approval_request: self.turn.as_ref().and_then(ActiveTurn::approval_request).cloned(),
         }
+    }
+
+    /// Takes resolutions that readers were told into the chat.
+    pub(super) fn resolved(&mut self, resolved: &[ResolvedCall]) {
+        resolved.iter().for_each(|resolved| self.chat.resolve(resolved));
+    }
+
+    /// Gives what is in memory of a turn.
+    pub(super) fn turn_in_chat(&self, id: TurnId) -> TurnInChat {
+        let running = self.turn.as_ref().filter(|turn| turn.id == id).map(|turn| RunningTurn {
+            last: self.slot.feed().published_up_to().unwrap_or_default(),
+            approval_request: turn.approval_request().cloned(),
+        });
+        TurnInChat { first: self.chat.first_of(id), running }
     }
 
     /// Makes the end of a turn that does not go on.

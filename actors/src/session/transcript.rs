@@ -107,6 +107,14 @@ impl Chat {
         self.messages.last().map(|message| message.turn)
     }
 
+    /// Gives the number of the first published entry of a turn.
+    pub(super) fn first_of(&self, turn: TurnId) -> Option<u64> {
+        let from_last = self.messages.iter().rev();
+        let of_turn = from_last.skip_while(|message| message.turn != turn);
+        let first = of_turn.take_while(|message| message.turn == turn).last();
+        first.map(|message| message.seq)
+    }
+
     /// Gives the number of the last published entry; 0 for none.
     pub(super) fn last_shown(&self) -> u64 {
         self.messages.last().map_or(0, |message| message.seq)

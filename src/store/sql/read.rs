@@ -3,10 +3,10 @@
 use madang_actors::{
     ledger::{ChainEnd, Link, SealError, SealKeys},
     port::{
-        InterruptedSession, Owner, SessionRow, StoreError, StoredSession, SubmittedTurn,
-        TranscriptPart, TranscriptRow,
+        InterruptedSession, Owner, SessionRow, StoreError, StoredSession, StoredTurn,
+        SubmittedTurn, TranscriptPart, TranscriptRow,
     },
-    protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnOptions, UserId},
+    protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnId, TurnOptions, UserId},
 };
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
@@ -174,6 +174,24 @@ pub(super) async fn submitted(
     .await
     .map_err(StoreError::unavailable)?;
     row.as_ref().map(row::submitted).transpose()
+}
+
+/// Reads a turn, and where its first entry stands.
+pub(super) async fn turn(
+    db: &mut SqliteConnection,
+    session: &SessionId,
+    turn: TurnId,
+) -> Result<Option<StoredTurn>, StoreError> {
+    let row = sqlx::query(
+        "SELECT (SELECT min(seq) FROM madang_messages WHERE session = $1 AND turn = $2) AS first, \
+         ended_behind, ending, error, usage FROM madang_turns WHERE session = $1 AND turn = $2",
+    )
+    .bind(session.as_str())
+    .bind(turn.to_string())
+    .fetch_optional(db)
+    .await
+    .map_err(StoreError::unavailable)?;
+    row.as_ref().map(row::stored_turn).transpose()
 }
 
 /// Reads an entry of the transcript: its own content, or its call once the call has ended.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use madang_actors::{
     ledger::{CallState, ChainEnd, ErasedChain, Link, Salt, Seal, Transition},
-    port::{LedgerRow, OpenTurn, Owner, StoreError, StoredEnd, SubmittedTurn},
+    port::{LedgerRow, OpenTurn, Owner, StoreError, StoredEnd, StoredTurn, SubmittedTurn},
     protocol::{
         CallId, Content, Digest, IdempotencyKey, Locale, Notice, SessionId, Text, Timestamp,
         ToolOutcome, TurnId, TurnOptions, UserId,
@@ -130,6 +130,14 @@ pub(super) fn open_turn(row: &SqliteRow) -> Result<Option<OpenTurn>, StoreError>
 pub(super) fn submitted(row: &SqliteRow) -> Result<SubmittedTurn, StoreError> {
     let (turn, text) = (turn(column(row, "turn")?)?, digest(column(row, "text")?)?);
     Ok(SubmittedTurn { turn, text, end: turn_end(row)? })
+}
+
+/// Reads the number of a turn's first entry, and its end.
+pub(super) fn stored_turn(row: &SqliteRow) -> Result<StoredTurn, StoreError> {
+    let read = |value: Option<i64>, what| value.map(|value| number(value, what)).transpose();
+    let first = read(column(row, "first")?, "first")?;
+    let behind = read(column(row, "ended_behind")?, "ended_behind")?;
+    Ok(StoredTurn { first: first.unwrap_or_default(), end: behind.zip(turn_end(row)?) })
 }
 
 /// Reads the end of a turn, if it has one.

@@ -117,7 +117,7 @@ fn title(row: &SqliteRow) -> Result<String, StoreError> {
     let Some(content) = column::<Option<&str>>(row, "content")? else { return Ok(String::new()) };
     let seq = row::number(column(row, "first_seq")?, "seq")?;
     Ok(match row::content(row, content, seq) {
-        Content::User { text } => session_title(&text),
+        Content::User { text, .. } => session_title(&text),
         Content::Model { .. }
         | Content::ToolCall(_)
         | Content::Notice { .. }

@@ -11,9 +11,9 @@ use madang_actors::{
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
         LedgerFilter, LedgerRow, Occupancy, Reader, SessionPage, SessionSummary, Store, StoreError,
-        StoredSession, SubmittedTurn, Transaction, TranscriptPart,
+        StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart,
     },
-    protocol::{IdempotencyKey, SessionId, UserId},
+    protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection, migrate::Migrator, sqlite::SqliteConnectOptions,
@@ -312,6 +312,14 @@ impl Store for SqliteStore {
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
         Box::pin(async { read::submitted(self.0.own_reader().await?.db(), session, key).await })
+    }
+
+    fn turn<'a>(
+        &'a self,
+        session: &'a SessionId,
+        turn: TurnId,
+    ) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>> {
+        Box::pin(async move { read::turn(self.0.own_reader().await?.db(), session, turn).await })
     }
 
     fn calls<'a>(

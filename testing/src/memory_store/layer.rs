@@ -12,7 +12,8 @@ use madang_actors::{
     ledger::{ChainEnd, Link},
     port::{
         InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, SelectedCalls, SessionRow,
-        StoreError, StoredEnd, StoredSession, SubmittedTurn, TranscriptPart, TranscriptRow,
+        StoreError, StoredEnd, StoredSession, StoredTurn, SubmittedTurn, TranscriptPart,
+        TranscriptRow,
     },
     protocol::{
         Approval, CallId, ChatMessage, Effect, IdempotencyKey, SessionId, Timestamp, TurnId, UserId,
@@ -104,13 +105,11 @@ impl Layer {
     pub(super) fn transcript(&self, session: &SessionId, from: u64, max: usize) -> TranscriptPart {
         let Some(table) = self.sessions.get(session) else { return TranscriptPart::default() };
         let row = |(seq, entry): (&u64, &Entry)| {
-            let (id, message) = match entry {
-                Entry::Message(message) => (message.turn, Some((**message).clone())),
-                Entry::Call(call, turn) => {
-                    (*turn, self.calls.get(call).and_then(|row| row.entry()))
-                }
+            let message = match entry {
+                Entry::Message(message) => Some((**message).clone()),
+                Entry::Call(call, _) => self.calls.get(call).and_then(|row| row.entry()),
             };
-            let turn = table.turns.get(&id)?;
+            let turn = table.turns.get(&entry.turn())?;
             let ended = turn.ended.filter(|(_, behind)| behind == seq).map(|(at, _)| at);
             let (language, end) = (turn.open.options.language, ended.zip(turn.end.clone()));
             Some(TranscriptRow { seq: *seq, message, language, end })
@@ -145,6 +144,17 @@ impl Layer {
     ) -> Option<SubmittedTurn> {
         let turn = self.sessions.get(session)?.turn_of(key)?;
         Some(SubmittedTurn { turn: turn.open.turn, text: turn.open.text, end: turn.end.clone() })
+    }
+
+    /// Finds a turn by its id.
+    pub(super) fn turn(&self, session: &SessionId, turn: TurnId) -> Option<StoredTurn> {
+        let table = self.sessions.get(session)?;
+        let found = table.turns.get(&turn)?;
+        let first = table.entries.iter().find(|(_, entry)| entry.turn() == turn);
+        Some(StoredTurn {
+            first: first.map_or(0, |(seq, _)| *seq),
+            end: found.ended.map(|(_, behind)| behind).zip(found.end.clone()),
+        })
     }
 
     /// Lists the calls that a filter selects, in the order of their proposals.
@@ -198,6 +208,16 @@ impl Layer {
             head: last.hash,
         });
         (links, end)
+    }
+}
+
+impl Entry {
+    /// Returns the turn of the entry.
+    fn turn(&self) -> TurnId {
+        match self {
+            Self::Message(message) => message.turn,
+            Self::Call(_, turn) => *turn,
+        }
     }
 }
 

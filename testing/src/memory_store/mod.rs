@@ -40,9 +40,9 @@ use madang_actors::{
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
         LedgerFilter, LedgerRow, Occupancy, Reader, SessionPage, SessionSummary, Store, StoreError,
-        StoredSession, SubmittedTurn, Transaction, TranscriptPart,
+        StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart,
     },
-    protocol::{IdempotencyKey, SessionId, UserId},
+    protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
 
 /// A store in memory. One transaction is open at a time; clones share everything.
@@ -284,6 +284,14 @@ impl Store for MemoryStore {
             }
             Ok(found)
         })
+    }
+
+    fn turn<'a>(
+        &'a self,
+        session: &'a SessionId,
+        turn: TurnId,
+    ) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>> {
+        Box::pin(async move { Ok(self.0.read(|committed| committed.turn(session, turn))) })
     }
 
     fn calls<'a>(

@@ -104,7 +104,7 @@ impl SessionTable {
         let texts = |from| {
             self.entries.range(from..).filter_map(|(_, entry)| match entry {
                 Entry::Message(message) => match &message.content {
-                    Content::User { text } => Some(&**text),
+                    Content::User { text, .. } => Some(&**text),
                     Content::Model { .. }
                     | Content::ToolCall(_)
                     | Content::Notice { .. }

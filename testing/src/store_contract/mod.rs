@@ -62,6 +62,7 @@ macro_rules! store_contract {
             an_open_turn_says_how_far_it_came,
             a_step_of_a_turn_that_is_not_open_is_refused,
             a_turn_is_found_by_its_key_and_a_key_is_used_once,
+            a_turn_is_found_by_its_id_with_its_first_entry_and_its_end,
             interrupted_sessions_are_those_with_an_open_turn_in_the_order_of_their_beginning,
             every_step_of_a_call_is_projected,
             an_illegal_step_is_refused_and_changes_nothing,

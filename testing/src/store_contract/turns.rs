@@ -1,13 +1,15 @@
 //! Promises about open turns.
 
 use super::facts::{
-    began, chat, ended, opened, proposed, refused, session, step, stored, submitted, turn,
-    turn_step, user, written,
+    began, chat, ended, opened, proposed, refused, says, session, step, stored, submitted, text,
+    turn, turn_step, user, written,
 };
 use madang_actors::{
     ledger::text_digest,
-    port::{InterruptedSession, OpenTurn, Store, StoredEnd, SubmittedTurn, TurnStep, Write},
-    protocol::{IdempotencyKey, OnDismiss, TurnEnding, TurnError, TurnOptions, Usage},
+    port::{
+        InterruptedSession, OpenTurn, Store, StoredEnd, StoredTurn, SubmittedTurn, TurnStep, Write,
+    },
+    protocol::{ChatMessage, IdempotencyKey, OnDismiss, TurnEnding, TurnError, TurnOptions, Usage},
 };
 
 fn keyed(key: &str) -> TurnOptions {
@@ -123,6 +125,37 @@ pub async fn a_turn_is_found_by_its_key_and_a_key_is_used_once(store: &dyn Store
         .await;
     // Any number of turns may have no key.
     written(store, &[ended("s", 2), began("s", 4), ended("s", 4), began("s", 5)]).await;
+}
+
+/// A turn of long ago is found by its id, with its first entry and its end; no turn of another session is.
+pub async fn a_turn_is_found_by_its_id_with_its_first_entry_and_its_end(store: &dyn Store) {
+    chat(store, "s").await;
+    written(store, &[opened("t", "lee")]).await;
+    let find = async |name: &str, number| {
+        store.turn(&session(name), turn(number)).await.expect("the store can be read")
+    };
+    assert_eq!(find("s", 1).await, Some(StoredTurn { first: 0, end: None }));
+    assert_eq!((find("s", 2).await, find("t", 1).await), (None, None));
+    let end = StoredEnd {
+        ending: TurnEnding::Failed,
+        error: Some(TurnError::model("Offline")),
+        usage: SPENT,
+    };
+    let fails = Write::TurnEnded {
+        session: session("s"),
+        turn: turn(1),
+        at: super::facts::at(9),
+        behind: 3,
+        ending: end.ending,
+        error: end.error.clone(),
+        usage: end.usage,
+    };
+    written(store, &[says("s", &text(3, "hi")), step("s", 1, 2, proposed(2)), fails]).await;
+    // Entries of other turns stand before and behind it.
+    let of_turn_2 = |seq| ChatMessage { turn: turn(2), ..text(seq, "again") };
+    written(store, &[began("s", 2), says("s", &of_turn_2(1)), says("s", &of_turn_2(4))]).await;
+    assert_eq!(find("s", 1).await, Some(StoredTurn { first: 2, end: Some((3, end)) }));
+    assert_eq!(find("s", 2).await, Some(StoredTurn { first: 1, end: None }));
 }
 
 /// After a start, each user's session can go on with its interrupted turn.

@@ -198,3 +198,31 @@ async fn decide(
     let ApprovalRequest { call, digest, user, .. } = request;
     approval::decide(confirm, user, *call, *digest, decision, limits).await
 }
+
+#[tokio::test]
+async fn of_a_decision_and_a_dismissal_of_what_nobody_has_decided_only_the_first_counts() {
+    let tools = tools();
+    let runs = tools[0].runs();
+    let test = TestRuntime::new(tools).await;
+    let mut call = test.begin("mail", "{}").await;
+    let request = call.approval_request().await;
+    assert!(call.request.cancellation.forbid_decision(), "no decision has come");
+    let late = test.decide(&request, Decision::Approve).await;
+    assert_eq!(late, Err(DecisionError::NotOpen));
+    assert_eq!((kind(&call.end().await), runs.count()), ("dismissed, None".to_owned(), 0));
+
+    let mut call = test.begin("mail", "{}").await;
+    let request = call.approval_request().await;
+    let paused = test.store.pause().await;
+    let dismisses = async {
+        // The decision has won, and is on its way to the store.
+        while !call.request.cancellation.is_decided() {
+            tokio::task::yield_now().await;
+        }
+        assert!(!call.request.cancellation.forbid_decision(), "it came first");
+        drop(paused);
+    };
+    let (decided, ()) = tokio::join!(test.decide(&request, Decision::Approve), in_time(dismisses));
+    decided.unwrap();
+    assert_eq!((kind(&call.end().await), runs.count()), ("ok, Committed".to_owned(), 1));
+}

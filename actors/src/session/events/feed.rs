@@ -8,8 +8,8 @@ use std::{
 use tokio::sync::watch;
 
 use crate::protocol::{
-    CompletionDelta, CompletionId, EventCursor, EventKind, FeedEpoch, SessionEvent, Timestamp,
-    TurnId,
+    CompletionDelta, CompletionId, EventCursor, EventKind, FeedCursor, FeedEpoch, ResolvedCall,
+    SessionEvent, Timestamp, TurnId,
 };
 
 /// Tells whether the store has what an event tells.
@@ -21,6 +21,15 @@ pub enum Durability {
     End,
     /// The store does not have it.
     Transient,
+}
+
+/// Tells whether an actor is there that takes a resolution into its chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) enum ActorTakes {
+    /// The actor is awake, or wakes and will be told.
+    Yes,
+    /// The session sleeps, and reads the resolution from the store when it wakes.
+    No,
 }
 
 /// The feed of one session: a ring of events and the text that is being streamed.
@@ -51,6 +60,19 @@ pub(super) struct Recent {
     pub(super) audience: u64,
     /// The first event of a turn that goes on without a subscriber yet, and the cursor before it.
     pub(super) unheard: Option<(u64, EventCursor)>,
+    /// The resolutions that were told and that the session's actor has not taken.
+    untaken: Vec<ResolvedCall>,
+}
+
+/// All that a feed has told, at one moment.
+#[derive(Debug)]
+pub(in crate::session) struct ToldSoFar {
+    /// The position behind the last event.
+    pub(in crate::session) cursor: FeedCursor,
+    /// The text that is being streamed.
+    pub(in crate::session) text: String,
+    /// The resolutions among the events that the session's actor has not taken.
+    pub(in crate::session) resolved: Vec<ResolvedCall>,
 }
 
 /// An event, and whether the store has what it tells.
@@ -96,6 +118,7 @@ impl Feed {
             thinking: Beginning::default(),
             audience: 0,
             unheard: None,
+            untaken: Vec::new(),
         };
         Arc::new(Self {
             recent: Mutex::new(recent),
@@ -131,6 +154,22 @@ impl Feed {
         }
         drop(recent);
         self.changed.send_replace(());
+    }
+
+    /// Gives all that was told until now, and takes the resolutions.
+    pub(in crate::session) fn told_so_far(&self) -> ToldSoFar {
+        let mut recent = self.recent();
+        let told = Some((self.epoch, recent.next() - 1));
+        ToldSoFar {
+            cursor: FeedCursor { stored: recent.published_up_to, told },
+            text: recent.text.text.clone(),
+            resolved: std::mem::take(&mut recent.untaken),
+        }
+    }
+
+    /// Takes the resolutions that were told since they were taken last.
+    pub(in crate::session) fn take_resolved(&self) -> Vec<ResolvedCall> {
+        std::mem::take(&mut self.recent().untaken)
     }
 
     /// Gives the text of the completion that streams now.
@@ -173,7 +212,35 @@ impl Feed {
 
     /// Publishes an event.
     pub fn publish(&self, turn: TurnId, at: Timestamp, durability: Durability, kind: EventKind) {
+        self.tell(self.recent(), (turn, at), durability, kind);
+    }
+
+    /// Publishes a resolution. An actor takes it in the same moment in which readers hear of it, so its view has what
+    /// its cursor says.
+    pub(in crate::session) fn publish_resolved(
+        &self,
+        turn: TurnId,
+        at: Timestamp,
+        resolved: ResolvedCall,
+        text: String,
+        actor: ActorTakes,
+    ) {
         let mut recent = self.recent();
+        if actor == ActorTakes::Yes {
+            recent.untaken.push(resolved.clone());
+        }
+        let kind = EventKind::ToolCallResolved { resolved, text };
+        // A later reader of the call's entry reads it resolved, so this is not told again.
+        self.tell(recent, (turn, at), Durability::Transient, kind);
+    }
+
+    fn tell(
+        &self,
+        mut recent: MutexGuard<'_, Recent>,
+        (turn, at): (TurnId, Timestamp),
+        durability: Durability,
+        kind: EventKind,
+    ) {
         if matches!(kind, EventKind::ModelMessage { .. }) {
             // The message replaces the streamed text in one step.
             recent.silence();

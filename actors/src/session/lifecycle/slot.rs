@@ -13,7 +13,7 @@ use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use crate::session::{
     Feed, SessionMsg,
-    events::feed::Durability,
+    events::feed::ActorTakes,
     lifecycle::handover::Handover,
     lifecycle::registry_state::{IdleEntry, RegistryState},
     lifecycle::state_cell::Emptied,
@@ -23,8 +23,8 @@ use crate::{
     mailbox::Recipient,
     port::Clock,
     protocol::{
-        Bound, EventKind, LimitExceeded, Limits, Locale, ResolvedCall, Scope, SessionId, Text,
-        Timestamp, TurnId, UserId,
+        Bound, LimitExceeded, Limits, Locale, ResolvedCall, Scope, SessionId, Text, Timestamp,
+        TurnId, UserId,
     },
     telemetry::refused,
 };
@@ -223,20 +223,21 @@ impl SessionSlot {
     ) {
         let (tool, resolution) = (&*resolved.name, resolved.resolution);
         let text = Text::Resolved { tool, resolution }.in_locale(locale);
-        let msg = SessionMsg::Resolved(resolved.clone());
-        match &mut *self.state() {
-            SlotState::Awake { actor, sent, .. } => *sent += u64::from(actor.cast(msg).is_ok()),
+        let mut state = self.state();
+        let actor = match &*state {
+            SlotState::Asleep => ActorTakes::No,
+            SlotState::Waking(_) | SlotState::Awake { .. } => ActorTakes::Yes,
+        };
+        // Before the message: an actor that has it takes what was told.
+        self.feed.publish_resolved(turn, at, resolved, text, actor);
+        match &mut *state {
+            SlotState::Awake { actor, sent, .. } => {
+                *sent += u64::from(actor.cast(SessionMsg::Resolved).is_ok());
+            }
             // These are never more than the calls that ran, so they keep no other message out.
-            SlotState::Waking(waiting) => waiting.push(msg),
+            SlotState::Waking(waiting) => waiting.push(SessionMsg::Resolved),
             SlotState::Asleep => {}
         }
-        // A later reader of the call's entry reads it resolved, so this is not told again.
-        self.feed.publish(
-            turn,
-            at,
-            Durability::Transient,
-            EventKind::ToolCallResolved { resolved, text },
-        );
     }
 
     /// Leaves the handover of a lost actor.

@@ -318,13 +318,16 @@ fn refuse(msg: SessionMsg, cause: &WakeError) {
             answer(reply, Err(ClearError::Overloaded(*refusal)));
         }
         // The session sleeps, and no turn runs: an open one is only resumed later.
-        (SessionMsg::Dismiss { reply }, WakeError::Overloaded(_)) => {
+        (SessionMsg::Dismiss { reply, .. }, WakeError::Overloaded(_)) => {
             answer(reply, Err(DismissError::NoTurn));
         }
         (SessionMsg::State { reply }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(*refusal));
         }
         (SessionMsg::Attach { reply, .. }, WakeError::Overloaded(refusal)) => {
+            answer(reply, Err(*refusal));
+        }
+        (SessionMsg::Turn { reply, .. }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(*refusal));
         }
         (SessionMsg::Ask { began, .. }, _) => answer(began, Err(TurnRefused::Store(unstored()))),
@@ -334,13 +337,14 @@ fn refuse(msg: SessionMsg, cause: &WakeError) {
             SessionMsg::Dismiss { .. }
             | SessionMsg::State { .. }
             | SessionMsg::Attach { .. }
+            | SessionMsg::Turn { .. }
             | SessionMsg::Close { .. }
             | SessionMsg::Resume(_)
             | SessionMsg::Submitted { .. }
             | SessionMsg::Stored { .. }
             | SessionMsg::Llm(_)
             | SessionMsg::Dispatcher(_)
-            | SessionMsg::Resolved(_)
+            | SessionMsg::Resolved
             | SessionMsg::Idle
             | SessionMsg::Sleep { .. },
             _,

@@ -26,7 +26,7 @@ async fn refusal(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> LimitExceede
 
 async fn dismiss(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), DismissError> {
     let (reply, answer) = oneshot::channel();
-    runtime.send(slot, SessionMsg::Dismiss { reply });
+    runtime.send(slot, SessionMsg::Dismiss { only: None, reply });
     in_time(answer).await.unwrap().map(drop)
 }
 

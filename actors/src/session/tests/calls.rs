@@ -36,7 +36,7 @@ async fn asks_to_finish(
 
 async fn dismisses(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
     let (reply, dismissed) = oneshot::channel();
-    runtime.send(slot, SessionMsg::Dismiss { reply });
+    runtime.send(slot, SessionMsg::Dismiss { only: None, reply });
     in_time(dismissed).await.unwrap().unwrap();
 }
 

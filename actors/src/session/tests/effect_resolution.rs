@@ -2,16 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::{asleep, by_hand, calling};
 use crate::{
     port::{LedgerRow, StoreError},
     protocol::{
-        CallId, CompletionRequest, Decision, Effect, EffectResolution, EventKind, Limits, Locale,
-        PromptMessage, ResolvedBy, ResolvedCall, Timestamp, UserId,
+        CallId, CompletionRequest, Content, Decision, Effect, EffectResolution, EventKind, Limits,
+        Locale, PromptMessage, ResolvedBy, ResolvedCall, Timestamp, UserId,
     },
-    session::{ResolveError, SessionSlot, resolve, turn::effect_resolution::stands},
+    session::{ResolveError, SessionMsg, SessionSlot, resolve, turn::effect_resolution::stands},
     test_runtime::{TestRuntime, in_time, kim, session},
     testing::{End, FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel},
 };
@@ -243,4 +244,26 @@ async fn where_the_store_does_not_say_a_resolution_counts_only_if_the_ledger_has
     assert!(matches!(refused, Err(ResolveError::NotUnknown { .. })), "{refused:?}");
     let open = told(&row, StoreError::Silent);
     assert!(matches!(open, Err(ResolveError::Store(StoreError::Silent))), "{open:?}");
+}
+
+#[tokio::test]
+async fn a_view_has_each_resolution_that_its_cursor_covers_though_the_actor_is_told_behind_it() {
+    let (runtime, slot, row) = with_an_unknown_effect(Limits::default()).await;
+    runtime.state(&slot).await;
+    let (reply, seen) = oneshot::channel();
+    runtime.send(&slot, SessionMsg::State { reply });
+    // Told before the actor comes to the question that waits, and known to the actor behind it.
+    let resolution = EffectResolution::TookEffect;
+    let (call, by) = (row.call, ResolvedBy::Person { user: kim() });
+    let resolved = ResolvedCall { call, name: row.name.clone(), resolution, by };
+    slot.found_out(row.turn, Timestamp::from_millis(7), Locale::EN, resolved);
+    let view = in_time(seen).await.unwrap().unwrap();
+    let told = slot.feed().told_so_far().cursor;
+    assert_eq!(view.cursor, told, "its cursor covers what was told");
+    let effects = view.messages.iter().filter_map(|message| match &message.content {
+        Content::ToolCall(record) => Some(record.effect),
+        _ => None,
+    });
+    assert_eq!(effects.collect::<Vec<_>>(), [Effect::Committed]);
+    runtime.at_rest().await;
 }

@@ -90,7 +90,7 @@ fn sends(
 /// Dismisses the turn. Gives what the store says of that.
 async fn dismisses(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), StoreError> {
     let (reply, dismissed) = oneshot::channel();
-    runtime.send(slot, SessionMsg::Dismiss { reply });
+    runtime.send(slot, SessionMsg::Dismiss { only: None, reply });
     let stored = in_time(dismissed).await.unwrap().unwrap();
     in_time(stored).await.unwrap()
 }
@@ -401,7 +401,7 @@ async fn a_dismissal_is_told_to_be_stored_once_the_store_has_it() {
         }
         let paused = runtime.store.pause().await;
         let (reply, dismissed) = oneshot::channel();
-        runtime.send(&slot, SessionMsg::Dismiss { reply });
+        runtime.send(&slot, SessionMsg::Dismiss { only: None, reply });
         let mut is_stored = in_time(dismissed).await.unwrap().unwrap();
         assert!(!runtime.state(&slot).await.is_streaming, "the screen is free at once");
         assert!(is_stored.try_recv().is_err(), "the store does not have it");

@@ -256,7 +256,7 @@ impl Scene {
             }
             Step::Dismiss => {
                 let (reply, _) = oneshot::channel();
-                self.runtime.send(&slot, SessionMsg::Dismiss { reply });
+                self.runtime.send(&slot, SessionMsg::Dismiss { only: None, reply });
             }
             Step::Wait => sleep(Duration::from_millis(1)).await,
             Step::KillSession => drop(slot.awake().map(|session| session.kill())),

@@ -6,7 +6,7 @@ use tracing::debug;
 
 use crate::session::{
     context::History,
-    msg::{DismissError, DismissalStored, Outgoing, SessionMsg},
+    msg::{DismissError, DismissalStored, Outgoing, SessionMsg, When},
     state::SessionState,
     turn::machine::TurnInput,
 };
@@ -14,7 +14,7 @@ use crate::{
     dispatcher::{CancelCause, Cancellation},
     mailbox::answer,
     port::{TurnStep, Write},
-    protocol::OnDismiss,
+    protocol::{OnDismiss, TurnId},
 };
 
 impl SessionState {
@@ -33,11 +33,27 @@ impl SessionState {
         self.closing.is_some() || self.runtime_closes.is_cancelled()
     }
 
-    /// Dismisses the turn that runs. The store has that before it has anything that the session writes later.
-    pub(in crate::session) fn dismiss(
+    /// Dismisses the turn that runs, or this one only and on this condition.
+    pub(in crate::session) fn dismiss_only(
         &mut self,
         me: &ActorRef<SessionMsg>,
+        only: Option<(TurnId, When)>,
     ) -> Result<DismissalStored, DismissError> {
+        let running = self.turn.as_ref().filter(|turn| !turn.core.is_over());
+        let is_meant = only.is_none_or(|(id, when)| {
+            running.filter(|turn| turn.id == id).is_some_and(|turn| match when {
+                When::Any => true,
+                // The news that a person has decided may be on its way: the call itself knows.
+                When::Waits => {
+                    turn.approval_request().is_some() && turn.cancellation.forbid_decision()
+                }
+            })
+        });
+        if is_meant { self.dismiss(me) } else { Err(DismissError::NoTurn) }
+    }
+
+    /// Dismisses the turn that runs. The store has that before it has anything that the session writes later.
+    fn dismiss(&mut self, me: &ActorRef<SessionMsg>) -> Result<DismissalStored, DismissError> {
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else {
             return Err(DismissError::NoTurn);
         };

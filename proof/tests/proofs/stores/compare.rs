@@ -17,7 +17,7 @@ use sqlx::{
     migrate::{Migration, MigrationType, Migrator},
 };
 
-use super::facts::{CALLS, Operation, SESSIONS, call, session};
+use super::facts::{CALLS, Operation, SESSIONS, TURNS, call, session, turn};
 
 /// The table in SQLite for values that a tool puts into the memory store.
 pub(super) static VALUES: LazyLock<Migrator> = LazyLock::new(|| {
@@ -247,6 +247,9 @@ async fn everything(store: &dyn Store) -> String {
     for (name, key) in SESSIONS.iter().flat_map(|name| [(name, "a"), (name, "b")]) {
         let key = IdempotencyKey::new(key).unwrap();
         all.push(format!("{:?}", store.submitted(&session(name), &key).await.unwrap()));
+    }
+    for (name, number) in SESSIONS.iter().flat_map(|name| (1..=TURNS).map(move |n| (name, n))) {
+        all.push(format!("{:?}", store.turn(&session(name), turn(number)).await.unwrap()));
     }
     let mut reader = store.reader().await.unwrap();
     all.push(format!("{:?}", values_of(reader.connection()).await));

@@ -22,7 +22,7 @@ pub(super) const SESSIONS: [&str; 2] = ["s", "t"];
 /// The number of calls.
 pub(super) const CALLS: u64 = 3;
 const USERS: [&str; 2] = ["kim", "lee"];
-const TURNS: u64 = 2;
+pub(super) const TURNS: u64 = 2;
 const PLACES: u64 = 6;
 
 /// An operation on a store. If it needs a transaction and none is open, it begins one.
