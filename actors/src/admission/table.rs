@@ -57,6 +57,7 @@ impl<W> AdmissionTable<W> {
                 all: limits.max_approval_requests,
                 of_user: limits.max_approval_requests_per_user,
             },
+            Bound::Inboxes => Max { all: limits.max_inboxes, of_user: limits.max_inboxes_per_user },
             Bound::RunningCalls => {
                 Max { all: limits.max_running_calls, of_user: limits.max_running_calls_per_user }
             }

@@ -12,6 +12,7 @@
 //! 3. The actor gives the first decision that fits to the call and closes the request. Every later one is refused.
 //! 4. The call records the decision, and then tells the person that it counts.
 //! 5. A request without a decision expires. A call that is dismissed withdraws its request.
+//! 6. The call tells the [`Inboxes`] of its user that its request is open, and how it ended once that is recorded.
 //!
 //! Invariants:
 //! - Exactly one decision about a request wins, and it counts only once it is recorded.
@@ -19,10 +20,14 @@
 //!   stays open.
 //! - Nothing stays open for ever: a request expires at its moment, which the ledger has too.
 //! - The table of requests is pure. If the actor dies, each call asks again; the ledger has all that must not be lost.
+//! - The inboxes stand beside the actor. Its death ends no request and leaves none open in them.
 
 mod actor;
 mod checked_decision;
 mod decide;
+mod inbox_item;
+mod inbox_table;
+mod inboxes;
 mod msg;
 mod pending;
 #[cfg(test)]
@@ -31,4 +36,6 @@ mod tests;
 pub use actor::ConfirmActor;
 pub use checked_decision::CheckedDecision;
 pub use decide::decide;
+pub use inbox_item::InboxItem;
+pub use inboxes::{InboxReader, Inboxes};
 pub use msg::ConfirmMsg;

@@ -16,7 +16,7 @@ pub enum ConfirmMsg {
     /// Opens a request. Asking again about the same call replaces the request.
     Ask {
         /// The request as it is shown.
-        request: Box<ApprovalRequest>,
+        request: Arc<ApprovalRequest>,
         /// The tool, against whose schema edited arguments are checked.
         tool: Arc<RegisteredTool>,
         /// The moment at which the request expires.

@@ -1,6 +1,9 @@
 //! The table of open approval requests, with their deadlines. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use tokio::time::Instant;
 
@@ -16,7 +19,7 @@ pub(super) struct Pending<W> {
 
 #[derive(Debug)]
 struct Open<W> {
-    request: ApprovalRequest,
+    request: Arc<ApprovalRequest>,
     due: Instant,
     waiter: W,
 }
@@ -31,7 +34,7 @@ impl<W> Pending<W> {
     }
 
     /// Opens a request and replaces one about the same call. Admission bounds how many are open.
-    pub(super) fn ask(&mut self, request: ApprovalRequest, due: Instant, waiter: W) {
+    pub(super) fn ask(&mut self, request: Arc<ApprovalRequest>, due: Instant, waiter: W) {
         let call = request.call;
         drop(self.withdraw(call));
         self.deadlines.insert((due, call));
@@ -101,8 +104,8 @@ mod tests {
     use std::time::Duration;
     use uuid::Uuid;
 
-    fn request(call: u128) -> ApprovalRequest {
-        ApprovalRequest {
+    fn request(call: u128) -> Arc<ApprovalRequest> {
+        Arc::new(ApprovalRequest {
             call: CallId::new(Uuid::from_u128(call)),
             session: SessionId::new("s").unwrap(),
             user: UserId::new("kim").unwrap(),
@@ -112,7 +115,7 @@ mod tests {
             text: "".into(),
             digest: Digest::new([7; 32]),
             expires_at: Timestamp::from_millis(0),
-        }
+        })
     }
 
     fn decide(
@@ -149,11 +152,12 @@ mod tests {
     fn a_decision_by_another_user_or_for_other_arguments_leaves_the_request_open() {
         let mut pending = Pending::new();
         pending.ask(request(1), poll_before_park(), "waiter");
-        let (ApprovalRequest { call, digest, user, .. }, now) = (request(1), Instant::now());
+        let (request, now) = (request(1), Instant::now());
+        let ApprovalRequest { call, digest, user, .. } = &*request;
         let (lee, stale) = (UserId::new("lee").unwrap(), Digest::new([8; 32]));
-        assert_eq!(pending.decide(call, digest, &lee, now), Err(DecisionError::NotYours));
-        assert_eq!(pending.decide(call, stale, &user, now), Err(DecisionError::WrongDigest));
-        assert_eq!(pending.decidable(call, digest, &user, now), Ok(&"waiter"));
+        assert_eq!(pending.decide(*call, *digest, &lee, now), Err(DecisionError::NotYours));
+        assert_eq!(pending.decide(*call, stale, user, now), Err(DecisionError::WrongDigest));
+        assert_eq!(pending.decidable(*call, *digest, user, now), Ok(&"waiter"));
         assert_eq!(decide(&mut pending, 2, Instant::now()), Err(DecisionError::NotOpen));
         assert_eq!(decide(&mut pending, 1, Instant::now()), Ok("waiter"));
     }

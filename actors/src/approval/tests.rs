@@ -48,7 +48,7 @@ fn tool() -> Arc<RegisteredTool> {
 fn ask(actor: &ActorRef<ConfirmMsg>, call: u128) -> Receiver<Option<CheckedDecision>> {
     let (reply, decision) = oneshot::channel();
     let due = Instant::now() + Duration::from_secs(60);
-    let request = Box::new(request(call));
+    let request = Arc::new(request(call));
     actor.cast(ConfirmMsg::Ask { request, tool: tool(), due, reply }).unwrap();
     decision
 }

@@ -1,6 +1,8 @@
 //! Asking a person about a call: the one way to wait for an approval. The request is durable first, is made of what is
 //! stored, and ends once.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tokio::{
     sync::oneshot,
@@ -44,6 +46,7 @@ pub(super) async fn ask(
     };
     let request = stored(checked, record).await;
     let request = request.map_err(|error| NotAuthorized::store(&error, checked.request()))?;
+    let request = Arc::new(request);
     let decision = decision(&request, checked, context).await?;
     let passed = failpoint("ask.decided").await.map_err(StoreError::from);
     passed.map_err(|error| NotAuthorized::store(&error, checked.request()))?;
@@ -201,7 +204,7 @@ async fn seen(arguments: &Value, checked: &CheckedCall, context: &CallContext) -
 /// Asks and waits for the person. A request that was lost with the ConfirmActor is asked again, until it expires or no
 /// actor is left to take a decision.
 async fn decision(
-    request: &ApprovalRequest,
+    request: &Arc<ApprovalRequest>,
     checked: &CheckedCall,
     context: &CallContext,
 ) -> Result<CheckedDecision, NotAuthorized> {
@@ -212,12 +215,14 @@ async fn decision(
     call.cancellation.awaits_decision();
     loop {
         let (reply, mut decision) = oneshot::channel();
-        let (asked, tool) = (Box::new(request.clone()), checked.tool().clone());
+        let (asked, tool) = (request.clone(), checked.tool().clone());
         // If the actor is gone, the sender of the reply is gone with the message.
         drop(confirm.cast(ConfirmMsg::Ask { request: asked, tool, due, reply }));
         // Only now, because a listener may decide at once. When asked again it is told again, because a decision on its
         // way is lost too.
-        call.news.tell(DispatcherEvent::ApprovalRequested { request: Box::new(request.clone()) });
+        context.inboxes.opened(request.clone());
+        let told = Box::new((**request).clone());
+        call.news.tell(DispatcherEvent::ApprovalRequested { request: told });
         tokio::select! {
             // A decision that has arrived counts, also where the turn was dismissed at the same moment.
             biased;

@@ -267,7 +267,7 @@ async fn decide(
     let written = record.write_at(at, vec![step]).await;
     let end = ApprovalEnd::Decided { decision: decision.get().clone() };
     decision.tell(written.as_ref().copied().map_err(not_counted));
-    approval_ended(&request, end, written.is_ok());
+    approval_ended(&request, end, written.is_ok(), context);
     written.map_err(|error| NotAuthorized::store(&error, &request))?;
     if let Some(edited) = edited {
         *checked = edited;
@@ -282,10 +282,17 @@ const fn not_counted(cause: &StoreError) -> DecisionError {
 
 /// Tells how a request ended, after the store has it. An end that the store does not have is told as no person's
 /// decision.
-pub(super) fn approval_ended(request: &DispatchRequest, end: ApprovalEnd, is_recorded: bool) {
+pub(super) fn approval_ended(
+    request: &DispatchRequest,
+    end: ApprovalEnd,
+    is_recorded: bool,
+    context: &CallContext,
+) {
     let undecided = ApprovalEnd::Cancelled { reason: CancelReason::Unreachable };
     let end = if is_recorded { end } else { undecided };
-    request.news.tell(DispatcherEvent::ApprovalEnded { call: request.call.id, end });
+    let call = request.call.id;
+    context.inboxes.ended(&request.user, call, end.clone());
+    request.news.tell(DispatcherEvent::ApprovalEnded { call, end });
 }
 
 fn approved(checked: &CheckedCall, approval: Approval, expires_at: Timestamp) -> Transition {

@@ -307,7 +307,7 @@ async fn pipeline(checked: CheckedCall, context: Arc<CallContext>, call: ActorRe
                 decision.tell(counts);
             }
             if let Some(asked) = asked {
-                approval_ended(checked.request(), *asked, stands);
+                approval_ended(checked.request(), *asked, stands, &context);
             }
             return Ran::Ended(end);
         }

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use super::{msg::DispatchRequest, permits::Permits};
 use crate::{
     admission::Admission,
-    approval::ConfirmMsg,
+    approval::{ConfirmMsg, Inboxes},
     mailbox::Address,
     port::{Clock, Extensions, ToolContext},
     protocol::{CallId, Languages, Limits},
@@ -29,6 +29,8 @@ pub struct CallContext {
     pub store: StoreHandle,
     /// The actor that holds the open approval requests.
     pub confirm: Address<ConfirmMsg>,
+    /// The inboxes that are told of approval requests.
+    pub inboxes: Inboxes,
     /// The languages in which persons read of calls.
     pub languages: Languages,
     /// The time of day.
@@ -81,11 +83,13 @@ impl CallContext {
         tasks: TaskTracker,
     ) -> Self {
         let (permits, admission) = (Permits::new(&registry), Admission::new(&limits));
+        let inboxes = Inboxes::new(&limits);
         Self {
             registry,
             limits,
             store,
             confirm,
+            inboxes,
             languages: Languages::default(),
             clock,
             extensions,

@@ -7,13 +7,17 @@ use super::{
     msg::{DispatchRequest, DispatcherEvent},
 };
 use crate::{
+    approval::Inboxes,
     mailbox::Reply,
+    protocol::{ApprovalEnd, CallId, CancelReason, UserId},
     telemetry::{ToolCallSpan, Whose},
 };
 
 /// Answers once, to the asker and in the call's span.
 #[derive(Debug)]
 pub(super) struct Responder {
+    // Dropped before the reply: behind that, the same call may be dispatched and ask again.
+    asks: MayAsk,
     reply: Reply<DispatcherEvent>,
     span: ToolCallSpan,
 }
@@ -27,7 +31,9 @@ impl Responder {
         let DispatchRequest { session, user, turn, call, .. } = request;
         let tool = context.registry.get(&call.name).ok().map(|tool| &tool.spec().name);
         let whose = Whose { session, user, turn: *turn, call: call.id };
-        Self { reply, span: ToolCallSpan::begin(&request.span, tool, whose) }
+        let inboxes = Some(context.inboxes.clone());
+        let asks = MayAsk { inboxes, user: user.clone(), call: call.id };
+        Self { asks, reply, span: ToolCallSpan::begin(&request.span, tool, whose) }
     }
 
     /// Gives the span in which the call does its work.
@@ -36,14 +42,44 @@ impl Responder {
     }
 
     pub(super) fn send(self, event: DispatcherEvent) {
-        let Self { reply, span } = self;
+        let Self { asks, reply, span } = self;
         match &event {
-            DispatcherEvent::Ended(end) => span.ended(end.record.outcome.as_ref()),
-            DispatcherEvent::Left { .. } => span.left(),
+            DispatcherEvent::Ended(end) => {
+                span.ended(end.record.outcome.as_ref());
+                drop(asks);
+            }
+            DispatcherEvent::Left { .. } => {
+                span.left();
+                asks.stays();
+            }
             DispatcherEvent::ApprovalRequested { .. }
             | DispatcherEvent::ApprovalEnded { .. }
-            | DispatcherEvent::Lost { .. } => drop(span),
+            | DispatcherEvent::Lost { .. } => drop((span, asks)),
         }
         reply.send(event);
+    }
+}
+
+/// A call that may have an open request. Dropping it closes one whose end was not told: no decision counts any more.
+#[derive(Debug)]
+struct MayAsk {
+    inboxes: Option<Inboxes>,
+    user: UserId,
+    call: CallId,
+}
+
+impl MayAsk {
+    /// Leaves the request open, as the ledger has it.
+    fn stays(mut self) {
+        self.inboxes = None;
+    }
+}
+
+impl Drop for MayAsk {
+    fn drop(&mut self) {
+        let end = ApprovalEnd::Cancelled { reason: CancelReason::Unreachable };
+        if let Some(inboxes) = &self.inboxes {
+            inboxes.ended(&self.user, self.call, end);
+        }
     }
 }

@@ -17,6 +17,8 @@ pub enum Bound {
     RunningTurns,
     /// The approval requests that wait for a person.
     ApprovalRequests,
+    /// The inboxes that watch for approval requests.
+    Inboxes,
     /// The running calls, those included that wait for a person.
     RunningCalls,
     /// The bytes that came in and are not stored yet: texts of users, arguments of calls without a model.
@@ -66,10 +68,11 @@ impl LimitExceeded {
 
 impl Bound {
     /// All bounds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::AwakeSessions,
         Self::RunningTurns,
         Self::ApprovalRequests,
+        Self::Inboxes,
         Self::RunningCalls,
         Self::QueuedBytes,
         Self::WaitingMessages,
@@ -83,6 +86,7 @@ impl fmt::Display for Bound {
             Self::AwakeSessions => "sessions awake at once",
             Self::RunningTurns => "turns at once",
             Self::ApprovalRequests => "open questions at once",
+            Self::Inboxes => "inboxes at once",
             Self::RunningCalls => "calls at once",
             Self::QueuedBytes => "bytes on their way to the store",
             Self::WaitingMessages => "waiting messages",

@@ -80,6 +80,9 @@ ranges! {
     max_running_turns_per_user: 1, usize::MAX;
     max_approval_requests: 1, usize::MAX;
     max_approval_requests_per_user: 1, usize::MAX;
+    max_inboxes: 0, usize::MAX; // 0 allows none
+    max_inboxes_per_user: 0, usize::MAX;
+    max_inbox_changes: 0, usize::MAX; // 0 makes each change a reading of all
     max_running_calls: 1, usize::MAX;
     max_running_calls_per_user: 1, usize::MAX;
     max_queued_bytes: 1, usize::MAX;

@@ -62,6 +62,12 @@ pub struct Limits {
     pub max_approval_requests: usize,
     /// Approval requests open at once for one user: each of the user's turns may ask.
     pub max_approval_requests_per_user: usize,
+    /// Inboxes at once in a runtime: one for each of ten thousand readers of events, and some.
+    pub max_inboxes: usize,
+    /// Inboxes at once for one user: each device and each open page may have one.
+    pub max_inboxes_per_user: usize,
+    /// Changes that an inbox keeps for a slow reader; beyond them it reads all open requests anew.
+    pub max_inbox_changes: usize,
     /// Calls running at once in a runtime: each is two actors.
     pub max_running_calls: usize,
     /// Calls running at once for one user: four for each of the user's turns; three quarters of the permits stay free
@@ -145,6 +151,9 @@ impl Default for Limits {
             max_running_turns_per_user: 256,
             max_approval_requests: 4_096,
             max_approval_requests_per_user: 256,
+            max_inboxes: 16_384,
+            max_inboxes_per_user: 64,
+            max_inbox_changes: 64,
             max_running_calls: 4_096,
             max_running_calls_per_user: 1_024,
             max_queued_bytes: 256 * 1024 * 1024,

@@ -110,7 +110,7 @@ pub const METRICS: &[Metric] = {
             HELD,
             Gauge,
             Unit::Count,
-            "permits that are taken, by bound: sessions awake, turns, questions, calls, bytes",
+            "permits that are taken, by bound: sessions awake, turns, questions, inboxes, calls, bytes",
         ),
     ]
 };
@@ -238,6 +238,7 @@ fn bound(bound: Bound) -> &'static str {
         Bound::AwakeSessions => "awake_sessions",
         Bound::RunningTurns => "running_turns",
         Bound::ApprovalRequests => "approval_requests",
+        Bound::Inboxes => "inboxes",
         Bound::RunningCalls => "running_calls",
         Bound::QueuedBytes => "queued_bytes",
         Bound::WaitingMessages => "waiting_messages",

@@ -117,6 +117,7 @@ fn too_many(exceeded: &LimitExceeded) -> String {
         Bound::AwakeSessions => "open chats",
         Bound::RunningTurns => "running turns",
         Bound::ApprovalRequests => "open questions",
+        Bound::Inboxes => "open inboxes",
         Bound::RunningCalls => "running tools",
         Bound::QueuedBytes => "bytes waiting to be stored",
         Bound::WaitingMessages => "waiting messages",

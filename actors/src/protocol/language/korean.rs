@@ -100,6 +100,7 @@ fn too_many(exceeded: &LimitExceeded) -> String {
         Bound::AwakeSessions => "열린 대화",
         Bound::RunningTurns => "진행 중인 대화",
         Bound::ApprovalRequests => "답을 기다리는 질문",
+        Bound::Inboxes => "열린 승인함",
         Bound::RunningCalls => "실행 중인 도구",
         Bound::QueuedBytes => "저장을 기다리는 바이트",
         Bound::WaitingMessages => "기다리는 메시지",
