@@ -7,7 +7,7 @@ pub use madang_actors::{
     ledger::{ErasedChain, KeyId, NoRandomness, Seal, SealError, SealKey, SealKeys},
     port::{
         AuditError, Audited, Damaged, Forget, ForgetError, Forgotten, LedgerFilter, LedgerRow,
-        Owner, SelectedCalls, SessionLedger,
+        Owner, RecordedDecision, SelectedCalls, SessionLedger,
     },
     protocol::{
         Approval, CallRecord, CallResult, Effect, EffectResolution, ResolvedBy, ResolvedCall, Shown,

@@ -16,6 +16,7 @@ mod ledger_filter;
 mod model;
 mod occupancy;
 mod poll_before_park;
+mod recorded_decision;
 mod resource;
 mod room;
 mod session_list;
@@ -35,6 +36,7 @@ pub use ledger_filter::{LedgerFilter, SelectedCalls};
 pub use model::{ChatModel, Deltas, ModelError, ModelInfo, Unconstrained};
 pub use occupancy::{Occupancy, Occupied};
 pub use poll_before_park::poll_before_park;
+pub use recorded_decision::RecordedDecision;
 pub use resource::Resource;
 pub use room::{ROW_BYTES, stored_bytes};
 pub use session_list::{

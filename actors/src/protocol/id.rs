@@ -74,8 +74,8 @@ text_id!(
 );
 
 text_id!(
-    /// Names one submit of a text within its session, so that a repeated submit begins nothing. The caller chooses it;
-    /// a fresh UUID is a good one.
+    /// Names one submit of a text within its session, or one call without a model of its user, so that a repeated one
+    /// begins nothing. The caller chooses it; a fresh UUID is a good one.
     IdempotencyKey,
     "an idempotency key"
 );
@@ -122,6 +122,20 @@ uuid_id!(
     CallId
 );
 
+impl CallId {
+    /// The namespace of calls that have a key, among all UUIDs that are made of names.
+    const OF_KEYS: Uuid = Uuid::from_u128(0x1f6b_29d1_94a7_4c0e_8b53_d0e6_7a3c_58f2);
+
+    /// Makes the id of the call that this user began under this key: always the same, a UUID of version 5. It does not
+    /// sort by time.
+    #[must_use]
+    pub fn of_key(user: &UserId, key: &IdempotencyKey) -> Self {
+        // No id has a control character, so no two pairs read alike.
+        let name = format!("{user}\n{key}");
+        Self(Uuid::new_v5(&Self::OF_KEYS, name.as_bytes()))
+    }
+}
+
 /// A moment, in milliseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -150,5 +164,27 @@ impl Timestamp {
     #[must_use]
     pub fn after(self, wait: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn of_key(user: &str, key: &str) -> CallId {
+        CallId::of_key(&UserId::new(user).unwrap(), &IdempotencyKey::new(key).unwrap())
+    }
+
+    #[test]
+    fn the_call_of_a_key_is_the_same_in_every_process_and_another_for_each_user_and_key() {
+        let expected = "9bd65ca3-f571-56e3-b608-6e1195d4b506";
+        assert_eq!(of_key("kim", "1").to_string(), expected);
+        let pairs =
+            [("kim", "1"), ("kim", "2"), ("lee", "1"), ("ki", "m1"), ("kim1", "1"), ("kim", "11")];
+        let ids: HashSet<_> = pairs.into_iter().map(|(user, key)| of_key(user, key)).collect();
+        assert_eq!(ids.len(), pairs.len());
+        assert!(ids.iter().all(|id| id.uuid().get_version_num() == 5));
     }
 }
