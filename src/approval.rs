@@ -10,4 +10,4 @@ pub use madang_actors::protocol::{
     ApprovalEnd, ApprovalRequest, Decision, Digest, StandingApproval,
 };
 
-pub use crate::call::Approver;
+pub use crate::approver::Approver;

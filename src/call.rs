@@ -1,62 +1,25 @@
-//! A tool call without a model.
+//! A tool call without a model: what it asks for, and the report of its end.
 
-use std::{
-    fmt,
-    future::{pending, ready},
-    sync::Arc,
+use std::{mem, sync::Arc};
+
+use madang_actors::protocol::{
+    CallRecord, IdempotencyKey, LanguageTag, SessionId, ToolOutcome, UserId,
 };
 
-use madang_actors::{
-    dispatcher::{
-        CallEnd, Cancellation, DispatchRequest, DispatcherEvent, DispatcherMsg, end_lost,
-    },
-    mailbox::{Recipient, Reply},
-    port::BoxFuture,
-    protocol::{
-        ApprovalRequest, Bound, CallId, CallRecord, Decision, DecisionError, Fault, LanguageTag,
-        SessionId, ToolCall, ToolOutcome, UserId, WantedCall, call_envelope,
-    },
-};
-use tokio::sync::mpsc;
-use tracing::debug;
-use uuid::Uuid;
-
-use crate::{Runtime, error::SessionError};
+use crate::{Runtime, approval::Approver, error::SessionError};
 
 /// A tool call that an application or a person on the command line asks for, and no model.
 #[derive(Debug)]
 pub struct Call {
-    user: UserId,
-    name: Arc<str>,
-    arguments: Arc<str>,
-    language: Option<LanguageTag>,
-    time_zone: Option<Arc<str>>,
+    pub(crate) user: UserId,
+    pub(crate) name: Arc<str>,
+    pub(crate) arguments: Arc<str>,
+    pub(crate) language: Option<LanguageTag>,
+    pub(crate) time_zone: Option<Arc<str>>,
+    pub(crate) can_ask: bool,
     approver: Approver,
-    session: Option<SessionId>,
-}
-
-/// Decides about a call without a model. An "always" covers later calls of the call's session, which is one of its own by
-/// default.
-#[derive(Default)]
-pub enum Approver {
-    /// Asks no person: a destructive call is cancelled as unreachable.
-    #[default]
-    None,
-    /// Decides so.
-    Decided(Decision),
-    /// Asks this function, and asks it again where the arguments that it typed do not fit the tool. `None` leaves the
-    /// request open until it expires.
-    Ask(Box<dyn Fn(ApprovalRequest) -> BoxFuture<'static, Option<Decision>> + Send + Sync>),
-}
-
-impl fmt::Debug for Approver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.write_str("None"),
-            Self::Decided(decision) => write!(f, "Decided({decision:?})"),
-            Self::Ask(_) => f.write_str("Ask"),
-        }
-    }
+    pub(crate) session: Option<SessionId>,
+    pub(crate) key: Option<IdempotencyKey>,
 }
 
 impl Call {
@@ -69,8 +32,10 @@ impl Call {
             arguments: arguments.into(),
             language: None,
             time_zone: None,
+            can_ask: false,
             approver: Approver::None,
             session: None,
+            key: None,
         }
     }
 
@@ -82,7 +47,29 @@ impl Call {
         self
     }
 
-    /// Sets what decides about it, where its tool needs an approval.
+    /// Makes the call harmless to repeat: the same key of the same user is the same call, whether it runs or has ended,
+    /// also after a restart. Another tool, session or other arguments under the key are refused.
+    ///
+    /// A call that a crash cut off has ended by the next start, with nothing done or with an effect that is unknown.
+    /// Repeated, it gives that end and never runs again. Only where the ledger has nothing of it, and so nothing was
+    /// done, it begins.
+    #[must_use]
+    pub fn key(mut self, key: IdempotencyKey) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// Lets the call wait for a person where its tool needs an approval. Its request stands in the user's
+    /// [`Inbox`](crate::approval::Inbox) and in [`RunningCall::request`](crate::RunningCall::request), and is decided by
+    /// [`Runtime::decide`].
+    #[must_use]
+    pub const fn can_ask(mut self) -> Self {
+        self.can_ask = true;
+        self
+    }
+
+    /// Sets what decides about it in [`Runtime::dispatch`], where its tool needs an approval. [`Runtime::begin`] asks no
+    /// approver.
     #[must_use]
     pub fn approver(mut self, approver: Approver) -> Self {
         self.approver = approver;
@@ -118,146 +105,28 @@ pub struct CallReport {
     pub is_recorded: bool,
 }
 
-impl Runtime {
-    /// Brings one call to its end: look up, validate, confirm, run, envelope. Never panics; every path ends in exactly
-    /// one outcome. It is recorded under a session of its own or under the named one. The named session sleeps
-    /// meanwhile, and its messages wait for the end of the call.
-    ///
-    /// Dropping the future leaves the call running to its end.
-    ///
-    /// # Errors
-    /// [`SessionError::TimeZone`] for an unknown time zone; [`SessionError::Foreign`] for another user's session;
-    /// [`SessionError::Busy`] for a session in which a turn or call has not ended. [`SessionError::Closed`] after the
-    /// runtime has shut down; [`SessionError::Overloaded`] where too many bytes wait to be stored, and the call was not
-    /// recorded.
-    pub async fn dispatch(&self, call: Call) -> Result<CallReport, SessionError> {
-        let Call { user, name, arguments, language, time_zone, approver, session } = call;
-        if self.shared().is_closed() {
-            return Err(SessionError::Closed);
-        }
-        let time_zone = self.shared().time_zones.of(&user, time_zone)?;
-        let admission = &self.shared().handles.calls.admission;
-        let bytes = admission.admit(Bound::QueuedBytes, &user, arguments.len());
-        let _bytes = bytes.map_err(SessionError::Overloaded)?;
-        let place = self.place_of_call(&user, session).await?;
-        let (session, turn, seq) = (place.session.clone(), place.turn, place.seq);
-        let locale = self.shared().languages.locale(language);
-        let (news, mut heard) = mpsc::unbounded_channel();
-        let at = self.shared().clock.now();
-        let max_stored_bytes = self.shared().limits.max_stored_bytes_per_user as u64;
-        let preamble = place.turn_of_its_own(&user, at, max_stored_bytes);
-        let (late, answered) = match place.held {
-            Some((slot, begun)) => (
-                slot.late(turn, locale, self.shared().clock.clone()),
-                Recipient::channel(news.clone()).holding(begun),
-            ),
-            None => (Recipient::nobody(), Recipient::channel(news.clone())),
-        };
-        let wanted = WantedCall { name: name.clone(), arguments }.bounded(&self.shared().limits);
-        let request = Arc::new(DispatchRequest {
-            preamble,
-            ledger_row: None,
-            span: tracing::Span::current(),
-            session: session.clone(),
-            user,
-            turn,
-            seq,
-            call: ToolCall {
-                id: CallId::new(Uuid::now_v7()),
-                name: wanted.name,
-                arguments: wanted.arguments,
-            },
-            locale,
-            time_zone,
-            can_ask: !matches!(approver, Approver::None),
-            cancellation: Cancellation::of_caller(self.shared().context.closing.child_token()),
-            proposed_at: at,
-            beyond: None,
-            news: Recipient::channel(news),
-            late,
-        });
-        let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
-        let reply = Reply::new(answered, lost);
-        let dispatch = DispatcherMsg::Dispatch { request: request.clone(), reply };
-        drop(self.shared().handles.dispatcher.send(dispatch)); // if it is gone, the reply says "lost"
-        let (mut asked, mut decided) = (None::<ApprovalRequest>, None);
-        let mut deciding: BoxFuture<'_, Option<Decision>> = Box::pin(pending());
-        let end = loop {
-            let event = tokio::select! {
-                biased;
-                event = heard.recv() => event,
-                decision = &mut deciding => {
-                    deciding = Box::pin(pending());
-                    if let (Some(request), Some(decision)) = (&asked, decision) {
-                        decided = Some(decision.clone());
-                        if let Err(DecisionError::DoesNotFit { .. }) = self.decide_on(request, decision).await
-                            && matches!(approver, Approver::Ask(_))
-                        {
-                            decided = None;
-                            deciding = approver.decide(request.clone());
-                        }
-                    }
-                    continue;
-                }
-            };
-            match event {
-                Some(DispatcherEvent::ApprovalRequested { request }) => {
-                    // A request that was lost with the ConfirmActor comes again; the person is not asked again.
-                    match (&decided, &asked) {
-                        (Some(decision), _) => {
-                            // A decision that does not count was reported already.
-                            drop(self.decide_on(&request, decision.clone()).await);
-                        }
-                        (None, Some(_)) => {}
-                        (None, None) => {
-                            asked = Some((*request).clone());
-                            deciding = approver.decide(*request);
-                        }
-                    }
-                }
-                Some(DispatcherEvent::ApprovalEnded { .. }) => {}
-                Some(DispatcherEvent::Ended(end)) => break end,
-                Some(DispatcherEvent::Left { .. } | DispatcherEvent::Lost { .. }) | None => {
-                    break end_lost(&self.shared().handles.calls, request, &Fault::REPLY_LOST)
-                        .await;
-                }
-            }
-        };
-        let CallEnd { record, is_recorded, .. } = end;
-        let tool = self.registry().get(&name).ok().map(|tool| tool.spec());
-        let max_bytes = self.shared().limits.max_envelope_bytes;
-        let envelope = call_envelope(&record, tool, locale, max_bytes);
-        Ok(CallReport { session, record: *record, envelope, is_recorded })
-    }
-
-    async fn decide_on(
-        &self,
-        request: &ApprovalRequest,
-        decision: Decision,
-    ) -> Result<(), DecisionError> {
-        let ApprovalRequest { user, call, digest, .. } = request;
-        let counts = self.decide(user, *call, *digest, decision).await;
-        if let Err(error) = &counts {
-            debug!(%call, %error, "a decision does not count");
-        }
-        counts
-    }
-}
-
 impl CallReport {
-    /// Gives the outcome; `None` only where the runtime was shut down while the handler ran.
+    /// Gives the outcome; `None` only where the call was dismissed, or the runtime was shut down, while the handler ran.
     #[must_use]
     pub fn outcome(&self) -> Option<&ToolOutcome> {
         self.record.outcome.as_ref()
     }
 }
 
-impl Approver {
-    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'static, Option<Decision>> {
-        match self {
-            Self::None => Box::pin(ready(None)),
-            Self::Decided(decision) => Box::pin(ready(Some(decision.clone()))),
-            Self::Ask(ask) => ask(request),
-        }
+impl Runtime {
+    /// Brings one call to its end: look up, validate, confirm, run, envelope. Never panics; every path ends in exactly
+    /// one outcome. It is [`begin`](Self::begin) and [`RunningCall::ended`](crate::RunningCall::ended), with the call's
+    /// approver deciding in between.
+    ///
+    /// Dropping the future leaves the call running to its end.
+    ///
+    /// # Errors
+    /// [`SessionError`], as of [`begin`](Self::begin).
+    pub async fn dispatch(&self, mut call: Call) -> Result<CallReport, SessionError> {
+        let approver = mem::take(&mut call.approver);
+        call.can_ask |= !matches!(approver, Approver::None);
+        let mut running = self.begin(call).await?;
+        approver.accompany(self, &mut running).await;
+        Ok(running.ended().await)
     }
 }

@@ -24,16 +24,16 @@ pub(crate) struct CallPlace {
 }
 
 impl Runtime {
-    /// Finds the place for a call of this user's.
+    /// Finds the place for a call of this user's: in the named session, or the first in one of its own.
     pub(crate) async fn place_of_call(
         &self,
         user: &UserId,
-        session: Option<SessionId>,
+        named: Option<SessionId>,
+        of_its_own: SessionId,
     ) -> Result<CallPlace, SessionError> {
         let turn = TurnId::new(Uuid::now_v7());
-        let Some(session) = session else {
-            let session = SessionId::new(format!("call-{}", Uuid::now_v7()))?;
-            return Ok(CallPlace { session, turn, seq: 1, held: None });
+        let Some(session) = named else {
+            return Ok(CallPlace { session: of_its_own, turn, seq: 1, held: None });
         };
         self.open(user, &session).await?;
         let slot = self.shared().sessions.slot(&session, user, &self.shared().limits);

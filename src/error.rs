@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use madang_actors::{
     port::{ConnectionType, StoreError},
-    protocol::{LimitError, SessionId},
+    protocol::{CallId, LimitError, SessionId},
     registry::RegistryError,
     supervisor::StartError,
 };
@@ -79,6 +79,9 @@ pub enum SessionError {
     /// memory only, and cannot be put to sleep.
     #[error("session {0} is busy")]
     Busy(SessionId),
+    /// The idempotency key of the call is that of another: of another tool, of other arguments, or in another session.
+    #[error("the key belongs to another call: {0}")]
+    OtherCall(CallId),
     /// The time zone of the call or its user is unknown.
     #[error(transparent)]
     TimeZone(#[from] UnknownTimeZone),

@@ -36,16 +36,20 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod approval;
+mod approver;
+mod begin;
 mod block_on;
 mod builder;
 mod call;
 mod call_place;
 pub mod error;
 pub mod event;
+mod keyed_calls;
 pub mod language;
 pub mod ledger;
 pub mod model;
 mod resume;
+mod running_call;
 mod runtime;
 mod session;
 pub mod store;
@@ -68,6 +72,7 @@ pub use madang_actors::{
     session::{History, SessionView, TurnEnd, When},
     supervisor::Health,
 };
+pub use running_call::RunningCall;
 pub use runtime::Runtime;
 pub use session::Session;
 pub use transaction::{TransactionError, TransactionFn};

@@ -24,7 +24,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     Builder, Session,
     error::{BuildError, SessionError, ShutdownError},
+    keyed_calls::KeyedCalls,
     resume::Interrupted,
+    running_call::DirectCall,
     time_zone::TimeZones,
 };
 
@@ -85,6 +87,7 @@ pub(crate) struct SharedRuntime {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tasks: TaskTracker,
     pub(crate) interrupted: Interrupted,
+    pub(crate) keyed_calls: KeyedCalls<DirectCall>,
     store: Arc<dyn Store>,
     occupied: Option<Arc<Occupied>>,
     writer_health: Arc<WriterHealth>,
@@ -179,6 +182,7 @@ impl Runtime {
             clock,
             tasks,
             interrupted,
+            keyed_calls: KeyedCalls::default(),
             store,
             occupied,
             writer_health,

@@ -20,7 +20,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("language", &[]),
     ("ledger", &[]),
-    ("approval", &["call"]),
+    ("approval", &["approver"]),
     // The runtime's own files know one another.
     (
         "runtime",
@@ -32,8 +32,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "store",
             "builder",
             "session",
-            "call",
             "resume",
+            "running_call",
+            "keyed_calls",
             "time_zone",
         ],
     ),
@@ -42,8 +43,12 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("session", &["error", "telemetry", "runtime", "time_zone", "turn"]),
     ("turn", &["error", "runtime"]),
     ("turn_by_id", &["error", "runtime", "session", "turn"]),
-    ("call", &["error", "telemetry", "runtime", "session"]),
+    ("call", &["error", "runtime", "approval"]),
     ("call_place", &["error", "runtime"]),
+    ("begin", &["error", "runtime", "call", "running_call", "keyed_calls"]),
+    ("running_call", &["runtime", "call", "keyed_calls"]),
+    ("keyed_calls", &[]),
+    ("approver", &["runtime", "running_call"]),
     ("transaction", &["error", "runtime"]),
 ];
 

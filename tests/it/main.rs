@@ -28,6 +28,7 @@ mod readers;
 mod refused;
 mod restart_limit;
 mod resume;
+mod running_calls;
 mod smallest;
 mod sqlite;
 mod supervision;

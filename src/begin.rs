@@ -1,0 +1,207 @@
+//! Beginning a call without a model: a new one, or the one that its key names already.
+
+use std::sync::Arc;
+
+use madang_actors::{
+    dispatcher::{
+        CallContext, CallEnd, Cancellation, DispatchRequest, DispatcherEvent, DispatcherMsg,
+        end_lost,
+    },
+    mailbox::{Recipient, Reply},
+    port::{LedgerFilter, LedgerRow},
+    protocol::{
+        Bound, CallId, Fault, IdempotencyKey, Locale, SessionId, ToolCall, UserId, WantedCall,
+    },
+};
+use tokio::runtime::Handle;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
+
+use crate::{
+    Call, RunningCall, Runtime,
+    error::SessionError,
+    keyed_calls::KeyedCall,
+    running_call::{DirectCall, EndKnown},
+};
+
+type Entry = Arc<KeyedCall<DirectCall>>;
+
+impl Runtime {
+    /// Begins a call without a model, under a session of its own or in the named one. The named session sleeps
+    /// meanwhile, and its messages wait for the end of the call. With a [key](Call::key) it gives the call that the key
+    /// names already, whether that runs or has ended.
+    ///
+    /// Dropping the future begins nothing; once it has given the call, that runs to its end.
+    ///
+    /// # Errors
+    /// [`SessionError::OtherCall`] for a key that names another call. [`SessionError::TimeZone`] for an unknown time
+    /// zone; [`SessionError::Foreign`] for another user's session; [`SessionError::Busy`] for a session in which a turn
+    /// or call has not ended; [`SessionError::Store`] where the store cannot be read. [`SessionError::Closed`] after the
+    /// runtime has shut down; [`SessionError::Overloaded`] where too many bytes wait to be stored, and the call was not
+    /// recorded.
+    pub async fn begin(&self, mut call: Call) -> Result<RunningCall, SessionError> {
+        if self.shared().is_closed() {
+            return Err(SessionError::Closed);
+        }
+        let locale = self.shared().languages.locale(call.language.take());
+        let call = match call.key.take() {
+            Some(key) => self.begin_once(call, &key, locale).await?,
+            None => self.begin_new(call, CallId::new(Uuid::now_v7()), locale, None).await?,
+        };
+        Ok(RunningCall::new(call, self.shared().clone(), locale))
+    }
+
+    /// Begins the call of a key, or finds the one that was begun. Callers of one key come one at a time.
+    async fn begin_once(
+        &self,
+        call: Call,
+        key: &IdempotencyKey,
+        locale: Locale,
+    ) -> Result<Arc<DirectCall>, SessionError> {
+        let id = CallId::of_key(&call.user, key);
+        let session = session_of(call.session.as_ref(), id)?;
+        let wanted = wanted(&call).bounded(&self.shared().limits);
+        let entry = self.shared().keyed_calls.entry(id);
+        let mut running = entry.running().await;
+        let found = match running.upgrade().filter(|found| !found.has_unrecorded_end()) {
+            Some(found) => Some(found),
+            None => self.recorded(id, &call.user, &session).await?,
+        };
+        match found {
+            Some(found) if found.is(&wanted, &session) => Ok(found),
+            Some(_) => Err(SessionError::OtherCall(id)),
+            None => {
+                let begun = self.begin_new(call, id, locale, Some(entry.clone())).await?;
+                *running = Arc::downgrade(&begun);
+                Ok(begun)
+            }
+        }
+    }
+
+    /// Finds the call in the ledger, where it is over: nothing of it runs in this process. One without an end gets it
+    /// now, and does not run again.
+    async fn recorded(
+        &self,
+        id: CallId,
+        user: &UserId,
+        session: &SessionId,
+    ) -> Result<Option<Arc<DirectCall>>, SessionError> {
+        let rows = self.ledger(&LedgerFilter::call(id)).await;
+        let rows = rows.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
+        let Some(row) = rows.into_iter().next() else { return Ok(None) };
+        if row.user != *user {
+            return Err(SessionError::OtherCall(id));
+        }
+        let wanted = WantedCall { name: row.name.clone(), arguments: row.raw_arguments.clone() };
+        let found =
+            DirectCall::new(id, row.session.clone(), wanted, CancellationToken::new(), None);
+        found.ended(self.end_of(row).await);
+        Ok(Some(Arc::new(found)))
+    }
+
+    async fn end_of(&self, row: LedgerRow) -> CallEnd {
+        match row.record() {
+            Some(record) => CallEnd { seq: row.seq, record: Box::new(record), is_recorded: true },
+            None => {
+                let (calls, request) = (&self.shared().handles.calls, DispatchRequest::of(row));
+                end_lost(calls, Arc::new(request), &Fault::REPLY_LOST).await
+            }
+        }
+    }
+
+    /// Begins a call under this id.
+    async fn begin_new(
+        &self,
+        call: Call,
+        id: CallId,
+        locale: Locale,
+        entry: Option<Entry>,
+    ) -> Result<Arc<DirectCall>, SessionError> {
+        let shared = self.shared();
+        let wanted = wanted(&call);
+        let Call { user, time_zone, session, can_ask, .. } = call;
+        let time_zone = shared.time_zones.of(&user, time_zone)?;
+        let (admission, bytes) = (&shared.handles.calls.admission, wanted.arguments.len());
+        let bytes = admission.admit(Bound::QueuedBytes, &user, bytes);
+        let bytes = bytes.map_err(SessionError::Overloaded)?;
+        let of_its_own = session_of(None, id)?;
+        let place = self.place_of_call(&user, session, of_its_own).await?;
+        // From here on nothing is awaited: a future that is dropped has begun all of the call or nothing.
+        let at = shared.clock.now();
+        let max_stored_bytes = shared.limits.max_stored_bytes_per_user as u64;
+        let preamble = place.turn_of_its_own(&user, at, max_stored_bytes);
+        let dismissal = shared.context.closing.child_token();
+        let wanted = wanted.bounded(&shared.limits);
+        let begun = Arc::new(DirectCall::new(
+            id,
+            place.session.clone(),
+            wanted.clone(),
+            dismissal.clone(),
+            entry,
+        ));
+        let late = match &place.held {
+            Some((slot, _)) => slot.late(place.turn, locale, shared.clock.clone()),
+            None => Recipient::nobody(),
+        };
+        let news = begun.clone();
+        let request = Arc::new(DispatchRequest {
+            preamble,
+            ledger_row: None,
+            span: tracing::Span::current(),
+            session: place.session,
+            user,
+            turn: place.turn,
+            seq: place.seq,
+            call: ToolCall { id, name: wanted.name, arguments: wanted.arguments },
+            locale,
+            time_zone,
+            can_ask,
+            cancellation: Cancellation::of_caller(dismissal),
+            proposed_at: at,
+            beyond: None,
+            news: Recipient::function(move |event| news.on(event) == EndKnown::Yes),
+            late,
+        });
+        let calls = shared.handles.calls.clone();
+        let hears = hears_end(begun.clone(), request.clone(), calls, shared.tasks.clone());
+        let lost = DispatcherEvent::Lost { call: id, seq: request.seq };
+        let held = (bytes, place.held.map(|(_, begun)| begun));
+        let reply = Reply::new(hears.holding(held), lost);
+        let dispatch = DispatcherMsg::Dispatch { request, reply };
+        drop(shared.handles.dispatcher.send(dispatch)); // if it is gone, the reply says "lost"
+        Ok(begun)
+    }
+}
+
+/// Hears the end of a call. Where its pipeline was lost, the end is read from the ledger, or recorded, in a task.
+fn hears_end(
+    begun: Arc<DirectCall>,
+    request: Arc<DispatchRequest>,
+    calls: Arc<CallContext>,
+    tasks: TaskTracker,
+) -> Recipient<DispatcherEvent> {
+    // Taken here: the end may be told where no task can be spawned, because its threads end.
+    let threads = Handle::current();
+    Recipient::function(move |event| {
+        if begun.on(event) == EndKnown::No {
+            let (begun, request, calls) = (begun.clone(), request.clone(), calls.clone());
+            let recovers = async move {
+                begun.ended(end_lost(&calls, request, &Fault::REPLY_LOST).await);
+            };
+            drop(tasks.spawn_on(recovers, &threads));
+        }
+        true
+    })
+}
+
+fn wanted(call: &Call) -> WantedCall {
+    WantedCall { name: call.name.clone(), arguments: call.arguments.clone() }
+}
+
+/// Gives the session of a call: the named one, or one of its own.
+fn session_of(named: Option<&SessionId>, id: CallId) -> Result<SessionId, SessionError> {
+    match named {
+        Some(session) => Ok(session.clone()),
+        None => Ok(SessionId::new(format!("call-{id}"))?),
+    }
+}
