@@ -102,6 +102,18 @@ pub enum SessionError {
     Closed,
 }
 
+/// A reason why there is no inbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InboxError {
+    /// Too many inboxes are open, of the user or in all.
+    #[error("too many inboxes are open")]
+    Overloaded(#[source] LimitExceeded),
+    /// The runtime has shut down.
+    #[error("the runtime is closed")]
+    Closed,
+}
+
 /// A reason why a turn has no text. The ledger has the effects of its tools all the same.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

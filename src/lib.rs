@@ -44,6 +44,7 @@ mod call;
 mod call_place;
 pub mod error;
 pub mod event;
+mod inbox;
 mod keyed_calls;
 pub mod language;
 pub mod ledger;

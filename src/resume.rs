@@ -1,18 +1,19 @@
 //! Resumption after a start: sessions that were cut off in mid-turn, and open calls of turns that are over.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard},
 };
 
 use madang_actors::{
     dispatcher::{DispatchRequest, end_lost},
+    ledger::CallState,
     port::{InterruptedSession, LedgerFilter, StoreError},
-    protocol::{EventKind, Fault, LimitExceeded, SessionId, TurnId, UserId},
+    protocol::{EventKind, Fault, LimitExceeded, SessionId, Timestamp, TurnId, UserId},
     session::{SessionMsg, SessionSlot, StreamItem, Subscription, TurnEnd},
     supervisor::RuntimeHandles,
 };
-use tokio::{sync::oneshot, task::JoinSet};
+use tokio::{sync::oneshot, task::JoinSet, time::timeout};
 use tracing::warn;
 
 use crate::{
@@ -22,7 +23,15 @@ use crate::{
 
 /// The sessions that were cut off in mid-turn before this start and have not woken yet.
 #[derive(Debug)]
-pub(crate) struct Interrupted(Mutex<BTreeMap<SessionId, UserId>>);
+pub(crate) struct Interrupted(Mutex<BTreeMap<SessionId, CutOff>>);
+
+/// A session that was cut off.
+#[derive(Debug)]
+struct CutOff {
+    user: UserId,
+    /// The moment until which a person can decide about its open request, if it has one.
+    asks_until: Option<Timestamp>,
+}
 
 impl Interrupted {
     /// Reads the interrupted sessions, and ends open calls whose turn is over: direct calls, whose caller went with its
@@ -32,8 +41,12 @@ impl Interrupted {
         let interrupted = store.interrupted().await?;
         let turns: HashSet<_> = interrupted.iter().map(|found| found.turn).collect();
         let open = LedgerFilter::open_calls();
+        let mut asking = HashMap::new();
         for row in store.calls(&open).await? {
             if turns.contains(&row.turn) {
+                if row.state == CallState::Awaiting {
+                    asking.insert(row.session, row.expires_at);
+                }
                 continue;
             }
             let call = row.call;
@@ -42,7 +55,10 @@ impl Interrupted {
                     .await;
             warn!(%call, effect = ?end.record.effect, "ended a call whose caller is gone");
         }
-        let by_name = |InterruptedSession { session, user, .. }| (session, user);
+        let by_name = |InterruptedSession { session, user, .. }| {
+            let asks_until = asking.remove(&session).flatten();
+            (session, CutOff { user, asks_until })
+        };
         Ok(Self(Mutex::new(interrupted.into_iter().map(by_name).collect())))
     }
 
@@ -52,10 +68,27 @@ impl Interrupted {
     }
 
     fn take_any(&self) -> Option<(SessionId, UserId)> {
-        self.sessions().pop_first()
+        self.sessions().pop_first().map(|(session, cut_off)| (session, cut_off.user))
     }
 
-    fn sessions(&self) -> MutexGuard<'_, BTreeMap<SessionId, UserId>> {
+    /// Takes the sessions of this user whose request can be decided at this moment.
+    fn take_asking(&self, user: &UserId, now: Timestamp) -> Vec<SessionId> {
+        let mut sessions = self.sessions();
+        let asks = |cut_off: &CutOff| {
+            cut_off.user == *user && cut_off.asks_until.is_some_and(|until| now < until)
+        };
+        let asking: Vec<_> = sessions
+            .iter()
+            .filter(|(_, cut_off)| asks(cut_off))
+            .map(|(session, _)| session.clone())
+            .collect();
+        for session in &asking {
+            sessions.remove(session);
+        }
+        asking
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<SessionId, CutOff>> {
         self.0.lock().expect("no code under this lock panics")
     }
 }
@@ -83,6 +116,23 @@ impl Runtime {
                 return count;
             }
         }
+    }
+
+    /// Wakes the sessions of this user that were cut off with an open approval request, so that it is asked again. Waits
+    /// for that, at most `Limits::ask_timeout`. A session that was cut off elsewhere sleeps on: it would go to the model,
+    /// for which `resume_open` has a bound.
+    pub(crate) async fn ask_again(&self, user: &UserId) {
+        let shared = self.shared();
+        let sessions = shared.interrupted.take_asking(user, shared.clock.now());
+        let slot = |session| shared.sessions.slot(&session, user, &shared.limits);
+        let slots: Vec<_> = sessions.into_iter().filter_map(slot).collect();
+        let woken: Vec<_> = slots.iter().map(|slot| goes_on(shared, slot)).collect();
+        let asked = async {
+            for session in woken {
+                session.await;
+            }
+        };
+        drop(timeout(shared.limits.ask_timeout, asked).await);
     }
 }
 

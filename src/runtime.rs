@@ -329,6 +329,8 @@ impl Runtime {
             shared.tasks.wait().await;
         })
         .await;
+        // Behind all ends that could still be told.
+        shared.handles.calls.inboxes.close();
         if ended.is_err() {
             // The actors stay: a late end can still be recorded, and shutdown can be tried again.
             return Err(ShutdownError { running: shared.tasks.len(), waited: patience });

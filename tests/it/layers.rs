@@ -20,7 +20,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("language", &[]),
     ("ledger", &[]),
-    ("approval", &["approver"]),
+    ("approval", &["approver", "inbox"]),
     // The runtime's own files know one another.
     (
         "runtime",
@@ -49,6 +49,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("running_call", &["runtime", "call", "keyed_calls"]),
     ("keyed_calls", &[]),
     ("approver", &["runtime", "running_call"]),
+    ("inbox", &["error", "runtime"]),
     ("transaction", &["error", "runtime"]),
 ];
 

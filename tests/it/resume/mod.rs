@@ -4,6 +4,7 @@
 
 mod calls;
 mod everywhere;
+mod inbox;
 mod keyed_calls;
 mod keys;
 mod life;

@@ -1,0 +1,112 @@
+//! Inboxes: a request that a crash left open stands in its user's inbox after the next start, and can be decided.
+
+use std::sync::Arc;
+
+use madang::{
+    SessionId, UserId,
+    approval::{ApprovalRequest, Decision, Inbox, InboxItem},
+    ledger::Effect,
+};
+
+use super::life::{Life, World, ask, effects};
+use crate::support::kim;
+
+async fn snapshot(inbox: &mut Inbox) -> Vec<Arc<ApprovalRequest>> {
+    match inbox.next().await {
+        Some(InboxItem::Snapshot { requests }) => requests,
+        other => panic!("no snapshot but {other:?}"),
+    }
+}
+
+async fn decide(life: &Life, request: &ApprovalRequest, decision: Decision) {
+    let ApprovalRequest { user, call, digest, .. } = request;
+    life.runtime.decide(user, *call, *digest, decision).await.unwrap();
+}
+
+/// The process ends while the request of a `save` is open.
+fn cut_off_at_a_request(world: &World) -> ApprovalRequest {
+    let mut life = world.start();
+    let request = life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        ask(&session, "go").await;
+        life.model_calls("", &["save"]).await;
+        probe.approval_request().await
+    });
+    world.crash(life);
+    request
+}
+
+#[test]
+fn the_request_of_a_session_that_sleeps_since_a_crash_is_in_the_inbox_and_can_be_decided() {
+    let world = World::new();
+    let asked = cut_off_at_a_request(&world);
+    let mut life = world.start();
+    life.run(async |life| {
+        // No other user's inbox wakes it.
+        let lee = UserId::new("lee").unwrap();
+        assert_eq!(snapshot(&mut life.runtime.inbox(&lee).await.unwrap()).await, []);
+        assert_eq!(life.runtime.sessions_in_memory(), 0);
+        let mut inbox = life.runtime.inbox(&kim()).await.unwrap();
+        assert_eq!(snapshot(&mut inbox).await, [Arc::new(asked.clone())]);
+        decide(life, &asked, Decision::Approve).await;
+        let ended = inbox.next().await;
+        assert!(
+            matches!(&ended, Some(InboxItem::ApprovalEnded { call, .. }) if *call == asked.call),
+            "{ended:?}"
+        );
+        life.script.next().await.say("Saved.");
+        life.until_ledger(|rows| effects(rows)["save"] == Some(Effect::Committed)).await;
+        assert_eq!(life.runtime.resume_open().await, 0, "it woke already");
+    });
+    assert_eq!(world.notes(), [asked.call.to_string()]);
+    life.shut_down();
+}
+
+#[test]
+fn resuming_what_was_open_fills_an_inbox_that_is_open_already() {
+    let world = World::new();
+    let asked = cut_off_at_a_request(&world);
+    let mut life = world.start();
+    life.run(async |life| {
+        assert_eq!(life.runtime.resume_open().await, 1);
+        let mut inbox = life.runtime.inbox(&kim()).await.unwrap();
+        assert_eq!(snapshot(&mut inbox).await, [Arc::new(asked.clone())]);
+        decide(life, &asked, Decision::Deny).await;
+        life.script.next().await.say("Not saved.");
+    });
+    assert!(world.notes().is_empty());
+    life.shut_down();
+}
+
+#[test]
+fn a_session_that_was_cut_off_without_an_open_request_is_not_woken_by_an_inbox() {
+    let mut world = World::new();
+    let mut life = world.start();
+    life.run(async |life| {
+        let other = life.runtime.session("kim", "without a request").await.unwrap();
+        ask(&other, "go").await;
+        life.unfinished().await;
+    });
+    world.crash(life);
+    cut_off_at_a_request(&world);
+    // Nothing can be decided about a request that has expired.
+    world.later = world.limits.decision_timeout;
+    let mut life = world.start();
+    life.run(async |life| {
+        assert_eq!(snapshot(&mut life.runtime.inbox(&kim()).await.unwrap()).await, []);
+        assert_eq!(life.runtime.sessions_in_memory(), 0);
+        assert!(life.script.try_next().is_none(), "the model is not asked");
+    });
+    world.crash(life);
+    world.later = std::time::Duration::ZERO;
+    let mut life = world.start();
+    life.run(async |life| {
+        let inbox = &mut life.runtime.inbox(&kim()).await.unwrap();
+        let requests = snapshot(inbox).await;
+        assert_eq!(requests.len(), 1);
+        assert_eq!(requests[0].session, SessionId::new("s").unwrap());
+        assert_eq!(life.runtime.sessions_in_memory(), 1);
+        assert!(life.script.try_next().is_none(), "the model is not asked");
+    });
+    life.shut_down();
+}
