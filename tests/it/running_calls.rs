@@ -6,13 +6,17 @@ use std::sync::{
 };
 
 use madang::{
-    Call, CallId, CallReport, IdempotencyKey, Limits, RunningCall, Runtime, SessionId, UserId,
+    Call, CallId, CallReport, IdempotencyKey, Limits, RunningCall, Runtime, SessionId, Timestamp,
+    TurnId, TurnOptions, UserId,
     approval::{ApprovalRequest, Decision},
     error::SessionError,
     ledger::{CallResult, Effect, LedgerFilter, LedgerRow},
     store::{Store, StoreError, Transaction},
 };
-use madang_actors::port::BoxFuture;
+use madang_actors::{
+    ledger::{Proposal, Transition, text_digest},
+    port::{BoxFuture, Write},
+};
 use madang_testing::{
     FakeTool, Gate, MemoryStore, Read, Runs, RuntimeHooks as _, ScriptedModel, SteppedStore, Steps,
 };
@@ -286,6 +290,40 @@ async fn another_tool_session_or_other_arguments_under_a_key_are_refused() {
     assert_ne!(of_lee.id(), id, "a key is its user's");
     assert_eq!(kind(&ended(&of_lee).await), "ok");
     drop(of_lee);
+    calls.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_call_of_another_user_is_not_given_though_it_had_the_id_of_a_key() {
+    let store = MemoryStore::new();
+    let id = CallId::of_key(&kim(), &key("k"));
+    let (session, at) = (SessionId::new(format!("call-{id}")).unwrap(), Timestamp::from_millis(0));
+    let (lee, turn) = (UserId::new("lee").unwrap(), TurnId::new(id.uuid()));
+    let proposed = Transition::Proposed(Proposal {
+        turn,
+        seq: 1,
+        name: "mail".into(),
+        arguments: r#"{"a":1,"b":"x"}"#.into(),
+        user: lee.clone(),
+    });
+    let writes = [
+        Write::Session { session: session.clone(), user: lee, at },
+        Write::TurnStarted {
+            session: session.clone(),
+            turn,
+            at,
+            options: TurnOptions::default(),
+            text: text_digest(""),
+            max_stored_bytes: u64::MAX,
+        },
+        Write::Call { session, call: id, at, transition: proposed },
+    ];
+    let mut transaction = store.begin().await.unwrap();
+    transaction.write(&writes).await.unwrap();
+    transaction.commit().await.unwrap();
+    let calls = Calls::on(store).await;
+    let refused = calls.runtime.begin(keyed("mail")).await.unwrap_err();
+    assert!(matches!(refused, SessionError::OtherCall(of) if of == id), "{refused:?}");
     calls.shutdown().await;
 }
 

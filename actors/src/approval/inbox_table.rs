@@ -117,6 +117,12 @@ impl<W> InboxTable<W> {
         }
     }
 
+    /// Tells whether nothing is open and nothing is watched.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.users.is_empty()
+    }
+
     fn of(&mut self, user: &UserId) -> &mut OfUser<W> {
         let new = || OfUser { open: BTreeMap::new(), inboxes: BTreeMap::new() };
         self.users.entry(user.clone()).or_insert_with(new)

@@ -93,3 +93,71 @@ impl fmt::Debug for Inboxes {
 fn wake(readers: Vec<Waker>) {
     readers.into_iter().for_each(Waker::wake);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::poll_fn,
+        sync::atomic::{AtomicUsize, Ordering::Relaxed},
+        task::Wake,
+    };
+
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::protocol::{CancelReason, Digest, SessionId, Timestamp};
+
+    fn kim() -> UserId {
+        UserId::new("kim").unwrap()
+    }
+
+    fn request() -> Arc<ApprovalRequest> {
+        Arc::new(ApprovalRequest {
+            call: CallId::new(Uuid::from_u128(1)),
+            session: SessionId::new("s").unwrap(),
+            user: kim(),
+            tool: "save".into(),
+            arguments: serde_json::json!({}),
+            consequence: "".into(),
+            text: "".into(),
+            digest: Digest::new([7; 32]),
+            expires_at: Timestamp::from_millis(0),
+        })
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_waits_is_woken_by_each_change() {
+        struct Woken(AtomicUsize);
+        impl Wake for Woken {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Relaxed);
+            }
+        }
+        let (inboxes, woken) = (Inboxes::new(&Limits::default()), Arc::new(Woken(0.into())));
+        let mut reader = inboxes.watch(&kim());
+        poll_fn(|context| reader.poll_next(context)).await;
+        let waker = woken.clone().into();
+        let mut waits = || reader.poll_next(&Context::from_waker(&waker)).is_pending();
+        let end = ApprovalEnd::Cancelled { reason: CancelReason::Expired };
+        let changes: [&dyn Fn(); 3] = [
+            &|| inboxes.opened(request()),
+            &|| inboxes.ended(&kim(), request().call, end.clone()),
+            &|| inboxes.close(),
+        ];
+        for (count, change) in (1..).zip(changes) {
+            assert!(waits());
+            change();
+            assert_eq!(woken.0.load(Relaxed), count);
+            assert!(!waits());
+        }
+    }
+
+    #[test]
+    fn a_reader_that_is_dropped_leaves_nothing() {
+        let inboxes = Inboxes::new(&Limits::default());
+        let readers = [inboxes.watch(&kim()), inboxes.watch(&kim())];
+        assert!(!inboxes.table().is_empty());
+        drop(readers);
+        assert!(inboxes.table().is_empty());
+    }
+}
