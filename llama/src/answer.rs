@@ -59,7 +59,7 @@ enum Guide {
         begin: Option<usize>,
     },
     /// The call cannot be followed; the dispatcher checks it.
-    Lost,
+    Unconstrained,
 }
 
 impl Answer {
@@ -122,10 +122,10 @@ impl Answer {
         }
         let allowed = match &mut self.guide {
             Guide::Follows { guide, .. } => guide.allowed(),
-            Guide::None | Guide::Lost => None,
+            Guide::None | Guide::Unconstrained => None,
         };
         if is_call && allowed.is_none() {
-            self.guide = Guide::Lost;
+            self.guide = Guide::Unconstrained;
         }
         let token = self.sampler.choose(logits, Limits { allowed: allowed.as_ref(), ..free })?;
         i32::try_from(token).ok().map(LlamaToken)
@@ -137,7 +137,7 @@ impl Answer {
         if let Guide::Follows { guide, .. } = &mut self.guide
             && !guide.take(id)
         {
-            self.guide = Guide::Lost;
+            self.guide = Guide::Unconstrained;
         }
         self.hear(id, bytes, deltas);
         let is_open = !matches!(self.guide, Guide::None);
@@ -147,7 +147,7 @@ impl Answer {
             Some(body) => {
                 let begin = self.generated.len();
                 let guide = self.calls.as_ref().and_then(|calls| calls.begin(body));
-                self.guide = guide.map_or(Guide::Lost, |guide| Guide::Follows {
+                self.guide = guide.map_or(Guide::Unconstrained, |guide| Guide::Follows {
                     guide: Box::new(guide),
                     begin: body.is_empty().then_some(begin),
                 });

@@ -10,8 +10,7 @@ use super::{
     family::{ENVELOPE, FAMILIES, Family, HERMES, Opening},
     gguf::Gguf,
     parser::{Found, Parser},
-    prompt::LEAST_BYTES,
-    template::{ChatTemplate, TemplateInput},
+    template::{ChatTemplate, LEAST_BYTES, TemplateInput},
 };
 
 /// The way to talk with a model.
@@ -180,7 +179,7 @@ impl Probe<'_> {
     fn by_calls(&self) -> Option<Learned> {
         let asked = self.render(&[user()], &[]).ok()?;
         let renderings = [Telling::Calls, Telling::CallsWithResults].map(|telling| {
-            let rendered = self.render(&told(telling), &[]).ok()?;
+            let rendered = self.render(&probe_chat(telling), &[]).ok()?;
             rendered.contains(RESULT).then_some((telling, rendered))
         });
         let found = |family: &'static Family| {
@@ -205,13 +204,13 @@ impl Probe<'_> {
         let tool = json!({"name": TOOL, "description": "A tool", "parameters": parameters});
         let tools = [json!({"type": "function", "function": tool})];
         let lists_tools = self.render(&[user()], &tools).is_ok_and(|text| text.contains(TOOL));
-        let told = self.render(&told(Telling::Calls), &[]);
-        let writes_calls = told.as_ref().is_ok_and(|text| text.contains(TOOL));
+        let rendered = self.render(&probe_chat(Telling::Calls), &[]);
+        let writes_calls = rendered.as_ref().is_ok_and(|text| text.contains(TOOL));
         if !lists_tools || writes_calls {
             return None;
         }
         let family = FAMILIES.into_iter().find(|family| family.marker().is_some_and(has_token))?;
-        let has_results = told.is_ok_and(|text| text.contains(RESULT));
+        let has_results = rendered.is_ok_and(|text| text.contains(RESULT));
         let result_role = if has_results { "tool" } else { "user" };
         Some(Learned {
             family,
@@ -278,7 +277,7 @@ fn said(content: &str) -> Value {
     json!({"role": "assistant", "content": content})
 }
 
-fn told(telling: Telling) -> Vec<Value> {
+fn probe_chat(telling: Telling) -> Vec<Value> {
     let arguments: Value = serde_json::from_str(ARGUMENTS).expect("our own probe is JSON");
     let call =
         json!({"id": ID, "type": "function", "function": {"name": TOOL, "arguments": arguments}});

@@ -4,10 +4,7 @@ use madang_actors::protocol::{CallId, PromptMessage};
 use uuid::Uuid;
 
 use super::{
-    dialect::Dialect,
-    hidden::Piece,
-    markers::Markers,
-    prompt::{LEAST_BYTES, PromptWriter},
+    dialect::Dialect, hidden::Piece, markers::Markers, prompt::PromptWriter, template::LEAST_BYTES,
 };
 
 /// The most frames of a template, which has a handful.

@@ -29,9 +29,6 @@ pub(super) struct PromptWriter<'a> {
     pub(super) max_bytes: usize,
 }
 
-/// The most bytes of a prompt even in a small context: more than twice the longest text of a person.
-pub(super) const LEAST_BYTES: usize = 160 << 10;
-
 /// A rendered prompt.
 #[derive(Debug)]
 pub(super) struct Prompt {

@@ -1,4 +1,4 @@
-//! Chooses the prompt to write next: one prompt of a user at a time, of the user with the least work done. Pure.
+//! Chooses the prompt to write next: one prompt of a user at a time, of the user with the least virtual time. Pure.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,52 +8,53 @@ use madang_actors::protocol::UserId;
 #[derive(Debug)]
 pub(super) struct Fair<J> {
     users: HashMap<UserId, User<J>>,
-    /// The work done for the last served user, at which a new user begins, not at zero.
-    level: u64,
+    /// The virtual time of the user whose prompt was taken last. A new user begins at it, not at zero.
+    virtual_clock: u64,
     came: u64,
 }
 
 #[derive(Debug)]
 struct User<J> {
     waiting: VecDeque<(u64, J)>,
-    is_served: bool,
-    /// In bytes.
-    done: u64,
+    /// Whether a prompt of this user is being written.
+    is_busy: bool,
+    /// The bytes that were written for this user.
+    virtual_time: u64,
 }
 
 impl<J> Default for Fair<J> {
     fn default() -> Self {
-        Self { users: HashMap::new(), level: 0, came: 0 }
+        Self { users: HashMap::new(), virtual_clock: 0, came: 0 }
     }
 }
 
 impl<J> Fair<J> {
     /// Adds a job of a user.
     pub(super) fn push(&mut self, user: UserId, job: J) {
-        let (level, came) = (self.level, self.came);
+        let (virtual_time, came) = (self.virtual_clock, self.came);
         self.came += 1;
-        let new = || User { waiting: VecDeque::new(), is_served: false, done: level };
+        let new = || User { waiting: VecDeque::new(), is_busy: false, virtual_time };
         self.users.entry(user).or_insert_with(new).waiting.push_back((came, job));
     }
 
-    /// Returns the next job and its user. Must be followed by [`served`](Self::served).
+    /// Returns the next job and its user. Must be followed by [`charge`](Self::charge).
     pub(super) fn next(&mut self) -> Option<(UserId, J)> {
-        let can_be_served = self.users.iter().filter(|(_, user)| !user.is_served);
-        let order = can_be_served
-            .filter_map(|(name, user)| Some(((user.done, user.waiting.front()?.0), name)));
+        let idle = self.users.iter().filter(|(_, user)| !user.is_busy);
+        let order = idle
+            .filter_map(|(name, user)| Some(((user.virtual_time, user.waiting.front()?.0), name)));
         let name = order.min_by_key(|(order, _)| *order)?.1.clone();
         let user = self.users.get_mut(&name)?;
         let (_, job) = user.waiting.pop_front()?;
-        user.is_served = true;
-        self.level = self.level.max(user.done);
+        user.is_busy = true;
+        self.virtual_clock = self.virtual_clock.max(user.virtual_time);
         Some((name, job))
     }
 
-    /// Adds the work done for a user.
-    pub(super) fn served(&mut self, name: &UserId, bytes: usize) {
+    /// Charges a user for a written prompt, after which the next one may be taken.
+    pub(super) fn charge(&mut self, name: &UserId, bytes: usize) {
         let Some(user) = self.users.get_mut(name) else { return };
-        user.is_served = false;
-        user.done = user.done.saturating_add(bytes as u64);
+        user.is_busy = false;
+        user.virtual_time = user.virtual_time.saturating_add(bytes as u64);
         if user.waiting.is_empty() {
             self.users.remove(name);
         }
@@ -86,17 +87,17 @@ mod tests {
         assert_eq!(fair.next(), Some((user("kim"), 1)));
         assert_eq!(fair.next(), Some((user("lee"), 3)), "the other user goes before the second");
         assert_eq!(fair.next(), None);
-        fair.served(&user("kim"), 10);
+        fair.charge(&user("kim"), 10);
         assert_eq!(fair.next(), Some((user("kim"), 2)));
     }
 
     #[test]
-    fn the_user_with_less_work_done_comes_first() {
+    fn the_user_with_the_least_virtual_time_comes_first() {
         let mut fair = waiting(&[("kim", 1), ("kim", 2), ("lee", 3), ("lee", 4), ("lee", 5)]);
         let mut order = Vec::new();
         while let Some((name, job)) = fair.next() {
             order.push(job);
-            fair.served(&name, if job < 3 { 1_000 } else { 400 });
+            fair.charge(&name, if job < 3 { 1_000 } else { 400 });
         }
         assert_eq!(order, [1, 3, 4, 5, 2]);
     }
@@ -106,7 +107,7 @@ mod tests {
         let mut fair = waiting(&[("kim", 1), ("kim", 2), ("kim", 3)]);
         for _ in 0..2 {
             let (name, _) = fair.next().unwrap();
-            fair.served(&name, 1_000);
+            fair.charge(&name, 1_000);
         }
         for job in [4, 5] {
             fair.push(user("lee"), job);
@@ -114,16 +115,16 @@ mod tests {
         let mut order = Vec::new();
         while let Some((name, job)) = fair.next() {
             order.push(job);
-            fair.served(&name, 1_500);
+            fair.charge(&name, 1_500);
         }
-        assert_eq!(order, [4, 3, 5], "kim had as much done as lee will have");
+        assert_eq!(order, [4, 3, 5], "kim had as much written as lee will have");
     }
 
     #[test]
-    fn what_is_served_and_done_is_forgotten() {
+    fn a_user_without_prompts_is_forgotten() {
         let mut fair = waiting(&[("kim", 1)]);
         let (name, _) = fair.next().unwrap();
-        fair.served(&name, 1);
+        fair.charge(&name, 1);
         assert!(fair.users.is_empty());
         fair.push(name, 2);
         assert_eq!(fair.take_all(), [2]);

@@ -18,10 +18,11 @@ use crate::{
     hidden::Piece,
     options::LlamaOptions,
     parser::Parser,
-    prompt::{LEAST_BYTES, PromptWriter},
+    prompt::PromptWriter,
     repetition::Repetition,
     sampler::{Sampler, Sampling},
     spans::spans,
+    template::LEAST_BYTES,
     vocabulary::Vocabulary,
     window,
 };

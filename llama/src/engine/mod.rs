@@ -22,6 +22,7 @@ mod prefill_budget;
 mod prefill_worker;
 mod prefixes;
 mod prompts;
+mod request;
 mod run;
 mod scope;
 mod sequence;
@@ -33,8 +34,9 @@ mod swapped;
 mod thread;
 
 pub(super) use prompts::{Asked, Refused};
+pub(super) use request::EngineRequest;
 pub use stats::EngineStats;
-pub(super) use thread::{EngineRequest, Started, start};
+pub(super) use thread::{Started, start};
 
 #[cfg(test)]
 mod tests {

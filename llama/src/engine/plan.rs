@@ -12,7 +12,7 @@ pub(super) struct DecodeRequest {
     /// Whether it still reads its prompt; otherwise it generates.
     pub(super) reads: bool,
     /// The decode in which it last took part: the longest waiting comes first.
-    pub(super) last_served: u64,
+    pub(super) last_decode: u64,
 }
 
 /// The share of a completion in the next decode.
@@ -29,7 +29,7 @@ const TURN: usize = 32;
 /// Shares out the tokens of the next decode. A completion that gets nothing comes first the next time.
 pub(super) fn plan(requests: &[DecodeRequest], tokens: usize) -> Vec<Share> {
     let mut order: Vec<&DecodeRequest> = requests.iter().collect();
-    order.sort_by_key(|request| (request.last_served, request.run));
+    order.sort_by_key(|request| (request.last_decode, request.run));
     let mut left = tokens;
     let mut shares: Vec<Share> = Vec::new();
     for request in &order {
@@ -54,7 +54,7 @@ pub(super) fn plan_ahead(
     tokens: usize,
     most: usize,
 ) -> Vec<Vec<Share>> {
-    let latest = requests.iter().map(|request| request.last_served).max().unwrap_or(0);
+    let latest = requests.iter().map(|request| request.last_decode).max().unwrap_or(0);
     let mut decodes = Vec::new();
     while decodes.len() < most
         && !requests.is_empty()
@@ -64,7 +64,7 @@ pub(super) fn plan_ahead(
         for share in &shares {
             for request in requests.iter_mut().filter(|request| request.run == share.run) {
                 request.tokens -= share.tokens;
-                request.last_served = latest + 1 + decodes.len() as u64;
+                request.last_decode = latest + 1 + decodes.len() as u64;
             }
         }
         decodes.push(shares);
@@ -83,11 +83,11 @@ mod tests {
     use super::*;
 
     const fn generates(run: usize, tokens: usize) -> DecodeRequest {
-        DecodeRequest { run, tokens, reads: false, last_served: 0 }
+        DecodeRequest { run, tokens, reads: false, last_decode: 0 }
     }
 
-    const fn reads(run: usize, tokens: usize, last_served: u64) -> DecodeRequest {
-        DecodeRequest { run, tokens, reads: true, last_served }
+    const fn reads(run: usize, tokens: usize, last_decode: u64) -> DecodeRequest {
+        DecodeRequest { run, tokens, reads: true, last_decode }
     }
 
     /// The shares as `run:tokens`.
@@ -116,8 +116,8 @@ mod tests {
             (0..5).map(|run| reads(run, 100, if run < 2 { 7 } else { 6 })).collect();
         assert_eq!(shares(&many, 64), "2:32 3:32");
         let streams = [
-            DecodeRequest { last_served: 3, ..generates(0, 1) },
-            DecodeRequest { last_served: 2, ..generates(1, 1) },
+            DecodeRequest { last_decode: 3, ..generates(0, 1) },
+            DecodeRequest { last_decode: 2, ..generates(1, 1) },
         ];
         assert_eq!(shares(&streams, 1), "1:1");
     }

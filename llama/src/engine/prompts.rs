@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     fair::Fair,
     generator::{Generator, Prompt},
-    thread::EngineRequest,
+    request::EngineRequest,
 };
 
 /// The prompts that are written at once: while one user's takes long, another's is written. More would take time from
@@ -118,7 +118,7 @@ impl Asked {
             let prompt = prompt(&job);
             let is_wanted = written.send(Written { job, prompt }).is_ok();
             state = self.state();
-            state.fair.served(&user, bytes);
+            state.fair.charge(&user, bytes);
             // Another writer may take the next request of this user.
             self.changed.notify_one();
             if !is_wanted {

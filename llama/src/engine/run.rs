@@ -2,16 +2,15 @@
 
 use madang_actors::{
     port::{Deltas, ModelError},
-    protocol::{Completion, CompletionRequest, FinishReason, Usage},
+    protocol::{CompletionRequest, FinishReason, Usage},
 };
-use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     plan::DecodeRequest,
+    request::Reply,
     scope::{Held, Owner},
     sequence::Sequence,
-    steps::Kind,
 };
 use crate::answer::Answer;
 
@@ -22,7 +21,7 @@ pub(super) struct ActiveCompletion {
     pub(super) owner: Owner,
     pub(super) deltas: Deltas,
     pub(super) cancel: [CancellationToken; 2],
-    pub(super) reply: oneshot::Sender<Result<Completion, ModelError>>,
+    pub(super) reply: Reply,
     pub(super) answer: Answer,
     /// Messages without room in the prompt.
     pub(super) left_out: u32,
@@ -39,7 +38,7 @@ pub(super) struct ActiveCompletion {
     /// Whether it reads its prompt instead of generating.
     pub(super) reads: bool,
     /// The number of the decode in which it last took part.
-    pub(super) last_served: u64,
+    pub(super) last_decode: u64,
     /// The number of the completion, in the order of beginnings.
     pub(super) began: u64,
     pub(super) usage: Usage,
@@ -69,6 +68,21 @@ pub(super) enum ContextKind {
     Prefill,
 }
 
+/// The kind of a decode. Streams are decoded separately from prompts: flash attention sums large batches in another
+/// way, and an answer must not depend on prompts beside it. The number of streams may still change the sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The next tokens of the streams.
+    Streams,
+    /// Parts of prompts.
+    Prompts,
+}
+
+impl Kind {
+    /// The kinds in the order of a step.
+    pub(super) const BOTH: [Self; 2] = [Self::Streams, Self::Prompts];
+}
+
 impl ActiveCompletion {
     pub(super) fn is_unwanted(&self) -> bool {
         self.cancel.iter().any(CancellationToken::is_cancelled)
@@ -78,7 +92,7 @@ impl ActiveCompletion {
     pub(super) fn decode_request(&self, run: usize) -> Option<DecodeRequest> {
         self.sequence?;
         let tokens = self.tokens.len() - self.held;
-        Some(DecodeRequest { run, tokens, reads: self.reads, last_served: self.last_served })
+        Some(DecodeRequest { run, tokens, reads: self.reads, last_decode: self.last_decode })
     }
 
     /// Returns the kind of decode on the engine's thread in which it takes part, while the contexts are split or not.

@@ -23,10 +23,10 @@ use super::{
     prefill_worker::PrefillWorker,
     prefixes::Prefixes,
     prompts::{PANIC, Written},
-    run::{ActiveCompletion, ContextKind, WaitReason},
+    request::{EngineRequest, Reply},
+    run::{ActiveCompletion, ContextKind, Kind, WaitReason},
     scope::{Held, Scopes},
     stats::EngineStats,
-    thread::Reply,
 };
 
 /// The running completions and their resources.
@@ -44,23 +44,8 @@ pub(super) struct Engine<'m> {
     /// Reads long prompts, if there are threads for it.
     pub(super) prefill_worker: Option<PrefillWorker<'m>>,
     pub(super) stats: EngineStats,
-    /// The published copy of `stats`.
-    told: Arc<Mutex<EngineStats>>,
-}
-
-/// The kind of a decode. Streams are decoded separately from prompts: flash attention sums large batches in another
-/// way, and an answer must not depend on prompts beside it. The number of streams may still change the sums.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// The next tokens of the streams.
-    Streams,
-    /// Parts of prompts.
-    Prompts,
-}
-
-impl Kind {
-    /// The kinds in the order of a step.
-    pub(super) const BOTH: [Self; 2] = [Self::Streams, Self::Prompts];
+    /// The copy of `stats` that callers read.
+    published: Arc<Mutex<EngineStats>>,
 }
 
 /// The bounds of the engine.
@@ -85,7 +70,7 @@ impl<'m> Engine<'m> {
         cache: Cache<'m>,
         bounds: Bounds,
         prefill_worker: Option<PrefillWorker<'m>>,
-        told: Arc<Mutex<EngineStats>>,
+        published: Arc<Mutex<EngineStats>>,
     ) -> Self {
         Self {
             generator,
@@ -98,7 +83,7 @@ impl<'m> Engine<'m> {
             bounds,
             prefill_worker,
             stats: EngineStats::default(),
-            told,
+            published,
         }
     }
 
@@ -113,14 +98,14 @@ impl<'m> Engine<'m> {
 
     /// Writes a prompt and begins its completion.
     #[cfg(test)]
-    pub(super) fn begin(&mut self, job: super::thread::EngineRequest) {
+    pub(super) fn begin(&mut self, job: EngineRequest) {
         let prompt = super::prompts::prompt(&self.generator, &job.request, &job.cancel);
         self.begin_written(Written { job, prompt });
     }
 
     /// Begins a completion.
     pub(super) fn begin_written(&mut self, Written { job, prompt }: Written) {
-        let super::thread::EngineRequest { request, deltas, cancel, reply, .. } = job;
+        let EngineRequest { request, deltas, cancel, reply, .. } = job;
         if cancel.iter().any(CancellationToken::is_cancelled) {
             return tell(reply, Err(ModelError::Cancelled { usage: Usage::default() }));
         }
@@ -146,7 +131,7 @@ impl<'m> Engine<'m> {
             waits: WaitReason::No,
             context: ContextKind::Main,
             reads: true,
-            last_served: self.stats.decodes,
+            last_decode: self.stats.decodes,
             began: self.stats.completions,
             usage: Usage::default(),
             end: None,
@@ -174,7 +159,7 @@ impl<'m> Engine<'m> {
     fn publish(&mut self) {
         self.stats.running = self.runs.len();
         self.cache.tell(&mut self.stats);
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = self.stats;
+        *self.published.lock().unwrap_or_else(PoisonError::into_inner) = self.stats;
     }
 
     /// Decodes the planned tokens, and returns the plan. `None` if nothing was planned, or all failed.
@@ -225,7 +210,7 @@ impl<'m> Engine<'m> {
             here(&mut self.cache, &mut self.prefill_worker)
                 .holds(sequence, &run.tokens[run.held..end]);
             run.holds(end);
-            run.last_served = self.stats.decodes;
+            run.last_decode = self.stats.decodes;
             read += if run.reads { share.tokens } else { 0 };
         }
         self.stats.prompt_tokens_evaluated += read as u64;

@@ -1,20 +1,10 @@
 //! Runs the thread that owns a model and its context: waits for completions, and does one step after another.
 
 use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-        mpsc as blocking,
-    },
+    sync::{Arc, Mutex, atomic::Ordering, mpsc as blocking},
     thread::{self, JoinHandle},
 };
 
-use madang_actors::{
-    port::{Deltas, ModelError},
-    protocol::{Completion, CompletionRequest},
-};
-use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::{
@@ -37,21 +27,6 @@ use crate::{
     pieces::STACK_BYTES,
     source::ModelFile,
 };
-
-/// A completion to generate.
-#[derive(Debug)]
-pub(crate) struct EngineRequest {
-    pub(crate) request: CompletionRequest,
-    pub(crate) deltas: Deltas,
-    /// Cancelled by its caller, or when its future or the model is dropped.
-    pub(crate) cancel: [CancellationToken; 2],
-    /// Set when the work on it begins.
-    pub(crate) has_begun: Arc<AtomicBool>,
-    pub(crate) reply: Reply,
-}
-
-/// The receiver of a completion's end.
-pub(crate) type Reply = oneshot::Sender<Result<Completion, ModelError>>;
 
 /// A started engine.
 #[derive(Debug)]
@@ -76,14 +51,14 @@ struct Loaded {
 pub(crate) fn start(options: LlamaOptions, asked: Arc<Asked>) -> Result<Started, LoadError> {
     let (loaded, outcome) = blocking::sync_channel(1);
     let stats = Arc::default();
-    let told = Arc::clone(&stats);
+    let published = Arc::clone(&stats);
     let thread = thread::Builder::new()
         .name("madang-llama".into())
         .stack_size(STACK_BYTES)
         .spawn(move || {
             let report = loaded.clone();
             let _close = CloseWhenDropped(Arc::clone(&asked));
-            if let Err(problem) = run(options, &asked, told, &loaded)
+            if let Err(problem) = run(options, &asked, published, &loaded)
                 && report.send(Err(problem)).is_err()
             {
                 error!("no caller waited for the model any more");

@@ -46,6 +46,9 @@ pub(super) struct TemplateInput<'a> {
     pub(super) max_bytes: usize,
 }
 
+/// The most bytes of a prompt even in a small context: more than twice the longest text of a person.
+pub(super) const LEAST_BYTES: usize = 160 << 10;
+
 const NAME: &str = "chat";
 /// The steps of a rendering: enough for thousands of messages, and an end of a loop.
 const FUEL: u64 = 5_000_000;

@@ -18,11 +18,12 @@ use super::super::{
     gguf::Gguf,
     grammar::Grammars,
     parser::Parser,
-    prompt::{LEAST_BYTES, PromptWriter},
+    prompt::PromptWriter,
     repetition::Repetition,
     sampler::{Sampler, Sampling},
     source::ModelFile,
     spans::spans,
+    template::LEAST_BYTES,
     vocabulary::Vocabulary,
 };
 use super::*;

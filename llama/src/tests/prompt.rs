@@ -6,7 +6,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::*;
-use crate::gguf::Gguf;
+use crate::{gguf::Gguf, template::LEAST_BYTES};
 
 const HERMES: &str = "{% if tools %}tools:{% for t in tools %} {{ t.function.name }}{% endfor %}{{ '\n' }}{% endif %}\
     {% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}\

@@ -70,7 +70,7 @@ enum Heard {
     /// The context had no room for all of it.
     NoRoom,
     /// It failed, and the content of the context of prompts is lost.
-    Lost,
+    Failed,
 }
 
 /// The tokens of a decode of prompts: twice as many are no faster, and a chat that wants the context waits half as
@@ -139,7 +139,7 @@ impl<'m> PrefillWorker<'m> {
             return Heard::Read;
         }
         if self.pieces.is_empty() {
-            return Heard::Lost;
+            return Heard::Failed;
         }
         if waits {
             self.thread.want();
@@ -154,15 +154,15 @@ impl<'m> PrefillWorker<'m> {
                     Err(DecodeError::NoKvCacheSlot) => Heard::NoRoom,
                     Err(cause) => {
                         error!(%cause, "the prefill worker failed to read");
-                        Heard::Lost
+                        Heard::Failed
                     }
                 };
-                self.reader = (heard != Heard::Lost).then_some(lent);
+                self.reader = (heard != Heard::Failed).then_some(lent);
                 heard
             }
-            Err(_) => Heard::Lost,
+            Err(_) => Heard::Failed,
         };
-        if heard == Heard::Lost {
+        if heard == Heard::Failed {
             self.pieces.clear();
         }
         heard

@@ -38,7 +38,7 @@ impl Engine<'_> {
                 Heard::Nothing => return,
                 Heard::Read => self.has_read(),
                 Heard::NoRoom => return self.join_for_room(),
-                Heard::Lost => return self.join(),
+                Heard::Failed => return self.join(),
             }
             if !self.load().stays_split(room) {
                 return self.join();
@@ -107,7 +107,7 @@ impl Engine<'_> {
             let end = run.held + piece.tokens;
             kv.holds(piece.sequence, &run.tokens[run.held..end]);
             run.holds(end);
-            run.last_served = stats.decodes;
+            run.last_decode = stats.decodes;
         }
         let mut stay = Sequences::default();
         for run in runs.iter_mut().filter(|run| run.context == ContextKind::Prefill) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use madang_actors::protocol::CompletionId;
 
-use crate::engine::steps::{Engine, Kind};
+use crate::engine::{run::Kind, steps::Engine};
 
 /// The tokens of a completion, each with its margin over the next best.
 pub(in crate::engine) type Said = Vec<(i32, f32)>;

@@ -20,8 +20,9 @@ use super::super::{
     gguf::Gguf,
     hidden::Piece,
     markers::Markers,
-    prompt::{LEAST_BYTES, PromptWriter},
+    prompt::PromptWriter,
     spans::{Span, spans},
+    template::LEAST_BYTES,
 };
 
 /// A template of these tests, its tokens, and what is to be learned from it.
