@@ -1,4 +1,6 @@
 //! Every sentence of the toolkit that a person may see, in Korean and English.
+use std::fmt;
+
 use madang::{event::quoted, tool::Locale};
 
 use super::{
@@ -7,11 +9,20 @@ use super::{
     today::parse_day,
 };
 
-/// Gives the reason of a broken rule.
-pub(super) fn reason(violation: &LifeViolation, locale: Locale) -> String {
-    match locale.language() {
-        "ko" => korean(violation),
-        _ => english(violation),
+impl LifeViolation {
+    /// Returns the reason in the person's language.
+    pub fn reason(&self, locale: Locale) -> String {
+        match locale.language() {
+            "ko" => korean(self),
+            _ => english(self),
+        }
+    }
+}
+
+/// Writes the English reason.
+impl fmt::Display for LifeViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&english(self))
     }
 }
 

@@ -16,6 +16,7 @@ const AT_ONCE: usize = 100;
 
 /// A committed change of a user's notes.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Change {
     /// A page was created or renamed.
     PageChanged {
@@ -47,6 +48,7 @@ pub enum Change {
 
 /// The reason why the changes cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ChangesError {
     /// The store cannot be read, or was closed.
     #[error("failed to read what changed")]

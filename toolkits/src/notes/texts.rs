@@ -1,4 +1,6 @@
 //! Every sentence of the toolkit that a person may see, in Korean and English.
+use std::fmt;
+
 use madang::{
     event::{quoted, quoted_up_to},
     tool::Locale,
@@ -13,11 +15,20 @@ use super::{
 /// The characters of a block that a question shows.
 const SHOWN_CHARS: usize = 60;
 
-/// Gives the reason of a broken rule.
-pub(super) fn reason(violation: &NotesViolation, locale: Locale) -> String {
-    match locale.language() {
-        "ko" => korean(violation),
-        _ => english(violation),
+impl NotesViolation {
+    /// Returns the reason in the person's language.
+    pub fn reason(&self, locale: Locale) -> String {
+        match locale.language() {
+            "ko" => korean(self),
+            _ => english(self),
+        }
+    }
+}
+
+/// Writes the English reason.
+impl fmt::Display for NotesViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&english(self))
     }
 }
 

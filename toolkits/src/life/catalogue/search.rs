@@ -1,37 +1,32 @@
-//! Searching the catalogue: by category, by words in either language, best matches first.
-use super::{super::fold::fold, Catalogue, Category, Item};
+//! Searches the catalogue by category and by words in either language, the best matches first.
+use super::{
+    super::fold::fold,
+    item::{Category, Item},
+};
 
-impl Catalogue {
-    /// Finds items by category and keyword; without either, everything.
-    ///
-    /// A keyword of several words asks for items that match all of them, and where there is none,
-    /// for items that match any. Words are compared in both languages without regard to case, Korean
-    /// words with and without their particle. Titles count more than keywords, keywords more than
-    /// the category's name, and that more than summaries.
-    pub fn search(&self, query: &Query<'_>) -> Found<'_> {
-        let candidates = || {
-            self.entries.iter().filter(|entry| {
-                query.category.is_none_or(|category| entry.item.category == category)
-            })
-        };
-        let words = query.words();
-        // The keyword has no word.
-        if words.is_empty() && query.keyword.is_some_and(|keyword| !keyword.trim().is_empty()) {
-            return Found { count: 0, items: Vec::new() };
-        }
-        let mut hits: Vec<(Rank, &Item)> = candidates()
-            .filter_map(|entry| Some((entry.rank_by_all(&words)?, &entry.item)))
-            .collect();
-        if hits.is_empty() {
-            hits = candidates()
-                .filter_map(|entry| Some((entry.rank_by_any(&words)?, &entry.item)))
-                .collect();
-        }
-        // The sort is stable: items of equal rank stay in catalogue order.
-        hits.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
-        let count = hits.len();
-        Found { count, items: hits.into_iter().take(query.limit).map(|(_, item)| item).collect() }
+/// Finds items as [`Catalogue::search`](super::Catalogue::search) describes it.
+pub(super) fn search<'a>(entries: &'a [Entry], query: &Query<'_>) -> Found<'a> {
+    let candidates = || {
+        entries
+            .iter()
+            .filter(|entry| query.category.is_none_or(|category| entry.item.category == category))
+    };
+    let words = query.words();
+    // The keyword has no word.
+    if words.is_empty() && query.keyword.is_some_and(|keyword| !keyword.trim().is_empty()) {
+        return Found { count: 0, items: Vec::new() };
     }
+    let mut hits: Vec<(Rank, &Item)> =
+        candidates().filter_map(|entry| Some((entry.rank_by_all(&words)?, &entry.item))).collect();
+    if hits.is_empty() {
+        hits = candidates()
+            .filter_map(|entry| Some((entry.rank_by_any(&words)?, &entry.item)))
+            .collect();
+    }
+    // The sort is stable: items of equal rank stay in catalogue order.
+    hits.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
+    let count = hits.len();
+    Found { count, items: hits.into_iter().take(query.limit).map(|(_, item)| item).collect() }
 }
 
 /// A search of the catalogue.

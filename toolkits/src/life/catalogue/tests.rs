@@ -1,6 +1,8 @@
 //! Tests the content of the bundled catalogue, and its search.
 use std::collections::{BTreeMap, BTreeSet};
 
+use madang::tool::Locale;
+
 use super::*;
 use crate::life::rules::detect_avoidance;
 

@@ -3,6 +3,7 @@ use super::super::{habit::HabitType, rules::LifeViolation};
 
 /// The reason why the repository did not do its work.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum HabitError {
     /// A rule is broken.
     #[error(transparent)]

@@ -1,15 +1,11 @@
-//! A broken rule: a code for the model and a reason for the person.
+//! A broken rule, with a code for the model. Its reason for the person stands in `texts`.
 use jiff::civil::Date;
-use madang::tool::Locale;
 
-use super::super::{
-    habit::{HabitId, HabitType, TrackerValue},
-    texts,
-};
+use super::super::habit::{HabitId, HabitType, TrackerValue};
 
 /// A broken rule. Its `Display` is the English reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.reason(Locale::EN))]
+#[non_exhaustive]
 pub enum LifeViolation {
     /// R1 and R2: the user has as many active habits of this type as allowed.
     Quota {
@@ -96,10 +92,5 @@ impl LifeViolation {
                 "not_found"
             }
         }
-    }
-
-    /// Returns the reason in the person's language.
-    pub fn reason(&self, locale: Locale) -> String {
-        texts::reason(self, locale)
     }
 }

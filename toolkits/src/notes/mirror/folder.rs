@@ -21,8 +21,8 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
-    marks::hash,
-    plan::{Found, Hash},
+    hash::{Hash, hash},
+    plan::Found,
     rename::{exchange, rename_new},
     steps::Steps,
 };
@@ -51,7 +51,7 @@ pub(super) struct Folder {
 /// The result of placing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Placed {
-    Done,
+    InPlace,
     /// Another program changed the file meanwhile, and its version stays.
     Raced,
     /// Another program changed it twice meanwhile. One version stays, and the other now has this name.
@@ -69,7 +69,7 @@ impl Folder {
     /// Claims the folder for an owner, and tells whether the owner has it.
     pub(super) fn claim(&self, word: &str) -> io::Result<bool> {
         let name = [CLAIM.to_owned()];
-        if let Placed::Done = match self.read(&name)? {
+        if let Placed::InPlace = match self.read(&name)? {
             Found::Absent => self.write(&name, word.as_bytes(), None)?,
             Found::File { .. } | Found::Odd => Placed::Raced,
         } {
@@ -122,7 +122,7 @@ impl Folder {
         fsync(&folder)?;
         Ok(match placed {
             Placed::RacedTwice(kept) => Placed::RacedTwice(within(folders, kept)),
-            Placed::Done | Placed::Raced => placed,
+            Placed::InPlace | Placed::Raced => placed,
         })
     }
 
@@ -185,7 +185,7 @@ impl Folder {
 
     fn place_new(&self, folder: &OwnedFd, ready: &str, name: &str) -> io::Result<Placed> {
         match rename_new(folder, ready, name) {
-            Ok(()) => Ok(Placed::Done),
+            Ok(()) => Ok(Placed::InPlace),
             Err(Errno::EXIST) => {
                 self.steps.before("remove")?;
                 unlinkat(folder, ready, AtFlags::empty())?;
@@ -213,13 +213,13 @@ impl Folder {
                     return Ok(Placed::Raced);
                 }
                 renameat(folder, ready, folder, name)?;
-                return Ok(Placed::Done);
+                return Ok(Placed::InPlace);
             }
             Err(errno) => return Err(errno.into()),
         }
         self.steps.before("look")?;
         let placed = if is(&read(folder, ready)?, &over) {
-            Placed::Done
+            Placed::InPlace
         } else {
             exchange(folder, ready, name)?;
             if !is(&read(folder, ready)?, &ours) {

@@ -10,7 +10,7 @@ use tracing::warn;
 
 use super::{
     folder::Folder,
-    leaving::{Put, Removed},
+    leaving::{Put, Removal},
     left::LeftFile,
     marks::{Entry, Mark, Which},
     pass::{Pass, failed},
@@ -90,9 +90,9 @@ impl Pass {
                     seen_to.push(file.number);
                     for removed in removed {
                         match removed {
-                            Removed::Done => tally.removed.push(name.clone()),
-                            Removed::Absent => {}
-                            Removed::Kept(kept) => {
+                            Removal::Complete => tally.removed.push(name.clone()),
+                            Removal::Absent => {}
+                            Removal::LeftAs(kept) => {
                                 warn!(
                                     file = name,
                                     kept, "the file of a page that is gone was changed, and stays"
@@ -174,7 +174,7 @@ impl Pass {
             for (entry, put) in putting.await.map_err(|_| MirrorError::Ending)? {
                 let number = entry.page.number;
                 match put {
-                    Ok(Put::Done { beside }) => {
+                    Ok(Put::InPlace { beside }) => {
                         if let Some(kept) = beside {
                             warn!(
                                 file = entry.name(),
@@ -204,9 +204,9 @@ impl Pass {
 }
 
 /// Removes a file from each place where an earlier end of the process may have left it.
-fn remove(folder: &Folder, file: &LeftFile) -> io::Result<[Removed; 2]> {
+fn remove(folder: &Folder, file: &LeftFile) -> io::Result<[Removal; 2]> {
     let taken = folder.remove_taken(file.page, &file.ours)?;
     let in_place =
-        if file.is_taken { Removed::Absent } else { folder.remove(&file.place, &file.ours)? };
+        if file.is_taken { Removal::Absent } else { folder.remove(&file.place, &file.ours)? };
     Ok([taken, in_place])
 }

@@ -10,8 +10,8 @@ use uuid::Uuid;
 use super::{
     super::page::PageId,
     folder::{CLAIM, Folder, Missing, READY, is, read, recover, within},
-    marks::hash,
-    plan::{Found, Hash, MarkState},
+    hash::{Hash, hash},
+    plan::{Found, MarkState},
     rename::{rename_across, rename_new},
 };
 
@@ -21,20 +21,20 @@ const MOVING: &str = ".madang-moving-";
 impl Folder {
     /// Removes a file of the mirror, and the folders that are empty then. The file first gets another name, is checked,
     /// and returns to its place unless it has one of the hashes `ours`.
-    pub(super) fn remove(&self, path: &[String], ours: &[Hash]) -> io::Result<Removed> {
-        let Some((name, folders)) = path.split_last() else { return Ok(Removed::Absent) };
+    pub(super) fn remove(&self, path: &[String], ours: &[Hash]) -> io::Result<Removal> {
+        let Some((name, folders)) = path.split_last() else { return Ok(Removal::Absent) };
         let folder = match self.folder(folders, Missing::Leave) {
             Ok(Some(folder)) => folder,
-            Ok(None) => return Ok(Removed::Absent),
+            Ok(None) => return Ok(Removal::Absent),
             Err(Errno::LOOP | Errno::NOTDIR) => {
-                return Ok(Removed::Kept(within(folders, name.clone())));
+                return Ok(Removal::LeftAs(within(folders, name.clone())));
             }
             Err(errno) => return Err(errno.into()),
         };
         let is_ours = |found: &Found| ours.iter().any(|hash| is(found, hash));
         match read(&folder, name)? {
-            Found::Absent => return Ok(Removed::Absent),
-            found if !is_ours(&found) => return Ok(Removed::Kept(path.join("/"))),
+            Found::Absent => return Ok(Removal::Absent),
+            found if !is_ours(&found) => return Ok(Removal::LeftAs(path.join("/"))),
             Found::File { .. } | Found::Odd => {}
         }
         self.steps.before("aside")?;
@@ -43,7 +43,7 @@ impl Folder {
         self.steps.before("look")?;
         if !is_ours(&read(&folder, &aside)?) {
             // Another program replaced it meanwhile.
-            return Ok(Removed::Kept(within(
+            return Ok(Removal::LeftAs(within(
                 folders,
                 match rename_new(&folder, &aside, name) {
                     Ok(()) => name.clone(),
@@ -57,7 +57,7 @@ impl Folder {
         self.steps.before("sync folder")?;
         fsync(&folder)?;
         self.leave(folders)?;
-        Ok(Removed::Done)
+        Ok(Removal::Complete)
     }
 
     /// Moves the file of a page into the workspace itself, under a name made of the page's id. Its place is then free
@@ -123,15 +123,15 @@ impl Folder {
         fsync(&folder)?;
         fsync(&self.root)?;
         self.steps.before("placed")?;
-        Ok(Put::Done { beside })
+        Ok(Put::InPlace { beside })
     }
 
     /// Removes the taken file of a deleted page.
-    pub(super) fn remove_taken(&self, page: PageId, ours: &[Hash]) -> io::Result<Removed> {
+    pub(super) fn remove_taken(&self, page: PageId, ours: &[Hash]) -> io::Result<Removal> {
         let moving = moving(page);
         match read(&self.root, &moving)? {
             Found::File { hash, .. } if !ours.contains(&hash) => {
-                Ok(Removed::Kept(recover(&self.root, &moving)?))
+                Ok(Removal::LeftAs(recover(&self.root, &moving)?))
             }
             Found::File { .. } | Found::Absent | Found::Odd => self.remove(&[moving], ours),
         }
@@ -154,24 +154,26 @@ impl Folder {
     }
 
     /// Releases the folder, if this owner has it.
-    pub(super) fn unclaim(&self, word: &str) -> io::Result<Removed> {
+    pub(super) fn unclaim(&self, word: &str) -> io::Result<Removal> {
         self.remove(&[CLAIM.to_owned()], &[hash(word.as_bytes())])
     }
 }
 
 /// The result of removing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Removed {
-    Done,
+pub(super) enum Removal {
+    /// The file is removed.
+    Complete,
+    /// No file stood there.
     Absent,
     /// The mirror did not write it, so it stays under this name.
-    Kept(String),
+    LeftAs(String),
 }
 
 /// The result of putting a taken file into its new place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Put {
-    Done {
+    InPlace {
         /// The new name of the file that stood there.
         beside: Option<String>,
     },

@@ -3,8 +3,8 @@ use madang::store::Store;
 
 use super::{
     super::{page::PageId, repository::NotesError},
-    marks::{AT_ONCE, Marks, as_hash, names, read_on, write_on},
-    plan::Hash,
+    hash::{Hash, as_hash},
+    marks::{AT_ONCE, Marks, names, read_on, write_on},
     report::MirrorError,
 };
 

@@ -5,7 +5,6 @@ use madang::{
     UserId,
     store::{Reader, Store, StoreError, Transaction},
 };
-use sha2::{Digest, Sha256};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
@@ -14,8 +13,9 @@ use super::{
         page::{MAX_PAGE_BLOCKS, Page},
         repository::{ImportedLine, NotesError, NotesRepository},
     },
+    hash::{Hash, as_hash, hash},
     markdown::render,
-    plan::{Hash, MarkState},
+    plan::MarkState,
     report::MirrorError,
     steps::Steps,
 };
@@ -101,7 +101,7 @@ pub(super) enum Mark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Imported {
     /// The page now equals the file.
-    Done,
+    Applied,
     /// The page changed meanwhile and must be looked at again.
     Changed,
     /// The rules refuse the edit.
@@ -115,14 +115,6 @@ pub(super) fn names(place: &str) -> Result<Vec<String>, NotesError> {
         return Err(NotesError::Corrupt { what: "the place of a file" });
     }
     Ok(place.split('/').map(str::to_owned).collect())
-}
-
-pub(super) fn as_hash(bytes: Option<Vec<u8>>) -> Option<Hash> {
-    bytes.and_then(|bytes| bytes.try_into().ok())
-}
-
-pub(super) fn hash(bytes: &[u8]) -> Hash {
-    Sha256::digest(bytes).into()
 }
 
 impl Entry {
@@ -298,7 +290,7 @@ impl Marks {
             .map_err(NotesError::from)?;
         transaction.commit().await?;
         self.steps.before("imported").map_err(MirrorError::Step)?;
-        Ok(Imported::Done)
+        Ok(Imported::Applied)
     }
 }
 

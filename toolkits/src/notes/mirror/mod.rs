@@ -6,7 +6,7 @@
 //!
 //! - `task` waits for commits; `pass` goes through the pages: it reads each file, decides, writes, and records the
 //!   result.
-//! - `plan` decides; `markdown` and `diff` translate between pages and files.
+//! - `plan` decides; `markdown` and `diff` translate between pages and files; `hash` recognises files.
 //! - `marks` and `left` read and write the marks in the store; `gone` moves and removes files of renamed and deleted
 //!   pages.
 //! - `folder`, `leaving` and `rename` touch the files.
@@ -19,6 +19,7 @@
 mod diff;
 mod folder;
 mod gone;
+mod hash;
 mod leaving;
 mod left;
 mod markdown;
@@ -70,7 +71,7 @@ pub fn workspace_beside(database: &Path, user: &UserId) -> PathBuf {
     } else {
         // Users whose names a file system takes for equal need different folders. With this many digits no user can
         // choose another's folder name.
-        let hash = marks::hash(user.as_str().as_bytes());
+        let hash = hash::hash(user.as_str().as_bytes());
         let mark: String = hash[..MARK / 2].iter().map(|byte| format!("{byte:02x}")).collect();
         format!("{safe} {mark}")
     };

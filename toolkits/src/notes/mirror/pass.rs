@@ -14,9 +14,10 @@ use super::{
     super::{block::OutlineLine, page::MAX_PAGE_BLOCKS, repository::NotesRepository},
     diff::imported,
     folder::{Folder, Placed},
+    hash::Hash,
     markdown::parse,
     marks::{Entry, Imported, Mark, Marks, Which},
-    plan::{Hash, Step, step},
+    plan::{Step, step},
     report::{MirrorError, MirrorReport, Tally},
     steps::Steps,
 };
@@ -133,7 +134,7 @@ impl Pass {
                 Ok(Step::Write { over }) => writes.push((entry, Overwrite::Ours(over))),
                 Ok(Step::KeepBeside { .. }) => writes.push((entry, Overwrite::TheirsKept)),
                 Ok(Step::Import { hash, text }) => match self.import(&entry, hash, &text).await? {
-                    Imported::Done => tally.imported.push(entry.name()),
+                    Imported::Applied => tally.imported.push(entry.name()),
                     Imported::Changed => {}
                     Imported::Refused => writes.push((entry, Overwrite::TheirsKept)),
                 },
@@ -188,7 +189,7 @@ impl Pass {
                 tally.kept_beside.push(kept);
             }
             match placed {
-                Ok(Placed::Done) => {
+                Ok(Placed::InPlace) => {
                     tally.written.push(entry.name());
                     marks.push((entry.page.number, written(&entry)));
                 }

@@ -1,8 +1,8 @@
 //! Decides about a page's file from the file, the marks and the wanted text. Pure.
-use super::{markdown::parse, marks::hash};
-
-/// The SHA-256 of a file.
-pub(super) type Hash = [u8; 32];
+use super::{
+    hash::{Hash, hash},
+    markdown::parse,
+};
 
 /// The finding at the place of a page's file.
 #[derive(Debug, Clone, PartialEq, Eq)]

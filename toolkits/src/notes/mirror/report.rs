@@ -67,6 +67,7 @@ impl From<Tally> for MirrorReport {
 
 /// The reason why the mirror stopped. Unwritten pages stay marked.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MirrorError {
     /// The folder cannot be used.
     #[error("failed to open or remove the workspace {}", path.display())]

@@ -3,6 +3,7 @@ use super::super::rules::NotesViolation;
 
 /// The reason why the repository did not do its work.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotesError {
     /// A rule is broken.
     #[error(transparent)]

@@ -109,8 +109,8 @@ impl NotesRepository<'_> {
             };
             nesting.came(indent, Some(number));
         }
-        let told: HashSet<BlockId> = changed.iter().copied().collect();
-        changed.extend(reordered(&rows, &stayed).filter(|id| !told.contains(id)));
+        let reported: HashSet<BlockId> = changed.iter().copied().collect();
+        changed.extend(reordered(&rows, &stayed).filter(|id| !reported.contains(id)));
         self.blocks_changed(page.id, &changed).await
     }
 }

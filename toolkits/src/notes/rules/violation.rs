@@ -1,11 +1,8 @@
-//! A broken rule: a code for the model and a reason for the person.
-use madang::tool::Locale;
-
-use super::super::texts;
+//! A broken rule, with a code for the model. Its reason for the person stands in `texts`.
 
 /// A broken rule. Its `Display` is the English reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.reason(Locale::EN))]
+#[non_exhaustive]
 pub enum NotesViolation {
     /// The user has no such page; another user's page looks the same.
     UnknownPage {
@@ -99,10 +96,5 @@ impl NotesViolation {
             Self::NoBlocksCreated { .. } => "no_blocks_created",
             Self::OutsideWorkspace => "outside_workspace",
         }
-    }
-
-    /// Returns the reason in the person's language.
-    pub fn reason(&self, locale: Locale) -> String {
-        texts::reason(self, locale)
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
-use super::{BLOCK, Changed, fault, notes, told};
+use super::{BLOCK, Changed, fault, notes, success};
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
@@ -38,5 +38,5 @@ async fn append_to_block(
 ) -> ToolResult<ToolOutcome> {
     let Arguments { id, text, separator } = &arguments;
     let appended = notes(db, ctx).append_to_block(id, text, separator).await;
-    told(Changed::from(appended.map_err(fault(ctx))?), ctx)
+    success(Changed::from(appended.map_err(fault(ctx))?), ctx)
 }

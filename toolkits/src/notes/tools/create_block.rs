@@ -6,7 +6,7 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{repository::Inside, rules::NotesViolation},
-    BLOCK, Created, fault, notes, told,
+    BLOCK, Created, fault, notes, success,
 };
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
@@ -55,5 +55,5 @@ async fn create_block(
     };
     let after = arguments.insert_after_block_id.as_deref();
     let created = notes(db, ctx).create_block(inside, after, &arguments.content).await;
-    told(Created::from(created.map_err(fault(ctx))?), ctx)
+    success(Created::from(created.map_err(fault(ctx))?), ctx)
 }

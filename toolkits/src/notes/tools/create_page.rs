@@ -6,7 +6,7 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{page::PageId, texts},
-    PAGE, fault, notes, told_as,
+    PAGE, fault, notes, success_with,
 };
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
@@ -45,5 +45,5 @@ async fn create_page(
         notes(db, ctx).create_page(&arguments.title, arguments.parent_id.as_deref()).await;
     let page = created.map_err(fault(ctx))?;
     let data = Created { id: page.id, title: page.title, parent_id: page.parent_id };
-    told_as(texts::page_created(ctx.locale), data)
+    success_with(texts::page_created(ctx.locale), data)
 }

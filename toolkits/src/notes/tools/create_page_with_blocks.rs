@@ -11,7 +11,7 @@ use super::{
         repository::{FailedBlock, MadeBlock, MadePage},
         texts,
     },
-    PAGE, fault, notes, told_as,
+    PAGE, fault, notes, success_with,
 };
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
@@ -85,5 +85,5 @@ async fn create_page_with_blocks(
         blocks,
         failed_blocks: failed,
     };
-    told_as(texts::page_created(ctx.locale), data)
+    success_with(texts::page_created(ctx.locale), data)
 }

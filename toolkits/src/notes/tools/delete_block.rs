@@ -6,7 +6,7 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{repository::NotesError, texts},
-    BLOCK, fault, notes, told,
+    BLOCK, fault, notes, success,
 };
 use madang::tool::{self, ToolContext, ToolOutcome, ToolResult};
 
@@ -39,7 +39,7 @@ async fn delete_block(
     ctx: &ToolContext,
 ) -> ToolResult<ToolOutcome> {
     notes(db, ctx).delete_block(&arguments.id).await.map_err(fault(ctx))?;
-    told(Deleted { deleted: true }, ctx)
+    success(Deleted { deleted: true }, ctx)
 }
 
 async fn consequence(

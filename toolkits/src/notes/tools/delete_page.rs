@@ -6,7 +6,7 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{page::PageId, repository::NotesError, texts},
-    PAGE, fault, notes, told,
+    PAGE, fault, notes, success,
 };
 use madang::tool::{self, ToolContext, ToolOutcome, ToolResult};
 
@@ -43,7 +43,7 @@ async fn delete_page(
 ) -> ToolResult<ToolOutcome> {
     let page = notes(db, ctx).delete_page(&arguments.id).await.map_err(fault(ctx))?;
     let blocks_deleted = page.block_count;
-    told(Deleted { id: page.id, title: page.title, deleted: true, blocks_deleted }, ctx)
+    success(Deleted { id: page.id, title: page.title, deleted: true, blocks_deleted }, ctx)
 }
 
 async fn consequence(

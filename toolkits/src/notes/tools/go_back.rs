@@ -2,7 +2,7 @@
 use madang::tool::Tool;
 use sqlx::SqliteConnection;
 
-use super::{super::repository::Way, NAVIGATION, fault, notes, shown::Shown, told};
+use super::{super::repository::Way, NAVIGATION, fault, notes, shown::Shown, success};
 use madang::tool::{self, EffectPolicy, NoArguments, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
@@ -19,5 +19,5 @@ async fn go_back(
 ) -> ToolResult<ToolOutcome> {
     let mut notes = notes(db, ctx);
     let place = notes.travel(&ctx.session, Way::Back).await.map_err(fault(ctx))?;
-    told(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)
+    success(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)
 }

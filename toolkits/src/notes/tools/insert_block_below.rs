@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
-use super::{BLOCK, Created, fault, notes, told};
+use super::{BLOCK, Created, fault, notes, success};
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
@@ -34,5 +34,5 @@ async fn insert_block_below(
     ctx: &ToolContext,
 ) -> ToolResult<ToolOutcome> {
     let inserted = notes(db, ctx).insert_below(&arguments.block_id, &arguments.content).await;
-    told(Created::from(inserted.map_err(fault(ctx))?), ctx)
+    success(Created::from(inserted.map_err(fault(ctx))?), ctx)
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
-use super::{super::repository::Inside, BLOCK, Created, fault, notes, told};
+use super::{super::repository::Inside, BLOCK, Created, fault, notes, success};
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
@@ -40,5 +40,5 @@ async fn insert_block_below_current(
             notes.create_block(Inside::Page(&id), None, &arguments.content).await
         }
     };
-    told(Created::from(inserted.map_err(fault(ctx))?), ctx)
+    success(Created::from(inserted.map_err(fault(ctx))?), ctx)
 }

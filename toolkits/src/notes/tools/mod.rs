@@ -97,11 +97,11 @@ fn notes<'a>(db: &'a mut SqliteConnection, ctx: &'a ToolContext) -> NotesReposit
 }
 
 /// Builds a success with a text for the person.
-fn told(data: impl Serialize, ctx: &ToolContext) -> ToolResult<ToolOutcome> {
-    told_as(texts::done(ctx.locale), data)
+fn success(data: impl Serialize, ctx: &ToolContext) -> ToolResult<ToolOutcome> {
+    success_with(texts::done(ctx.locale), data)
 }
 
-fn told_as(feedback: &'static str, data: impl Serialize) -> ToolResult<ToolOutcome> {
+fn success_with(feedback: &'static str, data: impl Serialize) -> ToolResult<ToolOutcome> {
     let data = serde_json::to_value(data)?;
     Ok(ToolOutcome::ok(data).with_metadata(FEEDBACK, Value::from(feedback)))
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
-use super::{super::history::Location, NAVIGATION, fault, notes, shown::Shown, told};
+use super::{super::history::Location, NAVIGATION, fault, notes, shown::Shown, success};
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
@@ -42,5 +42,5 @@ async fn navigate_to_path(
         Some(page) => Location::Page(page.id),
     };
     notes.visit(&ctx.session, place).await.map_err(fault(ctx))?;
-    told(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)
+    success(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)
 }

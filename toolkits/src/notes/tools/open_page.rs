@@ -6,7 +6,7 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{history::Location, page::PageId, rules::NotesViolation},
-    PAGE, fault, notes, told,
+    PAGE, fault, notes, success,
 };
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
@@ -57,5 +57,5 @@ async fn open_page(
     };
     let page = page.map_err(fault(ctx))?;
     notes.visit(&ctx.session, Location::Page(page.id)).await.map_err(fault(ctx))?;
-    told(Opened { page_id: page.id, page_title: page.title, block_count: page.block_count }, ctx)
+    success(Opened { page_id: page.id, page_title: page.title, block_count: page.block_count }, ctx)
 }

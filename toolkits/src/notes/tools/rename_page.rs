@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
 
-use super::{super::page::PageId, PAGE, fault, notes, told};
+use super::{super::page::PageId, PAGE, fault, notes, success};
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
@@ -37,5 +37,5 @@ async fn rename_page(
 ) -> ToolResult<ToolOutcome> {
     let renamed = notes(db, ctx).rename_page(&arguments.id, &arguments.title).await;
     let page = renamed.map_err(fault(ctx))?;
-    told(Renamed { id: page.id, title: page.title }, ctx)
+    success(Renamed { id: page.id, title: page.title }, ctx)
 }

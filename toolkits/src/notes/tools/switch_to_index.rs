@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
-use super::{super::history::Location, NAVIGATION, fault, notes, shown::Shown, told};
+use super::{super::history::Location, NAVIGATION, fault, notes, shown::Shown, success};
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
@@ -30,5 +30,5 @@ async fn switch_to_index(
 ) -> ToolResult<ToolOutcome> {
     let mut notes = notes(db, ctx);
     notes.visit(&ctx.session, Location::Index).await.map_err(fault(ctx))?;
-    told(Shown::index(arguments.offset as usize, &mut notes).await.map_err(fault(ctx))?, ctx)
+    success(Shown::index(arguments.offset as usize, &mut notes).await.map_err(fault(ctx))?, ctx)
 }

@@ -8,7 +8,7 @@ use super::{
     super::{history::Location, rules::NotesViolation},
     NAVIGATION, fault, notes,
     shown::Shown,
-    told,
+    success,
 };
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
@@ -55,5 +55,5 @@ async fn switch_to_note_view(
     };
     let place = Location::Page(page.map_err(fault(ctx))?);
     notes.visit(&ctx.session, place).await.map_err(fault(ctx))?;
-    told(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)
+    success(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
-use super::{BLOCK, Changed, fault, notes, told};
+use super::{BLOCK, Changed, fault, notes, success};
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
@@ -31,5 +31,5 @@ async fn update_block(
     ctx: &ToolContext,
 ) -> ToolResult<ToolOutcome> {
     let updated = notes(db, ctx).update_block(&arguments.id, &arguments.content).await;
-    told(Changed::from(updated.map_err(fault(ctx))?), ctx)
+    success(Changed::from(updated.map_err(fault(ctx))?), ctx)
 }

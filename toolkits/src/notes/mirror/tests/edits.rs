@@ -142,11 +142,11 @@ async fn a_file_longer_than_any_text_that_is_read_is_known_again() {
     let folder = tempfile::tempdir().unwrap();
     let (folder, path) = (Folder::open(folder.path(), Steps::default()).unwrap(), names(&["p.md"]));
     let mut long = vec![b'x'; 17 << 20];
-    let before = marks::hash(&long);
-    assert_eq!(folder.write(&path, &long, None).unwrap(), Placed::Done);
+    let before = hash::hash(&long);
+    assert_eq!(folder.write(&path, &long, None).unwrap(), Placed::InPlace);
     assert_eq!(folder.read(&path).unwrap(), Found::File { hash: before, text: None });
     *long.last_mut().unwrap() = b'y';
-    assert_eq!(folder.write(&path, &long, Some(before)).unwrap(), Placed::Done);
-    let after = marks::hash(&long);
+    assert_eq!(folder.write(&path, &long, Some(before)).unwrap(), Placed::InPlace);
+    let after = hash::hash(&long);
     assert_eq!(folder.read(&path).unwrap(), Found::File { hash: after, text: None });
 }

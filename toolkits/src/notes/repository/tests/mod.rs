@@ -42,7 +42,7 @@ fn block(indent: u32, content: &str) -> NewBlock {
 
 impl NotesRepository<'_> {
     /// Lists the blocks of the last recorded change.
-    async fn told(&mut self) -> Vec<BlockId> {
+    async fn changed_blocks(&mut self) -> Vec<BlockId> {
         let last = "SELECT block_ids FROM notes_changes ORDER BY number DESC LIMIT 1";
         let ids: String = sqlx::query_scalar(last).fetch_one(&mut *self.db).await.unwrap();
         serde_json::from_str(&ids).unwrap()
@@ -123,7 +123,7 @@ async fn what_lies_in_a_deleted_block_takes_its_place() {
 }
 
 #[tokio::test]
-async fn what_moves_is_told_as_changed() {
+async fn a_moved_block_is_reported_as_changed() {
     let (mut db, kim) = (database().await, user("kim"));
     let mut notes = NotesRepository::new(&mut db, &kim);
     let wanted = [(0, "a"), (1, "b"), (1, "c"), (2, "d"), (0, "e"), (0, "f"), (0, "g")];
@@ -134,7 +134,11 @@ async fn what_moves_is_told_as_changed() {
         panic!("seven blocks")
     };
     notes.delete_block(&a.to_string()).await.unwrap();
-    assert_eq!(notes.told().await, [a, b, c], "those in the deleted one moved, d stays in c");
+    assert_eq!(
+        notes.changed_blocks().await,
+        [a, b, c],
+        "those in the deleted one moved, d stays in c"
+    );
     let line = |id, indent, content: &str| ImportedLine {
         id: Some(id),
         indent,
@@ -151,9 +155,9 @@ async fn what_moves_is_told_as_changed() {
         line(g, 1, "g"),
     ];
     notes.replace_lines(&made.page, &lines).await.unwrap();
-    let told = notes.told().await;
-    assert_eq!(told[1..], [d, g, f, e], "changed and moved up, moved into another, reordered");
-    assert!(![a, b, c, d, e, f, g].contains(&told[0]));
+    let changed = notes.changed_blocks().await;
+    assert_eq!(changed[1..], [d, g, f, e], "changed and moved up, moved into another, reordered");
+    assert!(![a, b, c, d, e, f, g].contains(&changed[0]));
 }
 
 #[tokio::test]
