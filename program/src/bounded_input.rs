@@ -10,7 +10,7 @@ const MAX_BYTES: u64 = 64 << 20;
 pub(crate) enum Unusable {
     /// It could not be read.
     #[error("failed to read it")]
-    Unread(#[from] io::Error),
+    Unreadable(#[from] io::Error),
     /// It is longer than the bound.
     #[error("it has more than {} MiB", MAX_BYTES >> 20)]
     TooLong,

@@ -136,7 +136,7 @@ async fn carry_out(
 fn read_arguments() -> Result<String, Failure> {
     bounded_input::text(std::io::stdin().lock()).map_err(|cause| {
         let sentence = match &cause {
-            Unusable::Unread(_) => {
+            Unusable::Unreadable(_) => {
                 "failed to read the arguments from standard input: try again".to_owned()
             }
             Unusable::TooLong => {

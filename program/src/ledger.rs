@@ -1,9 +1,8 @@
 //! `madang ledger`: prints the recorded tool calls, beside a program that holds the database.
 
 use madang::{
-    SessionId,
     ledger::LedgerFilter,
-    store::{SealKeyFile, Store, StoreError},
+    store::{SealKeyFile, Store},
 };
 use serde_json::json;
 
@@ -34,27 +33,16 @@ fn rotate() -> Result<(), Failure> {
 
 async fn print(store: &impl Store, wanted: Ledger) -> Result<(), Failure> {
     if let Some(session) = &wanted.session
-        && store.owner(session).await.map_err(unreadable)?.is_none()
+        && store.owner(session).await.map_err(Failure::of_ledger)?.is_none()
     {
-        return Err(no_session(session));
+        return Err(Failure::no_session(session));
     }
     let filter = LedgerFilter { session: wanted.session, ..LedgerFilter::default() };
-    for row in store.calls(&filter).await.map_err(unreadable)? {
+    for row in store.calls(&filter).await.map_err(Failure::of_ledger)? {
         let row = serde_json::to_string(&row).map_err(|cause| {
             Failure::because("failed to write a call of the ledger as JSON", cause)
         })?;
         output::foreign(&row)?;
     }
     Ok(())
-}
-
-pub(crate) fn unreadable(cause: StoreError) -> Failure {
-    Failure::because("failed to read the ledger: check the database file", cause)
-}
-
-pub(crate) fn no_session(session: &SessionId) -> Failure {
-    Failure::new(format!(
-        "there is no session {session:?} in this database: give an id that `madang chat` named, or leave out --session",
-        session = session.as_str(),
-    ))
 }

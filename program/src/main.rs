@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     }
     match run(command) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.tell(is_verbose || is_logging),
+        Err(failure) => output::failure(&failure, is_verbose || is_logging),
     }
 }
 

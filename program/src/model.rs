@@ -149,13 +149,13 @@ pub(crate) fn llama_options(file: Option<&Path>, tuning: Tuning) -> Result<Llama
 
 pub(crate) fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {
     let shown = path.display();
-    let opened = File::open(path).map_err(Unusable::Unread);
+    let opened = File::open(path).map_err(Unusable::Unreadable);
     let text = opened.and_then(bounded_input::text).map_err(|cause| {
         let sentence = match &cause {
-            Unusable::Unread(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            Unusable::Unreadable(cause) if cause.kind() == io::ErrorKind::NotFound => {
                 format!("there is no script {shown}: give the path of a file of JSON lines")
             }
-            Unusable::Unread(_) => {
+            Unusable::Unreadable(_) => {
                 format!(
                     "failed to read the script {shown}: check that it is a file that you may read"
                 )

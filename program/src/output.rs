@@ -1,6 +1,10 @@
 //! Prints to standard output and error without a panic when the reader has left.
 
-use std::io::{self, ErrorKind, Write};
+use std::{
+    error::Error,
+    io::{self, ErrorKind, Write},
+    process::ExitCode,
+};
 
 use crossterm::style::Stylize as _;
 
@@ -12,7 +16,7 @@ use crate::{
 /// Prints a line.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    heard(writeln!(out, "{text}").and_then(|()| out.flush()))
+    checked(writeln!(out, "{text}").and_then(|()| out.flush()))
 }
 
 /// Prints a line with a foreign part: from a model, a database, a file or a hub.
@@ -28,13 +32,28 @@ pub(crate) fn report(text: &str) -> Result<(), Failure> {
 /// Prints a piece of a line, at once.
 pub(crate) fn piece(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    heard(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    checked(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Prints a sentence on standard error.
 pub(crate) fn complain(sentence: &str) {
     // Without standard error no reader is left.
     drop(writeln!(io::stderr().lock(), "madang: {}", printable(sentence)));
+}
+
+/// Prints the end of the program on standard error, with its causes if wanted, and returns the exit code.
+pub(crate) fn failure(failure: &Failure, with_causes: bool) -> ExitCode {
+    let Failure::Explained { sentence, cause } = failure else { return ExitCode::SUCCESS };
+    complain(sentence);
+    let mut cause = cause.as_deref().map(|cause| cause as &dyn Error).filter(|_| with_causes);
+    while let Some(error) = cause {
+        let words = error.to_string();
+        if words != *sentence {
+            complain(&format!("because: {words}"));
+        }
+        cause = error.source();
+    }
+    ExitCode::FAILURE
 }
 
 /// Prints a line on standard error that is no complaint.
@@ -47,10 +66,10 @@ pub(crate) fn faint_notice(text: &str) {
     drop(writeln!(io::stderr().lock(), "{}", (*printable(text)).dim()));
 }
 
-fn heard(result: io::Result<()>) -> Result<(), Failure> {
+fn checked(result: io::Result<()>) -> Result<(), Failure> {
     result.map_err(|cause| {
         if cause.kind() == ErrorKind::BrokenPipe || is_gone(&cause) {
-            return Failure::Unheard;
+            return Failure::OutputClosed;
         }
         Failure::because(
             "failed to write the output: check that its place is not full or closed",

@@ -86,7 +86,7 @@ pub(crate) enum Text<'a> {
     /// Some events were missed.
     Missed,
     /// No person can be asked here.
-    NobodyToAsk,
+    NoTerminalToAsk,
     /// A question from before is open, and no person can be asked here.
     QuestionWaits,
     /// An interrupted turn goes on.
@@ -287,7 +287,7 @@ impl Text<'_> {
                 "놓친 부분을 아직 읽지 못했습니다. 다시 시도합니다.",
                 "a part that was missed could not be read yet; trying again",
             ),
-            Self::NobodyToAsk => pick(
+            Self::NoTerminalToAsk => pick(
                 "터미널이 아니어서 물어볼 수 없습니다. 확인이 필요한 도구는 실행되지 않습니다. --confirm approve 또는 deny를 쓰세요.",
                 "without a terminal no question can be asked, so calls that must be confirmed do not run: use --confirm approve or deny",
             ),
@@ -336,7 +336,7 @@ impl Text<'_> {
             },
             Self::NoSealKeys => pick(
                 "봉인 키가 없어 확인하지 못한 것: 승인이 정말 그 사람의 것인지, 대화가 정말 그 사람의 것인지.",
-                "Not checked, for want of the seal keys: whether approvals were given, and sessions opened, by those whom the tables name.",
+                "Not checked without the seal keys: whether the users that the tables name gave the approvals and opened the sessions.",
             ),
             Self::NotChecked { has_head: false, .. } => pick(
                 "확인하지 못한 것: 보관해 둔 head 없이는 끝이 잘려 나갔는지, 전체가 앞뒤 맞게 다시 쓰였는지, 대화가 통째로 지워졌는지 알 수 없습니다. head를 다른 곳에 보관하고 다음에 --session ID --head HASH로 확인하세요. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다.",

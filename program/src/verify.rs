@@ -7,26 +7,20 @@ use madang::{
 };
 use serde_json::json;
 
-use crate::{
-    args::Ledger,
-    failure::Failure,
-    ledger::{no_session, unreadable},
-    output,
-    texts::Text,
-};
+use crate::{args::Ledger, failure::Failure, output, texts::Text};
 
 /// Prints a line of JSON with the head for each session whose ledger holds, then the limits of the check. Each fault is
 /// one sentence: in triggers and indexes, in approvals and owners without a fitting seal, and in the ledgers.
 pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Failure> {
     let sessions = match &wanted.session {
         Some(session) => vec![session.clone()],
-        None => store.recorded_sessions().await.map_err(unreadable)?,
+        None => store.recorded_sessions().await.map_err(Failure::of_ledger)?,
     };
-    let faults = store.schema_faults().await.map_err(unreadable)?;
+    let faults = store.schema_faults().await.map_err(Failure::of_ledger)?;
     let mut broken: Vec<_> =
         faults.into_iter().map(|fault| format!("the tables do not hold: {fault}")).collect();
     let mut vouched_for = 0;
-    let erased = store.erased().await.map_err(unreadable)?;
+    let erased = store.erased().await.map_err(Failure::of_ledger)?;
     let vouched = |chain: &&ErasedChain| wanted.head.and_then(|head| chain.vouched_for(&head));
     let with_head = erased.iter().find(|chain| vouched(chain).is_some());
     let asked_for = match &wanted.session {
@@ -85,12 +79,12 @@ async fn audit(
     has_head: bool,
 ) -> Result<Result<Audited, Vec<String>>, Failure> {
     let name = session.as_str();
-    let Some(ledger) = store.session_ledger(session).await.map_err(unreadable)? else {
+    let Some(ledger) = store.session_ledger(session).await.map_err(Failure::of_ledger)? else {
         return match wanted.head.filter(|_| has_head) {
             Some(_) => Ok(Err(vec![format!(
                 "there is nothing of session {name:?} in this database although a head of it was kept: it was removed"
             )])),
-            None => Err(no_session(session)),
+            None => Err(Failure::no_session(session)),
         };
     };
     let keys = Some(store.keys()).filter(|keys| !keys.is_empty());

@@ -8,13 +8,13 @@ use madang::{
     approval::{Decision, Digest},
 };
 
-use super::shared::{
-    Database, ModelChoice, Person, Toolkits, Tuning, Zone, or_usual, session, user,
+use super::{
+    notes::Workspace,
+    shared::{Database, ModelChoice, Person, Toolkits, Tuning, Zone, or_usual, session, user},
 };
 use crate::{
     hub::{HubName, Sum},
     language::{UiLanguage, spoken},
-    notes::Workspace,
 };
 
 #[derive(Debug, Options)]
@@ -39,7 +39,7 @@ pub(crate) struct Chat {
     locale: Option<UiLanguage>,
     /// The answer to all questions.
     #[arg(long)]
-    pub(crate) confirm: Option<Confirmation>,
+    pub(crate) confirm: Option<ApprovalMode>,
     /// Print one event a line, as JSON.
     #[arg(long = "json")]
     pub(crate) is_json: bool,
@@ -160,7 +160,7 @@ pub(crate) enum Format {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Confirmation {
+pub(crate) enum ApprovalMode {
     /// Ask in the terminal.
     Ask,
     /// Say yes to every question.

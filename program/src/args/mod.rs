@@ -6,17 +6,17 @@
 
 mod daily;
 mod measure;
+mod notes;
 mod shared;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use daily::{Call, Chat, Confirmation, Engine, Fetch, Forget, Format, Ledger, Tools};
+pub(crate) use daily::{ApprovalMode, Call, Chat, Engine, Fetch, Forget, Format, Ledger, Tools};
 pub(crate) use measure::{BenchModel, Eval, Played, Stress, StressStore};
+pub(crate) use notes::{Notes, Workspace};
 #[cfg(feature = "llama")]
 pub(crate) use shared::Switch;
-pub(crate) use shared::{Database, EnginePlace, ModelChoice, Person, Toolkit, Toolkits, Tuning};
-
-use crate::notes::Notes;
+pub(crate) use shared::{Database, EnginePlace, ModelChoice, Toolkit, Toolkits, Tuning};
 
 /// An assistant with tools, in the terminal.
 ///

@@ -1,7 +1,7 @@
 //! Reads answers that need a line: a denial with a message to the model, an approval with other arguments.
 
 use madang::{
-    Limits,
+    Limits, Session,
     approval::{ApprovalRequest, Decision},
     error::DecisionError,
     event::editable,
@@ -9,8 +9,13 @@ use madang::{
     tool::Problems,
 };
 
-use super::{editor::Typed, screen::Screen, talk::Talk, typed_json};
-use crate::{failure::Failure, signals::Asked, texts::Text};
+use super::{editor::Typed, screen::Screen, typed_json};
+use crate::{
+    failure::Failure,
+    language::UiLanguage,
+    signals::{Asked, Signals},
+    texts::Text,
+};
 
 /// The longest arguments for the line editor; longer ones would fill its screen.
 const MAX_EDITABLE_CHARS: usize = 2_000;
@@ -22,6 +27,13 @@ pub(super) enum Line {
     Message,
     /// The arguments that run instead, as JSON.
     Arguments,
+}
+
+/// The chat in which the line is typed.
+pub(super) struct Dialogue<'a> {
+    pub(super) session: &'a Session,
+    pub(super) signals: &'a mut Signals,
+    pub(super) locale: UiLanguage,
 }
 
 /// Whether the question has an answer.
@@ -41,10 +53,9 @@ impl Line {
     pub(super) async fn answer(
         self,
         request: &ApprovalRequest,
-        talk: &mut Talk,
+        Dialogue { session, signals, locale }: Dialogue<'_>,
         screen: &mut dyn Screen,
     ) -> Result<Answered, Failure> {
-        let locale = talk.locale;
         let (prompt, mut initial) = match self {
             Self::Message => (Text::WhyNot.in_locale(locale), String::new()),
             Self::Arguments => (Text::Arguments.in_locale(locale), editable(&request.arguments)),
@@ -57,7 +68,7 @@ impl Line {
             let Some(editor) = screen.editor()? else { return Ok(Answered::NotYet) };
             let typed = tokio::select! {
                 biased;
-                asked = talk.signals.next() => return Ok(Answered::Asked(asked)),
+                asked = signals.next() => return Ok(Answered::Asked(asked)),
                 typed = editor.ask(prompt.clone(), initial) => typed?,
             };
             let Typed::Line(line) = typed else { return Ok(Answered::NotYet) };
@@ -77,7 +88,7 @@ impl Line {
                     }
                 },
             };
-            match talk.session.decide(request, decision).await {
+            match session.decide(request, decision).await {
                 Ok(()) => return Ok(Answered::Yes),
                 Err(DecisionError::DoesNotFit { problems }) => {
                     let problems =

@@ -58,15 +58,15 @@ async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failu
     let locale = wanted.locale();
     let is_terminal = !wanted.is_json && io::stdin().is_terminal() && io::stdout().is_terminal();
     let answers = Answers::of(wanted.confirm, is_terminal);
-    if wanted.confirm.is_some() && matches!(answers, Answers::Nobody) {
-        output::complain(&Text::NobodyToAsk.in_locale(locale));
+    if wanted.confirm.is_some() && matches!(answers, Answers::None) {
+        output::complain(&Text::NoTerminalToAsk.in_locale(locale));
     }
     let signals = Signals::new()?;
     let session = open(runtime, wanted).await?;
     if wanted.session.is_none() {
         output::notice(&Text::NewSession(session.id()).in_locale(locale));
     }
-    let can_ask = !matches!(answers, Answers::Nobody);
+    let can_ask = !matches!(answers, Answers::None);
     let time_zone = wanted.zone.time_zone.clone();
     let language = Some(locale.tag());
     let options = TurnOptions { can_ask, language, time_zone, ..TurnOptions::default() };

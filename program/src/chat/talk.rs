@@ -11,11 +11,11 @@ use madang::{
 
 use super::{
     asking::{Asking, Key, Part, Pressed},
-    by_line::{Answered, Line},
+    by_line::{Answered, Dialogue, Line},
     screen::Screen,
 };
 use crate::{
-    args::Confirmation,
+    args::ApprovalMode,
     failure::Failure,
     language::UiLanguage,
     signals::{Asked, Signals},
@@ -36,8 +36,8 @@ pub(super) struct Talk {
 /// The source of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answers {
-    /// No source: calls that must be confirmed do not run.
-    Nobody,
+    /// No source: calls that need an approval do not run.
+    None,
     /// Approves every question, as the command line says.
     Yes,
     /// Denies every question.
@@ -59,12 +59,12 @@ pub(super) enum Next {
 
 impl Answers {
     /// Follows the command line; without an option it asks at a terminal.
-    pub(super) fn of(confirm: Option<Confirmation>, is_terminal: bool) -> Self {
+    pub(super) fn of(confirm: Option<ApprovalMode>, is_terminal: bool) -> Self {
         match confirm {
-            Some(Confirmation::Approve) => Self::Yes,
-            Some(Confirmation::Deny) => Self::No,
-            Some(Confirmation::Ask) | None if is_terminal => Self::Ask,
-            Some(Confirmation::Ask) | None => Self::Nobody,
+            Some(ApprovalMode::Approve) => Self::Yes,
+            Some(ApprovalMode::Deny) => Self::No,
+            Some(ApprovalMode::Ask) | None if is_terminal => Self::Ask,
+            Some(ApprovalMode::Ask) | None => Self::None,
         }
     }
 }
@@ -208,6 +208,11 @@ impl Talk {
         }
     }
 
+    const fn dialogue(&mut self) -> Dialogue<'_> {
+        let Self { session, signals, locale, .. } = self;
+        Dialogue { session, signals, locale: *locale }
+    }
+
     /// Carries out the meaning of a key.
     async fn pressed(
         &mut self,
@@ -219,8 +224,8 @@ impl Talk {
             Key::Yes => Decision::Approve,
             Key::Always => Decision::ApproveAlways,
             Key::No => Decision::Deny,
-            Key::Message => return Line::Message.answer(request, self, screen).await,
-            Key::Edit => return Line::Arguments.answer(request, self, screen).await,
+            Key::Message => return Line::Message.answer(request, self.dialogue(), screen).await,
+            Key::Edit => return Line::Arguments.answer(request, self.dialogue(), screen).await,
             Key::Interrupt => return Ok(Answered::Asked(Asked::Interrupt)),
         };
         self.decide(request, decision, screen).await;
@@ -269,7 +274,7 @@ impl Talk {
             }
             (Some(request), Answers::No) => self.decide(request, Decision::Deny, screen).await,
             // A person could answer in an earlier run.
-            (Some(_), Answers::Nobody) => {
+            (Some(_), Answers::None) => {
                 screen.say(&Text::QuestionWaits.in_locale(self.locale));
             }
             (Some(_), Answers::Ask) | (None, _) => {}

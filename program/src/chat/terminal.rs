@@ -396,7 +396,7 @@ impl Screen for Terminal {
             Part::Page => self.page(false),
             Part::End => self.page(true),
             Part::Prompt => self.prompt(&Text::MayIt.in_locale(self.locale)),
-            Part::Confirmation => self.prompt(&Text::ConfirmAlways.in_locale(self.locale)),
+            Part::StandingApproval => self.prompt(&Text::ConfirmAlways.in_locale(self.locale)),
         }
     }
 

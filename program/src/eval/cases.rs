@@ -80,13 +80,13 @@ pub(super) fn check_ids(cases: &[Placed]) -> Result<(), Failure> {
 }
 
 fn content(path: &Path, name: &str) -> Result<String, Failure> {
-    let text = File::open(path).map_err(Unusable::Unread).and_then(bounded_input::text);
+    let text = File::open(path).map_err(Unusable::Unreadable).and_then(bounded_input::text);
     text.map_err(|cause| {
         let sentence = match &cause {
-            Unusable::Unread(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            Unusable::Unreadable(cause) if cause.kind() == io::ErrorKind::NotFound => {
                 format!("there is no file {name}: give the path of a file of cases")
             }
-            Unusable::Unread(_) => {
+            Unusable::Unreadable(_) => {
                 format!("failed to read {name}: check that it is a file that you may read")
             }
             Unusable::TooLong => format!("{name} cannot be used, {cause}: give a shorter one"),
@@ -147,10 +147,10 @@ fn unsealed(digits: &str, name: &str) -> Result<String, Failure> {
 mod tests {
     use super::*;
 
-    fn told(result: Result<Vec<Placed>, Failure>) -> String {
+    fn complaint(result: Result<Vec<Placed>, Failure>) -> String {
         match result {
-            Err(Failure::Told { sentence, .. }) => sentence,
-            Err(Failure::Unheard) | Ok(_) => "nothing".to_owned(),
+            Err(Failure::Explained { sentence, .. }) => sentence,
+            Err(Failure::OutputClosed) | Ok(_) => "nothing".to_owned(),
         }
     }
 
@@ -198,10 +198,10 @@ mod tests {
             ("\n \n", "f has no cases: a case is a line of JSON"),
         ];
         for (text, sentence) in table {
-            assert_eq!(told(read(text, "f", Part::Open)), sentence);
+            assert_eq!(complaint(read(text, "f", Part::Open)), sentence);
         }
         let good = r#"{"id":"a","toolkit":"life","language":"ko","kind":"single","turns":[{"user":"x","calls":[]}]}"#;
-        let second = told(read(&format!("{good}\n\n{{}}"), "f", Part::Open));
+        let second = complaint(read(&format!("{good}\n\n{{}}"), "f", Part::Open));
         assert!(second.starts_with("line 3 of f is no case: missing field `id`"), "{second}");
     }
 

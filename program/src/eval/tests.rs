@@ -153,7 +153,7 @@ async fn a_setup_that_does_not_succeed_is_told_with_its_case() {
     let setup = json!([{ "name": "query_protocol", "arguments": { "id": "nowhere" } }]);
     let case = case(&json!([{ "user": "Hm", "calls": [] }]), &json!({ "setup": setup }));
     let failed = judged(&[case], []).await;
-    let Err(Failure::Told { sentence, .. }) = failed else { panic!("{failed:?}") };
+    let Err(Failure::Explained { sentence, .. }) = failed else { panic!("{failed:?}") };
     assert_eq!(
         sentence,
         r#"the case c could not be run: query_protocol in its setup gave {"status":"error","code":"not_found","reason":"The catalogue has no such item."}"#
@@ -166,7 +166,7 @@ async fn of_a_sealed_case_that_cannot_be_run_only_its_id_is_told() {
     let mut case = case(&json!([{ "user": "Hm", "calls": [] }]), &json!({ "setup": setup }));
     case.part = Part::Sealed;
     let failed = judged(&[case], []).await;
-    let Err(Failure::Told { sentence, cause }) = failed else { panic!("{failed:?}") };
+    let Err(Failure::Explained { sentence, cause }) = failed else { panic!("{failed:?}") };
     assert_eq!(sentence, "the case c could not be run: it is sealed");
     assert!(cause.is_none());
 }

@@ -114,7 +114,7 @@ pub(super) enum HubError {
     OtherSum { path: PathBuf, has: Sum },
     /// The file cannot be read for its checksum.
     #[error("failed to read {}: check the cache", .path.display())]
-    Unread {
+    Unreadable {
         path: PathBuf,
         #[source]
         cause: io::Error,

@@ -58,7 +58,7 @@ pub(crate) async fn fetch(
     match Sum::of(&path) {
         Ok(has) if has == *wanted => Ok(path),
         Ok(has) => Err(Failure::of(HubError::OtherSum { path, has })),
-        Err(cause) => Err(Failure::of(HubError::Unread { path, cause })),
+        Err(cause) => Err(Failure::of(HubError::Unreadable { path, cause })),
     }
 }
 

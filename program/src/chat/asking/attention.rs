@@ -30,8 +30,8 @@ pub(in super::super) enum Part {
     End,
     /// The possible answers. Keys count from now on.
     Prompt,
-    /// The confirmation of "always". Keys count from now on.
-    Confirmation,
+    /// What a standing approval means, and that Enter gives it. Keys count from now on.
+    StandingApproval,
 }
 
 /// The effect of a key or a silence.
@@ -48,9 +48,9 @@ enum Stage {
     /// More pages follow.
     Reading,
     /// All pages were shown; whether the possible answers were shown too.
-    Answering { is_prompted: bool },
-    /// "Always" was pressed; whether its confirmation was shown.
-    Confirming { is_prompted: bool },
+    Answerable { is_prompted: bool },
+    /// "Always" was pressed; whether the meaning of a standing approval was shown.
+    ApprovingAlways { is_prompted: bool },
 }
 
 #[derive(Debug)]
@@ -69,21 +69,23 @@ impl Attention {
     /// Notes that a page was shown.
     pub(super) const fn shown(&mut self, has_more: bool) {
         self.stage =
-            if has_more { Stage::Reading } else { Stage::Answering { is_prompted: false } };
+            if has_more { Stage::Reading } else { Stage::Answerable { is_prompted: false } };
     }
 
     /// Notes a long enough silence.
     pub(super) const fn silence(&mut self) -> Step {
         match self.stage {
-            Stage::Answering { is_prompted: false } => {
-                self.stage = Stage::Answering { is_prompted: true };
+            Stage::Answerable { is_prompted: false } => {
+                self.stage = Stage::Answerable { is_prompted: true };
                 Step::Show(Part::Prompt)
             }
-            Stage::Confirming { is_prompted: false } => {
-                self.stage = Stage::Confirming { is_prompted: true };
-                Step::Show(Part::Confirmation)
+            Stage::ApprovingAlways { is_prompted: false } => {
+                self.stage = Stage::ApprovingAlways { is_prompted: true };
+                Step::Show(Part::StandingApproval)
             }
-            Stage::Reading | Stage::Answering { .. } | Stage::Confirming { .. } => Step::Nothing,
+            Stage::Reading | Stage::Answerable { .. } | Stage::ApprovingAlways { .. } => {
+                Step::Nothing
+            }
         }
     }
 
@@ -103,15 +105,15 @@ impl Attention {
             Stage::Reading if is_one && matches!(letter, 'g' | 'G' | 'ㅎ') => {
                 Step::Show(Part::End)
             }
-            Stage::Confirming { is_prompted: true } if was_silent && is_enter(text) => {
+            Stage::ApprovingAlways { is_prompted: true } if was_silent && is_enter(text) => {
                 Step::Answer(Key::Always)
             }
-            Stage::Confirming { .. } => {
-                self.stage = Stage::Answering { is_prompted: false };
+            Stage::ApprovingAlways { .. } => {
+                self.stage = Stage::Answerable { is_prompted: false };
                 Step::Nothing
             }
-            Stage::Answering { is_prompted: false } => Step::Nothing,
-            Stage::Reading | Stage::Answering { .. } => match key {
+            Stage::Answerable { is_prompted: false } => Step::Nothing,
+            Stage::Reading | Stage::Answerable { .. } => match key {
                 Some(key @ (Key::No | Key::Message)) if is_one && was_silent => Step::Answer(key),
                 Some(key @ (Key::Yes | Key::Edit))
                     if is_one && was_silent && self.is_complete() =>
@@ -119,7 +121,7 @@ impl Attention {
                     Step::Answer(key)
                 }
                 Some(Key::Always) if is_one && was_silent && self.is_complete() => {
-                    self.stage = Stage::Confirming { is_prompted: false };
+                    self.stage = Stage::ApprovingAlways { is_prompted: false };
                     Step::Nothing
                 }
                 Some(_) | None => Step::Nothing,
@@ -128,7 +130,7 @@ impl Attention {
     }
 
     const fn is_complete(&self) -> bool {
-        matches!(self.stage, Stage::Answering { .. })
+        matches!(self.stage, Stage::Answerable { .. })
     }
 }
 
@@ -211,7 +213,7 @@ mod tests {
         for letter in ["a", "A", "ㅁ", "a\r"] {
             let mut attention = prompted();
             assert_eq!(attention.typed(letter, true), Step::Nothing);
-            assert_eq!(attention.silence(), Step::Show(Part::Confirmation));
+            assert_eq!(attention.silence(), Step::Show(Part::StandingApproval));
             assert_eq!(attention.typed("\r", true), Step::Answer(Key::Always), "{letter}");
         }
         for (other, was_silent) in [("\r", false), ("y", true), ("a", true), ("nd\r", true)] {
