@@ -1,7 +1,7 @@
-//! The oracle: what people were told and what tools did, written down outside of the runtime and of its store.
+//! The oracle: records outside of the runtime and of its store what people learned and what tools did.
 //!
-//! Each fact is a [`Line`], told before whatever follows from it. A [`Witness`] writes lines into an [`Oracle`] and hands
-//! them to the driver's sink: a pipe out of a process that is killed, a recording of a disk, or nothing.
+//! Each fact is a [`Line`], recorded before its consequences. A [`Witness`] writes lines into an [`Oracle`] and passes them
+//! to the driver's sink: a pipe out of a process that is killed, a recording of a disk, or none.
 
 use std::{
     collections::BTreeMap,
@@ -25,70 +25,70 @@ use crate::{
     workload::Act,
 };
 
-/// What somebody who uses the runtime knows, as soon as they know it.
+/// A fact that a user of the runtime knows, from the moment of that knowledge on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub enum Line {
-    /// A runtime runs; those before it do not.
+    /// A runtime runs, and the earlier ones do not.
     Ready,
     /// A person is about to submit a text. No two are the same.
     Asks(Asked),
-    /// What was told of a text, by its place among those that were asked for.
+    /// The runtime's answer to a submitted text.
     Asked {
-        /// Its place.
-        place: usize,
-        /// What was told.
-        told: Began,
+        /// The index among all submitted texts.
+        index: usize,
+        /// Whether a turn began.
+        began: Began,
     },
     /// A submit under the key of a turn began another turn, or an answer counted though another had.
     Found {
-        /// What it breaks.
+        /// The broken promise.
         counter: Counter,
         /// A sentence.
         what: String,
     },
-    /// The person who asked was told how the turn ended.
+    /// The asking person received the end of a turn.
     Ended {
         /// The session's number.
         session: usize,
         /// The turn.
         turn: TurnId,
-        /// How.
+        /// The ending.
         ending: TurnEnding,
     },
     /// A person is about to answer a question.
     Decides {
-        /// Of which call.
+        /// The call in question.
         call: CallId,
         /// The answer.
         answered: Answered,
     },
-    /// What was told of an answer, by its place among those about the call.
+    /// The runtime's verdict on an answer.
     Decided {
         /// The call.
         call: CallId,
-        /// Its place.
-        place: usize,
-        /// What was told.
-        told: Verdict,
+        /// The index among the answers about this call.
+        index: usize,
+        /// Whether it counts.
+        verdict: Verdict,
     },
     /// A reader of a session heard an event.
     Heard {
         /// The session's number.
         session: usize,
-        /// When.
+        /// The moment.
         at: Timestamp,
-        /// What.
+        /// The event.
         event: Arc<SessionEvent>,
     },
     /// A reader went on behind an event that it did not hear.
     Missed {
         /// The session's number.
         session: usize,
-        /// The event's place.
+        /// The cursor of the event.
         cursor: EventCursor,
     },
-    /// A person is about to leave what runs in a session.
+    /// A person is about to leave the running turn of a session.
     Leaves {
         /// The session's number.
         session: usize,
@@ -97,43 +97,43 @@ pub enum Line {
     Dismissed {
         /// The turn.
         turn: TurnId,
-        /// When.
+        /// The moment of the acknowledgement.
         at: Timestamp,
     },
     /// The standing approvals of a session have ended.
     Revoked {
         /// The session's number.
         session: usize,
-        /// When a person asked for it: an approval that is given from then on may come behind it.
+        /// The moment of the request. An approval that is given from then on may come behind it.
         asked: Timestamp,
-        /// When it was acknowledged.
+        /// The moment of the acknowledgement.
         at: Timestamp,
     },
-    /// A person is about to say what became of an unknown effect.
+    /// A person is about to resolve an unknown effect.
     Resolves {
-        /// Of which call.
+        /// The call.
         call: CallId,
-        /// What they say.
+        /// The resolution.
         resolution: EffectResolution,
     },
-    /// That it counts was acknowledged.
+    /// The runtime acknowledged a resolution.
     Resolved {
         /// The call.
         call: CallId,
-        /// What they said.
+        /// The resolution.
         resolution: EffectResolution,
     },
     /// A handler begins.
     Begun {
-        /// When.
+        /// The moment.
         at: Timestamp,
-        /// For which call.
+        /// The call.
         call: CallId,
-        /// What it does.
+        /// The act of the tool.
         act: Act,
-        /// The token that it was given.
+        /// The given token.
         token: String,
-        /// For whom.
+        /// The user of the call.
         user: UserId,
     },
     /// A handler has ended.
@@ -151,7 +151,7 @@ pub enum Line {
         call: CallId,
     },
     /// The runtime was shut down in order.
-    Done,
+    ShutDown,
 }
 
 /// A turn that a person wanted.
@@ -161,30 +161,30 @@ pub struct Asked {
     pub session: usize,
     /// The text.
     pub text: String,
-    /// When.
+    /// The moment of the first submit.
     pub at: Timestamp,
-    /// What dismissing it means.
+    /// The meaning of a dismissal.
     pub on_dismiss: OnDismiss,
-    /// It was submitted under a key.
+    /// Whether it was submitted under a key.
     pub is_keyed: bool,
-    /// What was told; `None` where the runtime died before.
-    pub told: Option<Began>,
+    /// The runtime's answer; `None` if the runtime died before.
+    pub began: Option<Began>,
 }
 
 /// Whether a turn began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Began {
-    /// It did, as this one.
+    /// It began, with this id.
     Yes(TurnId),
-    /// It did not.
+    /// It did not begin.
     No,
     /// It is not known.
     Perhaps,
 }
 
 impl Began {
-    /// What a refusal says.
+    /// Reads a refusal.
     #[must_use]
     pub fn of(refused: &TurnRefused) -> Self {
         match refused {
@@ -208,15 +208,15 @@ pub struct Answered {
     pub decision: Decision,
     /// The arguments that were shown.
     pub shown: Value,
-    /// When it was given.
+    /// The moment of the answer.
     pub at: Timestamp,
-    /// Until when it could be given.
+    /// The deadline of the question.
     pub expires_at: Timestamp,
-    /// Whether it counts; `None` where the runtime died before.
-    pub told: Option<Verdict>,
+    /// The runtime's verdict; `None` if the runtime died before.
+    pub verdict: Option<Verdict>,
 }
 
-/// What was told of an answer.
+/// Whether an answer counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -229,10 +229,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// What the runtime said.
+    /// Reads the result of a decision.
     #[must_use]
-    pub const fn of(told: &Result<(), DecisionError>) -> Self {
-        match told {
+    pub const fn of(result: &Result<(), DecisionError>) -> Self {
+        match result {
             Ok(()) => Self::Counts,
             Err(DecisionError::NotKnown) => Self::Unknown,
             Err(_) => Self::Refused,
@@ -247,67 +247,67 @@ pub(crate) struct Begun {
     pub(crate) act: Act,
     pub(crate) token: String,
     pub(crate) user: UserId,
-    /// It still runs, as far as anybody knows.
+    /// Whether it still runs, as far as the oracle knows.
     pub(crate) is_running: bool,
-    /// It returned a success.
+    /// Whether it returned a success.
     pub(crate) is_ok: bool,
 }
 
-/// All that is known.
+/// All recorded facts.
 #[derive(Debug, Clone, Default)]
 pub struct Oracle {
-    /// What was asked for: each text is another.
+    /// The submitted texts; no two are the same.
     pub(crate) asks: Vec<Asked>,
-    /// The last of these of each session that was submitted under a key.
+    /// The index of the last one that was submitted under a key, by session.
     pub(crate) keyed: BTreeMap<usize, usize>,
-    /// The ends that those heard who asked.
+    /// The ends that the asking persons received.
     pub(crate) ends: Vec<(TurnId, TurnEnding)>,
-    /// Each answer of a person, from before it was given.
+    /// The answers of persons, each recorded before it is given.
     pub(crate) answers: BTreeMap<CallId, Vec<Answered>>,
-    /// What the readers of each session heard, and when.
+    /// The events that the readers of each session received, with their moments.
     pub(crate) heard: BTreeMap<usize, Vec<(Timestamp, Arc<SessionEvent>)>>,
-    /// How far each session was read.
+    /// The cursor up to which each session was read.
     pub(crate) read_to: BTreeMap<usize, EventCursor>,
     /// The calls whose letters were sent, by token.
     pub(crate) letters: BTreeMap<String, Vec<CallId>>,
-    /// How often a person left each session.
+    /// The number of times that a person left each session.
     pub(crate) left: BTreeMap<usize, usize>,
-    /// When the dismissal of a turn was acknowledged.
+    /// The moment at which the dismissal of a turn was acknowledged.
     pub(crate) dismissed: BTreeMap<TurnId, Timestamp>,
-    /// When the standing approvals of a session were asked to end, and had ended.
+    /// The moments of each request to end a session's standing approvals, and of its acknowledgement.
     pub(crate) revoked: Vec<(usize, [Timestamp; 2])>,
-    /// What people said of unknown effects, and whether it was acknowledged that it counts.
+    /// The resolutions of unknown effects, and whether the runtime acknowledged each.
     pub(crate) resolved: BTreeMap<CallId, Vec<(EffectResolution, bool)>>,
     /// The handlers that began, by call.
     pub(crate) begun: BTreeMap<CallId, Vec<Begun>>,
-    /// What is wrong already, before anything is compared.
+    /// The faults that were found before any comparison.
     pub(crate) findings: Findings,
 }
 
 impl Oracle {
-    /// Writes a line down.
+    /// Records a line.
     pub fn note(&mut self, line: Line) {
         match line {
             Line::Ready => {
                 let handlers = self.begun.values_mut().flatten();
                 handlers.for_each(|begun| begun.is_running = false);
             }
-            Line::Done => {}
+            Line::ShutDown => {}
             Line::Asks(asked) => {
                 if asked.is_keyed {
                     self.keyed.insert(asked.session, self.asks.len());
                 }
                 self.asks.push(asked);
             }
-            Line::Asked { place, told } => self.asks[place].told = Some(told),
+            Line::Asked { index, began } => self.asks[index].began = Some(began),
             Line::Found { counter, what } => self.findings.find(counter, what),
             Line::Ended { turn, ending, .. } => self.ends.push((turn, ending)),
             Line::Decides { call, answered } => {
                 self.answers.entry(call).or_default().push(answered);
             }
-            Line::Decided { call, place, told } => {
-                let answered = self.answers.get_mut(&call).and_then(|all| all.get_mut(place));
-                answered.expect("an answer is given before it is judged").told = Some(told);
+            Line::Decided { call, index, verdict } => {
+                let answered = self.answers.get_mut(&call).and_then(|all| all.get_mut(index));
+                answered.expect("an answer is given before it is judged").verdict = Some(verdict);
             }
             Line::Heard { session, at, event } => {
                 self.read_to.insert(session, event.cursor);
@@ -336,7 +336,7 @@ impl Oracle {
         }
     }
 
-    /// Counts what was heard to have taken effect.
+    /// Counts the calls that took effect, by the received events.
     #[must_use]
     pub fn acknowledged(&self) -> usize {
         let took_effect = |(_, event): &&(Timestamp, Arc<SessionEvent>)| matches!(&event.kind, EventKind::ToolCallEnded { record } if record.effect == Effect::Committed);
@@ -344,10 +344,10 @@ impl Oracle {
     }
 }
 
-/// Where lines go, in the order in which they are written down.
+/// The receiver of lines, in the order in which they are recorded.
 pub type Sink = Arc<dyn Fn(&Line) + Send + Sync>;
 
-/// Writes lines down. Cheap to clone.
+/// Records lines. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Witness {
     oracle: Arc<Mutex<Oracle>>,
@@ -355,17 +355,17 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Goes on from what is known, and hands each line to a sink.
+    /// Goes on from an oracle, and passes each line to a sink.
     pub fn new(oracle: Oracle, sink: Sink) -> Self {
         Self { oracle: Arc::new(Mutex::new(oracle)), sink: Some(sink) }
     }
 
-    /// Looks into what is known.
+    /// Locks the oracle.
     pub fn oracle(&self) -> MutexGuard<'_, Oracle> {
         self.oracle.lock().expect("no code under this lock panics")
     }
 
-    /// Writes a line down.
+    /// Records a line.
     pub fn note(&self, line: Line) {
         drop(self.written(line));
     }
@@ -379,17 +379,17 @@ impl Witness {
         oracle
     }
 
-    /// Writes down that a person is about to submit a text. Gives its place.
+    /// Records that a person is about to submit a text, and returns its index.
     pub(crate) fn asks(&self, asked: Asked) -> usize {
         self.written(Line::Asks(asked)).asks.len() - 1
     }
 
-    /// Writes down that a person is about to answer. Gives the place of the answer.
+    /// Records that a person is about to answer, and returns the index of the answer.
     pub(crate) fn decides(&self, call: CallId, answered: Answered) -> usize {
         self.written(Line::Decides { call, answered }).answers[&call].len() - 1
     }
 
-    /// Something is wrong.
+    /// Records a fault.
     pub(crate) fn finds(&self, counter: Counter, what: String) {
         self.note(Line::Found { counter, what });
     }
@@ -401,7 +401,7 @@ impl fmt::Debug for Witness {
     }
 }
 
-/// The token among the arguments of a call, or in their raw text where they were never validated.
+/// Reads the token among the arguments of a call, or in their raw text if they were never validated.
 pub(crate) fn token_of(arguments: &Value) -> Option<String> {
     let token = |arguments: &Value| Some(arguments.get("token")?.as_str()?.to_owned());
     token(arguments).or_else(|| token(&serde_json::from_str(arguments.as_str()?).ok()?))

@@ -13,9 +13,12 @@ use madang_actors::{
     port::{StoredSession, TranscriptPart},
 };
 
-use super::{Counter, Findings, Moment, heard::compare_times};
+use super::{
+    findings::{Counter, Findings},
+    moment::Moment,
+};
 use crate::{
-    oracle::{Began, Oracle, token_of},
+    oracle::{Oracle, token_of},
     workload::{Act, EffectRow, PARTS, SessionPlan},
 };
 
@@ -69,37 +72,8 @@ impl Facts {
         Ok(facts)
     }
 
-    /// Compares the store with the oracle.
-    pub(super) fn compare(&self, oracle: &Oracle, moment: Moment, findings: &mut Findings) {
-        self.compare_calls(moment, findings);
-        self.compare_effects(oracle, moment, findings);
-        self.compare_handlers(oracle, findings);
-        self.compare_asks(oracle, findings);
-        self.compare_answers(oracle, findings);
-        self.compare_standing(oracle, findings);
-        self.compare_resolutions(oracle, findings);
-        let began = oracle.asks.iter().filter_map(|asked| match asked.told {
-            Some(Began::Yes(turn)) => Some((turn, asked.at)),
-            _ => None,
-        });
-        let began: BTreeMap<_, _> = began.collect();
-        for session in &self.sessions {
-            let heard = oracle.heard.get(&session.number).map_or(&[][..], Vec::as_slice);
-            session.compare_heard(heard, moment, findings);
-            compare_times(heard, &began, findings);
-            self.compare_told(heard, findings);
-            session.compare_left(oracle, findings);
-        }
-        let stored: BTreeSet<_> = self.sessions.iter().map(|session| session.number).collect();
-        for (number, heard) in &oracle.heard {
-            if !stored.contains(number) && !heard.is_empty() {
-                findings.find(Counter::Lost, format!("session {number} was heard, and is gone"));
-            }
-        }
-    }
-
     /// Requires that each call has one outcome, and runs only after its approval.
-    fn compare_calls(&self, moment: Moment, findings: &mut Findings) {
+    pub(super) fn compare_calls(&self, moment: Moment, findings: &mut Findings) {
         let mut ends = BTreeMap::<CallId, usize>::new();
         let mut approved = BTreeSet::new();
         for link in self.sessions.iter().flat_map(|session| &session.links) {
@@ -153,7 +127,7 @@ impl Facts {
     }
 
     /// Requires that an effect exists once and whole if its call says so, and not at all otherwise.
-    fn compare_effects(&self, oracle: &Oracle, moment: Moment, findings: &mut Findings) {
+    pub(super) fn compare_effects(&self, oracle: &Oracle, moment: Moment, findings: &mut Findings) {
         let mut written = BTreeMap::<&str, Vec<&EffectRow>>::new();
         for effect in &self.effects {
             written.entry(&effect.call).or_default().push(effect);
@@ -217,7 +191,7 @@ impl Facts {
 
     /// Requires that no handler begins twice, without approval, with other arguments, or for a turn that was left before.
     /// A call that succeeded must have a handler that did.
-    fn compare_handlers(&self, oracle: &Oracle, findings: &mut Findings) {
+    pub(super) fn compare_handlers(&self, oracle: &Oracle, findings: &mut Findings) {
         for (call, all) in &oracle.begun {
             let row = self.rows.get(call);
             // A handler whose transaction was undone may run again; a letter cannot be undone.

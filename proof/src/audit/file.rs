@@ -5,7 +5,13 @@ use std::{error::Error, path::Path};
 use madang::store::{SqliteStore, Store};
 use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
-use super::{Counter, Findings, Moment, audit, facts::Facts};
+use super::{
+    audit,
+    compare::compare,
+    facts::Facts,
+    findings::{Counter, Findings},
+    moment::Moment,
+};
 use crate::{
     oracle::Oracle,
     workload::{EffectRow, SessionPlan},
@@ -44,7 +50,7 @@ async fn read(
         // The tables of tools are made last. A process that dies before has made no promise yet, or the oracle knows of
         // it.
         let mut findings = oracle.findings.clone();
-        Facts::default().compare(oracle, moment, &mut findings);
+        compare(&Facts::default(), oracle, moment, &mut findings);
         return Ok(findings);
     };
     let store = SqliteStore::open_read_only(path).await?;

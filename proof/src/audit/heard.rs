@@ -11,7 +11,11 @@ use madang::{
     ledger::{CallRecord, Effect},
 };
 
-use super::{Counter, Findings, Moment, facts::Session};
+use super::{
+    facts::Session,
+    findings::{Counter, Findings},
+    moment::Moment,
+};
 
 /// All events that a reader of one session received, with their moments.
 pub(super) type Heard = [(Timestamp, Arc<SessionEvent>)];
@@ -38,18 +42,18 @@ impl Session {
         if !heard.is_sorted_by_key(|(_, event)| event.cursor) {
             findings.find(Counter::Misreported, format!("{name} was not told in order"));
         }
-        let mut told = BTreeMap::<EventCursor, Vec<&SessionEvent>>::new();
+        let mut received = BTreeMap::<EventCursor, Vec<&SessionEvent>>::new();
         for (_, event) in heard {
-            told.entry(event.cursor).or_default().push(event);
+            received.entry(event.cursor).or_default().push(event);
         }
-        let mut places = BTreeSet::new();
+        let mut cursors = BTreeSet::new();
         for message in &self.stored.messages {
-            let place = EventCursor::of_entry(message.seq);
-            places.insert(place);
-            let events = told.get(&place).into_iter().flatten();
+            let cursor = EventCursor::of_entry(message.seq);
+            cursors.insert(cursor);
+            let events = received.get(&cursor).into_iter().flatten();
             let events: Vec<_> =
                 events.filter(|event| tells(&event.kind, &message.content)).collect();
-            let what = || format!("{name} {place}: stored {message:?}, told {events:?}");
+            let what = || format!("{name} {cursor}: stored {message:?}, told {events:?}");
             match events.as_slice() {
                 [] if moment == Moment::AfterDeath => {}
                 [] => findings.find(Counter::Lost, what()),
@@ -60,13 +64,13 @@ impl Session {
         }
         for entry in &self.story.entries {
             let Some((at, end)) = &entry.end else { continue };
-            let (place, turn) = (EventCursor::of_entry(entry.message.seq), entry.message.turn);
-            places.extend([place.error(), place.end()]);
-            let ends = told.get(&place.end()).into_iter().flatten().filter(|event| {
+            let (cursor, turn) = (EventCursor::of_entry(entry.message.seq), entry.message.turn);
+            cursors.extend([cursor.error(), cursor.end()]);
+            let ends = received.get(&cursor.end()).into_iter().flatten().filter(|event| {
                 (event.turn, event.at) == (turn, *at)
                     && event.kind == EventKind::TurnEnded { ending: end.ending, usage: end.usage }
             });
-            let errors = told.get(&place.error()).into_iter().flatten().filter(|event| {
+            let errors = received.get(&cursor.error()).into_iter().flatten().filter(|event| {
                 (event.turn, event.at) == (turn, *at)
                     && matches!(&event.kind, EventKind::Error { error, .. } if Some(error) == end.error.as_ref())
             });
@@ -75,7 +79,7 @@ impl Session {
                 ((1, usize::from(end.error.is_some())), moment == Moment::AfterDeath);
             let is_part = ends <= most.0 && errors <= most.1;
             if (ends, errors) != most && !(is_dead && is_part) {
-                let what = format!("{name} {place}: {end:?} was told {ends} and {errors} times");
+                let what = format!("{name} {cursor}: {end:?} was told {ends} and {errors} times");
                 findings.find(Counter::Misreported, what);
             }
         }
@@ -89,7 +93,7 @@ impl Session {
                     | EventKind::Cleared
                     | EventKind::TurnEnded { .. }
             );
-            if is_kept && !places.contains(&event.cursor) {
+            if is_kept && !cursors.contains(&event.cursor) {
                 findings.find(Counter::Lost, format!("{name} {}: told {event:?}", event.cursor));
             }
         }
@@ -111,25 +115,26 @@ fn tells(kind: &EventKind, content: &Content) -> bool {
 fn is_same(event: &SessionEvent, message: &ChatMessage) -> bool {
     (event.turn, event.at) == (message.turn, message.at)
         && match (&event.kind, &message.content) {
-            (EventKind::UserMessage { text: told, key: told_key }, Content::User { text, key }) => {
-                told == text && told_key == key
-            }
             (
-                EventKind::ModelMessage { text: told, ending: how },
+                EventKind::UserMessage { text: reported, key: reported_key },
+                Content::User { text, key },
+            ) => (reported, reported_key) == (text, key),
+            (
+                EventKind::ModelMessage { text: reported, ending: how },
                 Content::Model { text, ending },
-            ) => (told, how) == (text, ending),
-            (EventKind::ToolCallEnded { record: told }, Content::ToolCall(record)) => {
-                is_same_call(told, record)
+            ) => (reported, how) == (text, ending),
+            (EventKind::ToolCallEnded { record: reported }, Content::ToolCall(record)) => {
+                is_same_call(reported, record)
             }
             _ => true,
         }
 }
 
 /// Compares two records of a call, of which one may have been resolved since.
-fn is_same_call(told: &CallRecord, stored: &CallRecord) -> bool {
-    if told.resolved_by.is_some() || stored.resolved_by.is_none() {
-        return told == stored;
+fn is_same_call(reported: &CallRecord, stored: &CallRecord) -> bool {
+    if reported.resolved_by.is_some() || stored.resolved_by.is_none() {
+        return reported == stored;
     }
-    let (effect, resolved_by) = (told.effect, None);
-    effect == Effect::Unknown && *told == CallRecord { effect, resolved_by, ..stored.clone() }
+    let (effect, resolved_by) = (reported.effect, None);
+    effect == Effect::Unknown && *reported == CallRecord { effect, resolved_by, ..stored.clone() }
 }

@@ -7,10 +7,12 @@
 //! After the [death](Moment::AfterDeath) of a process, calls and turns may be open. [At rest](Moment::AtRest) none is,
 //! and every event was received.
 
+mod compare;
 mod facts;
 mod file;
 mod findings;
 mod heard;
+mod moment;
 mod people;
 
 use madang::store::Store;
@@ -19,19 +21,12 @@ use crate::{
     oracle::Oracle,
     workload::{EffectRow, SessionPlan},
 };
+use compare::compare;
 use facts::Facts;
 
 pub use file::{DATABASE, audit_file};
 pub use findings::{Counter, Findings};
-
-/// Tells whether calls and turns may be open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// The process has just died.
-    AfterDeath,
-    /// All sessions were opened again and came to rest.
-    AtRest,
-}
+pub use moment::Moment;
 
 /// Compares a store, and the effects in it, with the oracle's knowledge of these sessions.
 pub async fn audit(
@@ -43,7 +38,7 @@ pub async fn audit(
 ) -> Findings {
     let mut findings = oracle.findings.clone();
     match Facts::read(store, effects, sessions, &mut findings).await {
-        Ok(facts) => facts.compare(oracle, moment, &mut findings),
+        Ok(facts) => compare(&facts, oracle, moment, &mut findings),
         Err(error) => findings.find(Counter::Damaged, error.to_string()),
     }
     findings

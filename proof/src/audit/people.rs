@@ -11,8 +11,8 @@ use madang::{
 };
 
 use super::{
-    Counter, Findings,
     facts::{Facts, Session},
+    findings::{Counter, Findings},
     heard::Heard,
 };
 use crate::oracle::{Answered, Began, Oracle, Verdict};
@@ -34,14 +34,14 @@ impl Facts {
         }
         for asked in &oracle.asks {
             let turns = texts.remove(&(asked.session, &*asked.text)).unwrap_or_default();
-            let counter = match (asked.told, turns.as_slice()) {
+            let counter = match (asked.began, turns.as_slice()) {
                 (Some(Began::Yes(turn)), [one]) if turn == *one => continue,
                 (Some(Began::No), []) | (Some(Began::Perhaps) | None, [] | [_]) => continue,
                 (Some(Began::Yes(_)), []) => Counter::Lost,
                 (_, [_, _, ..]) => Counter::Doubled,
                 _ => Counter::Misreported,
             };
-            let what = format!("{:?} was told {:?}, and is {turns:?}", asked.text, asked.told);
+            let what = format!("{:?} was told {:?}, and is {turns:?}", asked.text, asked.began);
             findings.find(counter, what);
         }
         for ((_, text), turns) in texts {
@@ -63,7 +63,7 @@ impl Facts {
             let answers = oracle.answers.get(&row.call).map_or(&[][..], Vec::as_slice);
             let counted = counted(row);
             let what = || format!("answers to {}: {answers:?}, {counted:?} counts", row.call);
-            for answered in answers.iter().filter(|one| one.told == Some(Verdict::Counts)) {
+            for answered in answers.iter().filter(|one| one.verdict == Some(Verdict::Counts)) {
                 if Some(answered.counts_as()) != counted {
                     findings.find(Counter::Lost, what());
                 }
@@ -72,9 +72,9 @@ impl Facts {
                 }
             }
             let may_be = |answered: &Answered| {
-                answered.told != Some(Verdict::Refused) && Some(answered.counts_as()) == counted
+                answered.verdict != Some(Verdict::Refused) && Some(answered.counts_as()) == counted
             };
-            let times = answers.iter().filter(|one| one.told == Some(Verdict::Counts)).count();
+            let times = answers.iter().filter(|one| one.verdict == Some(Verdict::Counts)).count();
             if times > 1 {
                 findings.find(Counter::Doubled, what());
             }
@@ -114,11 +114,11 @@ impl Facts {
             let stored = is_persons.then_some(row.effect);
             let is = |effect| Some(Some(effect)) == stored;
             let what = || format!("resolutions of {}: {said:?}, stored {stored:?}", row.call);
-            let told: Vec<_> = said.iter().filter(|(_, counts)| *counts).collect();
-            if told.len() > 1 {
+            let counting: Vec<_> = said.iter().filter(|(_, counts)| *counts).collect();
+            if counting.len() > 1 {
                 findings.find(Counter::Doubled, what());
             }
-            if told.iter().any(|(resolution, _)| !is(resolution.effect())) {
+            if counting.iter().any(|(resolution, _)| !is(resolution.effect())) {
                 findings.find(Counter::Lost, what());
             }
             if stored.is_some() && !said.iter().any(|(resolution, _)| is(resolution.effect())) {
@@ -128,7 +128,7 @@ impl Facts {
     }
 
     /// Requires that the ledger has each reported end of a question, end of a call, and resolution.
-    pub(super) fn compare_told(&self, heard: &Heard, findings: &mut Findings) {
+    pub(super) fn compare_reports(&self, heard: &Heard, findings: &mut Findings) {
         for (_, event) in heard {
             let (call, is_so) = match &event.kind {
                 EventKind::ApprovalEnded { call, end: ApprovalEnd::Decided { decision } } => {
@@ -174,7 +174,7 @@ impl Facts {
 }
 
 impl Session {
-    /// No turn ends as dismissed that its own person did not leave.
+    /// Requires that no turn ends as dismissed unless its own person left it.
     pub(super) fn compare_left(&self, oracle: &Oracle, findings: &mut Findings) {
         let ends = self.story.entries.iter().filter_map(|entry| entry.end.as_ref());
         let dismissed = ends.filter(|(_, end)| end.ending == TurnEnding::Dismissed).count();

@@ -146,12 +146,12 @@ async fn kill(dose: Dose) -> Result<Findings, Box<dyn Error>> {
             mistake: None,
         };
         let shared = shared.clone();
-        let place = usize::try_from(number)?;
+        let index = usize::try_from(number)?;
         drivers.spawn(async move {
             let tell = |figures: &kill::KillFigures| {
                 let (clock, all) = &mut *shared.lock().expect("no code under this lock panics");
-                all.resize(all.len().max(place + 1), kill::KillFigures::default());
-                all[place] = figures.clone();
+                all.resize(all.len().max(index + 1), kill::KillFigures::default());
+                all[index] = figures.clone();
                 clock.found(&figures.findings);
                 clock.say(|| {
                     let all = sum(all);

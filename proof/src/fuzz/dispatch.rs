@@ -140,13 +140,17 @@ impl TestRuntime {
         match outcome {
             ToolOutcome::Ok(_) => {
                 assert_eq!(runs, 1, "it ran once");
-                let told = &report.record.arguments;
+                let ran = &report.record.arguments;
                 if LITERAL.contains(&name) {
-                    assert_eq!(arguments.as_ref(), Some(told), "what is told is what ran");
+                    assert_eq!(
+                        arguments.as_ref(),
+                        Some(ran),
+                        "the report has the arguments that ran"
+                    );
                 }
-                let checked = tool.validate(told.clone()).expect("what ran is valid");
-                assert_eq!(checked.arguments, *told, "and without unknown keys");
-                let asks = name == "asks" && tool.tool().asks(told);
+                let checked = tool.validate(ran.clone()).expect("what ran is valid");
+                assert_eq!(checked.arguments, *ran, "and without unknown keys");
+                let asks = name == "asks" && tool.tool().asks(ran);
                 assert!(approves || !asks, "a person approved");
                 assert_eq!(took_effect, tool.spec().effect != EffectPolicy::Read);
                 assert_eq!(written, usize::from(took_effect), "one row, if it writes");

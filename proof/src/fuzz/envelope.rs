@@ -23,8 +23,8 @@ pub(super) fn run(bytes: &[u8]) -> String {
 
 fn failed(reason: &str, max: usize, narrower: Option<&str>) -> String {
     let outcome = ToolOutcome::error("r3_quota", reason).with_metadata("secret", json!("s3cr3t"));
-    let told = read(&envelope(&outcome, narrower, max));
-    assert_eq!(told, json!({ "status": "error", "code": "r3_quota", "reason": reason }));
+    let read_back = read(&envelope(&outcome, narrower, max));
+    assert_eq!(read_back, json!({ "status": "error", "code": "r3_quota", "reason": reason }));
     "error".to_owned()
 }
 
@@ -33,15 +33,15 @@ fn succeeded(data: &Value, max: usize, narrower: Option<&str>) -> String {
     let text = envelope(&outcome, narrower, max);
     assert!(text.len() <= max, "{} bytes of {max}", text.len());
     assert_eq!(text, envelope(&ToolOutcome::ok(data.clone()), narrower, max), "metadata shows");
-    let told = read(&text);
+    let read_back = read(&text);
     let whole = json!({ "status": "ok", "data": data });
     if whole.to_string().len() <= max {
         assert_eq!(text, whole.to_string());
         return format!("whole {}", kind(data));
     }
-    assert_eq!(told["status"], "ok");
-    assert_eq!(told["data"]["_truncated"], json!(true));
-    let keys: Vec<&String> = told["data"].as_object().expect("fields").keys().collect();
+    assert_eq!(read_back["status"], "ok");
+    assert_eq!(read_back["data"]["_truncated"], json!(true));
+    let keys: Vec<&String> = read_back["data"].as_object().expect("fields").keys().collect();
     if keys == ["_truncated", "_hint"] {
         return format!("hint {}", kind(data));
     }
@@ -49,18 +49,18 @@ fn succeeded(data: &Value, max: usize, narrower: Option<&str>) -> String {
         let name = if data.is_array() { "items" } else { "text" };
         Map::from_iter([(name.to_owned(), data.clone())])
     });
-    cut(&fields, &told["data"])
+    cut(&fields, &read_back["data"])
 }
 
 /// Requires every field. Long texts are cut inside and lists at their end. Each cut top-level list has its full length,
 /// and all else is unchanged.
-fn cut(fields: &Map<String, Value>, told: &Value) -> String {
+fn cut(fields: &Map<String, Value>, read_back: &Value) -> String {
     let mut lists = 0;
     for (key, value) in fields {
         if matches!(&**key, "_truncated" | "_counts") || (key == "count" && !value.is_u64()) {
             continue;
         }
-        let shown = told.get(key).unwrap_or_else(|| panic!("{key} is lost"));
+        let shown = read_back.get(key).unwrap_or_else(|| panic!("{key} is lost"));
         let is_cut_here = match (value, shown) {
             (Value::Array(items), Value::Array(kept)) => begins(items, kept),
             _ => false,
@@ -70,10 +70,10 @@ fn cut(fields: &Map<String, Value>, told: &Value) -> String {
             && kept.len() < items.len()
         {
             let total = json!(items.len());
-            let is_told = fields.get("count").is_some_and(Value::is_u64)
-                || told["count"] == total
-                || told["_counts"][key] == total;
-            assert!(is_told, "of {key} the total is not told: {told}");
+            let has_total = fields.get("count").is_some_and(Value::is_u64)
+                || read_back["count"] == total
+                || read_back["_counts"][key] == total;
+            assert!(has_total, "of {key} the total is missing: {read_back}");
             lists += 1;
         }
     }
@@ -81,9 +81,11 @@ fn cut(fields: &Map<String, Value>, told: &Value) -> String {
 }
 
 /// Requires that a shown value is true as far as it goes, and a list says how many entries are missing.
-fn is_part(value: &Value, told: &Value) -> bool {
-    match (value, told) {
-        (Value::String(whole), Value::String(told)) => whole == told || is_beginning(whole, told),
+fn is_part(value: &Value, read_back: &Value) -> bool {
+    match (value, read_back) {
+        (Value::String(whole), Value::String(read_back)) => {
+            whole == read_back || is_beginning(whole, read_back)
+        }
         (Value::Array(items), Value::Array(kept)) => {
             let is_whole = kept.len() == items.len() && begins(items, kept);
             is_whole
@@ -98,7 +100,7 @@ fn is_part(value: &Value, told: &Value) -> bool {
                     .iter()
                     .all(|(key, value)| kept.get(key).is_some_and(|it| is_part(value, it)))
         }
-        _ => value == told,
+        _ => value == read_back,
     }
 }
 
@@ -108,8 +110,8 @@ fn begins(items: &[Value], kept: &[Value]) -> bool {
 }
 
 /// Requires that a cut text says how many characters are missing.
-fn is_beginning(whole: &str, told: &str) -> bool {
-    let cut = told.strip_suffix(')').and_then(|told| told.rsplit_once("…(+"));
+fn is_beginning(whole: &str, read_back: &str) -> bool {
+    let cut = read_back.strip_suffix(')').and_then(|read_back| read_back.rsplit_once("…(+"));
     cut.is_some_and(|(beginning, missing)| {
         whole.strip_prefix(beginning).map(|rest| rest.chars().count().to_string()).as_deref()
             == Some(missing)

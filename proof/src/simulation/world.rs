@@ -39,7 +39,7 @@ impl World {
     /// Counts the turns that began.
     pub(super) fn turns(&self) -> u64 {
         let oracle = self.scene.witness.oracle();
-        oracle.asks.iter().filter(|asked| matches!(asked.told, Some(Began::Yes(_)))).count() as u64
+        oracle.asks.iter().filter(|asked| matches!(asked.began, Some(Began::Yes(_)))).count() as u64
     }
 
     /// Lives as planned.

@@ -54,17 +54,17 @@ impl Ran {
             ..StressFigures::default()
         };
         let heard = figures.count(&oracle);
-        let mut places = vec![0; expected.len()];
+        let mut asked_before = vec![0; expected.len()];
         for asked in &oracle.asks {
-            let place = places[asked.session];
-            places[asked.session] += 1;
-            let Some(Began::Yes(turn)) = asked.told else { continue };
-            let Some(expected) = expected[asked.session].get(place) else { continue };
+            let index = asked_before[asked.session];
+            asked_before[asked.session] += 1;
+            let Some(Began::Yes(turn)) = asked.began else { continue };
+            let Some(expected) = expected[asked.session].get(index) else { continue };
             let (ending, came) = heard.get(&turn).copied().unwrap_or_default();
             if !expected.is_disturbed(ending, came) {
                 continue;
             }
-            if is_beside(times.turns[asked.session][place], &kills) {
+            if is_beside(times.turns[asked.session][index], &kills) {
                 figures.cut += 1;
             } else {
                 let what = format!(

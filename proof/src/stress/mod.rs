@@ -6,6 +6,7 @@
 //! audit compares; a turn in which nothing went wrong must have ended as planned, whatever befell the others.
 
 mod figures;
+mod options;
 mod plan;
 
 use std::{
@@ -28,34 +29,13 @@ use tokio::{
 
 use crate::{
     audit::{Counter, DATABASE, Moment, audit, audit_file},
-    mistakes::Mistake,
     oracle::{Began, Line, Oracle, Witness},
     workload::{EFFECTS, Fate, Life, Scene, SessionPlan, Visit, memory_rows},
 };
 use plan::Expected;
 
 pub use figures::StressFigures;
-
-/// A run.
-#[derive(Debug, Clone)]
-pub struct Stress {
-    /// Sessions, eight of a user.
-    pub sessions: usize,
-    /// Turns of each.
-    pub turns: usize,
-    /// Calls in each turn.
-    pub tools: usize,
-    /// How much goes wrong, in percent of the places where something can.
-    pub chaos: u8,
-    /// Turns that are left, and questions that are left open, in percent.
-    pub dismiss: u8,
-    /// Everything is drawn from it.
-    pub seed: u64,
-    /// Turns at once.
-    pub in_flight: usize,
-    /// The mistake that is made outside of the runtime.
-    pub mistake: Option<Mistake>,
-}
+pub use options::Stress;
 
 /// A model that says what it likes, in place of the one that follows the plans of the seed.
 #[derive(Debug)]
@@ -223,7 +203,7 @@ impl Times {
     fn hears(&mut self, line: &Line) -> bool {
         if let Line::Asks(asked) = line {
             self.turns[asked.session].push((Instant::now(), None));
-        } else if let Line::Asked { told: Began::No, .. } = line {
+        } else if let Line::Asked { began: Began::No, .. } = line {
             self.refused += 1;
         } else if let Line::Ended { session, .. } = line
             && let Some((_, ended @ None)) = self.turns[*session].last_mut()

@@ -1,7 +1,7 @@
 //! What happens in a run, drawn from its seed before anything runs, and what must come of a turn in which nothing goes
 //! wrong.
 
-use super::Stress;
+use super::options::Stress;
 use crate::{
     dice::Dice,
     workload::{Act, Answers, Mishap, TurnPlan, Victim, Visit},

@@ -1,4 +1,4 @@
-//! The source of chance: each step of a store, model, tool or person asks it how long to wait and whether to fail.
+//! The source of chance: each step of a store, model, tool or person asks it for a wait and for a failure.
 
 use std::{
     fmt,
@@ -16,10 +16,10 @@ use tokio::{
 use super::{Death, Point, trace::Trace};
 use crate::dice::Dice;
 
-/// When every simulation begins.
+/// The moment at which every simulation begins, in milliseconds.
 const MORNING: i64 = 1_700_000_000_000;
 
-/// In real time people wait so many times less.
+/// The factor by which people wait less in real time.
 const HURRY: u32 = 64;
 
 /// The only source of chance of a run, its clock, and the one place where it is traced. Cheap to clone.
@@ -30,27 +30,27 @@ pub struct Fate(Arc<Mutex<State>>);
 struct State {
     dice: Dice,
     time: Time,
-    /// Nothing fails and no step waits.
+    /// Whether no step fails or waits.
     is_calm: bool,
     dies: Option<Death>,
 }
 
-/// What the clock of a run is.
+/// The clock of a run.
 #[derive(Debug)]
 enum Time {
     /// The machine's. Nothing is traced.
     Real,
-    /// It stands while anything can happen, and jumps to what is due next.
+    /// It stands while any task can run, and jumps to the next deadline.
     Paused {
         trace: Box<Trace>,
-        /// How long the lives before this one took.
+        /// The time that earlier lives took.
         before: Duration,
-        /// When this life began; `None` between two lives, where nothing is traced.
+        /// The begin of this life; `None` between two lives, in which nothing is traced.
         began: Option<Instant>,
     },
 }
 
-/// What a step does before it is taken.
+/// The wait before a step.
 enum Pause {
     None,
     Yields(u64),
@@ -58,7 +58,7 @@ enum Pause {
 }
 
 impl Fate {
-    /// Draws everything from a seed on a paused clock, and keeps so many of the last lines of the trace.
+    /// Draws everything from a seed on a paused clock, and keeps this many of the last lines of the trace.
     pub(crate) fn paused(seed: u64, keeps: usize) -> Self {
         let (before, began) = (Duration::ZERO, None);
         Self::new(
@@ -68,7 +68,7 @@ impl Fate {
         )
     }
 
-    /// Lives in real time, in which no step fails or waits, and dies at a point, if at any.
+    /// Lives in real time, in which no step fails or waits, and dies at the given point, if any.
     #[must_use]
     pub fn real(seed: u64, dies: Option<Death>) -> Self {
         Self::new(seed, Time::Real, dies)
@@ -83,7 +83,7 @@ impl Fate {
         self.0.lock().expect("no code under this lock panics")
     }
 
-    /// A life begins at this moment of its own clock.
+    /// Begins a life at the present moment of its own clock.
     pub(crate) fn begin(&self, calm: bool) {
         let State { time, is_calm, .. } = &mut *self.state();
         if let Time::Paused { began, .. } = time {
@@ -91,7 +91,7 @@ impl Fate {
         }
     }
 
-    /// A life ends: what its ruins still do is not traced.
+    /// Ends a life. Tasks that still run are not traced any more.
     pub(crate) fn end(&self) {
         let mut state = self.state();
         let since = state.since();
@@ -105,7 +105,7 @@ impl Fate {
         self.state().dice.below(bound)
     }
 
-    /// Draws whether something goes wrong that does once in so many times.
+    /// Draws whether a step fails that fails once in this many times.
     pub(crate) fn fails_once_in(&self, times: u64) -> bool {
         let mut state = self.state();
         !state.is_calm && state.dice.once_in(times)
@@ -123,13 +123,13 @@ impl Fate {
         if is_real { sleep(Duration::from_millis(1)).await } else { self.pause().await }
     }
 
-    /// Waits until everything must have been heard.
+    /// Waits until every event must have been heard.
     pub(crate) async fn listens(&self) {
         let is_real = matches!(self.state().time, Time::Real);
         sleep(Duration::from_millis(if is_real { 100 } else { 10_000 })).await;
     }
 
-    /// Traces what happens.
+    /// Traces an event.
     pub(crate) fn note(&self, what: fmt::Arguments<'_>) {
         let mut state = self.state();
         let since = state.since();
@@ -138,7 +138,7 @@ impl Fate {
         }
     }
 
-    /// Traces that a point is passed, and dies there, if it is time.
+    /// Traces that a point is passed, and ends the process there if it is time.
     pub(crate) fn pass(&self, point: Point, what: fmt::Arguments<'_>) {
         self.note(what);
         if let Some(death) = &mut self.state().dies {
@@ -146,7 +146,7 @@ impl Fate {
         }
     }
 
-    /// Lets the failpoints that this thread passes wait as fate wants, until the thread is given back.
+    /// Lets the failpoints that this thread passes wait as drawn, until the thread ends.
     #[cfg(feature = "failpoints")]
     pub(crate) fn steer(&self) {
         use madang_actors::failpoint::{Action, steer};
@@ -160,7 +160,7 @@ impl Fate {
         })));
     }
 
-    /// Waits as long as was drawn for a step: not at all, for some others, or for some time.
+    /// Waits for the drawn time of a step: not at all, for some other tasks, or for some time.
     pub(crate) async fn pause(&self) {
         let pause = self.state().pause();
         match pause {
@@ -174,7 +174,7 @@ impl Fate {
         }
     }
 
-    /// Gives the hash of the trace, how many lines it has, and the last of them.
+    /// Returns the hash of the trace, the number of its lines, and the last of them.
     pub(crate) fn traced(&self) -> (u64, u64, Vec<String>) {
         match &self.state().time {
             Time::Real => (0, 0, Vec::new()),
@@ -194,7 +194,7 @@ impl Clock for Fate {
 }
 
 impl State {
-    /// How long the run has taken, over all lives.
+    /// Returns the time of the run over all lives.
     fn since(&self) -> Duration {
         match &self.time {
             Time::Real => Duration::ZERO,

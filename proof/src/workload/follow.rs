@@ -1,4 +1,4 @@
-//! What a model without a memory asks for: what the plan in the user's last text has and has not come back yet.
+//! Follows a plan without a memory: asks for the calls of the user's last text that have not returned yet.
 
 use std::panic::resume_unwind;
 
@@ -10,13 +10,13 @@ use serde_json::json;
 
 use super::{Act, TurnPlan};
 
-/// What comes next in the turn that the last user's text began.
+/// Returns the next completion of the turn that the user's last text began.
 ///
 /// # Errors
-/// [`ModelError`] where that is no plan, and where the plan wants it.
+/// [`ModelError`] if that text is no plan, or if the plan says so.
 ///
 /// # Panics
-/// Where the plan wants it.
+/// If the plan says so.
 pub(super) fn follow(messages: &[PromptMessage]) -> Result<Completion, ModelError> {
     let is_plan = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
     let no_plan = || ModelError::failed(ModelError::BAD_OUTPUT);
@@ -29,7 +29,7 @@ pub(super) fn follow(messages: &[PromptMessage]) -> Result<Completion, ModelErro
     let plan = TurnPlan::read(text).ok_or_else(no_plan)?;
     let steps = match plan.after(ended) {
         [step, ..] if step.act == Act::ModelFails => return Err(ModelError::failed("Planned")),
-        // A panic like any other, but that it is not printed.
+        // A usual panic, except that it is not printed.
         [step, ..] if step.act == Act::ModelPanics => resume_unwind(Box::new("planned")),
         [step, ..] if step.act == Act::Answer => &[],
         steps => steps,

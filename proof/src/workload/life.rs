@@ -1,4 +1,4 @@
-//! One runtime on a store, and the people in it.
+//! One runtime on a store: its start, its end, and the kills of its actors.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,14 +8,14 @@ use madang::{
     store::Store,
 };
 use madang_testing::{RuntimeHooks as _, SessionHooks as _, SteppedStore};
-use tokio::{
-    sync::Semaphore,
-    task::JoinSet,
-    time::{sleep, timeout},
-};
+use tokio::time::sleep;
 
 use super::{
-    Fate, SessionPlan, Victim, Visit, model::FickleModel, person::Person, tools, weather::Weather,
+    fate::Fate,
+    model::FickleModel,
+    tools,
+    visits::{SessionPlan, Victim},
+    weather::Weather,
 };
 use crate::{
     audit::Counter,
@@ -23,14 +23,14 @@ use crate::{
     oracle::{Line, Witness},
 };
 
-/// What outlives each life: who chats, what is known of them, and what is drawn for them.
+/// The parts that outlive each life: sessions, oracle and chance.
 #[derive(Debug, Clone)]
 pub struct Scene {
-    /// Who chats.
+    /// The sessions and their users.
     pub sessions: Arc<Vec<SessionPlan>>,
-    /// Where chance and time come from.
+    /// The source of chance and time.
     pub fate: Fate,
-    /// What is written down.
+    /// The record outside of the runtime.
     pub witness: Witness,
     /// The mistake that is made outside of the runtime.
     pub mistake: Option<Mistake>,
@@ -38,21 +38,18 @@ pub struct Scene {
     pub limits: Limits,
 }
 
-/// One life: a runtime, and what its people need.
+/// One life: a runtime, and the scene around it.
 #[derive(Debug)]
 pub struct Life {
     pub(super) scene: Scene,
     pub(crate) runtime: Runtime,
 }
 
-/// No life takes so long by its own clock.
-const ENDLESS: Duration = Duration::from_secs(3_600);
-
-/// Completions at once: fewer than sessions, so that some wait for their turn.
+/// Completions at once: fewer than sessions, so that some wait.
 const FEW: usize = 3;
 
 impl Scene {
-    /// Bounds for real time: sessions fall asleep between their turns now and then, and questions expire.
+    /// Returns bounds for real time, in which sessions fall asleep between turns now and then, and questions expire.
     #[must_use]
     pub fn hurried() -> Limits {
         let mut limits = Limits::default();
@@ -70,7 +67,7 @@ impl Scene {
         self.begin_with(store, cast).await
     }
 
-    /// The model that follows plans, so many completions at once, and the tools that it calls.
+    /// Builds the model that follows plans, with this many completions at once, and the tools that it calls.
     pub(crate) fn cast<S: Store + Clone>(&self, store: &S, at_once: usize) -> Builder {
         let (Self { fate, witness, .. }, mistake) = (self, self.mistake);
         let timeout = self.limits.tool_timeout;
@@ -103,53 +100,7 @@ impl Scene {
 }
 
 impl Life {
-    /// Lets everybody make their visits. False where they do not end.
-    pub async fn visits(self: &Arc<Self>, visits: Vec<Vec<Visit>>) -> bool {
-        self.visits_at_once(visits, Semaphore::MAX_PERMITS).await
-    }
-
-    /// Lets everybody make their visits, so many at once.
-    pub(crate) async fn visits_at_once(
-        self: &Arc<Self>,
-        visits: Vec<Vec<Visit>>,
-        at_once: usize,
-    ) -> bool {
-        let places = Arc::new(Semaphore::new(at_once));
-        let mut people = JoinSet::new();
-        for (number, visits) in visits.into_iter().enumerate() {
-            let (life, places) = (self.clone(), places.clone());
-            people.spawn(async move {
-                if let Some(person) = Person::open(&life, number).await {
-                    person.live(visits, &places).await;
-                }
-            });
-        }
-        let all = timeout(ENDLESS, async { while people.join_next().await.is_some() {} });
-        let has_ended = all.await.is_ok();
-        if !has_ended {
-            self.finds(Counter::Stuck, "a life did not end".to_owned());
-        }
-        has_ended
-    }
-
-    /// Lets everybody come back once more, and hear everything to its end.
-    pub async fn rests(self: &Arc<Self>) {
-        let mut people = JoinSet::new();
-        for number in 0..self.scene.sessions.len() {
-            let life = self.clone();
-            people.spawn(async move {
-                if let Some(person) = Person::open(&life, number).await {
-                    person.read_to_the_end().await;
-                }
-            });
-        }
-        let all = timeout(ENDLESS, async { while people.join_next().await.is_some() {} });
-        if all.await.is_err() {
-            self.finds(Counter::Stuck, "not everybody comes to rest".to_owned());
-        }
-    }
-
-    /// Ends the runtime in order. False where something went on.
+    /// Ends the runtime in order. False if a part of it went on.
     pub async fn shut_down(&self) -> bool {
         let fate = &self.scene.fate;
         if let Err(error) = self.runtime.shutdown().await {
@@ -157,7 +108,7 @@ impl Life {
             return false;
         }
         fate.note(format_args!("a life ends"));
-        // Actors that were told to end do so a moment later.
+        // Stopped actors end a moment later.
         sleep(Duration::from_millis(50)).await;
         let held: Vec<_> =
             Bound::ALL.into_iter().filter(|bound| self.runtime.held(*bound) > 0).collect();
@@ -165,11 +116,11 @@ impl Life {
         if !held.is_empty() || tasks > 0 {
             self.finds(Counter::Stuck, format!("held after the shutdown: {held:?}, {tasks} tasks"));
         }
-        self.scene.witness.note(Line::Done);
+        self.scene.witness.note(Line::ShutDown);
         true
     }
 
-    /// Kills actors, each so long after the one before.
+    /// Kills actors, each after a wait.
     pub(crate) async fn kills(self: Arc<Self>, kills: Vec<(Duration, Victim)>) {
         for (wait, victim) in kills {
             sleep(wait).await;
@@ -177,7 +128,7 @@ impl Life {
         }
     }
 
-    /// Kills an actor, and waits for the next one where all sessions share it.
+    /// Kills an actor, and waits for its successor if all sessions share it.
     pub(crate) async fn kill(&self, victim: Victim) {
         self.scene.fate.note(format_args!("{victim:?} is killed"));
         let tree = self.runtime.actors();
@@ -195,7 +146,7 @@ impl Life {
         }
     }
 
-    /// Whether people make this mistake.
+    /// Tells whether people make this mistake.
     pub(super) fn makes(&self, mistake: Mistake) -> bool {
         self.scene.mistake == Some(mistake)
     }

@@ -1,24 +1,30 @@
-//! What every driver lets happen: people with plans, a model that follows them, tools that leave traces, and a store
-//! whose steps are watched.
+//! The workload of every driver: people with plans, a model that follows them, tools that leave traces, and a store whose
+//! steps are watched.
 //!
-//! A [`Scene`] outlives each process or runtime: who chats, what is written down outside ([`Witness`](crate::oracle::Witness)),
-//! where chance comes from ([`Fate`]) and which mistake is made. A [`Life`] is one runtime on a store, with its people in it.
-//! The drivers choose the store, the clock and the end: the simulation pauses the clock and lets steps fail; kills, power
-//! cuts and failpoints live in real time, in which nothing fails but what the driver breaks.
+//! A [`Scene`] outlives each process or runtime. It has the sessions, the [`Witness`](crate::oracle::Witness) that records
+//! outside, the source of chance ([`Fate`]), and the planted mistake. A [`Life`] is one runtime on a store, with its people
+//! in it. The drivers choose the store, the clock and the end. The simulation pauses the clock and lets steps fail. Kills,
+//! power cuts and failpoints live in real time, in which only the driver breaks anything.
+//!
+//! Invariant: a seed decides every plan before anything runs.
 //!
 //! ```text
-//! LifePlan --Visit--> Person --send, answer, leave--> Runtime --> PlanModel, tools, Weather(store)
+//! LifePlan --Visit--> Person --send, answer, leave--> Runtime --> FickleModel, tools, Weather(store)
 //!                       |                                              |
 //!                       +------------------- Line ---------------------+--> Witness
 //! ```
 
+mod answering;
 mod fate;
 mod follow;
+mod leaving;
 mod life;
 mod model;
+mod people;
 mod person;
 mod plan;
 mod point;
+mod reading;
 mod tools;
 mod trace;
 mod visits;

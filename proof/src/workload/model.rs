@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Fate, Point, follow::follow};
 
-/// Follows plans, as fate lets it.
+/// Follows plans, as far as fate lets it.
 #[derive(Debug)]
 pub(super) struct FickleModel {
     pub(super) fate: Fate,
@@ -34,7 +34,7 @@ impl FickleModel {
             return Err(ModelError::failed("Offline"));
         }
         if fate.fails_once_in(120) {
-            // A panic like any other, but that it is not printed.
+            // A usual panic, except that it is not printed.
             resume_unwind(Box::new("the model panics on purpose"));
         }
         let mut completion = follow(&request.messages)?;

@@ -1,5 +1,5 @@
-//! What the model of a proof asks for in one turn. The plan is the user's text, so that whoever asks the model again, in
-//! this process or the next, gets the same.
+//! Plans what the model of a proof asks for in one turn. The plan is the user's text, so a second request, in this process
+//! or the next, gets the same answer.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::dice::Dice;
 
-/// What a tool of the test runtime does.
+/// An act of the tools or of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Act {
-    /// Writes two rows. Asks nobody.
+    /// Writes two rows, without a question.
     Save,
     /// Writes two rows. Destructive: a person is asked.
     Erase,
@@ -45,7 +45,7 @@ pub enum Act {
 }
 
 impl Act {
-    /// All of them.
+    /// All acts.
     pub const ALL: [Self; 16] = [
         Self::Save,
         Self::Erase,
@@ -64,11 +64,11 @@ impl Act {
         Self::ModelFails,
         Self::ModelPanics,
     ];
-    /// Those that are drawn.
+    /// The acts that a drawn plan has.
     pub const DRAWN: [Self; 6] =
         [Self::Save, Self::Erase, Self::Breach, Self::Panic, Self::Mail, Self::Look];
 
-    /// The name of its tool.
+    /// Returns the name of its tool.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -91,54 +91,54 @@ impl Act {
         }
     }
 
-    /// The act of this tool.
+    /// Returns the act of this tool.
     #[must_use]
     pub fn of_tool(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|act| act.name() == name)
     }
 
-    /// Whether a tool does it.
+    /// Tells whether a tool does it.
     #[must_use]
     pub const fn has_tool(self) -> bool {
         !matches!(self, Self::Gone | Self::Answer | Self::ModelFails | Self::ModelPanics)
     }
 
-    /// Whether it acts outside of the store.
+    /// Tells whether it acts outside of the store.
     #[must_use]
     pub const fn sends(self) -> bool {
         matches!(self, Self::Mail | Self::SlowMail | Self::PanickingMail)
     }
 
-    /// Whether it writes into the store, perhaps to have it undone.
+    /// Tells whether it writes into the store, even if the write is undone.
     #[must_use]
     pub const fn writes(self) -> bool {
         self.has_tool() && !self.sends() && !matches!(self, Self::Look)
     }
 
-    /// Whether nothing of it may stay.
+    /// Tells whether nothing of it may stay.
     #[must_use]
     pub const fn leaves_nothing(self) -> bool {
         let is_undone = matches!(self, Self::Breach | Self::Panic | Self::Fail | Self::Hang);
         is_undone || matches!(self, Self::Look) || !self.has_tool()
     }
 
-    /// Whether a person must say yes.
+    /// Tells whether a person must approve it.
     #[must_use]
     pub const fn asks(self) -> bool {
         matches!(self, Self::Erase)
     }
 }
 
-/// One call that the model is to make. No two have the same token.
+/// A call that the model is to make. No two have the same token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What it does.
+    /// The act of the call.
     pub act: Act,
-    /// Names it in effects, ledger and oracle.
+    /// Its name in effects, ledger and oracle.
     pub token: String,
 }
 
-/// What the model asks for in one turn: in each round some calls at once.
+/// The calls of a turn: in each round some at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnPlan(Vec<Vec<Step>>);
 
@@ -153,7 +153,7 @@ impl TurnPlan {
         let mut count = 0;
         let mut step = |dice: &mut Dice| {
             count += 1;
-            // Half of the calls simply write: they are what can be lost.
+            // Half of the calls simply write: those can be lost.
             let act = if dice.once_in(2) { Act::Save } else { *dice.pick(acts) };
             Step { act, token: format!("{name}.{count}") }
         };
@@ -161,7 +161,7 @@ impl TurnPlan {
         Self((0..rounds).map(|_| (0..=dice.below(CALLS)).map(|_| step(dice)).collect()).collect())
     }
 
-    /// What to ask for when so many calls of the turn have come back already: the rest of a round at most.
+    /// Returns the calls to ask for after this many have returned: the rest of a round at most.
     #[must_use]
     pub fn after(&self, ended: usize) -> &[Step] {
         let mut before = 0;
@@ -174,7 +174,7 @@ impl TurnPlan {
         &[]
     }
 
-    /// Gives all calls, in order.
+    /// Returns all calls in order.
     pub(crate) fn steps(&self) -> impl Iterator<Item = &Step> {
         self.0.iter().flatten()
     }
@@ -191,7 +191,7 @@ impl TurnPlan {
     }
 }
 
-/// A line for each round, a word for each call.
+/// Writes a line for each round, with a word for each call.
 impl fmt::Display for TurnPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |step: &Step| format!("{}:{}", step.act.name(), step.token);

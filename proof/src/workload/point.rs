@@ -1,6 +1,6 @@
-//! The points at which a process can be made to die: wherever the runtime meets its model, its store or its tools.
+//! The points at which a process can die: wherever the runtime meets its model, its store or its tools.
 
-/// Where the process can die.
+/// A point at which the process can die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Point {
     /// The store is about to begin a transaction.
@@ -17,7 +17,7 @@ pub enum Point {
     StoreUndo,
     /// Everything was written and nothing is committed.
     StoreCommit,
-    /// The commit has happened and nobody knows.
+    /// The commit has happened, and no caller knows it.
     StoreCommitted,
     /// A handler has begun.
     ToolBegun,
@@ -38,7 +38,7 @@ pub enum Point {
 }
 
 impl Point {
-    /// All of them.
+    /// All points.
     pub const ALL: [Self; 16] = [
         Self::StoreBegin,
         Self::StoreSavepoint,
@@ -58,7 +58,7 @@ impl Point {
         Self::OutcomeHeard,
     ];
 
-    /// Its name on a command line.
+    /// Returns its name on a command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ impl Point {
     }
 }
 
-/// The point at which the process dies, and after how many passes.
+/// The point at which the process dies, and the passes until then.
 #[derive(Debug, Clone, Copy)]
 pub struct Death {
     point: Point,

@@ -1,5 +1,5 @@
-//! The tools: they write, send, break rules, panic, dawdle, and leave traces that name their call. Nothing unique about a
-//! trace would hide a second one.
+//! The tools: they write, send, break rules, panic, dawdle, and leave traces that name their call. No constraint makes a
+//! trace unique, so a second one is not hidden.
 
 use std::{
     any::Any,
@@ -44,10 +44,10 @@ pub static EFFECTS: LazyLock<Migrator> = LazyLock::new(|| {
     migrator
 });
 
-/// What a slow handler takes.
+/// The time of a slow handler.
 const SLOW: Duration = Duration::from_millis(20);
 
-/// A slow letter that takes longer than this is late.
+/// The time after which a slow letter is late.
 const LATE: Duration = Duration::from_millis(40);
 
 /// Rows of one effect: with fewer it is torn.
@@ -56,11 +56,11 @@ pub(crate) const PARTS: i64 = 2;
 /// A part of an effect, in the store.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct EffectRow {
-    /// Names the effect.
+    /// The name of the effect.
     pub token: String,
     /// The tool that wrote it.
     pub act: String,
-    /// Which part it is.
+    /// The number of the part.
     pub part: i64,
     /// The call that wrote it.
     pub call: String,
@@ -76,7 +76,7 @@ pub(super) struct Deed {
     witness: Witness,
 }
 
-/// All tools, on a store that lends such connections.
+/// Makes all tools for a store that lends such connections.
 pub(super) fn all(
     connection: ConnectionType,
     timeout: Duration,
@@ -148,7 +148,7 @@ impl Deed {
         }
         if matches!(self.act, Act::Panic | Act::PanickingMail) || fate.fails_once_in(60) {
             fate.note(format_args!("tool {name} {token} panics"));
-            // A panic like any other, but that it is not printed.
+            // A usual panic, except that it is not printed.
             resume_unwind(Box::new("a tool panics on purpose"));
         }
         if self.act == Act::Breach {
@@ -163,12 +163,12 @@ impl Deed {
     }
 }
 
-/// Ends the transaction, or leaves behind what ends it when the writer goes on with the connection.
+/// Ends the transaction, or leaves a statement behind that ends it when the writer goes on with the connection.
 async fn spoil(db: &mut SqliteConnection) {
     if sqlx::query("COMMIT").execute(&mut *db).await.is_ok() {
         return;
     }
-    // What is given up is prepared only when the writer goes on with the connection, which is then lost.
+    // An abandoned statement is prepared only when the writer goes on with the connection, which is then lost.
     for statement in [COUNTS_FOR_A_WHILE, "ROLLBACK"] {
         let left = pin!(sqlx::query(statement).execute(&mut *db));
         assert!(left.poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -186,7 +186,7 @@ fn put(db: &mut MemoryConnection, row: &Value) -> ToolResult<()> {
     Ok(db.put(format!("effect {}", NAMES.fetch_add(1, Relaxed)), row.clone())?)
 }
 
-/// Writes a part of an effect into the open transaction of whichever store it is.
+/// Writes a part of an effect into the open transaction of either store.
 async fn write(
     db: &mut (dyn Any + Send),
     act: Act,
@@ -205,7 +205,7 @@ async fn write(
     Ok(())
 }
 
-/// Writes once more what this transaction of a store in memory sees.
+/// Writes once more the effects that this transaction of a store in memory sees.
 pub(crate) fn write_again(db: &mut MemoryConnection, mut is_new: impl FnMut(&EffectRow) -> bool) {
     for value in db.values().into_values() {
         if is_new(&row_of(&value)) {
@@ -220,12 +220,12 @@ fn row_of(value: &Value) -> EffectRow {
     EffectRow { token: text("token"), act: text("act"), part, call: text("call") }
 }
 
-/// The effects in a store in memory.
+/// Returns the effects in a store in memory.
 pub(crate) fn memory_rows(db: &MemoryConnection) -> Vec<EffectRow> {
     db.values().values().map(row_of).collect()
 }
 
-/// Writes down that a handler has ended, however it does: when its future is dropped at the latest.
+/// Records the end of a handler, at the latest when its future is dropped.
 struct HandlerEnd<'a> {
     witness: &'a Witness,
     call: CallId,

@@ -1,4 +1,4 @@
-//! What happened in a run, in order and with its moments: a hash of all of it, and the last lines.
+//! Traces the events of a run with their moments: a hash of all of them, and the last lines.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -7,10 +7,10 @@ use std::{
     time::Duration,
 };
 
-/// Hashes every line that it is told. Ids are replaced by the order of their first appearance: they hold random bytes.
+/// Hashes every line. Ids are replaced by the order of their first appearance, because they hold random bytes.
 #[derive(Debug)]
 pub(super) struct Trace {
-    /// So many of the last lines are kept.
+    /// The number of last lines that are kept.
     keeps: usize,
     hasher: DefaultHasher,
     lines: u64,
@@ -32,30 +32,30 @@ impl Trace {
     }
 
     /// Adds a line that happened at this moment. Lines that are not kept are hashed piece by piece.
-    pub(super) fn note(&mut self, at: Duration, what: fmt::Arguments<'_>) {
+    pub(super) fn note(&mut self, moment: Duration, what: fmt::Arguments<'_>) {
         let Self { keeps, hasher, tail, ids, line, .. } = self;
         line.clear();
         line.write_fmt(what).expect("text can be written into a string");
-        at.as_millis().hash(hasher);
-        let mut renamed = (*keeps > 0).then(|| format!("{} ", at.as_millis()));
-        let (mut rest, mut place) = (0, 0);
-        while place + UUID <= line.len() {
-            if !is_uuid(&line.as_bytes()[place..place + UUID]) {
-                place += 1;
+        moment.as_millis().hash(hasher);
+        let mut renamed = (*keeps > 0).then(|| format!("{} ", moment.as_millis()));
+        let (mut rest, mut at) = (0, 0);
+        while at + UUID <= line.len() {
+            if !is_uuid(&line.as_bytes()[at..at + UUID]) {
+                at += 1;
                 continue;
             }
-            let (next, id) = (ids.len(), &line[place..place + UUID]);
+            let (next, id) = (ids.len(), &line[at..at + UUID]);
             let number = match ids.get(id) {
                 Some(number) => *number,
                 None => *ids.entry(id.into()).or_insert(next),
             };
-            (&line[rest..place], number).hash(hasher);
+            (&line[rest..at], number).hash(hasher);
             if let Some(renamed) = &mut renamed {
-                write!(renamed, "{}#{number}", &line[rest..place])
+                write!(renamed, "{}#{number}", &line[rest..at])
                     .expect("text can be written into a string");
             }
-            place += UUID;
-            rest = place;
+            at += UUID;
+            rest = at;
         }
         line[rest..].hash(hasher);
         self.lines += 1;
@@ -68,7 +68,7 @@ impl Trace {
         }
     }
 
-    /// Gives the hash of all lines so far.
+    /// Returns the hash of all lines so far.
     pub(super) fn hash(&self) -> u64 {
         self.hasher.finish()
     }
@@ -78,7 +78,7 @@ impl Trace {
         self.lines
     }
 
-    /// Gives the last lines.
+    /// Returns the last lines.
     pub(super) fn tail(&self) -> Vec<String> {
         self.tail.iter().cloned().collect()
     }
@@ -88,7 +88,7 @@ impl Trace {
 const UUID: usize = 36;
 
 fn is_uuid(text: &[u8]) -> bool {
-    let is_dash = |place: usize| text[place] == b'-';
+    let is_dash = |at: usize| text[at] == b'-';
     is_dash(8)
         && is_dash(13)
         && is_dash(18)
@@ -96,5 +96,5 @@ fn is_uuid(text: &[u8]) -> bool {
         && text
             .iter()
             .enumerate()
-            .all(|(place, byte)| matches!(place, 8 | 13 | 18 | 23) || byte.is_ascii_hexdigit())
+            .all(|(at, byte)| matches!(at, 8 | 13 | 18 | 23) || byte.is_ascii_hexdigit())
 }

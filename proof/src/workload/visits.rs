@@ -1,4 +1,4 @@
-//! What a run is to do, drawn from its seed and nothing else: who chats, in which lives, and what befalls them.
+//! Plans a run from its seed and nothing else: users, their sessions, the lives of the runtime, and what befalls them.
 
 use std::time::Duration;
 
@@ -17,40 +17,40 @@ pub struct SessionPlan {
 /// One life of the runtime: from its start to its end, or to its death.
 #[derive(Debug, Clone)]
 pub struct LifePlan {
-    /// What each session is used for, one visit after the other.
+    /// The visits to each session, one after the other.
     pub visits: Vec<Vec<Visit>>,
-    /// After so long it dies with all that runs; without, it is shut down when everybody is done.
+    /// The time after which it dies with all that runs. Without one, it is shut down after the last visit.
     pub(crate) dies_after: Option<Duration>,
-    /// Which actors are killed, each so long after what came before.
+    /// The actors that are killed, each with the time since the kill before.
     pub(crate) kills: Vec<(Duration, Victim)>,
 }
 
 /// One turn of a person.
 #[derive(Debug, Clone)]
 pub struct Visit {
-    /// What is said: the plan of the turn, where the model follows plans.
+    /// The person's text: the plan of the turn, if the model follows plans.
     pub(crate) text: String,
-    /// What the person does before.
+    /// The person's act before the turn.
     pub(crate) before: Before,
     pub(crate) pause: Duration,
-    /// Submitted under a key, twice.
+    /// Whether the text is submitted under a key, twice.
     pub(crate) is_repeated: bool,
-    /// Submitted under a key, until the turn has begun and its end was heard.
+    /// Whether the text is submitted under a key until the turn has begun and its end was heard.
     pub(crate) insists: bool,
-    /// The person leaves after so long.
+    /// The time after which the person leaves.
     pub(crate) leaves_after: Option<Duration>,
     pub(crate) on_dismiss: OnDismiss,
     pub(crate) answers: Answers,
-    /// The person leaves once a slow handler has begun.
+    /// Whether the person leaves once a slow handler has begun.
     pub(crate) leaves_handler: bool,
-    /// What happens once so many events of the turn were heard.
+    /// A mishap, after this many events of the turn were heard.
     pub(crate) mishap: Option<(u64, Mishap)>,
 }
 
-/// What a person says when asked.
+/// A person's answer to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Answers {
-    /// What fate wants.
+    /// The answer that fate draws.
     #[default]
     Any,
     /// Yes.
@@ -69,7 +69,7 @@ pub enum Answers {
     Disputed,
 }
 
-/// What happens in the midst of a turn.
+/// A mishap in the midst of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mishap {
     /// The person leaves.
@@ -78,7 +78,7 @@ pub(crate) enum Mishap {
     ActorDies,
 }
 
-/// What a person does before a turn.
+/// An act of a person before a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Before {
     Nothing,
@@ -86,11 +86,11 @@ pub(crate) enum Before {
     Clears,
     /// Ends the standing approvals.
     Revokes,
-    /// Finds out what became of unknown effects.
+    /// Resolves unknown effects.
     Resolves,
 }
 
-/// Which actor is killed.
+/// The actor to kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Victim {
     Session(usize),
@@ -101,7 +101,7 @@ pub(crate) enum Victim {
 }
 
 impl SessionPlan {
-    /// Draws so many sessions of up to three users.
+    /// Draws this many sessions of up to three users.
     #[must_use]
     pub fn draw(dice: &mut Dice, count: usize) -> Vec<Self> {
         let session = |number| Self {
@@ -146,7 +146,7 @@ impl LifePlan {
 }
 
 impl Visit {
-    /// A visit with this text, and with this answer to every question.
+    /// Makes a visit with this text, and with this answer to every question.
     pub(crate) fn of(text: &str, answers: Answers) -> Self {
         Self {
             text: text.to_owned(),

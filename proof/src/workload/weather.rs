@@ -1,4 +1,4 @@
-//! A store whose every step waits as long as fate wants, and fails now and then: with and without its effect.
+//! Lets every step of a store wait for a drawn time, and fail now and then, with and without its effect.
 
 use std::{fmt, sync::Arc};
 
@@ -16,7 +16,7 @@ use madang_testing::{Read, StepResult, Steps};
 
 use super::{Fate, Point};
 
-/// What befalls a store. None of it breaks what a store promises.
+/// The waits and faults of a store. None breaks a store's promises.
 #[derive(Debug)]
 pub(super) struct Weather(pub(super) Fate);
 
@@ -44,9 +44,9 @@ impl Weather {
     }
 }
 
-/// How often a read or the begin of a transaction fails.
+/// The number of reads and begins of transactions of which one fails.
 const SELDOM: u64 = 80;
-/// How often a step within a transaction fails, or its commit.
+/// The number of steps within transactions, and of commits, of which one fails.
 const RARELY: u64 = 120;
 
 impl Steps for Weather {
@@ -197,7 +197,7 @@ impl Steps for Weather {
     }
 }
 
-/// What is written, in short.
+/// Names the writes of a step in short.
 struct Names<'a>(&'a [Write]);
 
 impl fmt::Display for Names<'_> {

@@ -1,0 +1,59 @@
+//! Lets all people of a life make their visits, or come to rest, at the same time.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+
+use super::{life::Life, person::Person, visits::Visit};
+use crate::audit::Counter;
+
+/// A time that no life takes by its own clock.
+const ENDLESS: Duration = Duration::from_secs(3_600);
+
+impl Life {
+    /// Lets every person make their visits. False if they do not end.
+    pub async fn visits(self: &Arc<Self>, visits: Vec<Vec<Visit>>) -> bool {
+        self.visits_at_once(visits, Semaphore::MAX_PERMITS).await
+    }
+
+    /// Lets every person make their visits, this many at once.
+    pub(crate) async fn visits_at_once(
+        self: &Arc<Self>,
+        visits: Vec<Vec<Visit>>,
+        at_once: usize,
+    ) -> bool {
+        let permits = Arc::new(Semaphore::new(at_once));
+        let mut people = JoinSet::new();
+        for (number, visits) in visits.into_iter().enumerate() {
+            let (life, permits) = (self.clone(), permits.clone());
+            people.spawn(async move {
+                if let Some(person) = Person::open(&life, number).await {
+                    person.live(visits, &permits).await;
+                }
+            });
+        }
+        let all = timeout(ENDLESS, async { while people.join_next().await.is_some() {} });
+        let has_ended = all.await.is_ok();
+        if !has_ended {
+            self.finds(Counter::Stuck, "a life did not end".to_owned());
+        }
+        has_ended
+    }
+
+    /// Lets every person come back once more and read all events.
+    pub async fn rests(self: &Arc<Self>) {
+        let mut people = JoinSet::new();
+        for number in 0..self.scene.sessions.len() {
+            let life = self.clone();
+            people.spawn(async move {
+                if let Some(person) = Person::open(&life, number).await {
+                    person.read_to_the_end().await;
+                }
+            });
+        }
+        let all = timeout(ENDLESS, async { while people.join_next().await.is_some() {} });
+        if all.await.is_err() {
+            self.finds(Counter::Stuck, "not every person comes to rest".to_owned());
+        }
+    }
+}
