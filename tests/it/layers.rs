@@ -1,11 +1,14 @@
 //! The order of the members of the workspace, and of the modules in `src`: the runtime knows the adapters, the adapters know
 //! ports (ARCHITECTURE.md, "Arrows").
 
+#[path = "../../actors/tests/imports/circles.rs"]
+mod circles;
 #[path = "../../actors/tests/imports/mod.rs"]
 pub(crate) mod imports;
 
 use std::path::{Path, PathBuf};
 
+use circles::circle;
 use imports::{Import, SourceFile, source_files};
 
 /// What each module may import. What tests alone compile is free.
@@ -191,6 +194,18 @@ fn a_member_is_found_in_a_manifest_but_not_among_what_tests_need() {
                     [target.'cfg(unix)'.dependencies]\nmadang-llama = \"1\"\n\
                     [dev-dependencies]\nmadang-testing = \"1\"\n";
     assert_eq!(members_in(manifest), ["actors", ".", "llama"]);
+}
+
+/// The members in whose sources no files import one another in a circle. `actors/tests/layers.rs` checks its own.
+const WITHOUT_CIRCLES: &[&str] = &["llama", "toolkits", "program", "proof"];
+
+#[test]
+fn no_files_of_a_member_import_one_another_in_a_circle() {
+    for member in WITHOUT_CIRCLES {
+        let files = source_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(member).join("src"));
+        assert!(files.len() > 10, "{member}: {} files", files.len());
+        assert_eq!(circle(&files), [""; 0], "{member}");
+    }
 }
 
 #[test]

@@ -39,3 +39,6 @@ mod transactions;
 mod turn_status;
 mod turns;
 mod views;
+
+// `layers::circles` finds it here, as in the tests of `actors`.
+use layers::imports;
