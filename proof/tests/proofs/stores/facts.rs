@@ -308,7 +308,7 @@ fn user(name: &str) -> UserId {
     UserId::new(name).unwrap()
 }
 
-fn turn(number: u64) -> TurnId {
+pub(super) fn turn(number: u64) -> TurnId {
     TurnId::new(Uuid::from_u128(number.into()))
 }
 
