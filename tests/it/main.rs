@@ -30,6 +30,7 @@ mod refused;
 mod restart_limit;
 mod resume;
 mod running_calls;
+mod sessions;
 mod smallest;
 mod sqlite;
 mod supervision;
