@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use madang::{
     IdempotencyKey,
     ledger::{LedgerFilter, SealKeys},
-    store::{Store, StoreError},
+    store::{SessionPage, Store, StoreError},
 };
 use madang_actors::{
     ledger::verify,
@@ -17,7 +17,7 @@ use sqlx::{
     migrate::{Migration, MigrationType, Migrator},
 };
 
-use super::facts::{CALLS, Operation, SESSIONS, TURNS, call, session, turn};
+use super::facts::{CALLS, Operation, SESSIONS, TURNS, USERS, call, session, turn, user};
 
 /// The table in SQLite for values that a tool puts into the memory store.
 pub(super) static VALUES: LazyLock<Migrator> = LazyLock::new(|| {
@@ -241,6 +241,22 @@ async fn everything(store: &dyn Store) -> String {
         for filter in of_each.chain(of_all) {
             let filter = LedgerFilter { session: session.clone(), ..filter };
             all.push(format!("{filter:?}: {:?}", store.calls(&filter).await.unwrap()));
+        }
+        for (owner, after) in
+            USERS.iter().flat_map(|owner| (1..=CALLS).map(move |call| (owner, call)))
+        {
+            let filter = LedgerFilter { session: session.clone(), ..LedgerFilter::default() };
+            let filter = filter.of_user(&user(owner)).at_most(1);
+            all.push(format!("{filter:?}: {:?}", store.calls(&filter).await.unwrap()));
+            let behind = store.calls(&filter.behind(call(after))).await;
+            all.push(format!("{owner} behind {after}: {:?}", behind.map_err(Rejection::from)));
+        }
+    }
+    for owner in USERS {
+        let mut page = SessionPage::of(1).unwrap();
+        while let Some(chat) = store.sessions(&user(owner), &page).await.unwrap().pop() {
+            all.push(format!("{owner}: {chat:?}"));
+            page = page.before(chat.position());
         }
     }
     all.push(format!("{:?}", store.interrupted().await.unwrap()));

@@ -21,7 +21,8 @@ use uuid::Uuid;
 pub(super) const SESSIONS: [&str; 2] = ["s", "t"];
 /// The number of calls.
 pub(super) const CALLS: u64 = 3;
-const USERS: [&str; 2] = ["kim", "lee"];
+/// The names of users.
+pub(super) const USERS: [&str; 2] = ["kim", "lee"];
 pub(super) const TURNS: u64 = 2;
 const PLACES: u64 = 6;
 
@@ -148,11 +149,8 @@ fn message() -> impl Strategy<Value = ChatMessage> {
         Just(Content::Notice { notice: Notice::SuggestClear }),
         Just(Content::Cleared),
     ];
-    (0..=PLACES, 1..=TURNS, content).prop_map(|(seq, number, content)| ChatMessage {
-        seq,
-        turn: turn(number),
-        at: at(2),
-        content,
+    (0..=PLACES, 1..=TURNS, 1..20_i64, content).prop_map(|(seq, number, millis, content)| {
+        ChatMessage { seq, turn: turn(number), at: at(millis), content }
     })
 }
 
@@ -304,7 +302,7 @@ pub(super) fn call(number: u64) -> CallId {
     CallId::new(Uuid::from_u128(number.into()))
 }
 
-fn user(name: &str) -> UserId {
+pub(super) fn user(name: &str) -> UserId {
     UserId::new(name).unwrap()
 }
 
