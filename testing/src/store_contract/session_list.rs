@@ -17,6 +17,7 @@ async fn listed(store: &dyn Store, owner: &str, at_once: usize) -> Vec<SessionSu
     loop {
         let found = store.sessions(&user(owner), &page).await.expect("the store can be read");
         assert!(found.len() <= at_once);
+        assert!(all.len() < 100, "the pages come to no end");
         let is_last = found.len() < at_once;
         page = match found.last() {
             Some(last) => page.before(last.position()),
