@@ -9,6 +9,7 @@
 //! - Each event says by its [`Durability`](feed::Durability) whether the store has what it tells. Only those advance the
 //!   cursor, which therefore stays the same over sleep and restart.
 //! - A reader gets each stored event once and in order, from the ring or from the store.
+//! - A reader that comes back behind what this very feed told it is told no event of it again.
 //! - Publishing never waits for a reader.
 
 pub(super) mod feed;
