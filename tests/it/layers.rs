@@ -138,7 +138,7 @@ fn each_module_imports_only_what_its_row_allows() {
 
 /// What each member of the workspace may depend on, of the others; each row names only rows above it. What only tests need
 /// is free.
-const MEMBERS: &[(&str, &[&str])] = &[
+pub(crate) const MEMBERS: &[(&str, &[&str])] = &[
     ("actors", &[]),
     ("llama", &["actors"]),
     ("testing", &["actors"]),

@@ -31,6 +31,7 @@ mod restart_limit;
 mod resume;
 mod running_calls;
 mod sessions;
+mod sentences;
 mod smallest;
 mod sqlite;
 mod supervision;

@@ -6,19 +6,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::layers::imports::source_files;
+use crate::layers::{MEMBERS, imports::source_files};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn read(path: impl AsRef<Path>) -> String {
+pub(crate) fn read(path: impl AsRef<Path>) -> String {
     let path = root().join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Every page of the repository, relative to its root.
-fn pages() -> Vec<PathBuf> {
+pub(crate) fn pages() -> Vec<PathBuf> {
     let mut pages = Vec::new();
     let mut folders = vec![root().to_owned()];
     while let Some(folder) = folders.pop() {
@@ -157,6 +157,22 @@ fn each_arrow_that_the_architecture_draws_is_one_of_the_code() {
     }
     let wrong: Vec<_> = drawn.iter().filter(|(from, to)| !is_in_code(from, to)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The arrows between members that the layer test allows, by the names of the drawing.
+fn allowed() -> BTreeSet<(&'static str, &'static str)> {
+    let name = |member: &'static str| if member == "." { "madang" } else { member };
+    let rows = MEMBERS.iter();
+    rows.flat_map(|(from, to)| to.iter().map(move |to| (name(from), name(to)))).collect()
+}
+
+#[test]
+fn each_arrow_between_members_that_is_allowed_is_drawn_and_no_other() {
+    let page = read("ARCHITECTURE.md");
+    let members: BTreeSet<_> = allowed().into_iter().map(|(from, _)| from).collect();
+    let drawn: BTreeSet<_> =
+        arrows(&page).into_iter().filter(|(from, _)| members.contains(from)).collect();
+    assert_eq!(drawn, allowed());
 }
 
 #[test]
