@@ -1,0 +1,52 @@
+//! Which person can be asked about a call: the one before this client, the same one elsewhere, or none.
+
+use madang::TurnOptions;
+use serde::{Deserialize, Serialize};
+
+/// Says which person a turn or call may ask for approvals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// The person in front of this client.
+    Here,
+    /// The same person on another device; the client waits for the decision.
+    Elsewhere,
+    /// No person: a destructive call is cancelled as unreachable.
+    None,
+}
+
+impl Ask {
+    /// The header that says it.
+    pub(crate) const HEADER: &'static str = "madang-ask";
+
+    /// Reads the value of the header.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        match text {
+            "here" => Some(Self::Here),
+            "elsewhere" => Some(Self::Elsewhere),
+            "none" => Some(Self::None),
+            _ => None,
+        }
+    }
+
+    /// Gives what holds for a client: one that may not decide asks its person elsewhere.
+    pub(crate) const fn of_client(self, may_decide: bool) -> Self {
+        match self {
+            Self::Here if !may_decide => Self::Elsewhere,
+            Self::Here | Self::Elsewhere | Self::None => self,
+        }
+    }
+
+    /// Tells whether a person can be asked at all.
+    pub(crate) const fn can_ask(self) -> bool {
+        match self {
+            Self::Here | Self::Elsewhere => true,
+            Self::None => false,
+        }
+    }
+
+    /// Gives the options of a turn that asks so.
+    pub(crate) fn options(self) -> TurnOptions {
+        TurnOptions { can_ask: self.can_ask(), ..TurnOptions::default() }
+    }
+}

@@ -1,0 +1,118 @@
+//! The caller of a request: the user that it speaks for, and what its credential may do.
+
+use std::{fmt, sync::Arc};
+
+use axum::{extract::FromRequestParts, http::request::Parts as Head};
+use madang::{Session, SessionId, UserId, language::Locale};
+
+use super::scope::{TokenScope, TokenScopes};
+use crate::{
+    ask::Ask,
+    problem::{Problem, ProblemName},
+    state::Shared,
+};
+
+/// The caller of a request, which the guard has found by its credential. An extractor of axum.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    /// The user that the request speaks for.
+    pub(crate) user: UserId,
+    /// What the credential may do.
+    pub(crate) scopes: TokenScopes,
+    /// The token behind the credential.
+    pub(crate) token: TokenName,
+    /// Which person is asked where the request does not say.
+    pub(crate) ask: Option<Ask>,
+    /// The language in which the request wants to be answered.
+    pub(crate) locale: Locale,
+}
+
+/// The name of a token, which logs and metrics may have.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct TokenName(Arc<str>);
+
+impl TokenName {
+    /// The name where no token is needed.
+    pub(crate) fn open() -> Self {
+        Self("open".into())
+    }
+
+    pub(crate) fn new(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TokenName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Caller {
+    /// Tells whether the credential has a scope.
+    pub(crate) const fn has(&self, scope: TokenScope) -> bool {
+        self.scopes.has(scope)
+    }
+
+    /// Refuses a credential without the scope.
+    pub(crate) fn must_have(&self, scope: TokenScope) -> Result<(), Problem> {
+        if self.has(scope) {
+            return Ok(());
+        }
+        let problem = Problem::new(
+            ProblemName::Scope,
+            format!("이 토큰에는 {scope} 권한이 없습니다."),
+            format!("This token does not have the scope {scope}."),
+        );
+        Err(problem.with("scope", scope))
+    }
+
+    /// Gives which person is asked: what the request says, else what the token says, else the default of the surface.
+    /// A client that may not decide asks its person elsewhere.
+    pub(crate) fn asks(&self, requested: Option<Ask>, default: Ask) -> Ask {
+        let ask = requested.or(self.ask).unwrap_or(default);
+        ask.of_client(self.has(TokenScope::Decide))
+    }
+
+    /// Finds a session of this user.
+    ///
+    /// # Errors
+    /// A problem where it does not exist or is another user's, the same for both.
+    pub(crate) async fn session(&self, shared: &Shared, id: &str) -> Result<Session, Problem> {
+        let session = session_id(id)?;
+        let found = shared.runtime.find_session(&self.user, &session).await?;
+        found.ok_or_else(Problem::not_found)
+    }
+
+    /// Opens a session of this user, and makes it where it does not exist.
+    ///
+    /// # Errors
+    /// A problem where it is another user's: the same as for one that does not exist.
+    pub(crate) async fn open_session(&self, shared: &Shared, id: &str) -> Result<Session, Problem> {
+        let session = session_id(id)?;
+        Ok(shared.runtime.session(self.user.as_str(), session.as_str()).await?)
+    }
+}
+
+/// Reads the id of a session. Those that a parser of URLs removes are refused.
+pub(crate) fn session_id(id: &str) -> Result<SessionId, Problem> {
+    match SessionId::new(id) {
+        Ok(session) if !matches!(id, "." | "..") => Ok(session),
+        Ok(_) | Err(_) => Err(Problem::malformed(
+            "대화의 이름으로 쓸 수 없습니다.",
+            "A session's id has 1 to 256 bytes, no control characters, and is neither one dot nor two.",
+        )),
+    }
+}
+
+impl FromRequestParts<Arc<Shared>> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(head: &mut Head, _: &Arc<Shared>) -> Result<Self, Problem> {
+        head.extensions.get::<Self>().cloned().ok_or_else(Problem::unauthorized)
+    }
+}

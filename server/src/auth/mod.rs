@@ -1,0 +1,4 @@
+//! Authorization: which user a request speaks for, and what it may do.
+
+pub(crate) mod caller;
+pub(crate) mod scope;

@@ -1,0 +1,142 @@
+//! The bounds of the server, each with its default and the reason for it.
+
+use std::time::Duration;
+
+/// The bounds of a server. Those of chats and tools stand in [`Limits`](madang::Limits).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerLimits {
+    /// Connections at once. Ten thousand open streams and some: never more than the process may have open files, less
+    /// 512 for the store, the model and the refusals.
+    pub max_connections: usize,
+    /// Streams at once: fewer than connections, so that other requests find a place.
+    pub max_streams: usize,
+    /// Streams at once for one user: many screens of a person, and no more than a fortieth of all.
+    pub max_streams_per_user: usize,
+    /// Bytes of a request's head: cookies and a long token fit.
+    pub max_head_bytes: usize,
+    /// Fields of a request's head: twice as many as a browser behind two proxies sends.
+    pub max_head_fields: usize,
+    /// The time that a request's head may take, and that a connection may stay without one.
+    pub head_timeout: Duration,
+    /// Bytes of a body: a text has at most 64 KiB, and JSON makes up to six bytes of one.
+    pub max_body_bytes: usize,
+    /// Bytes of a body with a client's history: such clients send all of it each time.
+    pub max_history_body_bytes: usize,
+    /// The time that a body may take.
+    pub body_timeout: Duration,
+    /// The time without a read behind a piece of text: at most 25 pieces a second, which looks like speech to an eye and
+    /// spares a third of the work.
+    pub text_pace: Duration,
+    /// The time of silence after which a stream sends a comment: proxies give up after 30 to 60 s.
+    pub keep_alive: Duration,
+    /// The time that a stream lives: an hour, so that no reader stays on an old connection for ever.
+    pub stream_life: Duration,
+    /// Bytes that the kernel keeps unsent for a connection: a reader that does not read costs little, and hears at once
+    /// what is new when it reads again.
+    pub max_unsent_bytes: u32,
+    /// The time that bytes may wait for a peer that takes none before the connection ends.
+    pub stall_timeout: Duration,
+    /// Bytes of an event: readers fail at frames of megabytes. The data of a larger call is left out of its event.
+    pub max_event_bytes: usize,
+    /// Bytes of a piece of text in one frame.
+    pub max_text_frame_bytes: usize,
+    /// The longest time that a request may wait for the end of its turn: as long as proxies let it.
+    pub max_wait: Duration,
+    /// The time that a plain completion waits for its turn: OpenAI's clients give up after ten minutes.
+    pub completion_wait: Duration,
+    /// The time that a turn may take to end once it was dismissed for a newer text.
+    pub supersede_wait: Duration,
+    /// Requests of one user in a second, after the burst: a page needs five.
+    pub requests_per_second: u32,
+    /// Requests that one user may send at once.
+    pub request_burst: u32,
+    /// Wrong credentials of one address in a minute: a person that mistypes.
+    pub wrong_credentials_per_minute: u32,
+    /// Users and addresses that the rates remember; the oldest goes first.
+    pub max_remembered_rates: usize,
+    /// The time between two looks at the file of tokens: a removed token is refused so soon.
+    pub token_poll: Duration,
+    /// Bytes of the file of tokens: some ten thousand tokens.
+    pub max_token_file_bytes: usize,
+    /// The time that a login by cookie lasts.
+    pub cookie_life: Duration,
+    /// Sessions or calls in one answer.
+    pub max_page: usize,
+    /// Messages of a client's history that a new session takes over.
+    pub max_import_messages: usize,
+    /// Bytes of a client's history that a new session takes over.
+    pub max_import_bytes: usize,
+    /// The shortest time after which readers come back: a restart takes longer.
+    pub min_retry: Duration,
+    /// The longest: between the two, readers come back at different moments.
+    pub max_retry: Duration,
+    /// The time from the order to end until the server ends, whatever runs: five seconds longer than the runtime's own.
+    pub drain_timeout: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self {
+            max_connections: 12_288,
+            max_streams: 11_264,
+            max_streams_per_user: 256,
+            max_head_bytes: 16 * 1024,
+            max_head_fields: 64,
+            head_timeout: Duration::from_secs(10),
+            max_body_bytes: 256 * 1024,
+            max_history_body_bytes: 8 * 1024 * 1024,
+            body_timeout: Duration::from_secs(20),
+            text_pace: Duration::from_millis(40),
+            keep_alive: Duration::from_secs(15),
+            stream_life: Duration::from_secs(60 * 60),
+            max_unsent_bytes: 16 * 1024,
+            stall_timeout: Duration::from_secs(30),
+            max_event_bytes: 256 * 1024,
+            max_text_frame_bytes: 32 * 1024,
+            max_wait: Duration::from_secs(2 * 60),
+            completion_wait: Duration::from_secs(9 * 60),
+            supersede_wait: Duration::from_secs(5),
+            requests_per_second: 50,
+            request_burst: 100,
+            wrong_credentials_per_minute: 10,
+            max_remembered_rates: 8_192,
+            token_poll: Duration::from_secs(1),
+            max_token_file_bytes: 4 * 1024 * 1024,
+            cookie_life: Duration::from_secs(30 * 24 * 60 * 60),
+            max_page: 100,
+            max_import_messages: 200,
+            max_import_bytes: 512 * 1024,
+            min_retry: Duration::from_secs(1),
+            max_retry: Duration::from_secs(5),
+            drain_timeout: Duration::from_secs(35),
+        }
+    }
+}
+
+impl ServerLimits {
+    /// Gives how many connections there may be where a process may have this many files open.
+    #[must_use]
+    pub fn connections_within(&self, open_files: Option<u64>) -> usize {
+        let room = open_files.map_or(u64::MAX, |files| files.saturating_sub(SPARE_FILES).max(1));
+        self.max_connections.min(usize::try_from(room).unwrap_or(usize::MAX))
+    }
+}
+
+/// The files that are left to the store, the model and the refusals.
+const SPARE_FILES: u64 = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_leave_files_to_others() {
+        let limits = ServerLimits::default();
+        for (files, connections) in
+            [(None, 12_288), (Some(20_000), 12_288), (Some(1_024), 512), (Some(100), 1)]
+        {
+            assert_eq!(limits.connections_within(files), connections, "{files:?}");
+        }
+    }
+}

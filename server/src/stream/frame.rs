@@ -1,0 +1,99 @@
+//! Frames of Server-Sent Events, as bytes: LF only, one JSON object a frame.
+//!
+//! Readers of other protocols split at an empty line and know no CR. JSON has no raw line break, so each frame has one
+//! line of data.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+/// Collects frames until the body takes them.
+#[derive(Debug, Default)]
+pub(crate) struct Frames(Vec<u8>);
+
+impl Frames {
+    /// Adds an event with its type, its cursor where it has one, and its data.
+    pub(crate) fn event(&mut self, name: &str, id: Option<&str>, data: &impl Serialize) {
+        if let Some(id) = id {
+            self.line("id: ", id);
+        }
+        self.line("event: ", name);
+        self.data(data);
+    }
+
+    /// Adds a frame of data alone.
+    pub(crate) fn data(&mut self, data: &impl Serialize) {
+        self.0.extend_from_slice(b"data: ");
+        serde_json::to_writer(&mut self.0, data)
+            .expect("a value of ours has text keys and writes into memory");
+        self.0.extend_from_slice(b"\n\n");
+    }
+
+    /// Adds a frame whose data is this text, such as the mark that ends a protocol's stream.
+    pub(crate) fn raw_data(&mut self, data: &str) {
+        self.line("data: ", data);
+        self.0.push(b'\n');
+    }
+
+    /// Adds a comment, which no reader hears but which keeps proxies from closing a quiet stream.
+    pub(crate) fn comment(&mut self, text: &str) {
+        self.line(": ", text);
+        self.0.push(b'\n');
+    }
+
+    /// Tells the reader after which time to come back where the stream breaks off.
+    pub(crate) fn retry(&mut self, wait: Duration) {
+        self.line("retry: ", &wait.as_millis().to_string());
+        self.0.push(b'\n');
+    }
+
+    /// Tells whether there is nothing to send.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes what was collected.
+    pub(crate) fn take(&mut self) -> Bytes {
+        std::mem::take(&mut self.0).into()
+    }
+
+    fn line(&mut self, field: &str, text: &str) {
+        debug_assert!(!text.contains(['\r', '\n']), "a field of a frame is one line");
+        self.0.extend_from_slice(field.as_bytes());
+        self.0.extend(text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')));
+        self.0.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn text(frames: &mut Frames) -> String {
+        String::from_utf8(frames.take().into()).unwrap()
+    }
+
+    #[test]
+    fn a_frame_is_one_object_between_line_feeds() {
+        let mut frames = Frames::default();
+        frames.event("text", None, &json!({ "text": "두\r\n줄" }));
+        frames.event("cleared", Some("17@5f.3"), &json!({}));
+        assert_eq!(
+            text(&mut frames),
+            "event: text\ndata: {\"text\":\"두\\r\\n줄\"}\n\nid: 17@5f.3\nevent: cleared\ndata: {}\n\n"
+        );
+        assert!(frames.is_empty());
+    }
+
+    #[test]
+    fn marks_comments_and_the_time_to_come_back_are_frames_of_their_own() {
+        let mut frames = Frames::default();
+        frames.raw_data("[DONE]");
+        frames.comment("waiting for a person");
+        frames.retry(Duration::from_millis(2_137));
+        assert_eq!(text(&mut frames), "data: [DONE]\n\n: waiting for a person\n\nretry: 2137\n\n");
+    }
+}

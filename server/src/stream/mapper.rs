@@ -1,0 +1,76 @@
+//! What a surface makes of the items of a stream. Pure: no clock, no await.
+
+use madang::event::StreamItem;
+
+use super::frame::Frames;
+
+/// Turns the items of a session or a turn into the frames of one surface.
+///
+/// The body reads items, keeps the pace and watches for the end of the server; the mapper only writes. Texts arrive in
+/// pieces of at most [`ServerLimits::max_text_frame_bytes`](crate::ServerLimits), and a call's data that is too large
+/// for a frame is replaced before the mapper sees it.
+pub(crate) trait Mapper: Send + 'static {
+    /// Writes what stands before the first item. It is sent before the session has woken.
+    fn open(&mut self, out: &mut Frames);
+
+    /// Writes what the surface says of an item.
+    fn on(&mut self, item: &StreamItem, out: &mut Frames) -> Then;
+
+    /// Writes what the surface says where the stream ends without the end of what it follows.
+    fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then;
+
+    /// Writes what keeps a quiet stream open.
+    fn keep_alive(&mut self, out: &mut Frames) {
+        out.comment("");
+    }
+}
+
+/// Tells how a stream goes on behind what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// More items follow.
+    Continue,
+    /// The stream is complete.
+    Close,
+    /// The body breaks off without its final chunk, so that no client takes it for complete.
+    Break,
+}
+
+/// A reason for which a stream ends before what it follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// The server goes; the reader comes back after this time.
+    Draining {
+        /// Milliseconds after which to come back.
+        retry_ms: u64,
+    },
+    /// The token was removed or has expired.
+    TokenExpired,
+    /// The stream has lived as long as one may; the reader comes back after this time.
+    TooLong {
+        /// Milliseconds after which to come back.
+        retry_ms: u64,
+    },
+    /// A dismissal closed this reader.
+    Dismissed,
+}
+
+impl Cut {
+    /// Gives the name of the reason on the wire.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Draining { .. } => "draining",
+            Self::TokenExpired => "token_expired",
+            Self::TooLong { .. } => "too_long",
+            Self::Dismissed => "dismissed",
+        }
+    }
+
+    /// Gives the milliseconds after which the reader may come back; 0 where that changes nothing.
+    pub(crate) const fn retry_ms(self) -> u64 {
+        match self {
+            Self::Draining { retry_ms } | Self::TooLong { retry_ms } => retry_ms,
+            Self::TokenExpired | Self::Dismissed => 0,
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Streams: one body of Server-Sent Events for all surfaces, and a pure mapper for each.
+
+pub(crate) mod frame;
+pub(crate) mod mapper;
