@@ -1,12 +1,42 @@
 //! Madang over HTTP: chats, approvals and tools with streams that survive the server's end.
+//!
+//! A [`Server`] serves a [`Runtime`](madang::Runtime). It listens by itself ([`Server::serve`]), or hands its
+//! [`router`](Server::router) to another application. What a client sends twice under one key is done once; a stream
+//! goes on behind its last cursor; a person decides about an approval request on any device.
+//!
+//! Invariants:
+//! - A request is answered only after host, origin and credential were checked, in this order.
+//! - A handler that begins something hands it to the runtime before it waits: a client that goes cancels nothing.
+//! - No log, metric or problem has a secret, and no path a credential.
+//! - Each queue, body, wait and map has a bound in [`ServerLimits`].
 
+mod accept;
 mod ask;
 mod auth;
+mod extract;
+mod guard;
+mod language;
 mod limits;
+mod metrics;
+mod native;
+mod options;
 mod problem;
+mod routes;
+mod server;
 mod state;
 mod stream;
 
+pub use accept::listener::{InvalidAddress, ListenAddress, ListenError, Listener};
 pub use ask::Ask;
-pub use auth::scope::{InvalidScope, TokenScope, TokenScopes};
+pub use auth::{
+    scope::{InvalidScope, TokenScope, TokenScopes},
+    secret::{CookieKey, SecretFileError, TokenSecret},
+    token_file::{
+        InvalidPrefix, ServicePrefix, TokenEntry, TokenFile, TokenFileError, TokenHolder,
+    },
+};
+pub use guard::site::{InvalidOrigin, WebOrigin};
 pub use limits::ServerLimits;
+pub use metrics::describe_server;
+pub use options::{AuditResult, OnDisconnect, ServerOptions};
+pub use server::{ServeError, Server, ServerError};

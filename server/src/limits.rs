@@ -57,8 +57,6 @@ pub struct ServerLimits {
     pub max_remembered_rates: usize,
     /// The time between two looks at the file of tokens: a removed token is refused so soon.
     pub token_poll: Duration,
-    /// Bytes of the file of tokens: some ten thousand tokens.
-    pub max_token_file_bytes: usize,
     /// The time that a login by cookie lasts.
     pub cookie_life: Duration,
     /// Sessions or calls in one answer.
@@ -102,7 +100,6 @@ impl Default for ServerLimits {
             wrong_credentials_per_minute: 10,
             max_remembered_rates: 8_192,
             token_poll: Duration::from_secs(1),
-            max_token_file_bytes: 4 * 1024 * 1024,
             cookie_life: Duration::from_secs(30 * 24 * 60 * 60),
             max_page: 100,
             max_import_messages: 200,

@@ -1,10 +1,18 @@
 //! What all handlers of a server share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use madang::Runtime;
+use madang::{Clock as _, Runtime, SystemClock, Timestamp, UserId};
+use tokio::time::{Duration, Instant};
 
-use crate::ServerLimits;
+use crate::{
+    ServerLimits,
+    accept::{drain::Drain, peer::Peer},
+    auth::Auth,
+    guard::{rate::Rates, site::Site},
+    options::{Extras, OnDisconnect},
+    stream::places::StreamPlaces,
+};
 
 /// The state of the router: handlers take it as `State<Arc<Shared>>`.
 #[derive(Debug)]
@@ -15,4 +23,62 @@ pub(crate) struct Shared {
     pub(crate) limits: ServerLimits,
     /// The name under which clients of OpenAI's protocol find the model.
     pub(crate) model: Arc<str>,
+    /// What becomes of a turn whose own stream is left.
+    pub(crate) on_disconnect: OnDisconnect,
+    /// Finds callers.
+    pub(crate) auth: Auth,
+    /// The origins of the server.
+    pub(crate) site: Site,
+    /// How far the server is on its way to its end.
+    pub(crate) drain: Drain,
+    /// The places of streams.
+    pub(crate) streams: StreamPlaces,
+    /// What the program brings beside the runtime.
+    pub(crate) extras: Extras,
+    /// How often callers come.
+    pub(crate) rates: CallerRates,
+}
+
+impl Shared {
+    /// Gives the moment.
+    pub(crate) fn now(&self) -> Timestamp {
+        SystemClock.now()
+    }
+}
+
+/// How often users come with requests, and addresses with wrong credentials.
+#[derive(Debug)]
+pub(crate) struct CallerRates {
+    since: Instant,
+    users: Mutex<Rates<UserId>>,
+    wrong: Mutex<Rates<Peer>>,
+}
+
+impl CallerRates {
+    pub(crate) fn new(limits: &ServerLimits) -> Self {
+        let max = limits.max_remembered_rates;
+        let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+        let users = Rates::new(limits.requests_per_second, second, limits.request_burst, max);
+        let wrong = limits.wrong_credentials_per_minute;
+        let wrong = Rates::new(wrong, minute, wrong, max);
+        Self { since: Instant::now(), users: Mutex::new(users), wrong: Mutex::new(wrong) }
+    }
+
+    /// Lets a user's request come.
+    ///
+    /// # Errors
+    /// The time to wait.
+    pub(crate) fn user_comes(&self, user: &UserId) -> Result<(), Duration> {
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        users.come(user, self.since.elapsed())
+    }
+
+    /// Counts a wrong credential of an address.
+    ///
+    /// # Errors
+    /// The time for which the address hears nothing more about credentials.
+    pub(crate) fn wrong_credential(&self, peer: &Peer) -> Result<(), Duration> {
+        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        wrong.come(peer, self.since.elapsed())
+    }
 }

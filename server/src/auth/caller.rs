@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use axum::{extract::FromRequestParts, http::request::Parts as Head};
-use madang::{Session, SessionId, UserId, language::Locale};
+use madang::{Session, SessionId, Timestamp, UserId, approval::Digest, language::Locale};
 
 use super::scope::{TokenScope, TokenScopes};
 use crate::{
@@ -25,6 +25,17 @@ pub(crate) struct Caller {
     pub(crate) ask: Option<Ask>,
     /// The language in which the request wants to be answered.
     pub(crate) locale: Locale,
+    /// What keeps the credential good.
+    pub(crate) credential: CallerCredential,
+}
+
+/// What keeps a credential good: streams look at it for as long as they live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct CallerCredential {
+    /// The hash of the token's secret; `None` where no token is needed.
+    pub(crate) token: Option<Digest>,
+    /// The moment at which the login ends.
+    pub(crate) until: Option<Timestamp>,
 }
 
 /// The name of a token, which logs and metrics may have.

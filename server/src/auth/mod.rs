@@ -1,4 +1,202 @@
 //! Authorization: which user a request speaks for, and what it may do.
+//!
+//! A [`Credential`] is read from the head of a request, and [`Auth`] finds the [`Caller`] behind it: a token of the file
+//! or of the program, a login by cookie, or, where the server is open, its one user. A token's secret is kept nowhere
+//! but with its client; files and cookies have its hash.
 
 pub(crate) mod caller;
+pub(crate) mod cookie;
+pub(crate) mod credential;
 pub(crate) mod scope;
+pub(crate) mod secret;
+pub(crate) mod token_file;
+pub(crate) mod tokens;
+
+use axum::http::HeaderMap;
+use madang::{Timestamp, UserId, language::Locale};
+
+use self::{
+    caller::{Caller, CallerCredential, TokenName},
+    cookie::Login,
+    credential::{Credential, named_user},
+    scope::TokenScopes,
+    secret::CookieKey,
+    token_file::{TokenEntry, TokenHolder},
+    tokens::Tokens,
+};
+
+/// Finds the caller behind a credential.
+#[derive(Debug)]
+pub(crate) struct Auth {
+    /// The tokens that count.
+    pub(crate) tokens: Tokens,
+    /// Seals the cookies.
+    pub(crate) key: CookieKey,
+    /// The user of requests without a credential, where the server asks for none.
+    pub(crate) open: Option<UserId>,
+}
+
+/// A caller, and how its credential came.
+#[derive(Debug)]
+pub(crate) struct Identified {
+    pub(crate) caller: Caller,
+    pub(crate) is_by_cookie: bool,
+}
+
+/// A reason why a request has no caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotIdentified {
+    /// It brings no credential.
+    Missing,
+    /// It brings one that does not count.
+    Wrong,
+    /// Its token is a service's, and it names no user.
+    NoUser,
+}
+
+impl NotIdentified {
+    /// Gives the name in metrics.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Wrong => "wrong",
+            Self::NoUser => "no_user",
+        }
+    }
+}
+
+impl Auth {
+    /// Finds the caller of a request at this moment.
+    pub(crate) fn identify(
+        &self,
+        headers: &HeaderMap,
+        credential: Credential<'_>,
+        now: Timestamp,
+        locale: Locale,
+    ) -> Result<Identified, NotIdentified> {
+        let tokens = self.tokens.current();
+        let (entry, until) = match credential {
+            Credential::Bearer(secret) => (tokens.of_secret(secret), None),
+            Credential::Cookie(value) => {
+                let login = Login::open(value, &self.key, now);
+                let login = login.ok_or(NotIdentified::Wrong)?;
+                (tokens.of_digest(&login.token), Some(login.until))
+            }
+            Credential::Unreadable => return Err(NotIdentified::Wrong),
+            Credential::None => {
+                let user = self.open.clone().ok_or(NotIdentified::Missing)?;
+                let caller = Caller {
+                    user,
+                    scopes: TokenScopes::ALL,
+                    token: TokenName::open(),
+                    ask: None,
+                    locale,
+                    credential: CallerCredential::default(),
+                };
+                return Ok(Identified { caller, is_by_cookie: false });
+            }
+        };
+        let entry = entry.ok_or(NotIdentified::Wrong)?;
+        let user = match &entry.holder {
+            TokenHolder::User(user) => user.clone(),
+            TokenHolder::Service(prefix) => named_user(headers)
+                .and_then(|name| prefix.user(name))
+                .ok_or(NotIdentified::NoUser)?,
+        };
+        let TokenEntry { name, scopes, ask, sha256, .. } = &**entry;
+        let caller = Caller {
+            user,
+            scopes: *scopes,
+            token: TokenName::new(&**name),
+            ask: *ask,
+            locale,
+            credential: CallerCredential { token: Some(*sha256), until },
+        };
+        Ok(Identified { caller, is_by_cookie: matches!(credential, Credential::Cookie(_)) })
+    }
+
+    /// Tells whether a credential still counts.
+    pub(crate) fn counts(&self, credential: CallerCredential, now: Timestamp) -> bool {
+        let CallerCredential { token, until } = credential;
+        until.is_none_or(|until| now < until)
+            && token.is_none_or(|token| self.tokens.current().of_digest(&token).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::{secret::TokenSecret, token_file::ServicePrefix};
+
+    struct Scene {
+        auth: Auth,
+        kim: TokenSecret,
+        service: TokenSecret,
+    }
+
+    fn scene(open: Option<&str>) -> Scene {
+        let (kim, service) = (TokenSecret::random().unwrap(), TokenSecret::random().unwrap());
+        let user = TokenHolder::User(UserId::new("kim").unwrap());
+        let prefix = TokenHolder::Service(ServicePrefix::new("webui").unwrap());
+        let entries = vec![
+            TokenEntry::new("laptop", user, TokenScopes::OF_PERSON, &kim),
+            TokenEntry::new("webui", prefix, TokenScopes::OF_SERVICE, &service),
+        ];
+        let tokens = Tokens::open(entries, None).unwrap();
+        let open = open.map(|user| UserId::new(user).unwrap());
+        Scene { auth: Auth { tokens, key: CookieKey::random().unwrap(), open }, kim, service }
+    }
+
+    fn user(found: Result<Identified, NotIdentified>) -> Result<String, NotIdentified> {
+        found.map(|found| found.caller.user.as_str().to_owned())
+    }
+
+    #[test]
+    fn a_token_speaks_for_its_user_and_a_services_for_those_below_its_prefix() {
+        let Scene { auth, kim, service } = scene(None);
+        let now = Timestamp::from_millis(0);
+        let of = |credential, headers: &[(&'static str, &str)]| {
+            let headers = headers.iter();
+            let headers =
+                headers.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+            user(auth.identify(&headers.collect(), credential, now, Locale::EN))
+        };
+        let (kim, service) =
+            (Credential::Bearer(kim.reveal()), Credential::Bearer(service.reveal()));
+        assert_eq!(of(kim, &[]).unwrap(), "kim");
+        assert_eq!(of(kim, &[("madang-user", "lee")]).unwrap(), "kim", "it is no service");
+        assert_eq!(of(service, &[]), Err(NotIdentified::NoUser));
+        assert_eq!(of(service, &[("madang-user", "lee")]).unwrap(), "webui/lee");
+        assert_eq!(of(service, &[("x-openwebui-user-id", "lee")]).unwrap(), "webui/lee");
+        assert_eq!(of(Credential::Bearer("mdg_x"), &[]), Err(NotIdentified::Wrong));
+        assert_eq!(of(Credential::Bearer(""), &[]), Err(NotIdentified::Wrong));
+        assert_eq!(of(Credential::None, &[]), Err(NotIdentified::Missing));
+    }
+
+    #[test]
+    fn an_open_server_knows_one_user_and_still_refuses_a_wrong_token() {
+        let Scene { auth, .. } = scene(Some("me"));
+        let (headers, now) = (HeaderMap::new(), Timestamp::from_millis(0));
+        let of = |credential| user(auth.identify(&headers, credential, now, Locale::EN));
+        assert_eq!(of(Credential::None).unwrap(), "me");
+        assert_eq!(of(Credential::Bearer("mdg_x")), Err(NotIdentified::Wrong));
+        assert_eq!(of(Credential::Cookie("x")), Err(NotIdentified::Wrong));
+    }
+
+    #[test]
+    fn a_cookie_counts_until_its_end_and_only_with_its_token() {
+        let Scene { auth, kim, .. } = scene(None);
+        let (headers, at) = (HeaderMap::new(), Timestamp::from_millis);
+        let cookie = |token| Login { token, until: at(1_000) }.seal(&auth.key);
+        let of = |value: &str, now| {
+            auth.identify(&headers, Credential::Cookie(value), at(now), Locale::EN)
+        };
+        let found = of(&cookie(kim.digest()), 0).unwrap();
+        assert_eq!(found.caller.user.as_str(), "kim");
+        assert!(found.is_by_cookie);
+        let credential = found.caller.credential;
+        assert!(auth.counts(credential, at(999)) && !auth.counts(credential, at(1_000)));
+        assert!(of(&cookie(kim.digest()), 1_000).is_err());
+        assert!(of(&cookie(TokenSecret::random().unwrap().digest()), 0).is_err());
+    }
+}

@@ -2,10 +2,11 @@
 
 use std::{fmt, str::FromStr};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A right that a token has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenScope {
     /// Reads and writes chats.
@@ -42,7 +43,8 @@ impl fmt::Display for TokenScope {
 }
 
 /// A set of scopes, as a list in files: `["chat","decide"]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(with = "Vec<TokenScope>")]
 #[serde(into = "Vec<TokenScope>", from = "Vec<TokenScope>")]
 pub struct TokenScopes(u8);
 

@@ -1,0 +1,185 @@
+//! The loop over a listener, and one connection of it.
+
+use std::{convert::Infallible, io, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    http::{Request, StatusCode},
+    response::{IntoResponse as _, Response},
+};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower_service::Service as _;
+use tracing::{debug, warn};
+
+use super::{
+    drain::{Drain, DrainPhase},
+    listener::{Listener, Listens},
+    peer::Peer,
+    socket,
+    stall::StallGuard,
+};
+use crate::{
+    ServerLimits, metrics,
+    problem::{Form, Problem, ProblemName},
+};
+
+/// What the connections of a server share.
+#[derive(Debug, Clone)]
+pub(crate) struct Acceptor {
+    pub(crate) app: Router,
+    pub(crate) limits: Arc<ServerLimits>,
+    pub(crate) drain: Drain,
+    /// The places of connections.
+    pub(crate) places: Arc<Semaphore>,
+    /// The places of those that are told that there is no place.
+    pub(crate) refusals: Arc<Semaphore>,
+    pub(crate) tasks: TaskTracker,
+    /// Ends the loops, and not the listeners: the kernel keeps the connections that come meanwhile.
+    pub(crate) stop: CancellationToken,
+    /// Breaks off the connections.
+    pub(crate) abort: CancellationToken,
+}
+
+/// The wait behind an error that accepting again at once would meet again, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// The connections that are told at once that there is no place. More are closed without a word.
+pub(crate) const MAX_REFUSALS: usize = 128;
+/// The time that telling so may take.
+const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
+
+impl Acceptor {
+    /// Accepts connections until it is told to stop.
+    pub(crate) async fn accept(&self, listener: &Listener) {
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                accepted = self.accept_one(listener) => accepted,
+            };
+            if let Err(error) = accepted {
+                // Some errors are of the one connection, which is gone; others pass with time.
+                warn!(%error, "failed to accept a connection");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+
+    async fn accept_one(&self, listener: &Listener) -> io::Result<()> {
+        match &listener.0 {
+            Listens::Tcp(listener) => {
+                let (stream, address) = listener.accept().await?;
+                if let Err(error) = socket::tune(&stream, &self.limits) {
+                    debug!(%error, "a connection was gone before it was tuned");
+                    return Ok(());
+                }
+                self.begin(stream, Peer::of(address.ip()));
+            }
+            #[cfg(unix)]
+            Listens::Unix(listener, _) => {
+                let (stream, _) = listener.accept().await?;
+                self.begin(stream, Peer::Local);
+            }
+        }
+        Ok(())
+    }
+
+    /// Serves a connection in a task of its own, or says that there is no place.
+    fn begin<S>(&self, stream: S, peer: Peer)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        if let Ok(place) = self.places.clone().try_acquire_owned() {
+            let this = self.clone();
+            self.tasks.spawn(async move {
+                let (_place, _counted) = (place, metrics::Counted::connection());
+                this.abort.run_until_cancelled(this.serve(stream, peer)).await;
+            });
+        } else if let Ok(place) = self.refusals.clone().try_acquire_owned() {
+            let answer = no_place(self.limits.max_connections);
+            metrics::refused(ProblemName::Overloaded.name());
+            self.tasks.spawn(async move {
+                drop(timeout(REFUSAL_PATIENCE, refuse(stream, answer)).await);
+                drop(place);
+            });
+        }
+    }
+
+    async fn serve<S>(&self, stream: S, peer: Peer)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Self { app, limits, drain, .. } = self;
+        let io = TokioIo::new(StallGuard::new(stream, limits.stall_timeout));
+        let service = service_fn(|mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            let answer = app.clone().call(request.map(Body::new));
+            async move { Ok::<Response, Infallible>(answer.await.into_response()) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.head_timeout)
+            .max_buf_size(limits.max_head_bytes)
+            .max_headers(limits.max_head_fields)
+            .serve_connection(io, service);
+        let mut connection = std::pin::pin!(connection);
+        let ended = tokio::select! {
+            biased;
+            ended = connection.as_mut() => ended,
+            () = drain.reached(DrainPhase::Leaving) => {
+                // What is being answered comes to its end; streams have heard of it themselves.
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            debug!(%error, "a connection broke off");
+        }
+    }
+}
+
+/// Writes the answer for a connection without a place.
+fn no_place(max: usize) -> Vec<u8> {
+    let problem = Problem::new(
+        ProblemName::Overloaded,
+        "연결이 너무 많습니다.",
+        format!("Too many connections are open. At most {max} are allowed."),
+    );
+    let problem = problem.with("bound", "connections").with("scope", "all").with("max", max);
+    let problem = problem.retry_after(Duration::from_secs(5));
+    let body = problem.body(madang::language::Locale::EN).to_string();
+    let head = problem.answer(madang::language::Locale::EN, Form::Rfc9457);
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let mut answer =
+        format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+    for (name, value) in head.headers() {
+        answer.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap_or_default()));
+    }
+    answer.push_str("\r\n");
+    answer.push_str(&body);
+    answer.into_bytes()
+}
+
+async fn refuse<S>(mut stream: S, answer: Vec<u8>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    use tokio::io::AsyncReadExt as _;
+
+    let sent = async {
+        stream.write_all(&answer).await?;
+        stream.shutdown().await?;
+        // The request is read to its end: closed before, the answer would be lost on its way.
+        let mut buffer = [0; 1_024];
+        while stream.read(&mut buffer).await? > 0 {}
+        io::Result::Ok(())
+    };
+    drop(sent.await); // the client may be gone
+}

@@ -1,0 +1,281 @@
+//! Where a server listens: an address, a Unix socket, or a socket that the process was given.
+
+use std::{
+    fmt, io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    str::FromStr,
+};
+
+#[cfg(unix)]
+use tokio::net::UnixListener;
+use tokio::net::{TcpListener, TcpSocket};
+
+/// Names a place to listen: `127.0.0.1:8137`, `unix:/run/madang.sock`, or `fd:3`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListenAddress {
+    /// An address and a port; port 0 takes any that is free.
+    Tcp(SocketAddr),
+    /// A Unix socket of this path, for its owner alone.
+    #[cfg(unix)]
+    Unix(PathBuf),
+    /// A socket that the process was given under this number, and that outlives it: connections wait there while one
+    /// process follows another.
+    #[cfg(unix)]
+    Fd(i32),
+}
+
+/// Tells that a text names no place to listen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no place to listen: give an address such as 127.0.0.1:8137, unix:PATH or fd:N with N from 3"
+)]
+pub struct InvalidAddress(String);
+
+impl FromStr for ListenAddress {
+    type Err = InvalidAddress;
+
+    fn from_str(text: &str) -> Result<Self, InvalidAddress> {
+        let invalid = || InvalidAddress(text.to_owned());
+        #[cfg(unix)]
+        if let Some(path) = text.strip_prefix("unix:") {
+            return if path.is_empty() { Err(invalid()) } else { Ok(Self::Unix(path.into())) };
+        }
+        #[cfg(unix)]
+        if let Some(number) = text.strip_prefix("fd:") {
+            let number = number.parse().map_err(|_| invalid())?;
+            return if number >= 3 { Ok(Self::Fd(number)) } else { Err(invalid()) };
+        }
+        if let Some(port) = text.strip_prefix("localhost:") {
+            let port = port.parse().map_err(|_| invalid())?;
+            return Ok(Self::Tcp((Ipv4Addr::LOCALHOST, port).into()));
+        }
+        text.parse().map(Self::Tcp).map_err(|_| invalid())
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            #[cfg(unix)]
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            #[cfg(unix)]
+            Self::Fd(number) => write!(f, "fd:{number}"),
+        }
+    }
+}
+
+/// A socket that listens.
+#[derive(Debug)]
+pub struct Listener(pub(super) Listens);
+
+#[derive(Debug)]
+pub(super) enum Listens {
+    Tcp(TcpListener),
+    #[cfg(unix)]
+    Unix(UnixListener, Option<SocketFile>),
+}
+
+/// The file of a Unix socket, which goes with its listener.
+#[cfg(unix)]
+#[derive(Debug)]
+pub(super) struct SocketFile(PathBuf);
+
+#[cfg(unix)]
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.0)); // another process may have removed it
+    }
+}
+
+/// Tells that a place to listen could not be used.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to listen on {address}")]
+pub struct ListenError {
+    address: ListenAddress,
+    #[source]
+    cause: io::Error,
+}
+
+/// The connections that the kernel keeps while a process is busy or follows another.
+const BACKLOG: u32 = 4_096;
+
+impl Listener {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// [`ListenError`] names the place.
+    pub async fn bind(address: &ListenAddress) -> Result<Self, ListenError> {
+        let listens = match address {
+            ListenAddress::Tcp(address) => tcp(*address),
+            #[cfg(unix)]
+            ListenAddress::Unix(path) => unix(path).await,
+            #[cfg(unix)]
+            ListenAddress::Fd(number) => inherited(*number),
+        };
+        let failed = |cause| ListenError { address: address.clone(), cause };
+        listens.map(Self).map_err(failed)
+    }
+
+    /// Tells where the listener is reached: `http://127.0.0.1:8137` or `unix:PATH`. With TLS before it, the scheme is
+    /// another.
+    #[must_use]
+    pub fn address(&self) -> String {
+        match &self.0 {
+            Listens::Tcp(listener) => match listener.local_addr() {
+                Ok(address) => format!("http://{address}"),
+                Err(_) => "http://unknown".to_owned(),
+            },
+            #[cfg(unix)]
+            Listens::Unix(listener, _) => {
+                let address = listener.local_addr().ok();
+                let path = address.as_ref().and_then(|address| address.as_pathname());
+                path.map_or_else(
+                    || "unix:unnamed".to_owned(),
+                    |path| format!("unix:{}", path.display()),
+                )
+            }
+        }
+    }
+
+    /// Tells whether only this machine reaches it.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        match &self.0 {
+            Listens::Tcp(listener) => {
+                listener.local_addr().is_ok_and(|address| address.ip().to_canonical().is_loopback())
+            }
+            #[cfg(unix)]
+            Listens::Unix(..) => true,
+        }
+    }
+
+    /// Gives the port of loopback names under which clients reach it. Over a Unix socket they name none.
+    pub(crate) fn port(&self) -> u16 {
+        match &self.0 {
+            Listens::Tcp(listener) => listener.local_addr().map_or(0, |address| address.port()),
+            #[cfg(unix)]
+            Listens::Unix(..) => 80,
+        }
+    }
+}
+
+impl From<TcpListener> for Listener {
+    fn from(listener: TcpListener) -> Self {
+        Self(Listens::Tcp(listener))
+    }
+}
+
+fn tcp(address: SocketAddr) -> io::Result<Listens> {
+    let socket = match address.ip() {
+        IpAddr::V4(_) => TcpSocket::new_v4(),
+        IpAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?; // connections of a process before this one may still be closing
+    socket.bind(address)?;
+    socket.listen(BACKLOG).map(Listens::Tcp)
+}
+
+#[cfg(unix)]
+async fn unix(path: &std::path::Path) -> io::Result<Listens> {
+    use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+
+    // A process that was killed leaves its socket's file. It is removed where no process answers.
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
+    if is_socket && tokio::net::UnixStream::connect(path).await.is_err() {
+        std::fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    let file = SocketFile(path.to_owned());
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(Listens::Unix(listener, Some(file)))
+}
+
+#[cfg(unix)]
+fn inherited(number: i32) -> io::Result<Listens> {
+    use std::{
+        collections::BTreeSet,
+        os::fd::{FromRawFd as _, OwnedFd},
+        sync::Mutex,
+    };
+
+    static TAKEN: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+    let is_fresh = TAKEN.lock().expect("no code under this lock panics").insert(number);
+    if !is_fresh {
+        return Err(io::Error::other("this socket is taken already"));
+    }
+    #[expect(
+        unsafe_code,
+        reason = "a number that a parent hands down becomes a socket in no other way"
+    )]
+    // SAFETY: the parent gave the socket to this process under the number that the caller names, so no part of the
+    // process has it; and it is taken once.
+    let fd = unsafe { OwnedFd::from_raw_fd(number) };
+    listening(fd)
+}
+
+#[cfg(unix)]
+fn listening(fd: std::os::fd::OwnedFd) -> io::Result<Listens> {
+    let socket = socket2::Socket::from(fd);
+    if !socket.is_listener()? {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "this socket does not listen"));
+    }
+    socket.set_nonblocking(true)?;
+    let is_unix = socket.local_addr()?.is_unix();
+    if is_unix {
+        let listener = UnixListener::from_std(std::os::fd::OwnedFd::from(socket).into())?;
+        Ok(Listens::Unix(listener, None))
+    } else {
+        TcpListener::from_std(socket.into()).map(Listens::Tcp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_an_address_a_path_or_a_number() {
+        for text in ["127.0.0.1:8137", "[::1]:0", "0.0.0.0:80", "unix:/run/m.sock", "fd:3"] {
+            assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), text);
+        }
+        let localhost = "localhost:8137".parse::<ListenAddress>().unwrap();
+        assert_eq!(localhost.to_string(), "127.0.0.1:8137");
+        for text in ["", "8137", "localhost", "example.org:80", "unix:", "fd:2", "fd:", "fd:-1"] {
+            assert!(text.parse::<ListenAddress>().is_err(), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_a_killed_process_left_is_taken_over_and_a_living_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.sock");
+        let place = ListenAddress::Unix(path.clone());
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        assert!(path.exists(), "it was left behind");
+        let listener = Listener::bind(&place).await.unwrap();
+        assert!(listener.is_local() && listener.address().ends_with("m.sock"));
+        assert!(Listener::bind(&place).await.is_err());
+        drop(listener);
+        assert!(!path.exists());
+        std::fs::write(&path, "no socket").unwrap();
+        assert!(Listener::bind(&place).await.is_err());
+        assert!(path.exists(), "a file of another kind is left alone");
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_was_given_is_taken_where_it_listens() {
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = tcp.local_addr().unwrap();
+        let taken = Listener(listening(tcp.into()).unwrap());
+        assert_eq!(taken.address(), format!("http://{address}"));
+        let folder = tempfile::tempdir().unwrap();
+        let unix = std::os::unix::net::UnixListener::bind(folder.path().join("s")).unwrap();
+        assert!(matches!(listening(unix.into()), Ok(Listens::Unix(..))));
+        let stream = std::net::TcpStream::connect(address).unwrap();
+        assert!(listening(stream.into()).is_err());
+    }
+}

@@ -1,0 +1,101 @@
+//! The cookie of the page: a user's token by its hash, a moment, and a seal over both.
+
+use hmac::{Hmac, KeyInit, Mac};
+use madang::{Timestamp, approval::Digest};
+use sha2::Sha256;
+
+use super::secret::CookieKey;
+
+/// What a cookie says, once its seal is checked. It dies with its token: the hash names the very token, and another one
+/// of the same name has another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Login {
+    /// The hash of the token's secret.
+    pub(crate) token: Digest,
+    /// The moment at which the login ends.
+    pub(crate) until: Timestamp,
+}
+
+impl Login {
+    /// Writes the value of the cookie.
+    pub(crate) fn seal(self, key: &CookieKey) -> String {
+        let said = format!("{}.{}", self.token, self.until.millis());
+        let seal = Digest::new(mac(key, &said).finalize().into_bytes().into());
+        format!("{said}.{seal}")
+    }
+
+    /// Reads the value of a cookie; `None` where it was not sealed with this key, or its time is over.
+    pub(crate) fn open(value: &str, key: &CookieKey, now: Timestamp) -> Option<Self> {
+        let (said, seal) = value.rsplit_once('.')?;
+        let seal = Digest::try_from(seal.to_owned()).ok()?;
+        mac(key, said).verify_slice(seal.bytes()).ok()?; // in constant time
+        let (token, until) = said.split_once('.')?;
+        let login = Self {
+            token: Digest::try_from(token.to_owned()).ok()?,
+            until: Timestamp::from_millis(until.parse().ok()?),
+        };
+        (now < login.until).then_some(login)
+    }
+}
+
+fn mac(key: &CookieKey, said: &str) -> Hmac<Sha256> {
+    let mut mac =
+        Hmac::<Sha256>::new_from_slice(key.bytes()).expect("HMAC takes a key of any length");
+    mac.update(b"madang cookie 1\0");
+    mac.update(said.as_bytes());
+    mac
+}
+
+/// The name of the cookie. The prefix `__Host-` binds it to this very host, and browsers take it over TLS only.
+pub(crate) const fn name(is_secure: bool) -> &'static str {
+    if is_secure { "__Host-madang" } else { "madang" }
+}
+
+/// Writes the header that sets the cookie for so many seconds; for none, the one that removes it.
+pub(crate) fn set(value: &str, seconds: u64, is_secure: bool) -> String {
+    let name = name(is_secure);
+    let secure = if is_secure { "; Secure" } else { "" };
+    format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}")
+}
+
+/// Finds the cookie's value in a header that may have several.
+pub(crate) fn find(header: &str, is_secure: bool) -> Option<&str> {
+    header.split(';').find_map(|pair| {
+        let (found, value) = pair.trim().split_once('=')?;
+        (found == name(is_secure)).then_some(value)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_counts_with_its_seal_and_until_its_end() {
+        let (key, other) = (CookieKey::random().unwrap(), CookieKey::random().unwrap());
+        let at = Timestamp::from_millis;
+        let login = Login { token: Digest::new([7; 32]), until: at(2_000) };
+        let value = login.seal(&key);
+        assert_eq!(Login::open(&value, &key, at(1_999)), Some(login));
+        assert_eq!(Login::open(&value, &key, at(2_000)), None);
+        assert_eq!(Login::open(&value, &other, at(0)), None);
+        let longer = value.replace(".2000.", ".9000.");
+        assert_ne!(longer, value);
+        let another = value.replacen("07", "08", 1);
+        for forged in [&longer, &another, "", "..", &value[..value.len() - 2]] {
+            assert_eq!(Login::open(forged, &key, at(0)), None, "{forged}");
+        }
+    }
+
+    #[test]
+    fn the_cookie_goes_to_no_script_and_no_other_site() {
+        assert_eq!(
+            set("v", 60, true),
+            "__Host-madang=v; HttpOnly; SameSite=Strict; Path=/; Max-Age=60; Secure"
+        );
+        assert_eq!(set("", 0, false), "madang=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
+        assert_eq!(find("a=b; madang=v; c=d", false), Some("v"));
+        assert_eq!(find("madang=v", true), None);
+        assert_eq!(find("xmadang=v; madang2=w", false), None);
+    }
+}

@@ -1,0 +1,248 @@
+//! Secrets: tokens as clients send them, and the small files that keep a secret between starts.
+
+use std::{
+    fmt,
+    fs::{File, OpenOptions},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use madang::approval::Digest;
+use sha2::{Digest as _, Sha256};
+
+/// What stands before each token, so that scanners of sources find one that leaked.
+const PREFIX: &str = "mdg_";
+
+/// A token as a client sends it: `mdg_` and 43 characters, 256 bits. Its `Debug` hides it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenSecret(String);
+
+impl TokenSecret {
+    /// Makes a token of the operating system's randomness.
+    ///
+    /// # Errors
+    /// An error of the operating system, which has no randomness.
+    pub fn random() -> io::Result<Self> {
+        Ok(Self(format!("{PREFIX}{}", base64_url(&random_bytes::<32>()?))))
+    }
+
+    /// Gives the text of the token. Show it once, and log it never.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Gives the SHA-256 of the token, which files keep in its place.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        digest_of(&self.0)
+    }
+
+    /// Reads a token from its file, or makes both. The file is readable to its owner alone.
+    ///
+    /// # Errors
+    /// [`SecretFileError`] names the file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, SecretFileError> {
+        let path = path.as_ref();
+        let made = || Ok(Self::random()?.0);
+        let text = read_or_make(path, made).map_err(|cause| SecretFileError::new(path, cause))?;
+        let text = text.trim_end();
+        let is_token = text.strip_prefix(PREFIX).is_some_and(|rest| rest.len() == 43);
+        if !is_token {
+            let cause = io::Error::new(io::ErrorKind::InvalidData, "the file has no token");
+            return Err(SecretFileError::new(path, cause));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for TokenSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenSecret(..)")
+    }
+}
+
+/// The key that seals cookies. Logins survive a restart where it outlives the process. Its `Debug` hides it.
+#[derive(Clone)]
+pub struct CookieKey([u8; 32]);
+
+impl CookieKey {
+    /// Makes a key for this process alone.
+    ///
+    /// # Errors
+    /// An error of the operating system, which has no randomness.
+    pub fn random() -> io::Result<Self> {
+        random_bytes().map(Self)
+    }
+
+    /// Reads the key from its file, or makes both. The file is readable to its owner alone.
+    ///
+    /// # Errors
+    /// [`SecretFileError`] names the file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, SecretFileError> {
+        let path = path.as_ref();
+        let made = || Ok(Digest::new(random_bytes()?).to_string());
+        let text = read_or_make(path, made).map_err(|cause| SecretFileError::new(path, cause))?;
+        match Digest::try_from(text.trim_end().to_owned()) {
+            Ok(key) => Ok(Self(*key.bytes())),
+            Err(cause) => {
+                let cause = io::Error::new(io::ErrorKind::InvalidData, cause);
+                Err(SecretFileError::new(path, cause))
+            }
+        }
+    }
+
+    pub(crate) const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for CookieKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CookieKey(..)")
+    }
+}
+
+/// Tells that a file with a secret could not be used.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to read or make the secret in {}", path.display())]
+pub struct SecretFileError {
+    path: PathBuf,
+    #[source]
+    cause: io::Error,
+}
+
+impl SecretFileError {
+    fn new(path: &Path, cause: io::Error) -> Self {
+        Self { path: path.to_owned(), cause }
+    }
+}
+
+/// Gives the SHA-256 of a text.
+pub(crate) fn digest_of(text: &str) -> Digest {
+    Digest::new(Sha256::digest(text.as_bytes()).into())
+}
+
+/// Gives bytes of the operating system's randomness.
+pub(crate) fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes)
+}
+
+/// The longest file that can have a secret.
+const MAX_BYTES: u64 = 1_024;
+
+/// Reads a secret, or makes it. Where two processes begin at once, both have the one that was made first.
+fn read_or_make(path: &Path, make: impl FnOnce() -> io::Result<String>) -> io::Result<String> {
+    match File::open(path) {
+        Ok(file) => return read(file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    // Under another name first: a reader never finds half a secret.
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{:016x}", u64::from_ne_bytes(random_bytes()?)));
+    let fresh = path.with_file_name(name);
+    let secret = make()?;
+    let written = create_private(&fresh).and_then(|mut file| {
+        file.write_all(secret.as_bytes())?;
+        file.sync_all()
+    });
+    let linked = written.and_then(|()| std::fs::hard_link(&fresh, path));
+    std::fs::remove_file(&fresh)?;
+    match linked {
+        Ok(()) => Ok(secret),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => read(File::open(path)?),
+        Err(error) => Err(error),
+    }
+}
+
+fn read(file: File) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(MAX_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Creates a file that only its owner can read.
+pub(super) fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Writes bytes as base64 with the alphabet of URLs and without padding.
+fn base64_url(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let bits = three.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
+        let bits = bits << (8 * (3 - three.len()));
+        for digit in 0..=three.len() {
+            let value = bits >> (18 - 6 * digit) & 63;
+            text.push(char::from(ALPHABET[value as usize]));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_what_others_write() {
+        for (bytes, text) in [
+            (&b""[..], ""),
+            (b"f", "Zg"),
+            (b"fo", "Zm8"),
+            (b"foo", "Zm9v"),
+            (b"foobar", "Zm9vYmFy"),
+            (&[0xfb, 0xff], "-_8"),
+        ] {
+            assert_eq!(base64_url(bytes), text);
+        }
+    }
+
+    #[test]
+    fn a_token_has_256_bits_and_shows_itself_only_when_asked() {
+        let (one, two) = (TokenSecret::random().unwrap(), TokenSecret::random().unwrap());
+        assert_eq!(one.reveal().len(), 4 + 43);
+        assert_ne!(one, two);
+        assert_ne!(one.digest(), two.digest());
+        assert_eq!(format!("{one:?}"), "TokenSecret(..)");
+    }
+
+    #[test]
+    fn a_secret_stays_the_same_in_its_file_which_others_cannot_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let token = TokenSecret::open(&path).unwrap();
+        assert_eq!(TokenSecret::open(&path).unwrap(), token);
+        let keys = folder.path().join("key");
+        assert_eq!(CookieKey::open(&keys).unwrap().0, CookieKey::open(&keys).unwrap().0);
+        #[cfg(unix)]
+        for path in [&path, &keys] {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        assert_eq!(folder.path().read_dir().unwrap().count(), 2, "nothing is left beside them");
+        std::fs::write(&path, "mdg_short").unwrap();
+        std::fs::write(&keys, "no key").unwrap();
+        assert!(TokenSecret::open(&path).is_err() && CookieKey::open(&keys).is_err());
+    }
+
+    #[test]
+    fn all_that_begin_at_once_have_the_same_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let tokens: Vec<_> = std::thread::scope(|scope| {
+            let open = || TokenSecret::open(&path).unwrap().0;
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(tokens.iter().all(|token| *token == tokens[0]));
+    }
+}

@@ -1,0 +1,450 @@
+//! The file of tokens: one JSON object a line, each with a name, a holder, scopes and the SHA-256 of its secret.
+
+use std::{
+    collections::HashSet,
+    fs::{self, File, OpenOptions},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use madang::{UserId, approval::Digest};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    scope::TokenScopes,
+    secret::{TokenSecret, create_private},
+};
+use crate::ask::Ask;
+
+/// The holder of a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenHolder {
+    /// One user.
+    User(UserId),
+    /// A service that speaks for many users, each named below this prefix: `prefix/user`.
+    Service(ServicePrefix),
+}
+
+/// The name of a service, which stands before the names of its users. It has no slash: otherwise two services could
+/// speak for the same user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ServicePrefix(Arc<str>);
+
+/// Tells that a text is no prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a service's prefix has 1 to 64 letters, digits, hyphens, underscores and dots")]
+pub struct InvalidPrefix;
+
+impl ServicePrefix {
+    /// Takes a prefix of 1 to 64 letters, digits, hyphens, underscores and dots.
+    ///
+    /// # Errors
+    /// [`InvalidPrefix`] for any other text.
+    pub fn new(prefix: &str) -> Result<Self, InvalidPrefix> {
+        if is_plain(prefix) { Ok(Self(prefix.into())) } else { Err(InvalidPrefix) }
+    }
+
+    /// Gives the user of this name below the prefix; `None` where the name cannot be one.
+    pub(crate) fn user(&self, name: &str) -> Option<UserId> {
+        if name.is_empty() { None } else { UserId::new(format!("{}/{name}", self.0)).ok() }
+    }
+
+    /// Gives the prefix itself.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for ServicePrefix {
+    type Error = InvalidPrefix;
+
+    fn try_from(prefix: String) -> Result<Self, InvalidPrefix> {
+        Self::new(&prefix)
+    }
+}
+
+/// The most bytes of a file: some ten thousand tokens.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+fn is_plain(name: &str) -> bool {
+    let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=64).contains(&name.len()) && name.bytes().all(is_fit)
+}
+
+/// A token as its file has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Line", try_from = "Line")]
+pub struct TokenEntry {
+    /// The name under which it is listed and removed.
+    pub name: String,
+    /// The user or service that it speaks for.
+    pub holder: TokenHolder,
+    /// What it may do.
+    pub scopes: TokenScopes,
+    /// Which person its requests ask where they do not say.
+    pub ask: Option<Ask>,
+    /// The SHA-256 of its secret.
+    pub sha256: Digest,
+}
+
+impl TokenEntry {
+    /// Makes the entry of a secret that this program keeps elsewhere.
+    #[must_use]
+    pub fn new(
+        name: impl Into<String>,
+        holder: TokenHolder,
+        scopes: TokenScopes,
+        secret: &TokenSecret,
+    ) -> Self {
+        Self { name: name.into(), holder, scopes, ask: None, sha256: secret.digest() }
+    }
+}
+
+/// A line of the file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user: Option<UserId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    service: Option<ServicePrefix>,
+    scopes: TokenScopes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ask: Option<Ask>,
+    sha256: Digest,
+}
+
+impl From<TokenEntry> for Line {
+    fn from(TokenEntry { name, holder, scopes, ask, sha256 }: TokenEntry) -> Self {
+        let (user, service) = match holder {
+            TokenHolder::User(user) => (Some(user), None),
+            TokenHolder::Service(prefix) => (None, Some(prefix)),
+        };
+        Self { name, user, service, scopes, ask, sha256 }
+    }
+}
+
+impl TryFrom<Line> for TokenEntry {
+    type Error = &'static str;
+
+    fn try_from(
+        Line { name, user, service, scopes, ask, sha256 }: Line,
+    ) -> Result<Self, Self::Error> {
+        let holder = match (user, service) {
+            (Some(user), None) => TokenHolder::User(user),
+            (None, Some(prefix)) => TokenHolder::Service(prefix),
+            (Some(_), Some(_)) | (None, None) => return Err("a token has a user or a service"),
+        };
+        Ok(Self { name, holder, scopes, ask, sha256 })
+    }
+}
+
+/// A file of tokens. A server reads it again when it changes.
+#[derive(Debug, Clone)]
+pub struct TokenFile {
+    path: PathBuf,
+}
+
+/// A reason why a file of tokens could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenFileError {
+    /// The file could not be read or written.
+    #[error("failed to {doing} the tokens in {}", path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        #[source]
+        cause: io::Error,
+    },
+    /// A line of the file is no token.
+    #[error("line {line} of {} is no token", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The number of the line, from 1.
+        line: usize,
+        /// What does not fit.
+        #[source]
+        cause: serde_json::Error,
+    },
+    /// Two lines have the same name.
+    #[error("{} has two tokens with the name {name}", path.display())]
+    TwoOfOneName {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// A token of this name exists.
+    #[error("there is a token with the name {name} already")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// The name cannot be used.
+    #[error(
+        "{name:?} cannot be a token's name: give 1 to 64 letters, digits, hyphens, underscores and dots"
+    )]
+    InvalidName {
+        /// The name.
+        name: String,
+    },
+}
+
+impl TokenFile {
+    /// Names the file. It need not exist: a file that is missing has no tokens.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Gives the path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads the tokens, in the order of the file.
+    ///
+    /// # Errors
+    /// [`TokenFileError`] names the file and the line.
+    pub fn list(&self) -> Result<Vec<TokenEntry>, TokenFileError> {
+        match File::open(&self.path) {
+            Ok(mut file) => self.read(&mut file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(cause) => Err(self.io("read", cause)),
+        }
+    }
+
+    /// Makes a token and adds it under a name of its own. Its secret is given here and nowhere else.
+    ///
+    /// # Errors
+    /// [`TokenFileError`] says why there is no new token.
+    pub fn add(
+        &self,
+        name: &str,
+        holder: TokenHolder,
+        scopes: TokenScopes,
+        ask: Option<Ask>,
+    ) -> Result<TokenSecret, TokenFileError> {
+        if !is_plain(name) {
+            return Err(TokenFileError::InvalidName { name: name.to_owned() });
+        }
+        let secret = TokenSecret::random().map_err(|cause| self.io("make", cause))?;
+        let entry = TokenEntry { ask, ..TokenEntry::new(name, holder, scopes, &secret) };
+        self.change(|entries| {
+            if entries.iter().any(|entry| entry.name == name) {
+                return Err(TokenFileError::NameTaken { name: name.to_owned() });
+            }
+            entries.push(entry);
+            Ok(())
+        })?;
+        Ok(secret)
+    }
+
+    /// Removes a token: servers refuse it at their next look at the file, and end its streams. False where no token has
+    /// the name.
+    ///
+    /// # Errors
+    /// [`TokenFileError`] says why the file is unchanged.
+    pub fn remove(&self, name: &str) -> Result<bool, TokenFileError> {
+        self.change(|entries| {
+            let before = entries.len();
+            entries.retain(|entry| entry.name != name);
+            Ok(entries.len() < before)
+        })
+    }
+
+    /// Writes the file anew under a lock: of two programs, the second sees what the first has done.
+    fn change<T>(
+        &self,
+        change: impl FnOnce(&mut Vec<TokenEntry>) -> Result<T, TokenFileError>,
+    ) -> Result<T, TokenFileError> {
+        let mut file = self.locked().map_err(|cause| self.io("lock", cause))?;
+        let mut entries = self.read(&mut file)?;
+        let before = entries.clone();
+        let given = change(&mut entries)?;
+        if entries != before {
+            self.replace(&entries).map_err(|cause| self.io("write", cause))?;
+        }
+        Ok(given)
+    }
+
+    /// Opens the file, or makes an empty one, and locks it. The lock counts only while the file still has the name.
+    fn locked(&self) -> io::Result<File> {
+        loop {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true);
+            let opened = match options.open(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    match create_private(&self.path) {
+                        Ok(_) => continue,
+                        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                        Err(error) => return Err(error),
+                    }
+                }
+                opened => opened?,
+            };
+            opened.lock()?;
+            if is_same_file(&opened, &self.path)? {
+                return Ok(opened);
+            }
+        }
+    }
+
+    fn replace(&self, entries: &[TokenEntry]) -> io::Result<()> {
+        let mut name = self.path.file_name().unwrap_or_default().to_owned();
+        name.push(".new");
+        let fresh = self.path.with_file_name(name);
+        // Left behind by a process that was killed here; no other one has the lock.
+        match fs::remove_file(&fresh) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let mut file = create_private(&fresh)?;
+        for entry in entries {
+            serde_json::to_writer(&mut file, entry)?;
+            file.write_all(b"\n")?;
+        }
+        file.sync_all()?;
+        fs::rename(&fresh, &self.path)
+    }
+
+    fn read(&self, file: &mut File) -> Result<Vec<TokenEntry>, TokenFileError> {
+        let mut text = String::new();
+        let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
+        read.map_err(|cause| self.io("read", cause))?;
+        if text.len() as u64 > MAX_BYTES {
+            let cause = io::Error::new(io::ErrorKind::FileTooLarge, "it has too many tokens");
+            return Err(self.io("read", cause));
+        }
+        let (mut entries, mut names) = (Vec::new(), HashSet::new());
+        for (line, number) in text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
+            let entry: TokenEntry = serde_json::from_str(line).map_err(|cause| {
+                TokenFileError::Line { path: self.path.clone(), line: number, cause }
+            })?;
+            if !names.insert(entry.name.clone()) {
+                return Err(TokenFileError::TwoOfOneName {
+                    path: self.path.clone(),
+                    name: entry.name,
+                });
+            }
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+
+    fn io(&self, doing: &'static str, cause: io::Error) -> TokenFileError {
+        TokenFileError::Io { doing, path: self.path.clone(), cause }
+    }
+}
+
+#[cfg(unix)]
+fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (open, named) = (file.metadata()?, path.metadata());
+    Ok(named.is_ok_and(|named| (named.dev(), named.ino()) == (open.dev(), open.ino())))
+}
+
+#[cfg(not(unix))]
+fn is_same_file(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true) // a locked file cannot be replaced there
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kim() -> TokenHolder {
+        TokenHolder::User(UserId::new("kim").unwrap())
+    }
+
+    #[test]
+    fn tokens_are_added_listed_and_removed_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = TokenFile::new(folder.path().join("tokens"));
+        assert!(file.list().unwrap().is_empty() && !file.remove("laptop").unwrap());
+        let secret = file.add("laptop", kim(), TokenScopes::OF_PERSON, Some(Ask::None)).unwrap();
+        let service = TokenHolder::Service(ServicePrefix::new("openwebui").unwrap());
+        file.add("webui", service.clone(), TokenScopes::OF_SERVICE, None).unwrap();
+        let taken = file.add("laptop", kim(), TokenScopes::ALL, None).unwrap_err();
+        assert!(matches!(taken, TokenFileError::NameTaken { .. }), "{taken}");
+        let entries = file.list().unwrap();
+        assert_eq!(entries[0].sha256, secret.digest());
+        assert_eq!((&entries[0].holder, entries[0].ask), (&kim(), Some(Ask::None)));
+        assert_eq!((&*entries[1].name, &entries[1].holder), ("webui", &service));
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        assert!(!text.contains(secret.reveal()) && text.lines().count() == 2, "{text}");
+        assert!(file.remove("laptop").unwrap());
+        assert_eq!(file.list().unwrap().len(), 1);
+        assert!(file.add("no name", kim(), TokenScopes::ALL, None).is_err());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(file.path().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn no_change_is_lost_where_many_change_the_file_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = TokenFile::new(folder.path().join("tokens"));
+        std::thread::scope(|scope| {
+            for number in 0..16 {
+                let file = &file;
+                scope.spawn(move || {
+                    let name = format!("n{number}");
+                    file.add(&name, kim(), TokenScopes::ALL, None).unwrap();
+                    if number % 2 == 0 {
+                        assert!(file.remove(&name).unwrap());
+                    }
+                });
+            }
+        });
+        let mut names: Vec<_> = file.list().unwrap().into_iter().map(|entry| entry.name).collect();
+        names.sort();
+        assert_eq!(names, ["n1", "n11", "n13", "n15", "n3", "n5", "n7", "n9"]);
+    }
+
+    #[test]
+    fn a_line_that_is_no_token_is_named_and_nothing_is_taken_from_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = TokenFile::new(folder.path().join("tokens"));
+        file.add("laptop", kim(), TokenScopes::ALL, None).unwrap();
+        let good = std::fs::read_to_string(file.path()).unwrap();
+        let good = good.trim_end();
+        for (bad, wanted) in [
+            ("{}".to_owned(), "line 2"),
+            ("nonsense".to_owned(), "line 2"),
+            (good.to_owned(), "two tokens"),
+            (good.replace("laptop", "b").replace("\"user\":\"kim\",", ""), "line 2"),
+            (good.replace("laptop", "b").replace("\"scopes\"", "\"more\":1,\"scopes\""), "line 2"),
+            (good.replace("laptop", "b").replace("chat", "root"), "line 2"),
+        ] {
+            std::fs::write(file.path(), format!("{good}\n{bad}\n")).unwrap();
+            let error = file.list().unwrap_err().to_string();
+            assert!(error.contains(wanted), "{bad}: {error}");
+        }
+        std::fs::write(file.path(), " ".repeat(MAX_BYTES as usize + 1)).unwrap();
+        assert!(file.list().is_err());
+    }
+
+    #[test]
+    fn a_service_speaks_for_users_below_its_prefix_only() {
+        let prefix = ServicePrefix::new("openwebui").unwrap();
+        assert_eq!(prefix.user("alice").unwrap().as_str(), "openwebui/alice");
+        assert_eq!(prefix.user("../kim").unwrap().as_str(), "openwebui/../kim");
+        assert!(prefix.user("").is_none() && prefix.user("a\nb").is_none());
+        for bad in ["", "a/b", "a b", "한", &"x".repeat(65)] {
+            assert_eq!(ServicePrefix::new(bad), Err(InvalidPrefix), "{bad}");
+        }
+    }
+}

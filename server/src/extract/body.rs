@@ -1,0 +1,157 @@
+//! The JSON body of a request: of the right type, not too long, not too slow, and of the form that its handler takes.
+
+use std::{future::poll_fn, pin::pin, sync::Arc};
+
+use axum::{
+    body::{Body, HttpBody as _},
+    extract::{FromRequest, Request},
+    http::header::CONTENT_LENGTH,
+};
+use serde::de::DeserializeOwned;
+use serde_path_to_error::{Path, Segment};
+
+use crate::{
+    ServerLimits,
+    guard::csrf::is_json,
+    problem::{Problem, ProblemName, Words},
+    state::Shared,
+};
+
+/// A JSON body. Where nothing is sent, it is an empty object.
+#[derive(Debug)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+/// How long the bodies of a route may be. An extension of the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyLimit {
+    /// A request of our own protocol.
+    Native,
+    /// A client's whole history.
+    History,
+}
+
+impl BodyLimit {
+    const fn max_bytes(self, limits: &ServerLimits) -> usize {
+        match self {
+            Self::Native => limits.max_body_bytes,
+            Self::History => limits.max_history_body_bytes,
+        }
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<Arc<Shared>> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Problem> {
+        let limit = request.extensions().get().copied().unwrap_or(BodyLimit::Native);
+        let (max_bytes, patience) = (limit.max_bytes(&shared.limits), shared.limits.body_timeout);
+        let (head, body) = request.into_parts();
+        let announced = head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+        if let Some(bytes) = announced.and_then(|text| text.parse::<usize>().ok())
+            && bytes > max_bytes
+        {
+            return Err(Problem::too_long(Some(bytes), max_bytes));
+        }
+        let bytes = tokio::time::timeout(patience, read(body, max_bytes)).await;
+        let bytes = bytes.map_err(|_| {
+            Problem::new(
+                ProblemName::TooSlow,
+                "본문이 제때 오지 않았습니다.",
+                "The body did not come in time.",
+            )
+        })??;
+        let has_type = head.headers.contains_key(axum::http::header::CONTENT_TYPE);
+        if !is_json(&head.headers) && (has_type || !bytes.is_empty()) {
+            return Err(Problem::new(
+                ProblemName::UnsupportedMediaType,
+                "본문은 UTF-8 application/json이어야 합니다.",
+                "The body must be application/json in UTF-8.",
+            ));
+        }
+        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Self)
+    }
+}
+
+async fn read(body: Body, max_bytes: usize) -> Result<Vec<u8>, Problem> {
+    let (mut body, mut bytes) = (pin!(body), Vec::new());
+    while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
+        let frame = frame
+            .map_err(|_| Problem::malformed("본문이 도중에 끊겼습니다.", "The body broke off."))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > max_bytes {
+            return Err(Problem::too_long(None, max_bytes));
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes)
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let read = serde_path_to_error::deserialize(&mut reader);
+    let read = read.map_err(|error| (pointer(error.path()), error.into_inner()));
+    let read = read.and_then(|value| match reader.end() {
+        Ok(()) => Ok(value),
+        Err(error) => Err((String::new(), error)),
+    });
+    read.map_err(|(pointer, error)| {
+        // What serde says may repeat a name of the body, but never the whole of it.
+        let words =
+            Words::new(format!("맞지 않습니다: {error}"), format!("It does not fit: {error}."));
+        Problem::malformed("본문이 맞지 않습니다.", "The body does not fit.").at(pointer, words)
+    })
+}
+
+/// Writes a place as a JSON Pointer (RFC 6901).
+fn pointer(path: &Path) -> String {
+    path.iter().fold(String::new(), |mut pointer, segment| {
+        let part = match segment {
+            Segment::Seq { index } => index.to_string(),
+            Segment::Map { key } | Segment::Enum { variant: key } => {
+                key.replace('~', "~0").replace('/', "~1")
+            }
+            Segment::Unknown => return pointer,
+        };
+        pointer.push('/');
+        pointer.push_str(&part);
+        pointer
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use madang::language::Locale;
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only whether it can be read counts")]
+    struct Form {
+        text: String,
+        list: Option<Vec<u8>>,
+    }
+
+    #[test]
+    fn a_body_that_does_not_fit_is_told_where() {
+        assert!(parse::<Form>(br#"{"text":"a","list":[1]}"#).is_ok());
+        for (body, place) in [
+            (r#"{"text":7}"#, "/text"),
+            (r#"{"text":"a","list":[1,"b"]}"#, "/list/1"),
+            (r#"{"text":"a","more~/":1}"#, "/more~0~1"),
+            (r"{}", ""),
+            (r"[", ""),
+            (r#"{"text":"a"} x"#, ""),
+            (r#"{"text":"a","text":"b"}"#, ""),
+            ("\"\u{0}\"", ""),
+        ] {
+            let problem = parse::<Form>(body.as_bytes()).unwrap_err();
+            let body = problem.body(Locale::EN);
+            assert_eq!(body["problems"][0]["pointer"], place, "{body}");
+        }
+        let deep = "[".repeat(10_000);
+        assert!(parse::<serde_json::Value>(deep.as_bytes()).is_err());
+        assert!(parse::<Form>(b"{\"text\":\"\xff\"}").is_err());
+    }
+}

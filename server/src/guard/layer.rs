@@ -1,0 +1,213 @@
+//! The shell of the guard: it carries the decisions out, and writes problems in the language and form of their reader.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use tokio::time::Instant;
+use tracing::{Instrument as _, debug, info_span};
+use uuid::Uuid;
+
+use super::{Admitted, admit, cors, csrf, origin::ComesFrom};
+use crate::{
+    accept::peer::Peer,
+    auth::{Identified, NotIdentified, credential::Credential},
+    extract::BodyLimit,
+    language, metrics,
+    problem::{Form, Problem, ProblemName},
+    routes::{Access, RouteRule},
+    state::Shared,
+};
+
+/// The path that tells only that the process answers.
+const HEALTH: &str = "/healthz";
+
+/// Stands before every route: checks where a request comes from, and finishes the answer.
+pub(crate) async fn outermost(
+    State(shared): State<Arc<Shared>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let (begun, counted) = (Instant::now(), metrics::Counted::request());
+    let trace = trace_of(request.headers());
+    let locale = language::of(request.headers());
+    let form = Form::of(request.uri().path());
+    let method = method_of(&request);
+    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let route = route.unwrap_or_else(|| "none".to_owned());
+    let span = info_span!("http.server", %trace, method, %route);
+    let admitted = match request.uri().path() {
+        HEALTH => Ok(None),
+        _ => admit(&shared.site, request.method(), request.uri(), request.headers()).map(Some),
+    };
+    let mut allowed = None;
+    let answer = match admitted {
+        Err(problem) => problem.into_response(),
+        Ok(admitted) => {
+            if let Some(admitted) = admitted {
+                let is_allowed = admitted.from == ComesFrom::Allowed;
+                allowed = request.headers().get(header::ORIGIN).filter(|_| is_allowed).cloned();
+                request.extensions_mut().insert(admitted);
+            }
+            if allowed.is_some() && cors::is_preflight(request.method(), request.headers()) {
+                let mut answer = StatusCode::NO_CONTENT.into_response();
+                cors::answer_preflight(request.headers(), answer.headers_mut());
+                answer
+            } else {
+                next.run(request).instrument(span.clone()).await
+            }
+        }
+    };
+    drop(counted);
+    let mut answer = finish(answer, locale, form, &trace);
+    let headers = answer.headers_mut();
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    if let Some(origin) = &allowed {
+        cors::expose(origin, headers);
+    }
+    let (status, took) = (answer.status().as_u16(), begun.elapsed());
+    span.in_scope(|| debug!(status, ?took, "answered"));
+    metrics::answered(method, route, status, took);
+    answer
+}
+
+/// Stands before the handler of a route: finds the caller, and checks what it may do.
+pub(crate) async fn authorize(
+    State((shared, rule)): State<(Arc<Shared>, RouteRule)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    if let Err(problem) = identify(&shared, rule, &mut request) {
+        return problem.into_response();
+    }
+    if rule.begins && shared.drain.is_draining() {
+        return Problem::draining().into_response();
+    }
+    request.extensions_mut().insert::<BodyLimit>(rule.body);
+    next.run(request).await
+}
+
+fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(), Problem> {
+    let scope = match rule.access {
+        Access::Public => return Ok(()),
+        Access::Caller => None,
+        Access::Scope(scope) => Some(scope),
+    };
+    let (headers, locale) = (request.headers(), language::of(request.headers()));
+    let credential = Credential::of(headers, shared.site.has_secure_cookies());
+    let found = shared.auth.identify(headers, credential, shared.now(), locale);
+    let Identified { caller, is_by_cookie } =
+        found.map_err(|why| not_identified(shared, request, why))?;
+    if is_by_cookie {
+        let from = request.extensions().get::<Admitted>().map(|admitted| admitted.from);
+        // Without a decision about the site there is no proof.
+        csrf::check(request.method(), from.unwrap_or(ComesFrom::Foreign), headers)
+            .map_err(no_proof)?;
+    }
+    if let Err(wait) = shared.rates.user_comes(&caller.user) {
+        let max = shared.limits.request_burst;
+        return Err(too_often(wait)
+            .with("bound", "requests")
+            .with("scope", "user")
+            .with("max", max));
+    }
+    if let Some(scope) = scope {
+        caller.must_have(scope)?;
+    }
+    request.extensions_mut().insert(caller);
+    Ok(())
+}
+
+fn not_identified(shared: &Shared, request: &Request, why: NotIdentified) -> Problem {
+    metrics::auth_failed(why.name());
+    match why {
+        NotIdentified::Missing => Problem::unauthorized(),
+        NotIdentified::NoUser => Problem::malformed(
+            "서비스 토큰은 Madang-User 헤더로 사용자를 밝혀야 합니다.",
+            "A service's token needs the user that it speaks for, in the header Madang-User.",
+        ),
+        NotIdentified::Wrong => wrong_credential(shared, request.extensions().get().copied()),
+    }
+}
+
+/// Refuses a credential that does not count. An address that brings many of them hears that it is too fast.
+pub(crate) fn wrong_credential(shared: &Shared, peer: Option<Peer>) -> Problem {
+    match shared.rates.wrong_credential(&peer.unwrap_or(Peer::Local)) {
+        Ok(()) => Problem::unauthorized(),
+        Err(wait) => {
+            let max = shared.limits.wrong_credentials_per_minute;
+            let problem = too_often(wait).with("bound", "wrong_credentials");
+            problem.with("scope", "address").with("max", max)
+        }
+    }
+}
+
+fn no_proof(error: csrf::CsrfError) -> Problem {
+    match error {
+        csrf::CsrfError::NoProof => Problem::new(
+            ProblemName::Origin,
+            "쿠키는 이 서버의 페이지에서 온 요청에만 쓸 수 있습니다.",
+            "A cookie counts only with proof that a page of this server sent the request. Programs use a token.",
+        ),
+        csrf::CsrfError::NotJson => Problem::new(
+            ProblemName::UnsupportedMediaType,
+            "본문은 application/json이어야 합니다.",
+            "The body must be application/json.",
+        ),
+    }
+}
+
+fn too_often(wait: std::time::Duration) -> Problem {
+    Problem::new(ProblemName::TooMany, "요청이 너무 잦습니다.", "Requests come too often.")
+        .retry_after(wait)
+}
+
+/// Writes a problem anew, in the language and form of its reader.
+fn finish(
+    mut answer: Response,
+    locale: madang::language::Locale,
+    form: Form,
+    trace: &str,
+) -> Response {
+    let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
+    let name = problem.name().name();
+    debug!(name, status = problem.status().as_u16(), "refused");
+    metrics::refused(name);
+    let allow = answer.headers().get(header::ALLOW).cloned();
+    let mut fresh = problem.with("trace", trace).answer(locale, form);
+    if let Some(allow) = allow {
+        fresh.headers_mut().insert(header::ALLOW, allow);
+    }
+    fresh.headers_mut().append(header::VARY, HeaderValue::from_static("accept-language"));
+    fresh
+}
+
+/// Gives the trace that the client has begun, or a new one.
+fn trace_of(headers: &HeaderMap) -> String {
+    let given = headers.get("traceparent").and_then(|value| value.to_str().ok());
+    let given = given.and_then(|text| text.split('-').nth(1));
+    let is_trace =
+        |text: &&str| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    given.filter(is_trace).map_or_else(|| Uuid::new_v4().simple().to_string(), str::to_owned)
+}
+
+/// Gives the method as a label: methods that no standard has are one.
+fn method_of(request: &Request) -> &'static str {
+    match request.method().as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "DELETE" => "DELETE",
+        "OPTIONS" => "OPTIONS",
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        _ => "_OTHER",
+    }
+}

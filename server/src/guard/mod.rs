@@ -1,0 +1,117 @@
+//! The guard before every handler: pure decisions over the head of a request, in a fixed order.
+//!
+//! 1. Host: only names that no other site can point at us.
+//! 2. Origin: our own pages, and those of allowed sites.
+//! 3. `Sec-Fetch-Site`: a page of another site may only open ours in a tab.
+//! 4. Credential, and the rates of wrong ones ([`auth`](crate::auth)).
+//! 5. For a cookie, the proof that a page of ours sent it.
+//! 6. The rate of the user, and the scope of the route.
+//!
+//! `layer` carries the decisions out. The first three hold for each path but `/healthz`, which tells nothing.
+
+pub(crate) mod cors;
+pub(crate) mod csrf;
+pub(crate) mod host;
+pub(crate) mod layer;
+pub(crate) mod origin;
+pub(crate) mod rate;
+pub(crate) mod site;
+
+use axum::http::{HeaderMap, Method, Uri};
+
+use self::{
+    origin::{ComesFrom, FetchSite},
+    site::{Site, WebOrigin},
+};
+use crate::problem::{Problem, ProblemName};
+
+/// A request that comes to this host from a site that may call it.
+#[derive(Debug, Clone)]
+pub(crate) struct Admitted {
+    /// Our origin, as the request names it.
+    pub(crate) own: WebOrigin,
+    /// The site that it comes from.
+    pub(crate) from: ComesFrom,
+}
+
+/// Checks host, origin and what the browser says of the page that asks.
+pub(crate) fn admit(
+    site: &Site,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<Admitted, Problem> {
+    let Some(own) = host::named(site, uri, headers) else {
+        return Err(Problem::new(
+            ProblemName::Host,
+            "이 서버의 이름이 아닌 호스트로 온 요청입니다.",
+            "The request names a host that this server is not. Behind a proxy, name its address by the public URL.",
+        ));
+    };
+    let from = origin::of(site, &own, headers);
+    let is_foreign = match (from, FetchSite::of(headers)) {
+        (ComesFrom::Foreign, _) => true,
+        (ComesFrom::Allowed, _)
+        | (
+            ComesFrom::Unsaid | ComesFrom::Same,
+            FetchSite::Unsaid | FetchSite::Person | FetchSite::SameOrigin,
+        ) => false,
+        (ComesFrom::Unsaid | ComesFrom::Same, FetchSite::Other) => {
+            !origin::opens_the_page(method, uri.path(), headers)
+        }
+    };
+    if is_foreign {
+        return Err(Problem::new(
+            ProblemName::Origin,
+            "다른 사이트의 페이지에서 온 요청입니다.",
+            "The request comes from a page of a site that is not allowed here.",
+        ));
+    }
+    Ok(Admitted { own, from })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What becomes of a GET of this path with these headers.
+    fn verdict(path: &str, pairs: &[(&'static str, &'static str)]) -> &'static str {
+        let site = Site {
+            ports: vec![8_137].into(),
+            allowed: vec!["https://app.example.org".parse().unwrap()],
+            ..Site::default()
+        };
+        let pairs = pairs.iter().chain(&[("host", "localhost:8137")]);
+        let headers = pairs.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+        match admit(&site, &Method::GET, &path.parse().unwrap(), &headers.collect()) {
+            Ok(_) => "ok",
+            Err(problem) => problem.name().name(),
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_site_may_only_open_ours_in_a_tab() {
+        let (navigate, document) = (("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document"));
+        let allowed = ("origin", "https://app.example.org");
+        for other in ["cross-site", "same-site", "unheard-of"] {
+            let site = ("sec-fetch-site", other);
+            assert_eq!(verdict("/", &[site, navigate, document]), "ok", "{other}");
+            assert_eq!(verdict("/", &[site, navigate, ("sec-fetch-dest", "iframe")]), "origin");
+            assert_eq!(verdict("/", &[site, ("sec-fetch-mode", "no-cors"), document]), "origin");
+            assert_eq!(verdict("/v1/sessions", &[site, navigate, document]), "origin");
+            assert_eq!(verdict("/v1/sessions", &[site, allowed]), "ok");
+            assert_eq!(
+                verdict("/v1/sessions", &[site, ("origin", "http://localhost:8137")]),
+                "origin"
+            );
+        }
+        for ours in ["none", "same-origin"] {
+            assert_eq!(verdict("/v1/sessions", &[("sec-fetch-site", ours)]), "ok", "{ours}");
+        }
+        assert_eq!(verdict("/v1/sessions", &[("origin", "null")]), "origin");
+        assert_eq!(
+            verdict("/", &[("origin", "https://evil.example"), navigate, document]),
+            "origin"
+        );
+    }
+}

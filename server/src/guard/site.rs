@@ -1,0 +1,175 @@
+//! The site that a server is: the origins under which it is reached, and those that may call it from a browser.
+
+use std::{fmt, str::FromStr, sync::OnceLock};
+
+use axum::http::{
+    Uri,
+    uri::{Authority, PathAndQuery},
+};
+
+/// A scheme, a host and a port, as browsers compare them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct WebOrigin {
+    is_https: bool,
+    host: String,
+    port: u16,
+}
+
+/// A text that is no origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("give a scheme, a host and perhaps a port, such as https://chat.example.org")]
+pub struct InvalidOrigin;
+
+impl WebOrigin {
+    fn new(is_https: bool, authority: &Authority) -> Option<Self> {
+        // A port that is no number of 16 bits counts as none there, and must not count as the usual one.
+        let is_bare = authority.port().is_some() || authority.as_str() == authority.host();
+        if authority.as_str().contains('@') || !is_bare {
+            return None;
+        }
+        let host = authority.host().to_ascii_lowercase();
+        let port = match authority.port() {
+            Some(port) => port.as_str().parse().ok()?,
+            None if is_https => 443,
+            None => 80,
+        };
+        (!host.is_empty()).then_some(Self { is_https, host, port })
+    }
+
+    /// Tells whether browsers keep what is sent from eyes on the way.
+    #[must_use]
+    pub const fn is_https(&self) -> bool {
+        self.is_https
+    }
+
+    fn is_loopback(&self) -> bool {
+        ["localhost", "127.0.0.1", "[::1]"].contains(&&*self.host)
+    }
+}
+
+impl FromStr for WebOrigin {
+    type Err = InvalidOrigin;
+
+    fn from_str(text: &str) -> Result<Self, InvalidOrigin> {
+        let uri: Uri = text.parse().map_err(|_| InvalidOrigin)?;
+        let is_https = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            Some(_) | None => return Err(InvalidOrigin),
+        };
+        let is_bare =
+            uri.path_and_query().is_none_or(|rest| *rest == PathAndQuery::from_static("/"));
+        let authority = uri.authority().filter(|_| is_bare).ok_or(InvalidOrigin)?;
+        Self::new(is_https, authority).ok_or(InvalidOrigin)
+    }
+}
+
+impl fmt::Display for WebOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scheme, usual) = if self.is_https { ("https", 443) } else { ("http", 80) };
+        write!(f, "{scheme}://{}", self.host)?;
+        if self.port == usual { Ok(()) } else { write!(f, ":{}", self.port) }
+    }
+}
+
+/// The origins of a server.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Site {
+    /// The address that the world knows it by, such as that of a proxy before it.
+    pub(crate) public: Option<WebOrigin>,
+    /// Whether its own listeners speak TLS.
+    pub(crate) is_https: bool,
+    /// The ports of its own listeners; not set where another program listens for it.
+    pub(crate) ports: OnceLock<Vec<u16>>,
+    /// The origins whose pages may call it with a token.
+    pub(crate) allowed: Vec<WebOrigin>,
+}
+
+impl Site {
+    /// Gives our origin under this host; `None` where the host is another's. Only names that no other site can point at
+    /// us count: loopback names with our ports, and the public host.
+    pub(crate) fn own(&self, authority: &Authority) -> Option<WebOrigin> {
+        if let Some(public) = &self.public
+            && WebOrigin::new(public.is_https, authority).as_ref() == Some(public)
+        {
+            return Some(public.clone());
+        }
+        let origin = WebOrigin::new(self.is_https, authority)?;
+        let is_ours = self.ports.get().is_none_or(|ports| ports.contains(&origin.port));
+        (origin.is_loopback() && is_ours).then_some(origin)
+    }
+
+    /// Notes the ports of its own listeners, once.
+    pub(crate) fn listens_on(&self, ports: Vec<u16>) {
+        let noted = self.ports.set(ports);
+        debug_assert!(noted.is_ok(), "a server listens once");
+    }
+
+    /// Tells whether cookies go over TLS only, as seen from the browser.
+    pub(crate) fn has_secure_cookies(&self) -> bool {
+        self.public.as_ref().map_or(self.is_https, WebOrigin::is_https)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(text: &str) -> WebOrigin {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn an_origin_has_a_scheme_a_host_and_a_port_and_nothing_else() {
+        assert_eq!(origin("https://Example.org"), origin("https://example.org:443/"));
+        assert_eq!(origin("http://[::1]:8137").to_string(), "http://[::1]:8137");
+        assert_eq!(origin("https://example.org").to_string(), "https://example.org");
+        for text in [
+            "null",
+            "",
+            "example.org",
+            "ftp://example.org",
+            "https://a@example.org",
+            "https://example.org/path",
+            "https://example.org?x",
+            "https://example.org:",
+            "https://example.org:99999",
+            "file:///etc",
+        ] {
+            assert_eq!(text.parse::<WebOrigin>(), Err(InvalidOrigin), "{text}");
+        }
+    }
+
+    #[test]
+    fn ours_are_loopback_names_with_our_ports_and_the_public_host() {
+        let site = Site {
+            public: Some(origin("https://chat.example.org")),
+            ports: vec![8_137].into(),
+            ..Site::default()
+        };
+        let own = |host: &str| site.own(&host.parse().unwrap()).map(|origin| origin.to_string());
+        assert_eq!(own("localhost:8137").as_deref(), Some("http://localhost:8137"));
+        assert_eq!(own("LOCALHOST:8137").as_deref(), Some("http://localhost:8137"));
+        assert_eq!(own("127.0.0.1:8137").as_deref(), Some("http://127.0.0.1:8137"));
+        assert_eq!(own("[::1]:8137").as_deref(), Some("http://[::1]:8137"));
+        assert_eq!(own("chat.example.org").as_deref(), Some("https://chat.example.org"));
+        assert_eq!(own("chat.example.org:443").as_deref(), Some("https://chat.example.org"));
+        for host in [
+            "evil.example",
+            "localhost",
+            "localhost:80",
+            "127.0.0.2:8137",
+            "127.0.0.1.evil.example:8137",
+            "chat.example.org:80",
+            "a@localhost:8137",
+            "localhost.:8137",
+            "localhost:08137x",
+            "chat.example.org:99999",
+        ] {
+            assert_eq!(own(host), None, "{host}");
+        }
+        let any = Site::default();
+        assert!(any.own(&"localhost:1".parse().unwrap()).is_some());
+        assert!(any.own(&"evil.example:1".parse().unwrap()).is_none());
+    }
+}

@@ -1,0 +1,134 @@
+//! The metrics of the server, through the facade: where they go is the program's choice. Labels have names and routes,
+//! and never an id, a path or a text.
+
+use std::time::Duration;
+
+use metrics::{
+    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
+
+const REQUEST_DURATION: &str = "http.server.request.duration";
+const ACTIVE_REQUESTS: &str = "http.server.active_requests";
+const CONNECTIONS: &str = "madang.server.connections";
+const STREAMS: &str = "madang.server.streams";
+const RESUMES: &str = "madang.server.stream.resumes";
+const LAGGED: &str = "madang.server.stream.lagged";
+const REWRITES: &str = "madang.server.stream.rewrites";
+const FIRST_BYTE: &str = "madang.server.stream.first_byte.duration";
+const REFUSED: &str = "madang.server.refused";
+const AUTH_FAILURES: &str = "madang.server.auth_failures";
+const DECISIONS: &str = "madang.server.decisions";
+const INBOX_WAITING: &str = "madang.server.inbox.waiting";
+
+/// Tells the recorder what each metric of the server is.
+pub fn describe_server() {
+    describe_histogram!(
+        REQUEST_DURATION,
+        Unit::Seconds,
+        "from a request's head to the answer's head"
+    );
+    describe_gauge!(ACTIVE_REQUESTS, Unit::Count, "requests whose answer has not begun");
+    describe_gauge!(CONNECTIONS, Unit::Count, "open connections");
+    describe_gauge!(STREAMS, Unit::Count, "open streams, by surface");
+    describe_counter!(
+        RESUMES,
+        Unit::Count,
+        "streams that go on behind a cursor, by where they read on"
+    );
+    describe_counter!(LAGGED, Unit::Count, "events that slow readers missed in memory");
+    describe_counter!(REWRITES, Unit::Count, "messages that differ from what was streamed of them");
+    describe_histogram!(FIRST_BYTE, Unit::Seconds, "from a stream's request to its first item");
+    describe_counter!(REFUSED, Unit::Count, "requests that ended with a problem, by its name");
+    describe_counter!(
+        AUTH_FAILURES,
+        Unit::Count,
+        "requests without a credential that counts, by kind"
+    );
+    describe_counter!(
+        DECISIONS,
+        Unit::Count,
+        "decisions about approval requests, by surface and outcome"
+    );
+    describe_gauge!(INBOX_WAITING, Unit::Count, "approval requests that open inboxes show");
+}
+
+/// Counts something for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Counted(metrics::Gauge);
+
+/// Hides the gauge, which shows nothing.
+impl Counted {
+    fn new(gauge: metrics::Gauge) -> Self {
+        gauge.increment(1);
+        Self(gauge)
+    }
+
+    /// Counts a request until its answer begins.
+    pub(crate) fn request() -> Self {
+        Self::new(gauge!(ACTIVE_REQUESTS))
+    }
+
+    /// Counts a connection.
+    pub(crate) fn connection() -> Self {
+        Self::new(gauge!(CONNECTIONS))
+    }
+
+    /// Counts a stream of a surface.
+    pub(crate) fn stream(surface: &'static str) -> Self {
+        Self::new(gauge!(STREAMS, "surface" => surface))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.decrement(1);
+    }
+}
+
+/// Records an answer to a request of a route's pattern.
+pub(crate) fn answered(method: &'static str, route: String, status: u16, took: Duration) {
+    let labels = [("method", method.into()), ("route", route), ("status", status.to_string())];
+    histogram!(REQUEST_DURATION, &labels).record(took);
+}
+
+/// Counts a request that ended with a problem.
+pub(crate) fn refused(name: &'static str) {
+    counter!(REFUSED, "name" => name).increment(1);
+}
+
+/// Counts a request without a credential that counts.
+pub(crate) fn auth_failed(kind: &'static str) {
+    counter!(AUTH_FAILURES, "kind" => kind).increment(1);
+}
+
+/// Counts a decision that came through a surface.
+pub(crate) fn decided(surface: &'static str, outcome: &'static str) {
+    counter!(DECISIONS, "surface" => surface, "outcome" => outcome).increment(1);
+}
+
+/// Counts a stream that goes on behind a cursor.
+pub(crate) fn resumed(from: &'static str) {
+    counter!(RESUMES, "from" => from).increment(1);
+}
+
+/// Counts events that a slow reader missed in memory.
+pub(crate) fn lagged(events: u64) {
+    counter!(LAGGED).increment(events);
+}
+
+/// Counts a message that differs from what a surface has streamed of it.
+pub(crate) fn rewritten(surface: &'static str) {
+    counter!(REWRITES, "surface" => surface).increment(1);
+}
+
+/// Records how long the first item of a stream took.
+pub(crate) fn first_byte(surface: &'static str, took: Duration) {
+    histogram!(FIRST_BYTE, "surface" => surface).record(took);
+}
+
+/// Records how many approval requests an inbox shows.
+pub(crate) fn inbox_changed(before: usize, after: usize) {
+    let gauge = gauge!(INBOX_WAITING);
+    gauge.increment(after as f64);
+    gauge.decrement(before as f64);
+}

@@ -1,0 +1,76 @@
+//! Whether the process answers, and whether it may serve.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+use madang::Health;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    auth::scope::TokenScope,
+    problem::Problem,
+    routes::{Access, Route},
+    state::Shared,
+};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/healthz", Access::Public, healthy)
+            .says("Answers as long as the process does.")
+            .gives_text("text/plain", "The word ok."),
+        Route::get("/readyz", Access::Public, ready)
+            .says("Tells whether the server may take requests.")
+            .gives::<Readiness>(StatusCode::OK, "It may.")
+            .gives::<Readiness>(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "It ends, or a part of it is broken.",
+            ),
+        Route::get("/metrics", Access::Scope(TokenScope::Admin), metrics)
+            .says("Gives all metrics as Prometheus reads them.")
+            .gives_text("text/plain; version=0.0.4", "The metrics."),
+    ]
+}
+
+/// Whether the server may take requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "status", rename_all = "snake_case")]
+enum Readiness {
+    /// It takes requests.
+    Ready,
+    /// It is about to end.
+    Draining,
+    /// A part of it is broken.
+    Unhealthy {
+        /// The part.
+        part: &'static str,
+    },
+}
+
+async fn healthy() -> &'static str {
+    "ok"
+}
+
+async fn ready(State(shared): State<Arc<Shared>>) -> Response {
+    let readiness = match shared.runtime.health() {
+        _ if shared.drain.is_draining() => Readiness::Draining,
+        Health::Healthy => Readiness::Ready,
+        Health::Unhealthy { actor } => Readiness::Unhealthy { part: actor },
+        _ => Readiness::Unhealthy { part: "runtime" },
+    };
+    let status = match readiness {
+        Readiness::Ready => StatusCode::OK,
+        Readiness::Draining | Readiness::Unhealthy { .. } => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    (status, super::json(&readiness)).into_response()
+}
+
+async fn metrics(State(shared): State<Arc<Shared>>) -> Result<Response, Problem> {
+    let render = shared.extras.metrics.as_ref().ok_or_else(Problem::not_found)?;
+    let media_type = HeaderValue::from_static("text/plain; version=0.0.4");
+    Ok(([(header::CONTENT_TYPE, media_type)], render()).into_response())
+}

@@ -1,0 +1,106 @@
+//! Logging in by a token for a cookie, logging out, and which user a credential speaks for.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    extract::State,
+    http::{StatusCode, header::SET_COOKIE},
+    response::{IntoResponse as _, Response},
+};
+use madang::UserId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    accept::peer::Peer,
+    auth::{
+        caller::Caller,
+        cookie::{self, Login},
+        scope::TokenScopes,
+        token_file::TokenHolder,
+    },
+    extract::Json,
+    guard::layer,
+    metrics,
+    problem::{Problem, ProblemName},
+    routes::{Access, Route},
+    state::Shared,
+};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::post("/v1/login", Access::Public, login)
+            .says("Exchanges a token for a cookie, which scripts cannot read.")
+            .takes::<LoginBody>()
+            .gives_nothing(StatusCode::NO_CONTENT, "The cookie is set.")
+            .refuses(&[ProblemName::Unauthorized, ProblemName::Scope]),
+        Route::post("/v1/logout", Access::Caller, logout)
+            .says("Removes the cookie from the browser.")
+            .gives_nothing(StatusCode::NO_CONTENT, "The cookie is removed."),
+        Route::get("/v1/me", Access::Caller, me)
+            .says("Tells which user the credential speaks for, and what it may do.")
+            .gives::<Me>(StatusCode::OK, "The user."),
+    ]
+}
+
+/// A token to exchange.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct LoginBody {
+    /// The token.
+    token: String,
+}
+
+/// Which user a credential speaks for.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Me {
+    /// The user.
+    #[schemars(with = "String")]
+    user: UserId,
+    /// The name of the token.
+    token: String,
+    /// What it may do.
+    scopes: TokenScopes,
+    /// The language in which the request is answered.
+    language: &'static str,
+}
+
+async fn login(
+    State(shared): State<Arc<Shared>>,
+    peer: Option<axum::Extension<Peer>>,
+    Json(LoginBody { token }): Json<LoginBody>,
+) -> Result<Response, Problem> {
+    let tokens = shared.auth.tokens.current();
+    let Some(entry) = tokens.of_secret(&token) else {
+        metrics::auth_failed("login");
+        return Err(layer::wrong_credential(&shared, peer.map(|peer| peer.0)));
+    };
+    match &entry.holder {
+        TokenHolder::User(_) => {}
+        TokenHolder::Service(_) => {
+            return Err(Problem::new(
+                ProblemName::Scope,
+                "서비스 토큰으로는 로그인할 수 없습니다.",
+                "A service's token speaks for many users, and none of them can log in with it.",
+            ));
+        }
+    }
+    let life = shared.limits.cookie_life;
+    let login = Login { token: entry.sha256, until: shared.now().after(life) };
+    Ok(set_cookie(&shared, &login.seal(&shared.auth.key), life))
+}
+
+async fn logout(State(shared): State<Arc<Shared>>) -> Response {
+    set_cookie(&shared, "", Duration::ZERO)
+}
+
+async fn me(caller: Caller) -> Response {
+    let Caller { user, token, scopes, locale, .. } = caller;
+    let language = locale.pick("ko", "en");
+    super::json(&Me { user, token: token.as_str().to_owned(), scopes, language })
+}
+
+fn set_cookie(shared: &Shared, value: &str, life: Duration) -> Response {
+    let cookie = cookie::set(value, life.as_secs(), shared.site.has_secure_cookies());
+    (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response()
+}

@@ -1,0 +1,194 @@
+//! What a server is made with: credentials, origins, bounds, and what the program brings beside the runtime.
+
+use std::{fmt, path::PathBuf, sync::Arc};
+
+use madang::{
+    SessionId, UserId,
+    approval::Digest,
+    ledger::{AuditError, Audited},
+    store::StoreError,
+    tool::BoxFuture,
+};
+
+use crate::{
+    ServerLimits,
+    auth::{
+        secret::CookieKey,
+        token_file::{TokenEntry, TokenFile},
+    },
+    guard::site::WebOrigin,
+};
+
+/// What a [`Server`](crate::Server) is made with.
+///
+/// ```
+/// use madang_server::{ServerOptions, TokenEntry, TokenHolder, TokenScopes, TokenSecret};
+/// # use madang::UserId;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+///
+/// let secret = TokenSecret::random()?;
+/// let kim = TokenHolder::User(UserId::new("kim")?);
+/// let options = ServerOptions::default()
+///     .token(TokenEntry::new("laptop", kim, TokenScopes::ALL, &secret))
+///     .public_url("https://chat.example.org".parse()?);
+/// # drop(options);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ServerOptions {
+    pub(crate) limits: ServerLimits,
+    pub(crate) model: Option<Arc<str>>,
+    pub(crate) tokens: Vec<TokenEntry>,
+    pub(crate) token_file: Option<TokenFile>,
+    pub(crate) open: Option<UserId>,
+    pub(crate) cookie_key: Option<CookieKey>,
+    pub(crate) public_url: Option<WebOrigin>,
+    pub(crate) allowed_origins: Vec<WebOrigin>,
+    pub(crate) on_disconnect: OnDisconnect,
+    pub(crate) extras: Extras,
+}
+
+/// What becomes of a turn when the client leaves that reads the turn's own stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnDisconnect {
+    /// The turn goes on, and the client may come back. A lost connection is no wish.
+    #[default]
+    Continue,
+    /// The turn is dismissed.
+    Dismiss,
+}
+
+/// What the program brings beside the runtime.
+#[derive(Clone)]
+pub(crate) struct Extras {
+    pub(crate) audit: Option<Arc<Audit>>,
+    pub(crate) metrics: Option<Arc<RenderMetrics>>,
+    pub(crate) has_page: bool,
+    pub(crate) assets: Option<PathBuf>,
+}
+
+/// Checks the ledger of a session.
+pub(crate) type Audit =
+    dyn Fn(SessionId, Option<Digest>) -> BoxFuture<'static, AuditResult> + Send + Sync;
+/// What an audit found; `None` where the ledger has nothing of the session.
+pub type AuditResult = Result<Option<Result<Audited, AuditError>>, StoreError>;
+/// Writes all metrics as text.
+type RenderMetrics = dyn Fn() -> String + Send + Sync;
+
+impl ServerOptions {
+    /// Sets other bounds than the default.
+    #[must_use]
+    pub fn limits(mut self, limits: ServerLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the name under which clients of OpenAI's protocol find the model. By default `madang`.
+    #[must_use]
+    pub fn model(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.model = Some(name.into());
+        self
+    }
+
+    /// Takes a token whose secret the program keeps itself.
+    #[must_use]
+    pub fn token(mut self, token: TokenEntry) -> Self {
+        self.tokens.push(token);
+        self
+    }
+
+    /// Takes the tokens of a file, which is read again when it changes.
+    #[must_use]
+    pub fn token_file(mut self, file: TokenFile) -> Self {
+        self.token_file = Some(file);
+        self
+    }
+
+    /// Takes requests without a credential for this user. Such a server listens on loopback and Unix sockets only.
+    #[must_use]
+    pub fn open(mut self, user: UserId) -> Self {
+        self.open = Some(user);
+        self
+    }
+
+    /// Sets the key that seals cookies. By default logins end with the process.
+    #[must_use]
+    pub fn cookie_key(mut self, key: CookieKey) -> Self {
+        self.cookie_key = Some(key);
+        self
+    }
+
+    /// Sets the address under which the world knows this server, such as that of a proxy with TLS before it.
+    #[must_use]
+    pub fn public_url(mut self, url: WebOrigin) -> Self {
+        self.public_url = Some(url);
+        self
+    }
+
+    /// Lets pages of another site call this server with a token. Cookies are never for them.
+    #[must_use]
+    pub fn allow_origin(mut self, origin: WebOrigin) -> Self {
+        self.allowed_origins.push(origin);
+        self
+    }
+
+    /// Sets what becomes of a turn when the client leaves that reads the turn's own stream.
+    #[must_use]
+    pub fn on_disconnect(mut self, policy: OnDisconnect) -> Self {
+        self.on_disconnect = policy;
+        self
+    }
+
+    /// Sets how the ledger of a session is checked against the head that a client has kept. A store knows its own way,
+    /// such as `SqliteStore::session_ledger`.
+    #[must_use]
+    pub fn audit<F>(
+        mut self,
+        audit: impl Fn(SessionId, Option<Digest>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = AuditResult> + Send + 'static,
+    {
+        self.extras.audit = Some(Arc::new(move |session, head| Box::pin(audit(session, head))));
+        self
+    }
+
+    /// Sets how the metrics are written for `/metrics`.
+    #[must_use]
+    pub fn metrics(mut self, render: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        self.extras.metrics = Some(Arc::new(render));
+        self
+    }
+
+    /// Serves no page.
+    #[must_use]
+    pub fn without_page(mut self) -> Self {
+        self.extras.has_page = false;
+        self
+    }
+
+    /// Serves the page's files from this folder and not those of the program, for work on them.
+    #[must_use]
+    pub fn assets(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.extras.assets = Some(folder.into());
+        self
+    }
+}
+
+impl Default for Extras {
+    fn default() -> Self {
+        Self { audit: None, metrics: None, has_page: true, assets: None }
+    }
+}
+
+impl fmt::Debug for Extras {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extras")
+            .field("has_audit", &self.audit.is_some())
+            .field("has_metrics", &self.metrics.is_some())
+            .field("has_page", &self.has_page)
+            .field("assets", &self.assets)
+            .finish()
+    }
+}

@@ -1,0 +1,247 @@
+//! A server: made of a runtime and options, mounted or listening, and ended in order.
+
+use std::{
+    future::Future,
+    io,
+    sync::{Arc, Weak},
+};
+
+use axum::Router;
+use madang::{Runtime, error::ShutdownError};
+use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::{info, warn};
+
+use crate::{
+    ServerOptions, TokenFileError,
+    accept::{
+        connection::{Acceptor, MAX_REFUSALS},
+        drain::{Drain, DrainPhase},
+        listener::Listener,
+    },
+    auth::{Auth, secret::CookieKey, tokens::Tokens},
+    guard::site::Site,
+    routes,
+    state::{CallerRates, Shared},
+    stream::places::StreamPlaces,
+};
+
+/// Madang over HTTP. Cheap to clone.
+///
+/// ```no_run
+/// # use madang::{Runtime, UserId};
+/// # async fn example(runtime: Runtime) -> Result<(), Box<dyn std::error::Error>> {
+/// use madang_server::{Listener, Server, ServerOptions};
+///
+/// let options = ServerOptions::default().open(UserId::new("me")?);
+/// let server = Server::new(runtime, options)?;
+/// let listener = Listener::bind(&"127.0.0.1:8137".parse()?).await?;
+/// println!("listening on {}", listener.address());
+/// server.serve(vec![listener], std::future::pending()).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Server {
+    shared: Arc<Shared>,
+}
+
+/// A reason why a server could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// No request could have a caller.
+    #[error("a server needs tokens, or a user for whom it is open")]
+    NoCallers,
+    /// The tokens could not be read.
+    #[error(transparent)]
+    Tokens(#[from] TokenFileError),
+    /// The operating system has no randomness for the key of cookies.
+    #[error("failed to make the key of cookies")]
+    Randomness(#[source] io::Error),
+}
+
+/// A reason why a server did not serve, or did not end in order.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// A server that asks for no token would be open to other machines.
+    #[error(
+        "{address} is open to other machines, and this server asks for no token; give it tokens, or listen on 127.0.0.1"
+    )]
+    OpenToOthers {
+        /// The address of the listener.
+        address: String,
+    },
+    /// Tokens would go in clear text to other machines.
+    #[error(
+        "{address} is open to other machines without TLS; put a proxy before it and name its address, such as https://chat.example.org"
+    )]
+    ClearText {
+        /// The address of the listener.
+        address: String,
+    },
+    /// Handlers or writes were still running when the time was over.
+    #[error("the runtime did not end in time")]
+    Shutdown(#[from] ShutdownError),
+    /// Connections were still open when the time was over. The store has all that was told.
+    #[error("{open} connections were still open after the time to end was over")]
+    StillOpen {
+        /// The number of connections.
+        open: usize,
+    },
+}
+
+impl Server {
+    /// Makes a server of a runtime, on the tokio runtime that this is called in.
+    ///
+    /// # Errors
+    /// [`ServerError`] says what is missing or cannot be read.
+    pub fn new(runtime: Runtime, options: ServerOptions) -> Result<Self, ServerError> {
+        let ServerOptions {
+            limits,
+            model,
+            tokens,
+            token_file,
+            open,
+            cookie_key,
+            public_url,
+            allowed_origins,
+            on_disconnect,
+            extras,
+        } = options;
+        if open.is_none() && tokens.is_empty() && token_file.is_none() {
+            return Err(ServerError::NoCallers);
+        }
+        let tokens = Tokens::open(tokens, token_file)?;
+        let key = match cookie_key {
+            Some(key) => key,
+            None => CookieKey::random().map_err(ServerError::Randomness)?,
+        };
+        let shared = Arc::new(Shared {
+            runtime,
+            model: model.unwrap_or_else(|| "madang".into()),
+            on_disconnect,
+            auth: Auth { tokens, key, open },
+            site: Site { public: public_url, allowed: allowed_origins, ..Site::default() },
+            drain: Drain::new(),
+            streams: StreamPlaces::new(&limits),
+            rates: CallerRates::new(&limits),
+            extras,
+            limits,
+        });
+        if shared.auth.tokens.may_change() {
+            drop(tokio::spawn(refresh_tokens(Arc::downgrade(&shared))));
+        }
+        Ok(Self { shared })
+    }
+
+    /// Gives the routes, for another application to merge with its own. Its paths begin at the root, and each request is
+    /// guarded as it is where the server listens itself. Loopback names count with any port; other hosts by
+    /// [`ServerOptions::public_url`].
+    ///
+    /// The application calls [`drain`](Self::drain) before it ends.
+    #[must_use]
+    pub fn router(&self) -> Router {
+        routes::router(&self.shared)
+    }
+
+    /// Serves these listeners until `stop` ends, and then ends in order: nothing begins any more; the runtime shuts
+    /// down; streams tell what still comes, say goodbye and close; the listeners close last.
+    ///
+    /// Dropping the future ends at once: connections break off. The store has all that was told.
+    ///
+    /// # Errors
+    /// [`ServeError`] where a listener is not safe, or the end did not come in time.
+    pub async fn serve(
+        self,
+        listeners: Vec<Listener>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        self.check(&listeners)?;
+        self.shared.site.listens_on(listeners.iter().map(Listener::port).collect());
+        let limits = Arc::new(self.shared.limits.clone());
+        let acceptor = Acceptor {
+            app: self.router().fallback_service(routes::fallback(&self.shared)),
+            places: Arc::new(Semaphore::new(limits.connections_within(open_files()))),
+            refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
+            drain: self.shared.drain.clone(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            abort: CancellationToken::new(),
+            limits,
+        };
+        let _breaks_off = acceptor.abort.clone().drop_guard();
+        let listeners: Vec<_> = listeners.into_iter().map(Arc::new).collect();
+        let mut loops = JoinSet::new();
+        for listener in &listeners {
+            let (acceptor, listener) = (acceptor.clone(), listener.clone());
+            loops.spawn(async move { acceptor.accept(&listener).await });
+        }
+        stop.await;
+        info!("the server ends: nothing begins any more");
+        let ended = timeout(self.shared.limits.drain_timeout, async {
+            let shutdown = self.drain().await;
+            acceptor.stop.cancel();
+            acceptor.tasks.close();
+            acceptor.tasks.wait().await;
+            shutdown
+        });
+        let ended = ended.await;
+        // The listeners last: a client that comes back meanwhile waits in the kernel's queue.
+        drop((loops, listeners));
+        match ended {
+            Ok(shutdown) => shutdown.map_err(ServeError::Shutdown),
+            Err(_) => Err(ServeError::StillOpen { open: acceptor.tasks.len() }),
+        }
+    }
+
+    /// Ends in order what this server has begun: nothing begins any more, the runtime shuts down, and streams tell what
+    /// still comes, say goodbye and close.
+    ///
+    /// # Errors
+    /// [`ShutdownError`] where handlers or writes still ran when the runtime's time was over.
+    pub async fn drain(&self) -> Result<(), ShutdownError> {
+        self.shared.drain.enter(DrainPhase::Draining);
+        let ended = self.shared.runtime.shutdown().await;
+        self.shared.drain.enter(DrainPhase::Leaving);
+        ended
+    }
+
+    fn check(&self, listeners: &[Listener]) -> Result<(), ServeError> {
+        let Some(open) = listeners.iter().find(|listener| !listener.is_local()) else {
+            return Ok(());
+        };
+        let (shared, address) = (&self.shared, open.address());
+        if shared.auth.open.is_some() {
+            return Err(ServeError::OpenToOthers { address });
+        }
+        if !shared.site.has_secure_cookies() {
+            return Err(ServeError::ClearText { address });
+        }
+        Ok(())
+    }
+}
+
+/// Looks at the file of tokens again and again, for as long as the server is there.
+async fn refresh_tokens(shared: Weak<Shared>) {
+    while let Some(shared) = shared.upgrade() {
+        let poll = shared.limits.token_poll;
+        let refreshed = tokio::task::spawn_blocking(move || shared.auth.tokens.refresh()).await;
+        if let Err(error) = refreshed {
+            warn!(%error, "failed to look at the tokens");
+        }
+        tokio::time::sleep(poll).await;
+    }
+}
+
+/// Gives how many files the process may have open.
+#[cfg(unix)]
+fn open_files() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
+}
+
+#[cfg(not(unix))]
+fn open_files() -> Option<u64> {
+    None
+}

@@ -1,0 +1,113 @@
+//! The places of streams: so many in all, so many for one user.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use madang::UserId;
+
+use crate::{
+    ServerLimits,
+    problem::{Problem, ProblemName},
+};
+
+/// Counts the open streams. Clones count together.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamPlaces {
+    counts: Arc<Mutex<StreamCounts>>,
+    max: usize,
+    max_per_user: usize,
+}
+
+#[derive(Debug, Default)]
+struct StreamCounts {
+    all: usize,
+    /// The users with a stream.
+    of_users: HashMap<UserId, usize>,
+}
+
+/// A stream's place, which is free again when this is dropped.
+#[derive(Debug)]
+pub(crate) struct StreamPlace {
+    counts: Arc<Mutex<StreamCounts>>,
+    user: UserId,
+}
+
+impl StreamPlaces {
+    pub(crate) fn new(limits: &ServerLimits) -> Self {
+        let (max, max_per_user) = (limits.max_streams, limits.max_streams_per_user);
+        Self { counts: Arc::default(), max, max_per_user }
+    }
+
+    /// Takes a place for a stream of this user.
+    ///
+    /// # Errors
+    /// A problem where there is none.
+    pub(crate) fn take(&self, user: &UserId) -> Result<StreamPlace, Problem> {
+        let mut counts = lock(&self.counts);
+        let of_user = counts.of_users.get(user).copied().unwrap_or_default();
+        if of_user >= self.max_per_user {
+            return Err(full(ProblemName::TooMany, "user", self.max_per_user));
+        }
+        if counts.all >= self.max {
+            return Err(full(ProblemName::Overloaded, "all", self.max));
+        }
+        counts.all += 1;
+        counts.of_users.insert(user.clone(), of_user + 1);
+        Ok(StreamPlace { counts: self.counts.clone(), user: user.clone() })
+    }
+}
+
+impl Drop for StreamPlace {
+    fn drop(&mut self) {
+        let mut counts = lock(&self.counts);
+        counts.all -= 1;
+        if let Some(count) = counts.of_users.get_mut(&self.user) {
+            *count -= 1;
+            if *count == 0 {
+                counts.of_users.remove(&self.user);
+            }
+        }
+    }
+}
+
+fn lock(counts: &Mutex<StreamCounts>) -> MutexGuard<'_, StreamCounts> {
+    counts.lock().expect("no code under this lock panics")
+}
+
+fn full(name: ProblemName, scope: &str, max: usize) -> Problem {
+    Problem::new(
+        name,
+        format!("열린 스트림이 너무 많습니다. {max}개까지 열 수 있습니다."),
+        format!("Too many streams are open. At most {max} are allowed."),
+    )
+    .with("bound", "streams")
+    .with("scope", scope)
+    .with("max", max)
+    .retry_after(RETRY)
+}
+
+/// The time after which a place may be free: streams come and go with their screens.
+const RETRY: std::time::Duration = std::time::Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_for_each_user_and_for_all_and_come_back() {
+        let limits =
+            ServerLimits { max_streams: 3, max_streams_per_user: 2, ..ServerLimits::default() };
+        let places = StreamPlaces::new(&limits);
+        let [kim, lee] = ["kim", "lee"].map(|user| UserId::new(user).unwrap());
+        let refused = |user| places.take(user).unwrap_err().name();
+        let (one, two) = (places.take(&kim).unwrap(), places.take(&kim).unwrap());
+        assert_eq!(refused(&kim), ProblemName::TooMany);
+        let three = places.take(&lee).unwrap();
+        assert_eq!(refused(&lee), ProblemName::Overloaded);
+        drop((one, two, three));
+        assert!(lock(&places.counts).of_users.is_empty(), "users without a stream are forgotten");
+        assert!(places.take(&lee).is_ok());
+    }
+}
