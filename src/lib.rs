@@ -65,7 +65,10 @@ pub use block_on::block_on;
 pub use builder::Builder;
 pub use call::{Call, CallReport};
 pub use madang_actors::{
-    port::{Clock, SystemClock},
+    port::{
+        Clock, InvalidPageSize, InvalidSessionCursor, SessionCursor, SessionPage, SessionSummary,
+        SystemClock,
+    },
     protocol::{
         CallId, IdempotencyKey, LanguageTag, Limits, OnDismiss, SessionId, Timestamp, TurnId,
         TurnOptions, UserId,
