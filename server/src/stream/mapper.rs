@@ -1,6 +1,9 @@
 //! What a surface makes of the items of a stream. Pure: no clock, no await.
 
-use madang::event::StreamItem;
+use madang::{
+    approval::InboxItem,
+    event::{FeedEpoch, StreamItem},
+};
 
 use super::frame::Frames;
 
@@ -13,8 +16,16 @@ pub(crate) trait Mapper: Send + 'static {
     /// Writes what stands before the first item. It is sent before the session has woken.
     fn open(&mut self, out: &mut Frames);
 
+    /// Hears the name of the feed, once it is known, for the cursors behind its events.
+    fn begin(&mut self, _epoch: FeedEpoch) {}
+
     /// Writes what the surface says of an item.
     fn on(&mut self, item: &StreamItem, out: &mut Frames) -> Then;
+
+    /// Writes what the surface says of an item of an inbox. Only that of an inbox reads one.
+    fn on_inbox(&mut self, _item: &InboxItem, _out: &mut Frames) -> Then {
+        Then::Continue
+    }
 
     /// Writes what the surface says where the stream ends without the end of what it follows.
     fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then;

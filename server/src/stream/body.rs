@@ -1,0 +1,391 @@
+//! The shell of a stream: it reads items, keeps the pace, keeps the connection open, and watches for its end.
+
+use std::{pin::Pin, sync::Arc, time::Duration};
+
+use axum::{
+    body::Body,
+    http::{HeaderName, HeaderValue, header},
+    response::Response,
+};
+use madang::{
+    TurnEvents,
+    approval::{Inbox, InboxItem},
+    event::{FeedEpoch, StreamItem, Subscription},
+};
+use tokio::{
+    sync::watch,
+    time::{Instant, Sleep, sleep, timeout},
+};
+use tracing::debug;
+
+use super::{
+    frame::Frames,
+    mapper::{Cut, Mapper, Then},
+    outlet::{BrokenOff, Outlet, WrittenBody},
+    pieces::pieces,
+    places::StreamPlace,
+};
+use crate::{
+    accept::drain::DrainPhase,
+    auth::{
+        caller::{Caller, CallerCredential},
+        secret::random_bytes,
+        tokens::TokenSet,
+    },
+    metrics::{self, Counted},
+    problem::Problem,
+    state::Shared,
+};
+
+/// What a stream reads.
+#[derive(Debug)]
+pub(crate) enum Items {
+    /// All events of a session.
+    Session(Box<Subscription>),
+    /// The events of one turn, to its end.
+    Turn(Box<TurnEvents>),
+    /// The approval requests of a user.
+    Inbox(Box<Inbox>),
+}
+
+/// What was read.
+#[derive(Debug)]
+enum Read {
+    Stream(StreamItem),
+    Inbox(InboxItem),
+}
+
+impl Items {
+    fn epoch(&self) -> Option<FeedEpoch> {
+        match self {
+            Self::Session(items) => Some(items.epoch()),
+            Self::Turn(items) => Some(items.epoch()),
+            Self::Inbox(_) => None,
+        }
+    }
+
+    async fn next(&mut self) -> Option<Read> {
+        match self {
+            Self::Session(items) => items.next().await.map(Read::Stream),
+            Self::Turn(items) => items.next().await.map(Read::Stream),
+            Self::Inbox(items) => items.next().await.map(Read::Inbox),
+        }
+    }
+
+    /// Reads what is there already once the runtime has shut down; the store is closed by then.
+    async fn rest(&mut self) -> Option<Read> {
+        match self {
+            Self::Session(items) => items.try_next().map(Read::Stream),
+            Self::Turn(_) | Self::Inbox(_) => {
+                timeout(REST_PATIENCE, self.next()).await.ok().flatten()
+            }
+        }
+    }
+}
+
+/// The time in which the last items of a turn or an inbox are read when the server ends. They are in memory.
+const REST_PATIENCE: Duration = Duration::from_millis(200);
+
+/// A stream that has its place and is about to answer.
+#[derive(Debug)]
+pub(crate) struct OpenStream {
+    shared: Arc<Shared>,
+    surface: &'static str,
+    credential: CallerCredential,
+    place: StreamPlace,
+    counted: Counted,
+    begun: Instant,
+    left: Option<Left>,
+}
+
+/// What happens where the reader leaves before the end.
+struct Left(Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Left {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Left")
+    }
+}
+
+impl OpenStream {
+    /// Takes a place for a stream of this caller.
+    ///
+    /// # Errors
+    /// A problem where there is none.
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        caller: &Caller,
+        surface: &'static str,
+    ) -> Result<Self, Problem> {
+        let place = shared.streams.take(&caller.user)?;
+        Ok(Self {
+            shared: shared.clone(),
+            surface,
+            credential: caller.credential,
+            place,
+            counted: Counted::stream(surface),
+            begun: Instant::now(),
+            left: None,
+        })
+    }
+
+    /// Does this where the reader leaves before the end.
+    pub(crate) fn on_left(mut self, left: impl FnOnce() + Send + 'static) -> Self {
+        self.left = Some(Left(Box::new(left)));
+        self
+    }
+
+    /// Answers with the stream of these items.
+    pub(crate) fn of(self, items: Items, mapper: impl Mapper) -> Response {
+        self.of_later(async { Ok(items) }, mapper)
+    }
+
+    /// Answers at once, and streams the items once they are there. Where they are refused, the reader hears that it may
+    /// come back.
+    pub(crate) fn of_later<F>(self, items: F, mapper: impl Mapper) -> Response
+    where
+        F: Future<Output = Result<Items, Problem>> + Send + 'static,
+    {
+        let body = WrittenBody::new(move |outlet| self.write(items, mapper, outlet));
+        let mut response = Response::new(Body::new(body));
+        let headers = response.headers_mut();
+        let fixed = HeaderValue::from_static;
+        headers.insert(header::CONTENT_TYPE, fixed("text/event-stream"));
+        headers.insert(header::CACHE_CONTROL, fixed("no-store, no-transform"));
+        headers.insert(HeaderName::from_static("x-accel-buffering"), fixed("no"));
+        response
+    }
+
+    async fn write(
+        self,
+        items: impl Future<Output = Result<Items, Problem>>,
+        mapper: impl Mapper,
+        outlet: Outlet,
+    ) -> Result<(), BrokenOff> {
+        let Self { shared, surface, credential, place, counted, begun, left } = self;
+        let mut leaves = Leaves(left);
+        let _held = (place, counted);
+        let mut out = Frames::default();
+        out.comment("madang");
+        out.retry(random_between(shared.limits.min_retry, shared.limits.max_retry));
+        let written = Writer { shared: &shared, surface, begun, outlet, mapper, out };
+        let ended = written.run(items, Ends::new(&shared, credential)).await;
+        leaves.0 = None; // the stream came to its end
+        ended
+    }
+}
+
+/// Carries out what happens where a reader leaves.
+struct Leaves(Option<Left>);
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        if let Some(Left(left)) = self.0.take() {
+            left();
+        }
+    }
+}
+
+struct Writer<'a, M> {
+    shared: &'a Arc<Shared>,
+    surface: &'static str,
+    begun: Instant,
+    outlet: Outlet,
+    mapper: M,
+    out: Frames,
+}
+
+impl<M: Mapper> Writer<'_, M> {
+    async fn run(
+        mut self,
+        items: impl Future<Output = Result<Items, Problem>>,
+        ends: Ends<'_>,
+    ) -> Result<(), BrokenOff> {
+        self.mapper.open(&mut self.out);
+        self.flush().await;
+        let mut ends = std::pin::pin!(ends.first());
+        let items = tokio::select! {
+            biased;
+            items = items => items,
+            ending = ends.as_mut() => return self.cut(ending).await,
+        };
+        let mut items = match items {
+            Ok(items) => items,
+            Err(problem) => {
+                debug!(name = problem.name().name(), "a stream has no items");
+                return self.cut(Ending::Leaving).await;
+            }
+        };
+        if let Some(epoch) = items.epoch() {
+            self.mapper.begin(epoch);
+        }
+        let (pace, silence) = (self.shared.limits.text_pace, self.shared.limits.keep_alive);
+        let mut keep_alive = std::pin::pin!(sleep(silence));
+        let mut is_first = true;
+        loop {
+            let item = tokio::select! {
+                biased;
+                ending = ends.as_mut() => {
+                    if let Ending::Leaving = ending {
+                        while let Some(item) = items.rest().await {
+                            if let Some(ended) = self.tell(item).await {
+                                return ended;
+                            }
+                        }
+                    }
+                    return self.cut(ending).await;
+                }
+                item = items.next() => item,
+                () = keep_alive.as_mut() => {
+                    self.mapper.keep_alive(&mut self.out);
+                    self.flush().await;
+                    keep_alive.as_mut().reset(Instant::now() + silence);
+                    continue;
+                }
+            };
+            let Some(item) = item else { return self.closed().await };
+            if std::mem::take(&mut is_first) {
+                metrics::first_byte(self.surface, self.begun.elapsed());
+            }
+            let is_text =
+                matches!(item, Read::Stream(StreamItem::Text { .. } | StreamItem::Thinking { .. }));
+            if let Some(ended) = self.tell(item).await {
+                return ended;
+            }
+            keep_alive.as_mut().reset(Instant::now() + silence);
+            if is_text {
+                // Before the next item is taken: what was taken could not be given back.
+                tokio::select! {
+                    biased;
+                    ending = ends.as_mut() => return self.cut(ending).await,
+                    () = sleep(pace) => {}
+                }
+            }
+        }
+    }
+
+    /// Tells an item; the end of the stream, where it is the last.
+    async fn tell(&mut self, item: Read) -> Option<Result<(), BrokenOff>> {
+        let item = match item {
+            Read::Stream(item) => item,
+            Read::Inbox(item) => {
+                let then = self.mapper.on_inbox(&item, &mut self.out);
+                self.flush().await;
+                return ended(then);
+            }
+        };
+        if let StreamItem::Lagged { from, to } = item {
+            metrics::lagged(to - from);
+        }
+        for piece in pieces(item, &self.shared.limits) {
+            let then = self.mapper.on(&piece, &mut self.out);
+            self.flush().await;
+            if let Some(ended) = ended(then) {
+                return Some(ended);
+            }
+        }
+        None
+    }
+
+    /// Ends a stream whose items ended: by a dismissal, or because the runtime has gone.
+    async fn closed(mut self) -> Result<(), BrokenOff> {
+        if self.shared.drain.is_draining() {
+            return self.cut(Ending::Leaving).await;
+        }
+        self.say(Cut::Dismissed).await
+    }
+
+    async fn cut(mut self, ending: Ending) -> Result<(), BrokenOff> {
+        let cut = ending.cut(self.shared);
+        self.say(cut).await
+    }
+
+    async fn say(&mut self, cut: Cut) -> Result<(), BrokenOff> {
+        let then = self.mapper.cut(cut, &mut self.out);
+        self.flush().await;
+        ended(then).unwrap_or(Ok(()))
+    }
+
+    async fn flush(&mut self) {
+        if !self.out.is_empty() {
+            self.outlet.send(self.out.take()).await;
+        }
+    }
+}
+
+fn ended(then: Then) -> Option<Result<(), BrokenOff>> {
+    match then {
+        Then::Continue => None,
+        Then::Close => Some(Ok(())),
+        Then::Break => Some(Err(BrokenOff)),
+    }
+}
+
+/// What may end a stream from outside.
+struct Ends<'a> {
+    shared: &'a Shared,
+    credential: CallerCredential,
+    tokens: Option<watch::Receiver<Arc<TokenSet>>>,
+    life: Pin<Box<Sleep>>,
+}
+
+/// What has ended a stream from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Leaving,
+    Expired,
+    TooLong,
+}
+
+impl Ending {
+    fn cut(self, shared: &Shared) -> Cut {
+        let retry = random_between(shared.limits.min_retry, shared.limits.max_retry);
+        let retry_ms = u64::try_from(retry.as_millis()).unwrap_or(u64::MAX);
+        match self {
+            Self::Leaving => Cut::Draining { retry_ms },
+            Self::Expired => Cut::TokenExpired,
+            Self::TooLong => Cut::TooLong { retry_ms },
+        }
+    }
+}
+
+impl<'a> Ends<'a> {
+    fn new(shared: &'a Shared, credential: CallerCredential) -> Self {
+        let tokens = &shared.auth.tokens;
+        let tokens = (tokens.may_change() && credential.token.is_some()).then(|| tokens.watch());
+        // No stream lives longer than its login.
+        let rest = credential.until.map(|until| shared.now().until(until));
+        let life = shared.limits.stream_life.min(rest.unwrap_or(Duration::MAX));
+        Self { shared, credential, tokens, life: Box::pin(sleep(life)) }
+    }
+
+    /// Waits for the first of them.
+    async fn first(self) -> Ending {
+        let Self { shared, credential, tokens, life } = self;
+        let leaving = shared.drain.reached(DrainPhase::Leaving);
+        let still_counts = || shared.auth.counts(credential, shared.now());
+        tokio::select! {
+            biased;
+            () = leaving => Ending::Leaving,
+            () = revoked(tokens, still_counts) => Ending::Expired,
+            () = life => if still_counts() { Ending::TooLong } else { Ending::Expired },
+        }
+    }
+}
+
+/// Waits until the tokens have changed so that this one does not count any more.
+async fn revoked(tokens: Option<watch::Receiver<Arc<TokenSet>>>, still_counts: impl Fn() -> bool) {
+    let Some(mut tokens) = tokens else { return std::future::pending().await };
+    while still_counts() {
+        if tokens.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+    }
+}
+
+/// Gives a time between two, so that readers do not come back all at once.
+fn random_between(from: Duration, to: Duration) -> Duration {
+    let span = u64::try_from(to.saturating_sub(from).as_millis()).unwrap_or(u64::MAX);
+    let random = random_bytes().map_or(0, u64::from_ne_bytes);
+    from + Duration::from_millis(if span == 0 { 0 } else { random % (span + 1) })
+}

@@ -1,0 +1,108 @@
+//! What a stream gives its mapper of one item: texts in pieces, and events that a reader can take whole. Pure.
+
+use std::{io, sync::Arc};
+
+use madang::{
+    event::{EventKind, SessionEvent, StreamItem},
+    ledger::CallRecord,
+    tool::{ToolOk, ToolOutcome},
+};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::ServerLimits;
+
+/// Splits a long text into pieces of its own, and takes the data out of an event that is too large.
+pub(crate) fn pieces(item: StreamItem, limits: &ServerLimits) -> Vec<StreamItem> {
+    match item {
+        StreamItem::Text { completion, at, text } => {
+            let piece = |(at, text)| StreamItem::Text { completion, at, text };
+            cut(at, text, limits.max_text_frame_bytes).map(piece).collect()
+        }
+        StreamItem::Thinking { completion, at, text } => {
+            let piece = |(at, text)| StreamItem::Thinking { completion, at, text };
+            cut(at, text, limits.max_text_frame_bytes).map(piece).collect()
+        }
+        StreamItem::Event(event) => vec![StreamItem::Event(bounded(event, limits.max_event_bytes))],
+        other @ (StreamItem::Lagged { .. } | StreamItem::ReplayFailed | _) => vec![other],
+    }
+}
+
+/// Cuts a text at boundaries of characters, each piece with its offset.
+fn cut(mut at: usize, text: String, max_bytes: usize) -> impl Iterator<Item = (usize, String)> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let mut text = rest.take()?;
+        let end = text.floor_char_boundary(max_bytes.max(4));
+        if end < text.len() {
+            rest = Some(text.split_off(end));
+        }
+        let piece = (at, text);
+        at += end;
+        Some(piece)
+    })
+}
+
+/// Replaces the data of a call that is too large for a frame by its size and where to read it.
+fn bounded(event: Arc<SessionEvent>, max_bytes: usize) -> Arc<SessionEvent> {
+    let EventKind::ToolCallEnded { record } = &event.kind else { return event };
+    let Some(ToolOutcome::Ok(ToolOk { data, .. })) = &record.outcome else { return event };
+    let bytes = json_bytes(data);
+    if bytes <= max_bytes {
+        return event;
+    }
+    let instead = json!({ "too_large": bytes, "href": format!("/v1/calls/{}", record.id) });
+    let outcome = record.outcome.clone().map(|outcome| match outcome {
+        ToolOutcome::Ok(ok) => ToolOutcome::Ok(ToolOk { data: instead, ..ok }),
+        other @ (ToolOutcome::Err(_) | ToolOutcome::Cancelled(_)) => other,
+    });
+    let record = Box::new(CallRecord { outcome, ..(**record).clone() });
+    Arc::new(SessionEvent { kind: EventKind::ToolCallEnded { record }, ..(*event).clone() })
+}
+
+/// Counts the bytes of a value as JSON, and keeps none.
+pub(crate) fn json_bytes(value: &impl Serialize) -> usize {
+    struct Count(usize);
+
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, value).expect("a value of ours has text keys");
+    count.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_characters_and_no_byte_is_lost() {
+        for (text, max) in [("", 8), ("abc", 8), ("가나다라마바", 8), ("aaaaaaaaa", 4), ("🙂🙂", 1)]
+        {
+            let pieces: Vec<_> = cut(100, text.to_owned(), max).collect();
+            let mut at = 100;
+            for (offset, piece) in &pieces {
+                assert_eq!(*offset, at);
+                assert!(piece.len() <= max.max(4));
+                at += piece.len();
+            }
+            assert_eq!(pieces.iter().map(|(_, piece)| &**piece).collect::<String>(), text);
+        }
+    }
+
+    #[test]
+    fn bytes_are_counted_as_they_are_written() {
+        for value in [json!({}), json!({ "한": ["\n", 1.5, null] })] {
+            assert_eq!(json_bytes(&value), value.to_string().len());
+        }
+    }
+}
