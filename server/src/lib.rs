@@ -13,6 +13,7 @@
 mod accept;
 mod ask;
 mod auth;
+mod decisions;
 mod extract;
 mod guard;
 mod language;
@@ -25,6 +26,7 @@ mod routes;
 mod server;
 mod state;
 mod stream;
+mod turns;
 
 pub use accept::listener::{InvalidAddress, ListenAddress, ListenError, Listener};
 pub use ask::Ask;

@@ -1,7 +1,16 @@
 //! The native routes: all that a chat, an approval and a call can do, as JSON and as streams of events.
 
+mod approvals;
+mod calls;
+mod events;
 mod health;
+mod inbox;
+mod ledger;
 mod login;
+mod mapper;
+pub(crate) mod paths;
+mod sessions;
+mod turns;
 
 use axum::{
     body::Body,
@@ -14,7 +23,18 @@ use crate::routes::Route;
 
 /// Gives the routes of this surface.
 pub(crate) fn routes() -> Vec<Route> {
-    [health::routes(), login::routes()].into_iter().flatten().collect()
+    let routes = [
+        sessions::routes(),
+        events::routes(),
+        turns::routes(),
+        inbox::routes(),
+        approvals::routes(),
+        calls::routes(),
+        ledger::routes(),
+        login::routes(),
+        health::routes(),
+    ];
+    routes.into_iter().flatten().collect()
 }
 
 /// Answers with a value as JSON, which no cache keeps.

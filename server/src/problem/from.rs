@@ -4,8 +4,8 @@ use std::{error::Error, time::Duration};
 
 use madang::{
     error::{
-        Bound, ClearError, DecisionError, DismissError, LimitExceeded, ResolveError, Scope,
-        SessionError, TurnRefused,
+        Bound, ClearError, DecisionError, DismissError, InboxError, LimitExceeded, ResolveError,
+        Scope, SessionError, TurnRefused,
     },
     language::Text,
     store::StoreError,
@@ -37,6 +37,16 @@ impl Problem {
             ProblemName::Store,
             "저장소에 접근할 수 없습니다. 같은 요청을 다시 보내도 안전합니다.",
             "The store cannot be reached. It is safe to send the request again.",
+        );
+        problem.retry_after(STORE_RETRY)
+    }
+
+    /// Makes the problem of a turn whose text cannot be read from the store.
+    pub(crate) fn unread() -> Self {
+        let problem = Self::new(
+            ProblemName::Store,
+            "이 턴의 내용을 저장소에서 읽지 못했습니다. 다시 읽어도 안전합니다.",
+            "The text of the turn could not be read from the store. It is safe to read it again.",
         );
         problem.retry_after(STORE_RETRY)
     }
@@ -111,10 +121,25 @@ impl From<SessionError> for Problem {
             }
             SessionError::Foreign(_) => Self::not_found(),
             SessionError::Busy(_) => Self::busy(),
+            SessionError::OtherCall(_) => Self::new(
+                ProblemName::KeyReused,
+                "이 키로 이미 다른 도구나 인자를 보냈습니다.",
+                "Another tool, session or other arguments were sent under this idempotency key.",
+            ),
             SessionError::TimeZone(unknown) => Self::time_zone(&unknown.name),
             SessionError::Store { cause, .. } => cause.into(),
             SessionError::Overloaded(limit) => Self::bound(&limit),
             SessionError::Closed => Self::draining(),
+            other => Self::store(&other),
+        }
+    }
+}
+
+impl From<InboxError> for Problem {
+    fn from(error: InboxError) -> Self {
+        match error {
+            InboxError::Overloaded(limit) => Self::bound(&limit),
+            InboxError::Closed => Self::draining(),
             other => Self::store(&other),
         }
     }

@@ -1,0 +1,119 @@
+//! Decisions about approval requests.
+
+use std::sync::Arc;
+
+use axum::{extract::State, http::StatusCode, response::Response};
+use madang::{
+    CallId,
+    approval::{Decision, Digest},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::json;
+use crate::{
+    auth::{caller::Caller, scope::TokenScope},
+    decisions::{self, Counts},
+    extract::{Ids, Json, call_id},
+    problem::{Problem, ProblemName, Words},
+    routes::{Access, Route},
+    state::Shared,
+};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::post("/v1/approvals/{call}/decision", Access::Scope(TokenScope::Decide), decide)
+            .says("Decides about the approval request of a call. Saying the same twice is safe.")
+            .takes::<DecisionBody>()
+            .gives::<CountingDecision>(StatusCode::OK, "The decision counts.")
+            .refuses(&[
+                ProblemName::NotOpen,
+                ProblemName::DoesNotFit,
+                ProblemName::DecisionNotKnown,
+            ]),
+    ]
+}
+
+/// A decision about exactly the request with this digest.
+#[derive(Debug, Deserialize)] // SCHEMA
+#[serde(deny_unknown_fields)]
+struct DecisionBody {
+    /// The digest of the request as it was shown.
+    digest: Digest,
+    /// The decision.
+    decision: DecisionName,
+    /// The person's words beside `deny_with`.
+    message: Option<Arc<str>>,
+    /// The arguments of `edit`, an object.
+    arguments: Option<Value>,
+}
+
+/// The name of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)] // SCHEMA
+#[serde(rename_all = "snake_case")]
+enum DecisionName {
+    Approve,
+    ApproveAlways,
+    Deny,
+    DenyWith,
+    Edit,
+}
+
+/// A decision that counts.
+#[derive(Debug, Serialize)] // SCHEMA
+struct CountingDecision {
+    counts: bool,
+    call: CallId,
+    decision: DecisionName,
+    /// Whether the same had been said before.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    already: bool,
+}
+
+async fn decide(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(call): Ids<String>,
+    Json(body): Json<DecisionBody>,
+) -> Result<Response, Problem> {
+    let (call, name, digest) = (call_id(&call)?, body.decision, body.digest);
+    let decision = body.decision()?;
+    let counts = decisions::decide(&shared, &caller, "native", call, digest, decision).await?;
+    let already = counts == Counts::Already;
+    Ok(json(&CountingDecision { counts: true, call, decision: name, already }))
+}
+
+impl DecisionBody {
+    /// Reads the decision. What belongs to another one is refused: it would be lost without a word.
+    fn decision(self) -> Result<Decision, Problem> {
+        let wrong = |place: &str, ko: &'static str, en: &'static str| {
+            Problem::malformed("결정이 맞지 않습니다.", "The decision does not fit.")
+                .at(place, Words::new(ko, en))
+        };
+        match (self.decision, self.message, self.arguments) {
+            (DecisionName::Approve, None, None) => Ok(Decision::Approve),
+            (DecisionName::ApproveAlways, None, None) => Ok(Decision::ApproveAlways),
+            (DecisionName::Deny, None, None) => Ok(Decision::Deny),
+            (DecisionName::DenyWith, Some(message), None) => Ok(Decision::DenyWith { message }),
+            (DecisionName::Edit, None, Some(arguments)) => Ok(Decision::Edit { arguments }),
+            (DecisionName::DenyWith, None, _) => Err(wrong(
+                "/message",
+                "deny_with에는 메시지가 필요합니다.",
+                "A message belongs to deny_with.",
+            )),
+            (DecisionName::Edit, _, None) => {
+                Err(wrong("/arguments", "edit에는 인자가 필요합니다.", "Arguments belong to edit."))
+            }
+            (_, Some(_), _) => Err(wrong(
+                "/message",
+                "메시지는 deny_with에만 쓸 수 있습니다.",
+                "Only deny_with has a message.",
+            )),
+            (_, None, Some(_)) => Err(wrong(
+                "/arguments",
+                "인자는 edit에만 쓸 수 있습니다.",
+                "Only edit has arguments.",
+            )),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Tool calls: one row of the ledger, its resolution, and a call without a model.
+
+use std::sync::Arc;
+
+use axum::{extract::State, http::StatusCode, response::Response};
+use madang::{
+    Call, CallId, CallReport, LanguageTag, SessionId,
+    ledger::{CallRecord, EffectResolution, LedgerFilter, LedgerRow},
+    tool::EffectPolicy,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::json;
+use crate::{
+    ask::Ask,
+    auth::{
+        caller::{Caller, session_id},
+        scope::TokenScope,
+    },
+    extract::{Ids, Json, Wishes, call_id},
+    problem::{Problem, ProblemName},
+    routes::{Access, Route},
+    state::Shared,
+};
+
+pub(super) fn routes() -> Vec<Route> {
+    let (chat, decide) = (Access::Scope(TokenScope::Chat), Access::Scope(TokenScope::Decide));
+    vec![
+        Route::get("/v1/calls/{call}", chat, row)
+            .says("Gives the ledger's row of a call.")
+            .gives::<LedgerRow>(StatusCode::OK, "The row."),
+        Route::post("/v1/calls/{call}/resolve", decide, resolve)
+            .says("Records what the user has found out about a call whose effect was unknown.")
+            .takes::<ResolutionBody>()
+            .gives::<LedgerRow>(StatusCode::OK, "The row as it stands now.")
+            .refuses(&[ProblemName::StillRuns, ProblemName::NotUnknown]),
+        Route::get("/v1/tools", chat, tools)
+            .says("Lists the tools.")
+            .gives::<Tools>(StatusCode::OK, "The tools."),
+        Route::post("/v1/tools/{tool}/calls", Access::Scope(TokenScope::Tools), call)
+            .begins()
+            .says("Calls a tool without a model, and answers with the end of the call.")
+            .header("Idempotency-Key", "Makes the request harmless to repeat.")
+            .header("Madang-Ask", "Which person is asked for an approval: here, elsewhere or none.")
+            .takes::<CallBody>()
+            .gives::<CallAnswer>(StatusCode::OK, "The end, whatever the outcome is.")
+            .refuses(&[ProblemName::Busy, ProblemName::KeyReused, ProblemName::StillWaiting]),
+    ]
+}
+
+/// Reads the row of a call of this user; an admin's of any.
+async fn row_of(shared: &Shared, caller: &Caller, call: CallId) -> Result<LedgerRow, Problem> {
+    let filter = LedgerFilter::call(call);
+    let filter = if caller.has(TokenScope::Admin) { filter } else { filter.of_user(&caller.user) };
+    let rows = shared.runtime.ledger(&filter).await?;
+    rows.into_iter().next().ok_or_else(Problem::not_found)
+}
+
+async fn row(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(call): Ids<String>,
+) -> Result<Response, Problem> {
+    Ok(json(&row_of(&shared, &caller, call_id(&call)?).await?))
+}
+
+/// What an unknown effect turned out to be.
+#[derive(Debug, Deserialize)] // SCHEMA
+#[serde(deny_unknown_fields)]
+struct ResolutionBody {
+    effect: EffectResolution,
+}
+
+async fn resolve(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(call): Ids<String>,
+    Json(ResolutionBody { effect }): Json<ResolutionBody>,
+) -> Result<Response, Problem> {
+    let call = call_id(&call)?;
+    let row = row_of(&shared, &caller, call).await?;
+    // An admin sees the calls of others, and speaks for none of them.
+    let session = shared.runtime.find_session(&caller.user, &row.session).await?;
+    session.ok_or_else(Problem::not_found)?.resolve(call, effect).await?;
+    Ok(json(&row_of(&shared, &caller, call).await?))
+}
+
+/// The tools of the runtime.
+#[derive(Debug, Serialize)] // SCHEMA
+struct Tools {
+    tools: Vec<ToolAnswer>,
+}
+
+/// A tool.
+#[derive(Debug, Serialize)] // SCHEMA
+struct ToolAnswer {
+    name: Arc<str>,
+    description: Arc<str>,
+    category: Arc<str>,
+    /// The JSON Schema of its arguments.
+    parameters: Arc<Value>,
+    effect: EffectPolicy,
+    is_idempotent: bool,
+}
+
+async fn tools(State(shared): State<Arc<Shared>>, _: Caller) -> Response {
+    let tools = shared.runtime.registry().iter().map(|tool| tool.spec());
+    let tools = tools.map(|spec| ToolAnswer {
+        name: spec.name.clone(),
+        description: spec.description.clone(),
+        category: spec.category.clone(),
+        parameters: spec.parameters.clone(),
+        effect: spec.effect,
+        is_idempotent: spec.is_idempotent,
+    });
+    json(&Tools { tools: tools.collect() })
+}
+
+/// The arguments of a call without a model.
+#[derive(Debug, Deserialize)] // SCHEMA
+#[serde(deny_unknown_fields)]
+struct CallBody {
+    /// The arguments, an object.
+    #[serde(default = "no_arguments")]
+    arguments: Value,
+    /// The session behind whose last entry the call stands; one of its own by default.
+    session: Option<String>,
+    /// Which person is asked for an approval. It goes before the header.
+    ask: Option<Ask>,
+    /// The language of questions and reasons.
+    language: Option<LanguageTag>,
+    /// The user's time zone, an IANA name.
+    time_zone: Option<Arc<str>>,
+}
+
+fn no_arguments() -> Value {
+    Value::Object(serde_json::Map::new())
+}
+
+/// The end of a call without a model.
+#[derive(Debug, Serialize)] // SCHEMA
+struct CallAnswer {
+    call: CallId,
+    session: SessionId,
+    /// The outcome as a model would read it.
+    envelope: String,
+    record: CallRecord,
+    /// Whether the ledger has this end.
+    is_recorded: bool,
+}
+
+async fn call(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(tool): Ids<String>,
+    wishes: Wishes,
+    Json(body): Json<CallBody>,
+) -> Result<Response, Problem> {
+    let ask = caller.asks(body.ask.or(wishes.ask), Ask::Here);
+    let mut call = Call::new(caller.user.clone(), tool, body.arguments.to_string())
+        .language(body.language.unwrap_or(caller.locale.tag()));
+    if ask.can_ask() {
+        call = call.can_ask();
+    }
+    if let Some(zone) = body.time_zone {
+        call = call.time_zone(zone);
+    }
+    if let Some(session) = body.session {
+        let session = session_id(&session)?;
+        let found = shared.runtime.find_session(&caller.user, &session).await?;
+        found.ok_or_else(Problem::not_found)?;
+        call = call.session(session);
+    }
+    if let Some(key) = wishes.key {
+        call = call.key(key);
+    }
+    let running = shared.runtime.begin(call).await?;
+    let id = running.id();
+    let ended = timeout(shared.limits.completion_wait, running.ended()).await;
+    let CallReport { session, record, envelope, is_recorded } = ended.map_err(|_| {
+        Problem::new(
+            ProblemName::StillWaiting,
+            "호출이 아직 끝나지 않았습니다. 같은 키로 다시 보내면 이어서 기다립니다.",
+            "The call has not ended yet. Sent again with the same key, the request waits on.",
+        )
+        .with("call", id)
+    })?;
+    Ok(json(&CallAnswer { call: id, session, envelope, record, is_recorded }))
+}

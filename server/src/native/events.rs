@@ -1,0 +1,90 @@
+//! The stream of a session's events, from now on or behind a cursor.
+
+use std::sync::Arc;
+
+use axum::{extract::State, http::HeaderMap, response::Response};
+use madang::{
+    Session,
+    event::{EventCursor, FeedCursor},
+};
+
+use super::mapper::NativeMapper;
+use crate::{
+    auth::{caller::Caller, scope::TokenScope},
+    extract::{Ids, Query},
+    metrics,
+    problem::{Problem, ProblemName, Words},
+    routes::{Access, Route},
+    state::Shared,
+    stream::body::{Items, OpenStream},
+};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/v1/sessions/{session}/events", Access::Scope(TokenScope::Chat), events)
+            .says("Streams the events of a chat: behind a cursor without a gap, or all from the beginning.")
+            .query("after", "The cursor behind which to go on.")
+            .header("Last-Event-ID", "The same; it goes before the query.")
+            .gives_text("text/event-stream", "The events, each with its cursor as its id.")
+            .refuses(&[ProblemName::CursorAhead]),
+    ]
+}
+
+async fn events(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(session): Ids<String>,
+    query: Query,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let after = cursor(&headers, &query)?;
+    let session = caller.session(&shared, &session).await?;
+    let stream = OpenStream::new(&shared, &caller, "native")?;
+    if after.stored == EventCursor::START {
+        // The first bytes go before the session has woken.
+        let items = async move {
+            let items = session.subscribe_after(after).await?;
+            Ok(Items::Session(Box::new(items)))
+        };
+        return Ok(stream.of_later(items, NativeMapper::default()));
+    }
+    let items = behind(&session, after).await?;
+    Ok(stream.of(items, NativeMapper::default()))
+}
+
+/// Subscribes behind a cursor that the session has: a reader of another database would wait for ever.
+async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> {
+    let items = session.subscribe_after(after).await?;
+    if after.told.is_some_and(|(epoch, _)| epoch == items.epoch()) {
+        metrics::resumed("memory"); // this very feed has told it
+    } else {
+        let end = session.state().await?.cursor.stored;
+        if end < after.stored {
+            let problem = Problem::new(
+                ProblemName::CursorAhead,
+                "이 대화에는 그 커서까지의 내용이 없습니다. 처음부터 다시 읽으세요.",
+                "The chat does not reach to this cursor: it is of another database. Read it from the beginning.",
+            );
+            return Err(problem.with("cursor", end));
+        }
+        metrics::resumed("store");
+    }
+    Ok(Items::Session(Box::new(items)))
+}
+
+/// Reads the cursor of a reader that comes back; the beginning where it has none.
+fn cursor(headers: &HeaderMap, query: &Query) -> Result<FeedCursor, Problem> {
+    let wrong = |place: &str| {
+        let words = Words::new("커서가 아닙니다.", "This is no cursor: give one as it was given.");
+        Problem::malformed("커서를 읽을 수 없습니다.", "The cursor cannot be read.")
+            .at(place, words)
+    };
+    if let Some(id) = headers.get("last-event-id").filter(|id| !id.is_empty()) {
+        let cursor = id.to_str().ok().and_then(|text| text.parse().ok());
+        return cursor.ok_or_else(|| wrong("Last-Event-ID"));
+    }
+    match query.get("after") {
+        Some(text) => text.parse().map_err(|_| wrong("?after")),
+        None => Ok(FeedCursor::default()),
+    }
+}

@@ -1,0 +1,118 @@
+//! The ledger: the rows of a user's calls, a page at a time or all as lines of JSON.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::Response,
+};
+use madang::{
+    CallId,
+    ledger::{LedgerFilter, LedgerRow},
+    store::StoreError,
+};
+use serde::Serialize;
+use tracing::warn;
+use uuid::Uuid;
+
+use super::json;
+use crate::{
+    auth::{
+        caller::{Caller, session_id},
+        scope::TokenScope,
+    },
+    extract::{Query, accepts, bad_value},
+    problem::{Problem, Words},
+    routes::{Access, Route},
+    state::Shared,
+    stream::outlet::{BrokenOff, WrittenBody},
+};
+
+const LINES: &str = "application/jsonl";
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/v1/ledger", Access::Scope(TokenScope::Chat), rows)
+            .says("Lists the calls of the user in the order of their proposals.")
+            .query("session", "Only those of this session.")
+            .query("after", "Only those behind this call: the `next` of the page before.")
+            .query("limit", "At most so many, 1 to 100.")
+            .query("all", "With `true` those of all users, for an admin.")
+            .gives::<LedgerPage>(StatusCode::OK, "A page of the ledger.")
+            .gives_as::<LedgerRow>(StatusCode::OK, LINES, "All of them, a row a line."),
+    ]
+}
+
+/// A page of the ledger.
+#[derive(Debug, Serialize)] // SCHEMA
+struct LedgerPage {
+    calls: Vec<LedgerRow>,
+    /// Where the next page begins; null for the last.
+    next: Option<CallId>,
+}
+
+async fn rows(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    query: Query,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let mut filter = LedgerFilter::default();
+    if query.get("all") == Some("true") {
+        caller.must_have(TokenScope::Admin)?;
+    } else {
+        filter = filter.of_user(&caller.user);
+    }
+    if let Some(session) = query.get("session") {
+        filter = filter.in_session(&session_id(session)?);
+    }
+    let not_a_call =
+        || Words::new("이 목록에 있는 호출이어야 합니다.", "It is a call of this list.");
+    if let Some(after) = query.parse::<Uuid>("after", not_a_call)? {
+        filter = filter.behind(CallId::new(after));
+    }
+    let limit = query.limit(shared.limits.max_page)?;
+    let page = read(&shared, &filter, limit).await.map_err(|error| match error {
+        StoreError::Refused { .. } => bad_value("after", not_a_call()),
+        other => other.into(),
+    })?;
+    if !accepts(&headers, LINES) {
+        return Ok(json(&page));
+    }
+    let place = shared.streams.take(&caller.user)?;
+    let body = WrittenBody::new(|outlet| async move {
+        let (_place, mut page) = (place, page);
+        loop {
+            let mut lines = Vec::new();
+            for row in &page.calls {
+                serde_json::to_writer(&mut lines, row).expect("a row of ours has text keys");
+                lines.push(b'\n');
+            }
+            if !lines.is_empty() {
+                outlet.send(lines.into()).await;
+            }
+            let Some(next) = page.next else { return Ok(()) };
+            page = read(&shared, &filter.clone().behind(next), limit).await.map_err(|error| {
+                warn!(%error, "a list of calls breaks off");
+                BrokenOff
+            })?;
+        }
+    });
+    let mut response = Response::new(Body::new(body));
+    let fixed = HeaderValue::from_static;
+    response.headers_mut().insert(header::CONTENT_TYPE, fixed(LINES));
+    response.headers_mut().insert(header::CACHE_CONTROL, fixed("no-store"));
+    Ok(response)
+}
+
+async fn read(
+    shared: &Shared,
+    filter: &LedgerFilter,
+    limit: usize,
+) -> Result<LedgerPage, StoreError> {
+    let calls = shared.runtime.ledger(&filter.clone().at_most(limit)).await?;
+    let next = calls.last().filter(|_| calls.len() == limit).map(|row| row.call);
+    Ok(LedgerPage { calls, next })
+}

@@ -1,0 +1,255 @@
+//! What the native stream says of each item: the events as they are, with their cursor.
+
+use madang::{
+    TurnId,
+    approval::InboxItem,
+    event::{EventKind, FeedCursor, FeedEpoch, SessionEvent, StreamItem},
+};
+use serde_json::json;
+
+use crate::stream::{
+    frame::Frames,
+    mapper::{Cut, Mapper, Then},
+};
+
+/// Writes the events of a session, or of one turn to its end.
+#[derive(Debug, Default)]
+pub(crate) struct NativeMapper {
+    epoch: Option<FeedEpoch>,
+    /// The turn whose end is the end of the stream.
+    until: Option<TurnId>,
+}
+
+impl NativeMapper {
+    /// Follows one turn.
+    pub(crate) const fn of_turn(turn: TurnId) -> Self {
+        Self { epoch: None, until: Some(turn) }
+    }
+
+    fn event(&self, event: &SessionEvent, out: &mut Frames) -> Then {
+        let cursor = match self.epoch {
+            Some(epoch) => FeedCursor::behind(event, epoch),
+            None => event.cursor.into(),
+        };
+        out.event(name_of(&event.kind), Some(&cursor.to_string()), event);
+        let is_end = matches!(event.kind, EventKind::TurnEnded { .. });
+        if is_end && self.until == Some(event.turn) { Then::Close } else { Then::Continue }
+    }
+}
+
+impl Mapper for NativeMapper {
+    fn open(&mut self, _: &mut Frames) {}
+
+    fn begin(&mut self, epoch: FeedEpoch) {
+        self.epoch = Some(epoch);
+    }
+
+    fn on(&mut self, item: &StreamItem, out: &mut Frames) -> Then {
+        let (name, data) = match item {
+            StreamItem::Event(event) => return self.event(event, out),
+            StreamItem::Text { completion, at, text } => (
+                "text",
+                json!({ "type": "text", "completion": completion, "at": at, "text": text }),
+            ),
+            StreamItem::Thinking { completion, at, text } => (
+                "thinking",
+                json!({ "type": "thinking", "completion": completion, "at": at, "text": text }),
+            ),
+            StreamItem::Lagged { from, to } => {
+                ("lagged", json!({ "type": "lagged", "from": from, "to": to }))
+            }
+            StreamItem::ReplayFailed => ("replay_failed", json!({ "type": "replay_failed" })),
+            _ => return Then::Continue, // of a later version, which no reader knows yet
+        };
+        out.event(name, None, &data);
+        Then::Continue
+    }
+
+    fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then {
+        bye(cut, out)
+    }
+}
+
+/// Writes the approval requests of a user, and each change of them.
+#[derive(Debug, Default)]
+pub(crate) struct InboxMapper {
+    counts: InboxCount,
+}
+
+impl Mapper for InboxMapper {
+    fn open(&mut self, _: &mut Frames) {}
+
+    fn on(&mut self, _: &StreamItem, _: &mut Frames) -> Then {
+        Then::Continue
+    }
+
+    fn on_inbox(&mut self, item: &InboxItem, out: &mut Frames) -> Then {
+        let (name, mut data) = match item {
+            InboxItem::Snapshot { requests } => {
+                self.counts.set(requests.len());
+                ("snapshot", json!({ "type": "snapshot", "approval_requests": requests }))
+            }
+            InboxItem::ApprovalRequested { request } => {
+                self.counts.set(self.counts.0 + 1);
+                ("approval_requested", json!(request))
+            }
+            InboxItem::ApprovalEnded { call, session, end } => {
+                self.counts.set(self.counts.0.saturating_sub(1));
+                let mut data = json!(end);
+                (data["call"], data["session"]) = (json!(call), json!(session));
+                ("approval_ended", data)
+            }
+            _ => return Then::Continue, // of a later version, which no reader knows yet
+        };
+        data["type"] = name.into();
+        out.event(name, None, &data);
+        Then::Continue
+    }
+
+    fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then {
+        bye(cut, out)
+    }
+}
+
+/// The open requests that this inbox shows, counted in the metrics for as long as it does.
+#[derive(Debug, Default)]
+struct InboxCount(usize);
+
+impl InboxCount {
+    fn set(&mut self, count: usize) {
+        crate::metrics::inbox_changed(self.0, count);
+        self.0 = count;
+    }
+}
+
+impl Drop for InboxCount {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+/// Says why the stream ends, and when to come back. It is native to say so: the reader knows its cursor.
+fn bye(cut: Cut, out: &mut Frames) -> Then {
+    let data = json!({ "type": "bye", "reason": cut.name(), "retry_ms": cut.retry_ms() });
+    out.event("bye", None, &data);
+    Then::Close
+}
+
+/// Gives the type of an event, as its JSON has it.
+pub(crate) fn name_of(kind: &EventKind) -> &'static str {
+    match kind {
+        EventKind::UserMessage { .. } => "user_message",
+        EventKind::ModelMessage { .. } => "model_message",
+        EventKind::ToolCallProposed { .. } => "tool_call_proposed",
+        EventKind::ApprovalRequested { .. } => "approval_requested",
+        EventKind::ApprovalEnded { .. } => "approval_ended",
+        EventKind::ToolCallEnded { .. } => "tool_call_ended",
+        EventKind::ToolCallResolved { .. } => "tool_call_resolved",
+        EventKind::SystemNotice { .. } => "system_notice",
+        EventKind::Error { .. } => "error",
+        EventKind::Cleared => "cleared",
+        EventKind::MessagesLeftOut { .. } => "messages_left_out",
+        EventKind::TurnResumed => "turn_resumed",
+        EventKind::TurnInterrupted { .. } => "turn_interrupted",
+        EventKind::TurnEnded { .. } => "turn_ended",
+        _ => "event",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use madang::{
+        Timestamp,
+        event::{Ending, EventCursor, TurnEnding},
+        model::Usage,
+    };
+    use serde_json::Value;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn turn() -> TurnId {
+        TurnId::new(Uuid::from_u128(7))
+    }
+
+    fn event(seq: u64, cursor: EventCursor, kind: EventKind) -> StreamItem {
+        let at = Timestamp::from_millis(1_000);
+        StreamItem::Event(SessionEvent { kind, seq, cursor, turn: turn(), at }.into())
+    }
+
+    fn written(mapper: &mut impl Mapper, items: &[StreamItem]) -> (String, Vec<Then>) {
+        let mut out = Frames::default();
+        let then = items.iter().map(|item| mapper.on(item, &mut out)).collect();
+        (String::from_utf8(out.take().into()).unwrap(), then)
+    }
+
+    #[test]
+    fn events_have_their_cursor_and_what_is_beside_them_has_none() {
+        let said = EventKind::ModelMessage { text: "안녕".into(), ending: Ending::Complete };
+        let mut mapper = NativeMapper::of_turn(turn());
+        mapper.begin(FeedEpoch::new(0x5f1c));
+        let at = EventCursor::of_entry(17);
+        let ended = EventKind::TurnEnded { ending: TurnEnding::Answered, usage: Usage::default() };
+        let items = [
+            event(0, at, said),
+            StreamItem::Lagged { from: 3, to: 9 },
+            StreamItem::ReplayFailed,
+            event(341, at.end(), ended.clone()),
+        ];
+        let (text, then) = written(&mut mapper, &items);
+        expect![[r#"
+            id: 17
+            event: model_message
+            data: {"type":"model_message","text":"안녕","ending":"complete","seq":0,"cursor":"17","turn":"00000000-0000-0000-0000-000000000007","at":1000}
+
+            event: lagged
+            data: {"type":"lagged","from":3,"to":9}
+
+            event: replay_failed
+            data: {"type":"replay_failed"}
+
+            id: 17.2@5f1c.341
+            event: turn_ended
+            data: {"type":"turn_ended","ending":"answered","usage":{"prompt_tokens":0,"cached_tokens":0,"completion_tokens":0},"seq":341,"cursor":"17.2","turn":"00000000-0000-0000-0000-000000000007","at":1000}
+
+        "#]]
+        .assert_eq(&text);
+        assert_eq!(then, [Then::Continue, Then::Continue, Then::Continue, Then::Close]);
+        let (_, then) = written(&mut NativeMapper::default(), &[event(1, at.end(), ended)]);
+        assert_eq!(then, [Then::Continue], "a session's stream goes on behind a turn");
+    }
+
+    #[test]
+    fn the_name_of_each_event_is_the_type_of_its_json() {
+        let kinds = [
+            json!({ "type": "user_message", "text": "" }),
+            json!({ "type": "model_message", "text": "", "ending": "complete" }),
+            json!({ "type": "tool_call_proposed", "call": Uuid::nil(), "name": "", "arguments": "" }),
+            json!({ "type": "approval_ended", "call": Uuid::nil(), "cancelled": { "reason": "expired" } }),
+            json!({ "type": "system_notice", "notice": "suggest_clear", "text": "" }),
+            json!({ "type": "error", "error": { "code": "store" }, "text": "" }),
+            json!({ "type": "cleared" }),
+            json!({ "type": "messages_left_out", "messages": 1, "text": "" }),
+            json!({ "type": "turn_resumed" }),
+            json!({ "type": "turn_interrupted", "text": "" }),
+            json!({ "type": "turn_ended", "ending": "failed", "usage": Usage::default() }),
+        ];
+        for json in kinds {
+            let kind: EventKind = serde_json::from_value(json.clone()).unwrap();
+            assert_eq!(Value::from(name_of(&kind)), json["type"]);
+        }
+    }
+
+    #[test]
+    fn a_stream_that_is_cut_says_why_and_when_to_come_back() {
+        let mut out = Frames::default();
+        let then = NativeMapper::default().cut(Cut::Draining { retry_ms: 1_234 }, &mut out);
+        assert_eq!(then, Then::Close);
+        let text = String::from_utf8(out.take().into()).unwrap();
+        assert_eq!(
+            text,
+            "event: bye\ndata: {\"type\":\"bye\",\"reason\":\"draining\",\"retry_ms\":1234}\n\n"
+        );
+    }
+}

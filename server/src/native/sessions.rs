@@ -1,0 +1,255 @@
+//! Sessions: opening, listing, looking at and clearing one, and what stands in it.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{StatusCode, header::LOCATION},
+    response::{IntoResponse as _, Response},
+};
+use madang::{
+    SessionCursor, SessionPage, SessionSummary, SessionView, Timestamp, UserId,
+    approval::{ApprovalRequest, Digest, StandingApproval},
+    event::{ChatMessage, FeedCursor},
+    ledger::{Audited, LedgerRow},
+};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{json, paths};
+use crate::{
+    auth::{caller::Caller, caller::session_id, scope::TokenScope},
+    extract::{Ids, Json, Query, bad_value},
+    problem::{Problem, ProblemName, Words},
+    routes::{Access, Route},
+    state::Shared,
+};
+
+pub(super) fn routes() -> Vec<Route> {
+    let (chat, decide) = (Access::Scope(TokenScope::Chat), Access::Scope(TokenScope::Decide));
+    vec![
+        Route::post("/v1/sessions", chat, open)
+            .begins()
+            .says("Opens a session, or finds the user's own under this id.")
+            .takes::<OpenBody>()
+            .gives::<OpenedSession>(StatusCode::CREATED, "It was opened.")
+            .gives::<OpenedSession>(StatusCode::OK, "The user had it already."),
+        Route::get("/v1/sessions", chat, list)
+            .says("Lists the user's chats, newest first.")
+            .query("before", "The `next` of the page before.")
+            .query("limit", "At most so many, 1 to 100.")
+            .gives::<SessionList>(StatusCode::OK, "A page of the list."),
+        Route::get("/v1/sessions/{session}", chat, view)
+            .says("Gives what a screen shows of a chat. Streams go on behind its cursor without a gap.")
+            .gives::<SessionAnswer>(StatusCode::OK, "The view."),
+        Route::post("/v1/sessions/{session}/clear", chat, clear)
+            .begins()
+            .says("Begins the chat anew. Stored messages and the ledger stay.")
+            .gives_nothing(StatusCode::NO_CONTENT, "It is cleared.")
+            .refuses(&[ProblemName::Busy]),
+        Route::get("/v1/sessions/{session}/standing-approvals", chat, standing)
+            .says("Lists the tools that run without a question in this chat.")
+            .gives::<StandingApprovals>(StatusCode::OK, "The standing approvals."),
+        Route::delete("/v1/sessions/{session}/standing-approvals/{tool}", decide, revoke)
+            .says("Ends the standing approvals of a tool in this chat.")
+            .gives_nothing(StatusCode::NO_CONTENT, "None stands any more."),
+        Route::get("/v1/sessions/{session}/unresolved", chat, unresolved)
+            .says("Lists the calls of this chat whose effect is unknown.")
+            .gives::<Unresolved>(StatusCode::OK, "The calls."),
+        Route::get("/v1/sessions/{session}/ledger/verify", chat, verify)
+            .says("Checks whether the ledger of this chat is what was written.")
+            .query("head", "The head of an earlier check, kept by the client.")
+            .gives::<Verified>(StatusCode::OK, "It is, as far as can be seen.")
+            .refuses(&[ProblemName::LedgerBroken]),
+    ]
+}
+
+/// A session to open.
+#[derive(Debug, Deserialize)] // SCHEMA
+#[serde(deny_unknown_fields)]
+struct OpenBody {
+    /// The id; a random one where none is given, which others cannot guess.
+    id: Option<String>,
+}
+
+/// A session that was opened.
+#[derive(Debug, Serialize)] // SCHEMA
+struct OpenedSession {
+    session: String,
+    user: UserId,
+    /// The moment, where it was opened now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opened_at: Option<Timestamp>,
+}
+
+async fn open(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Json(OpenBody { id }): Json<OpenBody>,
+) -> Result<Response, Problem> {
+    let id = id.unwrap_or_else(|| Uuid::new_v4().to_string());
+    let session = session_id(&id)?;
+    let before = shared.runtime.find_session(&caller.user, &session).await?;
+    let opened_at = before.is_none().then(|| shared.now());
+    let opened = caller.open_session(&shared, &id).await?;
+    let status = if opened_at.is_some() { StatusCode::CREATED } else { StatusCode::OK };
+    let location = [(LOCATION, paths::of_session(opened.id()))];
+    let answer = OpenedSession { session: id, user: caller.user, opened_at };
+    Ok((status, location, json(&answer)).into_response())
+}
+
+/// A page of a list of chats.
+#[derive(Debug, Serialize)] // SCHEMA
+struct SessionList {
+    sessions: Vec<SessionSummary>,
+    /// Where the next page begins; null for the last.
+    next: Option<String>,
+}
+
+async fn list(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    query: Query,
+) -> Result<Response, Problem> {
+    let limit = query.limit(shared.limits.max_page.min(SessionPage::MAX_SESSIONS))?;
+    let expected =
+        || Words::new("앞 쪽의 next여야 합니다.", "It is the `next` of the page before.");
+    let before: Option<SessionCursor> = query.parse("before", expected)?;
+    let page = SessionPage::of(limit).map_err(|_| bad_value("limit", expected()))?;
+    let page = match before {
+        Some(position) => page.before(position),
+        None => page,
+    };
+    let sessions = shared.runtime.sessions(&caller.user, page).await?;
+    let last = sessions.last().filter(|_| sessions.len() == limit);
+    let next = last.map(|last| last.position().to_string());
+    Ok(json(&SessionList { sessions, next }))
+}
+
+/// What a screen shows of a chat.
+#[derive(Debug, Serialize)] // SCHEMA
+struct SessionAnswer {
+    session: String,
+    /// Where a stream goes on.
+    cursor: FeedCursor,
+    /// The name of the feed in the cursor.
+    epoch: Option<String>,
+    messages: Vec<ChatMessage>,
+    is_streaming: bool,
+    streaming_text: Option<String>,
+    error: Option<String>,
+    approval_request: Option<ApprovalRequest>,
+    turn: Option<madang::TurnId>,
+}
+
+async fn view(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(session): Ids<String>,
+) -> Result<Response, Problem> {
+    let view = caller.session(&shared, &session).await?.state().await?;
+    let SessionView {
+        messages,
+        is_streaming,
+        streaming_text,
+        error,
+        approval_request,
+        cursor,
+        turn,
+        ..
+    } = view;
+    let epoch = cursor.told.map(|(epoch, _)| epoch.to_string());
+    Ok(json(&SessionAnswer {
+        session,
+        cursor,
+        epoch,
+        messages,
+        is_streaming,
+        streaming_text,
+        error,
+        approval_request,
+        turn,
+    }))
+}
+
+async fn clear(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(session): Ids<String>,
+) -> Result<StatusCode, Problem> {
+    caller.session(&shared, &session).await?.clear().await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The standing approvals of a chat.
+#[derive(Debug, Serialize)] // SCHEMA
+struct StandingApprovals {
+    standing_approvals: Vec<StandingApproval>,
+}
+
+async fn standing(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(session): Ids<String>,
+) -> Result<Response, Problem> {
+    let session = caller.session(&shared, &session).await?;
+    Ok(json(&StandingApprovals { standing_approvals: session.standing_approvals().await? }))
+}
+
+async fn revoke(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids((session, tool)): Ids<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    caller.session(&shared, &session).await?.revoke(&tool).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The calls of a chat whose effect is unknown.
+#[derive(Debug, Serialize)] // SCHEMA
+struct Unresolved {
+    calls: Vec<LedgerRow>,
+}
+
+async fn unresolved(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(session): Ids<String>,
+) -> Result<Response, Problem> {
+    let session = caller.session(&shared, &session).await?;
+    Ok(json(&Unresolved { calls: session.unresolved().await? }))
+}
+
+/// What a check of the ledger found.
+#[derive(Debug, Serialize)] // SCHEMA
+struct Verified {
+    calls: usize,
+    transitions: u64,
+    /// The transitions before the head that was kept: nothing of them was changed.
+    vouched_for: u64,
+    /// Kept elsewhere, it proves later that nothing before it was changed.
+    head: Digest,
+}
+
+async fn verify(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(session): Ids<String>,
+    query: Query,
+) -> Result<Response, Problem> {
+    let session = caller.session(&shared, &session).await?;
+    let head = query.get("head").map(|text| Digest::try_from(text.to_owned())).transpose();
+    let head = head.map_err(|_| {
+        bad_value("head", Words::new("16진수 64자여야 합니다.", "It has 64 hexadecimal digits."))
+    })?;
+    let audit = shared.extras.audit.as_ref().ok_or_else(Problem::not_found)?;
+    let found = audit(session.id().clone(), head).await?.ok_or_else(Problem::not_found)?;
+    let Audited { end, calls, vouched_for } = found.map_err(|error| {
+        Problem::new(
+            ProblemName::LedgerBroken,
+            format!("원장이 기록된 그대로가 아닙니다: {error}"),
+            format!("The ledger does not hold: {error}."),
+        )
+    })?;
+    Ok(json(&Verified { calls, transitions: end.length, vouched_for, head: end.head }))
+}

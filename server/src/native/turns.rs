@@ -1,0 +1,319 @@
+//! Turns: beginning one, its state, its dismissal.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    extract::State,
+    http::{HeaderName, HeaderValue, StatusCode, header::LOCATION},
+    response::{IntoResponse as _, Response},
+};
+use madang::{
+    IdempotencyKey, LanguageTag, OnDismiss, Session, Turn, TurnEnd, TurnEvents, TurnId,
+    TurnOptions, TurnPhase, TurnStatus, When,
+    approval::ApprovalRequest,
+    error::TurnError,
+    event::{EventCursor, EventKind, StreamItem, TurnEnding},
+    ledger::CallRecord,
+    model::Usage,
+};
+use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
+
+use super::{json, mapper::NativeMapper, paths};
+use crate::{
+    OnDisconnect,
+    accept::drain::DrainPhase,
+    ask::Ask,
+    auth::{caller::Caller, scope::TokenScope},
+    extract::{Ids, Json, Wishes, turn_id},
+    problem::{Problem, ProblemName},
+    routes::{Access, Route},
+    state::Shared,
+    stream::body::{Items, OpenStream},
+    turns::{self, BegunTurn, Supersede},
+};
+
+pub(super) fn routes() -> Vec<Route> {
+    let chat = Access::Scope(TokenScope::Chat);
+    vec![
+        Route::post("/v1/sessions/{session}/turns", chat, begin)
+            .begins()
+            .says("Begins a turn with the user's text, or finds the one that was begun under the same key.")
+            .header("Idempotency-Key", "Makes the request harmless to repeat.")
+            .header("Madang-Ask", "Which person is asked for approvals: here, elsewhere or none.")
+            .header("Prefer", "wait=N waits up to N seconds for the end of the turn.")
+            .takes::<TurnBody>()
+            .gives::<AcceptedTurn>(StatusCode::ACCEPTED, "It began.")
+            .gives::<EndedTurn>(StatusCode::OK, "It ended while the answer waited.")
+            .gives_text("text/event-stream", "Its events, for a client that accepts such a stream.")
+            .refuses(&[ProblemName::Busy, ProblemName::KeyReused, ProblemName::Empty]),
+        Route::get("/v1/sessions/{session}/turns/{turn}", chat, status)
+            .says("Tells how a turn stands.")
+            .gives::<TurnAnswer>(StatusCode::OK, "Its state."),
+        Route::post("/v1/sessions/{session}/turns/{turn}/dismiss", chat, dismiss)
+            .says("Dismisses a turn. One that is over stays as it is.")
+            .gives::<DismissedTurn>(StatusCode::OK, "Whether this dismissed it."),
+    ]
+}
+
+/// A text for a new turn.
+#[derive(Debug, Deserialize)] // SCHEMA
+#[serde(deny_unknown_fields)]
+struct TurnBody {
+    /// The user's text.
+    text: Arc<str>,
+    /// The language of questions and reasons.
+    language: Option<LanguageTag>,
+    /// The user's time zone, an IANA name.
+    time_zone: Option<Arc<str>>,
+    /// Which person is asked for approvals. It goes before the header.
+    ask: Option<Ask>,
+    /// What a dismissal does.
+    on_dismiss: Option<OnDismiss>,
+    /// What the model reads behind the system text, in this turn alone.
+    instructions: Option<Arc<str>>,
+    /// Whether the text takes the place of a question that is open.
+    #[serde(default)]
+    supersede: bool,
+}
+
+/// A turn that began.
+#[derive(Debug, Serialize)] // SCHEMA
+struct AcceptedTurn {
+    turn: TurnId,
+    session: String,
+    key: Option<IdempotencyKey>,
+    /// Where its events are.
+    events: String,
+    /// The turn whose question it took the place of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded: Option<TurnId>,
+}
+
+/// A turn that ended while its answer waited.
+#[derive(Debug, Serialize)] // SCHEMA
+struct EndedTurn {
+    turn: TurnId,
+    status: &'static str,
+    ending: TurnEnding,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<FailedTurn>,
+    /// The model's messages, with a blank line where tools ran between two.
+    text: String,
+    calls: Vec<CallRecord>,
+    usage: Usage,
+}
+
+/// Why a turn failed.
+#[derive(Debug, Clone, Serialize)] // SCHEMA
+struct FailedTurn {
+    #[serde(flatten)]
+    error: TurnError,
+    /// The same in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+async fn begin(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(session): Ids<String>,
+    wishes: Wishes,
+    Json(body): Json<TurnBody>,
+) -> Result<Response, Problem> {
+    let session = caller.session(&shared, &session).await?;
+    let stream = match wishes.wants_stream {
+        // Before anything begins: a refusal must change nothing.
+        true => Some(OpenStream::new(&shared, &caller, "native")?),
+        false => None,
+    };
+    let ask = caller.asks(body.ask.or(wishes.ask), Ask::Here);
+    let options = TurnOptions {
+        can_ask: ask.can_ask(),
+        on_dismiss: body.on_dismiss.unwrap_or_default(),
+        language: Some(body.language.unwrap_or(caller.locale.tag())),
+        time_zone: body.time_zone,
+        key: wishes.key.clone(),
+        ..TurnOptions::default()
+    };
+    let supersede = if body.supersede { Supersede::Waiting } else { Supersede::Never };
+    let begun = turns::begin(&shared, &session, body.text, options, supersede).await?;
+    if let Some(stream) = stream {
+        return Ok(streamed(&shared, &session, stream, begun.turn));
+    }
+    let turn = begun.turn.id();
+    let (accepted, events) = accepted(&session, wishes.key, begun).await?;
+    let Some(wait) = wishes.wait.map(|wait| wait.min(shared.limits.max_wait)) else {
+        return Ok(accept(&session, &accepted));
+    };
+    let applied = [(PREFERENCE_APPLIED, format!("wait={}", wait.as_secs()))];
+    let answer = match ended_within(&shared, events, wait, turn).await? {
+        Some(ended) => json(&ended),
+        None => accept(&session, &accepted),
+    };
+    Ok((applied, answer).into_response())
+}
+
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+const MADANG_TURN: HeaderName = HeaderName::from_static("madang-turn");
+
+/// Streams a turn to its end. Where the client leaves before, the turn goes on, unless the server is told otherwise.
+fn streamed(shared: &Shared, session: &Session, stream: OpenStream, turn: Turn) -> Response {
+    let id = turn.id();
+    let stream = match shared.on_disconnect {
+        OnDisconnect::Continue => stream,
+        OnDisconnect::Dismiss => {
+            let session = session.clone();
+            stream.on_left(move || {
+                // A task: what is dropped here cannot wait.
+                drop(tokio::spawn(async move { session.dismiss_turn(id, When::Any).await }));
+            })
+        }
+    };
+    let events = Items::Turn(Box::new(turn.events()));
+    let mut response = stream.of(events, NativeMapper::of_turn(id));
+    add_turn(&mut response, session, id);
+    response
+}
+
+async fn accepted(
+    session: &Session,
+    key: Option<IdempotencyKey>,
+    BegunTurn { turn, superseded }: BegunTurn,
+) -> Result<(AcceptedTurn, TurnEvents), Problem> {
+    let id = turn.id();
+    let status = session.turn_status(id).await?;
+    let before = status.map_or(EventCursor::START, |status| status.first.before());
+    let events = format!("{}/events?after={before}", paths::of_session(session.id()));
+    let name = session.id().as_str().to_owned();
+    Ok((AcceptedTurn { turn: id, session: name, key, events, superseded }, turn.events()))
+}
+
+fn accept(session: &Session, accepted: &AcceptedTurn) -> Response {
+    let mut response = (StatusCode::ACCEPTED, json(accepted)).into_response();
+    add_turn(&mut response, session, accepted.turn);
+    response
+}
+
+fn add_turn(response: &mut Response, session: &Session, turn: TurnId) {
+    let headers = response.headers_mut();
+    let ascii = |text: String| HeaderValue::from_str(&text).expect("an address of ours is ASCII");
+    headers.insert(LOCATION, ascii(paths::of_turn(session.id(), turn)));
+    headers.insert(MADANG_TURN, ascii(turn.to_string()));
+}
+
+/// Waits for the end of a turn; `None` where it goes on for longer, or past this process.
+async fn ended_within(
+    shared: &Shared,
+    events: TurnEvents,
+    wait: Duration,
+    turn: TurnId,
+) -> Result<Option<EndedTurn>, Problem> {
+    tokio::select! {
+        biased;
+        () = shared.drain.reached(DrainPhase::Leaving) => Ok(None),
+        ended = timeout(wait, ended(events, turn)) => ended.unwrap_or(Ok(None)),
+    }
+}
+
+async fn ended(mut events: TurnEvents, turn: TurnId) -> Result<Option<EndedTurn>, Problem> {
+    let (mut text, mut calls, mut failed) = (String::new(), Vec::new(), None);
+    while let Some(item) = events.next().await {
+        let event = match item {
+            StreamItem::Event(event) => event,
+            StreamItem::ReplayFailed => return Err(Problem::unread()),
+            StreamItem::Text { .. }
+            | StreamItem::Thinking { .. }
+            | StreamItem::Lagged { .. }
+            | _ => {
+                continue;
+            }
+        };
+        if let EventKind::ModelMessage { text: said, .. } = &event.kind {
+            if !text.is_empty() && !said.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(said);
+        } else if let EventKind::ToolCallEnded { record } = &event.kind {
+            calls.push((**record).clone());
+        } else if let EventKind::Error { error, text } = &event.kind {
+            failed = Some(FailedTurn { error: error.clone(), text: Some(text.clone()) });
+        } else if let EventKind::TurnEnded { ending, usage } = event.kind {
+            let status = "ended";
+            return Ok(Some(EndedTurn { turn, status, ending, error: failed, text, calls, usage }));
+        }
+    }
+    Ok(None)
+}
+
+/// How a turn stands.
+#[derive(Debug, Serialize)] // SCHEMA
+struct TurnAnswer {
+    turn: TurnId,
+    /// `running`, `waiting` or `ended`.
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ending: Option<TurnEnding>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<FailedTurn>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval_request: Option<Box<ApprovalRequest>>,
+    /// The cursor of its first event.
+    first: EventCursor,
+    /// The cursor of its last event until now.
+    last: EventCursor,
+}
+
+async fn status(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids((session, turn)): Ids<(String, String)>,
+) -> Result<Response, Problem> {
+    let session = caller.session(&shared, &session).await?;
+    let found = session.turn_status(turn_id(&turn)?).await?.ok_or_else(Problem::not_found)?;
+    let TurnStatus { turn, phase, first, last } = found;
+    let mut answer = TurnAnswer {
+        turn,
+        status: "running",
+        ending: None,
+        error: None,
+        usage: None,
+        approval_request: None,
+        first,
+        last,
+    };
+    match phase {
+        TurnPhase::Running => {}
+        TurnPhase::Waiting { approval_request } => {
+            (answer.status, answer.approval_request) = ("waiting", Some(approval_request));
+        }
+        TurnPhase::Ended(TurnEnd { ending, error, usage, .. }) => {
+            answer.status = "ended";
+            (answer.ending, answer.usage) = (Some(ending), Some(usage));
+            answer.error = error.map(|error| FailedTurn { error, text: None });
+        }
+    }
+    Ok(json(&answer))
+}
+
+/// Whether a request dismissed a turn.
+#[derive(Debug, Serialize)] // SCHEMA
+struct DismissedTurn {
+    dismissed: bool,
+}
+
+async fn dismiss(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids((session, turn)): Ids<(String, String)>,
+) -> Result<Response, Problem> {
+    let session = caller.session(&shared, &session).await?;
+    let dismissed = session.dismiss_turn(turn_id(&turn)?, When::Any).await?;
+    let answer = DismissedTurn { dismissed: dismissed.is_some() };
+    if let Some(dismissed) = dismissed {
+        dismissed.stored().await?; // a client that is told so need not fear a restart
+    }
+    Ok(json(&answer))
+}

@@ -1,0 +1,84 @@
+//! Beginning turns, for all surfaces: what a busy session says, and a new text in place of an open question.
+
+use std::sync::Arc;
+
+use madang::{Session, Turn, TurnId, TurnOptions, TurnPhase, When, error::TurnRefused};
+use tokio::time::timeout;
+
+use crate::{problem::Problem, state::Shared};
+
+/// A turn that began or was found, and the one whose question it took the place of.
+#[derive(Debug)]
+pub(crate) struct BegunTurn {
+    pub(crate) turn: Turn,
+    pub(crate) superseded: Option<TurnId>,
+}
+
+/// What becomes of a turn that waits for a person when a new text comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Supersede {
+    /// It goes on waiting, and the new text is refused.
+    Never,
+    /// It is dismissed: nothing of it is done, and the new text takes its place.
+    Waiting,
+}
+
+/// Begins a turn, or finds the one that was begun under its key. Dropping the future leaves what it began.
+///
+/// # Errors
+/// A problem where none began. A busy session tells which turn runs, and what it asks.
+pub(crate) async fn begin(
+    shared: &Shared,
+    session: &Session,
+    text: Arc<str>,
+    options: TurnOptions,
+    supersede: Supersede,
+) -> Result<BegunTurn, Problem> {
+    match session.send_with(text.clone(), options.clone()).await {
+        Ok(turn) => return Ok(BegunTurn { turn, superseded: None }),
+        Err(TurnRefused::Busy) => {}
+        Err(refused) => return Err(refused.into()),
+    }
+    let superseded = match supersede {
+        Supersede::Waiting => dismiss_waiting(shared, session).await?,
+        Supersede::Never => None,
+    };
+    if superseded.is_none() {
+        return Err(busy(session).await);
+    }
+    match session.send_with(text, options).await {
+        Ok(turn) => Ok(BegunTurn { turn, superseded }),
+        // The question was answered meanwhile, or another text came first.
+        Err(TurnRefused::Busy) => Err(busy(session).await),
+        Err(refused) => Err(refused.into()),
+    }
+}
+
+/// Dismisses the turn that waits for a person, and waits for its end; `None` where none waits.
+async fn dismiss_waiting(shared: &Shared, session: &Session) -> Result<Option<TurnId>, Problem> {
+    let Some(running) = session.turn().await? else { return Ok(None) };
+    let turn = running.id();
+    if session.dismiss_turn(turn, When::Waits).await?.is_none() {
+        return Ok(None);
+    }
+    // Where the end is not stored in time, the next text is refused as busy.
+    drop(timeout(shared.limits.supersede_wait, running.ended()).await);
+    Ok(Some(turn))
+}
+
+/// Makes the problem of a busy session: which turn runs, and what it asks.
+async fn busy(session: &Session) -> Problem {
+    let problem = Problem::busy();
+    let Ok(Some(running)) = session.turn().await else { return problem };
+    let turn = running.id();
+    let problem = problem.with("turn", turn);
+    match session.turn_status(turn).await {
+        Ok(Some(status)) => match status.phase {
+            TurnPhase::Waiting { approval_request } => {
+                problem.with("approval_request", approval_request)
+            }
+            TurnPhase::Running | TurnPhase::Ended(_) => problem,
+        },
+        Ok(None) | Err(_) => problem,
+    }
+}
