@@ -69,8 +69,9 @@ pub struct ServerLimits {
     pub min_retry: Duration,
     /// The longest: between the two, readers come back at different moments.
     pub max_retry: Duration,
-    /// The time from the order to end until the server ends, whatever runs: five seconds longer than the runtime's own.
-    pub drain_timeout: Duration,
+    /// The time that connections have to say goodbye once the runtime has ended: a reader that takes nothing holds up
+    /// the end no longer.
+    pub goodbye_timeout: Duration,
 }
 
 impl Default for ServerLimits {
@@ -106,7 +107,7 @@ impl Default for ServerLimits {
             max_import_bytes: 512 * 1024,
             min_retry: Duration::from_secs(1),
             max_retry: Duration::from_secs(5),
-            drain_timeout: Duration::from_secs(35),
+            goodbye_timeout: Duration::from_secs(5),
         }
     }
 }

@@ -83,13 +83,7 @@ pub enum ServeError {
     },
     /// Handlers or writes were still running when the time was over.
     #[error("the runtime did not end in time")]
-    Shutdown(#[from] ShutdownError),
-    /// Connections were still open when the time was over. The store has all that was told.
-    #[error("{open} connections were still open after the time to end was over")]
-    StillOpen {
-        /// The number of connections.
-        open: usize,
-    },
+    Shutdown(#[source] ShutdownError),
 }
 
 impl Server {
@@ -147,12 +141,13 @@ impl Server {
     }
 
     /// Serves these listeners until `stop` ends, and then ends in order: nothing begins any more; the runtime shuts
-    /// down; streams tell what still comes, say goodbye and close; the listeners close last.
+    /// down; streams tell what still comes, say goodbye and close; a reader that takes nothing is left after
+    /// [`ServerLimits::goodbye_timeout`](crate::ServerLimits::goodbye_timeout). The listeners close last.
     ///
     /// Dropping the future ends at once: connections break off. The store has all that was told.
     ///
     /// # Errors
-    /// [`ServeError`] where a listener is not safe, or the end did not come in time.
+    /// [`ServeError`] where a listener is not safe, or the runtime did not end in time.
     pub async fn serve(
         self,
         listeners: Vec<Listener>,
@@ -180,20 +175,15 @@ impl Server {
         }
         stop.await;
         info!("the server ends: nothing begins any more");
-        let ended = timeout(self.shared.limits.drain_timeout, async {
-            let shutdown = self.drain().await;
-            acceptor.stop.cancel();
-            acceptor.tasks.close();
-            acceptor.tasks.wait().await;
-            shutdown
-        });
-        let ended = ended.await;
+        let ended = self.drain().await;
+        acceptor.stop.cancel();
+        acceptor.tasks.close();
+        if timeout(self.shared.limits.goodbye_timeout, acceptor.tasks.wait()).await.is_err() {
+            info!(open = acceptor.tasks.len(), "connections break off: their readers take nothing");
+        }
         // The listeners last: a client that comes back meanwhile waits in the kernel's queue.
         drop((loops, listeners));
-        match ended {
-            Ok(shutdown) => shutdown.map_err(ServeError::Shutdown),
-            Err(_) => Err(ServeError::StillOpen { open: acceptor.tasks.len() }),
-        }
+        ended.map_err(ServeError::Shutdown)
     }
 
     /// Ends in order what this server has begun: nothing begins any more, the runtime shuts down, and streams tell what

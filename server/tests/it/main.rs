@@ -3,7 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod approvals;
+mod canaries;
+mod canary_users;
+mod draining;
+mod errors;
 mod http;
 mod keys;
+mod limits;
+mod matrix;
 mod resume;
+mod slow;
 mod support;

@@ -1,0 +1,124 @@
+//! Secrets and texts stand in no log, no metric and no problem.
+
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
+
+use madang_testing::{FakeTool, ScriptedCompletion, ScriptedModel};
+use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
+use serde_json::json;
+
+use crate::{http::Request, support::Setup};
+
+/// Keeps all that is logged and measured.
+#[derive(Debug, Clone, Default)]
+struct Kept(Arc<Mutex<String>>);
+
+impl Kept {
+    fn keep(&self, text: &str) {
+        self.0.lock().unwrap().push_str(text);
+    }
+
+    fn key(&self, key: &Key) {
+        self.keep(&format!("metric {} {:?}\n", key.name(), key.labels().collect::<Vec<_>>()));
+    }
+}
+
+impl io::Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.keep(&String::from_utf8_lossy(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Recorder for Kept {
+    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
+        self.key(key);
+        Counter::noop()
+    }
+
+    fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
+        self.key(key);
+        Gauge::noop()
+    }
+
+    fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
+        self.key(key);
+        Histogram::noop()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
+    let kept = Kept::default();
+    metrics::set_global_recorder(kept.clone()).unwrap();
+    let writer = kept.clone();
+    let logs = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    tracing::subscriber::set_global_default(logs).unwrap();
+
+    let script = [
+        ScriptedCompletion::call("keep", &json!({ "word": "canary-of-the-call" })),
+        ScriptedCompletion::text("canary-of-the-model"),
+    ];
+    let tool = FakeTool::destructive("keep").consequence("canary-of-the-question");
+    let test = Setup::new(ScriptedModel::repeating(script)).tool(tool).start().await;
+    test.open("s").await;
+    let wrong = format!("mdg_{}", "canary-of-a-guess");
+    let login = Request::post("/v1/login", &json!({ "token": test.kim.reveal() }));
+    let cookie = login.send(test.address).await.header("set-cookie").unwrap().to_owned();
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    let mut events = test.stream("/v1/sessions/s/events").await;
+    test.post("/v1/sessions/s/turns", json!({ "text": "canary-of-the-user" })).await.ok(202);
+    let request = events.until("approval_requested").await.pop().unwrap().data;
+    let path = format!("/v1/approvals/{}/decision", request["call"].as_str().unwrap());
+    let message = json!({
+        "digest": request["digest"], "decision": "deny_with", "message": "canary-of-the-denial",
+    });
+    test.post(&path, message).await.ok(200);
+    events.until("turn_ended").await;
+    let mut problems = String::new();
+    for refused in [
+        Request::get("/v1/me").bearer(&wrong),
+        Request::get("/v1/me").header("authorization", "Basic canary-of-a-guess"),
+        Request::get("/v1/me").header("cookie", &format!("{cookie}0")),
+        Request::post("/v1/login", &json!({ "token": wrong })),
+        Request::post("/v1/sessions/s/turns", &json!({ "text": ["canary-of-the-user"] }))
+            .header("cookie", &cookie),
+        Request::post("/v1/sessions/s/turns", &json!({ "text": ["canary-of-the-user"] }))
+            .bearer(test.kim.reveal()),
+        Request::get("/v1/sessions/s/events?after=canary-of-a-query").bearer(test.kim.reveal()),
+        Request::get("/v1/canary-of-a-path").bearer(test.kim.reveal()),
+    ] {
+        let answer = refused.send(test.address).await;
+        assert!(answer.status >= 400);
+        problems.push_str(answer.text());
+    }
+    let secrets = [test.kim.reveal().to_owned(), cookie.split_once('=').unwrap().1.to_owned()];
+    test.shutdown().await;
+    let kept = kept.0.lock().unwrap().clone();
+    // What is looked for would be found: the answers and the refusals are there.
+    assert!(kept.contains("answered") && kept.contains("refused"), "{kept}");
+    assert!(kept.contains("metric http.server.request.duration"), "{kept}");
+    assert!(kept.contains("/v1/sessions/{session}/turns"));
+    for (place, text) in [("logs and metrics", &kept), ("problems", &problems)] {
+        for secret in secrets.iter().map(String::as_str).chain(["canary"]) {
+            let line = text.lines().find(|line| line.contains(secret));
+            assert!(line.is_none(), "{place} have {secret}: {line:?}");
+        }
+    }
+}

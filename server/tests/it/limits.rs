@@ -1,0 +1,246 @@
+//! Each bound of the server is reached once, and says so.
+
+use std::time::Duration;
+
+use madang_server::{Listener, ServeError, Server, ServerOptions};
+use madang_testing::{End, FakeTool, Gate, ScriptedModel, model_pair};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::{
+    http::{Connection, Request},
+    support::{Setup, says, until},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_without_a_place_is_told_so_and_has_one_later() {
+    let test = Setup::new(says("a")).limits(|limits| limits.max_connections = 1).start().await;
+    let first = Connection::open(test.address).await;
+    // The first is served once the second is refused.
+    until(async || Request::get("/healthz").send(test.address).await.status == 503).await;
+    let refused = Request::get("/healthz").send(test.address).await;
+    assert_eq!((refused.status, &*refused.problem()), (503, "overloaded"));
+    assert_eq!(
+        (refused.json()["bound"].as_str(), refused.header("connection")),
+        (Some("connections"), Some("close"))
+    );
+    drop(first);
+    until(async || Request::get("/healthz").send(test.address).await.status == 200).await;
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_have_a_bound_for_a_user_and_for_all() {
+    let test = Setup::new(says("a"))
+        .limits(|limits| (limits.max_streams, limits.max_streams_per_user) = (3, 2))
+        .start()
+        .await;
+    test.open("s").await;
+    let streams =
+        [test.stream("/v1/sessions/s/events").await, test.stream("/v1/inbox/events").await];
+    let full = test.get("/v1/sessions/s/events").await;
+    assert_eq!((full.status, &*full.problem()), (429, "too-many"));
+    let turn = Request::post("/v1/sessions/s/turns", &json!({ "text": "hi" }));
+    let turn = test.send(turn.header("accept", "text/event-stream")).await;
+    assert_eq!(turn.status, 429);
+    let state = test.get("/v1/sessions/s").await.ok(200);
+    assert_eq!(state["messages"], json!([]), "a refusal begins nothing");
+    let lee = test.lee.reveal();
+    let of_lee = |path: &str| Request::get(path).bearer(lee);
+    let _third = of_lee("/v1/inbox/events").stream(test.address).await;
+    let full = of_lee("/v1/inbox/events").send(test.address).await;
+    assert_eq!((full.status, &*full.problem()), (503, "overloaded"));
+    drop(streams);
+    until(async || {
+        let mut connection = Connection::open(test.address).await;
+        let head = format!(
+            "GET /v1/inbox/events HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {lee}\r\n\r\n",
+            test.address
+        );
+        connection.write(head.as_bytes()).await;
+        connection.head().await.0 == 200
+    })
+    .await;
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_has_a_bound_in_bytes_and_in_fields() {
+    let test = Setup::new(says("a")).start().await;
+    let long = Request::get("/healthz").header("x-long", &"x".repeat(17 * 1024));
+    assert_eq!(long.send(test.address).await.status, 431);
+    let mut many = Request::get("/healthz");
+    for number in 0..70 {
+        many = many.header(&format!("x-{number}"), "x");
+    }
+    assert_eq!(many.send(test.address).await.status, 431);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_that_comes_too_often_waits_and_others_do_not() {
+    let test = Setup::new(says("a"))
+        .limits(|limits| (limits.requests_per_second, limits.request_burst) = (1, 3))
+        .start()
+        .await;
+    for _ in 0..3 {
+        test.get("/v1/me").await.ok(200);
+    }
+    let often = test.get("/v1/me").await;
+    assert_eq!((often.status, &*often.problem()), (429, "too-many"));
+    assert_eq!(often.json()["bound"], "requests");
+    assert!(often.header("retry-after").is_some());
+    let lee = Request::get("/v1/me").bearer(test.lee.reveal());
+    assert_eq!(lee.send(test.address).await.status, 200);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_guesses_is_slowed_and_a_right_token_still_counts() {
+    let test = Setup::new(says("a"))
+        .limits(|limits| limits.wrong_credentials_per_minute = 3)
+        .start()
+        .await;
+    let guess = async || Request::get("/v1/me").bearer("mdg_guess").send(test.address).await;
+    for _ in 0..3 {
+        assert_eq!(guess().await.status, 401);
+    }
+    let slowed = guess().await;
+    assert_eq!((slowed.status, &*slowed.problem()), (429, "too-many"));
+    assert_eq!(slowed.json()["bound"], "wrong_credentials");
+    let login = Request::post("/v1/login", &json!({ "token": "mdg_guess" }));
+    assert_eq!(login.send(test.address).await.status, 429);
+    test.get("/v1/me").await.ok(200);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_are_short_and_lead_to_the_end() {
+    let test = Setup::new(says("a"))
+        .tool(FakeTool::read("look"))
+        .limits(|limits| limits.max_page = 2)
+        .start()
+        .await;
+    for session in ["a", "b", "c"] {
+        test.open(session).await;
+        test.say(session, session).await;
+        test.post("/v1/tools/look/calls", json!({})).await.ok(200);
+    }
+    let walk = async |path: &str, position: &str, list: &str| {
+        let (mut found, mut next) = (0, String::new());
+        loop {
+            let page = test.get(&format!("{path}?{next}")).await.ok(200);
+            let items = page[list].as_array().unwrap().len();
+            assert!(items <= 2);
+            found += items;
+            match page["next"].as_str() {
+                Some(behind) => next = format!("{position}={behind}"),
+                None => return found,
+            }
+        }
+    };
+    assert_eq!(walk("/v1/sessions", "before", "sessions").await, 3);
+    assert_eq!(walk("/v1/ledger", "after", "calls").await, 3);
+    assert_eq!(test.get("/v1/sessions?limit=3").await.status, 400);
+    let lines = test.send(Request::get("/v1/ledger").header("accept", "application/jsonl")).await;
+    assert_eq!(lines.header("content-type"), Some("application/jsonl"));
+    assert_eq!(lines.text().lines().count(), 3, "lines have no page");
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_ends_before_its_turn_or_call_does() {
+    let (model, mut script) = model_pair();
+    let gate = Gate::new();
+    let short = Duration::from_millis(50);
+    let test = Setup::new(model)
+        .tool(FakeTool::write("slow").gate(&gate))
+        .limits(|limits| (limits.max_wait, limits.completion_wait) = (short, short))
+        .start()
+        .await;
+    test.open("s").await;
+    let request = Request::post("/v1/sessions/s/turns", &json!({ "text": "hi" }));
+    let answer = test.send(request.header("prefer", "wait=3600")).await;
+    assert_eq!(answer.ok(202)["session"], "s");
+    script.next().await.say("done");
+    let keyed = async || {
+        let call = Request::post("/v1/tools/slow/calls", &json!({})).header("idempotency-key", "k");
+        test.send(call).await
+    };
+    let late = keyed().await;
+    assert_eq!((late.status, &*late.problem()), (504, "still-waiting"));
+    let call = late.json()["call"].clone();
+    gate.release();
+    until(async || keyed().await.status == 200).await;
+    assert_eq!(keyed().await.json()["call"], call, "it went on meanwhile");
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn data_that_is_too_large_for_an_event_is_read_elsewhere() {
+    let large = madang::tool::ToolOutcome::ok(json!({ "text": "x".repeat(5_000) }));
+    let script = [
+        madang_testing::ScriptedCompletion::call("large", &json!({})),
+        madang_testing::ScriptedCompletion::text("done"),
+    ];
+    let test = Setup::new(ScriptedModel::repeating(script))
+        .tool(FakeTool::read("large").end(End::Give(large)))
+        .limits(|limits| limits.max_event_bytes = 4_096)
+        .start()
+        .await;
+    test.open("s").await;
+    test.say("s", "hi").await;
+    let mut events = test.stream("/v1/sessions/s/events").await;
+    let ended = events.until("tool_call_ended").await.pop().unwrap().data;
+    let data = &ended["outcome"]["data"];
+    assert_eq!(data["too_large"], json!({ "text": "x".repeat(5_000) }).to_string().len());
+    let row = test.get(data["href"].as_str().unwrap()).await.ok(200);
+    assert_eq!(row["outcome"]["data"]["text"], "x".repeat(5_000));
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_piece_of_text_comes_in_frames_that_a_reader_can_take() {
+    let (model, mut script) = model_pair();
+    let test = Setup::new(model).limits(|limits| limits.max_text_frame_bytes = 1_000).start().await;
+    test.open("s").await;
+    test.post("/v1/sessions/s/turns", json!({ "text": "hi" })).await.ok(202);
+    let completion = script.next().await;
+    completion.delta(&"가나다".repeat(500));
+    let mut events = test.stream("/v1/sessions/s/events").await;
+    let mut said = String::new();
+    while said.len() < 4_500 {
+        let frame = events.until("text").await.pop().unwrap();
+        let piece = frame.data["text"].as_str().unwrap();
+        assert!(piece.len() <= 1_000);
+        assert_eq!(frame.data["at"], said.len());
+        said.push_str(piece);
+    }
+    assert_eq!(said, "가나다".repeat(500));
+    completion.say(&said);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_others_reach_needs_tokens_and_an_address_with_tls() {
+    let runtime = || async {
+        let builder = madang::Runtime::builder().model(says("a"));
+        builder.store(madang_testing::MemoryStore::new()).start().await.unwrap()
+    };
+    let open_to_all = async || vec![Listener::from(TcpListener::bind("0.0.0.0:0").await.unwrap())];
+    let kim = madang::UserId::new("kim").unwrap();
+    let open = ServerOptions::default().open(kim);
+    let server = Server::new(runtime().await, open.clone()).unwrap();
+    let error = server.serve(open_to_all().await, std::future::pending()).await.unwrap_err();
+    assert!(matches!(error, ServeError::OpenToOthers { .. }), "{error}");
+    let file = tempfile::tempdir().unwrap();
+    let file = madang_server::TokenFile::new(file.path().join("tokens"));
+    let tokens = ServerOptions::default().token_file(file);
+    let server = Server::new(runtime().await, tokens.clone()).unwrap();
+    let error = server.serve(open_to_all().await, std::future::pending()).await.unwrap_err();
+    assert!(matches!(error, ServeError::ClearText { .. }), "{error}");
+    let proxied = tokens.public_url("https://chat.example.org".parse().unwrap());
+    let server = Server::new(runtime().await, proxied).unwrap();
+    server.serve(open_to_all().await, std::future::ready(())).await.unwrap();
+    assert!(Server::new(runtime().await, ServerOptions::default()).is_err(), "no one could call");
+}

@@ -1,0 +1,372 @@
+//! From which site, with which credential, for which scope, in whose session: every cell of the table.
+
+use std::net::SocketAddr;
+
+use madang::UserId;
+use madang_server::{TokenEntry, TokenHolder, TokenScope, TokenScopes, TokenSecret};
+use serde_json::json;
+
+use crate::{
+    http::{Answer, Request},
+    support::{Setup, TestServer, says},
+};
+
+/// The site of an application that may call with a token.
+const APP: &str = "https://app.example.org";
+/// A site that may not.
+const EVIL: &str = "https://evil.example";
+
+/// The ways in which a request comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// A program.
+    NoOrigin,
+    /// Our own page.
+    Same,
+    /// A page of the application.
+    Allowed,
+    /// A page of another site.
+    Foreign,
+    /// A page that has no origin of its own, such as a sandboxed frame.
+    Null,
+    /// A page of a site whose name points at us: its browser takes us for it.
+    Rebound,
+    /// A form of another site.
+    Form,
+    /// A picture in a page of another site.
+    Picture,
+    /// A script of another site that asks for no answer.
+    NoCors,
+    /// A subdomain of the same site.
+    SameSite,
+}
+
+const ALL: [From; 10] = [
+    From::NoOrigin,
+    From::Same,
+    From::Allowed,
+    From::Foreign,
+    From::Null,
+    From::Rebound,
+    From::Form,
+    From::Picture,
+    From::NoCors,
+    From::SameSite,
+];
+
+impl From {
+    fn headers(self, address: SocketAddr) -> Vec<(&'static str, String)> {
+        let own = format!("http://{address}");
+        let fetch = |site: &str| ("sec-fetch-site", site.to_owned());
+        match self {
+            Self::NoOrigin => vec![],
+            Self::Same => vec![("origin", own), fetch("same-origin")],
+            Self::Allowed => vec![("origin", APP.to_owned()), fetch("cross-site")],
+            Self::Foreign => vec![("origin", EVIL.to_owned()), fetch("cross-site")],
+            Self::Null => vec![("origin", "null".to_owned())],
+            Self::Rebound => vec![
+                ("host", format!("evil.example:{}", address.port())),
+                ("origin", format!("http://evil.example:{}", address.port())),
+                fetch("same-origin"),
+            ],
+            Self::Form => vec![
+                ("origin", EVIL.to_owned()),
+                fetch("cross-site"),
+                ("sec-fetch-mode", "navigate".to_owned()),
+                ("sec-fetch-dest", "document".to_owned()),
+            ],
+            Self::Picture => vec![
+                fetch("cross-site"),
+                ("sec-fetch-mode", "no-cors".to_owned()),
+                ("sec-fetch-dest", "image".to_owned()),
+            ],
+            Self::NoCors => vec![
+                ("origin", EVIL.to_owned()),
+                fetch("cross-site"),
+                ("sec-fetch-mode", "no-cors".to_owned()),
+            ],
+            Self::SameSite => vec![fetch("same-site")],
+        }
+    }
+
+    /// The status of a GET and of a POST with no credential, a cookie, a token.
+    fn expected(self) -> [(u16, u16); 3] {
+        match self {
+            Self::NoOrigin => [(401, 401), (200, 403), (200, 201)],
+            Self::Same => [(401, 401), (200, 201), (200, 201)],
+            // A browser that comes from there has no cookie of ours; one that has is refused.
+            Self::Allowed => [(401, 401), (403, 403), (200, 201)],
+            Self::Foreign
+            | Self::Null
+            | Self::Rebound
+            | Self::Form
+            | Self::Picture
+            | Self::NoCors
+            | Self::SameSite => [(403, 403); 3],
+        }
+    }
+}
+
+async fn server() -> TestServer {
+    let setup = Setup::new(says("a")).limits(|limits| {
+        limits.wrong_credentials_per_minute = 10_000;
+        (limits.requests_per_second, limits.request_burst) = (10_000, 10_000);
+    });
+    setup.options(|options| options.allow_origin(APP.parse().unwrap())).start().await
+}
+
+async fn cookie(test: &TestServer) -> String {
+    let login = Request::post("/v1/login", &json!({ "token": test.kim.reveal() }));
+    let answer = login.send(test.address).await;
+    assert_eq!(answer.status, 204, "{}", answer.text());
+    let cookie = answer.header("set-cookie").unwrap();
+    assert!(cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000"), "{cookie}");
+    cookie.split(';').next().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_cell_answers_as_the_table_says() {
+    let test = server().await;
+    let cookie = cookie(&test).await;
+    let credentials = [
+        None,
+        Some(("cookie", cookie)),
+        Some(("authorization", format!("Bearer {}", test.kim.reveal()))),
+    ];
+    for from in ALL {
+        for (credential, (get, post)) in credentials.iter().zip(from.expected()) {
+            for (mut request, expected) in
+                [(Request::get("/v1/me"), get), (Request::post("/v1/sessions", &json!({})), post)]
+            {
+                for (name, value) in from.headers(test.address).iter().chain(credential) {
+                    request = request.header(name, value);
+                }
+                let answer = request.clone().send(test.address).await;
+                assert_eq!(answer.status, expected, "{from:?} {request:?}: {}", answer.text());
+                let allows = answer.header("access-control-allow-origin");
+                assert_eq!(allows, (from == From::Allowed).then_some(APP), "{from:?}");
+                assert_eq!(answer.header("access-control-allow-credentials"), None);
+                assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+                if expected == 401 {
+                    assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+                }
+            }
+        }
+    }
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_of_another_site_changes_nothing_even_where_its_browser_says_little() {
+    let test = server().await;
+    let cookie = cookie(&test).await;
+    let form = |media_type: &str| {
+        let request = Request::new("POST", "/v1/sessions").header("cookie", &cookie);
+        request.header("content-type", media_type).body("{}")
+    };
+    // An old browser, which says neither a site nor an origin.
+    let answer = form("text/plain").send(test.address).await;
+    assert_eq!((answer.status, &*answer.problem()), (403, "origin"));
+    // Our own page, but not as our own page sends it.
+    let own = form("text/plain").header("origin", &format!("http://{}", test.address));
+    let answer = own.send(test.address).await;
+    assert_eq!((answer.status, &*answer.problem()), (415, "unsupported-media-type"));
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_allowed_site_may_ask_what_it_may_send_and_another_may_not() {
+    let test = server().await;
+    let asks = |origin: &str| {
+        Request::new("OPTIONS", "/v1/sessions")
+            .header("origin", origin)
+            .header("sec-fetch-site", "cross-site")
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", "authorization,content-type,x-evil")
+    };
+    let answer = asks(APP).send(test.address).await;
+    assert_eq!(answer.status, 204);
+    assert_eq!(answer.header("access-control-allow-origin"), Some(APP));
+    assert_eq!(answer.header("access-control-allow-headers"), Some("authorization, content-type"));
+    assert_eq!(answer.header("access-control-max-age"), Some("600"));
+    assert_eq!(answer.header("vary"), Some("origin"));
+    assert_eq!(asks(EVIL).send(test.address).await.status, 403);
+    assert_eq!(asks("null").send(test.address).await.status, 403);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_names_one_host_and_that_is_ours() {
+    let test = server().await;
+    let port = test.address.port();
+    for (host, expected) in [
+        (format!("127.0.0.1:{port}"), 200),
+        (format!("localhost:{port}"), 200),
+        (format!("[::1]:{port}"), 200),
+        (format!("127.0.0.1.evil.example:{port}"), 403),
+        ("127.0.0.1".to_owned(), 403),
+        (format!("evil.example:{port}"), 403),
+        (String::new(), 403),
+        ("(none)".to_owned(), 403),
+    ] {
+        let answer = test.send(Request::get("/v1/me").header("host", &host)).await;
+        assert_eq!(answer.status, expected, "{host}");
+        if expected == 403 {
+            assert_eq!(answer.problem(), "host");
+        }
+        // The one path that tells nothing needs none.
+        let health = Request::get("/healthz").header("host", &host).send(test.address).await;
+        assert_eq!(health.status, 200, "{host}");
+    }
+    let twice = Request::get("/v1/me")
+        .header("host", &format!("localhost:{port}"))
+        .header("host", "evil.example");
+    assert_eq!(test.send(twice).await.status, 403);
+    let absolute = Request::get("http://evil.example/v1/me");
+    assert_eq!(test.send(absolute.header("host", &format!("localhost:{port}"))).await.status, 403);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_credential_that_is_wrong_counts_less_than_none() {
+    let test = server().await;
+    let cookie = cookie(&test).await;
+    let wrong = TokenSecret::random().unwrap();
+    for (name, value) in [
+        ("authorization", format!("Bearer {}", wrong.reveal())),
+        ("authorization", format!("Basic {}", test.kim.reveal())),
+        ("authorization", test.kim.reveal().to_owned()),
+        ("authorization", "Bearer".to_owned()),
+        ("authorization", "Bearer ".to_owned()),
+        ("cookie", format!("{cookie}0")),
+        ("cookie", "madang=x".to_owned()),
+        ("cookie", cookie.replace("madang=", "__Host-madang=")),
+    ] {
+        let answer = Request::get("/v1/me").header(name, &value).send(test.address).await;
+        assert_eq!((answer.status, &*answer.problem()), (401, "unauthorized"), "{name}: {value}");
+    }
+    // A wrong token is not made good by a cookie, and two are none.
+    let both = Request::get("/v1/me").bearer(wrong.reveal()).header("cookie", &cookie);
+    assert_eq!(both.send(test.address).await.status, 401);
+    let two = Request::get("/v1/me").bearer(test.kim.reveal()).bearer(test.kim.reveal());
+    assert_eq!(two.send(test.address).await.status, 401);
+    // A token in the address is none.
+    let query = format!("/v1/me?token={}", test.kim.reveal());
+    assert_eq!(Request::get(&query).send(test.address).await.status, 401);
+    test.shutdown().await;
+}
+
+/// Each route with the scope that it needs; `None`: any credential.
+const ROUTES: [(&str, &str, Option<TokenScope>); 24] = [
+    ("POST", "/v1/sessions", Some(TokenScope::Chat)),
+    ("GET", "/v1/sessions", Some(TokenScope::Chat)),
+    ("GET", "/v1/sessions/s", Some(TokenScope::Chat)),
+    ("GET", "/v1/sessions/s/events", Some(TokenScope::Chat)),
+    ("POST", "/v1/sessions/s/turns", Some(TokenScope::Chat)),
+    ("GET", "/v1/sessions/s/turns/t", Some(TokenScope::Chat)),
+    ("POST", "/v1/sessions/s/turns/t/dismiss", Some(TokenScope::Chat)),
+    ("POST", "/v1/sessions/s/clear", Some(TokenScope::Chat)),
+    ("GET", "/v1/sessions/s/standing-approvals", Some(TokenScope::Chat)),
+    ("DELETE", "/v1/sessions/s/standing-approvals/t", Some(TokenScope::Decide)),
+    ("GET", "/v1/sessions/s/unresolved", Some(TokenScope::Chat)),
+    ("GET", "/v1/sessions/s/ledger/verify", Some(TokenScope::Chat)),
+    ("GET", "/v1/inbox", Some(TokenScope::Decide)),
+    ("GET", "/v1/inbox/events", Some(TokenScope::Decide)),
+    ("POST", "/v1/approvals/c/decision", Some(TokenScope::Decide)),
+    ("GET", "/v1/calls/c", Some(TokenScope::Chat)),
+    ("POST", "/v1/calls/c/resolve", Some(TokenScope::Decide)),
+    ("GET", "/v1/ledger", Some(TokenScope::Chat)),
+    ("GET", "/v1/tools", Some(TokenScope::Chat)),
+    ("POST", "/v1/tools/t/calls", Some(TokenScope::Tools)),
+    ("GET", "/metrics", Some(TokenScope::Admin)),
+    ("GET", "/v1/ledger?all=true", Some(TokenScope::Admin)),
+    ("GET", "/v1/me", None),
+    ("POST", "/v1/logout", None),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_route_needs_its_scope_and_no_other() {
+    let secrets = TokenScope::ALL.map(|scope| (scope, TokenSecret::random().unwrap()));
+    let mut setup = Setup::new(says("a"));
+    for (scope, secret) in &secrets {
+        // The route for all ledgers asks for two scopes.
+        let scopes: TokenScopes = match scope {
+            TokenScope::Admin => [TokenScope::Admin, TokenScope::Chat].into_iter().collect(),
+            other => [*other].into_iter().collect(),
+        };
+        let user = TokenHolder::User(UserId::new(scope.name()).unwrap());
+        let token = TokenEntry::new(scope.name(), user, scopes, secret);
+        setup = setup.options(|options| options.token(token));
+    }
+    let test = setup.start().await;
+    for (method, path, needed) in ROUTES {
+        for (scope, secret) in &secrets {
+            let has = needed.is_none_or(|needed| needed == *scope)
+                || *scope == TokenScope::Admin && needed == Some(TokenScope::Chat);
+            let mut request = Request::new(method, path).bearer(secret.reveal());
+            if method == "POST" {
+                request = request.header("content-type", "application/json").body("[]");
+            }
+            let answer = if path.ends_with("/events") && has && needed == Some(TokenScope::Decide) {
+                drop(request.stream(test.address).await);
+                continue;
+            } else {
+                request.send(test.address).await
+            };
+            let is_refused = answer.status == 403;
+            assert_eq!(is_refused, !has, "{method} {path} with {scope}: {}", answer.text());
+            if is_refused {
+                assert_eq!(answer.problem(), "scope");
+            }
+            assert_ne!(answer.status, 401, "{method} {path}");
+        }
+        let without = Request::new(method, path).send(test.address).await;
+        assert_eq!(without.status, 401, "{method} {path}");
+    }
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_of_another_user_answers_as_one_that_is_not_there() {
+    let test = server().await;
+    let body = json!({ "id": "lees" });
+    let opened = Request::post("/v1/sessions", &body).bearer(test.lee.reveal());
+    opened.send(test.address).await.ok(201);
+    let turn = "00000000-0000-0000-0000-000000000000";
+    let told = |answer: &Answer| {
+        let mut body = answer.json();
+        body.as_object_mut().unwrap().remove("trace");
+        (answer.status, body)
+    };
+    for (method, path, body) in [
+        ("GET", "/v1/sessions/ID".to_owned(), None),
+        ("GET", "/v1/sessions/ID/events".to_owned(), None),
+        ("GET", "/v1/sessions/ID/events?after=1".to_owned(), None),
+        ("POST", "/v1/sessions/ID/turns".to_owned(), Some(json!({ "text": "hi" }))),
+        ("GET", format!("/v1/sessions/ID/turns/{turn}"), None),
+        ("POST", format!("/v1/sessions/ID/turns/{turn}/dismiss"), Some(json!({}))),
+        ("POST", "/v1/sessions/ID/clear".to_owned(), Some(json!({}))),
+        ("GET", "/v1/sessions/ID/standing-approvals".to_owned(), None),
+        ("DELETE", "/v1/sessions/ID/standing-approvals/t".to_owned(), None),
+        ("GET", "/v1/sessions/ID/unresolved".to_owned(), None),
+        ("GET", "/v1/sessions/ID/ledger/verify".to_owned(), None),
+    ] {
+        let of = async |id: &str| {
+            let mut request = Request::new(method, &path.replace("ID", id));
+            if let Some(body) = &body {
+                let json = request.header("content-type", "application/json");
+                request = json.body(body.to_string());
+            }
+            test.send(request).await
+        };
+        let (foreign, unknown) = (told(&of("lees").await), told(&of("nowhere").await));
+        assert_eq!(foreign, unknown, "{method} {path}");
+        assert_eq!((foreign.0, &foreign.1["type"]), (404, &json!("/problems/not-found")));
+    }
+    let taken = test.post("/v1/sessions", json!({ "id": "lees" })).await;
+    assert_eq!((taken.status, &*taken.problem()), (404, "not-found"));
+    let tools = test.post("/v1/tools/t/calls", json!({ "session": "lees" })).await;
+    let unknown = test.post("/v1/tools/t/calls", json!({ "session": "nowhere" })).await;
+    assert_eq!(told(&tools), told(&unknown));
+    test.shutdown().await;
+}
