@@ -198,12 +198,35 @@ impl Runtime {
     pub async fn session(&self, user: &str, session: &str) -> Result<Session, SessionError> {
         let (user, session) = (UserId::new(user)?, SessionId::new(session)?);
         self.open(&user, &session).await?;
-        let slot = self.shared.sessions.slot(&session, &user, &self.shared.limits);
-        let slot = slot.ok_or_else(|| SessionError::Foreign(session.clone()))?;
-        if self.shared.interrupted.take(&session) {
+        self.opened(&user, &session).ok_or(SessionError::Foreign(session))
+    }
+
+    /// Finds a user's session, as [`session`](Self::session) opens it, and makes none. `None` where it was never opened
+    /// and where it is another user's: the caller cannot tell the two apart.
+    ///
+    /// # Errors
+    /// [`SessionError::Store`] if the store cannot be read, [`SessionError::Closed`] after the runtime has shut down.
+    pub async fn find_session(
+        &self,
+        user: &UserId,
+        session: &SessionId,
+    ) -> Result<Option<Session>, SessionError> {
+        if self.shared.is_closed() {
+            return Err(SessionError::Closed);
+        }
+        let owner = self.shared.store.owner(session).await;
+        let owner =
+            owner.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
+        Ok(if owner.as_ref() == Some(user) { self.opened(user, session) } else { None })
+    }
+
+    /// Gives the handle of a session that the store has as this user's. `None` where its slot is another user's.
+    fn opened(&self, user: &UserId, session: &SessionId) -> Option<Session> {
+        let slot = self.shared.sessions.slot(session, user, &self.shared.limits)?;
+        if self.shared.interrupted.take(session) {
             self.shared.wake(&slot);
         }
-        Ok(Session::new(slot, self.shared.clone()))
+        Some(Session::new(slot, self.shared.clone()))
     }
 
     /// Ensures that the session exists and belongs to this user.
