@@ -75,6 +75,7 @@ async fn heard(mut reader: Subscription, last: EventCursor) -> Vec<Arc<SessionEv
 }
 
 /// The entry that an event tells of, in words; `None` for all other events.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are no entries")]
 fn entry(event: &SessionEvent) -> Option<String> {
     let what = match &event.kind {
         EventKind::UserMessage { text, key } => format!("{text} {key:?}"),
@@ -105,6 +106,10 @@ fn is_stored(event: &SessionEvent) -> bool {
 }
 
 /// Checks that the view is what was told before its cursor, and nothing of what was told behind.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the other kinds change neither turn nor request"
+)]
 fn is_what_was_told(view: &SessionView, before: &[Arc<SessionEvent>]) {
     let (mut turn, mut request) = (None, None);
     for event in before {
@@ -199,9 +204,9 @@ async fn a_view_names_the_turn_that_is_open_and_a_user_s_own_messages_by_their_k
     let view = session.state().await.unwrap();
     assert_eq!(view.turn, None);
     let keys = |contents: Vec<Content>| -> Vec<_> {
-        let key = |content| match content {
-            Content::User { key, .. } => Some(key),
-            _ => None,
+        let key = |content| {
+            let Content::User { key, .. } = content else { return None };
+            Some(key)
         };
         contents.into_iter().filter_map(key).collect()
     };

@@ -167,8 +167,11 @@ mod tests {
         Decision::Edit { arguments }
     }
 
-    /// Each decision with the steps that record it, and its moment.
-    fn table() -> [(Decision, Vec<(i64, Transition)>, i64); 5] {
+    /// A decision with the steps that record it, and its moment.
+    type Recorded = (Decision, Vec<(i64, Transition)>, i64);
+
+    /// Each decision.
+    fn table() -> [Recorded; 5] {
         let done = || ended(ToolOutcome::ok(json!(1)), None);
         let denied = |message: Option<&str>| {
             ended(ToolOutcome::denied(message.map(Into::into)), Some(kim()))

@@ -86,7 +86,8 @@ async fn the_death_of_the_confirm_actor_ends_no_request_in_an_inbox_and_leaves_n
     rest.dismiss();
     assert_eq!(ended(&mut inbox, &second).await, cancelled(CancelReason::Dismissed));
     confirm.after(&gone).await;
-    (one.ended().await, other.ended().await);
+    one.ended().await;
+    other.ended().await;
     assert_eq!(snapshot(&mut test.runtime.inbox(&kim()).await.unwrap()).await, []);
     drop(inbox);
     test.shutdown().await;

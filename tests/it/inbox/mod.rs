@@ -32,28 +32,25 @@ async fn item(inbox: &mut Inbox) -> InboxItem {
 }
 
 async fn snapshot(inbox: &mut Inbox) -> Vec<Arc<ApprovalRequest>> {
-    match item(inbox).await {
-        InboxItem::Snapshot { requests } => requests,
-        other => panic!("no snapshot but {other:?}"),
-    }
+    let item = item(inbox).await;
+    let InboxItem::Snapshot { requests } = item else { panic!("no snapshot but {item:?}") };
+    requests
 }
 
 async fn requested(inbox: &mut Inbox) -> Arc<ApprovalRequest> {
-    match item(inbox).await {
-        InboxItem::ApprovalRequested { request } => request,
-        other => panic!("no request but {other:?}"),
-    }
+    let item = item(inbox).await;
+    let InboxItem::ApprovalRequested { request } = item else { panic!("no request but {item:?}") };
+    request
 }
 
 /// Waits for the end of this request, which must be what the inbox tells next.
 async fn ended(inbox: &mut Inbox, of: &ApprovalRequest) -> ApprovalEnd {
-    match item(inbox).await {
-        InboxItem::ApprovalEnded { call, session, end } => {
-            assert_eq!((call, &session), (of.call, &of.session));
-            (*end).clone()
-        }
-        other => panic!("no end but {other:?}"),
-    }
+    let item = item(inbox).await;
+    let InboxItem::ApprovalEnded { call, session, end } = item else {
+        panic!("no end but {item:?}")
+    };
+    assert_eq!((call, &session), (of.call, &of.session));
+    (*end).clone()
 }
 
 /// An inbox that has told what is open.

@@ -260,9 +260,9 @@ async fn a_view_has_each_resolution_that_its_cursor_covers_though_the_actor_is_t
     let view = in_time(seen).await.unwrap().unwrap();
     let told = slot.feed().told_so_far().cursor;
     assert_eq!(view.cursor, told, "its cursor covers what was told");
-    let effects = view.messages.iter().filter_map(|message| match &message.content {
-        Content::ToolCall(record) => Some(record.effect),
-        _ => None,
+    let effects = view.messages.iter().filter_map(|message| {
+        let Content::ToolCall(record) = &message.content else { return None };
+        Some(record.effect)
     });
     assert_eq!(effects.collect::<Vec<_>>(), [Effect::Committed]);
     runtime.at_rest().await;
