@@ -117,8 +117,7 @@ async fn chat(store: StoreHandle, number: u32, turns: u32) {
         note(&mut lease, &call).await;
         lease.end(Keep::Keep, record.into()).await.unwrap();
 
-        let answer =
-            Content::Model { text: "네, 적어 두었어요.".into(), ending: Ending::Complete };
+        let answer = Content::model("네, 적어 두었어요.", Ending::Complete);
         let over = Write::TurnEnded {
             session: session.clone(),
             turn,

@@ -12,7 +12,7 @@ use madang_actors::{
 
 pub use madang_actors::{
     protocol::{Bound, DecisionError, InvalidId, LimitExceeded, Scope, TurnError},
-    session::{ClearError, DismissError, ResolveError, TurnRefused},
+    session::{ClearError, DismissError, ImportError, ResolveError, TurnRefused},
 };
 
 pub use crate::time_zone::UnknownTimeZone;

@@ -44,6 +44,7 @@ mod call;
 mod call_place;
 pub mod error;
 pub mod event;
+mod import;
 mod inbox;
 mod keyed_calls;
 pub mod language;
@@ -70,8 +71,8 @@ pub use madang_actors::{
         SystemClock,
     },
     protocol::{
-        CallId, IdempotencyKey, LanguageTag, Limits, OnDismiss, SessionId, Timestamp, TurnId,
-        TurnOptions, UserId,
+        CallId, IdempotencyKey, Imported, ImportedRole, LanguageTag, Limits, OnDismiss, SessionId,
+        Timestamp, TurnId, TurnOptions, UserId,
     },
     session::{History, SessionView, TurnEnd, When},
     supervisor::Health,

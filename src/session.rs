@@ -314,6 +314,10 @@ impl Session {
         SessionError::Store { session: self.id().clone(), cause }
     }
 
+    pub(crate) const fn runtime(&self) -> &Arc<SharedRuntime> {
+        &self.runtime
+    }
+
     pub(crate) fn post(&self, msg: SessionMsg) -> Delivery {
         self.runtime.send(&self.slot, msg)
     }

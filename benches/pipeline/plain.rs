@@ -6,7 +6,7 @@ use madang::{
     CallId, Clock, LanguageTag, Limits, SessionId, SystemClock, Timestamp, TurnId, TurnOptions,
     UserId,
     error::Bound,
-    event::{ChatMessage, Content, Ending, EventKind, TurnEnding},
+    event::{ChatMessage, Content, Ending, EntryOrigin, EventKind, TurnEnding},
     ledger::{CallRecord, CallResult, Effect},
     model::{ChatModel, Completion, CompletionRequest, Deltas, Usage},
     store::Store,
@@ -111,7 +111,9 @@ impl Chat {
         let asked = self.message(turn, Content::user(text));
         self.plain.write(&[started, self.says(&asked)]).await;
         drop(bytes);
-        self.show(asked, EventKind::UserMessage { text: text.into(), key: None });
+        let shown =
+            EventKind::UserMessage { text: text.into(), key: None, origin: EntryOrigin::Chat };
+        self.show(asked, shown);
         for round in 1.. {
             let completion = self.complete(span.span()).await;
             if completion.tool_calls.is_empty() {
@@ -253,7 +255,7 @@ impl Chat {
 
     async fn ends(&mut self, turn: TurnId, text: &str) {
         let (text, ending): (Arc<str>, _) = (text.into(), Ending::Complete);
-        let answer = self.message(turn, Content::Model { text: text.clone(), ending });
+        let answer = self.message(turn, Content::model(text.clone(), ending));
         let end = Write::TurnEnded {
             session: self.session.clone(),
             turn,
@@ -265,7 +267,7 @@ impl Chat {
         };
         self.plain.write(&[self.says(&answer), end]).await;
         let at = answer.at;
-        self.show(answer, EventKind::ModelMessage { text, ending });
+        self.show(answer, EventKind::ModelMessage { text, ending, origin: EntryOrigin::Chat });
         let ended = EventKind::TurnEnded { ending: TurnEnding::Answered, usage: Usage::default() };
         self.feed.publish(turn, at, Durability::End, ended);
     }

@@ -113,7 +113,7 @@ fn asked(events: &[Arc<SessionEvent>]) -> impl Iterator<Item = &ApprovalRequest>
 fn line(kind: &EventKind) -> String {
     match kind {
         EventKind::UserMessage { text, .. } => format!("user: {text}"),
-        EventKind::ModelMessage { text, ending } => format!("model: {text} ({ending:?})"),
+        EventKind::ModelMessage { text, ending, .. } => format!("model: {text} ({ending:?})"),
         EventKind::ToolCallProposed { wanted, .. } => {
             format!("proposed {} {}", wanted.name, wanted.arguments)
         }

@@ -44,6 +44,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("resume", &["error", "runtime"]),
     ("builder", &["error", "telemetry", "tool", "model", "store", "runtime", "time_zone"]),
     ("session", &["error", "telemetry", "runtime", "time_zone", "turn"]),
+    ("import", &["runtime", "session"]),
     ("turn", &["error", "runtime"]),
     ("turn_by_id", &["error", "runtime", "session", "turn"]),
     ("call", &["error", "runtime", "approval"]),

@@ -16,6 +16,7 @@ mod gaps;
 mod gate;
 mod generated_types;
 mod glossary;
+mod import;
 mod inbox;
 mod languages;
 mod layers;

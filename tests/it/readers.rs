@@ -3,7 +3,7 @@
 
 use madang::{
     IdempotencyKey, Limits, Runtime, Session, TurnOptions,
-    event::{EventCursor, EventKind, FeedCursor, StreamItem, Subscription},
+    event::{EntryOrigin, EventCursor, EventKind, FeedCursor, StreamItem, Subscription},
     store::SqliteStore,
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
@@ -111,7 +111,10 @@ async fn after_a_restart_the_cursor_of_another_feed_counts_as_what_is_stored_and
     let mut late = session.subscribe_after(EventCursor::START).await.unwrap();
     let Some(StreamItem::Event(event)) = late.next().await else { panic!("an event is stored") };
     let key = Some(IdempotencyKey::new("mine").unwrap());
-    assert_eq!(event.kind, EventKind::UserMessage { text: "one".into(), key });
+    assert_eq!(
+        event.kind,
+        EventKind::UserMessage { text: "one".into(), key, origin: EntryOrigin::Chat }
+    );
     assert_eq!(FeedCursor::behind(&event, late.epoch()).to_string(), "1", "it was read");
     let view = session.state().await.unwrap();
     assert_eq!(view.cursor.to_string(), format!("6.2@{}.3", late.epoch()));

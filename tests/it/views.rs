@@ -78,7 +78,7 @@ async fn heard(mut reader: Subscription, last: EventCursor) -> Vec<Arc<SessionEv
 #[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are no entries")]
 fn entry(event: &SessionEvent) -> Option<String> {
     let what = match &event.kind {
-        EventKind::UserMessage { text, key } => format!("{text} {key:?}"),
+        EventKind::UserMessage { text, key, .. } => format!("{text} {key:?}"),
         EventKind::ModelMessage { text, .. } => text.to_string(),
         EventKind::ToolCallEnded { record } => record.id.to_string(),
         EventKind::SystemNotice { notice, .. } => format!("{notice:?}"),
@@ -91,7 +91,7 @@ fn entry(event: &SessionEvent) -> Option<String> {
 /// The same of the entries of a view.
 fn entries(view: &SessionView) -> Vec<String> {
     let entry = |content: &Content| match content {
-        Content::User { text, key } => format!("{text} {key:?}"),
+        Content::User { text, key, .. } => format!("{text} {key:?}"),
         Content::Model { text, .. } => text.to_string(),
         Content::ToolCall(record) => record.id.to_string(),
         Content::Notice { notice } => format!("{notice:?}"),

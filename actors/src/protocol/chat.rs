@@ -31,6 +31,9 @@ pub enum Content {
         /// The key under which it was submitted, by which its client recognises it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<IdempotencyKey>,
+        /// The source of the text.
+        #[serde(default, skip_serializing_if = "EntryOrigin::is_chat")]
+        origin: EntryOrigin,
     },
     /// The model's message.
     Model {
@@ -38,6 +41,9 @@ pub enum Content {
         text: Arc<str>,
         /// Whether the text came to its end.
         ending: Ending,
+        /// The source of the text.
+        #[serde(default, skip_serializing_if = "EntryOrigin::is_chat")]
+        origin: EntryOrigin,
     },
     /// A tool call with its outcome.
     ToolCall(Box<CallRecord>),
@@ -51,10 +57,37 @@ pub enum Content {
 }
 
 impl Content {
-    /// Makes the message of a user that was submitted without a key.
+    /// Makes a message that the user typed in this chat and submitted without a key.
     #[must_use]
     pub fn user(text: impl Into<Arc<str>>) -> Self {
-        Self::User { text: text.into(), key: None }
+        Self::User { text: text.into(), key: None, origin: EntryOrigin::Chat }
+    }
+
+    /// Makes a message that the model wrote in this chat.
+    #[must_use]
+    pub fn model(text: impl Into<Arc<str>>, ending: Ending) -> Self {
+        Self::Model { text: text.into(), ending, origin: EntryOrigin::Chat }
+    }
+}
+
+/// The source of a user's or a model's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EntryOrigin {
+    /// The user typed it in this chat, or the runtime's model wrote it here.
+    #[default]
+    Chat,
+    /// An [`Imported`](super::Imported) message: the application vouches for it, and the runtime did not see it happen.
+    /// The model reads it as any other text.
+    Imported,
+}
+
+impl EntryOrigin {
+    /// Tells whether the text was said in this chat. As JSON an entry says only other origins.
+    #[must_use]
+    pub const fn is_chat(&self) -> bool {
+        matches!(self, Self::Chat)
     }
 }
 

@@ -5,8 +5,8 @@ use std::{fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalEnd, ApprovalRequest, CallId, CallRecord, Ending, IdempotencyKey, Notice, ResolvedCall,
-    Timestamp, TurnId, Usage, WantedCall,
+    ApprovalEnd, ApprovalRequest, CallId, CallRecord, Ending, EntryOrigin, IdempotencyKey, Notice,
+    ResolvedCall, Timestamp, TurnId, Usage, WantedCall,
 };
 
 /// One event of a session: `{"type":..,"seq":..,..}`.
@@ -120,20 +120,26 @@ impl TryFrom<String> for EventCursor {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
-    /// A turn began with the user's message.
+    /// A turn began with the user's message, or an import has brought one.
     UserMessage {
         /// The text as the user typed it.
         text: Arc<str>,
         /// The key under which it was submitted, by which its client recognises it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<IdempotencyKey>,
+        /// The source of the text.
+        #[serde(default, skip_serializing_if = "EntryOrigin::is_chat")]
+        origin: EntryOrigin,
     },
-    /// The model ended a message.
+    /// The model ended a message, or an import has brought one.
     ModelMessage {
         /// The text as the model wrote it.
         text: Arc<str>,
         /// Whether the text came to its end.
         ending: Ending,
+        /// The source of the text.
+        #[serde(default, skip_serializing_if = "EntryOrigin::is_chat")]
+        origin: EntryOrigin,
     },
     /// The model asks for a tool.
     ToolCallProposed {

@@ -14,6 +14,10 @@ pub struct Limits {
     pub max_completion_tokens: u32,
     /// Bytes of a user's text in one turn: a long letter fits, a pasted file does not.
     pub max_user_text_bytes: usize,
+    /// Messages of an imported history: more than any model's context holds of a usual chat.
+    pub max_imported_messages: usize,
+    /// Bytes of all texts of an imported history: eight of the longest texts, in one write of the store.
+    pub max_imported_bytes: usize,
     /// Bytes of a call's raw arguments.
     pub max_arguments_bytes: usize,
     /// Levels of a call's arguments: deeper values overflow the validator's stack. Never more than
@@ -131,6 +135,8 @@ impl Default for Limits {
             max_calls_per_completion: 8,
             max_completion_tokens: 1_024,
             max_user_text_bytes: 64 * 1024,
+            max_imported_messages: 200,
+            max_imported_bytes: 512 * 1024,
             max_arguments_bytes: 1024 * 1024,
             max_arguments_depth: 64,
             max_outcome_bytes: 4 * 1024 * 1024,

@@ -19,6 +19,7 @@ mod envelope;
 mod event;
 mod feed_cursor;
 mod id;
+mod imported;
 mod language;
 mod language_tag;
 mod limit_exceeded;
@@ -37,7 +38,7 @@ mod turn;
 
 pub use approval::{Approval, StandingApproval};
 pub use approval_request::{ApprovalEnd, ApprovalRequest, Decision, DecisionError, Shown};
-pub use chat::{ChatMessage, Content, Ending, Notice};
+pub use chat::{ChatMessage, Content, Ending, EntryOrigin, Notice};
 pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
 pub use digest::Digest;
 pub use effect_resolution::{Effect, EffectResolution, ResolvedBy, ResolvedCall};
@@ -47,6 +48,7 @@ pub use feed_cursor::{FeedCursor, FeedEpoch};
 pub use id::{
     CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,
 };
+pub use imported::{Imported, ImportedRole};
 pub use language::{English, Korean, Language, Languages};
 pub use language_tag::{InvalidLanguageTag, LanguageTag};
 pub use limit_exceeded::{Bound, LimitExceeded, Scope};

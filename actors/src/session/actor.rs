@@ -44,7 +44,7 @@ impl Actor for SessionActor {
             lookups: 0,
             turns_begun: 0,
             has_left: false,
-            is_clearing: false,
+            has_exclusive_write: false,
             closing: None,
             runtime_closes,
             error,
@@ -80,6 +80,7 @@ async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
         SessionMsg::Ask { .. } => failpoint("session.ask").await,
         SessionMsg::Dismiss { .. } => failpoint("session.dismiss").await,
         SessionMsg::Clear { .. } => failpoint("session.clear").await,
+        SessionMsg::Import { .. } => failpoint("session.import").await,
         SessionMsg::State { .. } | SessionMsg::Turn { .. } => failpoint("session.state").await,
         SessionMsg::Close { .. } => failpoint("session.close").await,
         SessionMsg::Resume(_) => failpoint("session.resume").await,
@@ -110,6 +111,10 @@ impl SessionState {
             SessionMsg::Clear { reply } => {
                 self.slot.handles_one();
                 self.clear(me, reply);
+            }
+            SessionMsg::Import { messages, bytes, reply } => {
+                self.slot.handles_one();
+                self.import(me, messages, bytes, reply);
             }
             SessionMsg::State { reply } => {
                 self.slot.handles_one();

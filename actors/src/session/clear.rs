@@ -15,10 +15,10 @@ impl SessionState {
         me: &ActorRef<SessionMsg>,
         reply: oneshot::Sender<Result<(), ClearError>>,
     ) {
-        if self.turn.is_some() || self.is_clearing {
+        if self.turn.is_some() || self.has_exclusive_write {
             return answer(reply, Err(ClearError::Busy));
         }
-        self.is_clearing = true;
+        self.has_exclusive_write = true;
         // The mark belongs to the turn that it follows; an empty chat has nothing to mark.
         let mark = self.chat.last_turn().map(|turn| self.message(turn, Content::Cleared));
         // After a clearing the user is asked anew: also where only the store has the chat.

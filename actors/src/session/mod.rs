@@ -5,7 +5,8 @@
 //! what comes next: ask the model, record the calls, dispatch them, end. `turn::effects` carries out each decision.
 //! What the store has taken is then published in the [`Feed`], and each [`Subscription`] reads it at its own pace.
 //!
-//! - `actor`, `msg`, `state`: the shell, what others may ask, and what an awake session holds; `clear` clears the chat.
+//! - `actor`, `msg`, `state`: the shell, what others may ask, and what an awake session holds; `clear` clears the chat, and
+//!   `import` begins it with a history.
 //! - `turn`: the machine, its effects, and the recovery of a turn that was left open.
 //! - `events`: the feed, its readers, and the replay of what they missed from the store.
 //! - `lifecycle`: the registry, the slot, waking, idling, and what a lost actor hands over.
@@ -22,6 +23,7 @@ mod actor;
 mod clear;
 mod context;
 mod events;
+mod import;
 mod lifecycle;
 mod msg;
 mod prompt;
@@ -37,6 +39,7 @@ pub use events::{
     feed::{Durability, Feed},
     subscription::{StreamItem, Subscription},
 };
+pub use import::check_import;
 pub use lifecycle::{
     registry::SessionRegistry,
     slot::{Begun, Sent, SessionSlot},
@@ -44,8 +47,8 @@ pub use lifecycle::{
     wake::{WakeError, WakePolicy, open},
 };
 pub use msg::{
-    ClearError, DismissError, DismissalStored, Outgoing, Resumption, RunningTurn, SessionMsg,
-    SessionView, TurnEnd, TurnInChat, TurnRefused, TurnRequest, When,
+    ClearError, DismissError, DismissalStored, ImportError, Outgoing, Resumption, RunningTurn,
+    SessionMsg, SessionView, TurnEnd, TurnInChat, TurnRefused, TurnRequest, When,
 };
 pub use state::{SessionState, WakeSnapshot};
 pub use turn::effect_resolution::{ResolveError, resolve};

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
+use super::import::PendingImport;
 use crate::{
     admission::Permit,
     dispatcher::DispatcherEvent,
     llm::LlmEvent,
     port::{LedgerRow, OpenTurn, StoreError, SubmittedTurn, Write},
     protocol::{
-        ApprovalRequest, ChatMessage, EventCursor, FeedCursor, LimitExceeded, SessionEvent,
-        SessionId, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
+        ApprovalRequest, ChatMessage, EventCursor, FeedCursor, Imported, LimitExceeded,
+        SessionEvent, SessionId, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
     },
 };
 
@@ -50,6 +51,15 @@ pub enum SessionMsg {
     Clear {
         /// Receives an answer once the mark is stored.
         reply: oneshot::Sender<Result<(), ClearError>>,
+    },
+    /// Begins the chat with a history.
+    Import {
+        /// The messages, in order.
+        messages: Vec<Imported>,
+        /// The permit for the bytes of the messages, until they are stored or refused.
+        bytes: Permit,
+        /// Receives the turn of the messages once they are stored.
+        reply: oneshot::Sender<Result<TurnId, ImportError>>,
     },
     /// Asks for the view of a screen.
     State {
@@ -134,6 +144,8 @@ pub struct Outgoing {
     pub(super) end: Option<Box<(TurnEnd, Timestamp)>>,
     /// The caller that asked for the clearing.
     pub(super) clear: Option<oneshot::Sender<Result<(), ClearError>>>,
+    /// The import that the write is.
+    pub(super) import: Option<Box<PendingImport>>,
     /// The callers that dismissed the turn, where the write has the dismissal.
     pub(super) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
 }
@@ -245,6 +257,48 @@ pub enum ClearError {
     Overloaded(#[source] LimitExceeded),
     /// The mark could not be stored.
     #[error("failed to store the clearing")]
+    Store(#[source] StoreError),
+    /// The session's actor died, or the runtime has shut down.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// A reason why no history was imported. The chat is unchanged, but for [`Closed`](Self::Closed), and for a
+/// [`Store`](Self::Store) whose cause [may have happened](StoreError::may_have_happened) all the same: then the chat has
+/// all of the history, or nothing.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// There is no message, or one has an empty text after trimming.
+    #[error("an import needs messages, each with a text")]
+    Empty,
+    /// There are too many messages.
+    #[error("the import has {messages} messages, {max_messages} are allowed")]
+    TooManyMessages {
+        /// The number of messages.
+        messages: usize,
+        /// The most messages that it may have.
+        max_messages: usize,
+    },
+    /// The texts are too long together.
+    #[error("the texts of the import have {bytes} bytes, {max_bytes} are allowed")]
+    TooLong {
+        /// The bytes of all texts.
+        bytes: usize,
+        /// The most bytes that they may have.
+        max_bytes: usize,
+    },
+    /// The transcript has an entry, or had one before the chat was cleared.
+    #[error("the chat has begun already")]
+    HasBegun,
+    /// A turn, a clearing or another import goes on.
+    #[error("a turn is running, or the chat is changing")]
+    Busy,
+    /// A bound was reached.
+    #[error("a bound was reached")]
+    Overloaded(#[source] LimitExceeded),
+    /// The messages could not be stored.
+    #[error("failed to store the import")]
     Store(#[source] StoreError),
     /// The session's actor died, or the runtime has shut down.
     #[error("the session is closed")]

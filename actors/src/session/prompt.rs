@@ -91,7 +91,7 @@ mod tests {
             said("one"),
             Content::ToolCall(Box::new(record)),
             Content::Notice { notice: Notice::EffectUnknown },
-            Content::Model { text: "two".into(), ending: Ending::Complete },
+            Content::model("two", Ending::Complete),
             Content::Cleared,
             said("three"),
             Content::ToolCall(Box::new(seen)),

@@ -61,7 +61,8 @@ pub struct SessionState {
     pub(super) lookups: usize,
     /// The turns that began since it woke: the store's answer about a key may be older than the last of them.
     pub(super) turns_begun: u64,
-    pub(super) is_clearing: bool,
+    /// Whether a clearing or an import is on its way to the store. Neither a turn nor another of them begins beside it.
+    pub(super) has_exclusive_write: bool,
     pub(super) closing: Option<oneshot::Sender<()>>,
     /// Cancelled with the runtime's own token, at whose lock all sessions would meet several times a turn.
     pub(super) runtime_closes: CancellationToken,

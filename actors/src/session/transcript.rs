@@ -120,6 +120,11 @@ impl Chat {
         self.messages.last().map_or(0, |message| message.seq)
     }
 
+    /// Gives the last number that was given out, stored or not; 0 for none.
+    pub(super) const fn last_given_out(&self) -> u64 {
+        self.reserved
+    }
+
     /// Gives out the next number.
     pub(super) fn reserve(&mut self) -> u64 {
         self.reserved += 1;

@@ -298,7 +298,7 @@ impl Terminal {
     fn event(&mut self, event: &EventKind) -> Result<(), Failure> {
         let locale = self.locale;
         match event {
-            EventKind::ModelMessage { text, ending } => {
+            EventKind::ModelMessage { text, ending, .. } => {
                 self.stop_waiting();
                 let rest = self.streamed.message(text);
                 self.said(&rest)?;

@@ -223,7 +223,7 @@ impl CaseRun<'_> {
                     // Only the text after the last call is the final one.
                     seen.text.clear();
                 }
-                EventKind::ModelMessage { text, ending } => {
+                EventKind::ModelMessage { text, ending, .. } => {
                     seen.text = match ending {
                         Ending::Complete => text.to_string(),
                         Ending::Interrupted => String::new(),

@@ -116,13 +116,13 @@ fn is_same(event: &SessionEvent, message: &ChatMessage) -> bool {
     (event.turn, event.at) == (message.turn, message.at)
         && match (&event.kind, &message.content) {
             (
-                EventKind::UserMessage { text: reported, key: reported_key },
-                Content::User { text, key },
-            ) => (reported, reported_key) == (text, key),
+                EventKind::UserMessage { text: reported, key: reported_key, origin: from },
+                Content::User { text, key, origin },
+            ) => (reported, reported_key, from) == (text, key, origin),
             (
-                EventKind::ModelMessage { text: reported, ending: how },
-                Content::Model { text, ending },
-            ) => (reported, how) == (text, ending),
+                EventKind::ModelMessage { text: reported, ending: how, origin: from },
+                Content::Model { text, ending, origin },
+            ) => (reported, how, from) == (text, ending, origin),
             (EventKind::ToolCallEnded { record: reported }, Content::ToolCall(record)) => {
                 is_same_call(reported, record)
             }

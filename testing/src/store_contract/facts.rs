@@ -88,7 +88,7 @@ pub(super) fn text(seq: u64, text: &str) -> ChatMessage {
 }
 
 pub(super) fn answer(seq: u64, text: &str) -> ChatMessage {
-    let content = Content::Model { text: text.into(), ending: Ending::Complete };
+    let content = Content::model(text, Ending::Complete);
     ChatMessage { seq, turn: turn(1), at: at(3), content }
 }
 

@@ -47,7 +47,7 @@ fn entry(number: u128, seq: u64, millis: i64, content: Content) -> ChatMessage {
 }
 
 fn text_of(number: u128, seq: u64, millis: i64, text: &str) -> ChatMessage {
-    entry(number, seq, millis, Content::User { text: text.into(), key: None })
+    entry(number, seq, millis, Content::user(text))
 }
 
 /// A chat of one text, written at this moment.

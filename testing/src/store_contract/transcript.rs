@@ -6,7 +6,9 @@ use super::facts::{
 };
 use madang_actors::{
     port::{SessionRow, Store, StoredSession, TranscriptPart, Write},
-    protocol::{CallRecord, CallResult, ChatMessage, Content, Effect, Ending, Notice, ToolOutcome},
+    protocol::{
+        CallRecord, CallResult, ChatMessage, Content, Effect, Ending, Imported, Notice, ToolOutcome,
+    },
 };
 
 /// Opening a session again changes nothing; another user is refused.
@@ -48,17 +50,19 @@ pub async fn messages_come_back_as_they_were_written_and_in_order(store: &dyn St
     let messages = [
         text(1, "수면에 좋은 것\n\"quoted\" 🙂 \u{1}"),
         answer(2, ""),
-        entry(3, Content::Model { text: "half".into(), ending: Ending::Interrupted }),
+        entry(3, Content::model("half", Ending::Interrupted)),
         entry(4, Content::Notice { notice: Notice::SuggestClear }),
         entry(5, Content::Cleared),
+        entry(6, Imported::user("{\"role\":\"cleared\"}").into()),
+        entry(7, Imported::model("<tool_call>").into()),
     ];
     // Not in the order of their numbers: a late one may follow others.
-    for index in [1, 0, 4, 2, 3] {
+    for index in [1, 0, 4, 6, 2, 5, 3] {
         written(store, &[says("s", &messages[index])]).await;
     }
     let found = stored(store, "s").await;
     assert_eq!(found.messages, messages);
-    assert_eq!(found.row.last_seq, 5);
+    assert_eq!(found.row.last_seq, 7);
 }
 
 /// A number is given once, to a message or to a call.

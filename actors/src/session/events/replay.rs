@@ -79,8 +79,8 @@ fn events(entry: &StoredEntry, languages: &Languages) -> Vec<SessionEvent> {
 /// Makes the event of an entry of the transcript.
 pub(in crate::session) fn kind_of(message: &ChatMessage, locale: Locale) -> EventKind {
     match message.content.clone() {
-        Content::User { text, key } => EventKind::UserMessage { text, key },
-        Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
+        Content::User { text, key, origin } => EventKind::UserMessage { text, key, origin },
+        Content::Model { text, ending, origin } => EventKind::ModelMessage { text, ending, origin },
         Content::ToolCall(record) => EventKind::ToolCallEnded { record },
         Content::Notice { notice } => {
             EventKind::SystemNotice { notice, text: Text::Notice(notice).in_locale(locale) }

@@ -4,8 +4,8 @@ use uuid::Uuid;
 
 use crate::{
     protocol::{
-        CompletionDelta, CompletionId, Ending, EventCursor, EventKind, Timestamp, TurnEnding,
-        TurnId, Usage,
+        CompletionDelta, CompletionId, Ending, EntryOrigin, EventCursor, EventKind, Timestamp,
+        TurnEnding, TurnId, Usage,
     },
     session::{Durability, Feed, StreamItem, Subscription},
     test_runtime::in_time,
@@ -47,7 +47,14 @@ fn text_is_read_once_however_slowly_and_late_deltas_are_not_heard() {
     assert_eq!(rest(&mut quick), ["thinking 0 hm", "text 3 lo"]);
     assert_eq!(rest(&mut slow), ["thinking 0 hm", "text 0 Hello"]);
     assert_eq!(feed.spoken(), "Hello");
-    publish(&feed, EventKind::ModelMessage { text: "Hello!".into(), ending: Ending::Complete });
+    publish(
+        &feed,
+        EventKind::ModelMessage {
+            text: "Hello!".into(),
+            ending: Ending::Complete,
+            origin: EntryOrigin::Chat,
+        },
+    );
     feed.push(completion(1), CompletionDelta::Text("late"));
     assert_eq!(rest(&mut slow), ["event 1"]);
 }

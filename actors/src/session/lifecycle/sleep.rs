@@ -45,7 +45,7 @@ impl SessionState {
     }
 
     fn may_sleep(&self) -> bool {
-        let is_busy = self.turn.is_some() || self.is_clearing || self.lookups > 0;
+        let is_busy = self.turn.is_some() || self.has_exclusive_write || self.lookups > 0;
         self.context.history == History::Stored
             && !is_busy
             && !self.has_left

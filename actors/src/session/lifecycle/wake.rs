@@ -17,7 +17,7 @@ use crate::session::{
     context::History,
     events::replay::kinds_of_end,
     lifecycle::state_cell::StateCell,
-    msg::{ClearError, DismissError, TurnEnd, TurnRefused},
+    msg::{ClearError, DismissError, ImportError, TurnEnd, TurnRefused},
     state::{SessionState, WakeSnapshot},
     transcript::Chat,
     turn::left_open::{SeenTo, see_to},
@@ -317,6 +317,9 @@ fn refuse(msg: SessionMsg, cause: &WakeError) {
         (SessionMsg::Clear { reply }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(ClearError::Overloaded(*refusal)));
         }
+        (SessionMsg::Import { reply, .. }, WakeError::Overloaded(refusal)) => {
+            answer(reply, Err(ImportError::Overloaded(*refusal)));
+        }
         // The session sleeps, and no turn runs: an open one is only resumed later.
         (SessionMsg::Dismiss { reply, .. }, WakeError::Overloaded(_)) => {
             answer(reply, Err(DismissError::NoTurn));
@@ -332,6 +335,7 @@ fn refuse(msg: SessionMsg, cause: &WakeError) {
         }
         (SessionMsg::Ask { began, .. }, _) => answer(began, Err(TurnRefused::Store(unstored()))),
         (SessionMsg::Clear { reply }, _) => answer(reply, Err(ClearError::Store(unstored()))),
+        (SessionMsg::Import { reply, .. }, _) => answer(reply, Err(ImportError::Store(unstored()))),
         // Dropping these tells the asker that the session is closed.
         (
             SessionMsg::Dismiss { .. }

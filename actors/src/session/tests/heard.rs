@@ -264,13 +264,14 @@ fn tells(kind: &EventKind, content: &Content) -> bool {
 fn differs(event: &SessionEvent, message: &ChatMessage) -> Option<String> {
     let is_same = (event.turn, event.at) == (message.turn, message.at)
         && match (&event.kind, &message.content) {
-            (EventKind::UserMessage { text: told, key: told_key }, Content::User { text, key }) => {
-                told == text && told_key == key
-            }
             (
-                EventKind::ModelMessage { text: told, ending: how },
-                Content::Model { text, ending },
-            ) => (told, how) == (text, ending),
+                EventKind::UserMessage { text: told, key: told_key, origin: from },
+                Content::User { text, key, origin },
+            ) => (told, told_key, from) == (text, key, origin),
+            (
+                EventKind::ModelMessage { text: told, ending: how, origin: from },
+                Content::Model { text, ending, origin },
+            ) => (told, how, from) == (text, ending, origin),
             (EventKind::ToolCallEnded { record: told }, Content::ToolCall(record)) => {
                 same(told, record)
             }

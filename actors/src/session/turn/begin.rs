@@ -12,7 +12,7 @@ use crate::{
     ledger::text_digest,
     mailbox::answer,
     port::Write,
-    protocol::{Bound, Content, TurnId},
+    protocol::{Bound, Content, EntryOrigin, TurnId},
     telemetry::TurnSpan,
 };
 
@@ -40,7 +40,7 @@ impl SessionState {
         if self.is_closing() {
             return answer(began, Err(TurnRefused::Closed));
         }
-        if self.turn.is_some() || self.is_clearing {
+        if self.turn.is_some() || self.has_exclusive_write {
             return answer(began, Err(TurnRefused::Busy));
         }
         let admission = &self.context.calls.admission;
@@ -50,7 +50,8 @@ impl SessionState {
         };
         let id = TurnId::new(Uuid::now_v7());
         let hash = text_digest(&text);
-        let message = self.message(id, Content::User { text, key: options.key.clone() });
+        let (key, origin) = (options.key.clone(), EntryOrigin::Chat);
+        let message = self.message(id, Content::User { text, key, origin });
         let started = Write::TurnStarted {
             session: self.slot.session().clone(),
             turn: id,

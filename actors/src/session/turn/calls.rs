@@ -38,7 +38,7 @@ impl SessionState {
         let Called { round, usage, text, calls } = called;
         let Some(turn) = self.turn.as_ref().map(|turn| turn.id) else { return };
         let said = text.map(|text| {
-            let content = Content::Model { text: text.into(), ending: Ending::Complete };
+            let content = Content::model(text, Ending::Complete);
             self.message(turn, content)
         });
         let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());

@@ -113,7 +113,7 @@ impl SessionState {
         let is_quiet =
             self.turn.as_ref().is_none_or(|turn| turn.core.is_suspended() && turn.is_quiet());
         if is_quiet
-            && !self.is_clearing
+            && !self.has_exclusive_write
             && let Some(reply) = self.closing.take()
         {
             answer(reply, ());

@@ -24,8 +24,7 @@ impl SessionState {
                 TurnEffect::CancelCompletion => self.cancel_completion(),
                 TurnEffect::Say { text, ending } => {
                     let Some(turn) = &self.turn else { return };
-                    let message =
-                        self.message(turn.id, Content::Model { text: text.into(), ending });
+                    let message = self.message(turn.id, Content::model(text, ending));
                     outgoing.messages.push(message);
                 }
                 TurnEffect::Propose { round, usage, text, calls } => {

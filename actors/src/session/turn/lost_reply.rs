@@ -76,6 +76,13 @@ impl Sign {
     pub(super) fn of(job: &[Write]) -> Option<Self> {
         // A revocation tells least: without an approval it changes nothing.
         let is_telling = |write: &&Write| !matches!(write, Write::Revoke { .. });
+        if let Some(Write::TurnStarted { turn, .. }) = job.iter().find(is_telling)
+            && job
+                .iter()
+                .any(|write| matches!(write, Write::TurnEnded { turn: ended, .. } if ended == turn))
+        {
+            return Some(Self::of_import(job));
+        }
         match job.iter().find(is_telling).or(job.first())? {
             Write::TurnStarted { turn, .. } => Some(Self::TurnStarted(*turn)),
             Write::TurnEnded { turn, .. } => Some(Self::TurnEnded(*turn)),
@@ -88,6 +95,16 @@ impl Sign {
             Write::Revoke { .. } => Some(Self::Revoked),
             Write::Session { .. } | Write::Call { .. } => None,
         }
+    }
+
+    /// Chooses the sign of a turn that is over from the beginning: its first message. Without one the chat is in memory,
+    /// and the store need not have the turn.
+    fn of_import(job: &[Write]) -> Self {
+        let said = job.iter().find_map(|write| {
+            let Write::Message { message, .. } = write else { return None };
+            Some(Self::Said(Box::new(message.clone())))
+        });
+        said.unwrap_or(Self::Counted)
     }
 
     /// Tells whether the store shows the sign.

@@ -9,7 +9,7 @@ use crate::session::{
     events::feed::Durability,
     events::replay::{kind_of, kinds_of_end},
     lifecycle::handover::AbandonedTurn,
-    msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
+    msg::{ClearError, ImportError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
     state::{ActiveCall, ActiveTurn, SessionState},
     turn::machine::TurnInput,
     turn::write_report::WriteReport,
@@ -60,7 +60,7 @@ impl SessionState {
         written: Outgoing,
         result: Result<(), StoreError>,
     ) {
-        let Outgoing { messages, end, clear, dismissed } = written;
+        let Outgoing { messages, end, clear, import, dismissed } = written;
         let opens = messages.iter().any(|message| matches!(message.content, Content::User { .. }));
         match result {
             Ok(()) => {
@@ -72,8 +72,11 @@ impl SessionState {
                 }
                 dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
                 if let Some(reply) = clear {
-                    self.is_clearing = false;
+                    self.has_exclusive_write = false;
                     answer(reply, Ok(()));
+                }
+                if let Some(import) = import {
+                    self.imported(*import);
                 }
                 if opens {
                     self.opened(me);
@@ -87,7 +90,12 @@ impl SessionState {
                     }
                     turn.dismissed.extend(dismissed);
                 }
+                let import = import.map(|import| (import, self.not_imported(&cause)));
                 self.not_stored(me, clear, &cause, opens);
+                // A caller that tries again at once wakes the next actor.
+                if let Some((import, cause)) = import {
+                    import.fail(cause);
+                }
             }
         }
     }
@@ -142,12 +150,22 @@ impl SessionState {
 
     /// Gives the reason why a turn that the store did not take did not begin.
     fn not_begun(&self, cause: &StoreError) -> TurnRefused {
+        self.too_much_stored(cause)
+            .map_or_else(|| TurnRefused::Store(cause.clone()), TurnRefused::Overloaded)
+    }
+
+    fn not_imported(&self, cause: &StoreError) -> ImportError {
+        self.too_much_stored(cause)
+            .map_or_else(|| ImportError::Store(cause.clone()), ImportError::Overloaded)
+    }
+
+    fn too_much_stored(&self, cause: &StoreError) -> Option<LimitExceeded> {
         if !matches!(cause, StoreError::TooMuchStored) {
-            return TurnRefused::Store(cause.clone());
+            return None;
         }
         let refusal = LimitExceeded::of_stored_bytes(&self.context.calls.limits);
         refused(&refusal);
-        TurnRefused::Overloaded(refusal)
+        Some(refusal)
     }
 
     pub(super) fn opened(&mut self, me: &ActorRef<SessionMsg>) {
@@ -171,7 +189,12 @@ impl SessionState {
     }
 
     /// Tells how a turn ended, and gives its error in words.
-    fn publish_end(&self, end: &TurnEnd, at: Timestamp, locale: Locale) -> Option<String> {
+    pub(in crate::session) fn publish_end(
+        &self,
+        end: &TurnEnd,
+        at: Timestamp,
+        locale: Locale,
+    ) -> Option<String> {
         let (failed, ended) = kinds_of_end(end.ending, end.error.as_ref(), end.usage, locale);
         let text = match &failed {
             Some(EventKind::Error { text, .. }) => Some(text.clone()),

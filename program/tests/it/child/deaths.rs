@@ -275,7 +275,8 @@ async fn chat(session: Session, mut dice: Dice, name: u64) -> BTreeMap<String, u
             let mut said = None;
             loop {
                 let StreamItem::Event(event) = events.next().await.unwrap() else { continue };
-                if let EventKind::ModelMessage { text, ending: Ending::Complete } = &event.kind {
+                if let EventKind::ModelMessage { text, ending: Ending::Complete, .. } = &event.kind
+                {
                     said = Some(text.to_string());
                 } else if let EventKind::TurnEnded { ending, .. } = &event.kind {
                     return (format!("{ending:?}"), said);

@@ -144,8 +144,7 @@ fn turn_step() -> impl Strategy<Value = TurnStep> {
 fn message() -> impl Strategy<Value = ChatMessage> {
     let content = prop_oneof![
         ".{0,12}".prop_map(Content::user),
-        ".{0,12}"
-            .prop_map(|text| Content::Model { text: text.into(), ending: Ending::Interrupted }),
+        ".{0,12}".prop_map(|text| Content::model(text, Ending::Interrupted)),
         Just(Content::Notice { notice: Notice::SuggestClear }),
         Just(Content::Cleared),
     ];

@@ -1,0 +1,115 @@
+//! Importing a history into a chat that has not begun: all of it in one write, in a turn of its own that is over.
+
+use ractor::ActorRef;
+use tokio::{sync::oneshot, time::Instant};
+use uuid::Uuid;
+
+use super::{
+    context::History,
+    msg::{ImportError, Outgoing, SessionMsg, TurnEnd},
+    state::SessionState,
+};
+use crate::{
+    admission::Permit,
+    ledger::text_digest,
+    mailbox::answer,
+    port::Write,
+    protocol::{Imported, Limits, Locale, Timestamp, TurnEnding, TurnId, TurnOptions, Usage},
+};
+
+/// An import that is on its way to the store.
+#[derive(Debug)]
+pub(super) struct PendingImport {
+    /// The end of its turn, which is written with it.
+    end: TurnEnd,
+    at: Timestamp,
+    /// The permit for its bytes, until it is stored or refused.
+    _bytes: Permit,
+    reply: oneshot::Sender<Result<TurnId, ImportError>>,
+}
+
+/// Checks a history against the bounds, and counts its bytes.
+///
+/// # Errors
+/// [`ImportError`] says which bound it passes.
+pub fn check_import(messages: &[Imported], limits: &Limits) -> Result<usize, ImportError> {
+    let (count, max_messages) = (messages.len(), limits.max_imported_messages);
+    if count > max_messages {
+        return Err(ImportError::TooManyMessages { messages: count, max_messages });
+    }
+    if messages.is_empty() || messages.iter().any(|message| message.text.trim().is_empty()) {
+        return Err(ImportError::Empty);
+    }
+    let bytes = messages.iter().map(|message| message.text.len()).sum();
+    let max_bytes = limits.max_imported_bytes;
+    if bytes > max_bytes { Err(ImportError::TooLong { bytes, max_bytes }) } else { Ok(bytes) }
+}
+
+impl SessionState {
+    /// Imports a history, unless the chat has begun or the session closes.
+    pub(super) fn import(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        messages: Vec<Imported>,
+        bytes: Permit,
+        reply: oneshot::Sender<Result<TurnId, ImportError>>,
+    ) {
+        if let Err(refused) = self.may_import(&messages) {
+            return answer(reply, Err(refused));
+        }
+        self.has_exclusive_write = true;
+        let turn = TurnId::new(Uuid::now_v7());
+        let messages: Vec<_> =
+            messages.into_iter().map(|imported| self.message(turn, imported.into())).collect();
+        let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
+        let started = Write::TurnStarted {
+            session: session.clone(),
+            turn,
+            at,
+            options: TurnOptions::default(),
+            text: text_digest(""),
+            max_stored_bytes: self.context.calls.limits.max_stored_bytes_per_user as u64,
+        };
+        // Over from the beginning: after a crash no turn goes on, and the transcript has all of it or nothing.
+        let (ending, error, usage) = (TurnEnding::Answered, None, Usage::default());
+        let end = TurnEnd { turn, ending, error, usage };
+        let behind = messages.last().map_or(0, |message| message.seq);
+        let ended = end.write(&session, at, behind);
+        let import = Some(Box::new(PendingImport { end, at, _bytes: bytes, reply }));
+        self.store(me, [started, ended], Outgoing { messages, import, ..Outgoing::default() });
+    }
+
+    fn may_import(&self, messages: &[Imported]) -> Result<(), ImportError> {
+        check_import(messages, &self.context.calls.limits)?;
+        let has_begun = match self.context.history {
+            // A number that was given out counts: its entry may still come.
+            History::Stored => self.chat.last_given_out() > 0,
+            History::InMemory => !self.chat.messages().is_empty(),
+        };
+        if self.is_closing() {
+            Err(ImportError::Closed)
+        } else if self.turn.is_some() || self.has_exclusive_write {
+            Err(ImportError::Busy)
+        } else if has_begun {
+            Err(ImportError::HasBegun)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Tells the end of an import whose messages are published.
+    pub(super) fn imported(&mut self, import: PendingImport) {
+        let PendingImport { end, at, reply, .. } = import;
+        self.has_exclusive_write = false;
+        self.active_at = Instant::now();
+        self.error = self.publish_end(&end, at, Locale::default());
+        answer(reply, Ok(end.turn));
+    }
+}
+
+impl PendingImport {
+    /// Tells the caller why nothing was imported, as far as is known.
+    pub(super) fn fail(self, cause: ImportError) {
+        answer(self.reply, Err(cause));
+    }
+}

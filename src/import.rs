@@ -1,0 +1,50 @@
+//! Beginning a chat with a history that was kept elsewhere.
+
+use madang_actors::{
+    protocol::{Bound, Imported, TurnId},
+    session::{ImportError, SessionMsg, check_import},
+};
+use tokio::sync::oneshot;
+
+use crate::{Session, runtime::Delivery};
+
+impl Session {
+    /// Begins the chat with a history that was kept elsewhere, in order. The messages are stored in one write, as a turn
+    /// of their own that is over, and readers hear each with
+    /// [`EntryOrigin::Imported`](crate::event::EntryOrigin::Imported). Later turns read them like any other message.
+    ///
+    /// Only a chat without any entry takes a history. Of two imports at once one wins, and no turn begins between the
+    /// messages. Dropping the future cancels nothing.
+    ///
+    /// ```
+    /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
+    /// use madang::Imported;
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let model = ScriptedModel::new([ScriptedCompletion::text("Kim.")]);
+    /// # let runtime = madang::Runtime::builder().model(model).store(MemoryStore::new()).start().await?;
+    ///
+    /// let session = runtime.session("kim", "chat-1").await?;
+    /// session.import(vec![Imported::user("I am Kim."), Imported::model("Hello, Kim.")]).await?;
+    /// let answer = session.send("What is my name?").await?.text().await?;
+    /// # assert_eq!(answer, "Kim.");
+    /// # Ok(runtime.shutdown().await?)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ImportError`] says why nothing was imported.
+    pub async fn import(&self, messages: Vec<Imported>) -> Result<TurnId, ImportError> {
+        let runtime = self.runtime();
+        let bytes = check_import(&messages, &runtime.limits)?;
+        let admission = &runtime.handles.calls.admission;
+        let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
+        let bytes = bytes.map_err(ImportError::Overloaded)?;
+        let (reply, imported) = oneshot::channel();
+        match self.post(SessionMsg::Import { messages, bytes, reply }) {
+            Delivery::Sent => imported.await.unwrap_or(Err(ImportError::Closed)),
+            Delivery::Full(refusal) => Err(ImportError::Overloaded(refusal)),
+            Delivery::Closed => Err(ImportError::Closed),
+        }
+    }
+}
