@@ -10,7 +10,7 @@ use madang_actors::{
     },
     session::{
         self, ClearError, DismissError, History, ResolveError, SessionMsg, SessionSlot,
-        SessionView, StreamItem, Subscription, TurnRefused,
+        SessionView, StreamItem, Subscription, TurnRefused, check_lengths,
     },
     supervisor::InspectSession,
 };
@@ -102,10 +102,7 @@ impl Session {
         options.time_zone = Some(zone?);
         options.language = Some(self.runtime.languages.locale(options.language).tag());
         let text = text.into();
-        let (bytes, max_bytes) = (text.len(), self.runtime.limits.max_user_text_bytes);
-        if bytes > max_bytes {
-            return Err(TurnRefused::TooLong { bytes, max_bytes });
-        }
+        let bytes = check_lengths(&text, &options, &self.runtime.limits)?;
         let admission = &self.runtime.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;

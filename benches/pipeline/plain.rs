@@ -137,6 +137,7 @@ impl Chat {
             session: self.session.clone(),
             user: self.user.clone(),
             system: None,
+            instructions: None,
             messages: self.prompt.clone(),
             tools: plain.specs.clone(),
             language: LanguageTag::EN,

@@ -329,6 +329,7 @@ fn request(
         session: SessionId::new(session).unwrap(),
         user: UserId::new("kim").unwrap(),
         system: system.cloned(),
+        instructions: None,
         messages: Arc::new(messages),
         tools: Arc::new([]),
         language: LanguageTag::EN,

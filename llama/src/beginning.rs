@@ -2,7 +2,8 @@
 //!
 //! The end of the beginning must not depend on any user's words. A tokenizer may join its last letters with the first
 //! ones of a question. A user that saw how much is shared would then learn the beginning of another user's question. So
-//! the border follows from system text and tools alone, and a prompt whose letters would join across it is cut there.
+//! the border follows from system text and tools alone, and a prompt whose letters would join across it is cut there. A
+//! turn's instructions are a user's words, too: the border stands before them.
 
 use std::{
     collections::VecDeque,
@@ -87,6 +88,8 @@ pub(super) struct Beginnings<T> {
 struct MetBeginning<T> {
     system: Option<Arc<str>>,
     tools: Arc<[ToolSpec]>,
+    /// With any instructions the beginning ends before them.
+    has_instructions: bool,
     beginning: Arc<Beginning<T>>,
 }
 
@@ -142,6 +145,7 @@ impl<T: Clone + PartialEq> Beginnings<T> {
         known.push_front(MetBeginning {
             system: request.system.clone(),
             tools: Arc::clone(&request.tools),
+            has_instructions: request.instructions.is_some(),
             beginning: Arc::clone(&beginning),
         });
         known.truncate(KEPT);
@@ -152,13 +156,17 @@ impl<T: Clone + PartialEq> Beginnings<T> {
 impl<T> MetBeginning<T> {
     fn is_of(&self, request: &CompletionRequest) -> bool {
         let has_tools = Arc::ptr_eq(&self.tools, &request.tools) || self.tools == request.tools;
-        has_tools && self.system == request.system
+        has_tools
+            && self.system == request.system
+            && self.has_instructions == request.instructions.is_some()
     }
 }
 
-/// Makes a chat with only this text. `None` if the template refuses it.
+/// Makes a chat with only this text, also as its instructions, where it has any: neither is shared. `None` if the
+/// template refuses it.
 fn words(writer: &PromptWriter<'_>, text: &str) -> Option<Vec<Piece>> {
     let message = PromptMessage::User { text: text.into() };
+    let writer = PromptWriter { instructions: writer.instructions.map(|_| text), ..*writer };
     writer.write(&[&message]).ok().map(|prompt| prompt.pieces)
 }
 

@@ -31,6 +31,7 @@ pub(super) fn frames(dialect: &Dialect, markers: &Markers) -> Vec<String> {
         eos: "",
         has_thinking: false,
         system: Some("s"),
+        instructions: None,
         tools: &[],
         max_bytes: LEAST_BYTES,
     };

@@ -24,6 +24,8 @@ pub(super) struct PromptWriter<'a> {
     pub(super) eos: &'a str,
     pub(super) has_thinking: bool,
     pub(super) system: Option<&'a str>,
+    /// The instructions of the turn: behind all that chats may share.
+    pub(super) instructions: Option<&'a str>,
     pub(super) tools: &'a [ToolSpec],
     /// The most bytes of a prompt.
     pub(super) max_bytes: usize,
@@ -42,10 +44,15 @@ impl PromptWriter<'_> {
     pub(super) fn write(&self, messages: &[&PromptMessage]) -> Result<Prompt, Error> {
         let mut hidden = Hidden::default();
         let suspect = |text: &str| self.markers.suspects(text);
+        // A chat that was imported may begin with the model, and many templates refuse that.
+        let silence = PromptMessage::User { text: "".into() };
+        let begins_with_model = matches!(messages.first(), Some(PromptMessage::Model { .. }));
+        let silence = begins_with_model.then_some(&silence);
+        let messages: Vec<_> = silence.into_iter().chain(messages.iter().copied()).collect();
         let chat = match self.dialect.telling {
-            Telling::Calls => self.with_calls(messages, &mut hidden, &suspect),
-            Telling::CallsWithResults => self.with_results(messages, &mut hidden, &suspect),
-            Telling::Text { result_role } => self.in_words(messages, &mut hidden, result_role),
+            Telling::Calls => self.with_calls(&messages, &mut hidden, &suspect),
+            Telling::CallsWithResults => self.with_results(&messages, &mut hidden, &suspect),
+            Telling::Text { result_role } => self.in_words(&messages, &mut hidden, result_role),
         };
         let tools: Vec<Value> = match self.dialect.listing {
             ToolListing::Template => self
@@ -201,6 +208,15 @@ impl PromptWriter<'_> {
     }
 
     fn system_text(&self) -> String {
+        let shared = self.shared_text();
+        match self.instructions {
+            Some(instructions) => with_system(&shared, instructions),
+            None => shared,
+        }
+    }
+
+    /// Builds the system text that all chats with these tools have.
+    fn shared_text(&self) -> String {
         let mut text = self.system.unwrap_or_default().to_owned();
         if self.dialect.listing == ToolListing::Template || self.tools.is_empty() {
             return text;

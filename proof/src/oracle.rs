@@ -192,6 +192,7 @@ impl Began {
             TurnRefused::Empty
             | TurnRefused::Busy
             | TurnRefused::TooLong { .. }
+            | TurnRefused::InstructionsTooLong { .. }
             | TurnRefused::UnknownTimeZone { .. }
             | TurnRefused::OtherText
             | TurnRefused::Overloaded(_)

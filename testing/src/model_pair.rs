@@ -192,6 +192,7 @@ mod tests {
             session: SessionId::new("one").unwrap(),
             user: UserId::new("me").unwrap(),
             system: None,
+            instructions: None,
             messages: Default::default(),
             tools: Arc::new([]),
             language: LanguageTag::EN,

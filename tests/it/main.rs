@@ -18,6 +18,7 @@ mod generated_types;
 mod glossary;
 mod import;
 mod inbox;
+mod instructions;
 mod languages;
 mod layers;
 mod limits;

@@ -38,7 +38,7 @@ pub use occupancy::{Occupancy, Occupied};
 pub use poll_before_park::poll_before_park;
 pub use recorded_decision::RecordedDecision;
 pub use resource::Resource;
-pub use room::{ROW_BYTES, stored_bytes};
+pub use room::{ROW_BYTES, stored_bytes, stored_turn_bytes};
 pub use session_list::{
     InvalidPageSize, InvalidSessionCursor, SessionCursor, SessionPage, SessionSummary,
     session_title,

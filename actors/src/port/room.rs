@@ -5,6 +5,8 @@ use std::io;
 
 use serde::Serialize;
 
+use crate::protocol::TurnOptions;
+
 /// Bytes that an entry of a transcript or a step of a call counts beside its text. They are for its columns and
 /// indexes, and for the rows of its turn and its call. With it, a turn of two short messages counts 596 bytes and takes
 /// 546 of an SQLite file. A call that reads counts 1,134 and takes 1,434, as measured over 60 and 40 of them.
@@ -17,6 +19,13 @@ pub fn stored_bytes(text: &impl Serialize) -> u64 {
     serde_json::to_writer(&mut count, text)
         .expect("the counter fails never, and what is stored is JSON");
     count.0
+}
+
+/// Counts the bytes of the options of a turn: as JSON where it has instructions, else none. The few bytes of all other
+/// options are in [`ROW_BYTES`] of its first message.
+#[must_use]
+pub fn stored_turn_bytes(options: &TurnOptions) -> u64 {
+    options.instructions.as_ref().map_or(0, |_| stored_bytes(options) - ROW_BYTES)
 }
 
 struct Count(u64);
@@ -34,7 +43,8 @@ impl io::Write for Count {
 
 #[cfg(test)]
 mod tests {
-    use super::{ROW_BYTES, stored_bytes};
+    use super::{ROW_BYTES, stored_bytes, stored_turn_bytes};
+    use crate::protocol::TurnOptions;
 
     #[test]
     fn each_byte_of_the_json_counts_and_what_a_row_takes_beside_it() {
@@ -42,5 +52,16 @@ mod tests {
             assert_eq!(stored_bytes(&text), ROW_BYTES + bytes, "{text:?}");
         }
         assert_eq!(stored_bytes(&["a", "b"]), ROW_BYTES + 9);
+    }
+
+    #[test]
+    fn the_options_of_a_turn_count_where_it_has_instructions() {
+        let plain = TurnOptions { time_zone: Some("Asia/Seoul".into()), ..TurnOptions::default() };
+        assert_eq!(stored_turn_bytes(&plain), 0);
+        let bytes = |text: &str| {
+            stored_turn_bytes(&TurnOptions { instructions: Some(text.into()), ..plain.clone() })
+        };
+        assert_eq!(bytes(&"x".repeat(16_384)), bytes("") + 16_384);
+        assert_eq!(bytes("\n"), bytes("") + 2, "as JSON");
     }
 }

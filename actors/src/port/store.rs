@@ -218,8 +218,9 @@ pub enum Write {
         /// The hash of what the user typed.
         text: Digest,
         /// The most bytes that may be stored of the session's user before the turn.
-        /// [`stored_bytes`](super::stored_bytes) counts the messages and the steps of calls of all sessions. Where more
-        /// is stored, the turn is refused as [`StoreError::TooMuchStored`].
+        /// [`stored_bytes`](super::stored_bytes) counts the messages and the steps of calls of all sessions, and
+        /// [`stored_turn_bytes`](super::stored_turn_bytes) the instructions of turns. Where more is stored, the turn is
+        /// refused as [`StoreError::TooMuchStored`].
         max_stored_bytes: u64,
     },
     /// A step of a turn that has begun and not ended; refused for any other turn.

@@ -17,6 +17,10 @@ pub struct CompletionRequest {
     pub user: UserId,
     /// The system text, if the embedder gave one.
     pub system: Option<Arc<str>>,
+    /// The instructions of the turn, which stand right behind the system text. They are the user's: a model that shares
+    /// the beginning of prompts between users shares nothing of them.
+    #[serde(default)]
+    pub instructions: Option<Arc<str>>,
     /// The messages of the chat so far.
     pub messages: Arc<Vec<PromptMessage>>,
     /// The tools that may be called.
@@ -38,11 +42,12 @@ impl CompletionRequest {
         texts.into_iter().next().unwrap_or_default()
     }
 
-    /// Counts the bytes of the system text and of the messages. The time to write the prompt grows with them.
+    /// Counts the bytes of the system text, of the instructions and of the messages. The time to write the prompt grows with them.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let system = self.system.as_ref().map_or(0, |text| text.len());
-        system + self.messages.iter().map(PromptMessage::bytes).sum::<usize>()
+        let before = [&self.system, &self.instructions];
+        let before: usize = before.into_iter().flatten().map(|text| text.len()).sum();
+        before + self.messages.iter().map(PromptMessage::bytes).sum::<usize>()
     }
 }
 

@@ -60,6 +60,7 @@ ranges! {
     max_calls_per_completion: 1, usize::MAX;
     max_completion_tokens: 1, u32::MAX;
     max_user_text_bytes: 1, usize::MAX;
+    max_instructions_bytes: 0, usize::MAX;
     max_imported_messages: 0, usize::MAX; // 0 lets no chat begin with a history
     max_imported_bytes: 0, usize::MAX;
     max_arguments_bytes: 2, usize::MAX; // the bytes of an empty object

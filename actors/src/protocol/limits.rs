@@ -14,6 +14,9 @@ pub struct Limits {
     pub max_completion_tokens: u32,
     /// Bytes of a user's text in one turn: a long letter fits, a pasted file does not.
     pub max_user_text_bytes: usize,
+    /// Bytes of a turn's instructions: some pages. They are part of each prompt of the turn, and no part of them can be
+    /// left out.
+    pub max_instructions_bytes: usize,
     /// Messages of an imported history: more than any model's context holds of a usual chat.
     pub max_imported_messages: usize,
     /// Bytes of all texts of an imported history: eight of the longest texts, in one write of the store.
@@ -83,8 +86,8 @@ pub struct Limits {
     pub max_queued_bytes_per_user: usize,
     /// Bytes stored of one user, in the transcripts and the ledger of all the user's sessions. Beyond them no turn and
     /// no call without a model begins: a lifetime of typing, and an end to a program that fills the disk. A turn that
-    /// has begun is stored to its end. [`stored_bytes`](crate::port::stored_bytes) counts them; tables of tools do not
-    /// count.
+    /// has begun is stored to its end. [`stored_bytes`](crate::port::stored_bytes) counts them, with the instructions of turns;
+    /// tables of tools do not count.
     pub max_stored_bytes_per_user: usize,
     /// Completions waiting for a model: at some seconds each, more would wait for minutes.
     pub max_waiting_completions: usize,
@@ -135,6 +138,7 @@ impl Default for Limits {
             max_calls_per_completion: 8,
             max_completion_tokens: 1_024,
             max_user_text_bytes: 64 * 1024,
+            max_instructions_bytes: 16 * 1024,
             max_imported_messages: 200,
             max_imported_bytes: 512 * 1024,
             max_arguments_bytes: 1024 * 1024,

@@ -19,6 +19,10 @@ pub struct TurnOptions {
     /// The user's time zone: an IANA name. `None` takes that of the runtime: its user's, or the machine's. The zone
     /// that was taken is stored with the turn.
     pub time_zone: Option<Arc<str>>,
+    /// What the model reads right behind the runtime's system text, in this turn alone. It binds nothing but the model's
+    /// words: no approval, limit or tool depends on it. At most [`Limits::max_instructions_bytes`](super::Limits).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Arc<str>>,
     /// The key that makes a repeated submit harmless. The same text under the same key in the same session is the same
     /// turn, whether it runs or has ended. The options of the first submit count.
     #[serde(skip)]

@@ -51,4 +51,5 @@ pub use msg::{
     SessionMsg, SessionView, TurnEnd, TurnInChat, TurnRefused, TurnRequest, When,
 };
 pub use state::{SessionState, WakeSnapshot};
+pub use turn::begin::check_lengths;
 pub use turn::effect_resolution::{ResolveError, resolve};

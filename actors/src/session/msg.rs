@@ -183,6 +183,14 @@ pub enum TurnRefused {
         /// The most bytes that it may have.
         max_bytes: usize,
     },
+    /// The instructions are too long.
+    #[error("the instructions have {bytes} bytes, {max_bytes} are allowed")]
+    InstructionsTooLong {
+        /// The bytes of the instructions.
+        bytes: usize,
+        /// The most bytes that they may have.
+        max_bytes: usize,
+    },
     /// No time zone has this name.
     #[error("no time zone is named {name:?}")]
     UnknownTimeZone {

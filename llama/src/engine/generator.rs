@@ -102,6 +102,7 @@ impl<'m> Generator<'m> {
             eos: &self.vocabulary.eos,
             has_thinking: self.has_thinking,
             system: request.system.as_deref(),
+            instructions: request.instructions.as_deref(),
             tools: &request.tools,
             max_bytes: (BYTES_OF_A_TOKEN * self.room).max(LEAST_BYTES),
         };

@@ -179,6 +179,7 @@ mod tests {
             session: SessionId::new("s").unwrap(),
             user: UserId::new(user).unwrap(),
             system: None,
+            instructions: None,
             messages: Arc::new(vec![PromptMessage::User { text: text.into() }]),
             tools: Arc::default(),
             language: LanguageTag::EN,

@@ -72,6 +72,7 @@ impl<'m> Bench<'m> {
             eos: &self.vocabulary.eos,
             has_thinking: false,
             system: None,
+            instructions: None,
             tools: &self.tools,
             max_bytes: LEAST_BYTES,
         };

@@ -55,6 +55,7 @@ fn request(messages: Vec<PromptMessage>, tools: Vec<ToolSpec>) -> CompletionRequ
         session: SessionId::new("s").unwrap(),
         user: UserId::new("u").unwrap(),
         system: None,
+        instructions: None,
         messages: std::sync::Arc::new(messages),
         tools: tools.into(),
         language: LanguageTag::EN,

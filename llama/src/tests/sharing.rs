@@ -20,6 +20,7 @@ struct Seen {
 struct Users {
     model: LlamaModel,
     system: Arc<str>,
+    instructions: Option<Arc<str>>,
     asked: usize,
 }
 
@@ -27,7 +28,12 @@ const SYSTEM: &str = "You are the assistant of a bank.";
 
 impl Users {
     fn new(options: LlamaOptions) -> Self {
-        Self { model: LlamaModel::load(options).unwrap(), system: SYSTEM.into(), asked: 0 }
+        Self {
+            model: LlamaModel::load(options).unwrap(),
+            system: SYSTEM.into(),
+            instructions: None,
+            asked: 0,
+        }
     }
 
     /// Starts a new chat of this user with this text.
@@ -43,6 +49,7 @@ impl Users {
             user: UserId::new(name).unwrap(),
             session: SessionId::new(session).unwrap(),
             system: Some(Arc::clone(&self.system)),
+            instructions: self.instructions.clone(),
             max_tokens: 1,
             ..request(chat, vec![])
         };
@@ -185,4 +192,41 @@ async fn what_is_shared_is_the_system_text_and_the_tools_with_all_that_the_templ
     assert_eq!(first.evaluated, u64::from(first.prompt_tokens));
     assert_eq!(first.evaluated - second.evaluated, template as u64);
     assert_eq!(second.cached_tokens, 0, "it says nothing of others");
+}
+
+#[tokio::test]
+async fn of_a_turns_instructions_users_share_nothing_though_they_are_the_same() {
+    for file in [TinyModel::new().bytes(), windowed(), recurrent()] {
+        let small = || LlamaOptions::from_bytes("small", file.clone()).context_tokens(512);
+        for options in places(small) {
+            let mut users = Users::new(options);
+            users.instructions = Some("The PIN of kim is 4921.".into());
+            let alone = users.asks("kim", "hello").await;
+            assert_eq!(alone.evaluated, u64::from(alone.prompt_tokens));
+            let mut seen = Vec::new();
+            for (at, guess) in ["4921", "4920", "4111", "0000"].into_iter().enumerate() {
+                users.instructions = Some(format!("The PIN of kim is {guess}.").into());
+                seen.push(users.asks(&format!("lee {at}"), "hello").await);
+            }
+            assert!(seen.iter().all(|guess| *guess == seen[0]), "{seen:?}");
+            assert_eq!(seen[0].cached_tokens, 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn with_instructions_the_shared_part_ends_before_them_and_begins_no_later() {
+    let mut users = Users::new(options(&TinyModel::new()));
+    users.instructions = Some("Be brief.".into());
+    let first = users.asks("kim", "hello").await;
+    users.instructions = Some("\n\nSay it.".into());
+    let second = users.asks("lee", "hello").await;
+    let shared = ["<|im_start|>"].len() + "system\n".len() + SYSTEM.len() + "\n\n".len();
+    assert_eq!(first.evaluated - second.evaluated, shared as u64);
+    // Chats without instructions share a longer part, which is not known yet.
+    users.instructions = None;
+    let third = users.asks("moe", "hello").await;
+    assert_eq!(third.evaluated, u64::from(third.prompt_tokens));
+    let fourth = users.asks("zoe", "hello").await;
+    assert!(fourth.evaluated < third.evaluated - shared as u64, "{third:?} {fourth:?}");
 }

@@ -43,6 +43,7 @@ fn request(
         session: SessionId::new(format!("{number}")).unwrap(),
         user: UserId::new(format!("user {}", number % 50)).unwrap(),
         system: None,
+        instructions: None,
         messages: Arc::new(messages),
         tools: Arc::clone(tools),
         language: LanguageTag::EN,

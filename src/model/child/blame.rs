@@ -25,8 +25,8 @@ const REMEMBERED: usize = 256;
 impl Blame {
     /// Hashes the content of a request.
     pub(super) fn content(&self, request: &CompletionRequest) -> Content {
-        let CompletionRequest { system, messages, tools, max_tokens, .. } = request;
-        let json = serde_json::to_vec(&(system, messages, tools, max_tokens));
+        let CompletionRequest { system, instructions, messages, tools, max_tokens, .. } = request;
+        let json = serde_json::to_vec(&(system, instructions, messages, tools, max_tokens));
         Content(self.hashes.hash_one(json.expect("a request is plain data")))
     }
 
@@ -85,6 +85,9 @@ mod tests {
         );
         blame.died([&again].into_iter());
         assert_eq!(blame.deaths_by(&killer), 2);
+        let instructed =
+            CompletionRequest { instructions: Some("Be brief.".into()), ..request("boom") };
+        assert_eq!(blame.deaths_by(&instructed), 0, "another prompt");
     }
 
     #[test]

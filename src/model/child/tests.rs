@@ -18,6 +18,7 @@ pub(super) fn request(text: &str) -> CompletionRequest {
         session: SessionId::new(Uuid::now_v7().to_string()).unwrap(),
         user: UserId::new("kim").unwrap(),
         system: None,
+        instructions: None,
         messages: Arc::new(vec![PromptMessage::User { text: text.into() }]),
         tools: Arc::new([]),
         language: LanguageTag::EN,

@@ -6,7 +6,7 @@ use madang_actors::{
         InterruptedSession, Owner, SessionRow, StoreError, StoredSession, StoredTurn,
         SubmittedTurn, TranscriptPart, TranscriptRow,
     },
-    protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnId, TurnOptions, UserId},
+    protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnId, UserId},
 };
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
@@ -72,10 +72,11 @@ pub(super) async fn session(
     own: &mut Own<'_>,
     session: &SessionId,
 ) -> Result<Option<StoredSession>, StoreError> {
-    // A session without messages gives one row. Repeating the session's columns in each row costs little, and one
-    // statement sees one moment.
+    // A session without messages gives one row. Repeating the session's columns in each row costs little, but for the
+    // options of its open turn, which may be long: the first row has them. One statement sees one moment.
     let rows = sqlx::query(
-        "SELECT s.user AS owner, s.opened_at, s.seal AS owner_seal, o.turn AS open_turn, o.options, o.key, o.text, \
+        "SELECT s.user AS owner, s.opened_at, s.seal AS owner_seal, o.turn AS open_turn, o.key, o.text, \
+         CASE WHEN m.seq IS (SELECT min(seq) FROM madang_messages WHERE session = $1) THEN o.options END AS options, \
          o.round, o.round_from, o.usage, o.dismissed_at, o.resumes, m.seq AS place, m.turn AS message_turn, m.at, \
          m.content, m.session AS of_session, c.* \
          FROM madang_sessions AS s \
@@ -111,7 +112,7 @@ pub(super) async fn transcript(
     max: usize,
 ) -> Result<TranscriptPart, StoreError> {
     let rows = sqlx::query(
-        "SELECT t.options, t.ended_at AS turn_ended_at, t.ended_behind, t.ending, t.error, t.usage, m.seq AS place, \
+        "SELECT t.options ->> '$.language' AS language, t.ended_at AS turn_ended_at, t.ended_behind, t.ending, t.error, t.usage, m.seq AS place, \
          m.turn AS message_turn, m.at, m.content, m.session AS of_session, c.* \
          FROM madang_messages AS m \
          JOIN madang_turns AS t ON t.session = m.session AND t.turn = m.turn \
@@ -126,7 +127,7 @@ pub(super) async fn transcript(
     .map_err(StoreError::unavailable)?;
     let row = |row: &SqliteRow| {
         let seq = row::number(column(row, "place")?, "seq")?;
-        let TurnOptions { language, .. } = row::from_json(column(row, "options")?)?;
+        let language = column::<Option<&str>>(row, "language")?.map(row::language).transpose()?;
         let ended_at = column::<Option<i64>>(row, "turn_ended_at")?.map(Timestamp::from_millis);
         let behind = column::<Option<i64>>(row, "ended_behind")?;
         let is_here = behind.is_some_and(|behind| u64::try_from(behind) == Ok(seq));

@@ -6,8 +6,8 @@ use madang_actors::{
     ledger::{CallState, ChainEnd, ErasedChain, Link, Salt, Seal, Transition},
     port::{LedgerRow, OpenTurn, Owner, StoreError, StoredEnd, StoredTurn, SubmittedTurn},
     protocol::{
-        CallId, Content, Digest, IdempotencyKey, Locale, Notice, SessionId, Text, Timestamp,
-        ToolOutcome, TurnId, TurnOptions, UserId,
+        CallId, Content, Digest, IdempotencyKey, InvalidLanguageTag, LanguageTag, Locale, Notice,
+        SessionId, Text, Timestamp, ToolOutcome, TurnId, TurnOptions, UserId,
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -93,6 +93,10 @@ pub(super) fn session(text: &str) -> Result<SessionId, StoreError> {
 
 pub(super) fn user(text: &str) -> Result<UserId, StoreError> {
     UserId::new(text).map_err(|cause| unreadable("a user", cause))
+}
+
+pub(super) fn language(text: &str) -> Result<LanguageTag, StoreError> {
+    text.parse().map_err(|cause: InvalidLanguageTag| unreadable("a language", cause))
 }
 
 /// Reads the columns `owner`, `opened_at` and `owner_seal`.

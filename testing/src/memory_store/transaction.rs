@@ -13,6 +13,7 @@ use madang_actors::{
     ledger::{ChainEnd, Link, Salt, Transition, next_hash},
     port::{
         BoxFuture, LedgerRow, OpenTurn, StoreError, StoredEnd, Transaction, Write, stored_bytes,
+        stored_turn_bytes,
     },
     protocol::{
         Approval, CallId, ChatMessage, Content, SessionId, Timestamp, TurnId, Usage, UserId,
@@ -102,7 +103,9 @@ impl MemoryTransaction {
                     is_dismissed: false,
                     resumes: 0,
                 };
-                self.start_turn(session, Turn { began: *at, open, end: None, ended: None })
+                self.start_turn(session, Turn { began: *at, open, end: None, ended: None })?;
+                self.count(session, stored_turn_bytes(options));
+                Ok(())
             }
             Write::Turn { session, turn, step, .. } => self.turn_step(session, *turn, step),
             Write::TurnEnded { session, turn, at, behind, ending, error, usage } => {

@@ -17,6 +17,7 @@ fn request(session: &str) -> CompletionRequest {
         session: SessionId::new(session).unwrap(),
         user: UserId::new("me").unwrap(),
         system: None,
+        instructions: None,
         messages: Default::default(),
         tools: Arc::new([]),
         language: LanguageTag::EN,

@@ -116,6 +116,7 @@ macro_rules! store_contract {
             a_chats_cursor_stands_behind_its_last_event,
             a_chat_waits_while_a_call_of_its_open_turn_is_asked_about,
             a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says,
+            the_instructions_of_a_turn_are_counted,
             undone_facts_take_no_room,
             a_forgotten_user_has_room_again,
             a_forgotten_user_leaves_hashes_only,

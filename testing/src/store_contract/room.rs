@@ -6,7 +6,7 @@ use super::facts::{
 };
 use madang_actors::{
     ledger::{Transition, text_digest},
-    port::{Forget, Store, StoreError, Write, stored_bytes},
+    port::{Forget, Store, StoreError, Write, stored_bytes, stored_turn_bytes},
     protocol::TurnOptions,
 };
 
@@ -58,6 +58,29 @@ pub async fn a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says(stor
     assert!(!is_full(store, bounded("t", 2, stored)).await);
     written(store, &[says("t", &text(2, "more")), ended("t", 2)]).await;
     assert!(is_full(store, bounded("s", 2, stored)).await, "what is written since counts");
+}
+
+/// The instructions of a turn count from its beginning on, and those of a refused turn do not.
+pub async fn the_instructions_of_a_turn_are_counted(store: &dyn Store) {
+    let stored = two_chats(store).await;
+    let options = TurnOptions {
+        instructions: Some("\"예\" 🙂\n".repeat(99).into()),
+        ..TurnOptions::default()
+    };
+    let bytes = stored_turn_bytes(&options);
+    assert!(bytes > 99 * 12, "{bytes}");
+    let begins = |max| {
+        let mut turn = bounded("s", 2, max);
+        if let Write::TurnStarted { options: of_turn, .. } = &mut turn {
+            *of_turn = options.clone();
+        }
+        turn
+    };
+    assert!(is_full(store, begins(stored - 1)).await);
+    assert!(!is_full(store, begins(stored)).await, "what was refused is not counted");
+    written(store, &[ended("s", 2)]).await;
+    assert!(is_full(store, bounded("s", 3, stored + bytes - 1)).await);
+    assert!(!is_full(store, bounded("s", 3, stored + bytes)).await);
 }
 
 /// Refused or undone facts are not counted, and a refused turn can begin once there is room.

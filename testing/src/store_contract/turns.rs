@@ -40,6 +40,7 @@ pub async fn an_open_turn_says_how_far_it_came(store: &dyn Store) {
         on_dismiss: OnDismiss::Finish,
         language: "pt-BR".parse().ok(),
         time_zone: Some("Asia/Seoul".into()),
+        instructions: Some("Be brief. \u{1}\n\"예\" 🙂".into()),
         ..keyed("열쇠 🔑")
     };
     written(store, &[opened("s", "kim"), submitted("s", 1, options.clone(), "hi")]).await;

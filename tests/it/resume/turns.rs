@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use madang::{
-    History,
+    History, Imported, TurnOptions,
     event::TurnEnding,
     model::{Completion, Usage},
     store::Store,
@@ -51,6 +51,40 @@ fn an_unfinished_completion_is_asked_again_and_the_turn_ends_as_if_nothing_had_b
         .assert_eq(&probe.lines());
         assert_eq!(session.state().await.unwrap().messages.len(), 2);
         assert!(session.turn().await.unwrap().is_none());
+    });
+    life.shut_down();
+}
+
+#[test]
+fn a_turn_goes_on_with_its_own_instructions_and_the_next_one_without() {
+    let world = World::new();
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, _) = life.session().await;
+        // A chat of many entries: the turn that is open is read once with them.
+        let history = (0..50).map(|number| Imported::user(format!("{number}")));
+        session.import(history.collect()).await.unwrap();
+        let instructions = Some("Be brief.".repeat(1_000).into());
+        let options = TurnOptions { instructions, ..TurnOptions::default() };
+        session.send_with("go", options).await.unwrap();
+        life.unfinished().await;
+    });
+    world.crash(life);
+    let mut life = world.start();
+    life.run(async |life| {
+        let session = life.runtime.session("kim", "s").await.unwrap();
+        let completion = life.script.next().await;
+        let read = completion.request().instructions.as_deref();
+        assert_eq!(read, Some(&*"Be brief.".repeat(1_000)));
+        assert_eq!(completion.request().messages.len(), 51);
+        let turn = session.turn().await.unwrap().expect("the turn goes on");
+        completion.say("Yes.");
+        turn.ended().await.unwrap();
+        let turn = ask(&session, "and now?").await;
+        let completion = life.script.next().await;
+        assert_eq!(completion.request().instructions, None);
+        completion.say("No.");
+        turn.ended().await.unwrap();
     });
     life.shut_down();
 }

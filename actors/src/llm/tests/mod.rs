@@ -40,6 +40,7 @@ impl Llm {
             session: SessionId::new(number.to_string()).unwrap(),
             user: UserId::new(user).unwrap(),
             system: None,
+            instructions: None,
             messages: Default::default(),
             tools: Arc::new([]),
             language: LanguageTag::KO,

@@ -12,31 +12,54 @@ use crate::{
     ledger::text_digest,
     mailbox::answer,
     port::Write,
-    protocol::{Bound, Content, EntryOrigin, TurnId},
+    protocol::{Bound, Content, EntryOrigin, Limits, TurnId, TurnOptions},
     telemetry::TurnSpan,
 };
 
+/// Checks the lengths of a text and of its instructions, and counts the bytes of both.
+///
+/// # Errors
+/// [`TurnRefused`] says which of them is too long.
+pub fn check_lengths(
+    text: &str,
+    options: &TurnOptions,
+    limits: &Limits,
+) -> Result<usize, TurnRefused> {
+    let (bytes, max_bytes) = (text.len(), limits.max_user_text_bytes);
+    if bytes > max_bytes {
+        return Err(TurnRefused::TooLong { bytes, max_bytes });
+    }
+    let instructions = options.instructions.as_ref().map_or(0, |text| text.len());
+    let max_instructions = limits.max_instructions_bytes;
+    if instructions > max_instructions {
+        let (bytes, max_bytes) = (instructions, max_instructions);
+        return Err(TurnRefused::InstructionsTooLong { bytes, max_bytes });
+    }
+    Ok(bytes + instructions)
+}
+
 impl SessionState {
-    /// Takes a submitted text, unless it is empty or too long, or the session closes.
+    /// Takes a submitted text, unless it is empty, too long or has too long instructions, or the session
+    /// closes.
     pub(in crate::session) fn ask(&mut self, me: &ActorRef<SessionMsg>, asked: TurnRequest) {
-        let max_bytes = self.context.calls.limits.max_user_text_bytes;
-        let bytes = asked.text.len();
         let refused = if asked.text.trim().is_empty() {
-            Some(TurnRefused::Empty)
+            Err(TurnRefused::Empty)
         } else if self.is_closing() {
-            Some(TurnRefused::Closed)
+            Err(TurnRefused::Closed)
         } else {
-            (bytes > max_bytes).then_some(TurnRefused::TooLong { bytes, max_bytes })
+            check_lengths(&asked.text, &asked.options, &self.context.calls.limits)
         };
         match refused {
-            Some(refused) => answer(asked.began, Err(refused)),
-            None => self.submit(me, asked),
+            Err(refused) => answer(asked.began, Err(refused)),
+            Ok(_) => self.submit(me, asked),
         }
     }
 
     /// Begins a turn that was not submitted before.
     pub(in crate::session) fn begin(&mut self, me: &ActorRef<SessionMsg>, asked: TurnRequest) {
-        let TurnRequest { text, options, bytes, began, ended } = asked;
+        let TurnRequest { text, mut options, bytes, began, ended } = asked;
+        // Blanks tell the model nothing; without them the prompt begins like those of other turns.
+        options.instructions = options.instructions.filter(|text| !text.trim().is_empty());
         if self.is_closing() {
             return answer(began, Err(TurnRefused::Closed));
         }

@@ -25,6 +25,7 @@ impl SessionState {
             session: slot.session().clone(),
             user: slot.user().clone(),
             system: self.context.system.clone(),
+            instructions: turn.options.instructions.clone(),
             messages: self.chat.prompt(&self.context.specs, locale, &calls.limits),
             tools: self.context.specs.clone(),
             language: locale.tag(),

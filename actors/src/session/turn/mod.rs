@@ -16,7 +16,7 @@
 //! - A call whose handler was recorded as begun is never dispatched again.
 //! - A dismissal keeps what was written. Where the turn is to stop, no other call begins.
 
-mod begin;
+pub(super) mod begin;
 mod calls;
 mod completion;
 mod dismissal;

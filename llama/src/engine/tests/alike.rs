@@ -44,6 +44,7 @@ fn requests() -> Vec<CompletionRequest> {
         session: SessionId::new(at.to_string()).unwrap(),
         user: UserId::new("kim").unwrap(),
         system: None,
+        instructions: None,
         messages: Arc::new(chat(at, text)),
         tools: Arc::clone(&tools),
         language: LanguageTag::KO,

@@ -113,6 +113,7 @@ impl Chat<'_> {
             eos: "</s>",
             has_thinking: false,
             system: Some(self.text),
+            instructions: None,
             tools: &tools,
             max_bytes: LEAST_BYTES,
         };

@@ -212,6 +212,7 @@ pub(super) fn request(steps: impl Into<String>) -> CompletionRequest {
         session: SessionId::new("s").unwrap(),
         user: UserId::new("kim").unwrap(),
         system: Some("Be there.".into()),
+        instructions: None,
         messages: Arc::new(vec![PromptMessage::User { text: steps.into().into() }]),
         tools: Arc::new([madang::tool::ToolSpec::new("look", "Looks.", parameters)]),
         language: LanguageTag::KO,

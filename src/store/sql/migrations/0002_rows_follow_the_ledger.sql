@@ -111,3 +111,12 @@ CREATE TRIGGER madang_sessions_follow_their_turns AFTER UPDATE OF ended_at ON ma
 BEGIN
     UPDATE madang_sessions SET last_at = NEW.ended_at WHERE session = NEW.session AND last_at < NEW.ended_at;
 END;
+
+-- The instructions of a turn are a user's text and count as what is stored of the user. Other options are short, and are
+-- in the bytes that the first message of their turn counts beside its text.
+CREATE TRIGGER madang_instructions_are_counted AFTER INSERT ON madang_turns
+WHEN NEW.options ->> '$.instructions' IS NOT NULL
+BEGIN
+    UPDATE madang_stored SET bytes = bytes + octet_length(NEW.options)
+    WHERE user = (SELECT user FROM madang_sessions WHERE session = NEW.session);
+END;

@@ -158,6 +158,7 @@ fn request(session: &str, chat: Vec<PromptMessage>, max_tokens: u32) -> Completi
         session: SessionId::new(session).unwrap(),
         user: UserId::new("kim").unwrap(),
         system: Some("You are asked, and you answer. ".repeat(4).into()),
+        instructions: None,
         messages: Arc::new(chat),
         tools: Arc::new([]),
         language: LanguageTag::EN,
