@@ -35,9 +35,10 @@ docs() {
     RUSTDOCFLAGS="-D warnings" run cargo doc --no-deps -p madang --no-default-features --features sqlite,child
 }
 
-# The walls: `actors` needs no C or C++, and the library alone brings no program and no llama.cpp.
+# The walls: `actors` needs no C or C++, and without its feature no schemas; and the library alone brings no program and no llama.cpp.
 wall() {
-    names_none madang-actors 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?' -e normal,build,dev || return 1
+    names_none madang-actors 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?' -e normal,build,dev --features schema || return 1
+    names_none madang-actors 'schemars.*' -e normal || return 1
     names_none madang '(clap|rustyline|crossterm|ureq)([-_].*)?|.*llama.*' -e normal --no-default-features --features sqlite
 }
 
@@ -55,7 +56,7 @@ names_none() {
 }
 
 # The crate alone, with everything that could build C++ out of reach.
-actors() { CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent run cargo test -p madang-actors; }
+actors() { CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent run cargo test -p madang-actors --features schema; }
 
 # All members but those that have a suite of their own.
 of_tests=(--workspace --exclude madang-actors --exclude madang-proof)
@@ -161,7 +162,7 @@ build() {
     fi
     if [ $needs_failpoints -eq 1 ]; then cargo test --locked "${with_failpoints[@]}" --test failpoints --test proofs --no-run; fi
     if [ $needs_actors -eq 1 ]; then
-        CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent cargo test --locked -p madang-actors --no-run
+        CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent cargo test --locked -p madang-actors --features schema --no-run
     fi
     note build $((SECONDS - begin)) "(before the clock starts)"
 }

@@ -222,6 +222,13 @@ impl TryFrom<String> for Seal {
     }
 }
 
+#[cfg(feature = "schema")]
+crate::protocol::schema::json_schema_of! {
+    Seal: "The id of a key and a code made with it, as hexadecimal digits.", {
+        "type": "string", "pattern": "^[0-9a-f]{16}:[0-9a-f]{64}$",
+    };
+}
+
 fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }

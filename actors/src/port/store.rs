@@ -315,6 +315,7 @@ pub struct SessionRow {
 
 /// The ledger's row of a call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LedgerRow {
     /// The session of the call.
     pub session: SessionId,
@@ -380,6 +381,6 @@ pub struct LedgerRow {
     pub ended_at: Option<Timestamp>,
     /// The names of stored values that cannot be read: something beside this program has written them. In place of an
     /// outcome stands an error of the code `unreadable`, in place of arguments the raw text.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<&'static str>,
 }

@@ -8,6 +8,7 @@ use super::{CallId, Digest, SessionId, Timestamp, UserId};
 
 /// How a call was approved. Each call has an approval of its own, whatever it rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Approval {
     /// The user was shown these arguments and said yes to this one call.
@@ -44,6 +45,7 @@ pub enum Approval {
 /// so many calls, when it is revoked, and when the session is cleared. It covers neither a tool whose schema has
 /// changed nor, where it was given about a resource, a call on another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StandingApproval {
     /// The only session that it covers.
     pub session: SessionId,

@@ -9,6 +9,7 @@ use super::{CallId, CancelReason, Digest, Problem, SessionId, Timestamp, UserId}
 
 /// The request for an approval: what a person is asked before a destructive call runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApprovalRequest {
     /// The call that waits for the decision.
     pub call: CallId,
@@ -32,6 +33,7 @@ pub struct ApprovalRequest {
 
 /// A person's decision about a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Decision {
     /// Runs the call, once, with exactly these arguments.
@@ -55,6 +57,7 @@ pub enum Decision {
 
 /// The end of an approval request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalEnd {
     /// A person decided.
@@ -107,6 +110,7 @@ pub enum DecisionError {
 
 /// The bytes that a person is shown before deciding. The ledger keeps them, and the decision is bound to them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shown {
     /// The question in full, in the language of its turn.
     pub text: Arc<str>,

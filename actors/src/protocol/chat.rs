@@ -8,6 +8,7 @@ use super::{CallRecord, IdempotencyKey, Timestamp, TurnId};
 
 /// One entry of a chat. Entries are numbered from 1 without gaps within their session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChatMessage {
     /// The number of the entry in the transcript.
     pub seq: u64,
@@ -22,6 +23,7 @@ pub struct ChatMessage {
 
 /// The content of an entry of a chat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Content {
     /// The user's message.
@@ -72,11 +74,13 @@ impl Content {
 
 /// The source of a user's or a model's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EntryOrigin {
     /// The user typed it in this chat, or the runtime's model wrote it here.
     #[default]
+    #[cfg_attr(feature = "schema", schemars(skip))] // as JSON it is never said
     Chat,
     /// An [`Imported`](super::Imported) message: the application vouches for it, and the runtime did not see it happen.
     /// The model reads it as any other text.
@@ -93,6 +97,7 @@ impl EntryOrigin {
 
 /// Tells whether a model's text came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// The text came to its end.
@@ -103,6 +108,7 @@ pub enum Ending {
 
 /// A notice by the system; its words stand in [`Text`](super::Text).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Notice {

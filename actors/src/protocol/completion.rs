@@ -88,6 +88,7 @@ impl Completion {
 
 /// A reason for which a completion ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FinishReason {
@@ -102,6 +103,7 @@ pub enum FinishReason {
 
 /// The cost of a completion, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
     /// The tokens of the prompt.
     pub prompt_tokens: u32,

@@ -8,6 +8,7 @@ use super::{CallId, UserId};
 
 /// The effect of a call on the world, as far as the ledger knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// The call did not run, only read, or was undone.
@@ -20,6 +21,7 @@ pub enum Effect {
 
 /// What an unknown effect turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EffectResolution {
     /// The call took effect.
     #[serde(rename = "committed")]
@@ -52,6 +54,7 @@ impl EffectResolution {
 
 /// The source of a resolution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ResolvedBy {
     /// The call's own handler, which ended after its asker was told `timeout`.
@@ -65,6 +68,7 @@ pub enum ResolvedBy {
 
 /// A call whose effect was unknown and is known now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResolvedCall {
     /// The id of the call.
     pub call: CallId,

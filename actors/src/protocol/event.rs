@@ -11,6 +11,7 @@ use super::{
 
 /// One event of a session: `{"type":..,"seq":..,..}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionEvent {
     /// What happened.
     #[serde(flatten)]
@@ -117,6 +118,7 @@ impl TryFrom<String> for EventCursor {
 
 /// The kinds of event of a session. A message or outcome is told only after the store has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
@@ -219,6 +221,7 @@ pub enum EventKind {
 
 /// The end of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnding {
     /// The model answered.
@@ -233,6 +236,7 @@ pub enum TurnEnding {
 
 /// A reason why a turn failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TurnError {

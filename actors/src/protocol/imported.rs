@@ -9,6 +9,7 @@ use super::{Content, Ending, EntryOrigin};
 /// A message of a history that was kept elsewhere. It is text and nothing else: whatever it says, no call, approval or
 /// notice comes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Imported {
     /// The side that said it.
     pub role: ImportedRole,
@@ -18,6 +19,7 @@ pub struct Imported {
 
 /// The side of a chat that said an imported message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ImportedRole {
     /// The user.

@@ -29,6 +29,8 @@ mod locale;
 mod outcome;
 mod plain;
 mod problem;
+#[cfg(feature = "schema")]
+pub(crate) mod schema;
 mod storable;
 mod texts;
 mod tool_call;

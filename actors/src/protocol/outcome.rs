@@ -13,6 +13,7 @@ const STOP_LOOP: &str = "stop_loop";
 
 /// The outcome of a tool call. Immutable; `with_metadata` gives a new one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ToolOutcome {
     /// The call did what was asked.
@@ -26,6 +27,7 @@ pub enum ToolOutcome {
 
 /// The data of a call that succeeded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolOk {
     /// The tool's result.
     pub data: Value,
@@ -36,6 +38,7 @@ pub struct ToolOk {
 
 /// The code and reason of a call that failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolErr {
     /// The name of the failure for programs and the model, e.g. `r3_quota`.
     pub code: Cow<'static, str>,
@@ -48,6 +51,7 @@ pub struct ToolErr {
 
 /// The reason why a call did not run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCancelled {
     /// The kind of reason.
     pub reason: CancelReason,
@@ -61,6 +65,7 @@ pub struct ToolCancelled {
 
 /// The reason for which a call was cancelled; the five stay distinct for the model and the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CancelReason {

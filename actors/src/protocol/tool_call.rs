@@ -9,6 +9,7 @@ use super::{Approval, CallId, Effect, Limits, MAX_BYTES, ResolvedBy, Timestamp, 
 
 /// A call as the model wrote it: a name and the raw text of its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WantedCall {
     /// The tool's name, registered or not.
     pub name: Arc<str>,
@@ -55,6 +56,7 @@ pub(crate) fn bytes_before_cut(text: &str) -> usize {
 
 /// A call with the id that the runtime gave it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCall {
     /// The id of the call; every step of the call is idempotent by it.
     pub id: CallId,
@@ -66,6 +68,7 @@ pub struct ToolCall {
 
 /// Tells whether the outcome was given to the person and the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallResult {
     /// The outcome was given.
@@ -76,6 +79,7 @@ pub enum CallResult {
 
 /// A tool call's entry in the transcript, which is its ledger entry: there is no copy that could disagree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallRecord {
     /// The id of the call.
     pub id: CallId,

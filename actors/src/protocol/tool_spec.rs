@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 /// The effects that a tool may have. A tool without an annotation is `Destructive` (decision 0004).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EffectPolicy {
     /// Changes nothing: runs without a question, beside other reads, and gets no handle that can write.
@@ -20,6 +21,7 @@ pub enum EffectPolicy {
 
 /// Description of a tool: name, description, category, parameters, effect, and how it is run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ToolSpec {
     /// The name, in snake case: `^[a-z][a-z0-9_]*$`.

@@ -8,6 +8,7 @@ use super::{IdempotencyKey, LanguageTag};
 
 /// The options of a turn. They are stored with it, so that it goes on in the same way after a crash.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TurnOptions {
     /// Whether a person can be asked for approvals. Where none can, a destructive call is cancelled as unreachable. A
     /// property of the turn, not a count of subscribers.
@@ -32,6 +33,7 @@ pub struct TurnOptions {
 /// The effect of a dismissal on the running turn. In both cases a handler that has begun commits its writes, and its
 /// result is discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnDismiss {
     /// Ends the model's stream and open questions at once; no new round starts.

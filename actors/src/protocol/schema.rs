@@ -1,0 +1,53 @@
+//! The JSON Schemas of values that are more than their Rust types say: ids, cursors, digests, tags and moments.
+
+use super::{
+    CallId, CompletionId, Digest, EventCursor, IdempotencyKey, LanguageTag, SessionId, Timestamp,
+    TurnId, UserId,
+};
+
+/// Gives types a schema under their own name: a description, and the keywords that their JSON keeps to.
+macro_rules! json_schema_of {
+    ($($type:ident: $description:literal, $keywords:tt;)*) => {
+        $(impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn schema_id() -> std::borrow::Cow<'static, str> {
+                concat!(module_path!(), "::", stringify!($type)).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let mut schema = schemars::json_schema!($keywords);
+                schema.insert("description".to_owned(), $description.into());
+                schema
+            }
+        })*
+    };
+}
+pub(crate) use json_schema_of;
+
+json_schema_of! {
+    // The bound on bytes is not a keyword; no text within it has more characters.
+    SessionId: "The name of a chat: at most 256 bytes.", {
+        "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]+$",
+    };
+    UserId: "The name of a user: at most 256 bytes.", {
+        "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]+$",
+    };
+    IdempotencyKey: "Makes a repeated submit harmless: at most 256 bytes.", {
+        "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]+$",
+    };
+    TurnId: "The id of a turn.", { "type": "string", "format": "uuid" };
+    CompletionId: "The id of a completion.", { "type": "string", "format": "uuid" };
+    CallId: "The id of a tool call.", { "type": "string", "format": "uuid" };
+    EventCursor: "The number of an entry of the chat; .1 behind it is the error of its turn, .2 the end.", {
+        "type": "string", "pattern": "^[0-9]{1,20}(\\.[12])?$",
+    };
+    Digest: "A SHA-256 as hexadecimal digits.", { "type": "string", "pattern": "^[0-9a-f]{64}$" };
+    LanguageTag: "A BCP 47 tag, such as ko or pt-BR.", {
+        "type": "string", "minLength": 2, "maxLength": 35,
+        "pattern": "^[A-Za-z]{2}[A-Za-z0-9]{0,6}(-[A-Za-z0-9]{1,8})*$",
+    };
+    Timestamp: "Milliseconds since 1970 (UTC).", { "type": "integer", "format": "int64" };
+}
