@@ -12,7 +12,7 @@ use std::{
 use madang::{
     CallId, OnDismiss, Timestamp, TurnId, UserId,
     approval::Decision,
-    error::{DecisionError, TurnRefused},
+    error::{DecisionError, ImportError, TurnRefused},
     event::{EventCursor, EventKind, SessionEvent, TurnEnding},
     ledger::{Effect, EffectResolution},
     store::StoreError,
@@ -46,6 +46,18 @@ pub enum Line {
         counter: Counter,
         /// A sentence.
         what: String,
+    },
+    /// A person is about to import a history.
+    Imports {
+        /// The session's number.
+        session: usize,
+    },
+    /// A person was answered about an import.
+    Imported {
+        /// The session's number.
+        session: usize,
+        /// Whether it began.
+        began: Began,
     },
     /// The asking person received the end of a turn.
     Ended {
@@ -202,6 +214,17 @@ impl Began {
     }
 }
 
+impl From<Result<TurnId, ImportError>> for Began {
+    fn from(imported: Result<TurnId, ImportError>) -> Self {
+        match imported {
+            Ok(turn) => Self::Yes(turn),
+            Err(ImportError::Store(cause)) if cause.may_have_happened() => Self::Perhaps,
+            Err(ImportError::Closed) => Self::Perhaps,
+            Err(_) => Self::No,
+        }
+    }
+}
+
 /// An answer of a person to a question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Answered {
@@ -261,6 +284,8 @@ pub struct Oracle {
     pub(crate) asks: Vec<Asked>,
     /// The index of the last one that was submitted under a key, by session.
     pub(crate) keyed: BTreeMap<usize, usize>,
+    /// The answers about the import of each session that had one; `None` where the runtime died before.
+    pub(crate) imports: BTreeMap<usize, Option<Began>>,
     /// The ends that the asking persons received.
     pub(crate) ends: Vec<(TurnId, TurnEnding)>,
     /// The answers of persons, each recorded before it is given.
@@ -301,6 +326,8 @@ impl Oracle {
                 self.asks.push(asked);
             }
             Line::Asked { index, began } => self.asks[index].began = Some(began),
+            Line::Imports { session } => drop(self.imports.insert(session, None)),
+            Line::Imported { session, began } => drop(self.imports.insert(session, Some(began))),
             Line::Found { counter, what } => self.findings.find(counter, what),
             Line::Ended { turn, ending, .. } => self.ends.push((turn, ending)),
             Line::Decides { call, answered } => {

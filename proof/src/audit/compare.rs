@@ -30,6 +30,7 @@ pub(super) fn compare(facts: &Facts, oracle: &Oracle, moment: Moment, findings: 
         compare_times(heard, &began, findings);
         facts.compare_reports(heard, findings);
         session.compare_left(oracle, findings);
+        session.compare_import(oracle, findings);
     }
     let stored: BTreeSet<_> = facts.sessions.iter().map(|session| session.number).collect();
     for (number, heard) in &oracle.heard {

@@ -2,7 +2,8 @@
 //!
 //! It reads the sessions, their chains, the calls and the effects, and adds a sentence to the [`Findings`] for each
 //! broken promise. `facts` compares calls, effects and handlers. `people` compares requests, answers and approvals.
-//! `heard` compares the events that readers received. `file` opens a database that a dead process left.
+//! `imports` compares histories with
+//! which chats began. `heard` compares the events that readers received. `file` opens a database that a dead process left.
 //!
 //! After the [death](Moment::AfterDeath) of a process, calls and turns may be open. [At rest](Moment::AtRest) none is,
 //! and every event was received.
@@ -12,6 +13,7 @@ mod facts;
 mod file;
 mod findings;
 mod heard;
+mod imports;
 mod moment;
 mod people;
 

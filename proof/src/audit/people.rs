@@ -14,6 +14,7 @@ use super::{
     facts::{Facts, Session},
     findings::{Counter, Findings},
     heard::Heard,
+    imports::is_imported,
 };
 use crate::oracle::{Answered, Began, Oracle, Verdict};
 
@@ -24,7 +25,9 @@ impl Facts {
         let mut ends = BTreeMap::<TurnId, TurnEnding>::new();
         for session in &self.sessions {
             for message in &session.stored.messages {
-                if let Content::User { text, .. } = &message.content {
+                if let Content::User { text, .. } = &message.content
+                    && !is_imported(&message.content)
+                {
                     texts.entry((session.number, text)).or_default().push(message.turn);
                 }
             }

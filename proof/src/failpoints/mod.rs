@@ -20,7 +20,7 @@ use crate::{
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The plans of the sessions, and the answers of their people.
-const SCENES: [(&str, Answers); 17] = [
+const SCENES: [(&str, Answers); 18] = [
     ("save:quiet", Answers::Any),
     ("erase:yes", Answers::Yes),
     // The model calls the tool again, without a question.
@@ -38,8 +38,12 @@ const SCENES: [(&str, Answers); 17] = [
     ("slow_mail:slow", Answers::Any),
     ("look:read", Answers::Any),
     ("gone:nope", Answers::Any),
+    (IMPORTED, Answers::Any),
     (OPEN, Answers::Never),
 ];
+
+/// The plan whose chat begins with a history.
+const IMPORTED: &str = "look:imported";
 
 /// The plan whose question is open when the runtime ends.
 const OPEN: &str = "erase:open";
@@ -56,7 +60,8 @@ pub async fn evening(folder: &Path, mistake: Option<Mistake>, sink: Sink) {
         let is_open = |plan: &str| plan == OPEN;
         let first = |(plan, answers): &(&str, Answers)| {
             let leaves_handler = plan.starts_with("slow_save");
-            let visit = Visit { leaves_handler, ..Visit::of(plan, *answers) };
+            let before = if *plan == IMPORTED { Before::Imports } else { Before::Nothing };
+            let visit = Visit { leaves_handler, before, ..Visit::of(plan, *answers) };
             if is_open(plan) { Vec::new() } else { vec![visit] }
         };
         life.visits(SCENES.iter().map(first).collect()).await;

@@ -17,6 +17,7 @@
 mod answering;
 mod fate;
 mod follow;
+mod history;
 mod leaving;
 mod life;
 mod model;
@@ -31,6 +32,7 @@ mod visits;
 mod weather;
 
 pub use fate::Fate;
+pub use history::history;
 pub use life::{Life, Scene};
 pub use plan::{Act, Step, TurnPlan};
 pub use point::{Death, Point};

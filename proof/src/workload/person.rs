@@ -151,6 +151,14 @@ impl Person {
         fate.waits(visit.pause).await;
         match visit.before {
             Before::Nothing => {}
+            #[cfg(feature = "failpoints")]
+            Before::Imports => {
+                let session = self.number;
+                self.note(Line::Imports { session });
+                let told = Began::from(self.session.import(super::history(session)).await);
+                fate.note(format_args!("{session} imports: {told:?}"));
+                self.note(Line::Imported { session, began: told });
+            }
             Before::Clears => {
                 let asked = fate.now();
                 let cleared = self.session.clear().await;

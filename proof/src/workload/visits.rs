@@ -10,8 +10,10 @@ use crate::dice::Dice;
 /// A session and its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionPlan {
-    pub(crate) user: String,
-    pub(crate) name: String,
+    /// The user that owns it.
+    pub user: String,
+    /// Its id.
+    pub name: String,
 }
 
 /// One life of the runtime: from its start to its end, or to its death.
@@ -82,6 +84,9 @@ pub(crate) enum Mishap {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Before {
     Nothing,
+    /// Begins the chat with a history.
+    #[cfg(feature = "failpoints")]
+    Imports,
     /// Clears the chat.
     Clears,
     /// Ends the standing approvals.

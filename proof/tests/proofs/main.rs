@@ -5,6 +5,7 @@
 mod disk;
 mod file;
 mod fuzz;
+mod imports;
 mod kill;
 mod plan;
 mod power_cut;

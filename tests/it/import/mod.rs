@@ -14,7 +14,7 @@ use madang::{
 use madang_testing::{MemoryStore, Paused, RuntimeHooks as _, ScriptedModel, model_pair};
 use tokio::task::JoinHandle;
 
-use crate::support::TestRuntime;
+use crate::support::{PATIENCE, TestRuntime};
 
 fn history() -> Vec<Imported> {
     vec![
@@ -71,9 +71,12 @@ async fn under_way(
     let paused = test.store.pause().await;
     let importing = session.clone();
     let import = tokio::spawn(async move { importing.import(history()).await });
-    while test.runtime.held(Bound::QueuedBytes) == 0 {
-        tokio::task::yield_now().await;
-    }
+    let is_sent = async {
+        while test.runtime.held(Bound::QueuedBytes) == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, is_sent).await.expect("it is sent in time");
     drop(messages(session).await); // the session has handled the import before
     (import, paused)
 }

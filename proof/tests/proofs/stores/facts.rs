@@ -1,7 +1,7 @@
 //! Generates operations on a store, from so few names that all of them meet.
 
 use madang::{
-    CallId, IdempotencyKey, SessionId, Timestamp, TurnId, TurnOptions, UserId,
+    CallId, IdempotencyKey, Imported, SessionId, Timestamp, TurnId, TurnOptions, UserId,
     approval::Digest,
     error::TurnError,
     event::{ChatMessage, Content, Ending, Notice, TurnEnding},
@@ -143,6 +143,7 @@ fn turn_step() -> impl Strategy<Value = TurnStep> {
 
 fn message() -> impl Strategy<Value = ChatMessage> {
     let content = prop_oneof![
+        ".{0,12}".prop_map(|text| Imported::model(text).into()),
         ".{0,12}".prop_map(Content::user),
         ".{0,12}".prop_map(|text| Content::model(text, Ending::Interrupted)),
         Just(Content::Notice { notice: Notice::SuggestClear }),
