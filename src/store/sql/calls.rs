@@ -22,7 +22,7 @@ pub(super) async fn read(
         None => None,
         Some(after) => Some(number(own, filter, after).await?),
     };
-    // Once, but for rows that had to be left out: others take their places in the page.
+    // Runs once, unless rows are left out: later ones then fill the page.
     loop {
         let missing = filter.limit.map(|limit| limit - calls.len());
         let mut query = query(own, filter, behind, missing);
@@ -50,8 +50,8 @@ pub(super) async fn read(
     }
 }
 
-/// Makes the query for a filter. Of several conditions the index takes the one that leaves the fewest rows; a `+` keeps
-/// it from the others.
+/// Makes the query for a filter. SQLite searches by one index; a `+` hides a condition from it where another condition
+/// leaves fewer rows.
 pub(super) fn query(
     own: &Own<'_>,
     filter: &LedgerFilter,

@@ -1,4 +1,4 @@
-//! Lists the chats of a user, newest first, and what is to be known of each without its transcript.
+//! Lists the chats of a user, newest first, without reading their transcripts.
 
 use madang_actors::{
     port::{SessionPage, SessionSummary, StoreError, session_title},
@@ -15,8 +15,8 @@ use super::{
 
 /// A page of sessions from the index; each of the joins and subqueries finds one row by an index.
 ///
-/// The last entry stands before any call that has not ended. The first text is searched for from the last clearing on,
-/// where it is the first entry but for calls without a model.
+/// The last entry stands before any call that has not ended. The search for the first text begins behind the last
+/// clearing, where only calls without a model and notices can stand before it.
 const SESSIONS: &str = r#"
 SELECT its.session, its.user AS owner, its.opened_at, its.seal AS owner_seal, its.last_at,
     open.turn AS open_turn,
@@ -54,7 +54,7 @@ pub(super) async fn read(
     let mut before = page
         .position()
         .map(|position| (position.last_at().millis(), position.session().as_str().to_owned()));
-    // Once, but for sessions that had to be left out: others take their places in the page.
+    // Runs once, unless sessions are left out: older ones then fill the page.
     loop {
         let missing = page.limit() - summaries.len();
         let mut query = query(own, user, before.take(), missing);
