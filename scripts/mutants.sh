@@ -62,10 +62,10 @@ printf '%s %s: %s noticed, %s by their timeout, %s survived, %s did not compile\
     "$folder" "$shard" "$(count caught)" "$(count timeout)" "$(count missed)" "$(count unviable)"
 left=$(of missed)
 if [ ${#second[@]} -gt 0 ] && [ -n "$left" ]; then
-    # By name: `--iterate` would divide what is left into shards anew.
+    # By name: `--iterate` would divide the remaining mutants into shards anew.
     mapfile -t names < <(sed 's/[][\\.*^$+?(){}|]/\\&/g; s/.*/--re=^&$/' <<<"$left")
     try "${names[@]}" "${second[@]}"
-    # Without those that cargo-mutants tries whatever it is told: it deletes fields by no name.
+    # Leaves out those that cargo-mutants tries in any case: it deletes fields by no name.
     left=$(of missed | grep -xF "$left" || true)
     printf '%s %s: %s of these survived the tests of madang, too\n' "$folder" "$shard" "$(grep -c . <<<"$left" || true)"
 fi

@@ -109,7 +109,7 @@ install_missing() {
         typed="su -c '$command'"
         if command -v sudo >/dev/null; then typed="sudo sh -c '$command'"; fi
     fi
-    # Only Debian and its kin are changed without asking, and only by those who may.
+    # Changes only Debian and its kin without asking, and only as root or with a sudo that needs no password.
     if ! command -v apt-get >/dev/null || { [ -n "$as_root" ] && ! sudo -n true 2>/dev/null; }; then
         say "Missing to build llama.cpp: $missing. Type this, then try again:"
         say "    $typed"
@@ -125,7 +125,7 @@ install_missing() {
         stop "Still missing after the installation: $(missing_packages gcc g++ libclang-dev)."
 }
 
-# Toolchains of rustup's minimal profile come without them. `make test` says which suites it skips for want of one.
+# Toolchains of rustup's minimal profile come without them. `make test` names the suites that it skips without one.
 add_lints() {
     local component
     for component in fmt clippy; do

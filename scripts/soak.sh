@@ -11,7 +11,7 @@ if [ "${1:-}" = --mutants ]; then
     shift
     exec scripts/mutants.sh "$@"
 fi
-# Cases that nobody chose, many times as many as in `make test`. The seed is said, so that they can be tried again.
+# Random cases, many times as many as in `make test`. The seed is printed, so that they can be tried again.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-$RANDOM$RANDOM} PROPTEST_CASES=${PROPTEST_CASES:-2000}
 echo "PROPTEST_RNG_SEED=$PROPTEST_RNG_SEED PROPTEST_CASES=$PROPTEST_CASES"
 cargo test --locked --workspace --test proofs stores

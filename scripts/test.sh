@@ -13,11 +13,11 @@ target=${CARGO_TARGET_DIR:-target}
 logs=$target/test-logs
 mkdir -p "$logs"
 
-# Where nobody sits to press Ctrl-C, a suite that hangs is ended.
+# Without a terminal for Ctrl-C, a suite that hangs is ended.
 limit=()
 if [ ! -t 0 ] && command -v timeout >/dev/null; then limit=(timeout -k 10 "${SUITE_SECONDS:-900}"); fi
 
-# The same cases every time: what is random is hunted by `make soak`, where a case that fails costs nobody a day.
+# The same cases every time. `make soak` hunts with random ones, where a failing case stops no other work.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20}
 
 run() {
@@ -58,7 +58,7 @@ names_none() {
 # The crate alone, with everything that could build C++ out of reach.
 actors() { CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent run cargo test -p madang-actors --features schema; }
 
-# All members but those that have a suite of their own.
+# All members except those with a suite of their own.
 of_tests=(--workspace --exclude madang-actors --exclude madang-proof)
 tests() { run cargo test "${of_tests[@]}"; }
 
