@@ -79,7 +79,7 @@ async fn main() {
     assert!(!(is_bench && has_failed), "at least {LEAST_JOBS_PER_SYNC} jobs share a sync");
 }
 
-/// One transaction a job, then groups, on one connection of one file.
+/// Compares one transaction a job with groups, on one connection of one file.
 async fn compare(job: ClientJob, is_bench: bool) -> (Shown, Shown) {
     let folder = tempfile::tempdir().unwrap();
     let options = SqliteStore::options(folder.path().join("bench.db")).migrations("notes", &NOTES);

@@ -58,7 +58,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 async fn main() {
     // `cargo test` runs benches too, to see that they work: once is enough then.
     let is_test = !std::env::args().any(|argument| argument == "--bench");
-    let store = if wish::<String>("store").as_deref() == Some("sqlite") {
+    let store = if argument_of::<String>("store").as_deref() == Some("sqlite") {
         StoreKind::Sqlite
     } else {
         StoreKind::Memory
@@ -68,8 +68,8 @@ async fn main() {
         StoreKind::Memory => 40,
         StoreKind::Sqlite => 4, // without groups, each write of the plain side waits for the disk alone
     };
-    let turns = wish("turns").unwrap_or(usual);
-    match wish::<String>("only").as_deref() {
+    let turns = argument_of("turns").unwrap_or(usual);
+    match argument_of::<String>("only").as_deref() {
         Some("actors") => row("actors", vec![run_actors(store, turns).await], turns),
         Some("plain") => row("plain async functions", vec![run_plain(store, turns).await], turns),
         Some(other) => panic!("only=actors or only=plain, not {other}"),
@@ -77,8 +77,8 @@ async fn main() {
     }
 }
 
-/// What was wished for on the command line as `name=value`.
-fn wish<T: FromStr<Err: Debug>>(name: &str) -> Option<T> {
+/// Reads the value of an argument of the form `name=value`.
+fn argument_of<T: FromStr<Err: Debug>>(name: &str) -> Option<T> {
     let value = |argument: String| {
         argument.strip_prefix(name)?.strip_prefix('=').map(|value| value.parse().unwrap())
     };
@@ -86,7 +86,7 @@ fn wish<T: FromStr<Err: Debug>>(name: &str) -> Option<T> {
 }
 
 fn how_many_chats() -> usize {
-    let chats = wish("chats").unwrap_or(CHATS);
+    let chats = argument_of("chats").unwrap_or(CHATS);
     assert!((1..=CHATS).contains(&chats), "chats=1 to chats={CHATS}");
     chats
 }
@@ -128,7 +128,7 @@ enum StoreKind {
     Sqlite,
 }
 
-/// A new store on the disk.
+/// Makes a new store on the disk.
 async fn sqlite() -> (TempDir, SqliteStore) {
     let folder = tempfile::tempdir().unwrap();
     let options = SqliteStore::options(folder.path().join("pipeline.db"));

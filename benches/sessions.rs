@@ -156,7 +156,7 @@ async fn cost(count: usize, path: Option<&Path>) {
     runtime.shutdown().await.unwrap();
 }
 
-/// How long a session takes to wake and show its chat, with so many others asleep in the store.
+/// Measures the time in which a session wakes and shows its chat, with many others asleep in the store.
 async fn waking(sizes: &Sizes, path: &Path) {
     let mut limits = Limits::default();
     limits.session_idle = Duration::from_millis(20);

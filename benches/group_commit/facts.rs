@@ -49,7 +49,7 @@ impl Facts {
         Self(Arc::new(chats))
     }
 
-    /// The next message of this writer's chat.
+    /// Makes the next message of this writer's chat.
     pub(crate) fn next(&self, writer: u64) -> Vec<Write> {
         let chat = &self.0[usize::try_from(writer).unwrap()];
         let message = ChatMessage {

@@ -1,4 +1,4 @@
-//! How many bytes of the heap are in use: an allocator that counts.
+//! Counts the bytes of the heap that are in use, by an allocator.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -7,7 +7,7 @@ use std::{
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes that were allocated and not freed.
+/// Returns the bytes that were allocated and not freed.
 pub(crate) fn live() -> usize {
     LIVE.load(Relaxed)
 }

@@ -80,7 +80,7 @@ impl Plain {
         }
     }
 
-    /// No call waits for the store's transaction for longer than the actors allow.
+    /// Begins a transaction. No call waits for one for longer than the actors allow.
     async fn begin(&self) -> Box<dyn Transaction> {
         timeout(self.limits.store_timeout, self.store.begin()).await.unwrap().unwrap()
     }
@@ -93,11 +93,11 @@ impl Plain {
 }
 
 impl Chat {
-    /// One turn with as many rounds as the model wants.
+    /// Runs a turn with as many rounds as the model wants.
     pub(crate) async fn turn(&mut self, text: &str) {
         let turn = TurnId::new(Uuid::now_v7());
         let admission = &self.plain.admission;
-        let _place = admission.admit(Bound::RunningTurns, &self.user, 1).unwrap();
+        let _permit = admission.admit(Bound::RunningTurns, &self.user, 1).unwrap();
         let bytes = admission.admit(Bound::QueuedBytes, &self.user, text.len()).unwrap();
         let mut span = TurnSpan::begin(&self.session, &self.user, turn, false);
         let started = Write::TurnStarted {
@@ -173,13 +173,13 @@ impl Chat {
         let checked = tool.check(&wanted.arguments, &plain.limits).unwrap();
         let approved =
             digest(tool.schema_digest(), &checked.arguments, &user, &session, call, None);
-        let place = plain.admission.admit(Bound::RunningCalls, &user, 1).unwrap();
+        let permit = plain.admission.admit(Bound::RunningCalls, &user, 1).unwrap();
         let whose = Whose { session: &session, user: &user, turn, call };
         let span = ToolCallSpan::begin(span, Some(&tool.spec().name), whose);
         let within = span.span().clone();
         // In a task: a panic ends it alone, and what it began is finished though no caller waits.
         let work = async move {
-            let _place = place;
+            let _permit = permit;
             let ctx = ToolContext {
                 session: session.clone(),
                 user: user.clone(),

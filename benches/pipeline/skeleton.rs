@@ -1,4 +1,4 @@
-//! What the actors cost by themselves: as many messages, tasks and actors as a turn with one call has, which do nothing.
+//! Measures the actors by themselves: as many messages, tasks and actors as a turn with one call has, which do nothing.
 //!
 //! The session hears six messages (asked, stored, completed, call ended, completed, stored), the model's actor two and the
 //! dispatcher one; each completion and the check of the call has its task, and the call its pair of actors.
