@@ -119,18 +119,18 @@ async fn main() {
     }
 }
 
-/// The threads of both sides.
+/// Returns the threads of both sides.
 fn threads() -> NonZeroUsize {
     let named = std::env::args().find_map(|word| word.strip_prefix("threads=")?.parse().ok());
     named.unwrap_or_else(|| std::thread::available_parallelism().unwrap())
 }
 
-/// Whether both sides use flash attention.
+/// Tells whether both sides use flash attention.
 fn has_flash_attention() -> bool {
     !std::env::args().any(|word| word == "flash=off")
 }
 
-/// The processor features that llama.cpp was built for.
+/// Names the processor features that llama.cpp was built for.
 fn features() -> String {
     let flags =
         ["GGML_NATIVE", "GGML_AVX512", "GGML_AVX512_VNNI", "GGML_AVX512_VBMI", "GGML_AVX512_BF16"];
@@ -173,7 +173,7 @@ async fn batch(path: &Path) {
     println!("batch: {SESSIONS} whole answers, against one after the other: {with_serial}");
 }
 
-/// Short answers of some sessions, prompts included, with this many at once.
+/// Measures short answers of some sessions, prompts included, with this many at once.
 async fn completed(path: &Path, at_once: usize, sessions: usize, tokens: usize) -> Speed {
     let model = load(path, |options| options.max_sequences(at_once)).await;
     let most = u32::try_from(tokens).unwrap();
@@ -250,7 +250,7 @@ async fn memory(path: &Path) {
     );
 }
 
-/// Tokens a second of these sessions together, from when all have begun until the first ends.
+/// Measures the tokens a second of these sessions together, from the last begin to the first end.
 async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: usize) -> Speed {
     let heard: Arc<Mutex<Vec<Vec<Taking>>>> = Arc::new(Mutex::new(vec![Vec::new(); sessions]));
     let mut running = JoinSet::new();
@@ -282,7 +282,7 @@ async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: u
     Speed::of(heard.iter().flatten().filter(inside).count(), took)
 }
 
-/// The cost of a prompt's token in pieces of some sizes, which bounds `long`.
+/// Measures the cost of a prompt's token in pieces of some sizes, which bounds `long`.
 async fn pieces(path: &Path) {
     const SIZES: [usize; 6] = [8, 16, 32, 63, 64, 128];
     for depth in [500, 2_000, 4_000] {

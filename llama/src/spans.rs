@@ -93,7 +93,7 @@ fn forged(whole: &str, untrusted: &[Range<usize>], markers: &Markers) -> Vec<Ran
     joined(forged)
 }
 
-/// From this forged marker on, spells the rest of the untrusted text.
+/// Spells the rest of the untrusted text from this forged marker on.
 fn spell_from(count: usize, spelled: &mut Vec<Range<usize>>, untrusted: &[Range<usize>]) {
     let Some(from) = spelled.get(count).map(|range| range.start) else { return };
     spelled.truncate(count);

@@ -152,7 +152,8 @@ pub(crate) fn weights(model: &Path) -> LlamaModel {
     LlamaModel::load_from_file(backend(), model, &LlamaModelParams::default()).unwrap()
 }
 
-/// An error says that the engine has initialised it. It is never freed, because the engine still uses it.
+/// Returns the backend. An error says that the engine has initialised it. It is never freed, because the engine still
+/// uses it.
 fn backend() -> &'static LlamaBackend {
     Box::leak(Box::new(LlamaBackend::init().unwrap_or(LlamaBackend {})))
 }

@@ -55,7 +55,7 @@ pub(crate) async fn measure(path: &Path) {
     }
 }
 
-/// The hostile texts and schemas, each with its name.
+/// Lists the hostile texts and schemas, each with its name.
 fn kinds() -> Vec<(&'static str, String, Option<Value>)> {
     let many = |piece: &str| piece.repeat(BYTES / piece.len());
     let keys = |key: &str| {

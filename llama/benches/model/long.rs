@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{TRIALS, complete, load, millis, request, speed::median, until, user};
 
-/// The repetitions, of which the median counts: they take minutes, in which the machine may do other work.
+/// Measures several times, and takes the median: it takes minutes, in which the machine may do other work.
 pub(crate) async fn measure(path: &Path) {
     let mut costs = Vec::new();
     for _ in 0..TRIALS {

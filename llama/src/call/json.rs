@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_keeps_what_is_there() {
+    fn a_cut_off_text_keeps_its_complete_part() {
         assert_eq!(
             member(r#"{"name": "a", "arguments": {"x": "y"#, "arguments"),
             Some(r#"{"x": "y"#)

@@ -1,8 +1,19 @@
 //! Reads a tool call as a model wrote it, as far as possible, so that the model can be told its error.
 //!
-//! [`CallForm`] is the form of a family: JSON objects (`json`), Gemma's `braces`, or Python (`python`). `scan` finds
-//! the end of a call while text still arrives. Reading turns arguments into JSON; broken arguments stay as the model
-//! wrote them, and the dispatcher reports them. Writing renders earlier calls for templates that do not.
+//! [`CallForm`] is the form of a family: JSON objects (`json`), Gemma's `braces`, or Python (`python`). Its rules tell
+//! `scan` where a call ends while text still arrives. `read` then takes name and arguments out of the call:
+//!
+//! ```text
+//! call:save{title:<|"|>Plan<|"|>}   gives   save, {"title":"Plan"}
+//! ```
+//!
+//! `write` renders an earlier call for templates that do not.
+//!
+//! Invariants:
+//! - A call needs a name; one without is [`Malformed`].
+//! - Arguments become JSON if they can be read. Broken ones stay as the model wrote them, and the dispatcher reports
+//!   them: no reader repairs or guesses a value.
+//! - No input panics or overflows the stack, however deep it is nested.
 
 pub(super) mod braces;
 pub(super) mod json;

@@ -1,13 +1,13 @@
-//! Arguments as LFM2 writes them: a call in the form of Python, `NAME(key="value", other=1)`.
+//! Reads and writes arguments as LFM2 does, in the form of Python, `NAME(key="value", other=1)`.
 
 use serde_json::Value;
 
 use super::json::write;
 
-/// The arguments between their parentheses as a JSON object; `None` where the text is broken.
+/// Reads the arguments between their parentheses as a JSON object; `None` if the text is broken.
 pub(super) fn to_json(text: &str) -> Option<String> {
     let mut json = String::new();
-    // What closes what is open, in Python and in JSON.
+    // The closing marks of the open brackets, in Python and in JSON.
     let mut open: Vec<(char, char)> = Vec::new();
     let mut rest = text.trim();
     while let Some(next) = rest.chars().next() {
@@ -72,7 +72,7 @@ fn plain(word: &str) -> Option<&str> {
     })
 }
 
-/// A string up to its closing quote, and what stands behind it.
+/// Splits a text into the string before its closing quote, and the rest behind the quote.
 fn string(text: &str, quote: char) -> Option<(String, &str)> {
     let mut units: Vec<u16> = Vec::new();
     let mut letters = text.char_indices();
@@ -113,7 +113,7 @@ fn string(text: &str, quote: char) -> Option<(String, &str)> {
     None
 }
 
-/// The arguments of a call, from JSON; the text itself where it is none.
+/// Writes the arguments of a call from JSON; returns the text itself if it is no object.
 pub(super) fn keywords(arguments: &str) -> String {
     let Ok(Value::Object(members)) = serde_json::from_str(arguments) else {
         return arguments.to_owned();
@@ -122,7 +122,7 @@ pub(super) fn keywords(arguments: &str) -> String {
     members.iter().map(keyword).collect::<Vec<_>>().join(", ")
 }
 
-/// A value as Python writes it, with the strings of JSON.
+/// Writes a value as Python does, with the strings of JSON.
 fn written(value: &Value) -> String {
     match value {
         Value::Null => "None".into(),
@@ -141,7 +141,7 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// All ways in which a value may stand in a call: with either quote, and with the words of Python or JSON.
+/// Lists all forms of a value in a call: with either quote, and with the words of Python or JSON.
 pub(in super::super) fn literals(value: &Value) -> Vec<String> {
     let mut ways = vec![written(value), {
         let mut json = String::new();

@@ -90,7 +90,7 @@ mod tests {
         DecodeRequest { run, tokens, reads: true, last_decode }
     }
 
-    /// The shares as `run:tokens`.
+    /// Writes the shares as `run:tokens`.
     fn shares(requests: &[DecodeRequest], tokens: usize) -> String {
         let shares = plan(requests, tokens);
         let shown: Vec<String> =

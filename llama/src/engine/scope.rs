@@ -109,7 +109,7 @@ impl<K: Eq + Hash> Numbers<K> {
     }
 }
 
-/// A chat of one user.
+/// Names a chat of one user.
 #[cfg(test)]
 pub(super) fn chat(session: &str) -> Owner {
     let [user, session] = ["kim", session].map(str::to_owned);

@@ -58,7 +58,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Tokens of a decode: of prompts, or one of each stream and then some forced ones.
+    /// Counts the tokens of a decode: of prompts, or one of each stream and then some forced ones.
     pub(super) const fn batch(self) -> usize {
         self.running + self.prompt_tokens
     }

@@ -1,10 +1,17 @@
 //! The known families of models: how each opens, writes and closes a tool call, frames its messages, and learns of its
 //! tools.
 //!
-//! One file a family; all other code is common. `dialect` chooses the family by probing the model's template. `call`
-//! reads and writes calls in the family's form, `grammar` constrains them to it, and `parser` finds them in the stream.
-//! The markers of a family must not come out of text of users, tools or earlier answers. A model of no known family
-//! uses `envelope`: JSON that the system text describes.
+//! One file a family, with one constant; all other code is common:
+//! - `dialect` chooses the family by probing the model's template, in the order of [`FAMILIES`].
+//! - `call` reads and writes calls in the family's form, and `grammar` constrains them to it.
+//! - `parser` finds the markers in the stream, and `markers` keeps them out of others' text.
+//!
+//! A model of no known family uses `envelope`: JSON that the system text describes.
+//!
+//! Invariants:
+//! - The markers of a family never come out of text of users, tools or earlier answers.
+//! - Names of models play no part. A family is known by what the template writes, or by its marker in the vocabulary.
+//! - The more particular form stands first in the list, because its calls could be read as the plainer one.
 
 mod envelope;
 mod function_gemma;
@@ -71,7 +78,7 @@ pub(super) const FAMILIES: [&Family; 9] = [
 const THINK: [&str; 2] = ["<think>", "</think>"];
 
 impl Family {
-    /// The marker that opens a call.
+    /// Returns the marker that opens a call.
     pub(super) fn marker(&self) -> Option<&'static str> {
         match self.opening {
             Opening::Marker(marker) => Some(marker),

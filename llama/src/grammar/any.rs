@@ -1,4 +1,4 @@
-//! The rules for unconstrained values.
+//! Writes the rules for unconstrained values.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ const ANY_DEPTH: usize = 8;
 pub(super) const ANY: &str = "any_8";
 pub(super) const ANY_OBJECT: &str = "any_object_8";
 
-/// The rules for any value, which all tools share.
+/// Writes the rules for any value, which all tools share.
 pub(super) fn any_rules(notation: Notation) -> String {
     let separator = lark_string(notation.separator());
     let mut rules = format!(

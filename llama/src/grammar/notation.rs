@@ -107,7 +107,7 @@ impl Notation {
     }
 }
 
-/// A text as a regular expression.
+/// Writes a text as a regular expression.
 pub(super) fn regex_of(text: &str) -> String {
     let is_plain = |letter: char| {
         letter.is_alphanumeric() || matches!(letter, ' ' | '_' | ':' | '"' | '<' | '>')
@@ -117,7 +117,7 @@ pub(super) fn regex_of(text: &str) -> String {
         .collect()
 }
 
-/// A text as a Lark literal.
+/// Writes a text as a Lark literal.
 pub(super) fn lark_string(text: &str) -> String {
     Value::from(text).to_string()
 }

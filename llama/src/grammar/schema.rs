@@ -319,7 +319,7 @@ impl<'s> SchemaRules<'s> {
         Ok(format!("({members}){}", if can_be_empty { "?" } else { "" }))
     }
 
-    /// An object with any keys.
+    /// Writes the rule for an object with any keys.
     fn dictionary(&mut self, value: &str) -> String {
         let separator = lark_string(self.notation.separator());
         self.rule(&format!("\"{{\" (KEY {value} ({separator} KEY {value})*)? \"}}\""))

@@ -108,7 +108,7 @@ impl io::Write for Bounded {
     }
 }
 
-/// The tags of blocks that only mark training text.
+/// Removes the tags of blocks that only mark training text.
 fn without_training_marks(source: &str) -> String {
     let mut source = source.to_owned();
     for name in ["generation", "endgeneration"] {

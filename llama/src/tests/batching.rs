@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use super::{random_model::with_unnamed_window, *};
 
-/// Never ends by itself.
+/// Makes a model that never ends by itself.
 fn babble() -> TinyModel {
     TinyModel::saying(&[("\n", "a"), ("a", "a")])
 }

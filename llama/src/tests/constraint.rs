@@ -80,7 +80,7 @@ fn read(family: &'static Family, block: &str) -> Option<String> {
     })
 }
 
-/// A schema, and a generator of values for it from a list of numbers.
+/// Draws a schema, and a generator of values for it from a list of numbers.
 fn schema() -> impl Strategy<Value = Value> {
     let number = -30_i32..30;
     let bounds = (number.clone(), 0_i32..20).prop_map(|(low, width)| (low, low + width));

@@ -96,7 +96,7 @@ pub(crate) const PRE_TOKENIZERS: &[&str] = &[
     "youtu",
 ];
 
-/// Texts that tokenizers find hard, each of about this many bytes, with a name.
+/// Lists texts that tokenizers find hard, each of about this many bytes, with a name.
 pub(crate) fn texts(bytes: usize) -> Vec<(&'static str, String)> {
     let kinds = [
         ("small letters", "a"),

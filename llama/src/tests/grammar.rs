@@ -9,7 +9,7 @@ fn tool(name: &str, parameters: Value) -> ToolSpec {
     ToolSpec::new(name, "A tool", parameters)
 }
 
-/// Calls as templates of the family write them.
+/// Returns the style in which templates of the family write calls.
 fn style(family: &Family) -> CallStyle {
     let lead = if family.name == "hermes" { "\n" } else { "" };
     CallStyle { lead: lead.to_owned(), is_compact: false }

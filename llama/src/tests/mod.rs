@@ -34,7 +34,7 @@ use tiny_model::TinyModel;
 
 use super::*;
 
-/// The bundled model, a file of the repository.
+/// Names the bundled model, a file of the repository.
 pub(crate) fn bundled() -> LlamaOptions {
     let bytes = include_bytes!("../../../models/madang-seed.gguf");
     LlamaOptions::from_bytes("madang-seed", bytes).flash_attention(false)

@@ -5,7 +5,7 @@ use super::{gguf_file::GgufFile, tiny_model::TinyModel};
 const WIDTH: usize = 64;
 const FEED_FORWARD: usize = 64;
 
-/// Three of four layers look only at the last 24 tokens; earlier ones act through the fourth.
+/// Makes a model in which three of four layers look only at the last 24 tokens. Earlier ones act through the fourth.
 pub(crate) fn windowed() -> Vec<u8> {
     let mut file = GgufFile::default();
     file.number("cohere2.attention.sliding_window", 24);
@@ -14,7 +14,7 @@ pub(crate) fn windowed() -> Vec<u8> {
     written(file, "cohere2", 4, |layer| attention(layer, &[("attn_norm", 1.0)]))
 }
 
-/// Its file does not name the window of 4,096 tokens of half of its layers.
+/// Makes a model whose file does not name the window of 4,096 tokens of half of its layers.
 pub(crate) fn with_unnamed_window() -> Vec<u8> {
     let mut file = GgufFile::default();
     file.float("gemma2.attention.layer_norm_rms_epsilon", 1e-5);
@@ -28,7 +28,7 @@ pub(crate) fn with_unnamed_window() -> Vec<u8> {
     written(file, "gemma2", 2, |layer| attention(layer, &norms))
 }
 
-/// It sums up all tokens in one state.
+/// Makes a model that sums up all tokens in one state.
 pub(crate) fn recurrent() -> Vec<u8> {
     const STATE: usize = 8;
     const KERNEL: usize = 4;

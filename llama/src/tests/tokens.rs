@@ -73,7 +73,7 @@ fn no_text_of_a_user_becomes_a_token_that_the_makers_defined_unless_it_is_blank(
     assert_eq!(special, [id("<|im_start|>"), id("    "), id("\n\n"), id("<|im_end|>")]);
 }
 
-/// The name of such a token in byte-level BPE stands in no text, so nothing is cut out.
+/// Tries tokens whose names in byte-level BPE stand in no text, so nothing is cut out.
 #[test]
 fn no_letters_merge_into_a_token_that_means_something() {
     for kind in [3, 4] {

@@ -1,4 +1,15 @@
 //! Keeps the context, and where each chat rests in it: in a sequence, in memory, or nowhere.
+//!
+//! - `place` gives a completion a sequence: its session's own, or a free one. It begins with the longest part that it
+//!   may share, or with the chat's state from memory if that is longer.
+//! - `rest` lets an answered chat keep its sequence. When resting chats hold too much, `resting` moves the chat that
+//!   has rested longest to memory, without the part that others share.
+//! - `make_room` frees tokens of the context, from resting chats first and then from common beginnings.
+//!
+//! Invariants:
+//! - `make_room` never takes the sequence of a running completion. Without room the engine decides which one gives up.
+//! - A chat rests in one tier at a time, and memory holds at most `swapped_bytes`.
+//! - A chat that cannot be restored is read again, and nothing of the attempt stays in its sequence.
 
 use llama_cpp_2::context::LlamaContext;
 

@@ -3,6 +3,20 @@
 //!
 //! One context cannot do both, because its threads take turns. With more threads than cores nothing goes on, because
 //! they wait by spinning.
+//!
+//! - `when` decides from the running completions whether the contexts split or join. Pure.
+//! - `turns` is the engine's part: it moves chats between the contexts, plans the worker's decodes and takes its results.
+//! - `thread` is the other side: it makes the contexts, and decodes the context and the batches that it is lent.
+//!
+//! ```text
+//! Unmade --order--> Making --made--> Together --a long prompt beside streams--> Split
+//!                                       ^----------nothing to read, or no room----'
+//! ```
+//!
+//! Invariants:
+//! - A context is on one thread at a time: the worker has it, or the engine.
+//! - The main context alone knows where chats rest. A sequence has the same number in every context.
+//! - If the worker fails or dies, prompts go on in the main context from the tokens known before.
 
 mod thread;
 mod turns;

@@ -53,7 +53,7 @@ fn requests() -> Vec<CompletionRequest> {
     texts.enumerate().map(request).collect()
 }
 
-/// Every second case has an earlier turn, the same in all.
+/// Makes a chat. Every second one has an earlier turn, the same in all.
 fn chat(at: usize, text: String) -> Vec<PromptMessage> {
     let asked = PromptMessage::User {
         text: "안녕, 오늘 하루가 너무 길고 힘들었어. 뭘 하면 좋을까?".into(),

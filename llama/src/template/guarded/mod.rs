@@ -1,4 +1,19 @@
 //! Rewrites a chat template so that each value it makes is weighed: the template engine bounds steps, not values.
+//!
+//! The source is measured by its tokens and then parsed. The `Writer` writes the tree as source again, with a filter or
+//! function of `weights` around every part that makes or reads a value. This file writes the statements, `expressions`
+//! the expressions. The engine compiles the result.
+//!
+//! ```text
+//! {{ a + b + c }}   becomes, without its brackets,   {{ madang_add(a, b, c) }}
+//! ```
+//!
+//! Invariants:
+//! - The rewritten template renders the same text, or ends with an error.
+//! - An unknown construct is refused, so that no new kind of expression goes unweighed.
+//! - A template cannot use a name of the guard, nor read the purse.
+//! - The lengths of source, blocks and chains of `elif` are bounded before parsing, because the parser goes down the
+//!   stack for each operator.
 
 mod expressions;
 
