@@ -107,7 +107,7 @@ impl From<Origin> for OriginColumns {
     }
 }
 
-/// The frame of a habit, from avoiding something to being someone.
+/// The frame of a habit, from avoiding something to an identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FrameLevel {
     /// Away from something.

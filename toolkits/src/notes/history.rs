@@ -66,7 +66,7 @@ impl VisitHistory {
         &self.visits
     }
 
-    /// Leaving out deleted places may bring two equal ones side by side.
+    /// Tells whether a step shows another place. Without the deleted places two equal ones may lie side by side.
     fn leads_on(
         &self,
         at: usize,

@@ -57,7 +57,7 @@ async fn seed_000_the_calls_of_its_table_by_name() {
     for (case, name, arguments, confirm) in [
         ("unknown tool", "foo", json!({}), Approver::None),
         ("validation fail", "add_habit", json!({ "protocol_id": 123 }), Approver::None),
-        ("destructive, nobody", "add_habit", add("morning-light"), Approver::None),
+        ("destructive, no person", "add_habit", add("morning-light"), Approver::None),
         (
             "destructive, denied",
             "add_habit",
@@ -77,7 +77,7 @@ async fn seed_000_the_calls_of_its_table_by_name() {
     let expected = [
         ("destructive, approved", "ok"),
         ("destructive, denied", "denied"),
-        ("destructive, nobody", "unreachable"),
+        ("destructive, no person", "unreachable"),
         ("reading", "ok"),
         ("unknown tool", "unknown_tool"),
         ("validation fail", "validation"),

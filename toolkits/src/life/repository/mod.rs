@@ -1,7 +1,24 @@
 //! Writes habits and entries, after it has checked the rules. Nothing else writes these tables.
 //!
-//! A screen, a command and a chat use it and get the same verdict. It works on a connection that the caller lends,
-//! within the caller's transaction, which it never ends.
+//! A screen, a command and a chat use it and get the same verdict. A write asks the rules in a fixed order and returns
+//! the first violation; then it writes. `row` reads the rows back into types, and `error` tells a rule that a table found
+//! broken from a failure of the database.
+//!
+//! ```no_run
+//! # use jiff::civil::Date;
+//! # use madang::UserId;
+//! use madang_toolkits::life::{HabitError, HabitRepository, habit::HabitId};
+//!
+//! # async fn example(db: &mut sqlx::SqliteConnection, user: &UserId, today: Date) -> Result<(), HabitError> {
+//! HabitRepository::new(db, user, today).end(HabitId(7)).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Invariants:
+//! - It works on a connection that the caller lends, within the caller's transaction, which it never ends.
+//! - It reads and writes rows of its own user only; others' habits look unknown.
+//! - The tables count quotas again, so two writers at the same moment cannot both take the last place.
 mod error;
 mod row;
 

@@ -1,7 +1,21 @@
 //! The rules of the toolkit: functions from values to verdicts, without a store and without a clock.
 //!
-//! The repository calls them before it writes, so a screen, a command and a chat get the same verdict. Rules that SQL
-//! can express stand in the tables too.
+//! A file a rule or two; the README of the toolkit lists them. The repository calls them before it writes, so a
+//! screen, a command and a chat get the same verdict:
+//!
+//! ```
+//! use madang_toolkits::life::rules::{LifeViolation, detect_avoidance};
+//!
+//! assert!(detect_avoidance("I walk after lunch").is_ok());
+//! let refused = detect_avoidance("no coffee").unwrap_err();
+//! assert!(matches!(refused, LifeViolation::Avoidance { .. }));
+//! assert_eq!(refused.code(), "r7_avoidance");
+//! ```
+//!
+//! Invariants:
+//! - A rule depends on its arguments alone, and says which rule is broken by a [`LifeViolation`].
+//! - Rules that SQL can express stand in the tables too, because two writers may check at the same moment.
+//! - The codes never change, because programs compare them.
 mod avoidance;
 mod entry;
 mod frame;

@@ -3,6 +3,17 @@
 //! A file a tool: its arguments, whose schema the model reads, its description, its handler, and the consequence that a
 //! question shows. A handler opens the repository for the call's user, on the user's today. It turns a broken rule into
 //! a fault with the rule's code and reason. Lists and long texts come in parts that fit an envelope.
+//!
+//! ```
+//! # use madang::tool::Tool as _;
+//! let tools = madang_toolkits::life::tools();
+//! assert!(tools.iter().any(|tool| &*tool.spec().name == "add_habit"));
+//! ```
+//!
+//! Invariants:
+//! - A tool decides nothing: the rules and the repository do, so a screen gets the same verdict.
+//! - Every writing tool asks a person, except for a record that is not `done`.
+//! - Of an error of the database the model learns the type only.
 
 mod add_habit;
 mod correct_tracker_entry;

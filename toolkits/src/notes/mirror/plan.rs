@@ -47,7 +47,7 @@ pub(super) enum Step {
     Blocked,
 }
 
-/// Decides. A file with neither the last nor the interrupted hash is a person's edit. It becomes the page if the page
+/// Decides about a file. One with neither the last nor the interrupted hash is a person's edit. It becomes the page if the page
 /// has not changed, and is kept beside it otherwise.
 pub(super) fn step(found: Found, marked: MarkState, wanted: Hash) -> Step {
     match found {

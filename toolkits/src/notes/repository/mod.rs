@@ -1,7 +1,25 @@
 //! Writes pages and blocks, after it has checked the rules. Nothing else writes these tables.
 //!
-//! A screen, a command and a chat use it and get the same verdict. It works on a connection that the caller lends,
-//! within the caller's transaction, which it never ends.
+//! A screen, a command and a chat use it and get the same verdict.
+//! - `pages`, `changing_pages` and `paths`: pages, and the tree of their titles.
+//! - `blocks`, `place`, `lines` and `with_blocks`: blocks, their order, and whole pages of them.
+//! - `search`: hits by words; `context`: the open page of a session and the way back.
+//! - `row` reads rows back into types, and `error` tells a broken rule from a failure of the database.
+//!
+//! ```no_run
+//! # use madang::UserId;
+//! use madang_toolkits::notes::{NotesError, NotesRepository};
+//!
+//! # async fn example(db: &mut sqlx::SqliteConnection, user: &UserId) -> Result<(), NotesError> {
+//! let page = NotesRepository::new(db, user).create_page("Plan", None).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Invariants:
+//! - It works on a connection that the caller lends, within the caller's transaction, which it never ends.
+//! - It reads and writes rows of its own user only; others' pages and blocks look unknown.
+//! - Each change is recorded in the same transaction, and subscribers read it after the commit.
 mod blocks;
 mod changing_pages;
 mod context;

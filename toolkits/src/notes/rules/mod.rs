@@ -1,7 +1,19 @@
 //! The rules of the toolkit: functions from values to verdicts, without a store and without a clock.
 //!
-//! The repository calls them before it writes, so a screen, a command and a chat get the same verdict. Rules that SQL
-//! can express stand in the tables too.
+//! `text` judges titles and blocks, `path` the paths of the workspace, and `nesting` turns indents into parents. The
+//! repository calls them before it writes, so a screen, a command and a chat get the same verdict:
+//!
+//! ```
+//! use madang_toolkits::notes::rules::{NotesViolation, judge_title};
+//!
+//! assert!(judge_title("Plan").is_ok());
+//! assert_eq!(judge_title("two\nlines"), Err(NotesViolation::ControlInTitle));
+//! ```
+//!
+//! Invariants:
+//! - A rule depends on its arguments alone, and says which rule is broken by a [`NotesViolation`].
+//! - Rules that SQL can express stand in the tables too, because two writers may check at the same moment.
+//! - The codes never change, because programs compare them.
 mod nesting;
 mod path;
 mod text;

@@ -3,7 +3,19 @@
 //! A file a tool: its arguments, whose schema the model reads, its description, its handler, and the consequence that a
 //! question shows. A handler opens the repository for the call's user, and turns a broken rule into a fault with the
 //! rule's code and reason. Each outcome has a text for the person. Lists and long texts come in parts that fit an
-//! envelope.
+//! envelope. `shown` describes the place that a session shows.
+//!
+//! ```
+//! # use madang::tool::Tool as _;
+//! let tools = madang_toolkits::notes::tools();
+//! assert!(tools.iter().any(|tool| &*tool.spec().name == "delete_page"));
+//! ```
+//!
+//! Invariants:
+//! - A tool decides nothing: the rules and the repository do, so a screen gets the same verdict.
+//! - Only the two deletions ask a person.
+//! - The text for the person stands in the metadata and never reaches the model.
+//! - Of an error of the database the model learns the type only.
 
 mod append_to_block;
 mod create_block;

@@ -1,4 +1,13 @@
 //! R7: requires that a framed text says what to do, not what to avoid.
+//!
+//! The text is folded and its words are set apart by single blanks. Phrases that only look like avoidance are taken out
+//! first. Then the English list is searched for whole phrases, and the Korean one for parts of words. At last the
+//! negation `안` is looked for before a verb. `words` has all lists, and the README of the toolkit shows them.
+//!
+//! Invariants:
+//! - Both lists apply to every text, whatever its language.
+//! - Case, the form of an apostrophe, spacing, invisible characters and decomposed Hangul make no difference.
+//! - The answer is a wording of the list, never a part of the person's text.
 mod words;
 
 use super::{

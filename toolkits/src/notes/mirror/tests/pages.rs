@@ -134,5 +134,5 @@ fn users_whose_names_look_alike_have_workspaces_of_their_own() {
     assert_ne!(folded("Kim"), folded("KIM"));
     assert!(of("../x").starts_with("/data/madang.notes"));
     let taken = of("a/b").file_name().unwrap().to_str().unwrap().to_owned();
-    assert_ne!(of("a/b"), of(&taken), "a user who is named like another's folder");
+    assert_ne!(of("a/b"), of(&taken), "a user with the name of another's folder");
 }
