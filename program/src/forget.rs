@@ -19,7 +19,7 @@ use crate::{
     notes, output, setup,
 };
 
-/// Asks, erases, and prints the result as JSON.
+/// Asks the person, erases, and prints the result as JSON.
 pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
     let path = setup::database_path(&wanted.database)?;
     if !path.exists() {

@@ -107,7 +107,7 @@ async fn fetch(name: &HubName, sum: Option<&Sum>, locale: UiLanguage) -> Result<
     hub::fetch(name, sum, locale).await
 }
 
-/// Refuses: this program cannot run a model.
+/// Refuses to fetch, because this program cannot run a model.
 #[cfg(not(feature = "llama"))]
 async fn fetch(_: &HubName, _: Option<&Sum>, _: UiLanguage) -> Result<PathBuf, Failure> {
     Err(without_llama())

@@ -1,8 +1,16 @@
 //! Parses the command line.
 //!
-//! `daily` has the options of the daily commands, `measure` those of the commands that measure and prove, and `shared`
-//! the options of several commands. Their comments are the help texts. A parser refuses a bad value with a sentence,
-//! before any command opens a file.
+//! `daily` has the options of the daily commands, `measure` those of the commands that measure and prove, `notes` those
+//! of `madang notes`, and `shared` the options of several commands. Their comments are the help texts. A command takes
+//! its own struct:
+//!
+//! ```text
+//! madang ledger --verify --session one   gives   Command::Ledger(Ledger { is_to_verify: true, .. })
+//! ```
+//!
+//! Invariants:
+//! - A parser refuses a bad value with a sentence, before any command opens a file.
+//! - The options in `shared` mean the same in each command, because one struct declares them.
 
 mod daily;
 mod measure;

@@ -1,8 +1,12 @@
 //! `madang bench-model`: lets many chats ask one model at once, and reports waits and speed.
 //!
-//! Each chat sends its turns one after another to the real runtime with a temporary database. `measures` collects what
-//! the runtime's metrics tell of each completion, and `report` prints medians and percentiles. Limits are set so that a
-//! chat waits only for the model. A turn without an answer makes the command fail.
+//! - Each chat sends its turns one after another to the real runtime, with the tools of `life` and a temporary database.
+//! - `measures` is the recorder of the runtime's metrics, and keeps every value of each completion.
+//! - `report` prints medians and percentiles, as rows or as JSON.
+//!
+//! Invariants:
+//! - A chat waits only for the model: the limits have room for all chats, and no person is asked.
+//! - A turn without an answer makes the command fail.
 
 mod measures;
 mod report;

@@ -158,7 +158,7 @@ mod mode {
             Self(tcgetattr(io::stdin()).ok())
         }
 
-        /// Without waiting: a terminal that takes no output must not delay the end of the program.
+        /// Restores the mode without waiting: a terminal that takes no output must not delay the end of the program.
         pub(super) fn restore(&self) {
             let Some(mode) = &self.0 else { return };
             if let Err(error) = tcsetattr(io::stdin(), OptionalActions::Now, mode) {

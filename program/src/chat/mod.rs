@@ -1,11 +1,20 @@
 //! `madang chat`: runs one session in a terminal, line by line, or as events.
 //!
 //! `talk` sends the turns, follows each to its end and answers its questions. It shows events on a `Screen`: `terminal`
-//! for a person, `lines` for a pipe, `json` for a program. In a terminal, `editor` reads the turns and `asking` the
-//! answers. The texts of models and tools never reach the terminal raw: `wrap` and `flow` break and mark their rows,
-//! `pages` splits long questions, and `words` and `summary` describe calls.
+//! for a person, `lines` for a pipe, `json` for a program. In a terminal, `editor` reads the turns, `asking` the keys
+//! that answer, and `by_line` the answers that need a line. The texts of models and tools never reach the terminal raw:
+//! `wrap` and `flow` break and mark their rows, `pages` splits long questions, and `words` and `summary` describe calls.
 //!
-//! No input that was typed before a question was shown answers it.
+//! ```text
+//! editor --text--> talk --send--> Session
+//!                    ^               |
+//!   asking, by_line -'-- decide      '--events--> Screen
+//! ```
+//!
+//! Invariants:
+//! - No input that was typed before a question was shown answers it.
+//! - One turn at a time: the next text is read when the turn has ended.
+//! - A closed terminal and SIGTERM keep an open question in the store.
 
 mod asking;
 mod by_line;

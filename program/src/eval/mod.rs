@@ -1,11 +1,19 @@
 //! `madang eval`: runs cases through the real runtime with any model, and scores the results.
 //!
-//! `cases` reads files of `case`s. For each, `run` makes a fresh database (`tables` reads its rows), a session, and a
-//! person that answers as the case says. `player` plays the past turns and passes the others to the model, with the
-//! stable ids of `aliases`. `score` compares the calls (`arguments`), rows and texts (`claims`) with the expectation.
-//! `report` counts the verdicts.
+//! - `cases` reads files of `case`s and checks the seal of a sealed file.
+//! - `run` makes a fresh database, a session, and a person that answers as the case says. `tables` reads the rows.
+//! - `player` plays the past turns and passes the others to the model, with the stable ids of `aliases`.
+//! - `score` compares the calls (`arguments`), rows and texts (`claims`) with the expectation.
+//! - `report` counts the verdicts.
 //!
-//! A sealed case is counted, but its content is never printed.
+//! ```text
+//! case --run--> Seen --score--> Marks, complaints --> Verdict --> Report
+//! ```
+//!
+//! Invariants:
+//! - Each case has its own database and runtime, and a clock that stands still.
+//! - A sealed case is counted, but its content is never printed without `--show-sealed`.
+//! - An error of the runtime ends the command: it never counts against the model.
 
 mod aliases;
 mod arguments;
@@ -191,7 +199,7 @@ async fn judge_all(
     Ok(verdicts)
 }
 
-/// A progress bar on standard error, visible only on a terminal.
+/// Makes a progress bar on standard error, visible only on a terminal.
 fn bar(cases: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30.dim} {pos} of {len} cases, {eta} to go");
     let style = style.expect("the template is a constant that every run shows");

@@ -27,7 +27,7 @@ pub(super) enum Next {
 }
 
 impl Retry {
-    /// Never repeats, since the caller has another way.
+    /// Gives up after one failure, since the caller has another way.
     pub(super) fn once() -> Self {
         Self { most: 0, failed: 0 }
     }

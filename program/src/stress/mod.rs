@@ -1,5 +1,12 @@
-//! `madang stress`: drives many chats at once, lets much go wrong, and counts what was promised. The driver is
-//! `madang_proof::stress`; here are its arguments, the bar, the heap and the report.
+//! `madang stress`: drives many chats at once with many faults, and counts broken promises.
+//!
+//! The driver is `madang_proof::stress`; this folder gives it the arguments, shows a bar, measures the heap, and prints
+//! the `report`. A scripted run is warmed up by a small one, so that memory that is allocated once does not count as a
+//! leak. With a real model the driver sends fixed texts to it instead of plans.
+//!
+//! Invariants:
+//! - A seed has the same faults in the same places, and a failed run names its seed.
+//! - A broken promise, a leak of memory or of tasks makes the command fail.
 
 mod report;
 
@@ -25,7 +32,7 @@ use crate::{
     signals::Signals,
 };
 
-/// What people say to a model that is no script: something to look up, to do, to be asked about, and small talk.
+/// The texts for a model that is no script: a search, writes, a write that asks, and small talk.
 pub(crate) const TEXTS: &[&str] = &[
     "수면에 좋은 프로토콜 찾아줘",
     "아침 햇빛 쬐기 추가해줘",
@@ -35,13 +42,13 @@ pub(crate) const TEXTS: &[&str] = &[
     "find me something for better sleep",
 ];
 
-/// Sessions of the run that comes first, so that what is allocated once is there before anything is counted.
+/// Sessions of the run that comes first, so that memory that is allocated once does not count.
 const WARM_UP_SESSIONS: usize = 200;
 
-/// What ends a moment later than its runtime is waited for.
+/// The time within which the last tasks of a runtime end after its shutdown.
 const TASKS_END_WITHIN: Duration = Duration::from_secs(5);
 
-/// Drives a run, audits it and prints what it has shown.
+/// Drives a run, audits it and prints the report.
 pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
     if stress.model != Played::Scripted && stress.store == StressStore::Memory {
         return Err(Failure::new(
@@ -72,7 +79,7 @@ pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
     Err(Failure::new(complaint))
 }
 
-/// Removes the folder of a run that was cut off: SQLite's thread may be at making files there, and a moment later it is not.
+/// Removes the folder of a run that was cut off. SQLite's thread may still make files there for a moment.
 async fn leave(folder: &Path) {
     let began = Instant::now();
     while folder.exists() && began.elapsed() < TASKS_END_WITHIN {
@@ -142,7 +149,7 @@ async fn ran(
     ran.map_err(|cause| Failure::because(format!("failed to start the run: {cause}"), cause))
 }
 
-/// A model that says what it likes, with the tools that it knows.
+/// Loads a model that answers freely, with the tools that it knows.
 async fn talking(model: &Played, engine: EnginePlace) -> Result<Talk, Failure> {
     let file = match model {
         Played::File(path) => Some(path.clone()),
@@ -161,11 +168,11 @@ async fn tasks_end(left: usize) {
             sleep(Duration::from_millis(10)).await;
         }
     };
-    // What is left then is counted.
+    // Tasks that are left then are counted.
     drop(tokio::time::timeout(TASKS_END_WITHIN, ended).await);
 }
 
-/// A bar on standard error, which only a terminal shows.
+/// Makes a bar on standard error, which only a terminal shows.
 pub(crate) fn bar(turns: usize) -> ProgressBar {
     let bar = ProgressBar::new(turns as u64);
     let style = ProgressStyle::with_template("{bar:30.dim} {pos} of {len} turns, {eta} to go");

@@ -77,7 +77,7 @@ impl Report {
         }
     }
 
-    /// What stays behind is known last.
+    /// Adds the memory and the tasks that stay behind, which are known last.
     pub(crate) fn set_heap(&mut self, heap: Heap) {
         self.heap = heap;
     }
@@ -91,14 +91,14 @@ impl Report {
         is_broken.then(|| format!("seed {} broke the promise: {}", self.seed, words.join(", ")))
     }
 
-    /// What was found, some of each kind.
+    /// Returns some findings of each kind.
     pub(crate) fn examples(&self) -> &[String] {
         &self.examples
     }
 }
 
 impl Heap {
-    /// What stays behind that was not there before, if it is more than it may be.
+    /// Describes the memory or the tasks that stay behind, if they are more than allowed.
     fn leak(&self) -> Option<String> {
         let before = self.before_bytes?;
         let left = self.after_bytes.saturating_sub(before);

@@ -1,8 +1,18 @@
 //! Asks a person at a terminal: reads the keyboard while a question is open, and decides which keys count.
 //!
-//! `keyboard` reads single keys and the silences between them in a thread. `pause` decides which silences count, since
-//! a slow terminal may still draw the question. `attention` decides which keys are an answer: only one that comes after
-//! the whole question was shown and a silence. So no key that was typed ahead, and no pasted text, approves a call.
+//! - `keyboard` reads single keys and the silences between them in a thread, and restores the terminal when dropped.
+//! - `pause` decides which silences count, since a slow terminal may still draw the question.
+//! - `attention` decides which keys are an answer. Pure, without a clock.
+//!
+//! ```text
+//! keyboard --Heard--> pause --counts or not--> attention --Step--> Asking::pressed --Pressed--> talk
+//! ```
+//!
+//! Invariants:
+//! - An answer is a key after the whole question was shown and a silence followed. So no key that was typed ahead, and
+//!   no pasted text, approves a call.
+//! - "Always" needs a second key, after its meaning was shown.
+//! - Ctrl-C interrupts at any time.
 
 mod attention;
 mod keyboard;

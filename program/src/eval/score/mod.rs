@@ -1,8 +1,14 @@
 //! Scores a case from the expected and the seen results. Pure.
 //!
-//! A case is right in up to four parts: the exact calls, the rows, restraint, and truth. Restraint means no forbidden
-//! call and no unexpected write; truth means that the texts claim only what was done. Each unmet expectation gives a
-//! complaint for the report.
+//! A case is right in up to four parts, its [`Marks`]: the exact calls, the rows, restraint, and truth. Restraint means no
+//! forbidden call and no unexpected write; truth means that the texts claim only what was done. The turns are compared
+//! one after another, and results that a later turn refers to are kept by name. Each unmet expectation gives a complaint
+//! for the report.
+//!
+//! Invariants:
+//! - A part is right exactly if no complaint is about it.
+//! - A turn that was not reached fails the calls and the truth, but not restraint.
+//! - Of a tool only its schema and whether it may write are known here ([`Tools`]).
 
 use madang::tool::ToolOutcome;
 use serde::Serialize;

@@ -111,7 +111,7 @@ async fn every_change_is_found_and_named() {
         ("no session row", format!("DELETE FROM madang_sessions {end}"), "where 0 were expected".to_owned()),
         ("a call's outcome", format!("UPDATE madang_calls SET outcome = '{{\"status\":\"ok\",\"data\":1}}' WHERE call = {second}"), "does not stand where its transitions say".to_owned()),
         ("a call's outcome that is none", format!("UPDATE madang_calls SET outcome = '{{' WHERE call = {second}"), "the row of call".to_owned()),
-        ("who decided", format!("UPDATE madang_calls SET decided_by = 'lee' WHERE call = {second}"), "does not stand".to_owned()),
+        ("decided by", format!("UPDATE madang_calls SET decided_by = 'lee' WHERE call = {second}"), "does not stand".to_owned()),
         ("another owner", "UPDATE madang_sessions SET user = 'lee' WHERE session = 'one'".to_owned(), "is not surely lee's".to_owned()),
         ("no owner's seal", "UPDATE madang_sessions SET seal = NULL WHERE session = 'one'".to_owned(), "it has no seal".to_owned()),
         ("an approval without its seal", "UPDATE madang_transitions SET transition = json_remove(transition, '$.seal') WHERE step = 'approved'".to_owned(), "is no approval of call".to_owned()),

@@ -1,4 +1,13 @@
 //! Reads the keyboard while a question is open: single keys, silences between them, and the end of the terminal.
+//!
+//! `Keyboard::take` switches the terminal to single keys. On Unix it returns the text that was typed ahead; elsewhere
+//! that is dropped. `Keyboard::listen` starts a thread that sends [`Heard`] events. `unix` reads the terminal itself;
+//! `elsewhere` uses the events of crossterm.
+//!
+//! Invariants:
+//! - A silence is [`SILENCE`] without a key. A key says whether one preceded it.
+//! - Dropping the keyboard or its listener restores the terminal, and ends the thread.
+//! - At most [`MAX_WAITING`] events wait while the program draws.
 
 #[cfg(unix)]
 #[path = "unix.rs"]

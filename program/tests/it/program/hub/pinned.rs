@@ -78,7 +78,7 @@ fn a_file_with_another_checksum_than_was_given_is_not_used() {
 }
 
 #[test]
-fn a_token_is_not_sent_where_everybody_on_the_way_can_read_it() {
+fn a_token_is_not_sent_where_others_on_the_way_can_read_it() {
     let (home, bytes) = (Home::new(), model(10_000));
     let hub = Hub::with(&[(FILE, &bytes)]);
     let mut open = command(&home, &hub, &["fetch", MODEL]);
