@@ -1,8 +1,14 @@
 //! Runs an evening with one failpoint armed: every kind of call happens once, each in its own session, all at the same
 //! time.
 //!
-//! The visits are planned, not drawn, so that each evening passes each failpoint. A step may fail in any way; only
-//! waiting for ever is wrong. Afterwards every person comes back, and the audit compares.
+//! [`evening`] plays the visits, lets some sessions sleep and come back, and ends with an open question. The driver runs
+//! it in a child process with the armed failpoint, which may end that process. [`afterwards`] brings every person back on
+//! the same database, and audits twice: after the death, and at rest.
+//!
+//! Invariants:
+//! - The visits are planned, not drawn, so that each evening passes each failpoint.
+//! - A step may fail in any way; only waiting for ever is wrong.
+//! - Whatever the failpoint did, all sessions come to rest on the same database afterwards.
 
 use std::{path::Path, sync::Arc, time::Duration};
 

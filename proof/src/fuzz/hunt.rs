@@ -39,7 +39,7 @@ pub struct HuntEnd {
 const POOL: usize = 4_096;
 
 impl Hunt {
-    /// Hunts. Prints an input that breaks a promise, and panics.
+    /// Hunts until its time or its number of inputs is spent. Prints an input that breaks a promise, and panics.
     ///
     /// # Errors
     /// The corpus cannot be read.

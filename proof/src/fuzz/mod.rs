@@ -1,12 +1,20 @@
 //! Fuzzing: random bytes go through the parts of the runtime that read a model's output or write its input.
 //!
-//! Each target takes any bytes, panics at a broken promise, and names the path that the bytes took. A [`Hunt`] mutates
-//! the corpus and keeps inputs with new paths, so it needs no fuzzer. The same functions run under cargo-fuzz
-//! (`fuzz/`).
+//! Each [`Target`] takes any bytes, panics at a broken promise, and names the path that the bytes took. A [`Hunt`]
+//! mutates the corpus (`mutate`) and keeps inputs with new paths, so it needs no fuzzer. The same functions run under
+//! cargo-fuzz (`fuzz/`).
 //!
 //! - `dispatch`: a call has one outcome, on which ledger, handler and caller agree.
 //! - `parser`: the found calls do not depend on how the text is split.
 //! - `envelope`: the text for the model is bounded and true.
+//!
+//! ```no_run
+//! use madang_proof::fuzz::Target;
+//!
+//! let path = Target::Envelope.run(b"{\"count\": 3}");
+//! ```
+//!
+//! Invariant: a hunt runs all inputs of the corpus before any mutation.
 
 mod dispatch;
 mod envelope;

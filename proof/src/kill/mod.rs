@@ -1,9 +1,19 @@
 //! kill -9: kills a child with many chats on one file, again and again, and compares its oracle with the database each
 //! time.
 //!
-//! The driver starts a `child` with the oracle of the earlier ones, and writes each line that it reports into the
-//! oracle. Deaths come at random moments and at chosen points. Children that die later begin with the database and the
-//! oracle of those before. The last child of a file lives until everything is at rest.
+//! The `driver` starts a `child` with the oracle of the earlier ones, and writes each line that it reports into the
+//! oracle. Deaths come at random moments and at chosen points. Children that start later begin with the database and
+//! the oracle of those before. The last child of a file lives until everything is at rest.
+//!
+//! ```text
+//! driver --lines of earlier children--> child --SQLite--> file
+//!    ^------------- new lines -------------'                |
+//!    '---------------- audit after SIGKILL -----------------'
+//! ```
+//!
+//! Invariants:
+//! - A child reports a fact at the moment at which a person would know it, never later.
+//! - The seed decides plans and deaths; the scheduling of threads is the machine's.
 
 mod child;
 mod driver;

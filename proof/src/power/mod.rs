@@ -1,11 +1,15 @@
 //! A power cut: bytes that were written but not synced may remain completely, in part, in any order, or not at all.
 //!
-//! [`Recording`] is a file layer of SQLite that records writes and syncs while a runtime serves chats. [`Disk`] builds
-//! a possible disk after a cut. [`Trial`] opens it, and compares it with all facts that were acknowledged before the
-//! cut. After some cuts a runtime starts on it and brings all chats to rest.
+//! - [`Recording`] records writes and syncs of a file layer of SQLite (`vfs`) while a runtime serves chats. The oracle's
+//!   lines stand between them.
+//! - [`Disk`] replays the record up to a moment, and builds a possible disk after a cut.
+//! - [`Trial`] opens that disk, and compares it with all facts that were acknowledged before the cut. After some cuts a
+//!   runtime starts on it and brings all chats to rest.
 //!
-//! At `synchronous=FULL` no acknowledged fact may be lost. The same trial must find losses at `NORMAL` and damage at
-//! `OFF`, otherwise it proves nothing.
+//! Invariants:
+//! - At `synchronous=FULL` no acknowledged fact is lost. The same trial must find losses at `NORMAL` and damage at
+//!   `OFF`, otherwise it proves nothing.
+//! - A sector of 512 bytes is written whole or not at all, and a torn write damages nothing beside it.
 
 mod disk;
 mod recording;

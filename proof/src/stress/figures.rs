@@ -1,4 +1,4 @@
-//! What a run has shown.
+//! The figures of a run under stress.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,16 +17,16 @@ use crate::{
     oracle::{Began, Oracle},
 };
 
-/// What a run has shown.
+/// The figures of a run under stress.
 #[derive(Debug, Clone, Default)]
 pub struct StressFigures {
-    /// From the first to the last turn.
+    /// The time from the first to the last turn.
     pub took: Duration,
-    /// From the submit to the end of each turn that ended.
+    /// The time from the submit to the end of each turn that ended.
     pub turns: Vec<Duration>,
-    /// How turns ended.
+    /// The endings of turns.
     pub endings: BTreeMap<&'static str, u64>,
-    /// How calls ended: `ok`, the code of an error, or why they were cancelled.
+    /// The ends of calls: `ok`, the code of an error, or the reason of a cancellation.
     pub calls: BTreeMap<String, u64>,
     /// Submits that were refused and tried again.
     pub refused: u64,
@@ -34,12 +34,12 @@ pub struct StressFigures {
     pub kills: usize,
     /// Turns in which nothing else went wrong and that did not end as planned beside such a kill.
     pub cut: u64,
-    /// What is wrong.
+    /// The broken promises.
     pub findings: Findings,
 }
 
 impl Ran {
-    /// Counts, and finds turns that another's failure has changed.
+    /// Counts the events, and finds turns that another's failure has changed.
     pub(super) fn figures(self, findings: Findings) -> StressFigures {
         let Self { oracle, expected, times, kills, took, .. } = self;
         let turns = times.turns.iter().flatten();
@@ -118,7 +118,7 @@ impl Expected {
     }
 }
 
-/// Whether a turn ran while an actor was gone that all sessions share.
+/// Tells whether a turn ran while an actor was gone that all sessions share.
 fn is_beside((began, ended): Gone, kills: &[Gone]) -> bool {
     let meets = |(from, to): &Gone| {
         ended.is_none_or(|ended| *from <= ended) && to.is_none_or(|to| began <= to)

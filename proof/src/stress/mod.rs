@@ -1,9 +1,14 @@
-//! Stress: many sessions on one runtime, as fast as the machine is, while much goes wrong.
+//! Stress: many sessions on one runtime, as fast as the machine is, with many faults.
 //!
-//! What goes wrong is planned for each turn before anything runs, so that a seed has its faults in the same places: tools
-//! panic, fail, dawdle and keep the transaction, models fail and panic, people submit twice, answer twice and leave, and
-//! sessions are killed. Now and then an actor dies that all sessions share. Afterwards every person comes back, and the
-//! audit compares; a turn in which nothing went wrong must have ended as planned, whatever befell the others.
+//! The faults of each turn are planned before anything runs (`plan`), so that a seed has them in the same places. Tools
+//! panic, fail, dawdle and keep the transaction, and models fail and panic. People submit twice, answer twice and leave,
+//! and sessions are killed. Now and then an actor dies that all sessions share. Afterwards every person comes back, the
+//! audit compares, and `figures` counts.
+//!
+//! Invariants:
+//! - A turn without a fault ends as planned, whatever befalls the others. Only a turn beside the kill of a shared actor
+//!   may end otherwise, and is counted as cut.
+//! - With a real model the texts are fixed, and only the audit judges.
 
 mod figures;
 mod options;
@@ -37,30 +42,30 @@ use plan::Expected;
 pub use figures::StressFigures;
 pub use options::Stress;
 
-/// A model that says what it likes, in place of the one that follows the plans of the seed.
+/// A model that answers freely, instead of the one that follows the plans of the seed.
 #[derive(Debug)]
 pub struct Talk {
     /// The model and its tools.
     pub cast: Builder,
     /// The tables of the tools, and their name.
     pub tables: (&'static str, &'static Migrator),
-    /// What people say to it.
+    /// The texts of the people.
     pub texts: &'static [&'static str],
 }
 
-/// When turns began and ended.
+/// The begins and ends of turns.
 #[derive(Default)]
 struct Times {
-    /// Of each session.
+    /// The turns of each session.
     turns: Vec<Vec<(Instant, Option<Instant>)>>,
     ended: u64,
     refused: u64,
 }
 
-/// When an actor was gone that all sessions share: `None` where there was no other at the end.
+/// The time without an actor that all sessions share; without an end if none followed it.
 type Gone = (Instant, Option<Instant>);
 
-/// What is left of a run.
+/// The remains of a run.
 struct Ran {
     oracle: Oracle,
     sessions: Arc<Vec<SessionPlan>>,
@@ -70,15 +75,15 @@ struct Ran {
     took: Duration,
 }
 
-/// All sessions come to rest within so much, and so much for each.
+/// The time in which all sessions come to rest, and the time for each of them.
 const PATIENCE: Duration = Duration::from_secs(30);
 const A_SESSION: Duration = Duration::from_millis(10);
 
 impl Stress {
-    /// Runs in memory. Tells how many turns have ended, each time that one does.
+    /// Runs in memory, and calls `tell` with the number of ended turns at each end.
     ///
     /// # Errors
-    /// Whatever keeps a runtime from starting.
+    /// Every error that keeps a runtime from starting.
     pub async fn in_memory(
         &self,
         tell: impl Fn(u64) + Send + Sync + 'static,
@@ -90,10 +95,10 @@ impl Stress {
         Ok(ran.figures(found))
     }
 
-    /// Runs on a new database in this folder. Tells how many turns have ended, each time that one does.
+    /// Runs on a new database in this folder, and calls `tell` with the number of ended turns at each end.
     ///
     /// # Errors
-    /// Whatever keeps a database from being made or a runtime from starting.
+    /// Every error that keeps a database from being made or a runtime from starting.
     pub async fn in_file(
         &self,
         folder: &Path,
@@ -109,7 +114,7 @@ impl Stress {
         Ok(ran.figures(found))
     }
 
-    /// What each session is used for: the same for the same seed. Without texts its people say the plan.
+    /// Returns the visits to each session, the same for the same seed. Without texts the people say their plans.
     #[must_use]
     pub fn visits(&self, texts: Option<&[&str]>) -> Vec<Vec<Visit>> {
         plan::visits(self, texts)
@@ -168,7 +173,7 @@ impl Stress {
         Ok(Ran { oracle, sessions: scene.sessions, expected, times, kills, took })
     }
 
-    /// Kills actors that all sessions share, each when so many turns have begun. Never ends.
+    /// Kills actors that all sessions share, each after a planned number of turns has begun. Never ends.
     async fn kill(&self, life: &Life, mut begun: watch::Receiver<usize>, killed: &mut Vec<Gone>) {
         for (turn, victim) in plan::kills(self) {
             // Without a sender there are no more turns.
@@ -184,7 +189,7 @@ impl Stress {
         std::future::pending().await
     }
 
-    /// As many turns as run at once must find their place, and kills are no sign that an actor cannot live.
+    /// Returns limits with room for all turns at once. Kills are no sign that an actor cannot live.
     fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         let (turns, calls) = (self.in_flight, self.in_flight * self.tools.max(1));
@@ -199,7 +204,7 @@ impl Stress {
 }
 
 impl Times {
-    /// Notes when a line was written down. True where a turn has ended by it.
+    /// Notes the moment of a line, and tells whether a turn has ended by it.
     fn hears(&mut self, line: &Line) -> bool {
         if let Line::Asks(asked) = line {
             self.turns[asked.session].push((Instant::now(), None));

@@ -1,5 +1,4 @@
-//! What happens in a run, drawn from its seed before anything runs, and what must come of a turn in which nothing goes
-//! wrong.
+//! Plans a run from its seed before anything runs, and gives the required result of a turn without a fault.
 
 use super::options::Stress;
 use crate::{
@@ -7,29 +6,30 @@ use crate::{
     workload::{Act, Answers, Mishap, TurnPlan, Victim, Visit},
 };
 
-/// What tools do where nothing goes wrong.
+/// The acts of tools in a turn without a fault.
 const CALM: [Act; 5] = [Act::Save, Act::Save, Act::Erase, Act::Mail, Act::Look];
 
-/// What tools do where something does.
+/// The acts of tools that are faults.
 const BROKEN: [Act; 6] =
     [Act::Panic, Act::Breach, Act::Fail, Act::PanickingMail, Act::SlowMail, Act::Gone];
 
-/// One call of so many that go wrong is slow; of half as many, one keeps the transaction, and all others wait for it.
+/// The number of faulty calls of which one is slow. One of twice as many keeps the transaction, and all others wait for
+/// it.
 const SLOW: u64 = 32;
 
 /// Rounds with calls: the answer is one more, and four are allowed.
 const ROUNDS: usize = 3;
 
-/// Events of a turn among which something happens: some turns are over before.
+/// The events of a turn among which a mishap happens: some turns are over before.
 const EVENTS: u64 = 6;
 
-/// In so many turns, on average, an actor is killed that all sessions share, at a hundred percent of chaos.
+/// The turns, on average, for each kill of an actor that all sessions share, at a hundred percent of chaos.
 const TURNS_A_KILL: usize = 50;
 
-/// Such kills in a run: each takes the turns with it that need the actor just then.
+/// The most such kills in a run: each takes the turns with it that need the actor just then.
 const MAX_KILLS: usize = 12;
 
-/// Draws what each session is used for.
+/// Draws the visits to each session.
 pub(super) fn visits(stress: &Stress, texts: Option<&[&str]>) -> Vec<Vec<Visit>> {
     let mut dice = Dice::new(stress.seed);
     let mut visit = |session: usize, turn: usize| match texts {
@@ -48,7 +48,7 @@ pub(super) fn visits(stress: &Stress, texts: Option<&[&str]>) -> Vec<Vec<Visit>>
         .collect()
 }
 
-/// Draws when an actor is killed that all sessions share: once so many turns have begun.
+/// Draws the kills of actors that all sessions share, each with the number of turns that have begun by then.
 pub(super) fn kills(stress: &Stress) -> Vec<(usize, Victim)> {
     let turns = stress.sessions * stress.turns;
     let count = turns * usize::from(stress.chaos) / 100 / TURNS_A_KILL;
@@ -60,7 +60,7 @@ pub(super) fn kills(stress: &Stress) -> Vec<(usize, Victim)> {
     kills
 }
 
-/// The plan of a turn: a line for each round.
+/// Draws the plan of a turn: a line for each round.
 fn planned(stress: &Stress, dice: &mut Dice, name: &str) -> String {
     let word = |number: usize, act: Act| format!("{}:{name}.{number}", act.name());
     let call = |dice: &mut Dice| match happens(dice, stress.chaos) {
@@ -103,14 +103,14 @@ fn happens(dice: &mut Dice, percent: u8) -> bool {
     dice.below(100) < u64::from(percent)
 }
 
-/// What must come of a turn.
+/// The required result of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// Something goes wrong in it.
+    /// Any result, because the turn has a fault.
     Whatever,
     /// An answer, after these outcomes.
     Answer(Came),
-    /// Anything but that it fails or is left: what a model says is not known before.
+    /// Any end except a failure or a dismissal, because the answer of a real model is not known before.
     Undisturbed,
 }
 
@@ -123,7 +123,7 @@ pub(super) struct Came {
 }
 
 impl Expected {
-    /// A second submit changes nothing, and a slow handler is no fault.
+    /// Reads the required result of a visit. A second submit changes nothing, and a slow handler is no fault.
     pub(super) fn of(visit: &Visit) -> Self {
         let is_planned = matches!(visit.answers, Answers::Yes | Answers::No);
         let Some(plan) = TurnPlan::read(&visit.text) else {
