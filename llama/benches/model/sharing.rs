@@ -67,8 +67,8 @@ async fn guess(tries: usize, guesser: &str) -> (usize, usize, [f64; 2]) {
     let medians = [median(true), median(false)];
     let border = f64::midpoint(medians[0], medians[1]);
     let says_right = |time: f64| (time < border) == (medians[0] < medians[1]);
-    let told = tried.iter().filter(|(time, is_right)| says_right(*time) == *is_right).count();
-    (told, tried.len(), medians)
+    let right = tried.iter().filter(|(time, is_right)| says_right(*time) == *is_right).count();
+    (right, tried.len(), medians)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a bench")]
