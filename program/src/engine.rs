@@ -17,8 +17,8 @@ pub(crate) async fn run(wanted: Engine) -> Result<(), Failure> {
     let _heard_and_ignored = Signals::new()?;
     let (input, output) = child::own_pipes()
         .map_err(|cause| Failure::because("failed to take over the pipes", cause))?;
-    let served = child::serve(input, output, move |progress| load(&wanted, progress)).await;
-    served.map_err(|cause| Failure::because("failed to serve the model", cause))
+    let ended = child::serve(input, output, move |progress| load(&wanted, progress)).await;
+    ended.map_err(|cause| Failure::because("failed to serve the model", cause))
 }
 
 fn load(wanted: &Engine, progress: impl FnMut(f32) + Send + 'static) -> Result<Served, Failure> {

@@ -55,11 +55,11 @@ async fn every_committed_case_is_right_when_it_is_played_as_it_is_meant() {
     let verdicts = as_meant(&cases, &toolkits).await.unwrap();
     assert_eq!(verdicts.len(), cases.len());
     let wrong = verdicts.iter().filter(|verdict| !verdict.marks.are_all_right());
-    let told = |verdict: &Verdict| match verdict.part {
+    let shown = |verdict: &Verdict| match verdict.part {
         Part::Open => format!("{verdict:#?}"),
         Part::Sealed => verdict.id.clone(),
     };
-    let wrong: Vec<_> = wrong.map(told).collect();
+    let wrong: Vec<_> = wrong.map(shown).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -67,23 +67,23 @@ struct ListedContent {
 impl Listing {
     /// Reads the answer to `/api/models/OWNER/REPO/revision/main?blobs=true`.
     pub(super) fn read(json: &[u8]) -> Result<Self, BadListing> {
-        let told: RepositoryListing = serde_json::from_slice(json)?;
-        let models = told.siblings.into_iter().filter(|file| choice::is_gguf(&file.name));
+        let listed: RepositoryListing = serde_json::from_slice(json)?;
+        let models = listed.siblings.into_iter().filter(|file| choice::is_gguf(&file.name));
         let files = models.map(HubFile::checked).collect::<Result<_, _>>()?;
-        Ok(Self { commit: hash(told.sha, 40)?, files })
+        Ok(Self { commit: hash(listed.sha, 40)?, files })
     }
 }
 
 impl HubFile {
-    fn checked(told: ListedFile) -> Result<Self, BadListing> {
-        if !stays_inside(&told.name) {
-            return Err(BadListing::Leads(told.name));
+    fn checked(listed: ListedFile) -> Result<Self, BadListing> {
+        if !stays_inside(&listed.name) {
+            return Err(BadListing::Leads(listed.name));
         }
-        let content = match told.lfs {
+        let content = match listed.lfs {
             Some(lfs) => Some(Content { sha256: hash(lfs.sha256, 64)?, bytes: lfs.size }),
             None => None,
         };
-        Ok(Self { name: told.name, content })
+        Ok(Self { name: listed.name, content })
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_listing_has_the_models_with_what_they_must_turn_out_to_be() {
         let sha256 = "AB".repeat(32);
-        let told = json!({
+        let listed = json!({
             "sha": COMMIT,
             "siblings": [
                 { "rfilename": "README.md", "size": 10, "blobId": "x" },
@@ -128,7 +128,7 @@ mod tests {
                 { "rfilename": "small.gguf", "size": 3 },
             ],
         });
-        let listing = Listing::read(told.to_string().as_bytes()).unwrap();
+        let listing = Listing::read(listed.to_string().as_bytes()).unwrap();
         let content = Content { sha256: sha256.to_lowercase(), bytes: 7 };
         let files = vec![
             HubFile { name: "Q8_0/m.gguf".to_owned(), content: Some(content) },

@@ -107,7 +107,7 @@ impl Scene {
                 tokio::task::yield_now().await;
             }
         }
-        let told = asked.await.unwrap();
+        let asked = asked.await.unwrap();
 
         beside_speaks.open();
         let expected = match victim {
@@ -121,7 +121,7 @@ impl Scene {
         assert_eq!(bystander.await.unwrap(), expected, "{stage:?}, {victim:?}, {way:?}");
         assert_eq!(ask(&beside, "hello").await.unwrap(), "Answered", "afterwards");
         assert_eq!(ask(&scene.session, "hello").await.unwrap(), "Answered", "the next turn");
-        scene.afterwards(&mut probe, told).await
+        scene.afterwards(&mut probe, asked).await
     }
 
     async fn new(beside_speaks: &Gate) -> Self {
@@ -218,7 +218,7 @@ impl Scene {
     }
 
     /// Ends the runtime, and describes the turn for caller, subscribers and ledger.
-    async fn afterwards(self, probe: &mut Probe, told: String) -> String {
+    async fn afterwards(self, probe: &mut Probe, asked: String) -> String {
         assert!(!failpoint::disarm(), "it has gone off");
         let session = self.session.id().clone();
         let filter = LedgerFilter::default().in_session(&session);
@@ -252,7 +252,7 @@ impl Scene {
         let unique: BTreeSet<_> = turns.iter().collect();
         assert_eq!((turns.len(), unique.len()), (3, 3), "{}", probe.lines());
         let heard = heard_of(turns[0], probe.events());
-        [Some(told), Some(heard), call].into_iter().flatten().collect::<Vec<_>>().join(" | ")
+        [Some(asked), Some(heard), call].into_iter().flatten().collect::<Vec<_>>().join(" | ")
     }
 }
 

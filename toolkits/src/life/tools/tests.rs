@@ -423,7 +423,7 @@ async fn a_wrong_day_is_corrected_and_nothing_else() {
 
 #[tokio::test]
 async fn the_questions_of_an_end_and_a_correction_say_what_they_are_about() {
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     for locale in [Locale::KO, Locale::EN] {
         let mut fixture = ToolFixture::new(locale).await;
         fixture.call("add_habit", light()).await;
@@ -436,8 +436,8 @@ async fn the_questions_of_an_end_and_a_correction_say_what_they_are_about() {
             assert_eq!(tool.spec().effect, EffectPolicy::Destructive);
             assert!(tool.asks(&arguments));
             let seen = tool.consequence_from(&arguments, &fixture.ctx, &mut fixture.db).await;
-            told.push(seen.unwrap().unwrap());
-            told.push(tool.consequence(&arguments, locale).unwrap());
+            sentences.push(seen.unwrap().unwrap());
+            sentences.push(tool.consequence(&arguments, locale).unwrap());
         }
     }
     expect![[r#"
@@ -449,7 +449,7 @@ async fn the_questions_of_an_end_and_a_correction_say_what_they_are_about() {
         Ends habit 1 today.
         Corrects the record of 'Morning sunlight' for today from blank to done.
         Corrects the record of habit 1 for today to done."#]]
-    .assert_eq(&told.join("\n"));
+    .assert_eq(&sentences.join("\n"));
 }
 
 /// A screen, a command and a chat get the same verdict, because the one repository judges.
@@ -466,7 +466,7 @@ async fn the_repository_and_the_tool_give_the_same_verdict() {
             for text in texts {
                 let arguments =
                     json!({ "protocol_id": item, "frame_level": level, "framed_text": text });
-                let told = match chat.call("add_habit", arguments).await {
+                let answered = match chat.call("add_habit", arguments).await {
                     ToolOutcome::Err(error) => Some((error.code.to_string(), error.reason)),
                     ToolOutcome::Ok(_) | ToolOutcome::Cancelled(_) => None,
                 };
@@ -484,8 +484,8 @@ async fn the_repository_and_the_tool_give_the_same_verdict() {
                     Ok(_) => None,
                     Err(error) => panic!("{error}"),
                 };
-                assert_eq!(told, judged, "{item} {level:?} {text:?}");
-                codes.extend(told.map(|(code, _)| code));
+                assert_eq!(answered, judged, "{item} {level:?} {text:?}");
+                codes.extend(answered.map(|(code, _)| code));
             }
         }
     }

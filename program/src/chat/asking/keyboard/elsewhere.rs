@@ -46,11 +46,11 @@ impl Keyboard {
 
     /// Reads in a thread that ends soon after the returned value.
     pub(in super::super) fn listen(self) -> io::Result<Listening> {
-        let (told, heard) = mpsc::channel(MAX_WAITING);
+        let (events, heard) = mpsc::channel(MAX_WAITING);
         let is_over = Arc::new(AtomicBool::new(false));
         let ends = is_over.clone();
         thread::Builder::new().name("keys".to_owned()).spawn(move || {
-            if let Err(error) = hear(&told, &ends) {
+            if let Err(error) = hear(&events, &ends) {
                 tracing::warn!(%error, "failed to read the keyboard");
             }
         })?;
@@ -79,7 +79,7 @@ impl Drop for Listening {
     }
 }
 
-fn hear(told: &mpsc::Sender<Heard>, is_over: &AtomicBool) -> io::Result<()> {
+fn hear(events: &mpsc::Sender<Heard>, is_over: &AtomicBool) -> io::Result<()> {
     let mut silent_for = Duration::ZERO;
     while !is_over.load(Ordering::Acquire) {
         let was_silent = silent_for >= SILENCE;
@@ -97,7 +97,7 @@ fn hear(told: &mpsc::Sender<Heard>, is_over: &AtomicBool) -> io::Result<()> {
         } else {
             continue;
         };
-        if told.blocking_send(heard).is_err() {
+        if events.blocking_send(heard).is_err() {
             break;
         }
     }

@@ -62,11 +62,11 @@ impl Keyboard {
     /// Reads in a thread that ends with the returned value.
     pub(in super::super) fn listen(self) -> io::Result<Listening> {
         let (wakes, wake) = io::pipe()?;
-        let (told, heard) = mpsc::channel(MAX_WAITING);
+        let (events, heard) = mpsc::channel(MAX_WAITING);
         let is_open = Arc::new(Mutex::new(true));
         let may_read = is_open.clone();
         thread::Builder::new().name("keys".to_owned()).spawn(move || {
-            match hear(&io::stdin(), &wakes, &may_read, &told) {
+            match hear(&io::stdin(), &wakes, &may_read, &events) {
                 Ok(()) => tracing::debug!("no more keys are read"),
                 Err(error) => tracing::warn!(%error, "failed to read the keyboard"),
             }
@@ -115,7 +115,7 @@ fn hear(
     keys: &impl AsFd,
     wakes: &PipeReader,
     is_open: &Mutex<bool>,
-    told: &mpsc::Sender<Heard>,
+    events: &mpsc::Sender<Heard>,
 ) -> io::Result<()> {
     let silence = Timespec::try_from(SILENCE).map_err(io::Error::other)?;
     let (mut bytes, mut was_silent) = (Vec::new(), false);
@@ -124,7 +124,7 @@ fn hear(
         match poll(&mut both, (!was_silent).then_some(&silence)) {
             Ok(0) => {
                 was_silent = true;
-                if told.blocking_send(Heard::Silence { at: Instant::now() }).is_err() {
+                if events.blocking_send(Heard::Silence { at: Instant::now() }).is_err() {
                     return Ok(());
                 }
                 continue;
@@ -153,7 +153,7 @@ fn hear(
             Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
         };
         bytes.clear();
-        if told.blocking_send(Heard::Typed { text, at: Instant::now(), was_silent }).is_err() {
+        if events.blocking_send(Heard::Typed { text, at: Instant::now(), was_silent }).is_err() {
             return Ok(());
         }
         was_silent = false;
@@ -210,11 +210,11 @@ mod tests {
         typing.write_all(b"y").unwrap();
         drop(typing);
         // Room for all events, so that the thread never waits.
-        let (told, mut heard) = mpsc::channel(MAX_WAITING);
+        let (events, mut heard) = mpsc::channel(MAX_WAITING);
         let (ended, end) = blocking::channel();
         thread::spawn(move || {
             let is_open = Arc::new(Mutex::new(true));
-            drop(ended.send(hear(&keys, &wakes, &is_open, &told)));
+            drop(ended.send(hear(&keys, &wakes, &is_open, &events)));
         });
         end.recv_timeout(Duration::from_secs(30)).expect("it ends").unwrap();
         let Ok(Heard::Typed { text, was_silent: false, .. }) = heard.try_recv() else {
