@@ -2,16 +2,16 @@
 
 use expect_test::expect;
 use madang::{
-    LanguageTag, TurnOptions,
+    LanguageTag, SessionId, TurnOptions, UserId,
     approval::{Approver, Decision},
-    error::TurnRefused,
+    error::{SessionError, TurnRefused},
     model::{Completion, ModelError},
 };
 use madang_actors::protocol::FinishReason;
 use madang_testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;
 
-use crate::support::{TestRuntime, call_then_say};
+use crate::support::{TestRuntime, call_then_say, kim};
 
 fn call(name: &str) -> ScriptedCompletion {
     ScriptedCompletion::call(name, &json!({}))
@@ -376,6 +376,24 @@ async fn a_session_is_found_again_with_its_chat_after_the_runtime_was_shut_down(
         Err(madang::error::SessionError::Foreign(_))
     ));
     runtime.shutdown().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_is_found_by_its_user_alone_and_looking_makes_none() {
+    let test = TestRuntime::without_model().await;
+    let id = SessionId::new("s").unwrap();
+    let (kim, lee) = (kim(), UserId::new("lee").unwrap());
+    for _ in 0..2 {
+        assert!(test.runtime.find_session(&kim, &id).await.unwrap().is_none());
+    }
+    test.runtime.session("kim", "s").await.unwrap();
+    let found = test.runtime.find_session(&kim, &id).await.unwrap().expect("it was opened");
+    assert_eq!((found.user(), found.id()), (&kim, &id));
+    drop(found);
+    assert!(test.runtime.find_session(&lee, &id).await.unwrap().is_none());
+    test.runtime.shutdown().await.unwrap();
+    let closed = test.runtime.find_session(&kim, &id).await.unwrap_err();
+    assert!(matches!(closed, SessionError::Closed));
 }
 
 #[tokio::test]
