@@ -1,6 +1,5 @@
 //! Which person can be asked about a call: the one before this client, the same one elsewhere, or none.
 
-use madang::TurnOptions;
 use serde::{Deserialize, Serialize};
 
 /// Says which person a turn or call may ask for approvals.
@@ -43,10 +42,5 @@ impl Ask {
             Self::Here | Self::Elsewhere => true,
             Self::None => false,
         }
-    }
-
-    /// Gives the options of a turn that asks so.
-    pub(crate) fn options(self) -> TurnOptions {
-        TurnOptions { can_ask: self.can_ask(), ..TurnOptions::default() }
     }
 }

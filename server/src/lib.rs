@@ -11,6 +11,7 @@
 //! - Each queue, body, wait and map has a bound in [`ServerLimits`].
 
 mod accept;
+mod answer;
 mod ask;
 mod auth;
 mod decisions;
@@ -21,7 +22,9 @@ mod limits;
 mod metrics;
 mod native;
 mod options;
+mod page;
 mod problem;
+mod route;
 mod routes;
 mod server;
 mod state;

@@ -21,6 +21,7 @@ use crate::{
     },
     auth::{Auth, secret::CookieKey, tokens::Tokens},
     guard::site::Site,
+    page::assets::Assets,
     routes,
     state::{CallerRates, Shared},
     stream::places::StreamPlaces,
@@ -122,6 +123,7 @@ impl Server {
             streams: StreamPlaces::new(&limits),
             rates: CallerRates::new(&limits),
             extras,
+            assets: Assets::new(),
             limits,
         });
         if shared.auth.tokens.may_change() {
@@ -135,7 +137,6 @@ impl Server {
     /// [`ServerOptions::public_url`].
     ///
     /// The application calls [`drain`](Self::drain) before it ends.
-    #[must_use]
     pub fn router(&self) -> Router {
         routes::router(&self.shared)
     }

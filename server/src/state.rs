@@ -11,6 +11,7 @@ use crate::{
     auth::Auth,
     guard::{rate::Rates, site::Site},
     options::{Extras, OnDisconnect},
+    page::assets::Assets,
     stream::places::StreamPlaces,
 };
 
@@ -35,6 +36,8 @@ pub(crate) struct Shared {
     pub(crate) streams: StreamPlaces,
     /// What the program brings beside the runtime.
     pub(crate) extras: Extras,
+    /// The files of the page.
+    pub(crate) assets: Assets,
     /// How often callers come.
     pub(crate) rates: CallerRates,
 }

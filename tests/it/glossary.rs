@@ -12,7 +12,7 @@ use crate::layers::imports::{
 };
 
 /// The folders of the workspace that have Rust sources.
-const FOLDERS: [&str; 17] = [
+const FOLDERS: [&str; 20] = [
     "actors/src",
     "actors/tests",
     "benches",
@@ -24,6 +24,9 @@ const FOLDERS: [&str; 17] = [
     "program/tests",
     "proof/src",
     "proof/tests",
+    "server/examples",
+    "server/src",
+    "server/tests",
     "src",
     "testing/src",
     "tests",
@@ -96,7 +99,7 @@ const FORMER_WORDS: [&str; 17] = [
 ];
 
 /// The folders from which the path of a file begins in a comment.
-const ROOMS: [&str; 10] = [
+const ROOMS: [&str; 11] = [
     "actors/",
     "docs/",
     "llama/",
@@ -104,6 +107,7 @@ const ROOMS: [&str; 10] = [
     "program/",
     "proof/",
     "scripts/",
+    "server/",
     "testing/",
     "tests/",
     "toolkits/",

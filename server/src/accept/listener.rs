@@ -74,7 +74,8 @@ pub struct Listener(pub(super) Listens);
 pub(super) enum Listens {
     Tcp(TcpListener),
     #[cfg(unix)]
-    Unix(UnixListener, Option<SocketFile>),
+    /// With the file, which goes with the listener.
+    Unix(UnixListener, #[expect(dead_code, reason = "it is kept for its drop")] Option<SocketFile>),
 }
 
 /// The file of a Unix socket, which goes with its listener.

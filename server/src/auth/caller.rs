@@ -3,13 +3,12 @@
 use std::{fmt, sync::Arc};
 
 use axum::{extract::FromRequestParts, http::request::Parts as Head};
-use madang::{Session, SessionId, Timestamp, UserId, approval::Digest, language::Locale};
+use madang::{Runtime, Session, SessionId, Timestamp, UserId, approval::Digest, language::Locale};
 
 use super::scope::{TokenScope, TokenScopes};
 use crate::{
     ask::Ask,
     problem::{Problem, ProblemName},
-    state::Shared,
 };
 
 /// The caller of a request, which the guard has found by its credential. An extractor of axum.
@@ -93,9 +92,9 @@ impl Caller {
     ///
     /// # Errors
     /// A problem where it does not exist or is another user's, the same for both.
-    pub(crate) async fn session(&self, shared: &Shared, id: &str) -> Result<Session, Problem> {
+    pub(crate) async fn session(&self, runtime: &Runtime, id: &str) -> Result<Session, Problem> {
         let session = session_id(id)?;
-        let found = shared.runtime.find_session(&self.user, &session).await?;
+        let found = runtime.find_session(&self.user, &session).await?;
         found.ok_or_else(Problem::not_found)
     }
 
@@ -103,9 +102,13 @@ impl Caller {
     ///
     /// # Errors
     /// A problem where it is another user's: the same as for one that does not exist.
-    pub(crate) async fn open_session(&self, shared: &Shared, id: &str) -> Result<Session, Problem> {
+    pub(crate) async fn open_session(
+        &self,
+        runtime: &Runtime,
+        id: &str,
+    ) -> Result<Session, Problem> {
         let session = session_id(id)?;
-        Ok(shared.runtime.session(self.user.as_str(), session.as_str()).await?)
+        Ok(runtime.session(self.user.as_str(), session.as_str()).await?)
     }
 }
 
@@ -120,10 +123,10 @@ pub(crate) fn session_id(id: &str) -> Result<SessionId, Problem> {
     }
 }
 
-impl FromRequestParts<Arc<Shared>> for Caller {
+impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Problem;
 
-    async fn from_request_parts(head: &mut Head, _: &Arc<Shared>) -> Result<Self, Problem> {
+    async fn from_request_parts(head: &mut Head, _: &S) -> Result<Self, Problem> {
         head.extensions.get::<Self>().cloned().ok_or_else(Problem::unauthorized)
     }
 }

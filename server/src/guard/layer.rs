@@ -19,7 +19,7 @@ use crate::{
     extract::BodyLimit,
     language, metrics,
     problem::{Form, Problem, ProblemName},
-    routes::{Access, RouteRule},
+    route::{Access, RouteRule},
     state::Shared,
 };
 

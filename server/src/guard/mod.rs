@@ -21,15 +21,13 @@ use axum::http::{HeaderMap, Method, Uri};
 
 use self::{
     origin::{ComesFrom, FetchSite},
-    site::{Site, WebOrigin},
+    site::Site,
 };
 use crate::problem::{Problem, ProblemName};
 
 /// A request that comes to this host from a site that may call it.
 #[derive(Debug, Clone)]
 pub(crate) struct Admitted {
-    /// Our origin, as the request names it.
-    pub(crate) own: WebOrigin,
     /// The site that it comes from.
     pub(crate) from: ComesFrom,
 }
@@ -67,7 +65,7 @@ pub(crate) fn admit(
             "The request comes from a page of a site that is not allowed here.",
         ));
     }
-    Ok(Admitted { own, from })
+    Ok(Admitted { from })
 }
 
 #[cfg(test)]

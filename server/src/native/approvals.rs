@@ -10,13 +10,13 @@ use madang::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::json;
 use crate::{
+    answer::json,
     auth::{caller::Caller, scope::TokenScope},
     decisions::{self, Counts},
     extract::{Ids, Json, call_id},
     problem::{Problem, ProblemName, Words},
-    routes::{Access, Route},
+    route::{Access, Route},
     state::Shared,
 };
 

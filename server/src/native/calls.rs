@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::json;
 use crate::{
+    answer::json,
     ask::Ask,
     auth::{
         caller::{Caller, session_id},
@@ -21,7 +21,7 @@ use crate::{
     },
     extract::{Ids, Json, Wishes, call_id},
     problem::{Problem, ProblemName},
-    routes::{Access, Route},
+    route::{Access, Route},
     state::Shared,
 };
 

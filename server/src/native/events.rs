@@ -14,7 +14,7 @@ use crate::{
     extract::{Ids, Query},
     metrics,
     problem::{Problem, ProblemName, Words},
-    routes::{Access, Route},
+    route::{Access, Route},
     state::Shared,
     stream::body::{Items, OpenStream},
 };
@@ -38,7 +38,7 @@ async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let after = cursor(&headers, &query)?;
-    let session = caller.session(&shared, &session).await?;
+    let session = caller.session(&shared.runtime, &session).await?;
     let stream = OpenStream::new(&shared, &caller, "native")?;
     if after.stored == EventCursor::START {
         // The first bytes go before the session has woken.

@@ -12,9 +12,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
+    answer,
     auth::scope::TokenScope,
     problem::Problem,
-    routes::{Access, Route},
+    route::{Access, Route},
     state::Shared,
 };
 
@@ -66,7 +67,7 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         Readiness::Ready => StatusCode::OK,
         Readiness::Draining | Readiness::Unhealthy { .. } => StatusCode::SERVICE_UNAVAILABLE,
     };
-    (status, super::json(&readiness)).into_response()
+    (status, answer::json(&readiness)).into_response()
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Result<Response, Problem> {

@@ -6,11 +6,12 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use madang::approval::{ApprovalRequest, InboxItem};
 use serde::Serialize;
 
-use super::{json, mapper::InboxMapper};
+use super::mapper::InboxMapper;
 use crate::{
+    answer::json,
     auth::{caller::Caller, scope::TokenScope},
     problem::Problem,
-    routes::{Access, Route},
+    route::{Access, Route},
     state::Shared,
     stream::body::{Items, OpenStream},
 };

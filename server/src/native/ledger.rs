@@ -17,15 +17,15 @@ use serde::Serialize;
 use tracing::warn;
 use uuid::Uuid;
 
-use super::json;
 use crate::{
+    answer::json,
     auth::{
         caller::{Caller, session_id},
         scope::TokenScope,
     },
     extract::{Query, accepts, bad_value},
     problem::{Problem, Words},
-    routes::{Access, Route},
+    route::{Access, Route},
     state::Shared,
     stream::outlet::{BrokenOff, WrittenBody},
 };
@@ -74,10 +74,10 @@ async fn rows(
         filter = filter.behind(CallId::new(after));
     }
     let limit = query.limit(shared.limits.max_page)?;
-    let page = read(&shared, &filter, limit).await.map_err(|error| match error {
-        StoreError::Refused { .. } => bad_value("after", not_a_call()),
-        other => other.into(),
-    })?;
+    let page = match read(&shared, &filter, limit).await {
+        Err(StoreError::Refused { .. }) => return Err(bad_value("after", not_a_call())),
+        page => page?,
+    };
     if !accepts(&headers, LINES) {
         return Ok(json(&page));
     }

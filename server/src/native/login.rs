@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     accept::peer::Peer,
+    answer,
     auth::{
         caller::Caller,
         cookie::{self, Login},
@@ -23,7 +24,7 @@ use crate::{
     guard::layer,
     metrics,
     problem::{Problem, ProblemName},
-    routes::{Access, Route},
+    route::{Access, Route},
     state::Shared,
 };
 
@@ -97,7 +98,7 @@ async fn logout(State(shared): State<Arc<Shared>>) -> Response {
 async fn me(caller: Caller) -> Response {
     let Caller { user, token, scopes, locale, .. } = caller;
     let language = locale.pick("ko", "en");
-    super::json(&Me { user, token: token.as_str().to_owned(), scopes, language })
+    answer::json(&Me { user, token: token.as_str().to_owned(), scopes, language })
 }
 
 fn set_cookie(shared: &Shared, value: &str, life: Duration) -> Response {

@@ -16,12 +16,13 @@ use madang::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{json, paths};
+use super::paths;
 use crate::{
+    answer::json,
     auth::{caller::Caller, caller::session_id, scope::TokenScope},
     extract::{Ids, Json, Query, bad_value},
     problem::{Problem, ProblemName, Words},
-    routes::{Access, Route},
+    route::{Access, Route},
     state::Shared,
 };
 
@@ -91,7 +92,7 @@ async fn open(
     let session = session_id(&id)?;
     let before = shared.runtime.find_session(&caller.user, &session).await?;
     let opened_at = before.is_none().then(|| shared.now());
-    let opened = caller.open_session(&shared, &id).await?;
+    let opened = caller.open_session(&shared.runtime, &id).await?;
     let status = if opened_at.is_some() { StatusCode::CREATED } else { StatusCode::OK };
     let location = [(LOCATION, paths::of_session(opened.id()))];
     let answer = OpenedSession { session: id, user: caller.user, opened_at };
@@ -147,7 +148,7 @@ async fn view(
     caller: Caller,
     Ids(session): Ids<String>,
 ) -> Result<Response, Problem> {
-    let view = caller.session(&shared, &session).await?.state().await?;
+    let view = caller.session(&shared.runtime, &session).await?.state().await?;
     let SessionView {
         messages,
         is_streaming,
@@ -177,7 +178,7 @@ async fn clear(
     caller: Caller,
     Ids(session): Ids<String>,
 ) -> Result<StatusCode, Problem> {
-    caller.session(&shared, &session).await?.clear().await?;
+    caller.session(&shared.runtime, &session).await?.clear().await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -192,7 +193,7 @@ async fn standing(
     caller: Caller,
     Ids(session): Ids<String>,
 ) -> Result<Response, Problem> {
-    let session = caller.session(&shared, &session).await?;
+    let session = caller.session(&shared.runtime, &session).await?;
     Ok(json(&StandingApprovals { standing_approvals: session.standing_approvals().await? }))
 }
 
@@ -201,7 +202,7 @@ async fn revoke(
     caller: Caller,
     Ids((session, tool)): Ids<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    caller.session(&shared, &session).await?.revoke(&tool).await?;
+    caller.session(&shared.runtime, &session).await?.revoke(&tool).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -216,7 +217,7 @@ async fn unresolved(
     caller: Caller,
     Ids(session): Ids<String>,
 ) -> Result<Response, Problem> {
-    let session = caller.session(&shared, &session).await?;
+    let session = caller.session(&shared.runtime, &session).await?;
     Ok(json(&Unresolved { calls: session.unresolved().await? }))
 }
 
@@ -237,7 +238,7 @@ async fn verify(
     Ids(session): Ids<String>,
     query: Query,
 ) -> Result<Response, Problem> {
-    let session = caller.session(&shared, &session).await?;
+    let session = caller.session(&shared.runtime, &session).await?;
     let head = query.get("head").map(|text| Digest::try_from(text.to_owned())).transpose();
     let head = head.map_err(|_| {
         bad_value("head", Words::new("16진수 64자여야 합니다.", "It has 64 hexadecimal digits."))

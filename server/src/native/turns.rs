@@ -19,15 +19,16 @@ use madang::{
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
-use super::{json, mapper::NativeMapper, paths};
+use super::{mapper::NativeMapper, paths};
 use crate::{
     OnDisconnect,
     accept::drain::DrainPhase,
+    answer::json,
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Ids, Json, Wishes, turn_id},
     problem::{Problem, ProblemName},
-    routes::{Access, Route},
+    route::{Access, Route},
     state::Shared,
     stream::body::{Items, OpenStream},
     turns::{self, BegunTurn, Supersede},
@@ -121,7 +122,7 @@ async fn begin(
     wishes: Wishes,
     Json(body): Json<TurnBody>,
 ) -> Result<Response, Problem> {
-    let session = caller.session(&shared, &session).await?;
+    let session = caller.session(&shared.runtime, &session).await?;
     let stream = match wishes.wants_stream {
         // Before anything begins: a refusal must change nothing.
         true => Some(OpenStream::new(&shared, &caller, "native")?),
@@ -271,7 +272,7 @@ async fn status(
     caller: Caller,
     Ids((session, turn)): Ids<(String, String)>,
 ) -> Result<Response, Problem> {
-    let session = caller.session(&shared, &session).await?;
+    let session = caller.session(&shared.runtime, &session).await?;
     let found = session.turn_status(turn_id(&turn)?).await?.ok_or_else(Problem::not_found)?;
     let TurnStatus { turn, phase, first, last } = found;
     let mut answer = TurnAnswer {
@@ -309,7 +310,7 @@ async fn dismiss(
     caller: Caller,
     Ids((session, turn)): Ids<(String, String)>,
 ) -> Result<Response, Problem> {
-    let session = caller.session(&shared, &session).await?;
+    let session = caller.session(&shared.runtime, &session).await?;
     let dismissed = session.dismiss_turn(turn_id(&turn)?, When::Any).await?;
     let answer = DismissedTurn { dismissed: dismissed.is_some() };
     if let Some(dismissed) = dismissed {

@@ -63,7 +63,7 @@ impl Problem {
                 .with("scope", limit.scope)
                 .with("max", limit.max);
         if limit.bound == Bound::StoredBytes {
-            return problem.is_final(); // waiting makes no room
+            return problem.not_again(); // waiting makes no room
         }
         problem.retry_after(limit.retry_after.unwrap_or(BUSY_RETRY))
     }
@@ -153,8 +153,15 @@ impl From<StoreError> for Problem {
                 "이 사용자가 저장할 수 있는 양을 모두 썼습니다.",
                 "The user has no room left in the store.",
             )
-            .is_final(),
-            other => Self::store(&other),
+            .not_again(),
+            other @ (StoreError::Illegal(_)
+            | StoreError::Refused { .. }
+            | StoreError::Unavailable { .. }
+            | StoreError::Unknown { .. }
+            | StoreError::Overloaded
+            | StoreError::Withdrawn
+            | StoreError::Silent
+            | _) => Self::store(&other),
         }
     }
 }

@@ -30,7 +30,6 @@ pub(crate) struct Problem(Box<Inner>);
 #[derive(Debug, Clone, PartialEq)]
 struct Inner {
     name: ProblemName,
-    status: StatusCode,
     detail: Words,
     members: Map<String, Value>,
     problems: Vec<(String, Words)>,
@@ -103,7 +102,6 @@ impl Problem {
     pub(crate) fn with_words(name: ProblemName, detail: Words) -> Self {
         Self(Box::new(Inner {
             name,
-            status: name.status(),
             detail,
             members: Map::new(),
             problems: Vec::new(),
@@ -171,16 +169,9 @@ impl Problem {
         self
     }
 
-    /// Answers with another status than the usual one of the kind.
-    #[must_use]
-    pub(crate) fn status_code(mut self, status: StatusCode) -> Self {
-        self.0.status = status;
-        self
-    }
-
     /// Says that the very same request cannot succeed later.
     #[must_use]
-    pub(crate) fn is_final(mut self) -> Self {
+    pub(crate) fn not_again(mut self) -> Self {
         (self.0.may_be_repeated, self.0.retry_after) = (false, None);
         self
     }
@@ -192,7 +183,7 @@ impl Problem {
 
     /// Gives the status of the answer.
     pub(crate) fn status(&self) -> StatusCode {
-        self.0.status
+        self.name().status()
     }
 
     /// Gives the sentence about this request in a language.
@@ -334,7 +325,7 @@ mod tests {
             (header(&missing, "retry-after"), header(&missing, "x-should-retry")),
             (None, Some("false"))
         );
-        let full = Problem::new(ProblemName::TooMany, "", "").is_final().into_response();
+        let full = Problem::new(ProblemName::TooMany, "", "").not_again().into_response();
         assert_eq!(header(&full, "x-should-retry"), Some("false"));
     }
 }

@@ -32,9 +32,12 @@ impl Outlet {
 
 /// The body of a stream.
 pub(crate) struct WrittenBody {
-    writes: Option<Pin<Box<dyn Future<Output = Result<(), BrokenOff>> + Send>>>,
+    writes: Option<Writes>,
     outlet: Outlet,
 }
+
+/// The future that writes a body.
+type Writes = Pin<Box<dyn Future<Output = Result<(), BrokenOff>> + Send>>;
 
 /// Breaks a body off without its final chunk: its reader must not take it for complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

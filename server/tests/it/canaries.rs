@@ -13,9 +13,9 @@ use crate::{http::Request, support::Setup};
 
 /// Keeps all that is logged and measured.
 #[derive(Debug, Clone, Default)]
-struct Kept(Arc<Mutex<String>>);
+struct Caught(Arc<Mutex<String>>);
 
-impl Kept {
+impl Caught {
     fn keep(&self, text: &str) {
         self.0.lock().unwrap().push_str(text);
     }
@@ -25,7 +25,7 @@ impl Kept {
     }
 }
 
-impl io::Write for Kept {
+impl io::Write for Caught {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.keep(&String::from_utf8_lossy(bytes));
         Ok(bytes.len())
@@ -36,7 +36,7 @@ impl io::Write for Kept {
     }
 }
 
-impl Recorder for Kept {
+impl Recorder for Caught {
     fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
 
     fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
@@ -61,7 +61,7 @@ impl Recorder for Kept {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
-    let kept = Kept::default();
+    let kept = Caught::default();
     metrics::set_global_recorder(kept.clone()).unwrap();
     let writer = kept.clone();
     let logs = tracing_subscriber::fmt()

@@ -1,0 +1,93 @@
+//! The files of the page, each with its tag, and all with their version.
+
+use std::{borrow::Cow, fmt::Write as _, path::Path};
+
+use sha2::{Digest as _, Sha256};
+
+use super::files::FILES;
+
+/// The folder in which the index names the other files.
+const FOLDER: &str = "assets/";
+
+/// The files that a server has.
+#[derive(Debug)]
+pub(crate) struct Assets {
+    files: Vec<Asset>,
+    pub(super) version: String,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Asset {
+    pub(super) name: Cow<'static, str>,
+    pub(super) bytes: Cow<'static, [u8]>,
+    pub(super) tag: String,
+}
+
+impl Asset {
+    pub(super) fn new(
+        name: impl Into<Cow<'static, str>>,
+        bytes: impl Into<Cow<'static, [u8]>>,
+    ) -> Self {
+        let (name, bytes) = (name.into(), bytes.into());
+        let tag = format!("\"{}\"", hash(&bytes));
+        Self { name, bytes, tag }
+    }
+
+    pub(super) fn media_type(&self) -> &'static str {
+        match self.name.rsplit_once('.').map(|(_, kind)| kind) {
+            Some("html") => "text/html; charset=utf-8",
+            Some("js") => "text/javascript; charset=utf-8",
+            Some("css") => "text/css; charset=utf-8",
+            Some("json") => "application/json",
+            Some("svg") => "image/svg+xml",
+            Some(_) | None => "application/octet-stream",
+        }
+    }
+}
+
+impl Assets {
+    /// Takes the files of the program.
+    pub(crate) fn new() -> Self {
+        let mut all = Sha256::new();
+        for (name, bytes) in FILES {
+            all.update(format!("{name}\0{}\0", bytes.len()));
+            all.update(bytes);
+        }
+        let version = hex(&all.finalize())[..16].to_owned();
+        let file = |(name, bytes): &(&'static str, &'static [u8])| match *name {
+            "index.html" => {
+                let text = String::from_utf8_lossy(bytes);
+                let text = text.replace(&format!("\"{FOLDER}"), &format!("\"{FOLDER}{version}/"));
+                Asset::new(*name, text.into_bytes())
+            }
+            name => Asset::new(name, *bytes),
+        };
+        Self { files: FILES.iter().map(file).collect(), version }
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Asset> {
+        self.files.iter().find(|file| file.name == name).cloned()
+    }
+}
+
+/// Reads a file of a folder, for work on it. Its name is one name and leads nowhere else.
+pub(super) async fn read(folder: &Path, name: &str) -> Option<Asset> {
+    let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if name.starts_with('.') || !name.bytes().all(is_fit) {
+        return None;
+    }
+    let (path, name) = (folder.join(name), name.to_owned());
+    let read = tokio::task::spawn_blocking(move || std::fs::read(path)).await;
+    read.ok()?.ok().map(|bytes| Asset::new(name, bytes))
+}
+
+fn hash(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes all that is written");
+        text
+    })
+}

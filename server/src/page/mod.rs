@@ -1,0 +1,146 @@
+//! The page: its files, and what a browser is told with them.
+//!
+//! Each file has the hash of its bytes as its tag. The index names the others below a folder that is the hash of all of
+//! them, so that a browser keeps them for ever and takes new ones at once; without the folder they are there as well.
+
+pub(crate) mod assets;
+mod files;
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::Response,
+};
+
+use self::assets::{Asset, read};
+use crate::{
+    extract::Ids,
+    problem::Problem,
+    route::{Access, Route},
+    state::Shared,
+};
+
+/// Keeps scripts and styles to our own files, and the page out of frames of others.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+                      require-trusted-types-for 'script'; trusted-types 'none'";
+/// A browser asks each time whether the file is still the same.
+const ASK: &str = "no-cache";
+/// A browser never asks again: another file has another address.
+const KEEP: &str = "public, max-age=31536000, immutable";
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/", Access::Public, index)
+            .says("Gives the page.")
+            .gives_text("text/html", "The page."),
+        Route::get("/assets/{name}", Access::Public, asset)
+            .says("Gives a file of the page.")
+            .gives_text("application/octet-stream", "The file."),
+        Route::get("/assets/{version}/{name}", Access::Public, versioned)
+            .says("Gives a file of the page of this version, which never changes.")
+            .gives_text("application/octet-stream", "The file."),
+    ]
+}
+
+async fn index(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Result<Response, Problem> {
+    serve(&shared, "index.html", ASK, &headers).await
+}
+
+async fn asset(
+    State(shared): State<Arc<Shared>>,
+    Ids(name): Ids<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    serve(&shared, &name, ASK, &headers).await
+}
+
+async fn versioned(
+    State(shared): State<Arc<Shared>>,
+    Ids((version, name)): Ids<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    // A page that is older than the server gets the files of now, and asks again.
+    let cache = if version == shared.assets.version { KEEP } else { ASK };
+    serve(&shared, &name, cache, &headers).await
+}
+
+async fn serve(
+    shared: &Shared,
+    name: &str,
+    cache: &'static str,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
+    if !shared.extras.has_page {
+        return Err(Problem::not_found());
+    }
+    let (file, cache) = match &shared.extras.assets {
+        Some(folder) => (read(folder, name).await, ASK),
+        None => (shared.assets.find(name), cache),
+    };
+    Ok(answer(file.ok_or_else(Problem::not_found)?, cache, headers))
+}
+
+fn answer(file: Asset, cache: &'static str, asked: &HeaderMap) -> Response {
+    let known = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let mut known = known.flat_map(|text| text.split(',')).map(str::trim);
+    let is_known = known.any(|tag| tag == file.tag || tag == "*");
+    let (media_type, tag) = (file.media_type(), HeaderValue::from_str(&file.tag));
+    let body = if is_known { Body::empty() } else { Body::from(file.bytes.into_owned()) };
+    let mut response = Response::new(body);
+    if is_known {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let (headers, fixed) = (response.headers_mut(), HeaderValue::from_static);
+    headers.insert(header::CONTENT_TYPE, fixed(media_type));
+    headers.insert(header::ETAG, tag.expect("a hash in quotes is ASCII"));
+    headers.insert(header::CACHE_CONTROL, fixed(cache));
+    headers.insert(header::CONTENT_SECURITY_POLICY, fixed(POLICY));
+    headers.insert("cross-origin-opener-policy", fixed("same-origin"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_its_hash_as_its_tag_and_is_sent_once() {
+        let file = || Asset::new("a.js", b"let a".as_slice());
+        let fresh = answer(file(), KEEP, &HeaderMap::new());
+        assert_eq!(fresh.status(), StatusCode::OK);
+        assert_eq!(fresh.headers()[header::CONTENT_TYPE], "text/javascript; charset=utf-8");
+        let tag = fresh.headers()[header::ETAG].clone();
+        assert_eq!(tag.len(), 66);
+        let asked = HeaderMap::from_iter([(header::IF_NONE_MATCH, tag)]);
+        assert_eq!(answer(file(), KEEP, &asked).status(), StatusCode::NOT_MODIFIED);
+        let other = Asset::new("a.js", b"let b".as_slice());
+        assert_eq!(answer(other, KEEP, &asked).status(), StatusCode::OK);
+    }
+
+    #[tokio::test]
+    async fn a_name_leads_out_of_no_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        std::fs::write(folder.path().join("secret.js"), "secret").unwrap();
+        std::fs::write(inner.join("a.js"), "a").unwrap();
+        std::fs::write(inner.join(".hidden"), "hidden").unwrap();
+        assert_eq!(&*read(&inner, "a.js").await.unwrap().bytes, b"a");
+        for name in [
+            "../secret.js",
+            "..",
+            ".",
+            "",
+            ".hidden",
+            "/etc/passwd",
+            "a.js/../../secret.js",
+            "no.js",
+        ] {
+            assert!(read(&inner, name).await.is_none(), "{name}");
+        }
+    }
+}

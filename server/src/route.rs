@@ -1,0 +1,193 @@
+//! A route: its method, its path, its rule for the guard, its handler, and what the description of the interface says of
+//! it.
+
+use std::{fmt, sync::Arc};
+
+use axum::{
+    handler::Handler,
+    http::StatusCode,
+    routing::{self, MethodRouter},
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::{auth::scope::TokenScope, extract::BodyLimit, problem::ProblemName, state::Shared};
+
+/// A route of the server.
+pub(crate) struct Route {
+    /// The method, in lower case as descriptions have it.
+    pub(crate) method: &'static str,
+    /// The path, with names in braces.
+    pub(crate) path: &'static str,
+    /// What the guard asks of a request.
+    pub(crate) rule: RouteRule,
+    /// What the description says.
+    pub(crate) doc: RouteDoc,
+    /// What answers.
+    pub(crate) handler: MethodRouter<Arc<Shared>>,
+}
+
+/// What the guard asks of a request of a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RouteRule {
+    /// Which callers may come.
+    pub(crate) access: Access,
+    /// Whether it begins something, which a server that is about to end does not do.
+    pub(crate) begins: bool,
+    /// How long its bodies may be.
+    pub(crate) body: BodyLimit,
+}
+
+/// Which callers may use a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// All, without a credential.
+    Public,
+    /// Each with a credential that counts.
+    Caller,
+    /// Those with this scope.
+    Scope(TokenScope),
+}
+
+/// Makes the schema of a type.
+pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// What the description of the interface says of a route.
+#[derive(Default)]
+pub(crate) struct RouteDoc {
+    /// The sentence.
+    pub(crate) summary: &'static str,
+    /// The values of the query: name and meaning.
+    pub(crate) query: Vec<(&'static str, &'static str)>,
+    /// The headers: name and meaning.
+    pub(crate) headers: Vec<(&'static str, &'static str)>,
+    /// The body.
+    pub(crate) takes: Option<SchemaOf>,
+    /// The answers that are no problems.
+    pub(crate) gives: Vec<Given>,
+    /// The problems of its own, beside those of each route.
+    pub(crate) refuses: &'static [ProblemName],
+}
+
+/// An answer that is no problem.
+pub(crate) struct Given {
+    pub(crate) status: StatusCode,
+    pub(crate) what: &'static str,
+    /// The media type and the schema of a body.
+    pub(crate) body: Option<(&'static str, Option<SchemaOf>)>,
+}
+
+impl Route {
+    /// Makes a route that reads.
+    pub(crate) fn get<T: 'static>(
+        path: &'static str,
+        access: Access,
+        handler: impl Handler<T, Arc<Shared>>,
+    ) -> Self {
+        Self::new("get", path, access, routing::get(handler))
+    }
+
+    /// Makes a route that writes.
+    pub(crate) fn post<T: 'static>(
+        path: &'static str,
+        access: Access,
+        handler: impl Handler<T, Arc<Shared>>,
+    ) -> Self {
+        Self::new("post", path, access, routing::post(handler))
+    }
+
+    /// Makes a route that removes.
+    pub(crate) fn delete<T: 'static>(
+        path: &'static str,
+        access: Access,
+        handler: impl Handler<T, Arc<Shared>>,
+    ) -> Self {
+        Self::new("delete", path, access, routing::delete(handler))
+    }
+
+    fn new(
+        method: &'static str,
+        path: &'static str,
+        access: Access,
+        handler: MethodRouter<Arc<Shared>>,
+    ) -> Self {
+        let rule = RouteRule { access, begins: false, body: BodyLimit::Native };
+        Self { method, path, rule, doc: RouteDoc::default(), handler }
+    }
+
+    /// Says in a sentence what the route does.
+    pub(crate) fn says(mut self, summary: &'static str) -> Self {
+        self.doc.summary = summary;
+        self
+    }
+
+    /// Marks that it begins something, which a server that is about to end does not do.
+    pub(crate) fn begins(mut self) -> Self {
+        self.rule.begins = true;
+        self
+    }
+
+    /// Lets bodies have a client's whole history.
+    pub(crate) fn takes_histories(mut self) -> Self {
+        self.rule.body = BodyLimit::History;
+        self
+    }
+
+    /// Names a value of the query.
+    pub(crate) fn query(mut self, name: &'static str, meaning: &'static str) -> Self {
+        self.doc.query.push((name, meaning));
+        self
+    }
+
+    /// Names a header that counts.
+    pub(crate) fn header(mut self, name: &'static str, meaning: &'static str) -> Self {
+        self.doc.headers.push((name, meaning));
+        self
+    }
+
+    /// Describes the body.
+    pub(crate) fn takes<T>(mut self) -> Self {
+        self.doc.takes = Some(|generator| generator.subschema_for::<serde_json::Value>());
+        self
+    }
+
+    /// Describes an answer.
+    pub(crate) fn gives<T>(self, status: StatusCode, what: &'static str) -> Self {
+        self.gives_as::<T>(status, "application/json", what)
+    }
+
+    /// Describes an answer of another media type.
+    pub(crate) fn gives_as<T>(
+        mut self,
+        status: StatusCode,
+        media_type: &'static str,
+        what: &'static str,
+    ) -> Self {
+        let schema: SchemaOf = |generator| generator.subschema_for::<serde_json::Value>();
+        self.doc.gives.push(Given { status, what, body: Some((media_type, Some(schema))) });
+        self
+    }
+
+    /// Describes an answer without a body.
+    pub(crate) fn gives_nothing(mut self, status: StatusCode, what: &'static str) -> Self {
+        self.doc.gives.push(Given { status, what, body: None });
+        self
+    }
+
+    /// Describes an answer of text that no schema describes, such as a stream.
+    pub(crate) fn gives_text(mut self, media_type: &'static str, what: &'static str) -> Self {
+        self.doc.gives.push(Given { status: StatusCode::OK, what, body: Some((media_type, None)) });
+        self
+    }
+
+    /// Names the problems of its own.
+    pub(crate) fn refuses(mut self, problems: &'static [ProblemName]) -> Self {
+        self.doc.refuses = problems;
+        self
+    }
+}
+
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}
