@@ -21,6 +21,7 @@ mod language;
 mod limits;
 mod metrics;
 mod native;
+mod openapi;
 mod options;
 mod page;
 mod problem;

@@ -1,23 +1,30 @@
 //! The table of routes, and the router that is made of it. A route that is not in the table does not exist.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::{
     Router, middleware,
+    response::Response,
     routing::{self, MethodRouter},
 };
 
+use serde_json::Value;
+
 use crate::{
+    answer,
     guard::layer,
-    native, page,
+    native, openapi, page,
     problem::{Problem, ProblemName},
-    route::Route,
+    route::{Access, Route},
     state::Shared,
 };
 
 /// Gives all routes.
 pub(crate) fn table() -> Vec<Route> {
-    [native::routes(), page::routes()].into_iter().flatten().collect()
+    let own = Route::get("/openapi.json", Access::Public, description)
+        .says("Describes the interface.")
+        .gives_text("application/json", "OpenAPI 3.1.");
+    [native::routes(), page::routes(), vec![own]].into_iter().flatten().collect()
 }
 
 /// Makes the router of all routes, with the guard before each.
@@ -38,6 +45,12 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
 pub(crate) fn fallback(shared: &Arc<Shared>) -> MethodRouter {
     let outermost = middleware::from_fn_with_state(shared.clone(), layer::outermost);
     routing::any(async || Problem::not_found()).layer(outermost)
+}
+
+/// Answers with the description of all routes, which stays the same while the process lives.
+async fn description() -> Response {
+    static TEXT: OnceLock<Value> = OnceLock::new();
+    answer::json(TEXT.get_or_init(|| openapi::describe(&table())))
 }
 
 async fn method_not_allowed() -> Problem {

@@ -11,6 +11,8 @@ mod http;
 mod keys;
 mod limits;
 mod matrix;
+mod openapi;
+mod page;
 mod resume;
 mod slow;
 mod support;

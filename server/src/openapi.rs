@@ -1,0 +1,273 @@
+//! The description of the interface: OpenAPI 3.1, made of the table of routes and of the types themselves.
+
+use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    auth::scope::TokenScope,
+    problem::{Form, ProblemName},
+    route::{Access, Route},
+};
+
+/// What each answer with a problem has; some have more members.
+#[derive(JsonSchema)]
+#[schemars(rename = "Problem")]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ProblemBody {
+    /// The kind: `/problems/` and its name.
+    r#type: String,
+    /// The kind in words.
+    title: String,
+    status: u16,
+    /// What is wrong with this request, in its language.
+    detail: String,
+    /// The places of the request where something is wrong.
+    problems: Option<Vec<ProblemPlace>>,
+    /// Names the request in the log.
+    trace: String,
+}
+
+/// A place of a request where something is wrong.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ProblemPlace {
+    /// A JSON Pointer into the body, or the name of a header or a value of the query.
+    pointer: String,
+    detail: String,
+}
+
+/// The problems of each route.
+const OF_ALL: [ProblemName; 3] = [ProblemName::Host, ProblemName::Origin, ProblemName::TooMany];
+/// Those of each route that needs a credential.
+const OF_CALLERS: [ProblemName; 1] = [ProblemName::Unauthorized];
+/// Those of each route that takes a body.
+const OF_BODIES: [ProblemName; 4] = [
+    ProblemName::Malformed,
+    ProblemName::UnsupportedMediaType,
+    ProblemName::TooLong,
+    ProblemName::TooSlow,
+];
+
+/// Writes the description of these routes.
+pub(crate) fn describe(routes: &[Route]) -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = settings.into_generator();
+    let problem = generator.subschema_for::<ProblemBody>().to_value();
+    let mut paths = Map::new();
+    for route in routes {
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        path[route.method] = operation(route, &problem, &mut generator);
+    }
+    let mut schemas = generator.take_definitions(true);
+    schemas.sort_keys();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Madang",
+            "summary": "Chats in which a language model calls tools, over HTTP",
+            "description": "A request that changes something may be sent again: under the same `Idempotency-Key` it \
+                            does its work once. A stream goes on behind the cursor that the client has seen last. A \
+                            session that is another user's answers as one that is not there.",
+            "version": env!("CARGO_PKG_VERSION"),
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "bearer": { "type": "http", "scheme": "bearer", "description": "A token. Scopes: chat, decide, tools, admin." },
+                "cookie": { "type": "apiKey", "in": "cookie", "name": "madang", "description": "The login of the page, for requests of its own." },
+            },
+        },
+    })
+}
+
+fn operation(route: &Route, problem: &Value, generator: &mut SchemaGenerator) -> Value {
+    let doc = &route.doc;
+    let mut operation = json!({
+        "operationId": operation_id(route),
+        "summary": doc.summary,
+        "tags": [tag(route.path)],
+        "security": security(route.rule.access),
+        "responses": {},
+    });
+    if let Access::Scope(scope) = route.rule.access {
+        operation["description"] = format!("Needs the scope `{scope}`.").into();
+    }
+    let parameters: Vec<_> = parameters(route).collect();
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.into();
+    }
+    if let Some(schema) = doc.takes {
+        let schema = schema(generator).to_value();
+        let content = json!({ "application/json": { "schema": schema } });
+        operation["requestBody"] = json!({ "required": true, "content": content });
+    }
+    for given in &doc.gives {
+        let answer = &mut operation["responses"][given.status.as_str()];
+        if answer.is_null() {
+            *answer = json!({ "description": given.what });
+        }
+        if let Some((media_type, schema)) = given.body {
+            let schema =
+                schema.map_or(json!({ "type": "string" }), |schema| schema(generator).to_value());
+            answer["content"][media_type] = json!({ "schema": schema });
+        }
+    }
+    let media_type = match Form::of(route.path) {
+        Form::Rfc9457 => "application/problem+json",
+        Form::PlainJson | Form::OpenAi => "application/json",
+    };
+    for status in problems(route) {
+        let names = names_of(route, status);
+        let answer = &mut operation["responses"][status.to_string()];
+        if answer.is_null() {
+            *answer = json!({ "description": format!("Refused: {names}.") });
+        }
+        let is_openai = Form::of(route.path) == Form::OpenAi;
+        let schema = if is_openai { json!({ "type": "object" }) } else { problem.clone() };
+        answer["content"][media_type] = json!({ "schema": schema });
+    }
+    operation
+}
+
+/// The statuses of the problems of a route.
+fn problems(route: &Route) -> BTreeSet<u16> {
+    all_problems(route).map(|name| name.status().as_u16()).collect()
+}
+
+fn names_of(route: &Route, status: u16) -> String {
+    let names = all_problems(route).filter(|name| name.status().as_u16() == status);
+    let names: BTreeSet<_> = names.map(ProblemName::name).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn all_problems(route: &Route) -> impl Iterator<Item = ProblemName> {
+    let rule = route.rule;
+    let when = |is_true: bool, names: &'static [ProblemName]| names.iter().filter(move |_| is_true);
+    let has_id = route.path.contains('{');
+    let reads = has_id || !route.doc.query.is_empty();
+    when(route.path != "/healthz", &OF_ALL)
+        .chain(when(rule.access != Access::Public, &OF_CALLERS))
+        .chain(when(
+            matches!(rule.access, Access::Scope(_)),
+            &[ProblemName::Scope, ProblemName::Store],
+        ))
+        .chain(when(route.doc.takes.is_some(), &OF_BODIES))
+        .chain(when(reads, &[ProblemName::Malformed]))
+        .chain(when(has_id, &[ProblemName::NotFound]))
+        .chain(when(rule.begins, &[ProblemName::Draining, ProblemName::Overloaded]))
+        .chain(route.doc.refuses)
+        .copied()
+}
+
+fn parameters(route: &Route) -> impl Iterator<Item = Value> {
+    let ids = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let ids = ids.map(|name| parameter("path", name, "", true));
+    let query =
+        route.doc.query.iter().map(|(name, meaning)| parameter("query", name, meaning, false));
+    let headers = route.doc.headers.iter();
+    let headers = headers.map(|(name, meaning)| parameter("header", name, meaning, false));
+    ids.chain(query).chain(headers)
+}
+
+fn parameter(place: &str, name: &str, meaning: &str, is_required: bool) -> Value {
+    let mut parameter = json!({ "in": place, "name": name, "required": is_required, "schema": { "type": "string" } });
+    if !meaning.is_empty() {
+        parameter["description"] = meaning.into();
+    }
+    parameter
+}
+
+fn security(access: Access) -> Value {
+    match access {
+        Access::Public => json!([]),
+        Access::Caller | Access::Scope(_) => json!([{ "bearer": [] }, { "cookie": [] }]),
+    }
+}
+
+/// Names an operation by its method and path: `post_v1_sessions_session_turns`.
+fn operation_id(route: &Route) -> String {
+    let parts =
+        route.path.split('/').map(|part| part.trim_matches(['{', '}']).replace(['-', '.'], "_"));
+    let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+    let path = if parts.is_empty() { "page".to_owned() } else { parts.join("_") };
+    format!("{}_{path}", route.method)
+}
+
+/// Groups the operations.
+fn tag(path: &str) -> &'static str {
+    let mut parts = path.split('/').skip(1);
+    match (parts.next(), parts.next()) {
+        (Some("v1"), Some("sessions")) => "sessions",
+        (Some("v1"), Some("inbox" | "approvals")) => "approvals",
+        (Some("v1"), Some("calls" | "tools" | "ledger")) => "calls",
+        (Some("v1"), Some("login" | "logout" | "me")) => "login",
+        (Some("v1"), _) => "openai",
+        (Some("ag-ui"), _) => "ag-ui",
+        (Some("api"), _) => "ai-sdk",
+        (Some("" | "assets"), _) => "page",
+        (Some(_) | None, _) => "server",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routes;
+
+    #[test]
+    fn each_route_is_described_with_its_scope_and_its_answers() {
+        let routes = routes::table();
+        let text = describe(&routes);
+        let mut ids = BTreeSet::new();
+        for route in &routes {
+            let operation = &text["paths"][route.path][route.method];
+            assert!(!route.doc.summary.is_empty() && route.doc.summary.ends_with('.'), "{route:?}");
+            assert!(!route.doc.gives.is_empty(), "{route:?} has no answer");
+            assert!(ids.insert(operation["operationId"].as_str().unwrap().to_owned()), "{route:?}");
+            let is_public = route.rule.access == Access::Public;
+            assert_eq!(
+                operation["security"].as_array().unwrap().is_empty(),
+                is_public,
+                "{route:?}"
+            );
+            assert_eq!(
+                operation["responses"].get("401").is_some(),
+                !is_public || route.path == "/v1/login"
+            );
+        }
+        assert_eq!(TokenScope::ALL.len(), 4, "the description names each scope");
+    }
+
+    #[test]
+    fn each_schema_that_is_named_is_there() {
+        let text = describe(&routes::table());
+        let mut named = BTreeSet::new();
+        references(&text, &mut named);
+        assert!(named.len() > 3, "{named:?}");
+        for name in named {
+            let place = name.strip_prefix('#').unwrap_or_else(|| panic!("{name} is elsewhere"));
+            assert!(text.pointer(place).is_some(), "{name} is missing");
+        }
+    }
+
+    fn references(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(map) => {
+                if let Some(Value::String(name)) = map.get("$ref") {
+                    found.insert(name.clone());
+                }
+                map.values().for_each(|value| references(value, found));
+            }
+            Value::Array(list) => list.iter().for_each(|value| references(value, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The page is served with what keeps others out of it, and anyone may open it in a tab.
+
+use crate::{
+    http::Request,
+    support::{Setup, says},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_keeps_to_its_own_files_and_is_asked_for_once() {
+    let test = Setup::new(says("a")).start().await;
+    let page = Request::get("/").send(test.address).await;
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert_eq!(page.header("cache-control"), Some("no-cache"));
+    let policy = page.header("content-security-policy").unwrap();
+    for part in [
+        "default-src 'none'",
+        "script-src 'self'",
+        "frame-ancestors 'none'",
+        "trusted-types 'none'",
+    ] {
+        assert!(policy.contains(part), "{part}");
+    }
+    assert!(!policy.contains("unsafe"));
+    for (name, value) in [
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ] {
+        assert_eq!(page.header(name), Some(value), "{name}");
+    }
+    let tag = page.header("etag").unwrap();
+    let again = Request::get("/").header("if-none-match", tag).send(test.address).await;
+    assert_eq!((again.status, again.body.len()), (304, 0));
+    for missing in ["/assets/no.js", "/assets/..%2fsecret", "/assets/v/no.js", "/index.html"] {
+        assert_eq!(Request::get(missing).send(test.address).await.status, 404, "{missing}");
+    }
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_of_another_site_opens_the_page_and_a_frame_does_not() {
+    let test = Setup::new(says("a")).start().await;
+    let opened = async |destination: &str| {
+        let request = Request::get("/").header("sec-fetch-site", "cross-site");
+        let request = request.header("sec-fetch-mode", "navigate");
+        request.header("sec-fetch-dest", destination).send(test.address).await.status
+    };
+    assert_eq!(opened("document").await, 200);
+    assert_eq!(opened("iframe").await, 403);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_come_from_a_folder_where_one_is_named_and_not_at_all_without_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("index.html"), "mine").unwrap();
+    let path = folder.path().to_owned();
+    let test = Setup::new(says("a")).options(|options| options.assets(path)).start().await;
+    assert_eq!(Request::get("/").send(test.address).await.text(), "mine");
+    test.shutdown().await;
+    let test = Setup::new(says("a")).options(|options| options.without_page()).start().await;
+    assert_eq!(Request::get("/").send(test.address).await.status, 404);
+    test.shutdown().await;
+}
