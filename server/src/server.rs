@@ -236,3 +236,34 @@ fn open_files() -> Option<u64> {
 fn open_files() -> Option<u64> {
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::{
+        body::Body,
+        http::{Request, StatusCode},
+    };
+    use madang::UserId;
+    use madang_testing::{MemoryStore, ScriptedModel};
+    use tower_service::Service as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn nothing_begins_once_the_end_is_ordered_though_the_runtime_still_runs() {
+        let builder = Runtime::builder().model(ScriptedModel::new([])).store(MemoryStore::new());
+        let runtime = builder.start().await.unwrap();
+        let options = ServerOptions::default().open(UserId::new("me").unwrap());
+        let server = Server::new(runtime, options).unwrap();
+        let mut router = server.router();
+        let mut status = async |method: &str, path: &str| {
+            let request = Request::builder().method(method).uri(path).header("host", "localhost");
+            router.call(request.body(Body::empty()).unwrap()).await.unwrap().status()
+        };
+        assert_eq!(status("POST", "/v1/sessions").await, StatusCode::CREATED);
+        server.shared.drain.enter(DrainPhase::Draining);
+        assert_eq!(status("POST", "/v1/sessions").await, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(status("GET", "/v1/sessions").await, StatusCode::OK);
+        server.drain().await.unwrap();
+    }
+}

@@ -76,9 +76,13 @@ impl Request {
 
     /// Sends the request over a connection of its own, and reads the answer to its end.
     pub(crate) async fn send(self, address: SocketAddr) -> Answer {
-        let mut connection = Connection::open(address).await;
-        connection.write(&self.bytes(address)).await;
-        connection.answer(&self.method).await
+        // In all: a stream that came in place of an answer would go on for ever.
+        let answer = async {
+            let mut connection = Connection::open(address).await;
+            connection.write(&self.bytes(address)).await;
+            connection.answer(&self.method).await
+        };
+        timeout(PATIENCE * 2, answer).await.expect("the answer ends in time")
     }
 
     /// Sends the request and reads the answer's head; the body is a stream of events.
@@ -284,7 +288,9 @@ impl EventReader {
     pub(crate) async fn until(&mut self, event: &str) -> Vec<Frame> {
         let mut frames = Vec::new();
         loop {
-            let Some(frame) = self.next().await else {
+            let next = timeout(PATIENCE, self.next()).await;
+            let next = next.unwrap_or_else(|_| panic!("waited too long for {event}: {frames:#?}"));
+            let Some(frame) = next else {
                 panic!("the stream ended without {event}; so far: {frames:#?}")
             };
             let is_it = frame.event.as_deref() == Some(event);
@@ -298,9 +304,12 @@ impl EventReader {
     /// Reads to the end, and tells how that was.
     pub(crate) async fn end(&mut self) -> (Vec<Frame>, StreamEnd) {
         let mut frames = Vec::new();
-        while let Some(frame) = self.next().await {
-            frames.push(frame);
-        }
+        let all = async {
+            while let Some(frame) = self.next().await {
+                frames.push(frame);
+            }
+        };
+        timeout(PATIENCE, all).await.expect("the stream ends in time");
         (frames, self.is_ended.unwrap())
     }
 }

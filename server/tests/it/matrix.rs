@@ -171,6 +171,13 @@ async fn a_form_of_another_site_changes_nothing_even_where_its_browser_says_litt
     let own = form("text/plain").header("origin", &format!("http://{}", test.address));
     let answer = own.send(test.address).await;
     assert_eq!((answer.status, &*answer.problem()), (415, "unsupported-media-type"));
+    // Also where the route reads no body.
+    let logout = Request::new("POST", "/v1/logout").header("cookie", &cookie);
+    let logout = logout.header("origin", &format!("http://{}", test.address));
+    let form = logout.clone().header("content-type", "text/plain").body("{}");
+    let answer = form.send(test.address).await;
+    assert_eq!((answer.status, &*answer.problem()), (415, "unsupported-media-type"));
+    assert_eq!(logout.send(test.address).await.status, 204);
     test.shutdown().await;
 }
 
