@@ -1,0 +1,103 @@
+// The tools of the mock: names, arguments and questions as the habits' toolkit has them, and one whose effect can be unknown.
+
+const ITEMS = [
+  ["morning-light", "lightCircadian", "아침 햇빛 보기", "Morning sunlight"],
+  ["fixed-wake", "sleep", "같은 기상 시각", "One time to get up"],
+  ["evening-dim", "sleep", "저녁 불빛 낮추기", "Dim light in the evening"],
+];
+const CATEGORIES = ["lightCircadian", "sleep", "movement", "nutrition", "focusCognition", "recoveryStress"];
+
+const text = (max) => ({ type: "string", max });
+
+/** Each tool: its parameters, whether it must be asked about, what it says it will do, and what it does. */
+export const TOOLS = {
+  search_catalog: {
+    parameters: { category: { type: "string", of: CATEGORIES }, keyword: text(50), limit: { type: "integer" } },
+    run: ({ category, limit = 10 }, { language }) => {
+      const found = ITEMS.filter((item) => !category || item[1] === category);
+      const items = found.slice(0, limit).map(([id, kind, ko, en]) => ({ id, title: language === "ko" ? ko : en, category: kind }));
+      return ok({ count: found.length, items });
+    },
+  },
+  list_active_habits: {
+    parameters: {},
+    run: (_, { habits }) => ok({ count: habits.length, items: habits }),
+  },
+  add_habit: {
+    parameters: {
+      protocol_id: { ...text(64), required: true },
+      frame_level: { type: "string", of: ["L0", "L1", "L2", "L3"], required: true },
+      framed_text: { ...text(200), required: true },
+      anchor_when: text(200),
+    },
+    isDestructive: true,
+    consequence: ({ protocol_id, framed_text }, language) => {
+      const item = ITEMS.find(([id]) => id === protocol_id);
+      const title = item ? item[language === "ko" ? 2 : 3] : protocol_id;
+      return language === "ko" ? `새 습관을 추가합니다: '${title}' ('${framed_text}')` : `Adds a new habit: '${title}' ('${framed_text}')`;
+    },
+    run: (habit, { habits, language }) => {
+      const item = ITEMS.find(([id]) => id === habit.protocol_id);
+      if (!item) return failed("not_found", language === "ko" ? "그런 항목이 없습니다" : "there is no such item");
+      if (["L0", "L1"].includes(habit.frame_level)) return failed("r3_frame", language === "ko" ? "L2나 L3로 말해 주세요" : "the frame level must be L2 or L3");
+      const added = { habit_id: habits.length + 1, ...habit, title: item[language === "ko" ? 2 : 3] };
+      habits.push(added);
+      return { ...ok(added), effect: "committed" };
+    },
+  },
+  end_habit: {
+    parameters: { habit_id: { type: "integer", required: true } },
+    isDestructive: true,
+    consequence: ({ habit_id }, language) => (language === "ko" ? `습관 ${habit_id}번을 끝냅니다` : `Ends habit ${habit_id}`),
+    run: ({ habit_id }, { habits, language }) => {
+      const at = habits.findIndex((habit) => habit.habit_id === habit_id);
+      if (at < 0) return failed("not_found", language === "ko" ? "그런 습관이 없습니다" : "there is no such habit");
+      habits.splice(at, 1);
+      return { ...ok({ habit_id }), effect: "committed" };
+    },
+  },
+  // Works outside of the store and takes a while, so a crash leaves it unknown whether it took effect.
+  send_letter: {
+    parameters: { to: { ...text(200), required: true }, body: { ...text(2000), required: true } },
+    isDestructive: true,
+    isOutside: true,
+    consequence: ({ to }, language) => (language === "ko" ? `${to}에게 편지를 보냅니다` : `Sends a letter to ${to}`),
+    run: async ({ to }, { pause }) => {
+      await pause(600);
+      return { ...ok({ sent_to: to }), effect: "committed" };
+    },
+  },
+};
+
+const ok = (data) => ({ outcome: { status: "ok", data }, effect: "none" });
+const failed = (code, reason) => ({ outcome: { status: "error", code, reason }, effect: "none" });
+
+/** The problems of arguments: the place as a JSON Pointer, and the rule in words. */
+export function problems(tool, value, language) {
+  const say = (ko, en) => (language === "ko" ? ko : en);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [{ place: "", text: say("JSON 객체여야 합니다", "must be a JSON object") }];
+  const found = [];
+  for (const [name, rule] of Object.entries(tool.parameters)) {
+    const given = value[name];
+    const place = `/${name}`;
+    if (given === undefined) {
+      if (rule.required) found.push({ place, text: say("꼭 있어야 합니다", "is required") });
+    } else if (rule.type === "integer" ? !Number.isInteger(given) : typeof given !== "string") {
+      found.push({ place, text: say(`${rule.type} 형식이어야 합니다`, `must be of type ${rule.type}`) });
+    } else if (rule.of && !rule.of.includes(given)) {
+      found.push({ place, text: say(`다음 중 하나여야 합니다: ${rule.of.join(", ")}`, `must be one of ${rule.of.join(", ")}`) });
+    } else if (rule.max && given.length > rule.max) {
+      found.push({ place, text: say(`${rule.max}자 이하여야 합니다`, `must have at most ${rule.max} characters`) });
+    }
+  }
+  const unknown = Object.keys(value).filter((name) => !(name in tool.parameters));
+  if (unknown.length) found.push({ place: "", text: say(`허용되지 않은 키: ${unknown.join(", ")}`, `unknown keys: ${unknown.join(", ")}`) });
+  return found;
+}
+
+/** The question as a screen shows it. */
+export function questionText(name, value, language) {
+  const shown = Object.keys(value).sort().map((key) => `\n  ${key}: ${JSON.stringify(value[key])}`);
+  const always = language === "ko" ? '"항상"은 24시간 동안 최대 32번 적용됩니다.' : '"Always" holds for 24 hours, at most 32 times.';
+  return `${name}${shown.join("")}\n  ${TOOLS[name].consequence(value, language)}\n  ${always}`;
+}

@@ -1,0 +1,25 @@
+// How the page is tried in a browser: the machine's own Chromium, a server of its own for each test.
+
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { defineConfig } from "@playwright/test";
+
+export default defineConfig({
+  testDir: "tests",
+  outputDir: join(tmpdir(), "madang-browser-results"),
+  fullyParallel: true,
+  workers: Number(process.env.MADANG_WORKERS ?? 2),
+  timeout: 60_000,
+  expect: { timeout: 10_000 },
+  reporter: [["list"]],
+  use: {
+    locale: "en-US",
+    timezoneId: "Asia/Seoul",
+    viewport: { width: 1280, height: 800 },
+    launchOptions: {
+      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    },
+  },
+});

@@ -1,0 +1,144 @@
+// Requests to the server: JSON in and out, refusals as errors, and tries that go on until one counts.
+
+/** The server's answer that is no success: status, name and members of its problem. */
+export class Problem extends Error {
+	constructor(status, body, retryAfter) {
+		super(body.detail || body.title || String(status));
+		this.status = status;
+		this.name = String(body.type ?? "").split("/").pop() || "unknown";
+		this.body = body;
+		this.retryAfter = retryAfter;
+	}
+}
+
+/** No answer came: the request may or may not have arrived. */
+export class Unreachable extends Error {}
+
+/** Milliseconds after which a request without an answer counts as lost. */
+const TIMEOUT = 30_000;
+const MAX_BACKOFF = 30_000;
+
+let skew = 0;
+/** The time of the server, by which questions expire. */
+export const serverNow = () => Date.now() + skew;
+
+const wakes = new EventTarget();
+/** Ends every pause at once: the network is back, a person looks, or has signed in. */
+export const wake = () => wakes.dispatchEvent(new Event("wake"));
+
+const refusals = new EventTarget();
+/** Hears when the server no longer knows this browser. */
+export const onSignedOut = (hear) => refusals.addEventListener("signed-out", hear);
+export const tellSignedOut = () => refusals.dispatchEvent(new Event("signed-out"));
+
+/**
+ * Makes one request.
+ * @param {string} method
+ * @param {string} path relative to the page
+ * @param {{body?: any, key?: string, keepalive?: boolean, signal?: AbortSignal}} [options]
+ */
+export async function call(method, path, { body, key, keepalive = false, signal } = {}) {
+	const headers = { accept: "application/json" };
+	// An unsafe method says that it is JSON even without a body: no form of a foreign page can do that.
+	if (method !== "GET") headers["content-type"] = "application/json";
+	if (key) headers["idempotency-key"] = `"${key}"`;
+	const text = method === "POST" ? JSON.stringify(body ?? {}) : undefined;
+	const signals = [AbortSignal.timeout(TIMEOUT), signal].filter(Boolean);
+	let response;
+	let answer;
+	try {
+		response = await fetch(path, { method, headers, body: text, keepalive, cache: "no-store", redirect: "error", signal: keepalive ? undefined : AbortSignal.any(signals) });
+		answer = await response.text();
+	} catch (cause) {
+		if (signal?.aborted) throw signal.reason;
+		throw new Unreachable(path, { cause });
+	}
+	learnTime(response);
+	const given = parsed(answer);
+	if (response.ok) return given;
+	const problem = new Problem(response.status, given ?? {}, retryAfter(response));
+	if (problem.status === 401 && path !== "v1/login") tellSignedOut();
+	throw problem;
+}
+
+/** Whether the same request may count later: nothing was decided about it. */
+export function isPassing(error) {
+	if (error instanceof Unreachable) return true;
+	if (!(error instanceof Problem)) return false;
+	return error.status === 401 || error.status === 408 || error.status === 429 || error.status >= 500 || error.name === "busy";
+}
+
+/**
+ * Tries until it counts or is refused for good. After a 401 it waits for a sign-in, else it tries by itself.
+ * @template T
+ * @param {() => Promise<T>} attempt
+ * @param {{signal?: AbortSignal, onWait?: (error: any, until: number) => void}} [options]
+ * @returns {Promise<T>}
+ */
+export async function persist(attempt, { signal, onWait } = {}) {
+	for (let tries = 0; ; tries += 1) {
+		try {
+			return await attempt();
+		} catch (error) {
+			if (!isPassing(error)) throw error;
+			const ms = error.status === 401 ? Infinity : Math.max(error.retryAfter ?? 0, backoff(tries));
+			onWait?.(error, Date.now() + ms);
+			await pause(ms, signal);
+		}
+	}
+}
+
+/** The pause before the next try: 1 s, doubled up to 30 s, and a little at random so that not all come back at once. */
+export function backoff(tries, random = Math.random()) {
+	return Math.min(MAX_BACKOFF, 1000 * 2 ** tries) * (0.75 + random / 2);
+}
+
+/** Waits so long, or until `wake`. */
+export function pause(ms, signal) {
+	return new Promise((resolve, reject) => {
+		const timer = Number.isFinite(ms) ? setTimeout(end, ms) : undefined;
+		wakes.addEventListener("wake", end);
+		signal?.addEventListener("abort", end);
+		if (signal?.aborted) end();
+		function end() {
+			clearTimeout(timer);
+			wakes.removeEventListener("wake", end);
+			signal?.removeEventListener("abort", end);
+			if (signal?.aborted) reject(signal.reason);
+			else resolve(undefined);
+		}
+	});
+}
+
+/** The part of a path that names a chat, call or tool. */
+export const segment = encodeURIComponent;
+
+/** A random id: a UUID, of which a guess finds none. */
+export function newId() {
+	if (crypto.randomUUID) return crypto.randomUUID();
+	const hex = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+	return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
+}
+
+/** Milliseconds that the server asks to wait. */
+export function retryAfter(response) {
+	const ms = Number(response.headers.get("retry-after-ms") ?? NaN);
+	const seconds = Number(response.headers.get("retry-after") ?? NaN);
+	if (ms > 0) return ms;
+	return seconds > 0 ? seconds * 1000 : undefined;
+}
+
+/** Learns how far the server's clock is from ours; its header has whole seconds. */
+export function learnTime(response) {
+	const difference = Date.parse(response.headers.get("date") ?? "") - Date.now();
+	if (Math.abs(difference) > 2000) skew = difference;
+	else if (Math.abs(difference) <= 2000) skew = 0;
+}
+
+function parsed(text) {
+	try {
+		return text ? JSON.parse(text) : undefined;
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,276 @@
+// One chat on the screen: its entries in pages, its state in words, the bars above the text box, and the box itself.
+
+import { serverNow } from "./api.js";
+import { Composer } from "./composer.js";
+import { announce, arrange, confirmed, el, icon, toast } from "./dom.js";
+import { draw, refusal, stateOfCall } from "./entries.js";
+import { plain } from "./markdown.js";
+import { rows, runningTurn } from "./store.js";
+import { span, t } from "./texts.js";
+
+/** How many rows are drawn at once; earlier ones on demand. */
+const PAGE = 100;
+/** So near to its end a log is read as it grows. */
+const NEAR = 80;
+/** A connection that is back sooner was never missed. */
+const PATIENCE = 1200;
+
+export class ChatView {
+	#app;
+	#session;
+	#drawn = new Map();
+	#shown = PAGE;
+	#isAtEnd = true;
+	#beats = [];
+	#off = new AbortController();
+
+	/**
+	 * @param {any} app what the page has for all its views
+	 * @param {import("./session.js").ChatSession | null} session none for a chat that begins with its first message
+	 */
+	constructor(app, session) {
+		this.#app = app;
+		this.#session = session;
+		this.composer = new Composer(session?.id ?? "new", { send: (text) => app.send(text), stop: () => this.stop(), composed: () => app.composed() });
+		this.#log = el("div", { class: "log", role: "log", "aria-live": "off", "aria-label": t("chat.log"), tabindex: "0" });
+		this.#banner = el("div", { class: "banner", role: "status" });
+		this.#bars = el("div", { class: "bars" });
+		this.#newer = el("button", { type: "button", class: "newer", hidden: true, on: { click: () => this.#toEnd() } }, icon("down"), t("chat.newer"));
+		this.#scroll = el("div", { class: "scroll", on: { scroll: () => this.#scrolled() } }, this.#log);
+		this.node = el("section", { class: "chat", "aria-label": t("chat.chat") }, this.#banner, this.#scroll, el("div", { class: "dock" }, this.#newer, this.#bars, this.composer.node));
+		if (session) this.#listen(session);
+		this.#draw();
+		this.#tellConnection();
+		this.#beats.push(setInterval(() => this.#beat(), 500));
+	}
+
+	#log;
+	#banner;
+	#bars;
+	#newer;
+	#scroll;
+
+	end() {
+		this.#off.abort();
+		for (const beat of this.#beats) clearInterval(beat);
+	}
+
+	focus() {
+		this.composer.focus();
+	}
+
+	/** It stands in the page now: a log is read from its end. */
+	shown() {
+		this.#toEnd();
+	}
+
+	/** Questions changed elsewhere. */
+	update() {
+		this.#drawBars();
+	}
+
+	get isRunning() {
+		return this.#session !== null && runningTurn(this.#session.state) !== null;
+	}
+
+	stop() {
+		if (!this.isRunning) return false;
+		const wasStopped = this.#session.state.stop !== null;
+		this.#session.stop();
+		announce(t(wasStopped ? "stop.sent" : "stop.announced"));
+		this.composer.focus();
+		return true;
+	}
+
+	async clear() {
+		if (!(await confirmed({ title: t("clear.title"), text: t("clear.text"), yes: t("clear.yes"), no: t("clear.no") }))) return;
+		try {
+			await this.#session.clear();
+			this.focus();
+		} catch (error) {
+			toast(error.name ? refusal(error) : t("state.network"));
+		}
+	}
+
+	#listen(session) {
+		const { signal } = this.#off;
+		session.addEventListener("change", (event) => this.#changed(/** @type {any} */ (event).detail), { signal });
+		session.addEventListener("connection", () => this.#tellConnection(), { signal });
+	}
+
+	#changed(item) {
+		this.#draw();
+		if (item) announce(words(item));
+		this.#app.chatChanged(item);
+	}
+
+	#draw() {
+		const all = this.#session ? rows(this.#session.state) : [];
+		const shown = all.slice(-this.#shown);
+		const nodes = shown.map((row) => this.#node(row));
+		if (shown.length < all.length) nodes.unshift(this.#earlier(Math.min(PAGE, all.length - shown.length), all.length - shown.length));
+		if (!all.length) nodes.push(this.#empty());
+		const kept = new Set(shown.map((row) => row.key));
+		for (const key of this.#drawn.keys()) if (!kept.has(key)) this.#drawn.delete(key);
+		arrange(this.#log, nodes);
+		this.#drawBars();
+		const stop = this.#session?.state.stop;
+		this.composer.update({ isRunning: this.isRunning, isStopping: Boolean(stop) });
+		if (this.#isAtEnd) this.#toEnd();
+		else this.#newer.hidden = false;
+	}
+
+	/** The element of a row: as it was where nothing of the row changed. */
+	#node(row) {
+		const before = this.#drawn.get(row.key);
+		if (before && isSame(before.row, row)) return before.node;
+		const node = draw(row, this.#acts, before?.node);
+		if (before?.node.querySelector("details")?.open) node.querySelector("details").open = true;
+		this.#drawn.set(row.key, { row, node });
+		return node;
+	}
+
+	#acts = {
+		takeBack: (key) => this.#session.takeBack(key),
+		editAgain: (key) => this.composer.restore(this.#session.takeBack(key)),
+		clear: () => this.clear(),
+		look: (call) => this.#app.look(call),
+		get ledger() {
+			return `${location.hash.split("?")[0]}/ledger`;
+		},
+	};
+
+	#earlier(count, left) {
+		const show = () => {
+			const height = this.#scroll.scrollHeight;
+			this.#shown += PAGE;
+			this.#isAtEnd = false;
+			this.#draw();
+			this.#scroll.scrollTop += this.#scroll.scrollHeight - height;
+			this.#newer.hidden = this.#isNear();
+			(this.#log.querySelector(".earlier button") ?? this.#log).focus({ preventScroll: true });
+		};
+		return el("div", { class: "earlier" }, el("button", { type: "button", on: { click: show } }, t("chat.earlier", { count })), el("span", {}, t("chat.earlier_left", { count: left })));
+	}
+
+	#empty() {
+		const { is } = this.#session?.connection ?? { is: "new" };
+		if (is === "missing") {
+			return el("div", { class: "empty" }, el("h2", {}, t("state.missing_title")), el("p", {}, t("state.missing")), el("a", { class: "button", href: "#/" }, t("nav.new")));
+		}
+		if (this.#session && !this.#session.state.isLoaded && !this.#session.isUncreated) return el("p", { class: "aside" }, t("state.loading"));
+		return el("div", { class: "empty" }, el("h2", {}, t("chat.empty_title")), el("p", {}, t("chat.empty")));
+	}
+
+	/** A question that waits, and a stop that can be undone. */
+	#drawBars() {
+		const bars = [];
+		const stop = this.#session?.state.stop;
+		if (stop && !stop.isSent) {
+			const undo = el("button", { type: "button", on: { click: () => this.#undo() } }, t("stop.undo"));
+			bars.push(el("div", { class: "bar", "data-bar": "stop" }, icon("stop"), el("p", {}, t("stop.stopped"), " ", el("span", { class: "aside" }, t("stop.works_on"))), undo, el("span", { class: "left", "aria-hidden": "true" })));
+		} else if (stop) {
+			bars.push(el("div", { class: "bar", "data-bar": "stopping" }, icon("stop"), el("p", {}, t("stop.ending"))));
+		}
+		const question = this.#session && this.#app.question(this.#session.id);
+		if (question && !stop) bars.push(this.#questionBar(question));
+		// The same bar stays, so that its button keeps the focus.
+		const names = (list) => [...list].map((bar) => bar.dataset.bar).join(" ");
+		if (names(bars) === names(this.#bars.children)) return;
+		this.#bars.replaceChildren(...bars);
+		this.#beat();
+	}
+
+	#questionBar(question) {
+		const look = el("button", { type: "button", class: "look", on: { click: () => this.#app.look(question.call) } }, t("chat.look"));
+		const words = this.#app.isSending(question.call) ? "bar.sending" : this.#app.canDecide ? "bar.waits" : "bar.elsewhere";
+		return el("div", { class: "bar asked", "data-bar": `question:${question.call}:${words}` }, icon("ask"), el("p", {}, t(words), " ", el("code", {}, question.tool)), el("span", { class: "left" }), this.#app.canDecide && look);
+	}
+
+	#undo() {
+		this.#session.undo();
+		announce(t("stop.undone"));
+		this.composer.focus();
+	}
+
+	/** What changes with time alone: seconds left, in the bars and until the next try. */
+	#beat() {
+		const { stop } = this.#session?.state ?? {};
+		const left = this.#bars.querySelector("[data-bar=stop] .left");
+		if (left && stop) left.textContent = span(stop.until - Date.now());
+		const question = this.#session && this.#app.question(this.#session.id);
+		const asked = this.#bars.querySelector(".asked .left");
+		if (asked && question) asked.textContent = t("ask.left", { time: span(Math.max(0, question.expires_at - serverNow())) });
+		const next = this.#banner.querySelector(".next");
+		if (next) next.textContent = t("state.next_try", { time: span(Math.max(0, this.#session.connection.until - Date.now())) });
+	}
+
+	/** The connection in words: in the header always, as a banner where it takes longer. */
+	#tellConnection() {
+		const connection = this.#session?.connection ?? { is: "new" };
+		this.#app.tellStatus(connection);
+		if (["missing", "refused"].includes(connection.is)) this.#draw();
+		const isBad = connection.is === "waiting" || connection.is === "refused";
+		if (!isBad) {
+			clearTimeout(this.#patience);
+			this.#patience = null;
+			if (connection.is !== "connecting") this.#banner.replaceChildren();
+			return;
+		}
+		if (this.#banner.childElementCount) this.#drawBanner(connection);
+		else this.#patience ??= setTimeout(() => this.#drawBanner(this.#session.connection), PATIENCE);
+	}
+
+	#patience = null;
+
+	#drawBanner(connection) {
+		if (!["waiting", "connecting", "refused"].includes(connection.is)) return;
+		const why = connection.is === "refused" ? "refused" : (connection.why ?? "network");
+		const isSame = this.#banner.firstElementChild?.dataset.why === why;
+		if (!isSame) {
+			const again = el("button", { type: "button", on: { click: () => this.#app.tryNow() } }, t("state.try_now"));
+			this.#banner.replaceChildren(el("div", { "data-why": why }, icon("warn"), el("p", {}, t(`state.${why}`), " ", el("span", { class: "next", "aria-hidden": "true" })), again));
+		}
+		this.#beat();
+	}
+
+	#isNear() {
+		return this.#scroll.scrollHeight - this.#scroll.scrollTop - this.#scroll.clientHeight < NEAR;
+	}
+
+	#scrolled() {
+		this.#isAtEnd = this.#isNear();
+		if (this.#isAtEnd) this.#newer.hidden = true;
+	}
+
+	#toEnd() {
+		this.#isAtEnd = true;
+		this.#newer.hidden = true;
+		this.#scroll.scrollTop = this.#scroll.scrollHeight;
+	}
+}
+
+/** Whether a row is drawn the same: entries are never changed, so only what is made anew each time is compared. */
+function isSame(before, row) {
+	if (before === row) return true;
+	const names = Object.keys(row);
+	return names.length === Object.keys(before).length && names.every((name) => before[name] === row[name]);
+}
+
+/** What is read out of an event: finished messages and ends of tools, no pieces. */
+function words(item) {
+	switch (item.type) {
+		case "model_message":
+			return t("said.model", { text: plain(item.text) });
+		case "tool_call_ended":
+			return t("said.call", { tool: item.name, state: stateOfCall(item).words });
+		case "error":
+		case "system_notice":
+		case "tool_call_resolved":
+		case "messages_left_out":
+		case "turn_interrupted":
+			return item.text;
+		default:
+			return "";
+	}
+}

@@ -1,0 +1,129 @@
+// Builds elements. Whatever is a text becomes a text node, so no text is ever read as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** The icons, drawn in a square of 20 by lines. */
+const ICONS = {
+	menu: "M3 5.500h14M3 10h14M3 14.500h14",
+	plus: "M10 4v12M4 10h12",
+	send: "M10 16V4.500M5 9l5-5 5 5",
+	stop: "M6 6h8v8H6z",
+	check: "M4.500 10.500l3.500 3.500 7.500-8",
+	cross: "M5.500 5.500l9 9M14.500 5.500l-9 9",
+	ask: "M7.500 7.500a2.500 2.500 0 1 1 3.500 2.300c-.7.300-1 .8-1 1.700M10 14.300v.2",
+	warn: "M10 3.500 17 16H3zM10 8.500v3.500M10 13.900v.2",
+	work: "M10 3v3M10 14v3M3 10h3M14 10h3M5 5l2 2M13 13l2 2M5 15l2-2M13 7l2-2",
+	down: "M5 8l5 5 5-5",
+	ledger: "M5 3.500h10v13H5zM8 7h4M8 10h4M8 13h2",
+	inbox: "M3.500 11 5.500 4.500h9L16.500 11v4.500h-13zM3.500 11h4l1 2h3l1-2h4",
+	more: "M5 10h.01M10 10h.01M15 10h.01",
+	back: "M11.500 5l-5 5 5 5",
+	scheme: "M10 3.500a6.500 6.500 0 1 0 0 13zM10 3.500a6.500 6.500 0 0 1 0 13",
+};
+
+const IS_PROPERTY = new Set(["value", "disabled", "checked", "hidden", "open", "selected", "readOnly"]);
+
+/**
+ * Makes an element. `on` has listeners by type, `class` may be a list; `false`, `null` and `undefined` set nothing.
+ * @param {string} tag
+ * @param {Record<string, any>} [props]
+ * @param {...any} children
+ * @returns {any}
+ */
+export function el(tag, props, ...children) {
+	const node = document.createElement(tag);
+	for (const [name, value] of Object.entries(props ?? {})) {
+		if (value === undefined || value === null || value === false) continue;
+		if (name === "on") for (const [type, hear] of Object.entries(value)) node.addEventListener(type, hear);
+		else if (name === "class") node.className = Array.isArray(value) ? value.filter(Boolean).join(" ") : value;
+		else if (IS_PROPERTY.has(name)) node[name] = value;
+		else node.setAttribute(name, value === true ? "" : String(value));
+	}
+	node.append(...children.flat(3).filter((child) => child !== undefined && child !== null && child !== false));
+	return node;
+}
+
+/** Makes an icon; it says nothing, so its button has a name in words. */
+export function icon(name) {
+	const svg = document.createElementNS(SVG, "svg");
+	for (const [key, value] of Object.entries({ viewBox: "0 0 20 20", class: "icon", "aria-hidden": "true", focusable: "false" })) svg.setAttribute(key, value);
+	const path = document.createElementNS(SVG, "path");
+	path.setAttribute("d", ICONS[name]);
+	svg.append(path);
+	return svg;
+}
+
+/** Makes a button with an icon, whose name is a label. */
+export function iconButton(name, label, props) {
+	return el("button", { type: "button", "aria-label": label, title: label, ...props, class: ["plain", "square", props?.class] }, icon(name));
+}
+
+/**
+ * Gives a list of nodes to a parent, and leaves those that are there already where they are: what is focused or
+ * selected in them stays.
+ */
+export function arrange(parent, nodes) {
+	let at = parent.firstChild;
+	for (const node of nodes) {
+		if (node === at) at = at.nextSibling;
+		else parent.insertBefore(node, at);
+	}
+	while (at) {
+		const next = at.nextSibling;
+		at.remove();
+		at = next;
+	}
+}
+
+/** Whether a key is a part of composing a letter, and so means nothing else. */
+export const isComposing = (event) => event.isComposing || event.keyCode === 229;
+
+/** The language of a text for those who read it aloud: by its letters, and only where it is not that of the page. */
+export function languageOf(text, page) {
+	let found = null;
+	if (/\p{Script=Hangul}/u.test(text)) found = "ko";
+	else if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)) found = "ja";
+	else if (page === "ko" && /\p{Script=Latin}{2}/u.test(text)) found = "en";
+	return found === page ? null : found;
+}
+
+/** Tells readers of a screen something, without moving the focus. */
+export function announce(text, isUrgent = false) {
+	const region = document.getElementById(isUrgent ? "urgent" : "polite");
+	if (!region || !text) return;
+	// Old lines go, so that the page does not grow; each new one is an addition, and so is read.
+	while (region.childElementCount > 4) region.firstChild.remove();
+	region.append(el("p", {}, text));
+}
+
+/** Shows a sentence for a while, and reads it out; what it says stands elsewhere too. */
+export function toast(text) {
+	const region = document.getElementById("toasts");
+	if (!region) return;
+	const note = el("p", { class: "toast" }, text);
+	region.append(note);
+	setTimeout(() => note.remove(), 8000);
+}
+
+/**
+ * Asks once more before something that cannot be taken back.
+ * @returns {Promise<boolean>}
+ */
+export function confirmed({ title, text, yes, no }) {
+	return new Promise((resolve) => {
+		const end = (value) => () => dialog.close(value);
+		const dialog = el(
+			"dialog",
+			{ class: "small", role: "alertdialog", "aria-labelledby": "sure-title", "aria-describedby": "sure-text" },
+			el("h2", { id: "sure-title" }, title),
+			el("p", { id: "sure-text" }, text),
+			el("div", { class: "ask-buttons" }, el("button", { type: "button", class: "no", autofocus: true, on: { click: end("no") } }, no), el("button", { type: "button", class: "yes", on: { click: end("yes") } }, yes)),
+		);
+		dialog.addEventListener("close", () => {
+			dialog.remove();
+			resolve(dialog.returnValue === "yes");
+		});
+		document.body.append(dialog);
+		dialog.showModal();
+	});
+}

@@ -1,0 +1,40 @@
+// Arguments as a text that a person can change: JSON in which no character is invisible. Pure.
+
+/** Letters that Unicode counts as visible though they are not: fillers, selectors, joiners. */
+const BLANK = /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\u{16fe4}\u{1d159}\u{e0000}-\u{e0fff}]/u;
+const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{M}]|(?! )\p{Zs}/u;
+
+/** Writes a value over several lines; what an eye would not see is escaped as JSON does it. */
+export function editable(value) {
+	const written = JSON.stringify(value, null, 2);
+	return [...written].map((letter) => (letter !== "\n" && (HIDDEN.test(letter) || BLANK.test(letter)) ? escaped(letter) : letter)).join("");
+}
+
+function escaped(letter) {
+	return letter.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+}
+
+/**
+ * Reads what was typed: the arguments, or what is wrong with the text and in which line.
+ * @returns {{value: any} | {wrong: "json" | "object", line?: number, column?: number}}
+ */
+export function typed(text) {
+	let value;
+	try {
+		value = JSON.parse(text);
+	} catch (error) {
+		return { wrong: "json", ...placeOf(text, String(error)) };
+	}
+	if (typeof value !== "object" || value === null || Array.isArray(value)) return { wrong: "object" };
+	return { value };
+}
+
+/** Line and column from 1, where the browser says at which character it stopped; else of the end. */
+function placeOf(text, said) {
+	const stated = /line (\d+) column (\d+)/.exec(said);
+	if (stated) return { line: Number(stated[1]), column: Number(stated[2]) };
+	const position = /position (\d+)/.exec(said);
+	const before = text.slice(0, position ? Number(position[1]) : text.length);
+	const line = before.split("\n").length;
+	return { line, column: before.length - before.lastIndexOf("\n") };
+}

@@ -1,0 +1,140 @@
+// Draws the rows of a chat: what was said, what tools did, what the runtime told, what is still to be sent.
+
+import { el, icon, languageOf } from "./dom.js";
+import { blocks, build } from "./markdown.js";
+import { clock, hasText, spoken, t, took } from "./texts.js";
+
+/** What a person can do with a row. @typedef {{takeBack: (key: string) => void, editAgain: (key: string) => void, clear: () => void, look: (call: string) => void, ledger: string}} Acts */
+
+const DRAW = {
+	user: (row) => said("user", row, el("div", { class: "text", lang: lang(row.text) }, row.text), el("time", { datetime: new Date(row.at).toISOString() }, clock(row.at))),
+	model: (row) => said("model", row, markdown(row.text), row.ending === "interrupted" && el("p", { class: "aside" }, t("chat.interrupted"))),
+	speech: (row, acts, before) => speech(row, before),
+	thought: (row) => el("div", { class: "thought" }, el("p", { class: "aside" }, icon("work"), t("chat.thinks")), el("p", { lang: lang(row.text) }, row.text)),
+	works: () => el("p", { class: "aside works" }, el("span", { class: "dots", "aria-hidden": "true" }, el("i"), el("i"), el("i")), t("chat.works")),
+	call: (row, acts) => endedCall(row, acts),
+	"open-call": (row, acts) => openCall(row, acts),
+	notice: (row, acts) => note("warn", row.text ?? t(hasText(`notice.${row.notice}`) ? `notice.${row.notice}` : "notice.other"), row.notice === "suggest_clear" && el("button", { type: "button", on: { click: acts.clear } }, t("chat.clear"))),
+	error: (row) => note("warn", row.text),
+	dismissed: () => note("stop", t("chat.dismissed")),
+	cleared: () => note("check", t("chat.cleared")),
+	turn_resumed: () => note("work", t("chat.resumed")),
+	turn_interrupted: (row) => note("warn", row.text),
+	messages_left_out: (row) => note("warn", row.text),
+	unsent: (row, acts) => unsent(row, acts),
+};
+
+/** Makes the element of a row; `before` is that of the same row as it was. */
+export function draw(row, acts, before) {
+	const node = DRAW[row.kind](row, acts, before);
+	node.dataset.key = row.key;
+	return node;
+}
+
+const lang = (text) => languageOf(text, spoken());
+
+function said(by, row, ...children) {
+	return el("article", { class: ["said", by] }, el("h2", { class: "unseen" }, t(`chat.by_${by}`)), children);
+}
+
+function markdown(text) {
+	return el("div", { class: "text", lang: lang(text) }, blocks(text).map(({ node }) => build(node, document)));
+}
+
+/** Text that is still coming: blocks that are complete keep their elements, so a selection in them stays. */
+function speech(row, before) {
+	const node = before ?? said("model", row, el("div", { class: "text coming" }));
+	const text = node.querySelector(".text");
+	const found = blocks(row.text);
+	const sources = node.sources ?? [];
+	const same = found.findIndex(({ source }, at) => source !== sources[at]);
+	const keep = same < 0 ? found.length : same;
+	while (text.childElementCount > keep) text.lastElementChild.remove();
+	text.append(...found.slice(keep).map(({ node: made }) => build(made, document)));
+	node.sources = found.map(({ source }) => source);
+	const language = lang(row.text);
+	if (language) text.setAttribute("lang", language);
+	return node;
+}
+
+function note(symbol, text, ...more) {
+	return el("div", { class: "note" }, icon(symbol), el("p", { lang: lang(text) }, text), more);
+}
+
+/** The state of an open call: a word, an icon and a colour. */
+const OPEN = { proposed: ["work", "call.proposed"], asked: ["ask", "call.asked"], running: ["work", "call.running"], ending: ["cross", "call.ending"] };
+
+function openCall(row, acts) {
+	const [symbol, words] = OPEN[row.is];
+	const summary = [icon(symbol), el("code", {}, row.name), el("span", { class: "state" }, t(words))];
+	const look = row.is === "asked" && el("button", { type: "button", class: "look", on: { click: () => acts.look(row.call) } }, t("chat.look"));
+	return callRow(row.is === "asked" ? "asked" : "open", summary, [detail("call.arguments", json(row.arguments))], look);
+}
+
+function endedCall(row, acts) {
+	const { is, symbol, words, why } = stateOfCall(row);
+	// What a person took to answer says nothing about the tool.
+	const wasAsked = row.approval || row.outcome?.reason === "denied";
+	const summary = [
+		icon(symbol),
+		el("code", {}, row.name),
+		el("span", { class: "state" }, words),
+		!wasAsked && row.outcome?.status === "ok" && el("span", { class: "took" }, took(row.ended_at - row.proposed_at)),
+		why && el("span", { class: "why", lang: lang(why) }, why),
+	];
+	const details = [
+		detail("call.arguments", json(row.arguments)),
+		row.asked !== undefined && detail("call.asked_with", json(row.asked)),
+		row.approval && detail("call.approval", t(hasText(`approval.${row.approval.kind}`) ? `approval.${row.approval.kind}` : "approval.once")),
+		row.outcome?.data !== undefined && detail("call.result", json(row.outcome.data)),
+		row.outcome?.message && detail("call.message", row.outcome.message),
+		detail("call.effect", t(`effect.${row.effect}`)),
+		row.resolved_by && detail("call.resolved_by", resolver(row.resolved_by)),
+	];
+	const link = row.effect === "unknown" && el("a", { class: "look", href: acts.ledger }, t("call.resolve"));
+	return callRow(is, summary, details, link);
+}
+
+/** What became of a call, in a word; an effect that is not known comes before all else. */
+export function stateOfCall({ outcome, effect, result }) {
+	const why = outcome?.status === "error" ? outcome.reason : undefined;
+	if (effect === "unknown") return { is: "unknown", symbol: "warn", words: t("call.unknown"), why };
+	if (result === "discarded") return { is: "cancelled", symbol: "cross", words: t(`call.discarded_${effect}`) };
+	if (outcome?.status === "ok") return { is: "ok", symbol: "check", words: t("call.ok") };
+	if (outcome?.status === "error") return { is: "error", symbol: "cross", words: t("call.error"), why };
+	const reason = outcome?.reason;
+	return { is: "cancelled", symbol: "cross", words: t(hasText(`call.${reason}`) ? `call.${reason}` : "call.cancelled"), why: outcome?.message };
+}
+
+export function resolver(by) {
+	return by.kind === "person" ? t("ledger.by_person", { user: by.user }) : t("ledger.by_handler");
+}
+
+function callRow(is, summary, details, beside) {
+	return el("div", { class: ["call", is] }, el("details", {}, el("summary", {}, summary, icon("down")), el("dl", {}, details)), beside);
+}
+
+function detail(key, value) {
+	return el("div", {}, el("dt", {}, t(key)), el("dd", {}, value));
+}
+
+/** A value as text; long ones can be scrolled. */
+export function json(value) {
+	const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+	return el("pre", { class: "json", tabindex: "0" }, text ?? "");
+}
+
+function unsent(row, acts) {
+	const words = { sending: "unsent.sending", accepted: "unsent.accepted", waiting: `unsent.waits_${row.why}`, refused: "unsent.refused" };
+	const buttons = row.is === "refused"
+		? [el("button", { type: "button", on: { click: () => acts.editAgain(row.id) } }, t("unsent.edit")), el("button", { type: "button", on: { click: () => acts.takeBack(row.id) } }, t("unsent.discard"))]
+		: row.is === "waiting" && el("button", { type: "button", on: { click: () => acts.editAgain(row.id) } }, t("unsent.take_back"));
+	const why = row.is === "refused" && el("span", {}, refusal(row.problem));
+	return said("user", row, el("div", { class: "text", lang: lang(row.text) }, row.text), el("div", { class: ["unsent", row.is], role: "status" }, el("span", {}, t(words[row.is])), why, buttons));
+}
+
+/** Why the server refused something, in the page's words where it has some. */
+export function refusal({ name, body }) {
+	if (!hasText(`problem.${name}`)) return body?.detail ?? t("problem.unknown");
+	return t(`problem.${name}`, { bytes: body?.bytes ?? 0, max: body?.max_bytes ?? body?.max ?? 0 });
+}

@@ -1,0 +1,139 @@
+// Reads an event stream by `fetch`: it goes on where it was cut, with growing pauses, and gives up only on 401 and 404.
+
+import { backoff, learnTime, pause, retryAfter, tellSignedOut } from "./api.js";
+
+/** The server says something every 15 s; so much silence means that the connection is dead. */
+const SILENCE = 45_000;
+/** A look at a stream ends when so long nothing came, and in any case after the second time. */
+const LOOK_QUIET = 300;
+const LOOK_MAX = 1500;
+
+/** Cuts what arrives into frames. Pure: text in, frames out. */
+export class FrameReader {
+	#rest = "";
+
+	/** @returns {{id?: string, event?: string, data: string, retry?: number}[]} */
+	push(text) {
+		this.#rest += text;
+		const blocks = this.#rest.replaceAll("\r\n", "\n").split("\n\n");
+		// A carriage return at the end may be half of a line's end.
+		this.#rest = blocks.pop() ?? "";
+		return blocks.map(frame).filter((found) => found !== null);
+	}
+}
+
+function frame(block) {
+	const found = { data: "" };
+	const data = [];
+	for (const line of block.split("\n")) {
+		const colon = line.indexOf(":");
+		if (colon === 0 || !line) continue;
+		const name = colon < 0 ? line : line.slice(0, colon);
+		const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+		if (name === "data") data.push(value);
+		else if (name === "event" || name === "id") found[name] = value;
+		else if (name === "retry") found.retry = Number(value) || undefined;
+	}
+	found.data = data.join("\n");
+	return found.data || found.retry ? found : null;
+}
+
+/**
+ * Follows a stream until the signal.
+ *
+ * `hear` gets each item with its type, and `place` the id behind which to go on. `tell` gets what is the matter: `{is: "connecting" | "live" | "waiting" |
+ * "signed-out" | "missing" | "lost-place", why?, until?}`. With `isLook` it only takes what is there, and comes again.
+ * @param {{path: string, after?: string, hear: (item: any) => void, place?: (id: string) => void, tell: (state: any) => void, signal: AbortSignal, isLook?: boolean, lookEvery?: number}} options
+ */
+export async function follow({ path, after, hear, place, tell, signal, isLook = false, lookEvery = 3000 }) {
+	let last = after;
+	let tries = 0;
+	const onFrame = ({ id, data }) => {
+		const item = JSON.parse(data);
+		hear(item);
+		// Only behind what was heard: what fails on the way comes again.
+		if (id) {
+			last = id;
+			place?.(id);
+		}
+		if (item.type !== "bye") tries = 0;
+		return item;
+	};
+	while (!signal.aborted) {
+		let wait = { ms: undefined, why: "network" };
+		if (!isLook || tries > 0) tell({ is: "connecting" });
+		try {
+			const response = await open(path, last, signal);
+			learnTime(response);
+			if (response.status === 401) {
+				tellSignedOut();
+				return tell({ is: "signed-out" });
+			}
+			if (response.status === 404) return tell({ is: "missing" });
+			// Another database, or a cursor of another time: only what is stored now can tell where to begin.
+			if (response.status === 409 || response.status === 400) return tell({ is: "lost-place" });
+			if (response.ok) {
+				tell({ is: "live" });
+				wait = await read(response, onFrame, signal, isLook);
+			} else {
+				response.body?.cancel();
+				wait = { ms: retryAfter(response), why: response.status === 503 ? "draining" : "server" };
+			}
+		} catch {
+			if (signal.aborted) return;
+		}
+		if (isLook && wait.why === "looked") {
+			await pause(lookEvery, signal).catch(() => {});
+			continue;
+		}
+		if (signal.aborted) return;
+		const ms = wait.ms === undefined ? backoff(tries) : Math.max(wait.ms, tries && backoff(tries));
+		tries += 1;
+		tell({ is: "waiting", why: wait.why, until: Date.now() + ms });
+		await pause(ms, signal).catch(() => {});
+	}
+}
+
+function open(path, last, signal) {
+	const headers = { accept: "text/event-stream" };
+	if (last !== undefined) headers["last-event-id"] = last;
+	return fetch(path, { headers, cache: "no-store", redirect: "error", signal });
+}
+
+/** Reads a body to its end; gives how long to wait, and why. */
+async function read(response, onFrame, signal, isLook) {
+	const frames = new FrameReader();
+	const reader = response.body.getReader();
+	const decoder = new TextDecoder();
+	const began = Date.now();
+	const onAbort = () => reader.cancel().catch(() => {});
+	signal.addEventListener("abort", onAbort);
+	let retry;
+	try {
+		for (;;) {
+			const left = isLook ? Math.min(LOOK_QUIET, began + LOOK_MAX - Date.now()) : SILENCE;
+			const part = await within(reader.read(), Math.max(0, left));
+			if (part === undefined) return isLook ? { ms: 0, why: "looked" } : { ms: 0, why: "network" };
+			if (part.done) return { ms: retry, why: "network" };
+			for (const found of frames.push(decoder.decode(part.value, { stream: true }))) {
+				if (found.retry) retry = found.retry;
+				if (!found.data) continue;
+				const item = onFrame(found);
+				if (item.type === "bye") return { ms: item.reason === "draining" ? item.retry_ms : 0, why: item.reason === "draining" ? "draining" : "network" };
+			}
+		}
+	} catch {
+		return { ms: undefined, why: "network" };
+	} finally {
+		signal.removeEventListener("abort", onAbort);
+		reader.cancel().catch(() => {});
+	}
+}
+
+/** What a promise gives in time, else nothing. */
+function within(promise, ms) {
+	return new Promise((resolve, reject) => {
+		const timer = setTimeout(resolve, ms);
+		promise.then(resolve, reject).finally(() => clearTimeout(timer));
+	});
+}

@@ -1,0 +1,68 @@
+// The way in: a token from the address or a form becomes a cookie, and stands nowhere after that.
+
+import { call } from "./api.js";
+import { el, icon } from "./dom.js";
+import { refusal } from "./entries.js";
+import { t } from "./texts.js";
+
+/** The token of the address, which is taken out of it and of the history at once. */
+export function takeToken() {
+	const token = new URLSearchParams(location.hash.slice(1)).get("token");
+	if (!token) return null;
+	history.replaceState(null, "", `${location.pathname}${location.search}`);
+	return token;
+}
+
+export class LoginView {
+	/**
+	 * @param {{isExpired?: boolean, onDone: () => void}} options whether a sign-in was lost
+	 */
+	constructor({ isExpired, onDone }) {
+		this.#onDone = onDone;
+		this.#field = el("input", { id: "token", name: "token", type: "password", autocomplete: "current-password", required: true, "aria-describedby": "login-hint login-problem" });
+		this.#problem = el("p", { id: "login-problem", class: "ask-problem", role: "alert" });
+		this.#button = el("button", { type: "submit", class: "yes" }, t("login.go"));
+		this.node = el(
+			"section",
+			{ class: "login", "aria-label": t("login.title") },
+			el(
+				"form",
+				{ on: { submit: (event) => (event.preventDefault(), this.go()) } },
+				el("h1", {}, t("app.name")),
+				el("p", {}, isExpired ? [icon("warn"), t("login.expired")] : t("login.lead")),
+				el("label", { for: "token" }, t("login.token")),
+				this.#field,
+				el("p", { id: "login-hint", class: "hint" }, t("login.hint")),
+				this.#problem,
+				this.#button,
+			),
+		);
+	}
+
+	#onDone;
+	#field;
+	#problem;
+	#button;
+
+	focus() {
+		this.#field.focus();
+	}
+
+	async go(given) {
+		if (given) this.#field.value = given;
+		const token = this.#field.value.trim();
+		if (!token) return;
+		this.#button.disabled = true;
+		this.#problem.textContent = "";
+		try {
+			await call("POST", "v1/login", { body: { token } });
+			this.#field.value = "";
+			this.#onDone();
+		} catch (error) {
+			this.#problem.textContent = error.status === 401 ? t("login.wrong") : error.status === 429 ? t("login.too_many") : error.status ? refusal(error) : t("state.network");
+			this.focus();
+		} finally {
+			this.#button.disabled = false;
+		}
+	}
+}

@@ -1,0 +1,214 @@
+// Markdown as models write it, read into a tree and made into elements. No text ever becomes markup, no address is
+// fetched: an image is a link, and only http, https and mail addresses are links at all.
+
+/**
+ * @typedef {{tag: string, children?: Node[], text?: string, [more: string]: any}} Node
+ */
+
+/** How deep quotations, lists and emphasis may lie in each other; deeper ones stay plain text. */
+const MAX_DEPTH = 12;
+
+/**
+ * Reads a text into blocks, each with the source it was made of, so that a growing text keeps its finished ones.
+ * @param {string} text
+ * @returns {{source: string, node: Node}[]}
+ */
+export function blocks(text, depth = 0) {
+	const lines = text.replaceAll("\r\n", "\n").split("\n");
+	const found = [];
+	let at = 0;
+	while (at < lines.length) {
+		if (!lines[at].trim()) {
+			at += 1;
+			continue;
+		}
+		const [node, next] = block(lines, at, depth);
+		found.push({ source: lines.slice(at, next).join("\n"), node });
+		at = next;
+	}
+	return found;
+}
+
+/**
+ * Makes elements of a node.
+ * @param {Node | string} node
+ * @param {Document} doc
+ */
+export function build(node, doc) {
+	if (typeof node === "string") return doc.createTextNode(node);
+	const made = doc.createElement(node.tag);
+	for (const [name, value] of Object.entries(node.attributes ?? {})) made.setAttribute(name, value);
+	for (const child of node.children ?? []) made.append(build(child, doc));
+	return made;
+}
+
+/** A text without its marks, for those who hear it. */
+export function plain(text) {
+	const words = (node) => (typeof node === "string" ? node : (node.children ?? []).map(words).join(IS_BLOCK.has(node.tag) ? "\n" : ""));
+	return blocks(text).map(({ node }) => words(node)).join("\n").trim();
+}
+
+const IS_BLOCK = new Set(["ul", "ol", "blockquote", "table", "thead", "tbody", "tr"]);
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([^`\s]*)[^`]*$/;
+const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
+const QUOTE = /^ {0,3}> ?/;
+// At most three digits: `2026. 11. 25.` is how a Korean date is written.
+const ITEM = /^( *)([-*+]|\d{1,3}[.)])( +|$)/;
+const TABLE_RULE = /^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+
+/** Reads one block; gives it and the line behind it. */
+function block(lines, at, depth) {
+	const line = lines[at];
+	const fence = FENCE.exec(line);
+	if (fence) return code(lines, at, fence);
+	const heading = HEADING.exec(line);
+	if (heading) return [{ tag: "p", attributes: { class: "heading", role: "heading", "aria-level": "3", "data-level": heading[1].length }, children: [{ tag: "strong", children: inline(heading[2]) }] }, at + 1];
+	if (RULE.test(line)) return [{ tag: "hr" }, at + 1];
+	if (depth < MAX_DEPTH && QUOTE.test(line)) return quote(lines, at, depth);
+	if (depth < MAX_DEPTH && ITEM.test(line)) return list(lines, at, depth);
+	if (startsTable(lines, at)) return table(lines, at);
+	return paragraph(lines, at, depth);
+}
+
+/** A fence that is never closed goes to the end: a streaming text has such a one. */
+function code(lines, at, [, mark, language]) {
+	const isEnd = (line) => line.trim().startsWith(mark) && /^\s*(`+|~+)\s*$/.test(line);
+	let end = at + 1;
+	while (end < lines.length && !isEnd(lines[end])) end += 1;
+	const text = lines.slice(at + 1, end).join("\n");
+	const attributes = language ? { "data-language": language } : {};
+	return [{ tag: "pre", attributes: { tabindex: "0", ...attributes }, children: [{ tag: "code", children: [text] }] }, Math.min(end + 1, lines.length)];
+}
+
+function quote(lines, at, depth) {
+	let end = at;
+	while (end < lines.length && QUOTE.test(lines[end])) end += 1;
+	const inner = lines.slice(at, end).map((line) => line.replace(QUOTE, ""));
+	return [{ tag: "blockquote", children: blocks(inner.join("\n"), depth + 1).map(({ node }) => node) }, end];
+}
+
+function list(lines, at, depth) {
+	const [, indent, mark] = ITEM.exec(lines[at]);
+	const isOrdered = /\d/.test(mark);
+	const items = [];
+	let end = at;
+	while (end < lines.length) {
+		const found = ITEM.exec(lines[end]);
+		const isItem = found && found[1].length <= indent.length + 1 && /\d/.test(found[2]) === isOrdered;
+		if (isItem) items.push([lines[end].slice(found[0].length)]);
+		else if (belongs(lines, end, indent.length)) items.at(-1).push(lines[end].replace(new RegExp(`^ {0,${indent.length + mark.length + 1}}`), ""));
+		else break;
+		end += 1;
+	}
+	while (!lines[end - 1].trim()) end -= 1;
+	const children = items.map((item) => ({ tag: "li", children: itemChildren(item.join("\n"), depth) }));
+	const first = Number.parseInt(mark, 10);
+	return [{ tag: isOrdered ? "ol" : "ul", attributes: isOrdered && first !== 1 ? { start: String(first) } : {}, children }, end];
+}
+
+/** Whether a line goes on with the list's last item: it is indented, or blank before one that is, or a lazy line. */
+function belongs(lines, at, indent) {
+	const line = lines[at];
+	const isDeeper = (text) => text !== undefined && text.trim() !== "" && text.search(/\S/) > indent + 1;
+	if (!line.trim()) return isDeeper(lines.slice(at).find((text) => text.trim()));
+	if (isDeeper(line)) return true;
+	return Boolean(lines[at - 1].trim()) && !ITEM.test(line) && !startsBlock(lines, at);
+}
+
+/** One paragraph of an item stands without a paragraph's distance. */
+function itemChildren(text, depth) {
+	const inner = blocks(text, depth + 1).map(({ node }) => node);
+	if (inner[0]?.tag === "p" && !inner[0].attributes) return [...inner[0].children, ...inner.slice(1)];
+	return inner;
+}
+
+function cells(line) {
+	const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");
+	return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
+}
+
+function table(lines, at) {
+	const row = (tag, line) => ({ tag: "tr", children: cells(line).map((cell) => ({ tag, children: inline(cell) })) });
+	let end = at + 2;
+	while (end < lines.length && lines[end].includes("|")) end += 1;
+	const body = lines.slice(at + 2, end).map((line) => row("td", line));
+	const inner = { tag: "table", children: [{ tag: "thead", children: [row("th", lines[at])] }, { tag: "tbody", children: body }] };
+	return [{ tag: "div", attributes: { class: "wide", tabindex: "0" }, children: [inner] }, end];
+}
+
+function startsTable(lines, at) {
+	const [line, rule = ""] = [lines[at], lines[at + 1]];
+	return line.includes("|") && TABLE_RULE.test(rule) && cells(line).length === cells(rule).length;
+}
+
+/** Whether a line ends the paragraph before it. A number does so only where a list begins with it. */
+function startsBlock(lines, at) {
+	const line = lines[at];
+	const item = ITEM.exec(line);
+	const isItem = item !== null && (!/\d/.test(item[2]) || Number.parseInt(item[2], 10) === 1);
+	return FENCE.test(line) || HEADING.test(line) || RULE.test(line) || QUOTE.test(line) || isItem || startsTable(lines, at);
+}
+
+function paragraph(lines, at, depth) {
+	let end = at + 1;
+	while (end < lines.length && lines[end].trim() && (depth >= MAX_DEPTH || !startsBlock(lines, end))) end += 1;
+	const text = lines.slice(at, end).map((line) => line.trimStart());
+	const children = text.flatMap((line, number) => (number ? [{ tag: "br" }, ...inline(line)] : inline(line)));
+	return [{ tag: "p", children }, end];
+}
+
+/** Each way to mark a part of a line, tried in this order where the line stands. */
+const INLINE = [
+	[/^\\([!-/:-@[-`{-~])/, ([, letter]) => letter],
+	[/^(`+)([\s\S]*?[^`])\1(?!`)/, ([, , text]) => ({ tag: "code", children: [text.replace(/^ (.*) $/, "$1")] })],
+	[/^!?\[((?:[^[\]]|\[[^\]]*\])*)\]\(\s*<?([^\s()<>]*(?:\([^\s()]*\))?[^\s()<>]*)>?(?:\s+"[^"]*")?\s*\)/, ([, text, address], depth) => link(address, inline(text, depth))],
+	[/^\*\*(?=\S)([\s\S]*?\S)\*\*(?!\*)/, ([, text], depth) => ({ tag: "strong", children: inline(text, depth) })],
+	[/^__(?=\S)([\s\S]*?\S)__(?![\p{L}\p{N}_])/u, ([, text], depth) => ({ tag: "strong", children: inline(text, depth) })],
+	[/^\*(?=[^\s*])([\s\S]*?[^\s*])\*(?!\*)/, ([, text], depth) => ({ tag: "em", children: inline(text, depth) })],
+	[/^_(?=[^\s_])([\s\S]*?[^\s_])_(?![\p{L}\p{N}_])/u, ([, text], depth) => ({ tag: "em", children: inline(text, depth) })],
+	[/^~~(?=\S)([\s\S]*?\S)~~/, ([, text], depth) => ({ tag: "del", children: inline(text, depth) })],
+	[/^<((?:https?:\/\/|mailto:)[^\s<>]+)>/, ([, address]) => link(address, [address])],
+	[/^https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}*_~]/, ([address]) => link(address, [address])],
+];
+/** Where one of them can begin; what lies before is plain. */
+const NEXT = /[\\`![*_~<]|https?:\/\//;
+/** Longer lines are not searched for marks: to look for the end of each costs the square of the length. */
+const MAX_LINE = 5_000;
+
+function inline(text, depth = 0) {
+	if (depth >= MAX_DEPTH || text.length > MAX_LINE) return text ? [text] : [];
+	const found = [];
+	const add = (node) => {
+		if (typeof node === "string" && typeof found.at(-1) === "string") found[found.length - 1] += node;
+		else found.push(node);
+	};
+	let rest = text;
+	let before = "";
+	while (rest) {
+		const next = rest.search(NEXT);
+		if (next !== 0) {
+			const plainPart = next < 0 ? rest : rest.slice(0, next);
+			add(plainPart);
+			before = plainPart.at(-1) ?? before;
+			rest = rest.slice(plainPart.length);
+			continue;
+		}
+		// An underscore within a word is a part of a name.
+		const isWithin = rest[0] === "_" && /[\p{L}\p{N}_]/u.test(before);
+		const hit = isWithin ? undefined : INLINE.map(([pattern, make]) => [pattern.exec(rest), make]).find(([match]) => match);
+		const length = hit ? hit[0][0].length : 1;
+		add(hit ? hit[1](hit[0], depth + 1) : rest[0]);
+		before = rest[length - 1];
+		rest = rest.slice(length);
+	}
+	return found;
+}
+
+/** A link to where an address leads, and only by a way that runs nothing. */
+function link(address, children) {
+	if (!/^(https?:\/\/|mailto:)/i.test(address)) return { tag: "span", children };
+	const attributes = { href: address, rel: "noopener noreferrer nofollow", target: "_blank", title: address };
+	return { tag: "a", attributes, children: children.length ? children : [address] };
+}

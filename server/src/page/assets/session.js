@@ -1,0 +1,253 @@
+// One chat behind its view: loads it, follows its events, sends what was typed, and stops a turn.
+//
+// What can fail is tried again under the same key, so that nothing is lost or done twice.
+
+import { call, newId, persist, segment } from "./api.js";
+import { follow } from "./events.js";
+import { fresh, reduced, restored } from "./store.js";
+
+/** How long a stop can be taken back. */
+export const UNDO = 5_000;
+
+export class ChatSession extends EventTarget {
+	/** What is the matter with the connection; see `follow`. */
+	connection = { is: "connecting" };
+	#mode = "off";
+	#stream = null;
+	#isSending = false;
+	#stopTimer = null;
+	#options;
+	/** The place behind what was heard last. */
+	cursor = undefined;
+
+	/** @param {string} id @param {() => {language: string, ask: string}} options how a turn runs */
+	constructor(id, options) {
+		super();
+		this.id = id;
+		this.path = `v1/sessions/${segment(id)}`;
+		this.#options = options;
+		this.state = fresh(id);
+		this.isUncreated = false;
+		for (const { key, text, at, isFirst } of remembered(id)) {
+			this.isUncreated ||= isFirst;
+			this.state = reduced(this.state, { type: "local_send", key, text, at });
+		}
+	}
+
+	/** Whether it must stay in memory though no view shows it. */
+	get isBusy() {
+		return this.state.outbox.some((sent) => sent.is !== "refused") || this.state.stop !== null;
+	}
+
+	/**
+	 * Follows the events (`live`), looks at them now and then (`look`), or leaves them alone (`off`).
+	 * @param {"live" | "look" | "off"} mode
+	 */
+	follow(mode) {
+		if (mode === this.#mode) return;
+		this.#mode = mode;
+		this.#begin();
+	}
+
+	/** Begins anew from what the server has; after a sign-in, or where the place in the stream was lost. */
+	reload() {
+		this.state = { ...this.state, isLoaded: false };
+		this.#begin();
+	}
+
+	/** Goes on after a sign-in where the stream had ended for want of one. */
+	resume() {
+		if (["signed-out", "missing", "refused"].includes(this.connection.is)) this.#begin();
+	}
+
+	send(text) {
+		const key = newId();
+		this.#reduce({ type: "local_send", key, text, at: Date.now() });
+		this.#remember();
+		this.#sendAll();
+	}
+
+	/** Takes back a message that has not counted; gives its text. */
+	takeBack(key) {
+		const text = this.state.outbox.find((sent) => sent.key === key)?.text ?? "";
+		this.#reduce({ type: "local_taken_back", key });
+		this.#remember();
+		return text;
+	}
+
+	/** Stops the turn in a while; at once where it is stopped already. */
+	stop() {
+		if (this.state.stop) return this.#dismiss();
+		this.#reduce({ type: "local_stop", until: Date.now() + UNDO });
+		if (!this.state.stop) return;
+		clearTimeout(this.#stopTimer);
+		this.#stopTimer = setTimeout(() => this.#dismiss(), UNDO);
+	}
+
+	undo() {
+		clearTimeout(this.#stopTimer);
+		this.#reduce({ type: "local_undo" });
+	}
+
+	/** Sends at once what only waits, because the page goes away. */
+	leave() {
+		if (this.state.stop && !this.state.stop.isSent) this.#dismiss(true);
+	}
+
+	/** A decision counts: its question is no longer asked here. */
+	decided(call) {
+		this.#reduce({ type: "local_decided", call });
+	}
+
+	async clear() {
+		await call("POST", `${this.path}/clear`);
+	}
+
+	async #begin() {
+		this.#stream?.abort();
+		this.#stream = null;
+		if (this.#mode === "off") return this.#connection({ is: "off" });
+		const stream = new AbortController();
+		this.#stream = stream;
+		const { signal } = stream;
+		try {
+			if (this.isUncreated) await this.#create(signal);
+			if (!this.state.isLoaded) await this.#load(signal);
+		} catch (error) {
+			if (!signal.aborted) this.#connection({ is: error.status === 404 ? "missing" : "refused" });
+			return;
+		}
+		this.#sendAll();
+		const isLook = this.#mode === "look";
+		follow({
+			path: `${this.path}/events`,
+			after: this.cursor,
+			isLook,
+			signal,
+			hear: (item) => {
+				if (item.type === "replay_failed") return this.reload();
+				this.#reduce(item);
+			},
+			place: (id) => (this.cursor = id),
+			tell: (state) => {
+				if (state.is === "lost-place") return this.reload();
+				this.#connection(isLook && state.is === "live" ? { is: "looking" } : state);
+			},
+		});
+	}
+
+	/** A new chat exists from its first message on; its id was made here, so to make it twice is to make it once. */
+	async #create(signal) {
+		await persist(() => call("POST", "v1/sessions", { body: { id: this.id }, signal }), { signal, onWait: this.#onWait });
+		this.isUncreated = false;
+		this.#remember();
+		this.dispatchEvent(new Event("created"));
+	}
+
+	async #load(signal) {
+		this.#connection({ is: "connecting" });
+		const view = await persist(() => call("GET", this.path, { signal }), { signal, onWait: this.#onWait });
+		this.cursor = String(view.cursor);
+		this.state = restored(this.state, view);
+		this.#remember();
+		this.#changed(null);
+	}
+
+	#onWait = (error, until) => {
+		if (error.status === 401) return this.#connection({ is: "signed-out" });
+		this.#connection({ is: "waiting", why: error.status ? (error.status === 503 ? "draining" : "server") : "network", until });
+	};
+
+	/** Sends what was typed, one after the other, each until it counts or is refused. */
+	async #sendAll() {
+		if (this.#isSending) return;
+		this.#isSending = true;
+		for (;;) {
+			const next = this.state.outbox.find((sent) => sent.is === "sending" || sent.is === "waiting");
+			if (!next) break;
+			await this.#sendOne(next);
+		}
+		this.#isSending = false;
+	}
+
+	async #sendOne({ key, text }) {
+		const isWanted = () => this.state.outbox.some((sent) => sent.key === key);
+		const body = { text, ...this.#options() };
+		const attempt = async () => {
+			if (!isWanted()) return null;
+			this.#reduce({ type: "local_trying", key });
+			if (this.isUncreated) await this.#create(undefined);
+			return call("POST", `${this.path}/turns`, { key, body });
+		};
+		const onWait = (error, until) => {
+			const why = error.name === "busy" ? "busy" : error.status === 401 ? "signed-out" : error.status ? "server" : "network";
+			if (isWanted()) this.#reduce({ type: "local_waits", key, why, until });
+		};
+		try {
+			const given = await persist(attempt, { onWait });
+			if (given) this.#reduce({ type: "local_accepted", key, turn: given.turn });
+		} catch (error) {
+			this.#reduce({ type: "local_refused", key, problem: { name: error.name, status: error.status, body: error.body } });
+		}
+		this.#remember();
+	}
+
+	/** Asks for the dismissal until the server says what became of it. */
+	async #dismiss(keepalive = false) {
+		clearTimeout(this.#stopTimer);
+		const { stop } = this.state;
+		if (!stop || stop.isSent) return;
+		this.#reduce({ type: "local_stop_sent" });
+		const path = `${this.path}/turns/${segment(stop.turn)}/dismiss`;
+		// A turn that is over, or not ours any more, needs no dismissal.
+		await persist(() => call("POST", path, { keepalive })).catch(() => {});
+	}
+
+	#reduce(item) {
+		const before = this.state;
+		this.state = reduced(before, item);
+		if (this.state.outbox !== before.outbox) this.#remember();
+		if (this.state !== before) this.#changed(item);
+	}
+
+	#changed(item) {
+		this.dispatchEvent(new CustomEvent("change", { detail: item }));
+	}
+
+	#connection(state) {
+		this.connection = state;
+		this.dispatchEvent(new Event("connection"));
+	}
+
+	/** What was typed outlives a reload of the page; its key lets the server know it again. */
+	#remember() {
+		const kept = this.state.outbox.filter((sent) => sent.is !== "refused").map(({ key, text, at }) => ({ key, text, at, isFirst: this.isUncreated }));
+		keep(`madang.unsent.${this.id}`, kept.length ? JSON.stringify(kept) : null);
+	}
+}
+
+function remembered(id) {
+	try {
+		return JSON.parse(sessionStorage.getItem(`madang.unsent.${id}`) ?? "[]");
+	} catch {
+		return [];
+	}
+}
+
+/** Keeps a text for this tab; nothing where storage is full or forbidden. */
+export function keep(name, text) {
+	try {
+		if (text === null) sessionStorage.removeItem(name);
+		else sessionStorage.setItem(name, text);
+	} catch {
+		// The page works without; only a reload forgets.
+	}
+}
+
+export function kept(name) {
+	try {
+		return sessionStorage.getItem(name);
+	} catch {
+		return null;
+	}
+}

@@ -1,0 +1,250 @@
+// What a chat looks like, made of its snapshot and its events. Pure: no clock, no network, no page.
+//
+// Entries have the number that the server's transcript gives them, so an event that comes twice changes nothing.
+// What only tells progress is kept by its call or its turn, and goes when that ends.
+
+/**
+ * @typedef {{key: string, kind: string, cursor: string, turn?: string, at?: number, [more: string]: any}} Entry
+ * @typedef {{key: string, text: string, at: number, is: "sending" | "waiting" | "accepted" | "refused", turn?: string, why?: string, until?: number, problem?: any}} Unsent
+ * @typedef {{session: string, isLoaded: boolean, cursor: string, entries: Entry[], calls: any[], turn: string | null,
+ *   speech: {completion: string | null, text: string} | null, thought: {completion: string | null, text: string} | null,
+ *   approval: any, outbox: Unsent[], stop: {turn: string, until: number, isSent: boolean} | null}} Chat
+ */
+
+/** @returns {Chat} */
+export function fresh(session) {
+	return { session, isLoaded: false, cursor: "0", entries: [], calls: [], turn: null, speech: null, thought: null, approval: null, outbox: [], stop: null };
+}
+
+/** Puts the server's snapshot in place of all that came before, but for what is still to be sent. */
+export function restored(chat, view) {
+	const entries = view.messages.map(entryOfMessage);
+	const cursor = String(view.cursor);
+	if (view.error) entries.push({ key: `error:${cursor}`, kind: "error", cursor: `${entryOf(cursor)}.1`, text: view.error });
+	const turn = view.is_streaming ? (view.turn ?? null) : null;
+	const turns = new Set(entries.map((entry) => entry.turn));
+	const keys = new Set(view.messages.map((message) => message.key));
+	const asked = view.approval_request;
+	return {
+		...fresh(chat.session),
+		isLoaded: true,
+		cursor,
+		entries,
+		turn,
+		calls: asked ? [openCall(asked.call, asked.tool, asked.arguments, "asked", turn)] : [],
+		speech: turn && view.streaming_text ? { completion: null, text: view.streaming_text } : null,
+		approval: asked ?? null,
+		outbox: chat.outbox.filter((sent) => !keys.has(sent.key) && !turns.has(sent.turn)),
+		stop: chat.stop?.turn === turn ? chat.stop : null,
+	};
+}
+
+/**
+ * The chat after one item of the stream, or one step of this page (`local_..`).
+ * @param {Chat} chat
+ * @returns {Chat}
+ */
+export function reduced(chat, item) {
+	switch (item.type) {
+		case "text":
+			return { ...chat, speech: spoken(chat.speech, item) };
+		case "thinking":
+			return { ...chat, thought: spoken(chat.thought, item) };
+		case "tool_call_proposed":
+			return begun(chat, item, { calls: withCall(chat.calls, openCall(item.call, item.name, parsed(item.arguments), "proposed", item.turn)) });
+		case "approval_requested":
+			return begun(chat, item, {
+				calls: withCall(chat.calls, openCall(item.call, item.tool, item.arguments, "asked", item.turn)),
+				approval: requestOf(item),
+			});
+		case "approval_ended":
+			return {
+				...chat,
+				calls: chat.calls.map((call) => (call.call === item.call ? { ...call, is: isYes(item.decided) ? "running" : "ending", decided: item.decided } : call)),
+				approval: chat.approval?.call === item.call ? null : chat.approval,
+			};
+		case "tool_call_resolved":
+			return { ...chat, entries: chat.entries.map((entry) => (entry.call === item.call ? { ...entry, effect: item.effect, resolved_by: item.resolved_by } : entry)) };
+		case "turn_resumed":
+			return begun(noted(chat, item), item, {});
+		case "turn_interrupted":
+		case "messages_left_out":
+			return noted(chat, item);
+		case "user_message":
+		case "model_message":
+		case "tool_call_ended":
+		case "system_notice":
+		case "error":
+		case "cleared":
+		case "turn_ended":
+			return compareCursors(item.cursor, chat.cursor) <= 0 ? chat : stored({ ...chat, cursor: item.cursor }, item);
+		default:
+			return local(chat, item);
+	}
+}
+
+/** The chat after an event that the store has. */
+function stored(chat, item) {
+	switch (item.type) {
+		case "user_message":
+			return begun(appended(chat, entryOfEvent("user", item, { text: item.text })), item, {
+				outbox: chat.outbox.filter((sent) => sent.key !== item.key && sent.turn !== item.turn),
+			});
+		case "model_message":
+			return { ...appended(chat, entryOfEvent("model", item, { text: item.text, ending: item.ending })), speech: null, thought: null };
+		case "tool_call_ended": {
+			const approval = chat.approval?.call === item.id ? null : chat.approval;
+			return { ...appended(chat, callEntry(item, item.cursor, item.turn, item.at)), calls: chat.calls.filter((call) => call.call !== item.id), approval };
+		}
+		case "system_notice":
+			return appended(chat, entryOfEvent("notice", item, { notice: item.notice, text: item.text }));
+		case "error":
+			return appended(chat, entryOfEvent("error", item, { text: item.text, error: item.error }));
+		case "cleared":
+			return { ...chat, entries: [entryOfEvent("cleared", item, {})], calls: [], speech: null, thought: null, approval: null };
+		default:
+			return ended(chat, item);
+	}
+}
+
+function ended(chat, item) {
+	const told = item.ending === "dismissed" ? appended(chat, entryOfEvent("dismissed", item, {})) : chat;
+	// The end of an older turn, heard late, ends nothing of this one.
+	if (chat.turn !== null && chat.turn !== item.turn) return told;
+	return { ...told, turn: null, calls: [], speech: null, thought: null, approval: null, stop: null };
+}
+
+/** The chat after a step of this page. */
+function local(chat, item) {
+	const change = (fields) => ({ ...chat, outbox: chat.outbox.map((sent) => (sent.key === item.key ? { ...sent, ...fields } : sent)) });
+	switch (item.type) {
+		case "local_send":
+			return { ...chat, outbox: [...chat.outbox, { key: item.key, text: item.text, at: item.at, is: "sending" }] };
+		case "local_trying":
+			return change({ is: "sending" });
+		case "local_waits":
+			return change({ is: "waiting", why: item.why, until: item.until });
+		case "local_accepted":
+			if (chat.entries.some((entry) => entry.kind === "user" && entry.turn === item.turn)) return { ...chat, outbox: chat.outbox.filter((sent) => sent.key !== item.key) };
+			return change({ is: "accepted", turn: item.turn });
+		case "local_refused":
+			return change({ is: "refused", problem: item.problem });
+		case "local_taken_back":
+			return { ...chat, outbox: chat.outbox.filter((sent) => sent.key !== item.key) };
+		case "local_stop": {
+			const turn = runningTurn(chat);
+			return turn === null ? chat : { ...chat, stop: { turn, until: item.until, isSent: false } };
+		}
+		case "local_stop_sent":
+			return chat.stop ? { ...chat, stop: { ...chat.stop, isSent: true } } : chat;
+		case "local_undo":
+			return chat.stop?.isSent ? chat : { ...chat, stop: null };
+		case "local_decided":
+			return chat.approval?.call === item.call ? { ...chat, approval: null } : chat;
+		default:
+			return chat;
+	}
+}
+
+/**
+ * What is drawn, in order: entries, the text that is being spoken, open calls, what is still to be sent. While a stop
+ * can be undone the model's texts of its turn are hidden; what tools did is never hidden.
+ * @param {Chat} chat
+ */
+export function rows(chat) {
+	const isHidden = (entry) => chat.stop !== null && entry.kind === "model" && entry.turn === chat.stop.turn;
+	const shown = chat.entries.filter((entry) => !isHidden(entry));
+	const now = [];
+	if (chat.stop === null) {
+		if (chat.thought?.text && !chat.speech?.text) now.push({ key: "thought", kind: "thought", text: chat.thought.text });
+		if (chat.speech?.text) now.push({ key: "speech", kind: "speech", text: chat.speech.text });
+		else if (chat.turn !== null && chat.calls.length === 0 && !chat.thought?.text) now.push({ key: "works", kind: "works" });
+	}
+	const calls = chat.calls.map((call) => ({ ...call, key: `call:${call.call}`, kind: "open-call" }));
+	const unsent = chat.outbox.map((sent) => ({ ...sent, key: `unsent:${sent.key}`, kind: "unsent", id: sent.key }));
+	return [...shown, ...now, ...calls, ...unsent];
+}
+
+/** The turn that runs: one that was heard of, or that the server has just taken. */
+export function runningTurn(chat) {
+	return chat.turn ?? chat.outbox.find((sent) => sent.is === "accepted")?.turn ?? null;
+}
+
+/** Orders cursors: `17` before `17.1` before `17.2` before `18`. */
+export function compareCursors(a, b) {
+	return entryOf(a) - entryOf(b) || stepOf(a) - stepOf(b);
+}
+
+const entryOf = (cursor) => Number(String(cursor).split(".")[0]);
+const stepOf = (cursor) => Number(String(cursor).split(".")[1] ?? 0);
+
+/** The request alone, as it is shown and decided. */
+function requestOf({ call, session, user, tool, arguments: given, consequence, text, digest, expires_at }) {
+	return { call, session, user, tool, arguments: given, consequence, text, digest, expires_at };
+}
+
+const isYes = (decided) => Boolean(decided) && !decided.decision.startsWith("deny");
+
+/** A piece of streamed text: from the beginning where `at` is 0, else right behind what is here. */
+function spoken(before, { completion, at, text }) {
+	if (at === 0) return { completion, text };
+	// A piece that does not fit is left out; the message at the end has the whole text.
+	if (before?.completion !== completion || utf8Bytes(before.text) !== at) return before;
+	return { completion, text: before.text + text };
+}
+
+const encoder = new TextEncoder();
+const utf8Bytes = (text) => encoder.encode(text).length;
+
+/** The chat while a turn runs, unless the turn is known to be over. */
+function begun(chat, item, fields) {
+	const isOver = chat.entries.some((entry) => entry.kind === "dismissed" && entry.turn === item.turn);
+	return { ...chat, ...fields, turn: isOver ? chat.turn : item.turn };
+}
+
+function openCall(call, name, given, is, turn) {
+	return { call, name, arguments: given, is, turn };
+}
+
+function withCall(calls, call) {
+	const known = calls.findIndex((open) => open.call === call.call);
+	return known < 0 ? [...calls, call] : calls.with(known, call);
+}
+
+/** Puts an entry where its cursor belongs, which is nearly always the end. */
+function appended(chat, entry) {
+	const entries = chat.entries.filter((known) => known.key !== entry.key);
+	const behind = entries.findLastIndex((known) => compareCursors(known.cursor, entry.cursor) <= 0);
+	return { ...chat, entries: entries.toSpliced(behind + 1, 0, entry) };
+}
+
+/** Keeps what the turn tells beside its entries; told again, it stays where it is. */
+function noted(chat, item) {
+	const key = `${item.type}:${item.turn}:${item.cursor}`;
+	if (chat.entries.some((entry) => entry.key === key)) return chat;
+	return appended(chat, { ...entryOfEvent(item.type, item, { text: item.text, messages: item.messages }), key });
+}
+
+function entryOfEvent(kind, { cursor, turn, at }, fields) {
+	return { key: `${kind}:${cursor}`, kind, cursor, turn, at, ...fields };
+}
+
+function entryOfMessage({ role, seq, turn, at, key, ...fields }) {
+	const cursor = String(seq);
+	if (role === "tool_call") return callEntry(fields, cursor, turn, at);
+	return { key: `${role}:${cursor}`, kind: role, cursor, turn, at, ...fields };
+}
+
+function callEntry(record, cursor, turn, at) {
+	const { id, name, arguments: given, asked, approval, outcome, effect, resolved_by, result, proposed_at, ended_at } = record;
+	return { key: `call:${id}`, kind: "call", cursor, turn, at, call: id, name, arguments: given, asked, approval, outcome, effect, resolved_by, result, proposed_at, ended_at };
+}
+
+/** Raw arguments as a value, where they are one. */
+function parsed(raw) {
+	try {
+		return JSON.parse(raw);
+	} catch {
+		return raw;
+	}
+}
