@@ -1,6 +1,7 @@
 // Runs turns by a script: completions, tool calls, questions and their ends, as the runtime tells them.
 
 import { createHash, randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 
 import { Feed } from "./feed.mjs";
 import { TOOLS, problems, questionText } from "./tools.mjs";
@@ -21,6 +22,7 @@ export class Engine {
     this.script = script;
     this.tellInbox = tellInbox;
     this.line = 0;
+    setMaxListeners(0, this.#stopped.signal);
     this.timeout = DECISION_TIMEOUT;
   }
 
@@ -130,8 +132,8 @@ export class Engine {
     if (turn.isDismissed) return this.#ended(chat, turn, row, { outcome: { status: "cancelled", reason: "withdrawn" } });
     if (row.state === "running" && tool?.isOutside) {
       this.#ended(chat, turn, row, { outcome: { status: "error", code: "interrupted", reason: say(turn, "실행이 시작되었지만 결과를 확인할 수 없습니다.", "It began, and its end is not known.") }, effect: "unknown" });
-      const entry = this.store.append(chat, turn, { role: "notice", notice: "effect_unknown" });
       const text = say(turn, "도구를 실행하던 중에 끊겨, 적용되었는지 알 수 없습니다. 직접 확인해 주세요. 다시 실행하지는 않았습니다.", "A tool was cut off while it ran, and it is not known whether it took effect. Please look yourself. It was not run again.");
+      const entry = this.store.append(chat, turn, { role: "notice", notice: "effect_unknown", text });
       return feed.publish(turn.id, { type: "system_notice", notice: "effect_unknown", text }, String(entry.seq));
     }
     if (isToTell) this.#proposed(feed, turn, row);

@@ -59,7 +59,7 @@ export const ROUTES = [
     if (!/^\d+(\.[12])?(@[0-9a-f]+\.\d+)?$/.test(after)) throw new Refusal(400, "malformed");
     if (compare(after, mock.engine.feed(chat).published) > 0) throw new Refusal(409, "cursor-ahead");
     const write = stream(response);
-    const close = mock.engine.feed(chat).read(after, mock.store.events(chat, "…"), write);
+    const close = mock.engine.feed(chat).read(after, mock.store.events(chat), write);
     mock.opened(response, close, write);
   }],
   ["POST", "/v1/sessions/:s/turns", "chat", ({ mock, request, response, chat, given, who }) => {

@@ -67,12 +67,12 @@ export class Store {
   }
 
   /** Every stored event of a chat, as a reader gets it that comes back. */
-  events(chat, notice) {
+  events(chat) {
     return chat.entries.flatMap(({ role, seq, turn, at, ...fields }) => {
       const place = { seq: 0, cursor: String(seq), turn, at };
       const types = { user: "user_message", model: "model_message", tool_call: "tool_call_ended", notice: "system_notice", cleared: "cleared" };
       const kept = role === "tool_call" ? this.record(this.calls.get(fields.id)) : fields;
-      const events = [{ type: types[role], ...kept, ...(role === "notice" ? { text: notice } : {}), ...place }];
+      const events = [{ type: types[role], ...kept, ...place }];
       const ended = chat.turns.get(turn);
       if (ended?.last === `${seq}.2`) {
         const end = { seq: 0, turn, at: ended.endedAt };

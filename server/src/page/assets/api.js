@@ -31,12 +31,6 @@ const refusals = new EventTarget();
 export const onSignedOut = (hear) => refusals.addEventListener("signed-out", hear);
 export const tellSignedOut = () => refusals.dispatchEvent(new Event("signed-out"));
 
-/**
- * Makes one request.
- * @param {string} method
- * @param {string} path relative to the page
- * @param {{body?: any, key?: string, keepalive?: boolean, signal?: AbortSignal}} [options]
- */
 export async function call(method, path, { body, key, keepalive = false, signal } = {}) {
 	const headers = { accept: "application/json" };
 	// An unsafe method says that it is JSON even without a body: no form of a foreign page can do that.
@@ -68,13 +62,7 @@ export function isPassing(error) {
 	return error.status === 401 || error.status === 408 || error.status === 429 || error.status >= 500 || error.name === "busy";
 }
 
-/**
- * Tries until it counts or is refused for good. After a 401 it waits for a sign-in, else it tries by itself.
- * @template T
- * @param {() => Promise<T>} attempt
- * @param {{signal?: AbortSignal, onWait?: (error: any, until: number) => void}} [options]
- * @returns {Promise<T>}
- */
+/** Tries until it counts or is refused for good. After a 401 it waits for a sign-in, else it tries by itself. */
 export async function persist(attempt, { signal, onWait } = {}) {
 	for (let tries = 0; ; tries += 1) {
 		try {
@@ -88,7 +76,7 @@ export async function persist(attempt, { signal, onWait } = {}) {
 	}
 }
 
-/** The pause before the next try: 1 s, doubled up to 30 s, and a little at random so that not all come back at once. */
+/** The pause before the next try: 1 s, doubled up to 30 s, and somewhat random, so that not all come at once. */
 export function backoff(tries, random = Math.random()) {
 	return Math.min(MAX_BACKOFF, 1000 * 2 ** tries) * (0.75 + random / 2);
 }
@@ -114,11 +102,7 @@ export function pause(ms, signal) {
 export const segment = encodeURIComponent;
 
 /** A random id: a UUID, of which a guess finds none. */
-export function newId() {
-	if (crypto.randomUUID) return crypto.randomUUID();
-	const hex = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-	return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
-}
+export const newId = () => crypto.randomUUID();
 
 /** Milliseconds that the server asks to wait. */
 export function retryAfter(response) {
@@ -131,8 +115,7 @@ export function retryAfter(response) {
 /** Learns how far the server's clock is from ours; its header has whole seconds. */
 export function learnTime(response) {
 	const difference = Date.parse(response.headers.get("date") ?? "") - Date.now();
-	if (Math.abs(difference) > 2000) skew = difference;
-	else if (Math.abs(difference) <= 2000) skew = 0;
+	if (!Number.isNaN(difference)) skew = Math.abs(difference) > 2000 ? difference : 0;
 }
 
 function parsed(text) {

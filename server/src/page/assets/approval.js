@@ -1,10 +1,10 @@
 // The question before a call runs, as a modal. Nothing but a button that says yes says yes, and closing says nothing.
 
 import { call, persist, segment, serverNow } from "./api.js";
-import { announce, el, iconButton, isComposing, languageOf, toast } from "./dom.js";
+import { announce, button, el, iconButton, isComposing, languageOf, toast } from "./dom.js";
 import { editable, typed } from "./editable.js";
-import { lookUp } from "./questions.js";
-import { hasText, span, spoken, t } from "./texts.js";
+import { failure, stateOfRow } from "./entries.js";
+import { span, spoken, t } from "./texts.js";
 
 /** A key or click that was on its way when the question came up is none for it. */
 const SETTLE = 700;
@@ -22,7 +22,6 @@ export class ApprovalDialog {
 	#tried = null;
 	#before = null;
 
-	/** @param {import("./questions.js").Questions} questions @param {(call: string) => void} onDecided */
 	constructor(questions, onDecided) {
 		this.#questions = questions;
 		this.#onDecided = onDecided;
@@ -81,7 +80,7 @@ export class ApprovalDialog {
 		return el(
 			"dialog",
 			{ class: "ask", role: "alertdialog", closedby: "none", "aria-labelledby": "ask-title", "aria-describedby": "ask-text", on: { keydown: (event) => this.#key(event), cancel: (event) => event.preventDefault() } },
-			el("header", {}, el("h2", { id: "ask-title" }, t("ask.title")), later),
+			el("div", { class: "head" }, el("h2", { id: "ask-title" }, t("ask.title")), later),
 			el("p", { class: "ask-tool" }, t("ask.tool"), " ", el("code", {}, tool)),
 			el("pre", { id: "ask-text", tabindex: "0", role: "group", "aria-label": t("ask.text"), lang: languageOf(text, spoken()) }, text),
 			el("p", { class: "ask-left" }),
@@ -95,7 +94,7 @@ export class ApprovalDialog {
 		const isPress = event.key === "Enter" || event.key === " ";
 		if (isPress && event.target.tagName === "BUTTON" && (event.repeat || !this.#isArmed())) {
 			event.preventDefault();
-			// Keys of one who still types push the moment on from which a key counts.
+			// While keys come, the moment moves on from which a key counts.
 			if (!this.#isArmed()) this.#arm();
 		}
 		if (event.key !== "Escape") return;
@@ -169,7 +168,7 @@ export class ApprovalDialog {
 			"edit",
 			el("label", { for: "ask-edit" }, t("ask.arguments")),
 			text,
-			el("ul", { id: "ask-wrong", class: "wrong", role: "status" }),
+			el("div", { id: "ask-wrong", class: "wrong", role: "status" }),
 			el("div", { class: "ask-buttons" }, this.#back(), this.#button("ask.run_edited", run, { class: "yes" })),
 		);
 		this.#arm();
@@ -189,12 +188,12 @@ export class ApprovalDialog {
 	}
 
 	#back() {
-		return el("button", { type: "button", on: { click: () => this.#choose() } }, t("ask.back"));
+		return button("ask.back", () => this.#choose());
 	}
 
 	#wrong(text, lines) {
 		const list = this.#dialog.querySelector("#ask-wrong");
-		list.replaceChildren(...lines.map((line) => el("li", {}, line)));
+		list.replaceChildren(lines.length ? el("ul", {}, lines.map((line) => el("li", {}, line))) : "");
 		text.setAttribute("aria-invalid", String(lines.length > 0));
 	}
 
@@ -213,7 +212,7 @@ export class ApprovalDialog {
 		const body = { digest: request.digest, ...decision };
 		try {
 			await persist(() => call("POST", path, { body }), { onWait: (error) => isShown() && this.#problem(waitingFor(error)) });
-			announce(t(`ask.told_${decision.decision}`, { tool: request.tool }));
+			announce(t(decision.decision.startsWith("deny") ? "ask.told_no" : "ask.told_yes", { tool: request.tool }));
 			this.#onDecided(request.call);
 		} catch (error) {
 			await this.#refused(error, request, isShown);
@@ -227,11 +226,11 @@ export class ApprovalDialog {
 	async #refused(error, request, isShown) {
 		if (error.name === "does-not-fit" && isShown()) return this.#misfit(error.body);
 		if (error.name === "not-open" || error.status === 404) {
-			const row = await lookUp(request.call).catch(() => null);
-			toast(decidedBefore(row, request.tool));
+			const row = await call("GET", `v1/calls/${segment(request.call)}`).catch(() => null);
+			toast(row ? t("ask.was", { tool: request.tool, state: stateOfRow(row).words }) : t("ask.over", { tool: request.tool }));
 			return this.#onDecided(request.call);
 		}
-		if (isShown()) this.#problem(hasText(`problem.${error.name}`) ? t(`problem.${error.name}`) : error.message);
+		if (isShown()) this.#problem(failure(error));
 	}
 
 	/** The question stays open: what does not fit is said beside what was typed. */
@@ -268,20 +267,11 @@ export class ApprovalDialog {
 }
 
 /** A problem of changed arguments on one line: where, and which rule. */
-export function problemLine(problem) {
-	if (typeof problem === "string") return problem;
-	const place = problem.place ?? problem.pointer ?? "";
-	const text = problem.text ?? problem.detail ?? "";
+function problemLine({ place, text }) {
 	return place ? `${place}: ${text}` : text;
 }
 
 function waitingFor(error) {
 	if (error.status === 401) return t("ask.waits_sign_in");
 	return t(error.status ? "ask.waits_server" : "ask.waits_network");
-}
-
-/** What became of a question that was answered elsewhere. */
-function decidedBefore(row, tool) {
-	const reason = row?.outcome?.status === "cancelled" ? row.outcome.reason : row?.decided_by ? "approved" : "over";
-	return t(hasText(`ask.was_${reason}`) ? `ask.was_${reason}` : "ask.was_over", { tool });
 }

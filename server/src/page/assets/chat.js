@@ -2,8 +2,8 @@
 
 import { serverNow } from "./api.js";
 import { Composer } from "./composer.js";
-import { announce, arrange, confirmed, el, icon, toast } from "./dom.js";
-import { draw, refusal, stateOfCall } from "./entries.js";
+import { announce, arrange, button, confirmed, el, icon, toast } from "./dom.js";
+import { draw, failure, stateOfCall } from "./entries.js";
 import { plain } from "./markdown.js";
 import { rows, runningTurn } from "./store.js";
 import { span, t } from "./texts.js";
@@ -24,10 +24,6 @@ export class ChatView {
 	#beats = [];
 	#off = new AbortController();
 
-	/**
-	 * @param {any} app what the page has for all its views
-	 * @param {import("./session.js").ChatSession | null} session none for a chat that begins with its first message
-	 */
 	constructor(app, session) {
 		this.#app = app;
 		this.#session = session;
@@ -37,7 +33,7 @@ export class ChatView {
 		this.#bars = el("div", { class: "bars" });
 		this.#newer = el("button", { type: "button", class: "newer", hidden: true, on: { click: () => this.#toEnd() } }, icon("down"), t("chat.newer"));
 		this.#scroll = el("div", { class: "scroll", on: { scroll: () => this.#scrolled() } }, this.#log);
-		this.node = el("section", { class: "chat", "aria-label": t("chat.chat") }, this.#banner, this.#scroll, el("div", { class: "dock" }, this.#newer, this.#bars, this.composer.node));
+		this.node = el("section", { class: "chat" }, this.#banner, this.#scroll, el("div", { class: "dock" }, this.#newer, this.#bars, this.composer.node));
 		if (session) this.#listen(session);
 		this.#draw();
 		this.#tellConnection();
@@ -83,25 +79,24 @@ export class ChatView {
 	}
 
 	async clear() {
-		if (!(await confirmed({ title: t("clear.title"), text: t("clear.text"), yes: t("clear.yes"), no: t("clear.no") }))) return;
+		if (!(await confirmed("clear"))) return;
 		try {
 			await this.#session.clear();
 			this.focus();
 		} catch (error) {
-			toast(error.name ? refusal(error) : t("state.network"));
+			toast(failure(error));
 		}
 	}
 
 	#listen(session) {
 		const { signal } = this.#off;
-		session.addEventListener("change", (event) => this.#changed(/** @type {any} */ (event).detail), { signal });
+		session.addEventListener("change", (event) => this.#changed(event.detail), { signal });
 		session.addEventListener("connection", () => this.#tellConnection(), { signal });
 	}
 
 	#changed(item) {
 		this.#draw();
 		if (item) announce(words(item));
-		this.#app.chatChanged(item);
 	}
 
 	#draw() {
@@ -167,12 +162,12 @@ export class ChatView {
 		const bars = [];
 		const stop = this.#session?.state.stop;
 		if (stop && !stop.isSent) {
-			const undo = el("button", { type: "button", on: { click: () => this.#undo() } }, t("stop.undo"));
+			const undo = button("stop.undo", () => this.#undo());
 			bars.push(el("div", { class: "bar", "data-bar": "stop" }, icon("stop"), el("p", {}, t("stop.stopped"), " ", el("span", { class: "aside" }, t("stop.works_on"))), undo, el("span", { class: "left", "aria-hidden": "true" })));
 		} else if (stop) {
 			bars.push(el("div", { class: "bar", "data-bar": "stopping" }, icon("stop"), el("p", {}, t("stop.ending"))));
 		}
-		const question = this.#session && this.#app.question(this.#session.id);
+		const question = this.#session && this.#app.questions.ofSession(this.#session.id);
 		if (question && !stop) bars.push(this.#questionBar(question));
 		// The same bar stays, so that its button keeps the focus.
 		const names = (list) => [...list].map((bar) => bar.dataset.bar).join(" ");
@@ -182,8 +177,8 @@ export class ChatView {
 	}
 
 	#questionBar(question) {
-		const look = el("button", { type: "button", class: "look", on: { click: () => this.#app.look(question.call) } }, t("chat.look"));
-		const words = this.#app.isSending(question.call) ? "bar.sending" : this.#app.canDecide ? "bar.waits" : "bar.elsewhere";
+		const look = button("chat.look", () => this.#app.look(question.call), { class: "look" });
+		const words = this.#app.dialog.sending === question.call ? "bar.sending" : this.#app.canDecide ? "bar.waits" : "bar.elsewhere";
 		return el("div", { class: "bar asked", "data-bar": `question:${question.call}:${words}` }, icon("ask"), el("p", {}, t(words), " ", el("code", {}, question.tool)), el("span", { class: "left" }), this.#app.canDecide && look);
 	}
 
@@ -198,7 +193,7 @@ export class ChatView {
 		const { stop } = this.#session?.state ?? {};
 		const left = this.#bars.querySelector("[data-bar=stop] .left");
 		if (left && stop) left.textContent = span(stop.until - Date.now());
-		const question = this.#session && this.#app.question(this.#session.id);
+		const question = this.#session && this.#app.questions.ofSession(this.#session.id);
 		const asked = this.#bars.querySelector(".asked .left");
 		if (asked && question) asked.textContent = t("ask.left", { time: span(Math.max(0, question.expires_at - serverNow())) });
 		const next = this.#banner.querySelector(".next");
@@ -210,12 +205,11 @@ export class ChatView {
 		const connection = this.#session?.connection ?? { is: "new" };
 		this.#app.tellStatus(connection);
 		if (["missing", "refused"].includes(connection.is)) this.#draw();
-		const isBad = connection.is === "waiting" || connection.is === "refused";
-		if (!isBad) {
+		if (connection.is === "connecting") return;
+		if (connection.is !== "waiting" && connection.is !== "refused") {
 			clearTimeout(this.#patience);
 			this.#patience = null;
-			if (connection.is !== "connecting") this.#banner.replaceChildren();
-			return;
+			return this.#banner.replaceChildren();
 		}
 		if (this.#banner.childElementCount) this.#drawBanner(connection);
 		else this.#patience ??= setTimeout(() => this.#drawBanner(this.#session.connection), PATIENCE);
@@ -228,7 +222,7 @@ export class ChatView {
 		const why = connection.is === "refused" ? "refused" : (connection.why ?? "network");
 		const isSame = this.#banner.firstElementChild?.dataset.why === why;
 		if (!isSame) {
-			const again = el("button", { type: "button", on: { click: () => this.#app.tryNow() } }, t("state.try_now"));
+			const again = button("state.try_now", () => this.#app.tryNow());
 			this.#banner.replaceChildren(el("div", { "data-why": why }, icon("warn"), el("p", {}, t(`state.${why}`), " ", el("span", { class: "next", "aria-hidden": "true" })), again));
 		}
 		this.#beat();
@@ -250,7 +244,7 @@ export class ChatView {
 	}
 }
 
-/** Whether a row is drawn the same: entries are never changed, so only what is made anew each time is compared. */
+/** Whether two rows are drawn the same. */
 function isSame(before, row) {
 	if (before === row) return true;
 	const names = Object.keys(row);

@@ -12,7 +12,6 @@ export class Composer {
 	#acts;
 	#isRunning = false;
 
-	/** @param {string} draft under which name the text is kept @param {{send: (text: string) => void, stop: () => void, composed: () => void}} acts */
 	constructor(draft, acts) {
 		this.#draft = `madang.draft.${draft}`;
 		this.#acts = acts;

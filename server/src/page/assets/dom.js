@@ -1,35 +1,28 @@
 // Builds elements. Whatever is a text becomes a text node, so no text is ever read as markup.
 
+import { t } from "./texts.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** The icons, drawn in a square of 20 by lines. */
 const ICONS = {
-	menu: "M3 5.500h14M3 10h14M3 14.500h14",
+	menu: "M3 5.5h14M3 10h14M3 14.5h14",
 	plus: "M10 4v12M4 10h12",
-	send: "M10 16V4.500M5 9l5-5 5 5",
+	send: "M10 16V4.5M5 9l5-5 5 5",
 	stop: "M6 6h8v8H6z",
-	check: "M4.500 10.500l3.500 3.500 7.500-8",
-	cross: "M5.500 5.500l9 9M14.500 5.500l-9 9",
-	ask: "M7.500 7.500a2.500 2.500 0 1 1 3.500 2.300c-.7.300-1 .8-1 1.700M10 14.300v.2",
-	warn: "M10 3.500 17 16H3zM10 8.500v3.500M10 13.900v.2",
+	check: "M4.5 10.5l3.5 3.5 7.5-8",
+	cross: "M5.5 5.5l9 9M14.5 5.5l-9 9",
+	ask: "M7.5 7.5a2.5 2.5 0 1 1 3.5 2.3c-.7.3-1 .8-1 1.7M10 14.3v.2",
+	warn: "M10 3.5 17 16H3zM10 8.5v3.5M10 13.9v.2",
 	work: "M10 3v3M10 14v3M3 10h3M14 10h3M5 5l2 2M13 13l2 2M5 15l2-2M13 7l2-2",
 	down: "M5 8l5 5 5-5",
-	ledger: "M5 3.500h10v13H5zM8 7h4M8 10h4M8 13h2",
-	inbox: "M3.500 11 5.500 4.500h9L16.500 11v4.500h-13zM3.500 11h4l1 2h3l1-2h4",
-	more: "M5 10h.01M10 10h.01M15 10h.01",
-	back: "M11.500 5l-5 5 5 5",
-	scheme: "M10 3.500a6.500 6.500 0 1 0 0 13zM10 3.500a6.500 6.500 0 0 1 0 13",
+	ledger: "M5 3.5h10v13H5zM8 7h4M8 10h4M8 13h2",
+	inbox: "M3.5 11 5.5 4.5h9L16.5 11v4.5h-13zM3.5 11h4l1 2h3l1-2h4",
 };
 
 const IS_PROPERTY = new Set(["value", "disabled", "checked", "hidden", "open", "selected", "readOnly"]);
 
-/**
- * Makes an element. `on` has listeners by type, `class` may be a list; `false`, `null` and `undefined` set nothing.
- * @param {string} tag
- * @param {Record<string, any>} [props]
- * @param {...any} children
- * @returns {any}
- */
+/** Makes an element. `on` has listeners by type, `class` may be a list, and what is missing or false sets nothing. */
 export function el(tag, props, ...children) {
 	const node = document.createElement(tag);
 	for (const [name, value] of Object.entries(props ?? {})) {
@@ -53,15 +46,17 @@ export function icon(name) {
 	return svg;
 }
 
+/** Makes a button that says the words of a key. */
+export function button(key, press, props) {
+	return el("button", { type: "button", ...props, on: { click: press } }, t(key));
+}
+
 /** Makes a button with an icon, whose name is a label. */
 export function iconButton(name, label, props) {
 	return el("button", { type: "button", "aria-label": label, title: label, ...props, class: ["plain", "square", props?.class] }, icon(name));
 }
 
-/**
- * Gives a list of nodes to a parent, and leaves those that are there already where they are: what is focused or
- * selected in them stays.
- */
+/** Gives nodes to a parent and moves none that is at its place, so that focus and selection stay. */
 export function arrange(parent, nodes) {
 	let at = parent.firstChild;
 	for (const node of nodes) {
@@ -78,11 +73,10 @@ export function arrange(parent, nodes) {
 /** Whether a key is a part of composing a letter, and so means nothing else. */
 export const isComposing = (event) => event.isComposing || event.keyCode === 229;
 
-/** The language of a text for those who read it aloud: by its letters, and only where it is not that of the page. */
+/** Guesses the language of a text by its letters; none where it is that of the page. */
 export function languageOf(text, page) {
 	let found = null;
 	if (/\p{Script=Hangul}/u.test(text)) found = "ko";
-	else if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)) found = "ja";
 	else if (page === "ko" && /\p{Script=Latin}{2}/u.test(text)) found = "en";
 	return found === page ? null : found;
 }
@@ -105,19 +99,16 @@ export function toast(text) {
 	setTimeout(() => note.remove(), 8000);
 }
 
-/**
- * Asks once more before something that cannot be taken back.
- * @returns {Promise<boolean>}
- */
-export function confirmed({ title, text, yes, no }) {
+/** Asks once more before something that cannot be taken back, in the words of a room; gives whether it may be. */
+export function confirmed(room) {
 	return new Promise((resolve) => {
 		const end = (value) => () => dialog.close(value);
 		const dialog = el(
 			"dialog",
 			{ class: "small", role: "alertdialog", "aria-labelledby": "sure-title", "aria-describedby": "sure-text" },
-			el("h2", { id: "sure-title" }, title),
-			el("p", { id: "sure-text" }, text),
-			el("div", { class: "ask-buttons" }, el("button", { type: "button", class: "no", autofocus: true, on: { click: end("no") } }, no), el("button", { type: "button", class: "yes", on: { click: end("yes") } }, yes)),
+			el("h2", { id: "sure-title" }, t(`${room}.title`)),
+			el("p", { id: "sure-text" }, t(`${room}.text`)),
+			el("div", { class: "ask-buttons" }, button(`${room}.no`, end("no"), { class: "no", autofocus: true }), button(`${room}.yes`, end("yes"), { class: "yes" })),
 		);
 		dialog.addEventListener("close", () => {
 			dialog.remove();

@@ -14,27 +14,47 @@ function escaped(letter) {
 	return letter.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
 }
 
-/**
- * Reads what was typed: the arguments, or what is wrong with the text and in which line.
- * @returns {{value: any} | {wrong: "json" | "object", line?: number, column?: number}}
- */
+/** Reads what was typed: the arguments, or what is wrong with the text and in which line. */
 export function typed(text) {
 	let value;
 	try {
 		value = JSON.parse(text);
-	} catch (error) {
-		return { wrong: "json", ...placeOf(text, String(error)) };
+	} catch {
+		return { wrong: "json", ...placeOf(text) };
 	}
 	if (typeof value !== "object" || value === null || Array.isArray(value)) return { wrong: "object" };
 	return { value };
 }
 
-/** Line and column from 1, where the browser says at which character it stopped; else of the end. */
-function placeOf(text, said) {
-	const stated = /line (\d+) column (\d+)/.exec(said);
-	if (stated) return { line: Number(stated[1]), column: Number(stated[2]) };
-	const position = /position (\d+)/.exec(said);
-	const before = text.slice(0, position ? Number(position[1]) : text.length);
-	const line = before.split("\n").length;
-	return { line, column: before.length - before.lastIndexOf("\n") };
+const TOKEN = /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*")|true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)/y;
+
+/** Line and column, from 1, of the first token that JSON does not have there: browsers no longer say it. */
+function placeOf(text) {
+	const open = [];
+	let wanted = "value";
+	let at = 0;
+	for (;;) {
+		TOKEN.lastIndex = at;
+		const found = TOKEN.exec(text);
+		if (!found) break;
+		const [, sign, quoted] = found;
+		const closes = (sign === "}" && open.at(-1) === "{") || (sign === "]" && open.at(-1) === "[");
+		if (closes && wanted !== ":" && wanted !== "key" && wanted !== "item") {
+			open.pop();
+			wanted = open.length ? "," : "end";
+		} else if ((wanted === "key" || wanted === "first") && open.at(-1) === "{") {
+			if (!quoted) break;
+			wanted = ":";
+		} else if (wanted === ":" || wanted === ",") {
+			if (sign !== wanted) break;
+			wanted = sign === "," && open.at(-1) === "{" ? "key" : "item";
+		} else if (wanted === "end" || (sign && sign !== "{" && sign !== "[")) break;
+		else if (sign) {
+			open.push(sign);
+			wanted = "first";
+		} else wanted = open.length ? "," : "end";
+		at = TOKEN.lastIndex;
+	}
+	const before = text.slice(0, at + text.slice(at).search(/\S|$/));
+	return { line: before.split("\n").length, column: before.length - before.lastIndexOf("\n") };
 }

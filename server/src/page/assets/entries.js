@@ -1,10 +1,8 @@
 // Draws the rows of a chat: what was said, what tools did, what the runtime told, what is still to be sent.
 
-import { el, icon, languageOf } from "./dom.js";
+import { button, el, icon, languageOf } from "./dom.js";
 import { blocks, build } from "./markdown.js";
-import { clock, hasText, spoken, t, took } from "./texts.js";
-
-/** What a person can do with a row. @typedef {{takeBack: (key: string) => void, editAgain: (key: string) => void, clear: () => void, look: (call: string) => void, ledger: string}} Acts */
+import { clock, spoken, t, tOr, took } from "./texts.js";
 
 const DRAW = {
 	user: (row) => said("user", row, el("div", { class: "text", lang: lang(row.text) }, row.text), el("time", { datetime: new Date(row.at).toISOString() }, clock(row.at))),
@@ -14,7 +12,7 @@ const DRAW = {
 	works: () => el("p", { class: "aside works" }, el("span", { class: "dots", "aria-hidden": "true" }, el("i"), el("i"), el("i")), t("chat.works")),
 	call: (row, acts) => endedCall(row, acts),
 	"open-call": (row, acts) => openCall(row, acts),
-	notice: (row, acts) => note("warn", row.text ?? t(hasText(`notice.${row.notice}`) ? `notice.${row.notice}` : "notice.other"), row.notice === "suggest_clear" && el("button", { type: "button", on: { click: acts.clear } }, t("chat.clear"))),
+	notice: (row, acts) => note("warn", row.text ?? t("chat.notice"), row.notice === "suggest_clear" && button("chat.clear", acts.clear)),
 	error: (row) => note("warn", row.text),
 	dismissed: () => note("stop", t("chat.dismissed")),
 	cleared: () => note("check", t("chat.cleared")),
@@ -67,7 +65,7 @@ const OPEN = { proposed: ["work", "call.proposed"], asked: ["ask", "call.asked"]
 function openCall(row, acts) {
 	const [symbol, words] = OPEN[row.is];
 	const summary = [icon(symbol), el("code", {}, row.name), el("span", { class: "state" }, t(words))];
-	const look = row.is === "asked" && el("button", { type: "button", class: "look", on: { click: () => acts.look(row.call) } }, t("chat.look"));
+	const look = row.is === "asked" && button("chat.look", () => acts.look(row.call), { class: "look" });
 	return callRow(row.is === "asked" ? "asked" : "open", summary, [detail("call.arguments", json(row.arguments))], look);
 }
 
@@ -79,13 +77,13 @@ function endedCall(row, acts) {
 		icon(symbol),
 		el("code", {}, row.name),
 		el("span", { class: "state" }, words),
-		!wasAsked && row.outcome?.status === "ok" && el("span", { class: "took" }, took(row.ended_at - row.proposed_at)),
+		!wasAsked && row.outcome?.status === "ok" && row.ended_at - row.proposed_at >= 100 && el("span", { class: "took" }, took(row.ended_at - row.proposed_at)),
 		why && el("span", { class: "why", lang: lang(why) }, why),
 	];
 	const details = [
 		detail("call.arguments", json(row.arguments)),
 		row.asked !== undefined && detail("call.asked_with", json(row.asked)),
-		row.approval && detail("call.approval", t(hasText(`approval.${row.approval.kind}`) ? `approval.${row.approval.kind}` : "approval.once")),
+		row.approval && detail("call.approval", tOr(`approval.${row.approval.kind}`, "approval.once")),
 		row.outcome?.data !== undefined && detail("call.result", json(row.outcome.data)),
 		row.outcome?.message && detail("call.message", row.outcome.message),
 		detail("call.effect", t(`effect.${row.effect}`)),
@@ -103,7 +101,15 @@ export function stateOfCall({ outcome, effect, result }) {
 	if (outcome?.status === "ok") return { is: "ok", symbol: "check", words: t("call.ok") };
 	if (outcome?.status === "error") return { is: "error", symbol: "cross", words: t("call.error"), why };
 	const reason = outcome?.reason;
-	return { is: "cancelled", symbol: "cross", words: t(hasText(`call.${reason}`) ? `call.${reason}` : "call.cancelled"), why: outcome?.message };
+	return { is: "cancelled", symbol: "cross", words: tOr(`call.${reason}`, "call.cancelled"), why: outcome?.message };
+}
+
+/** The words of a call that has not ended. */
+const UNENDED = { proposed: "call.proposed", awaiting: "call.asked", approved: "call.running", running: "call.running" };
+
+/** What became of a row of the ledger, or how far it is. */
+export function stateOfRow(row) {
+	return row.state === "ended" ? stateOfCall(row) : { is: "open", symbol: "work", words: t(UNENDED[row.state]) };
 }
 
 export function resolver(by) {
@@ -127,14 +133,14 @@ export function json(value) {
 function unsent(row, acts) {
 	const words = { sending: "unsent.sending", accepted: "unsent.accepted", waiting: `unsent.waits_${row.why}`, refused: "unsent.refused" };
 	const buttons = row.is === "refused"
-		? [el("button", { type: "button", on: { click: () => acts.editAgain(row.id) } }, t("unsent.edit")), el("button", { type: "button", on: { click: () => acts.takeBack(row.id) } }, t("unsent.discard"))]
-		: row.is === "waiting" && el("button", { type: "button", on: { click: () => acts.editAgain(row.id) } }, t("unsent.take_back"));
-	const why = row.is === "refused" && el("span", {}, refusal(row.problem));
+		? [button("unsent.edit", () => acts.editAgain(row.id)), button("unsent.discard", () => acts.takeBack(row.id))]
+		: row.is === "waiting" && button("unsent.take_back", () => acts.editAgain(row.id));
+	const why = row.is === "refused" && el("span", {}, failure(row.problem));
 	return said("user", row, el("div", { class: "text", lang: lang(row.text) }, row.text), el("div", { class: ["unsent", row.is], role: "status" }, el("span", {}, t(words[row.is])), why, buttons));
 }
 
-/** Why the server refused something, in the page's words where it has some. */
-export function refusal({ name, body }) {
-	if (!hasText(`problem.${name}`)) return body?.detail ?? t("problem.unknown");
-	return t(`problem.${name}`, { bytes: body?.bytes ?? 0, max: body?.max_bytes ?? body?.max ?? 0 });
+/** Why something failed: no answer came, or the server refused it; in the page's words where it has some. */
+export function failure({ status, name, body }) {
+	if (!status) return t("state.network");
+	return tOr(`problem.${name}`, "problem.unknown", { bytes: body?.bytes ?? 0, max: body?.max_bytes ?? 0, detail: body?.detail ?? "" });
 }

@@ -1,4 +1,4 @@
-// Reads an event stream by `fetch`: it goes on where it was cut, with growing pauses, and gives up only on 401 and 404.
+// Reads an event stream by `fetch`. It goes on where it was cut, with growing pauses, and gives up only on 401 and 404.
 
 import { backoff, learnTime, pause, retryAfter, tellSignedOut } from "./api.js";
 
@@ -12,7 +12,6 @@ const LOOK_MAX = 1500;
 export class FrameReader {
 	#rest = "";
 
-	/** @returns {{id?: string, event?: string, data: string, retry?: number}[]} */
 	push(text) {
 		this.#rest += text;
 		const blocks = this.#rest.replaceAll("\r\n", "\n").split("\n\n");
@@ -39,11 +38,9 @@ function frame(block) {
 }
 
 /**
- * Follows a stream until the signal.
- *
- * `hear` gets each item with its type, and `place` the id behind which to go on. `tell` gets what is the matter: `{is: "connecting" | "live" | "waiting" |
- * "signed-out" | "missing" | "lost-place", why?, until?}`. With `isLook` it only takes what is there, and comes again.
- * @param {{path: string, after?: string, hear: (item: any) => void, place?: (id: string) => void, tell: (state: any) => void, signal: AbortSignal, isLook?: boolean, lookEvery?: number}} options
+ * Follows a stream until the signal. `hear` gets each item, `place` the id behind which to go on, and `tell` the state:
+ * `is` is connecting, live, waiting (with `why` and `until`), signed-out, missing or lost-place. With `isLook` it only
+ * takes what has come, and returns after a while.
  */
 export async function follow({ path, after, hear, place, tell, signal, isLook = false, lookEvery = 3000 }) {
 	let last = after;

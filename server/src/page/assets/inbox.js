@@ -13,7 +13,7 @@ export class InboxView {
 
 	constructor(app) {
 		this.#app = app;
-		this.node = el("section", { class: "page", "aria-label": t("inbox.title") }, el("div", { class: "scroll", tabindex: "0" }, el("div", { class: "sheet" }, el("p", { class: "lead" }, t(app.canDecide ? "inbox.lead" : "inbox.no_scope")), this.#list, this.#empty, this.#notifications())));
+		this.node = el("section", { class: "page" }, el("div", { class: "scroll", tabindex: "0" }, el("div", { class: "sheet" }, el("p", { class: "lead" }, t(app.canDecide ? "inbox.lead" : "inbox.no_scope")), this.#list, this.#empty, this.#notifications())));
 		this.update();
 		this.#beat = setInterval(() => this.#tellTime(), 1000);
 	}
@@ -86,7 +86,7 @@ export class Notifications {
 		return this.isOn;
 	}
 
-	/** Tells of a question by the tool's name alone: what it would do is nobody's business on a locked screen. */
+	/** Tells of a question by the tool's name alone: other people see a locked screen. */
 	tell(request, onClick) {
 		if (!this.isOn || document.visibilityState === "visible") return;
 		const note = new Notification(t("inbox.notification"), { body: request.tool, tag: `madang.${request.call}` });

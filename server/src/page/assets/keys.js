@@ -15,7 +15,7 @@ export function listen(acts) {
 		if (event.defaultPrevented || isComposing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
 		if (document.querySelector("dialog[open]")) return;
 		if (event.key === "Escape") return acts.escape(event);
-		const isTyping = /** @type {HTMLElement} */ (event.target).closest?.("input, textarea, select, [contenteditable]");
+		const isTyping = event.target.closest?.("input, textarea, select, [contenteditable]");
 		if (isTyping || event.repeat || !areOn() || !LETTERS.includes(event.key)) return;
 		event.preventDefault();
 		acts[NAMES[event.key]]();
@@ -33,7 +33,7 @@ export function showKeys() {
 	const dialog = el(
 		"dialog",
 		{ class: "small", "aria-labelledby": "keys-title", on: { close: () => dialog.remove() } },
-		el("header", {}, el("h2", { id: "keys-title" }, t("keys.title")), iconButton("cross", t("keys.close"), { on: { click: () => dialog.close() } })),
+		el("div", { class: "head" }, el("h2", { id: "keys-title" }, t("keys.title")), iconButton("cross", t("keys.close"), { on: { click: () => dialog.close() } })),
 		el("dl", { class: "keys" }, rows),
 		el("p", { class: "hint" }, t("keys.question_hint")),
 		el("label", { for: "letters" }, box, t("keys.letters")),

@@ -2,11 +2,12 @@
 // question, and what a person finds out about an unknown effect.
 
 import { call, segment } from "./api.js";
-import { announce, el, icon } from "./dom.js";
-import { json, refusal, resolver, stateOfCall } from "./entries.js";
-import { clock, hasText, t } from "./texts.js";
+import { announce, button, el, icon } from "./dom.js";
+import { failure, json, resolver, stateOfRow } from "./entries.js";
+import { clock, t, tOr } from "./texts.js";
 
 const PAGE = 100;
+const NOTHING = "–";
 const FILTERS = ["all", "asked", "error", "unknown"];
 
 /** Whether a row belongs to a filter. */
@@ -40,7 +41,7 @@ export class LedgerView {
 		} } });
 		this.node = el(
 			"section",
-			{ class: "page", "aria-label": t("ledger.title") },
+			{ class: "page" },
 			el(
 				"div",
 				{ class: "scroll", tabindex: "0" },
@@ -71,9 +72,9 @@ export class LedgerView {
 		this.node.querySelector(".scroll").focus();
 	}
 
-	/** A call ended or was resolved: what is shown is read again. */
+	/** A call ended or was resolved: what is shown is read again, unless a person is at work in it. */
 	refresh() {
-		this.#rows = [];
+		if (this.#body.contains(document.activeElement)) return;
 		this.#next = null;
 		this.#load();
 		this.#loadStanding();
@@ -93,8 +94,8 @@ export class LedgerView {
 	}
 
 	#failed(error, again) {
-		const words = error.status === 404 ? t("state.missing") : error.status ? refusal(error) : t("state.network");
-		return el("div", { class: "empty", role: "alert" }, el("p", {}, words), el("button", { type: "button", on: { click: again } }, t("state.try_now")));
+		const words = failure(error);
+		return el("div", { class: "empty", role: "alert" }, el("p", {}, words), button("state.try_now", again));
 	}
 
 	async #choose(name) {
@@ -123,13 +124,14 @@ export class LedgerView {
 		const columns = ["time", "tool", "arguments", "asked", "decided", "outcome", "effect", "resolved"];
 		const head = el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col" }, t(`ledger.${name}`)))));
 		const table = el("table", { "aria-label": t("ledger.title") }, head, el("tbody", {}, rows.map((row) => this.#row(row))));
-		const more = this.#next && el("button", { type: "button", on: { click: () => this.#load() } }, t("ledger.more"));
+		const more = this.#next && button("ledger.more", () => this.#load());
 		this.#body.replaceChildren(el("div", { class: "wide", tabindex: "0", role: "group", "aria-label": t("ledger.title") }, table), more ?? "");
 	}
 
 	#row(row) {
-		const { words, symbol, is, why } = row.state === "ended" ? stateOfCall({ ...row, effect: row.effect === "unknown" ? "none" : row.effect }) : { words: t(`state_of.${row.state}`), symbol: "work", is: "open" };
-		const approval = row.approval && hasText(`approval.${row.approval.kind}`) ? t(`approval.${row.approval.kind}`) : "";
+		// The effect has a column of its own.
+		const { words, symbol, is, why } = stateOfRow({ ...row, effect: null });
+		const approval = row.approval && tOr(`approval.${row.approval.kind}`, "approval.once");
 		const cell = (name, ...children) => el("td", { "data-label": t(`ledger.${name}`) }, children);
 		return el(
 			"tr",
@@ -137,10 +139,10 @@ export class LedgerView {
 			cell("time", el("time", { datetime: new Date(row.proposed_at).toISOString() }, clock(row.proposed_at))),
 			cell("tool", el("code", {}, row.name)),
 			cell("arguments", this.#arguments(row)),
-			cell("asked", t(row.shown ? "ledger.yes" : "ledger.no")),
-			cell("decided", row.decided_by ?? t("ledger.nothing"), approval && el("span", { class: "aside" }, approval)),
+			cell("asked", t(row.shown ? "ask.yes" : "ask.no")),
+			cell("decided", row.decided_by ?? NOTHING, approval && el("span", { class: "aside" }, approval)),
 			cell("outcome", el("span", { class: ["outcome", is] }, icon(symbol), words), why && el("span", { class: "aside" }, why)),
-			cell("effect", row.effect ? t(`effect.${row.effect}`) : t("ledger.nothing")),
+			cell("effect", row.effect ? t(`effect.${row.effect}`) : NOTHING),
 			cell("resolved", this.#resolution(row)),
 		);
 	}
@@ -154,7 +156,7 @@ export class LedgerView {
 	/** Who found out what an unknown effect was; or two buttons, each with a second step. */
 	#resolution(row) {
 		if (row.resolved_by) return [resolver(row.resolved_by), row.resolved_at && el("span", { class: "aside" }, clock(row.resolved_at))];
-		if (row.effect !== "unknown") return t("ledger.nothing");
+		if (row.effect !== "unknown") return NOTHING;
 		if (!this.#app.canDecide) return t("ledger.no_scope");
 		if (this.#resolving?.call !== row.call) {
 			const choose = (effect) => () => {
@@ -162,7 +164,7 @@ export class LedgerView {
 				this.#draw();
 				this.node.querySelector(".sure button").focus();
 			};
-			return el("div", { class: "resolve" }, el("button", { type: "button", on: { click: choose("committed") } }, t("ledger.it_did")), el("button", { type: "button", on: { click: choose("none") } }, t("ledger.it_did_not")));
+			return el("div", { class: "resolve" }, button("ledger.it_did", choose("committed")), button("ledger.it_did_not", choose("none")));
 		}
 		const { effect } = this.#resolving;
 		const back = () => {
@@ -174,8 +176,8 @@ export class LedgerView {
 			"div",
 			{ class: ["resolve", "sure"], role: "group", "aria-label": t(`ledger.sure_${effect}`) },
 			el("p", {}, t(`ledger.sure_${effect}`)),
-			el("button", { type: "button", on: { click: back } }, t("ask.back")),
-			el("button", { type: "button", class: "yes", on: { click: (event) => this.#resolve(row, effect, event.target) } }, t("ledger.record")),
+			button("ask.back", back),
+			button("ledger.record", (event) => this.#resolve(row, effect, event.target), { class: "yes" }),
 		);
 	}
 
@@ -186,7 +188,7 @@ export class LedgerView {
 			Object.assign(row, resolved);
 			announce(t("ledger.recorded"));
 		} catch (error) {
-			announce(error.status ? refusal(error) : t("state.network"), true);
+			announce(failure(error), true);
 			// Another person may have been quicker: the row says so.
 			if (error.name === "not-unknown") Object.assign(row, await call("GET", `v1/calls/${segment(row.call)}`).catch(() => ({})));
 		}
@@ -200,7 +202,7 @@ export class LedgerView {
 		const { standing_approvals: held } = await call("GET", path, { signal: this.#off.signal }).catch(() => ({ standing_approvals: [] }));
 		if (!held.length) return this.#standing.replaceChildren();
 		const revoke = (tool) => async () => {
-			await call("DELETE", `${path}/${segment(tool)}`).catch((error) => announce(error.status ? refusal(error) : t("state.network"), true));
+			await call("DELETE", `${path}/${segment(tool)}`).catch((error) => announce(failure(error), true));
 			announce(t("standing.revoked", { tool }));
 			await this.#loadStanding();
 			this.node.querySelector(".scroll").focus();
@@ -213,19 +215,16 @@ export class LedgerView {
 		const head = el("input", { id: "head", class: "code", autocomplete: "off", spellcheck: "false", "aria-describedby": "head-hint" });
 		const verify = async (event) => {
 			event.preventDefault();
-			this.#proof.replaceChildren(el("p", {}, t("ledger.verifying")));
 			const kept = head.value.trim();
 			try {
 				const found = await call("GET", `v1/sessions/${segment(this.#session)}/ledger/verify${kept ? `?head=${segment(kept)}` : ""}`);
-				const copy = () => navigator.clipboard?.writeText(found.head).then(() => announce(t("ledger.copied")));
 				this.#proof.replaceChildren(
 					el("p", { class: "ok" }, icon("check"), t("ledger.holds", { calls: found.calls, transitions: found.transitions })),
 					kept ? el("p", {}, t("ledger.vouched", { count: found.vouched_for })) : "",
 					el("p", {}, t("ledger.head"), " ", el("code", {}, found.head)),
-					el("button", { type: "button", on: { click: copy } }, t("ledger.copy")),
 				);
 			} catch (error) {
-				const words = error.name === "ledger-broken" ? t("ledger.broken", { detail: error.message }) : error.status ? refusal(error) : t("state.network");
+				const words = error.name === "ledger-broken" ? t("ledger.broken", { detail: error.message }) : failure(error);
 				this.#proof.replaceChildren(el("p", { class: "bad" }, icon("warn"), words));
 			}
 		};

@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { el, icon } from "./dom.js";
-import { refusal } from "./entries.js";
+import { failure } from "./entries.js";
 import { t } from "./texts.js";
 
 /** The token of the address, which is taken out of it and of the history at once. */
@@ -14,9 +14,6 @@ export function takeToken() {
 }
 
 export class LoginView {
-	/**
-	 * @param {{isExpired?: boolean, onDone: () => void}} options whether a sign-in was lost
-	 */
 	constructor({ isExpired, onDone }) {
 		this.#onDone = onDone;
 		this.#field = el("input", { id: "token", name: "token", type: "password", autocomplete: "current-password", required: true, "aria-describedby": "login-hint login-problem" });
@@ -24,7 +21,7 @@ export class LoginView {
 		this.#button = el("button", { type: "submit", class: "yes" }, t("login.go"));
 		this.node = el(
 			"section",
-			{ class: "login", "aria-label": t("login.title") },
+			{ class: "login" },
 			el(
 				"form",
 				{ on: { submit: (event) => (event.preventDefault(), this.go()) } },
@@ -59,7 +56,7 @@ export class LoginView {
 			this.#field.value = "";
 			this.#onDone();
 		} catch (error) {
-			this.#problem.textContent = error.status === 401 ? t("login.wrong") : error.status === 429 ? t("login.too_many") : error.status ? refusal(error) : t("state.network");
+			this.#problem.textContent = error.status === 401 ? t("login.wrong") : failure(error);
 			this.focus();
 		} finally {
 			this.#button.disabled = false;

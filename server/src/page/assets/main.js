@@ -2,8 +2,10 @@
 
 import { call, newId, onSignedOut, persist, segment, wake } from "./api.js";
 import { ApprovalDialog } from "./approval.js";
+import { tellWaiting } from "./badge.js";
 import { ChatView } from "./chat.js";
-import { announce, el, icon, iconButton } from "./dom.js";
+import { announce, button, el, icon } from "./dom.js";
+import { Frame } from "./frame.js";
 import { InboxView, Notifications } from "./inbox.js";
 import { listen, showKeys } from "./keys.js";
 import { LedgerView } from "./ledger.js";
@@ -11,11 +13,9 @@ import { LoginView, takeToken } from "./login.js";
 import { Questions } from "./questions.js";
 import { ChatSession } from "./session.js";
 import { Sidebar } from "./sidebar.js";
-import { Channel, Slot } from "./tabs.js";
+import { Channel, Sharing } from "./tabs.js";
 import { preferred, speak, spoken, t } from "./texts.js";
 
-/** A tab that nobody looks at gives its stream back after so long. */
-const HIDDEN = 30_000;
 /** The list of chats is read again so often while it is looked at. */
 const LIST = 30_000;
 /** Chats that stay in memory, so that going back shows them at once. */
@@ -32,29 +32,25 @@ class App {
 	#view = null;
 	#sidebar = null;
 	#login = null;
-	#slot = new Slot("chat", () => this.#share());
-	#hidden = null;
+	#frame = new Frame(() => this.#view?.focus());
+	#main = this.#frame.main;
+	#sharing = new Sharing(() => this.#seen());
 	#known = new Set();
-	#iconText = null;
 
 	get canDecide() {
 		return this.me?.scopes.includes("decide") ?? false;
 	}
 
-	get scheme() {
-		return localStorage.getItem("madang.scheme") ?? "system";
-	}
-
 	async start() {
 		await speak(preferred(localStorage.getItem("madang.language")));
-		this.#frame();
+		this.#frame.draw();
 		this.#listen();
 		const token = takeToken();
 		if (token) return this.#showLogin({ token });
 		return this.#enter();
 	}
 
-	/** Asks the server for whom this browser is signed in; without an answer it asks again. */
+	/** Asks the server which user is signed in here; without an answer it asks again. */
 	async #enter() {
 		const slow = setTimeout(() => this.#main.replaceChildren(el("p", { class: "aside center", role: "status" }, t("state.network"))), 1500);
 		const me = await whoAmI();
@@ -76,13 +72,16 @@ class App {
 
 	/** Shows the form; with a token it is used at once. */
 	#showLogin({ token = null, isExpired = false }) {
-		if (this.#login) return token ? this.#login.go(token) : undefined;
+		if (this.#login) {
+			this.#main.replaceChildren(this.#login.node);
+			return token && this.#login.go(token);
+		}
 		this.dialog.close();
+		this.#sharing.follow(null);
 		this.#view?.end();
 		this.#view = null;
-		this.#sidebar?.node.remove();
 		this.#sidebar = null;
-		document.body.classList.remove("in");
+		this.#frame.side(null);
 		this.#login = new LoginView({ isExpired, onDone: () => {
 			this.channel.say({ kind: "signed-in" });
 			this.#enter();
@@ -101,7 +100,6 @@ class App {
 
 	#signedOut() {
 		this.questions.stop();
-		this.#session?.follow("off");
 		this.#sessions.clear();
 		this.#session = null;
 		this.me = null;
@@ -109,55 +107,24 @@ class App {
 		this.#showLogin({});
 	}
 
-	// The frame of the page
-
-	#main = el("main", { id: "main", tabindex: "-1" });
-	#app = el("div", { id: "app" }, this.#main);
-
-	#frame() {
-		const skip = el("button", { type: "button", class: "skip", on: { click: () => (this.#view ? this.#view.focus() : this.#main.focus()) } }, t("nav.skip"));
-		const scrim = el("div", { class: "scrim", on: { click: () => this.drawer(false) } });
-		const region = (id, live) => el("div", { id, class: "unseen", "aria-live": live, "aria-atomic": "false" });
-		document.body.replaceChildren(skip, this.#app, scrim, region("polite", "polite"), region("urgent", "assertive"), el("div", { id: "toasts", role: "status" }));
-	}
-
 	#drawSide() {
-		this.#sidebar?.node.remove();
 		this.#sidebar = new Sidebar(this);
-		this.#app.prepend(this.#sidebar.node);
-		document.body.classList.add("in");
-		this.drawer(false);
+		this.#frame.side(this.#sidebar.node);
 	}
 
-	/** Opens or closes the side where the screen is too narrow for both. */
 	drawer(isOpen) {
-		const wasOpen = document.body.classList.contains("drawer");
-		document.body.classList.toggle("drawer", isOpen);
-		if (this.#sidebar) this.#sidebar.node.inert = NARROW.matches && !isOpen;
-		this.#main.inert = NARROW.matches && isOpen;
-		if (isOpen) this.#sidebar.node.querySelector("a, button").focus();
-		else if (wasOpen) this.#main.querySelector(".menu")?.focus();
-	}
-
-	setScheme(name) {
-		localStorage.setItem("madang.scheme", name);
-		if (name === "system") delete document.documentElement.dataset.scheme;
-		else document.documentElement.dataset.scheme = name;
+		this.#frame.drawer(isOpen);
 	}
 
 	async speak(language) {
 		localStorage.setItem("madang.language", language);
 		await speak(language);
-		this.#frame();
+		this.#frame.draw();
 		this.#drawSide();
 		this.#sidebar.node.querySelector(".settings").open = true;
 		this.route();
 		this.#sidebar.node.querySelector(`[lang=${language}]`)?.focus();
 		announce(t("language.changed"));
-	}
-
-	showKeys() {
-		showKeys();
 	}
 
 	// Views
@@ -169,7 +136,6 @@ class App {
 		if (!this.me || this.#login) return;
 		const [, kind, id, part] = location.hash.slice(1).split("/").map(decoded);
 		const session = kind === "s" && id ? this.#open(id) : null;
-		if (this.#session !== session) this.#session?.follow("off");
 		this.#session = session;
 		this.#view?.end();
 		this.questions.ofChat(session?.state.approval ?? null);
@@ -182,9 +148,9 @@ class App {
 		this.#view.shown?.();
 		this.#sidebar.mark(kind === "inbox" ? "inbox" : (session?.id ?? null));
 		this.drawer(false);
-		this.#share();
+		this.#sharing.follow(session);
 		this.#tellTitle();
-		if (!NARROW.matches || kind) this.#view.focus();
+		if (!this.#frame.isNarrow || kind) this.#view.focus();
 		if (name !== "chat") this.tellStatus(null);
 		this.#ask();
 	}
@@ -193,7 +159,7 @@ class App {
 		const more = [];
 		if (name === "chat" && this.#session) {
 			more.push(el("a", { href: `#/s/${segment(this.#session.id)}/ledger`, class: ["button", "plain"] }, icon("ledger"), el("span", {}, t("nav.ledger"))));
-			more.push(el("button", { type: "button", class: "plain", on: { click: () => this.#view.clear() } }, t("chat.clear")));
+			more.push(button("chat.clear", () => this.#view.clear(), { class: "plain" }));
 		}
 		const menu = el("button", { type: "button", class: ["plain", "square", "menu"], "aria-label": t("nav.open"), "aria-controls": "side", on: { click: () => this.drawer(true) } }, icon("menu"));
 		return el("header", { class: "top" }, menu, el("h1", {}, this.#title()), el("p", { class: "status", role: "status" }), more);
@@ -202,14 +168,13 @@ class App {
 	#title() {
 		if (this.#view instanceof InboxView) return t("inbox.title");
 		if (this.#view instanceof LedgerView) return t("ledger.of", { title: this.titleOf(this.#session.id) });
-		return this.#session ? this.titleOf(this.#session.id) : t("nav.new_title");
+		return this.#session ? this.titleOf(this.#session.id) : t("nav.new");
 	}
 
 	titleOf(session) {
-		if (this.#sidebar?.has(session)) return this.#sidebar.titleOf(session);
 		const state = this.#sessions.get(session)?.state;
 		const first = state?.entries.find((entry) => entry.kind === "user") ?? state?.outbox[0];
-		return first?.text.slice(0, 80) ?? t("nav.untitled");
+		return this.#sidebar?.titleOf(session) ?? first?.text.slice(0, 80) ?? t("nav.untitled");
 	}
 
 	titlesChanged() {
@@ -237,6 +202,7 @@ class App {
 		if (known) return known;
 		const session = new ChatSession(id, () => ({ language: spoken(), time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone, ask: this.canDecide ? "here" : "elsewhere" }));
 		session.addEventListener("created", () => this.#sidebar?.load());
+		session.addEventListener("change", (event) => session === this.#session && this.#chatChanged(event.detail));
 		this.#sessions.set(id, session);
 		for (const [old, kept] of this.#sessions) {
 			if (this.#sessions.size <= MAX_KEPT) break;
@@ -254,24 +220,17 @@ class App {
 		location.hash = `#/s/${segment(session.id)}`;
 	}
 
-	chatChanged(item) {
-		const { state } = this.#session;
-		this.questions.ofChat(state.approval);
-		if (item?.type === "approval_ended" || item?.type === "tool_call_ended") this.questions.ended(item.call ?? item.id);
+	#chatChanged(item) {
+		this.questions.ofChat(this.#session.state.approval);
+		if (item?.type === "approval_ended") this.questions.ended(item.call);
+		if (item?.type === "tool_call_ended" && this.questions.get(item.id)) this.questions.ended(item.id);
+		if (["tool_call_ended", "tool_call_resolved"].includes(item?.type) && this.#view instanceof LedgerView) this.#view.refresh();
 		if (["user_message", "turn_ended"].includes(item?.type)) this.#sidebar?.load();
 		this.titlesChanged();
 		this.#ask();
 	}
 
 	// Questions
-
-	question(session) {
-		return this.questions.ofSession(session);
-	}
-
-	isSending(id) {
-		return this.dialog.sending === id;
-	}
 
 	/** A person wants to see a question. */
 	look(id) {
@@ -313,54 +272,13 @@ class App {
 		this.#ask();
 	}
 
-	/** The title and the icon say how many questions wait. */
-	async #tellTitle() {
-		const waiting = this.me ? this.questions.open.length : 0;
+	#tellTitle() {
 		const title = this.me && this.#view ? `${this.#title()} · ${t("app.name")}` : t("app.name");
-		document.title = waiting ? `(${waiting}) ${title}` : title;
-		const link = document.querySelector("link[rel=icon]");
-		const url = new URL("icon.svg", import.meta.url).href;
-		if (!waiting) {
-			if (link.href !== url) link.href = url;
-			return;
-		}
-		this.#iconText ??= fetch(url).then((response) => response.text());
-		const text = await this.#iconText.catch(() => "");
-		if (text && this.questions.open.length) link.href = `data:image/svg+xml,${encodeURIComponent(text.replace("</svg>", '<circle cx="24" cy="8" r="8" fill="#d97706"/></svg>'))}`;
+		tellWaiting(title, this.me ? this.questions.open.length : 0);
 	}
 
-	// Streams
-
-	/** Follows the chat that is looked at: by the stream where this tab has it, else by a look now and then. */
-	#share() {
-		if (!this.me || this.#login) return;
-		const isSeen = document.visibilityState === "visible";
-		if (!this.#session || (!isSeen && this.#hidden === null)) {
-			this.#session?.follow("off");
-			return this.#slot.leave();
-		}
-		if (this.#slot.isHeld) return this.#session.follow("live");
-		if (!isSeen) return this.#session.follow("off");
-		this.#slot.wait();
-		this.#session.follow("look");
-	}
-
-	#claim() {
-		if (this.#session && !this.#slot.isHeld && document.visibilityState === "visible") this.#slot.claim();
-	}
-
+	/** The tab is looked at again. */
 	#seen() {
-		clearTimeout(this.#hidden);
-		this.#hidden = null;
-		if (document.visibilityState === "hidden") {
-			this.#hidden = setTimeout(() => {
-				this.#hidden = null;
-				this.#share();
-			}, HIDDEN);
-			return;
-		}
-		this.#claim();
-		this.#share();
 		wake();
 		this.#sidebar?.load();
 		this.#ask();
@@ -369,12 +287,7 @@ class App {
 	#listen() {
 		addEventListener("hashchange", () => this.route());
 		addEventListener("online", wake);
-		addEventListener("focus", () => this.#claim());
-		for (const type of ["pointerdown", "keydown"]) addEventListener(type, () => this.#claim(), { capture: true, passive: true });
 		addEventListener("pagehide", () => this.#sessions.forEach((session) => session.leave()));
-		addEventListener("pageshow", (event) => event.persisted && this.#seen());
-		document.addEventListener("visibilitychange", () => this.#seen());
-		NARROW.addEventListener("change", () => this.drawer(false));
 		setInterval(() => document.visibilityState === "visible" && this.#sidebar?.load(), LIST);
 		onSignedOut(() => this.me && this.#showLogin({ isExpired: true }));
 		this.questions.addEventListener("change", () => this.#questionsChanged());
@@ -389,17 +302,15 @@ class App {
 			new: () => (location.hash = "#/"),
 			inbox: () => (location.hash = "#/inbox"),
 			ledger: () => this.#session && (location.hash = `#/s/${segment(this.#session.id)}/ledger`),
-			question: () => this.#session && this.questions.ofSession(this.#session.id) && this.look(this.questions.ofSession(this.#session.id).call),
+			question: () => this.#session && this.look(this.questions.ofSession(this.#session.id)?.call),
 		});
 	}
 
 	#escape(event) {
-		if (document.body.classList.contains("drawer")) return this.drawer(false);
+		if (this.#frame.isOpen) return this.drawer(false);
 		if (this.#view instanceof ChatView && this.#view.stop()) event.preventDefault();
 	}
 }
-
-const NARROW = matchMedia("(max-width: 47rem)");
 
 /** Asks until the server answers; that it knows no such browser is an answer. */
 function whoAmI() {

@@ -1,18 +1,10 @@
-// Markdown as models write it, read into a tree and made into elements. No text ever becomes markup, no address is
-// fetched: an image is a link, and only http, https and mail addresses are links at all.
-
-/**
- * @typedef {{tag: string, children?: Node[], text?: string, [more: string]: any}} Node
- */
+// Markdown, read into a tree of `{tag, attributes, children}` and made into elements. No text becomes markup, and no
+// address is fetched: an image is a link, and only http, https and mail addresses are links.
 
 /** How deep quotations, lists and emphasis may lie in each other; deeper ones stay plain text. */
 const MAX_DEPTH = 12;
 
-/**
- * Reads a text into blocks, each with the source it was made of, so that a growing text keeps its finished ones.
- * @param {string} text
- * @returns {{source: string, node: Node}[]}
- */
+/** Reads a text into blocks, each with its source, so that a growing text keeps its finished ones. */
 export function blocks(text, depth = 0) {
 	const lines = text.replaceAll("\r\n", "\n").split("\n");
 	const found = [];
@@ -29,11 +21,7 @@ export function blocks(text, depth = 0) {
 	return found;
 }
 
-/**
- * Makes elements of a node.
- * @param {Node | string} node
- * @param {Document} doc
- */
+/** Makes elements of a node. */
 export function build(node, doc) {
 	if (typeof node === "string") return doc.createTextNode(node);
 	const made = doc.createElement(node.tag);
@@ -42,13 +30,13 @@ export function build(node, doc) {
 	return made;
 }
 
-/** A text without its marks, for those who hear it. */
+/** Gives a text without its marks, to be read out. */
 export function plain(text) {
-	const words = (node) => (typeof node === "string" ? node : (node.children ?? []).map(words).join(IS_BLOCK.has(node.tag) ? "\n" : ""));
-	return blocks(text).map(({ node }) => words(node)).join("\n").trim();
+	const words = (node) => (typeof node === "string" ? node : (node.children ?? []).map(words).join("") + (IS_BLOCK.has(node.tag) ? "\n" : ""));
+	return blocks(text).map(({ node }) => words(node)).join("\n").replace(/\s*\n\s*/g, "\n").trim();
 }
 
-const IS_BLOCK = new Set(["ul", "ol", "blockquote", "table", "thead", "tbody", "tr"]);
+const IS_BLOCK = new Set(["p", "li", "th", "td", "blockquote", "br"]);
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([^`\s]*)[^`]*$/;
 const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
@@ -108,7 +96,7 @@ function list(lines, at, depth) {
 	return [{ tag: isOrdered ? "ol" : "ul", attributes: isOrdered && first !== 1 ? { start: String(first) } : {}, children }, end];
 }
 
-/** Whether a line goes on with the list's last item: it is indented, or blank before one that is, or a lazy line. */
+/** Whether a line goes on with the list's last item. */
 function belongs(lines, at, indent) {
 	const line = lines[at];
 	const isDeeper = (text) => text !== undefined && text.trim() !== "" && text.search(/\S/) > indent + 1;
@@ -174,7 +162,7 @@ const INLINE = [
 ];
 /** Where one of them can begin; what lies before is plain. */
 const NEXT = /[\\`![*_~<]|https?:\/\//;
-/** Longer lines are not searched for marks: to look for the end of each costs the square of the length. */
+/** Longer lines are not searched for marks, which would cost the square of their length. */
 const MAX_LINE = 5_000;
 
 function inline(text, depth = 0) {

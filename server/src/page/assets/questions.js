@@ -1,6 +1,5 @@
-// The questions that wait for this person: those that the inbox tells, and the one of the chat that is shown.
+// The questions that wait for this person: the inbox's, and that of the chat on the screen.
 
-import { call } from "./api.js";
 import { follow } from "./events.js";
 import { Slot } from "./tabs.js";
 
@@ -17,7 +16,6 @@ export class Questions extends EventTarget {
 	/** Calls whose question was closed without an answer; it is not opened by itself again. */
 	later = new Set();
 
-	/** @param {import("./tabs.js").Channel} channel */
 	constructor(channel) {
 		super();
 		this.#channel = channel;
@@ -108,6 +106,3 @@ export class Questions extends EventTarget {
 		this.dispatchEvent(new Event("change"));
 	}
 }
-
-/** What became of a call; for a decision of which it is not known whether it counts. */
-export const lookUp = (id) => call("GET", `v1/calls/${encodeURIComponent(id)}`);

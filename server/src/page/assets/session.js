@@ -20,7 +20,6 @@ export class ChatSession extends EventTarget {
 	/** The place behind what was heard last. */
 	cursor = undefined;
 
-	/** @param {string} id @param {() => {language: string, ask: string}} options how a turn runs */
 	constructor(id, options) {
 		super();
 		this.id = id;
@@ -39,10 +38,7 @@ export class ChatSession extends EventTarget {
 		return this.state.outbox.some((sent) => sent.is !== "refused") || this.state.stop !== null;
 	}
 
-	/**
-	 * Follows the events (`live`), looks at them now and then (`look`), or leaves them alone (`off`).
-	 * @param {"live" | "look" | "off"} mode
-	 */
+	/** Follows the events (`live`), looks at them now and then (`look`), or leaves them alone (`off`). */
 	follow(mode) {
 		if (mode === this.#mode) return;
 		this.#mode = mode;
@@ -111,7 +107,7 @@ export class ChatSession extends EventTarget {
 		this.#stream = stream;
 		const { signal } = stream;
 		try {
-			if (this.isUncreated) await this.#create(signal);
+			if (this.isUncreated) await persist(() => this.#create(signal), { signal, onWait: this.#onWait });
 			if (!this.state.isLoaded) await this.#load(signal);
 		} catch (error) {
 			if (!signal.aborted) this.#connection({ is: error.status === 404 ? "missing" : "refused" });
@@ -138,7 +134,7 @@ export class ChatSession extends EventTarget {
 
 	/** A new chat exists from its first message on; its id was made here, so to make it twice is to make it once. */
 	async #create(signal) {
-		await persist(() => call("POST", "v1/sessions", { body: { id: this.id }, signal }), { signal, onWait: this.#onWait });
+		await call("POST", "v1/sessions", { body: { id: this.id }, signal });
 		this.isUncreated = false;
 		this.#remember();
 		this.dispatchEvent(new Event("created"));

@@ -1,7 +1,8 @@
 // The side of the page: chats with a search, the inbox, and what a person sets for this browser.
 
 import { call, segment } from "./api.js";
-import { arrange, el, icon } from "./dom.js";
+import { arrange, button, el, icon } from "./dom.js";
+import { showKeys } from "./keys.js";
 import { LANGUAGES, ago, spoken, t } from "./texts.js";
 
 const PAGE = 50;
@@ -20,7 +21,7 @@ export class Sidebar {
 		this.#list = el("ul", { class: "chats" });
 		this.#none = el("p", { class: "aside", hidden: true });
 		this.#older = el("button", { type: "button", class: "plain", hidden: true, on: { click: () => this.load(true) } }, t("nav.older"));
-		this.#inbox = el("a", { href: "#/inbox", class: "row" }, icon("inbox"), el("span", {}, t("nav.inbox")), el("span", { class: "count" }));
+		this.#inbox = el("a", { href: "#/inbox", class: "row" }, icon("inbox"), el("span", {}, t("nav.inbox")), el("span", { class: "count", "aria-hidden": "true" }), el("span", { class: "unseen" }));
 		const search = el("input", { type: "search", placeholder: t("nav.search"), "aria-label": t("nav.search"), on: { input: () => {
 			this.#query = search.value.trim().toLowerCase();
 			this.#draw();
@@ -28,8 +29,8 @@ export class Sidebar {
 		this.node = el(
 			"aside",
 			{ id: "side", "aria-label": t("nav.side") },
-			el("div", { class: "brand" }, el("a", { href: "#/", "aria-label": t("nav.home") }, el("span", { class: "mark", "aria-hidden": "true" }), el("span", {}, t("app.name"))), el("button", { type: "button", class: ["plain", "square", "close"], "aria-label": t("nav.close"), on: { click: () => app.drawer(false) } }, icon("cross"))),
-			el("a", { href: "#/", class: "button new" }, icon("plus"), t("nav.new")),
+			el("div", { class: "brand" }, el("a", { href: "#/" }, el("span", { class: "mark", "aria-hidden": "true" }), el("span", {}, t("app.name"))), el("button", { type: "button", class: ["plain", "square", "close"], "aria-label": t("nav.close"), on: { click: () => app.drawer(false) } }, icon("cross"))),
+			el("a", { href: "#/", class: "button" }, icon("plus"), t("nav.new")),
 			search,
 			el("nav", { "aria-label": t("nav.chats") }, this.#list, this.#none, this.#older),
 			el("div", { class: "foot" }, app.canDecide && this.#inbox, this.#settings()),
@@ -42,13 +43,9 @@ export class Sidebar {
 	#older;
 	#inbox;
 
+	/** The title that the list has, or none. */
 	titleOf(session) {
-		const chat = this.#chats.find((known) => known.session === session);
-		return chat?.title?.trim() || t("nav.untitled");
-	}
-
-	has(session) {
-		return this.#chats.some((known) => known.session === session);
+		return this.#chats.find((known) => known.session === session)?.title?.trim() || null;
 	}
 
 	mark(current) {
@@ -78,7 +75,7 @@ export class Sidebar {
 	}
 
 	#draw() {
-		const found = this.#chats.filter((chat) => !this.#query || this.titleOf(chat.session).toLowerCase().includes(this.#query));
+		const found = this.#chats.filter((chat) => !this.#query || this.#app.titleOf(chat.session).toLowerCase().includes(this.#query));
 		const kept = new Map();
 		for (const chat of found) {
 			const row = this.#rows.get(chat.session) ?? el("li", {}, el("a", { href: `#/s/${segment(chat.session)}` }, el("span", { class: "name" }), el("span", { class: "aside" })));
@@ -92,29 +89,27 @@ export class Sidebar {
 		this.#older.hidden = !this.#next || Boolean(this.#query);
 		const waiting = this.#app.questions.open.length;
 		this.#inbox.querySelector(".count").textContent = waiting ? String(waiting) : "";
-		this.#inbox.setAttribute("aria-label", waiting ? t("nav.inbox_waiting", { count: waiting }) : t("nav.inbox"));
-		this.#inbox.toggleAttribute("aria-current", this.#current === "inbox");
-		if (this.#current === "inbox") this.#inbox.setAttribute("aria-current", "page");
+		this.#inbox.lastChild.textContent = waiting ? t("nav.inbox_waiting", { count: waiting }) : "";
+		markCurrent(this.#inbox, this.#current === "inbox");
 	}
 
 	#fill(row, chat) {
 		const link = row.firstChild;
 		const [name, aside] = link.children;
 		const waits = this.#app.questions.ofSession(chat.session) !== null || (chat.waits && !this.#app.canDecide);
-		const words = waits ? t("nav.waits") : chat.open_turn ? t("nav.runs") : ago(chat.last_at);
-		const title = this.titleOf(chat.session);
+		const words = waits ? t("call.asked") : chat.open_turn ? t("nav.runs") : ago(chat.last_at);
+		const title = this.#app.titleOf(chat.session);
 		if (name.textContent !== title) name.textContent = title;
 		if (aside.textContent !== words) aside.textContent = words;
 		link.classList.toggle("waits", waits);
-		if (this.#current === chat.session) link.setAttribute("aria-current", "page");
-		else link.removeAttribute("aria-current");
+		markCurrent(link, this.#current === chat.session);
 	}
 
 	#settings() {
-		const { app } = { app: this.#app };
+		const app = this.#app;
 		const languages = LANGUAGES.map((name) => el("button", { type: "button", lang: name, "aria-pressed": String(name === spoken()), on: { click: () => app.speak(name) } }, t(`language.${name}`)));
-		const schemes = SCHEMES.map((name) => el("button", { type: "button", "aria-pressed": String(name === app.scheme), "data-scheme-choice": name, on: { click: (event) => {
-			app.setScheme(name);
+		const schemes = SCHEMES.map((name) => el("button", { type: "button", "aria-pressed": String(name === scheme()), "data-scheme-choice": name, on: { click: (event) => {
+			setScheme(name);
 			for (const button of event.target.parentElement.children) button.setAttribute("aria-pressed", String(button === event.target));
 		} } }, t(`scheme.${name}`)));
 		return el(
@@ -123,8 +118,21 @@ export class Sidebar {
 			el("summary", {}, el("span", { class: "name" }, app.me.user), icon("down")),
 			el("div", { class: "choices", role: "group", "aria-label": t("settings.language") }, languages),
 			el("div", { class: "choices", role: "group", "aria-label": t("settings.scheme") }, schemes),
-			el("button", { type: "button", class: "plain", on: { click: () => app.showKeys() } }, t("keys.title")),
-			el("button", { type: "button", class: "plain", on: { click: () => app.signOut() } }, t("login.out")),
+			button("keys.title", showKeys, { class: "plain" }),
+			button("login.out", () => app.signOut(), { class: "plain" }),
 		);
 	}
+}
+
+function markCurrent(link, isCurrent) {
+	if (isCurrent) link.setAttribute("aria-current", "page");
+	else link.removeAttribute("aria-current");
+}
+
+const scheme = () => localStorage.getItem("madang.scheme") ?? "system";
+
+function setScheme(name) {
+	localStorage.setItem("madang.scheme", name);
+	if (name === "system") delete document.documentElement.dataset.scheme;
+	else document.documentElement.dataset.scheme = name;
 }

@@ -4,14 +4,9 @@
 // What only tells progress is kept by its call or its turn, and goes when that ends.
 
 /**
- * @typedef {{key: string, kind: string, cursor: string, turn?: string, at?: number, [more: string]: any}} Entry
- * @typedef {{key: string, text: string, at: number, is: "sending" | "waiting" | "accepted" | "refused", turn?: string, why?: string, until?: number, problem?: any}} Unsent
- * @typedef {{session: string, isLoaded: boolean, cursor: string, entries: Entry[], calls: any[], turn: string | null,
- *   speech: {completion: string | null, text: string} | null, thought: {completion: string | null, text: string} | null,
- *   approval: any, outbox: Unsent[], stop: {turn: string, until: number, isSent: boolean} | null}} Chat
+ * An empty chat. `entries` have a key, a kind and a cursor; `calls` have not ended; `outbox` has what the server has not
+ * taken or told yet; `stop` is a stop that can be undone.
  */
-
-/** @returns {Chat} */
 export function fresh(session) {
 	return { session, isLoaded: false, cursor: "0", entries: [], calls: [], turn: null, speech: null, thought: null, approval: null, outbox: [], stop: null };
 }
@@ -20,7 +15,7 @@ export function fresh(session) {
 export function restored(chat, view) {
 	const entries = view.messages.map(entryOfMessage);
 	const cursor = String(view.cursor);
-	if (view.error) entries.push({ key: `error:${cursor}`, kind: "error", cursor: `${entryOf(cursor)}.1`, text: view.error });
+	if (view.error) entries.push({ key: `error:${cursor}`, kind: "error", cursor: `${numberOf(cursor)}.1`, text: view.error });
 	const turn = view.is_streaming ? (view.turn ?? null) : null;
 	const turns = new Set(entries.map((entry) => entry.turn));
 	const keys = new Set(view.messages.map((message) => message.key));
@@ -39,12 +34,10 @@ export function restored(chat, view) {
 	};
 }
 
-/**
- * The chat after one item of the stream, or one step of this page (`local_..`).
- * @param {Chat} chat
- * @returns {Chat}
- */
+/** The chat after one item of the stream, or one step of this page (`local_..`). */
 export function reduced(chat, item) {
+	// What only tells progress is over where an entry behind it is known.
+	if (IS_PROGRESS.has(item.type) && compareCursors(item.cursor, chat.cursor) < 0) return chat;
 	switch (item.type) {
 		case "text":
 			return { ...chat, speech: spoken(chat.speech, item) };
@@ -55,7 +48,7 @@ export function reduced(chat, item) {
 		case "approval_requested":
 			return begun(chat, item, {
 				calls: withCall(chat.calls, openCall(item.call, item.tool, item.arguments, "asked", item.turn)),
-				approval: requestOf(item),
+				approval: item,
 			});
 		case "approval_ended":
 			return {
@@ -83,32 +76,34 @@ export function reduced(chat, item) {
 	}
 }
 
+const IS_PROGRESS = new Set(["tool_call_proposed", "approval_requested", "approval_ended", "turn_resumed", "turn_interrupted", "messages_left_out"]);
+
 /** The chat after an event that the store has. */
 function stored(chat, item) {
 	switch (item.type) {
 		case "user_message":
-			return begun(appended(chat, entryOfEvent("user", item, { text: item.text })), item, {
+			return begun(appended(chat, entryOf("user", item)), item, {
 				outbox: chat.outbox.filter((sent) => sent.key !== item.key && sent.turn !== item.turn),
 			});
 		case "model_message":
-			return { ...appended(chat, entryOfEvent("model", item, { text: item.text, ending: item.ending })), speech: null, thought: null };
+			return { ...appended(chat, entryOf("model", item)), speech: null, thought: null };
 		case "tool_call_ended": {
 			const approval = chat.approval?.call === item.id ? null : chat.approval;
-			return { ...appended(chat, callEntry(item, item.cursor, item.turn, item.at)), calls: chat.calls.filter((call) => call.call !== item.id), approval };
+			return { ...appended(chat, callEntry(item)), calls: chat.calls.filter((call) => call.call !== item.id), approval };
 		}
 		case "system_notice":
-			return appended(chat, entryOfEvent("notice", item, { notice: item.notice, text: item.text }));
+			return appended(chat, entryOf("notice", item));
 		case "error":
-			return appended(chat, entryOfEvent("error", item, { text: item.text, error: item.error }));
+			return appended(chat, entryOf("error", item));
 		case "cleared":
-			return { ...chat, entries: [entryOfEvent("cleared", item, {})], calls: [], speech: null, thought: null, approval: null };
+			return { ...chat, entries: [entryOf("cleared", item)], calls: [], speech: null, thought: null, approval: null };
 		default:
 			return ended(chat, item);
 	}
 }
 
 function ended(chat, item) {
-	const told = item.ending === "dismissed" ? appended(chat, entryOfEvent("dismissed", item, {})) : chat;
+	const told = item.ending === "dismissed" ? appended(chat, entryOf("dismissed", item)) : chat;
 	// The end of an older turn, heard late, ends nothing of this one.
 	if (chat.turn !== null && chat.turn !== item.turn) return told;
 	return { ...told, turn: null, calls: [], speech: null, thought: null, approval: null, stop: null };
@@ -149,7 +144,6 @@ function local(chat, item) {
 /**
  * What is drawn, in order: entries, the text that is being spoken, open calls, what is still to be sent. While a stop
  * can be undone the model's texts of its turn are hidden; what tools did is never hidden.
- * @param {Chat} chat
  */
 export function rows(chat) {
 	const isHidden = (entry) => chat.stop !== null && entry.kind === "model" && entry.turn === chat.stop.turn;
@@ -172,16 +166,11 @@ export function runningTurn(chat) {
 
 /** Orders cursors: `17` before `17.1` before `17.2` before `18`. */
 export function compareCursors(a, b) {
-	return entryOf(a) - entryOf(b) || stepOf(a) - stepOf(b);
+	return numberOf(a) - numberOf(b) || stepOf(a) - stepOf(b);
 }
 
-const entryOf = (cursor) => Number(String(cursor).split(".")[0]);
+const numberOf = (cursor) => Number(String(cursor).split(".")[0]);
 const stepOf = (cursor) => Number(String(cursor).split(".")[1] ?? 0);
-
-/** The request alone, as it is shown and decided. */
-function requestOf({ call, session, user, tool, arguments: given, consequence, text, digest, expires_at }) {
-	return { call, session, user, tool, arguments: given, consequence, text, digest, expires_at };
-}
 
 const isYes = (decided) => Boolean(decided) && !decided.decision.startsWith("deny");
 
@@ -196,10 +185,9 @@ function spoken(before, { completion, at, text }) {
 const encoder = new TextEncoder();
 const utf8Bytes = (text) => encoder.encode(text).length;
 
-/** The chat while a turn runs, unless the turn is known to be over. */
+/** The chat while a turn runs. */
 function begun(chat, item, fields) {
-	const isOver = chat.entries.some((entry) => entry.kind === "dismissed" && entry.turn === item.turn);
-	return { ...chat, ...fields, turn: isOver ? chat.turn : item.turn };
+	return { ...chat, ...fields, turn: item.turn };
 }
 
 function openCall(call, name, given, is, turn) {
@@ -222,22 +210,20 @@ function appended(chat, entry) {
 function noted(chat, item) {
 	const key = `${item.type}:${item.turn}:${item.cursor}`;
 	if (chat.entries.some((entry) => entry.key === key)) return chat;
-	return appended(chat, { ...entryOfEvent(item.type, item, { text: item.text, messages: item.messages }), key });
+	return appended(chat, { ...entryOf(item.type, item), key });
 }
 
-function entryOfEvent(kind, { cursor, turn, at }, fields) {
-	return { key: `${kind}:${cursor}`, kind, cursor, turn, at, ...fields };
+function entryOf(kind, item) {
+	return { ...item, key: `${kind}:${item.cursor}`, kind };
 }
 
-function entryOfMessage({ role, seq, turn, at, key, ...fields }) {
-	const cursor = String(seq);
-	if (role === "tool_call") return callEntry(fields, cursor, turn, at);
-	return { key: `${role}:${cursor}`, kind: role, cursor, turn, at, ...fields };
+function entryOfMessage(message) {
+	const entry = { ...message, cursor: String(message.seq) };
+	return message.role === "tool_call" ? callEntry(entry) : entryOf(message.role, entry);
 }
 
-function callEntry(record, cursor, turn, at) {
-	const { id, name, arguments: given, asked, approval, outcome, effect, resolved_by, result, proposed_at, ended_at } = record;
-	return { key: `call:${id}`, kind: "call", cursor, turn, at, call: id, name, arguments: given, asked, approval, outcome, effect, resolved_by, result, proposed_at, ended_at };
+function callEntry(record) {
+	return { ...record, key: `call:${record.id}`, kind: "call", call: record.id };
 }
 
 /** Raw arguments as a value, where they are one. */

@@ -1,4 +1,4 @@
-// What the tabs of one browser share: who holds the two streams, and the questions that the inbox's stream brings.
+// What the tabs of one browser share: the two streams, of which one tab each is the holder, and what tabs tell each other.
 //
 // A browser opens six connections to a server at most. One more stream and every other request waits, so all tabs
 // together hold two: the chat's in the tab that was used last, the inbox's in any one.
@@ -11,7 +11,6 @@ export class Slot {
 	#release = null;
 	#queue = null;
 
-	/** @param {string} name @param {(isHeld: boolean) => void} onChange */
 	constructor(name, onChange) {
 		this.#name = `madang.${name}`;
 		this.#onChange = onChange;
@@ -63,6 +62,63 @@ export class Slot {
 		if (this.isHeld === isHeld) return;
 		this.isHeld = isHeld;
 		this.#onChange(isHeld);
+	}
+}
+
+/** A tab that is not looked at gives its stream back after so long. */
+const HIDDEN = 30_000;
+
+/** Lets the shown chat follow its events: by the stream in the tab that was used last, in others by a look now and then. */
+export class Sharing {
+	#slot = new Slot("chat", () => this.#share());
+	#session = null;
+	#hidden = null;
+	#onSeen;
+
+	constructor(onSeen) {
+		this.#onSeen = onSeen;
+		for (const type of ["focus", "pointerdown", "keydown"]) addEventListener(type, () => this.#claim(), { capture: true, passive: true });
+		addEventListener("pageshow", (event) => event.persisted && this.#seen());
+		document.addEventListener("visibilitychange", () => this.#seen());
+	}
+
+	/** Follows this chat from now on, or none. */
+	follow(session) {
+		if (session !== this.#session) this.#session?.follow("off");
+		this.#session = session;
+		this.#claim();
+		this.#share();
+	}
+
+	#share() {
+		const isSeen = document.visibilityState === "visible";
+		if (!this.#session || (!isSeen && this.#hidden === null)) {
+			this.#session?.follow("off");
+			return this.#slot.leave();
+		}
+		if (this.#slot.isHeld) return this.#session.follow("live");
+		if (!isSeen) return this.#session.follow("off");
+		this.#slot.wait();
+		this.#session.follow("look");
+	}
+
+	#claim() {
+		if (this.#session && document.visibilityState === "visible") this.#slot.claim();
+	}
+
+	#seen() {
+		clearTimeout(this.#hidden);
+		this.#hidden = null;
+		if (document.visibilityState === "hidden") {
+			this.#hidden = setTimeout(() => {
+				this.#hidden = null;
+				this.#share();
+			}, HIDDEN);
+			return;
+		}
+		this.#claim();
+		this.#share();
+		this.#onSeen();
 	}
 }
 

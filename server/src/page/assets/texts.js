@@ -25,11 +25,7 @@ export async function speak(wanted) {
 
 export const spoken = () => language;
 
-/**
- * The words of a key, with `{name}` replaced by its value. Where a text has forms, `count` chooses.
- * @param {string} key
- * @param {Record<string, string | number>} [values]
- */
+/** The words of a key, with `{name}` replaced by its value. Where a text has forms, `count` chooses. */
 export function t(key, values = {}) {
 	const found = entry(key) ?? key;
 	const text = typeof found === "string" ? found : (found[plural.select(Number(values.count))] ?? found.other);
@@ -40,8 +36,8 @@ export function t(key, values = {}) {
 	});
 }
 
-/** Whether there are words for a key; for what the server may name and this page may not know. */
-export const hasText = (key) => entry(key) !== undefined;
+/** The words of a key that the server's names make, or of another where there are none. */
+export const tOr = (key, other, values) => t(entry(key) === undefined ? other : key, values);
 
 /** The words of `room.name`. */
 function entry(key) {
@@ -60,13 +56,12 @@ export function clock(at) {
 }
 
 /** How long ago, in the largest unit that says something. */
-export function ago(at, now = Date.now()) {
-	const seconds = Math.max(0, (now - at) / 1000);
-	if (seconds < 60) return t("time.now");
+export function ago(at) {
+	const minutes = Math.floor((Date.now() - at) / 60_000);
+	if (minutes < 1) return t("time.now");
 	const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
-	if (seconds < 3600) return relative.format(-Math.floor(seconds / 60), "minute");
-	if (seconds < 86_400) return relative.format(-Math.floor(seconds / 3600), "hour");
-	if (seconds < 7 * 86_400) return relative.format(-Math.floor(seconds / 86_400), "day");
+	if (minutes < 60) return relative.format(-minutes, "minute");
+	if (minutes < 1440) return relative.format(-Math.floor(minutes / 60), "hour");
 	return new Date(at).toLocaleDateString(language, { dateStyle: "medium" });
 }
 

@@ -1,0 +1,68 @@
+// The ledger on the screen: what was done, whether it holds, and effects that a person resolves.
+
+import { ADD, SEARCH, ask, chatOf, dialog, enter, expect, isMock, log, says, send, test } from "../fixtures.mjs";
+
+test("each call has a row, filters narrow them, and the chain is verified", async ({ page, serve }) => {
+  const bad = { tool_calls: [{ name: "search_catalog", arguments: { category: "nope" } }] };
+  const server = await serve([SEARCH, ADD, bad, says("Done.")]);
+  await enter(page, server);
+  await send(page, "go");
+  await dialog(page).getByRole("button", { name: "Yes", exact: true }).click();
+  await expect(log(page).getByText("Done.")).toBeVisible();
+  await page.getByRole("link", { name: "Ledger" }).click();
+  const rows = page.locator(".rows tbody tr");
+  await expect(rows).toHaveCount(3);
+  await expect(rows.nth(1)).toContainText("add_habit");
+  await expect(rows.nth(1)).toContainText("this once");
+  await expect(rows.nth(1)).toContainText("took effect");
+  await expect(rows.nth(2)).toContainText("failed");
+  await page.getByRole("button", { name: "Asked" }).click();
+  await expect(rows).toHaveCount(1);
+  await page.getByRole("button", { name: "Not done" }).click();
+  await expect(rows).toHaveCount(1);
+  await page.getByRole("button", { name: "Effect not known" }).click();
+  await expect(page.getByText("No call is like that.")).toBeVisible();
+  await page.getByRole("button", { name: "All", exact: true }).click();
+  await page.getByRole("searchbox", { name: "Find by tool" }).fill("search");
+  await expect(rows).toHaveCount(2);
+  await page.getByRole("button", { name: "Verify" }).click();
+  const { body } = await ask(server, `v1/sessions/${chatOf(page)}/ledger/verify`);
+  await expect(page.locator(".proof")).toContainText(`It holds: ${body.calls} calls in ${body.transitions} steps.`);
+  await expect(page.locator(".proof")).toContainText(body.head);
+  await page.getByLabel("Head that you kept").fill(body.head);
+  await page.getByRole("button", { name: "Verify" }).click();
+  await expect(page.locator(".proof")).toContainText(`vouches for ${body.transitions} steps`);
+  await page.getByLabel("Head that you kept").fill("0".repeat(64));
+  await page.getByRole("button", { name: "Verify" }).click();
+  await expect(page.locator(".proof")).toContainText("The ledger does not hold.");
+});
+
+test("an unknown effect is resolved in two steps", async ({ page, serve }) => {
+  test.skip(!isMock, "no tool of the toolkit leaves an effect unknown");
+  const letter = { tool_calls: [{ name: "send_letter", arguments: { to: "Lee", body: "Hello" } }] };
+  const server = await serve([letter]);
+  await enter(page, server);
+  await send(page, "Write to Lee");
+  await dialog(page).getByRole("button", { name: "Yes", exact: true }).click();
+  await expect(log(page).locator(".call .state")).toHaveText("running");
+  await server.kill();
+  await server.restart([says("I do not know whether it went out.")]);
+  await expect(log(page).locator(".call .state")).toHaveText("not known whether it took effect", { timeout: 20_000 });
+  await page.getByRole("link", { name: "Look and record" }).click();
+  await page.getByRole("button", { name: "Effect not known" }).click();
+  await page.getByRole("button", { name: "It happened" }).click();
+  const sure = page.getByRole("group", { name: /^Record that it happened/ });
+  await expect(sure.getByRole("button", { name: "Back" })).toBeFocused();
+  await sure.getByRole("button", { name: "Back" }).click();
+  await expect(page.getByRole("button", { name: "It happened" })).toBeFocused();
+  const effect = async () => (await ask(server, `v1/ledger?session=${chatOf(page)}`)).body.calls[0].effect;
+  expect(await effect()).toBe("unknown");
+  await page.getByRole("button", { name: "It did not" }).click();
+  await page.getByRole("button", { name: "Record it" }).click();
+  await expect(page.getByText("No call is like that.")).toBeVisible();
+  expect(await effect()).toBe("none");
+  await page.getByRole("button", { name: "All", exact: true }).click();
+  await expect(page.locator(".rows tbody tr")).toContainText("kim");
+  await page.getByRole("link", { name: "Back to the chat" }).click();
+  await expect(log(page).locator(".call .state")).toHaveText("failed");
+});

@@ -1,0 +1,210 @@
+// Each state in both languages and both colour schemes, wide and narrow: no breach that axe finds, no text cut off, a picture of each.
+
+import { mkdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import AxeBuilder from "@axe-core/playwright";
+
+import { box, dialog, enter, expect, isMock, log, test } from "../fixtures.mjs";
+import { STATES, words } from "../states.mjs";
+
+const PICTURES = process.env.MADANG_LOOKS ?? join(tmpdir(), "madang-looks");
+mkdirSync(PICTURES, { recursive: true });
+
+const SCHEMES = ["light", "dark"];
+/** A desktop, a small phone, and a desktop at 200 %. */
+const SIZES = [[1280, 800], [320, 640], [640, 400]];
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+async function breaches(page) {
+  const { violations } = await new AxeBuilder({ page }).withTags(TAGS).options({ rules: { "target-size": { enabled: true } } }).analyze();
+  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.any[0]?.message ?? ""}`));
+}
+
+/** What makes the page, a view or a dialog scroll sideways; tables and code may, each in a frame of its own. */
+const overflow = (page) => page.evaluate(() => {
+  const wide = [document.scrollingElement, ...document.querySelectorAll(".scroll, dialog, aside, aside nav, main")].filter((node) => node.scrollWidth > node.clientWidth + 1);
+  return wide.map((node) => [...node.querySelectorAll("*")].find((inner) => inner.getBoundingClientRect().right > node.getBoundingClientRect().right + 1)?.outerHTML.slice(0, 120) ?? node.className);
+});
+
+for (const [name, { script, go, after, mock }] of Object.entries(STATES)) {
+  for (const language of ["ko", "en"]) {
+    test(`${name} in ${language}`, async ({ page, serve }) => {
+      test.skip(Boolean(mock) && !isMock, "only the mock gets there");
+      await page.addInitScript((language) => localStorage.setItem("madang.language", language), language);
+      const server = await serve(structuredClone(script));
+      await go(page, server, language);
+      for (const [width, height] of SIZES) {
+        await page.setViewportSize({ width, height });
+        for (const scheme of SCHEMES) {
+          await page.emulateMedia({ colorScheme: scheme });
+          await page.waitForTimeout(50);
+          await page.screenshot({ path: join(PICTURES, `${name}-${language}-${scheme}-${width}.png`) });
+          expect(await breaches(page), `${width} px, ${scheme}`).toEqual([]);
+          expect(await overflow(page), `${width} px`).toEqual([]);
+        }
+      }
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await expect.poll(() => page.locator("body").ariaSnapshot()).toContain(name.startsWith("login") || name === "expired" ? words(language, "login.token") : words(language, "app.name"));
+      await after?.(server);
+    });
+  }
+}
+
+const QUESTION = {
+  en: `
+    - alertdialog "May this run?":
+      - heading "May this run?" [level=2]
+      - button "Decide later"
+      - paragraph:
+        - text: Tool
+        - code: add_habit
+      - group "What would run": /add_habit/
+      - paragraph: /Time left/
+      - button "No"
+      - button "No, with a message"
+      - button "Other arguments"
+      - button "Yes, always"
+      - button "Yes"
+      - paragraph: /Esc is no answer/
+  `,
+  ko: `
+    - alertdialog "실행해도 될까요?":
+      - heading "실행해도 될까요?" [level=2]
+      - button "나중에 답하기"
+      - paragraph:
+        - text: 도구
+        - code: add_habit
+      - group "실행할 내용": /add_habit/
+      - paragraph: /남은 시간/
+      - button "아니요"
+      - button "이유를 말하고 거절"
+      - button "인자 고치기"
+      - button "예, 항상"
+      - button "예"
+      - paragraph: /Esc는 답이 아닙니다/
+  `,
+};
+const CHAT = {
+  en: `
+    - complementary "Chats and settings":
+      - link "Madang"
+      - link "New chat"
+      - searchbox "Search chats"
+      - navigation "Chats":
+        - list:
+          - listitem:
+            - link /Add morning light/
+      - link "Inbox"
+    - main:
+      - heading /Add morning light/ [level=1]
+      - status: live
+      - link "Ledger"
+      - button "Clear"
+      - log "Messages":
+        - article:
+          - heading "You" [level=2]
+        - article:
+          - heading "Madang" [level=2]
+        - group:
+          - code: search_catalog
+          - text: done
+        - group:
+          - code: add_habit
+          - text: done
+        - article:
+          - heading "Madang" [level=2]
+      - textbox "Message"
+      - button "Send"
+  `,
+  ko: `
+    - complementary "대화와 설정":
+      - link "마당"
+      - link "새 대화"
+      - searchbox "대화 찾기"
+      - navigation "대화"
+      - link "질문함"
+    - main:
+      - heading /Add morning light/ [level=1]
+      - status: 연결됨
+      - link "기록"
+      - button "정리"
+      - log "메시지":
+        - article:
+          - heading "나" [level=2]
+        - article:
+          - heading "마당" [level=2]
+        - group:
+          - code: search_catalog
+          - text: 완료
+        - group:
+          - code: add_habit
+          - text: 완료
+        - article:
+          - heading "마당" [level=2]
+      - textbox "메시지"
+      - button "보내기"
+  `,
+};
+
+for (const language of ["ko", "en"]) {
+  test(`what a screen reader meets in ${language}`, async ({ page, serve }) => {
+    await page.addInitScript((language) => localStorage.setItem("madang.language", language), language);
+    const server = await serve(structuredClone(STATES.answered.script));
+    await STATES.question.go(page, server, language);
+    await expect(page.locator("body")).toMatchAriaSnapshot(QUESTION[language]);
+    await dialog(page).getByRole("button", { name: words(language, "ask.yes"), exact: true }).click();
+    await expect(log(page).getByText("It is one of your habits now.")).toBeVisible();
+    await expect(page.locator("body")).toMatchAriaSnapshot(CHAT[language]);
+    expect(await page.locator("html").getAttribute("lang")).toBe(language);
+  });
+}
+
+test("language and colours are chosen, remembered, and nothing that was typed is lost", async ({ page, serve }) => {
+  const server = await serve([]);
+  await enter(page, server);
+  await box(page).fill("half a thought");
+  await page.locator(".settings summary").click();
+  await page.getByRole("button", { name: "한국어" }).click();
+  await expect(page.getByRole("heading", { name: "새 대화" })).toBeVisible();
+  await expect(box(page)).toHaveValue("half a thought");
+  await expect(page.getByRole("button", { name: "한국어" })).toBeFocused();
+  await page.getByRole("button", { name: "어둡게" }).click();
+  const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.reload();
+  await expect(page.getByRole("heading", { name: "새 대화" })).toBeVisible();
+  expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(dark);
+  await page.locator(".settings summary").click();
+  await page.getByRole("button", { name: "밝게" }).click();
+  expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).not.toBe(dark);
+});
+
+test("with reduced motion nothing moves", async ({ page, serve }) => {
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  const server = await serve(structuredClone(STATES.works.script));
+  await STATES.works.go(page, server);
+  expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
+  await page.emulateMedia({ reducedMotion: "no-preference" });
+  expect(await page.evaluate(() => document.getAnimations().length)).toBeGreaterThan(0);
+});
+
+test("on a narrow screen the side opens, takes the focus and gives it back", async ({ page, serve }) => {
+  await page.setViewportSize({ width: 320, height: 640 });
+  const server = await serve([]);
+  await enter(page, server);
+  const menu = page.getByRole("button", { name: "Open the list of chats" });
+  await menu.click();
+  await expect(page.getByRole("link", { name: "Madang", exact: true })).toBeFocused();
+  await page.locator(".settings summary").click();
+  for (const scheme of SCHEMES) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.waitForTimeout(200);
+    await page.screenshot({ path: join(PICTURES, `drawer-en-${scheme}-320.png`) });
+    expect(await breaches(page)).toEqual([]);
+    expect(await overflow(page)).toEqual([]);
+  }
+  await page.keyboard.press("Escape");
+  await expect(menu).toBeFocused();
+  await expect(page.getByRole("searchbox")).toBeHidden();
+});

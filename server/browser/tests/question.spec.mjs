@@ -1,0 +1,239 @@
+// The question before a call runs: only a button that says yes says yes, and closing says nothing.
+
+import { ADD, ask, box, chatOf, dialog, enter, expect, isMock, log, says, send, test } from "../fixtures.mjs";
+
+const button = (page, name) => dialog(page).getByRole("button", { name, exact: true });
+const open = async (server) => (await ask(server, "v1/inbox")).body.approval_requests;
+const rows = async (server, page) => (await ask(server, `v1/ledger?session=${chatOf(page)}`)).body.calls;
+/** The call as the ledger has it, once it has ended. */
+const ended = (server, page) => expect.poll(async () => (await rows(server, page))[0]?.state).toBe("ended").then(async () => (await rows(server, page))[0]);
+
+async function asked(page, serve, more = [says("Done.")]) {
+  const server = await serve([ADD, ...more]);
+  await enter(page, server);
+  await send(page, "Add morning light");
+  await expect(dialog(page)).toBeVisible();
+  return server;
+}
+
+test("by mouse: yes runs the call once", async ({ page, serve }) => {
+  const server = await asked(page, serve);
+  await expect(dialog(page)).toContainText('framed_text: "Morning sunlight"');
+  await expect(button(page, "No")).toBeFocused();
+  await button(page, "Yes").click();
+  await expect(dialog(page)).toBeHidden();
+  await expect(log(page).locator(".call .state")).toHaveText("done");
+  await expect(box(page)).toBeFocused();
+  expect(await rows(server, page)).toHaveLength(1);
+  expect(await ended(server, page)).toMatchObject({ effect: "committed", approval: { kind: "once" } });
+});
+
+test("by keyboard alone: from the token to a yes, with the buttons in their order", async ({ page, serve }) => {
+  const server = await serve([ADD, says("Done.")]);
+  await page.goto(server.origin);
+  await page.keyboard.type(server.token);
+  await page.keyboard.press("Enter");
+  await expect(box(page)).toBeFocused();
+  await page.keyboard.type("Add morning light");
+  await page.keyboard.press("Enter");
+  await expect(button(page, "No")).toBeFocused();
+  await expect(button(page, "No")).toBeEnabled();
+  const order = [];
+  for (let at = 0; at < 5; at += 1) {
+    order.push(await page.evaluate(() => document.activeElement.textContent));
+    if (at < 4) await page.keyboard.press("Tab");
+  }
+  expect(order).toEqual(["No", "No, with a message", "Other arguments", "Yes, always", "Yes"]);
+  await page.keyboard.press("Enter");
+  await expect(log(page).getByText("Done.")).toBeVisible();
+  await expect(box(page)).toBeFocused();
+  expect(await ended(server, page)).toMatchObject({ effect: "committed" });
+});
+
+test("no single key says yes", async ({ page, serve }) => {
+  const server = await asked(page, serve);
+  await expect(button(page, "No")).toBeEnabled();
+  for (const key of ["y", "Y", "a", "ㅛ", "e", "1", "ArrowRight", "Control+Enter"]) {
+    if (key === "ㅛ") await page.keyboard.insertText(key);
+    else if (key !== "Control+Enter") await page.keyboard.press(key);
+  }
+  expect(await open(server)).toHaveLength(1);
+  await expect(dialog(page)).toBeVisible();
+});
+
+test("Enter says what the focus says: at first, no", async ({ page, serve }) => {
+  const server = await asked(page, serve);
+  await expect(button(page, "No")).toBeEnabled();
+  await page.keyboard.press("Enter");
+  await expect(log(page).locator(".call .state")).toHaveText("not allowed");
+  expect(await ended(server, page)).toMatchObject({ effect: "none", outcome: { status: "cancelled", reason: "denied" } });
+});
+
+test("a key that was on its way when the question came up is no answer", async ({ page, serve }) => {
+  const server = await serve([{ ...ADD, delay_ms: 700 }, says("Done.")]);
+  await enter(page, server);
+  await send(page, "Add it");
+  // A person who goes on typing meets the question with a blank and an Enter.
+  await expect(dialog(page)).toBeVisible();
+  for (let at = 0; at < 6; at += 1) {
+    await page.keyboard.press(at % 2 ? "Enter" : "Space");
+    await page.waitForTimeout(50);
+  }
+  expect(await open(server)).toHaveLength(1);
+  await expect(button(page, "No")).toBeEnabled();
+  await button(page, "No").click();
+  await expect(dialog(page)).toBeHidden();
+});
+
+test("Esc and the cross are no answer: the question stays as a bar and in the inbox", async ({ page, serve }) => {
+  const server = await asked(page, serve);
+  const [request] = await open(server);
+  await page.keyboard.press("Escape");
+  await expect(dialog(page)).toBeHidden();
+  await expect(page.locator(".bar.asked")).toContainText("A question waits: add_habit");
+  await expect(box(page)).toBeFocused();
+  await expect(page).toHaveTitle(/^\(1\) /);
+  await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /^data:image\/svg/);
+  expect(await open(server)).toEqual([request]);
+  await page.locator(".bar.asked").getByRole("button", { name: "Look at it" }).click();
+  await expect(button(page, "No")).toBeFocused();
+  await button(page, "Decide later").click();
+  await expect(dialog(page)).toBeHidden();
+  expect(await open(server)).toEqual([request]);
+  await page.getByRole("link", { name: "Inbox 1 question waits" }).click();
+  await page.getByRole("button", { name: "Look at it: add_habit, Add morning light" }).click();
+  await expect(dialog(page)).toBeVisible();
+  await button(page, "Yes").click();
+  await expect(page.getByRole("heading", { name: "No question waits" })).toBeVisible();
+  await expect(page).not.toHaveTitle(/^\(/);
+  await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon\.svg$/);
+  await page.goBack();
+  await expect(log(page).getByText("Done.")).toBeVisible();
+});
+
+test("a click beside the question does not close it", async ({ page, serve }) => {
+  await asked(page, serve);
+  await button(page, "Other arguments").click();
+  await dialog(page).getByRole("textbox").fill('{"half": ');
+  await page.mouse.click(5, 400);
+  await expect(dialog(page).getByRole("textbox")).toHaveValue('{"half": ');
+  await expect(dialog(page)).toHaveAttribute("closedby", "none");
+  // Esc goes back one step, and what was typed is still there.
+  await page.keyboard.press("Escape");
+  await expect(button(page, "No")).toBeFocused();
+  await button(page, "Other arguments").click();
+  await expect(dialog(page).getByRole("textbox")).toHaveValue('{"half": ');
+});
+
+test("other arguments: bad JSON and what does not fit are told, and the question stays open", async ({ page, serve }) => {
+  const server = await asked(page, serve);
+  await button(page, "Other arguments").click();
+  const text = dialog(page).getByRole("textbox", { name: "Arguments to run with (JSON)" });
+  await expect(text).toBeFocused();
+  const given = JSON.parse(await text.inputValue());
+  expect(given).toEqual(ADD.tool_calls[0].arguments);
+  await text.fill('{\n  "protocol_id": oops\n}');
+  await expect(dialog(page).getByText("This is not JSON (line 2")).toBeVisible();
+  await expect(text).toHaveAttribute("aria-invalid", "true");
+  await button(page, "Run with these").click();
+  await text.fill("[1]");
+  await expect(dialog(page).getByText("This must be a JSON object.")).toBeVisible();
+  await text.fill(JSON.stringify({ ...given, frame_level: "L9" }));
+  await expect(text).toHaveAttribute("aria-invalid", "false");
+  await button(page, "Run with these").click();
+  await expect(dialog(page).getByText("/frame_level: must be one of")).toBeVisible();
+  await expect(text).toBeFocused();
+  expect(await open(server)).toHaveLength(1);
+  await text.fill(JSON.stringify({ ...given, framed_text: "Ten minutes of sun" }));
+  await button(page, "Run with these").click();
+  await expect(log(page).getByText("Done.")).toBeVisible();
+  expect(await ended(server, page)).toMatchObject({ approval: { kind: "edited" }, arguments: { framed_text: "Ten minutes of sun" }, asked: given, effect: "committed" });
+  await log(page).locator(".call summary").click();
+  await expect(log(page).locator(".call")).toContainText("with changed arguments");
+});
+
+test("no with a message tells the model why", async ({ page, serve }) => {
+  const server = await asked(page, serve);
+  await button(page, "No, with a message").click();
+  await dialog(page).getByRole("textbox", { name: "What to tell the model" }).fill("Next week.");
+  await button(page, "No, and say this").click();
+  await expect(log(page).locator(".call .state")).toHaveText("not allowed");
+  await expect(log(page).locator(".call .why")).toHaveText("Next week.");
+  expect(await ended(server, page)).toMatchObject({ outcome: { status: "cancelled", reason: "denied", message: "Next week." } });
+});
+
+test("always needs a second step, runs the next call without a question, and can be taken back", async ({ page, serve }) => {
+  const other = { tool_calls: [{ name: "add_habit", arguments: { protocol_id: "fixed-wake", frame_level: "L2", framed_text: "Up at seven" } }] };
+  const server = await asked(page, serve, [says("One."), other, says("Two."), other, says("Three.")]);
+  await button(page, "Yes, always").click();
+  await expect(dialog(page)).toContainText("From now on add_habit runs in this chat without a question.");
+  await expect(button(page, "Back")).toBeFocused();
+  await expect(button(page, "Yes, always run it")).toBeEnabled();
+  expect(await open(server)).toHaveLength(1);
+  await page.keyboard.press("Enter");
+  await expect(button(page, "No")).toBeFocused();
+  await button(page, "Yes, always").click();
+  await button(page, "Yes, always run it").click();
+  await expect(log(page).getByText("One.")).toBeVisible();
+  await send(page, "and another");
+  await expect(log(page).getByText("Two.")).toBeVisible();
+  await page.getByRole("link", { name: "Ledger" }).click();
+  await page.getByRole("button", { name: "Ask again before add_habit" }).click();
+  await expect(page.getByRole("button", { name: "Ask again before add_habit" })).toBeHidden();
+  await page.getByRole("link", { name: "Back to the chat" }).click();
+  await send(page, "and a third");
+  await expect(dialog(page)).toBeVisible();
+});
+
+test("the time left is a word, and is read out near its end; silence is not a no", async ({ page, serve }) => {
+  test.skip(!isMock, "only the mock's time to decide can be set");
+  const server = await serve([ADD, says("Done.")]);
+  server.mock.engine.timeout = 32_000;
+  await enter(page, server);
+  await page.evaluate(() => {
+    window.heard = [];
+    new MutationObserver((changes) => window.heard.push(...changes.flatMap((change) => [...change.addedNodes].map((node) => node.textContent)))).observe(document.getElementById("urgent"), { childList: true });
+  });
+  await send(page, "Add it");
+  await expect(dialog(page).locator(".ask-left")).toHaveText(/^Time left: 3[12] seconds$/);
+  await expect.poll(() => page.evaluate(() => window.heard), { timeout: 6000 }).toEqual(["Time left: 30 seconds"]);
+  await expect(dialog(page)).toBeHidden({ timeout: 40_000 });
+  await expect(log(page).locator(".call .state")).toHaveText("cancelled: no answer in time");
+});
+
+test("a lost answer to a yes is sent again, and counts once", async ({ page, serve }) => {
+  test.skip(!isMock, "only the mock loses an answer");
+  const server = await asked(page, serve);
+  server.mock.fail(/decision/, { lost: true, times: 1 });
+  server.mock.fail(/decision/, { status: 503, name: "store", times: 1, retryAfter: 1 });
+  await button(page, "Yes").click();
+  await expect(log(page).getByText("Done.")).toBeVisible({ timeout: 15_000 });
+  expect((await rows(server, page)).filter((row) => row.effect === "committed")).toHaveLength(1);
+  await expect.poll(() => server.mock.requests.filter((request) => request.endsWith("/decision")).length).toBe(3);
+  await expect(page.locator("#polite")).toContainText("add_habit: you said yes.");
+});
+
+test("an answer that comes too late is told what was decided", async ({ page, serve }) => {
+  test.skip(!isMock, "the other answer must not be heard before");
+  const server = await asked(page, serve);
+  const [request] = await open(server);
+  server.mock.fail(/events/, { hang: true });
+  server.mock.cut();
+  server.mock.fail(/v1\/approvals.*/, { status: 503, name: "store", times: 1, retryAfter: 2 });
+  await button(page, "Yes").click();
+  await expect(dialog(page)).toContainText("Not recorded yet");
+  await ask(server, `v1/approvals/${request.call}/decision`, { method: "POST", body: { digest: request.digest, decision: "deny" } });
+  await expect(page.locator(".toast")).toHaveText("It was answered before. add_habit: not allowed");
+  await expect(dialog(page)).toBeHidden();
+});
+
+test("a token that may not decide shows the question and no buttons", async ({ page, serve }) => {
+  test.skip(!isMock, "only the mock adds a token here");
+  const server = await serve([ADD, says("Done.")]);
+  server.token = server.mock.token("kim", ["chat"]);
+  await enter(page, server);
+  await send(page, "Add it");
+  await expect(page.locator(".bar")).toContainText("Waits for an answer on another device: add_habit");
+  await expect(dialog(page)).toBeHidden();
+  await expect(page.locator(".bar").getByRole("button")).toHaveCount(0);
+});

@@ -1,0 +1,108 @@
+// The page is small, whole, and says nothing in a language of its own.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import test from "node:test";
+
+const ASSETS = new URL("../../src/page/assets/", import.meta.url);
+const files = readdirSync(ASSETS).map((name) => ({ name, text: readFileSync(new URL(name, ASSETS), "utf8") }));
+const modules = files.filter(({ name }) => name.endsWith(".js"));
+const texts = (language) => JSON.parse(readFileSync(new URL(`texts.${language}.json`, ASSETS)));
+
+test("all files together have at most 160 KB", () => {
+  const bytes = files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  assert.ok(bytes <= 160_000, `${bytes} bytes`);
+});
+
+test("each module says in its first line which concept it is, and has at most 350 lines", () => {
+  for (const { name, text } of modules) {
+    assert.match(text.split("\n")[0], /^\/\/ [A-Z]/, name);
+    assert.ok(text.split("\n").length <= 350, name);
+  }
+});
+
+test("no file names another host, and no text becomes markup", () => {
+  for (const { name, text } of files) {
+    const addresses = [...text.matchAll(/https?:\/\/[\w.-]+/g)].map(([address]) => address).filter((address) => address !== "http://www.w3.org");
+    assert.deepEqual(addresses, [], name);
+  }
+  for (const { name, text } of modules) assert.doesNotMatch(text, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\b|new Function/, name);
+});
+
+test("index.html has no script, style or handler of its own", () => {
+  const { text } = files.find(({ name }) => name === "index.html");
+  assert.doesNotMatch(text, /<style|style=|<script>|\son\w+=/);
+});
+
+test("every file that a file imports is there, and every file is used", () => {
+  const names = new Set(files.map(({ name }) => name));
+  const used = new Set(["index.html", "texts.ko.json", "texts.en.json"]);
+  for (const { text } of files) for (const [, name] of text.matchAll(/(?:from "\.\/|assets\/|url\(|new URL\(")([\w.]+?)["`)]/g)) used.add(name);
+  assert.deepEqual([...used].sort(), [...names].sort());
+});
+
+const flat = (table) => Object.entries(table).flatMap(([room, words]) => Object.entries(words).map(([name, value]) => [`${room}.${name}`, value]));
+const forms = (value) => (typeof value === "string" ? [value] : Object.values(value));
+const holes = (value) => [...new Set(forms(value).flatMap((text) => text.match(/\{\w+\}/g) ?? []))].sort();
+
+test("both languages have the same keys, in the same order, with the same holes", () => {
+  const [ko, en] = [flat(texts("ko")), flat(texts("en"))];
+  assert.deepEqual(ko.map(([key]) => key), en.map(([key]) => key));
+  for (const [at, [key, value]] of ko.entries()) assert.deepEqual(holes(value), holes(en[at][1]), key);
+});
+
+test("every text has the forms that its language has", () => {
+  for (const language of ["ko", "en"]) {
+    const { pluralCategories } = new Intl.PluralRules(language).resolvedOptions();
+    for (const [key, value] of flat(texts(language))) {
+      assert.ok(forms(value).every((text) => text.trim()), key);
+      if (typeof value !== "string") assert.deepEqual(Object.keys(value).sort(), [...pluralCategories].sort(), key);
+    }
+  }
+});
+
+/** The strings of a module, without what stands in comments. */
+const strings = (text) => {
+  const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "");
+  return [...code.matchAll(/"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)].map(([, double, template]) => double ?? template.replace(/\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}/g, "…"));
+};
+
+test("each key that a module names is there, and each that is there is named", () => {
+  const known = new Set(flat(texts("en")).map(([key]) => key));
+  const rooms = Object.keys(texts("en"));
+  const isKey = (text) => rooms.some((room) => text.startsWith(`${room}.`)) && !/^madang\./.test(text);
+  const named = modules.flatMap(({ text }) => strings(text)).filter((text) => isKey(text) && /^[\w.…-]+$/.test(text));
+  const patterns = named.map((text) => new RegExp(`^${text.replace(/\./g, "\\.").replace(/…/g, ".*")}$`));
+  const lost = named.filter((text) => !text.includes("…") && !known.has(text));
+  // Names of files and events look like keys of such rooms.
+  assert.deepEqual(lost.filter((text) => !/\.(js|json|svg)$/.test(text)), []);
+  // `clear.title` and its like are named by the room alone.
+  const unnamed = [...known].filter((key) => !patterns.some((pattern) => pattern.test(key)) && !/^clear\.(title|text|yes|no)$/.test(key));
+  assert.deepEqual(unnamed, []);
+});
+
+const css = files.find(({ name }) => name === "app.css").text;
+/** What a string of several words may be made of: classes, tags, ids, relations of links, and names of keys. */
+const known = new Set([...[...css.matchAll(/\.([a-z][\w-]*)/g)].map(([, name]) => name), "button", "h1", "coming", "sure", "login-hint", "login-problem", "noopener", "noreferrer", "nofollow", "Shift", "+", "Enter"]);
+const isKnown = (word) => known.has(word.replace(/^\./, "")) || /^\[[\w-]+="…"\]$/.test(word);
+/** Names of keys, tags and methods. */
+const NAMES = /^(Enter|Escape|Esc|BUTTON|GET|POST|DELETE)$/;
+
+/** Whether a string reads like a sentence or a word for a person. */
+function isForPerson(text) {
+  if (/\p{Script=Hangul}/u.test(text)) return true;
+  if (/^\p{Lu}\p{L}+[.!?]?$/u.test(text)) return !NAMES.test(text);
+  // Paths of icons, and what lies between two backquotes of expressions.
+  if (/^M[\d.\s]/.test(text) || /\n|\]\*?\$?\//.test(text)) return false;
+  return /\p{L} +\p{L}|\p{L} \+ /u.test(text) && !text.replaceAll('\\"', '"').split(" ").every(isKnown);
+}
+
+test("no module has words for a person", () => {
+  const found = modules.flatMap(({ name, text }) => strings(text).filter(isForPerson).map((words) => `${name}: ${words}`));
+  assert.deepEqual(found, []);
+});
+
+test("words for a person would be found", () => {
+  for (const words of ["보내기", "Not sent yet.", "Try now", "Send", "not sent", "Sending…  now please"]) assert.ok(isForPerson(words), words);
+  for (const code of ["square stop", ".earlier button", "Enter", "noopener noreferrer nofollow", "application/json"]) assert.ok(!isForPerson(code), code);
+});
