@@ -11,6 +11,10 @@
 //! - Each queue, body, wait and map has a bound in [`ServerLimits`].
 
 mod accept;
+#[allow(dead_code, unused_imports, reason = "no route leads here yet")]
+mod ag_ui;
+#[allow(dead_code, unused_imports, reason = "no route leads here yet")]
+mod ai_sdk;
 mod answer;
 mod ask;
 mod auth;
@@ -30,6 +34,8 @@ mod routes;
 mod server;
 mod state;
 mod stream;
+#[allow(dead_code, reason = "no route leads here yet")]
+mod surface;
 mod turns;
 
 pub use accept::listener::{InvalidAddress, ListenAddress, ListenError, Listener};

@@ -1,0 +1,453 @@
+//! What AG-UI makes of the items of a turn: one run.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use madang::{
+    CallId, SessionId, TurnId,
+    approval::ApprovalRequest,
+    error::TurnError,
+    event::{ChatMessage, Content, EventCursor, EventKind, SessionEvent, StreamItem, TurnEnding},
+    language::Locale,
+    ledger::CallRecord,
+    model::Usage,
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    event::{AgUiEvent, Interrupt, PROTOCOL_VERSION, RunOutcome},
+    messages::{AgUiChat, OpenCall, carrier_id, result_id, text_id, wanted},
+};
+use crate::{
+    ask::Ask,
+    stream::{
+        frame::Frames,
+        mapper::{Cut, Mapper, Then},
+    },
+    surface::{
+        spoken::{Lack, Spoken, count_rewrite, pieces},
+        tool_table::ToolTable,
+    },
+};
+
+/// What a run is about.
+#[derive(Debug)]
+pub(crate) struct AgUiRun {
+    /// The session, which the protocol calls a thread.
+    pub(crate) thread: SessionId,
+    /// The id that the client gave the run.
+    pub(crate) run: Arc<str>,
+    /// The turn that is told; `None` where there is none.
+    pub(crate) turn: Option<TurnId>,
+    /// How the run begins.
+    pub(crate) opening: RunOpening,
+    /// The chat before the first item.
+    pub(crate) chat: AgUiChat,
+    /// The number of messages of users, assistants and tools that the client has.
+    pub(crate) client_messages: usize,
+    /// The position of the chat.
+    pub(crate) cursor: EventCursor,
+    /// The client's state, which comes back with a key of ours; `None` where it is no object.
+    pub(crate) state: Option<Map<String, Value>>,
+    /// The calls about which the client decided too late.
+    pub(crate) late: Vec<CallId>,
+    /// Which person is asked about a call.
+    pub(crate) ask: Ask,
+    /// The tools that may be called.
+    pub(crate) tools: ToolTable,
+    /// The language of our own sentences.
+    pub(crate) locale: Locale,
+    /// Bytes of a piece of text in one frame.
+    pub(crate) max_text_frame_bytes: usize,
+}
+
+/// How a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunOpening {
+    /// The turn is told from its first event on.
+    Begun,
+    /// The client has heard a part of the turn before: a snapshot removes what is not stored.
+    Joined,
+}
+
+/// The end of a run that has nothing to stream.
+#[derive(Debug)]
+pub(crate) enum RunEnd {
+    /// The turn ended, or none runs.
+    Success,
+    /// The turn was dismissed.
+    Cancelled,
+    /// The turn waits for this approval.
+    Waits(Box<ApprovalRequest>),
+    /// The turn failed: the error's words, and its code.
+    Failed {
+        /// The error in words.
+        text: String,
+        /// The error for programs.
+        code: String,
+    },
+}
+
+/// Writes the only event of a run that does not begin.
+pub(crate) fn refuse(text: &str, code: &str, out: &mut Frames) {
+    out.data(&AgUiEvent::RunError { message: text, code });
+}
+
+/// Gives the code of an error.
+pub(crate) fn error_code(error: &TurnError) -> String {
+    match error {
+        TurnError::TooManyRounds => "too_many_rounds".into(),
+        TurnError::Model { kind, .. } => format!("model/{kind}"),
+        TurnError::Store => "store".into(),
+        TurnError::CutOff => "cut_off".into(),
+        _ => "failed".into(),
+    }
+}
+
+/// Tells a turn as one run.
+#[derive(Debug)]
+pub(crate) struct AgUiMapper {
+    run: AgUiRun,
+    spoken: Spoken,
+    /// The id of the text that is open.
+    text: Option<String>,
+    /// The id of the thinking that is open.
+    thinking: Option<String>,
+    thoughts: u32,
+    /// Whether the client's messages are those of the last snapshot.
+    is_fresh: bool,
+    /// Whether the client has a text that is not the stored one.
+    needs_repair: bool,
+}
+
+impl AgUiMapper {
+    /// Tells this run.
+    pub(crate) fn new(run: AgUiRun) -> Self {
+        Self {
+            run,
+            spoken: Spoken::default(),
+            text: None,
+            thinking: None,
+            thoughts: 0,
+            is_fresh: false,
+            needs_repair: false,
+        }
+    }
+
+    /// Writes the whole run where there is nothing to stream.
+    pub(crate) fn write_whole(mut self, end: RunEnd, out: &mut Frames) {
+        if let RunEnd::Waits(request) = &end {
+            self.run.chat = self.run.chat.waiting(request);
+        }
+        self.open(out);
+        self.finish(end, None, out);
+    }
+
+    fn event(&mut self, event: &SessionEvent, out: &mut Frames) -> Then {
+        let is_ours = Some(event.turn) == self.run.turn;
+        if !is_ours && !matches!(event.kind, EventKind::ToolCallResolved { .. }) {
+            return Then::Continue;
+        }
+        self.run.cursor = self.run.cursor.max(event.cursor);
+        match &event.kind {
+            EventKind::UserMessage { text } => {
+                self.store(event, Content::User { text: text.clone() });
+                if self.run.opening == RunOpening::Begun && self.lacks_history() {
+                    self.snapshot_in_order(out);
+                }
+            }
+            EventKind::ModelMessage { text, ending } => {
+                self.store(event, Content::Model { text: text.clone(), ending: *ending });
+                self.message(event, text, out);
+            }
+            EventKind::ToolCallProposed { call, wanted } => {
+                let (name, arguments) = (wanted.name.clone(), wanted.arguments.clone());
+                self.show(OpenCall { call: *call, name, arguments }, out);
+            }
+            EventKind::ApprovalRequested { request } => return self.ask(request, event, out),
+            EventKind::ToolCallEnded { record } => self.end_call(record, event, out),
+            EventKind::ToolCallResolved { resolved, .. } => {
+                self.run.chat.resolve(resolved);
+                self.is_fresh = false;
+                custom(event, out);
+            }
+            EventKind::SystemNotice { notice, .. } => {
+                self.store(event, Content::Notice { notice: *notice });
+                custom(event, out);
+            }
+            EventKind::Cleared => {
+                self.run.chat.clear();
+                custom(event, out);
+            }
+            EventKind::ApprovalEnded { .. }
+            | EventKind::MessagesLeftOut { .. }
+            | EventKind::TurnResumed
+            | EventKind::TurnInterrupted { .. } => custom(event, out),
+            EventKind::Error { error, text } => {
+                let end = RunEnd::Failed { text: text.clone(), code: error_code(error) };
+                return self.finish(end, None, out);
+            }
+            EventKind::TurnEnded { ending, usage } => {
+                let end = match ending {
+                    TurnEnding::Answered | TurnEnding::Stopped => RunEnd::Success,
+                    TurnEnding::Dismissed => RunEnd::Cancelled,
+                    TurnEnding::Failed => self.failed(),
+                };
+                return self.finish(end, Some(*usage), out);
+            }
+            _ => custom(event, out),
+        }
+        Then::Continue
+    }
+
+    /// Tells a piece of the model's text that begins behind this many bytes.
+    pub(super) fn speak(&mut self, at: usize, text: &str, out: &mut Frames) {
+        self.close_thinking(out);
+        if self.spoken.hear(at, text) {
+            // A client can take nothing back but by a snapshot.
+            self.close_text(out);
+            self.snapshot(out);
+        }
+        self.text_delta(text, out);
+    }
+
+    /// Tells a piece of the model's thinking.
+    fn think(&mut self, text: &str, out: &mut Frames) {
+        if self.thinking.is_none() {
+            // Unlike texts, thinking is in no snapshot, and a client keeps what it has of it: ids are never used twice.
+            self.thoughts += 1;
+            let id = format!("{}:thinking:{}", self.run.run, self.thoughts);
+            out.data(&AgUiEvent::ReasoningStart { message_id: &id });
+            out.data(&AgUiEvent::ReasoningMessageStart { message_id: &id, role: "reasoning" });
+            self.thinking = Some(id);
+        }
+        let id = self.thinking.as_deref().unwrap_or_default();
+        out.data(&AgUiEvent::ReasoningMessageContent { message_id: id, delta: text });
+    }
+
+    /// Ends the text that was streamed with what the stored message has beside it.
+    fn message(&mut self, event: &SessionEvent, text: &str, out: &mut Frames) {
+        self.close_thinking(out);
+        let id = text_id(event.turn, event.cursor.entry());
+        let is_foreseen = self.text.as_deref().is_none_or(|open| open == id);
+        match self.spoken.end(text) {
+            Lack::Rest(rest) if is_foreseen => {
+                for piece in pieces(rest, self.run.max_text_frame_bytes) {
+                    self.begin_text(&id, out);
+                    out.data(&AgUiEvent::TextMessageContent { message_id: &id, delta: piece });
+                }
+            }
+            Lack::Rest(_) => self.needs_repair = true,
+            Lack::Rewritten => {
+                count_rewrite("ag_ui");
+                self.needs_repair = true;
+            }
+        }
+        self.close_text(out);
+        if !is_foreseen {
+            // Behind later messages, a snapshot would put the text at the end.
+            self.snapshot(out);
+        }
+    }
+
+    fn show(&mut self, call: OpenCall, out: &mut Frames) {
+        self.close_speech(out);
+        let max_bytes = self.run.max_text_frame_bytes;
+        let Some(call) = self.run.chat.show(call) else { return };
+        let id = || call.call.to_string();
+        out.data(&AgUiEvent::ToolCallStart {
+            tool_call_id: id(),
+            tool_call_name: &call.name,
+            parent_message_id: carrier_id(call.call),
+        });
+        for delta in pieces(&call.arguments, max_bytes) {
+            out.data(&AgUiEvent::ToolCallArgs { tool_call_id: id(), delta });
+        }
+        out.data(&AgUiEvent::ToolCallEnd { tool_call_id: id() });
+        self.is_fresh = false;
+    }
+
+    fn ask(&mut self, request: &ApprovalRequest, event: &SessionEvent, out: &mut Frames) -> Then {
+        let arguments = request.arguments.to_string().into();
+        self.show(OpenCall { call: request.call, name: request.tool.clone(), arguments }, out);
+        match self.run.ask {
+            Ask::Here => self.finish(RunEnd::Waits(request.clone().into()), None, out),
+            Ask::Elsewhere | Ask::None => {
+                custom(event, out);
+                Then::Continue
+            }
+        }
+    }
+
+    fn end_call(&mut self, record: &CallRecord, event: &SessionEvent, out: &mut Frames) {
+        let (call, name) = (record.id, record.name.clone());
+        self.show(OpenCall { call, name, arguments: wanted(record) }, out);
+        let content = self.run.chat.outcome(record);
+        out.data(&AgUiEvent::ToolCallResult {
+            message_id: result_id(record.id),
+            tool_call_id: record.id.to_string(),
+            content,
+        });
+        self.store(event, Content::ToolCall(record.clone().into()));
+    }
+
+    fn finish(&mut self, end: RunEnd, usage: Option<Usage>, out: &mut Frames) -> Then {
+        self.close_speech(out);
+        let outcome = match end {
+            RunEnd::Success => RunOutcome::Success,
+            RunEnd::Cancelled => RunOutcome::Cancelled,
+            RunEnd::Waits(request) => {
+                let interrupt = Interrupt::new(&request, &self.run.tools);
+                RunOutcome::Interrupt { interrupts: [interrupt.into()] }
+            }
+            RunEnd::Failed { text, code } => {
+                if self.needs_repair {
+                    self.snapshot(out);
+                }
+                out.data(&AgUiEvent::RunError { message: &text, code: &code });
+                return Then::Close;
+            }
+        };
+        if !self.is_fresh {
+            self.snapshot(out);
+        }
+        self.state(out);
+        out.data(&AgUiEvent::RunFinished {
+            thread_id: self.run.thread.as_str(),
+            run_id: &self.run.run,
+            outcome,
+            usage: usage.map(|usage| [usage.into()]),
+        });
+        Then::Close
+    }
+
+    /// Gives the end of a turn whose error was not told.
+    fn failed(&self) -> RunEnd {
+        let text = self.run.locale.pick("턴이 실패했습니다.", "The turn failed.");
+        RunEnd::Failed { text: text.into(), code: "failed".into() }
+    }
+
+    fn snapshot(&mut self, out: &mut Frames) {
+        out.data(&AgUiEvent::MessagesSnapshot { messages: self.run.chat.snapshot() });
+        (self.is_fresh, self.needs_repair) = (true, false);
+    }
+
+    /// Gives all messages to a client that has later ones already: it leaves what it has in place and puts the others
+    /// behind them, so it must forget the later ones first.
+    fn snapshot_in_order(&mut self, out: &mut Frames) {
+        out.data(&AgUiEvent::MessagesSnapshot { messages: VecDeque::new() });
+        self.snapshot(out);
+    }
+
+    fn lacks_history(&self) -> bool {
+        let own = usize::from(self.run.turn.is_some());
+        self.run.client_messages < self.run.chat.len_before(self.run.turn) + own
+    }
+
+    /// Gives the client's own state back with our key. A snapshot of ours alone would take the client's away.
+    fn state(&mut self, out: &mut Frames) {
+        let AgUiRun { state, thread, turn, cursor, .. } = &mut self.run;
+        let Some(state) = state else { return };
+        let mut ours = json!({ "session": thread, "cursor": cursor });
+        if let Some(turn) = turn {
+            ours["turn"] = json!(turn);
+        }
+        state.insert("madang".into(), ours);
+        out.data(&AgUiEvent::StateSnapshot { snapshot: state });
+    }
+
+    fn store(&mut self, event: &SessionEvent, content: Content) {
+        let seq = event.cursor.entry();
+        self.run.chat.push(ChatMessage { seq, turn: event.turn, at: event.at, content });
+        self.is_fresh = false;
+    }
+
+    fn text_delta(&mut self, delta: &str, out: &mut Frames) {
+        let Some(turn) = self.run.turn else { return };
+        let id = self.text.clone().unwrap_or_else(|| text_id(turn, self.run.cursor.entry() + 1));
+        self.begin_text(&id, out);
+        out.data(&AgUiEvent::TextMessageContent { message_id: &id, delta });
+    }
+
+    fn begin_text(&mut self, id: &str, out: &mut Frames) {
+        if self.text.is_none() {
+            out.data(&AgUiEvent::TextMessageStart { message_id: id, role: "assistant" });
+            self.text = Some(id.to_owned());
+            self.is_fresh = false;
+        }
+    }
+
+    fn close_text(&mut self, out: &mut Frames) {
+        if let Some(id) = self.text.take() {
+            out.data(&AgUiEvent::TextMessageEnd { message_id: &id });
+        }
+    }
+
+    fn close_thinking(&mut self, out: &mut Frames) {
+        if let Some(id) = self.thinking.take() {
+            out.data(&AgUiEvent::ReasoningMessageEnd { message_id: &id });
+            out.data(&AgUiEvent::ReasoningEnd { message_id: &id });
+        }
+    }
+
+    /// Closes what is open, so that nothing is at the end of the run.
+    fn close_speech(&mut self, out: &mut Frames) {
+        self.close_thinking(out);
+        self.close_text(out);
+    }
+}
+
+/// Tells an event for which the protocol has no word.
+fn custom(event: &SessionEvent, out: &mut Frames) {
+    let value = serde_json::to_value(&event.kind).expect("an event has text keys");
+    let name = value["type"].as_str().unwrap_or("event");
+    out.data(&AgUiEvent::Custom { name: format!("madang.{name}"), value });
+}
+
+impl Mapper for AgUiMapper {
+    fn open(&mut self, out: &mut Frames) {
+        out.data(&AgUiEvent::RunStarted {
+            thread_id: self.run.thread.as_str(),
+            run_id: &self.run.run,
+            protocol_version: PROTOCOL_VERSION,
+        });
+        if self.run.opening == RunOpening::Joined {
+            if self.lacks_history() {
+                self.snapshot_in_order(out);
+            } else {
+                self.snapshot(out);
+            }
+        }
+        for call in std::mem::take(&mut self.run.late) {
+            let value = json!({ "type": "decided_elsewhere", "call": call });
+            out.data(&AgUiEvent::Custom { name: "madang.decided_elsewhere".into(), value });
+        }
+    }
+
+    fn on(&mut self, item: &StreamItem, out: &mut Frames) -> Then {
+        match item {
+            StreamItem::Event(event) => return self.event(event, out),
+            StreamItem::Text(text) => self.speak(self.spoken.len(), text, out),
+            StreamItem::Thinking(text) => self.think(text, out),
+            StreamItem::Lagged { .. } | StreamItem::ReplayFailed => {}
+            _ => {}
+        }
+        Then::Continue
+    }
+
+    fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then {
+        let (ko, en) = match cut {
+            Cut::Draining { .. } => (
+                "서버가 곧 다시 시작합니다. 같은 요청을 다시 보내면 이어집니다.",
+                "The server restarts soon. Send the same input again to go on.",
+            ),
+            Cut::TokenExpired => ("토큰이 만료되었습니다.", "The token has expired."),
+            Cut::TooLong { .. } => (
+                "스트림이 너무 오래 이어졌습니다. 같은 요청을 다시 보내면 이어집니다.",
+                "The stream has lived too long. Send the same input again to go on.",
+            ),
+            Cut::Dismissed => return self.finish(RunEnd::Cancelled, None, out),
+        };
+        let text = self.run.locale.pick(ko, en).to_owned();
+        self.finish(RunEnd::Failed { text, code: cut.name().into() }, None, out)
+    }
+}

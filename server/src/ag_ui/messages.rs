@@ -1,0 +1,265 @@
+//! The messages of a chat as AG-UI has them: what a snapshot of them says.
+//!
+//! Ids are the same in a snapshot and live: the client's own for the user's texts, `<turn>:<entry>` for the model's,
+//! `call:<call>` for the message that carries one call, `<call>:result` for its outcome.
+
+use std::{borrow::Cow, collections::VecDeque, sync::Arc};
+
+use madang::{
+    CallId, IdempotencyKey, TurnId,
+    approval::ApprovalRequest,
+    event::{ChatMessage, Content},
+    ledger::{CallRecord, CallResult, Effect, ResolvedCall},
+    tool::{ToolOk, ToolOutcome},
+};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    ServerLimits,
+    surface::outcome::{data_within, json_bytes},
+};
+
+/// A chat as far as a run knows it.
+#[derive(Debug)]
+pub(crate) struct AgUiChat {
+    /// The stored entries since the last clearing.
+    entries: Vec<ChatMessage>,
+    /// The calls that were shown and have not ended.
+    open: Vec<OpenCall>,
+    /// The id that the client gave the message that began the turn.
+    said: Option<(TurnId, IdempotencyKey)>,
+    max_event_bytes: usize,
+    max_bytes: usize,
+}
+
+/// A call that has not ended.
+#[derive(Debug, Clone)]
+pub(super) struct OpenCall {
+    pub(super) call: CallId,
+    pub(super) name: Arc<str>,
+    /// The arguments as text.
+    pub(super) arguments: Arc<str>,
+}
+
+impl AgUiChat {
+    /// Takes the entries that are stored since the last clearing. A snapshot of them leaves out its oldest messages
+    /// where a client could not send it back as its history.
+    pub(crate) fn new(entries: Vec<ChatMessage>, limits: &ServerLimits) -> Self {
+        Self {
+            entries,
+            open: Vec::new(),
+            said: None,
+            max_event_bytes: limits.max_event_bytes,
+            max_bytes: limits.max_history_body_bytes.saturating_sub(limits.max_body_bytes),
+        }
+    }
+
+    /// Sets the id that the client gave the message that began this turn.
+    #[must_use]
+    pub(crate) fn said(mut self, turn: TurnId, key: IdempotencyKey) -> Self {
+        self.said = Some((turn, key));
+        self
+    }
+
+    /// Adds the call of an open or decided approval request, which a snapshot shows without an outcome.
+    #[must_use]
+    pub(crate) fn waiting(mut self, request: &ApprovalRequest) -> Self {
+        if !self.has_ended(request.call) {
+            self.show(OpenCall {
+                call: request.call,
+                name: request.tool.clone(),
+                arguments: request.arguments.to_string().into(),
+            });
+        }
+        self
+    }
+
+    /// Gives the number of messages that a client has which knows all that was said before this turn.
+    pub(super) fn len_before(&self, turn: Option<TurnId>) -> usize {
+        let before = self.entries.iter().filter(|entry| Some(entry.turn) != turn);
+        before.map(|entry| messages(entry, self).len()).sum()
+    }
+
+    /// Adds a stored entry. One that it has already changes nothing.
+    pub(super) fn push(&mut self, entry: ChatMessage) {
+        if self.entries.last().is_none_or(|last| last.seq < entry.seq) {
+            if let Content::ToolCall(record) = &entry.content {
+                self.open.retain(|open| open.call != record.id);
+            }
+            self.entries.push(entry);
+        }
+    }
+
+    /// Forgets all entries: the user cleared the chat.
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    /// Corrects the effect of a call.
+    pub(super) fn resolve(&mut self, resolved: &ResolvedCall) {
+        for entry in &mut self.entries {
+            if let Content::ToolCall(record) = &mut entry.content
+                && record.id == resolved.call
+            {
+                record.effect = resolved.resolution.effect();
+                record.resolved_by = Some(resolved.by.clone());
+            }
+        }
+    }
+
+    /// Shows a call. Gives it where it was not shown before.
+    pub(super) fn show(&mut self, call: OpenCall) -> Option<&OpenCall> {
+        if self.open.iter().any(|open| open.call == call.call) {
+            return None;
+        }
+        self.open.push(call);
+        self.open.last()
+    }
+
+    /// Gives all messages, the oldest left out where they do not fit.
+    pub(super) fn snapshot(&self) -> VecDeque<AgUiMessage> {
+        let open = self.open.iter().rev().map(|open| {
+            let message = carrier(open.call, &open.name, open.arguments.to_string());
+            vec![message]
+        });
+        let stored = self.entries.iter().rev().map(|entry| messages(entry, self));
+        let (mut all, mut bytes) = (VecDeque::new(), 0);
+        for message in open.chain(stored).flat_map(|messages| messages.into_iter().rev()) {
+            bytes += json_bytes(&message) + 1;
+            if bytes > self.max_bytes {
+                break;
+            }
+            all.push_front(message);
+        }
+        all
+    }
+
+    /// Gives the content of the message that has a call's outcome: the outcome as JSON. Beside it stand the effect
+    /// where the outcome does not tell it, and the arguments where a person changed them.
+    pub(super) fn outcome(&self, record: &CallRecord) -> String {
+        let mut content = match &record.outcome {
+            Some(ToolOutcome::Ok(ToolOk { data, metadata })) => {
+                let data = data_within(record.id, data, self.max_event_bytes).into_owned();
+                json!(ToolOutcome::Ok(ToolOk { data, metadata: metadata.clone() }))
+            }
+            Some(outcome @ (ToolOutcome::Err(_) | ToolOutcome::Cancelled(_))) => json!(outcome),
+            None => Value::Object(Map::new()),
+        };
+        if let Cow::Owned(mut place) = data_within(record.id, &content, self.max_event_bytes) {
+            place["status"] = content["status"].take();
+            content = place;
+        }
+        if record.result == CallResult::Discarded {
+            content["result"] = json!(record.result);
+        }
+        if record.effect == Effect::Unknown
+            || record.result == CallResult::Discarded
+            || record.resolved_by.is_some()
+        {
+            content["effect"] = json!(record.effect);
+        }
+        if record.asked.is_some() {
+            content["arguments"] =
+                data_within(record.id, &record.arguments, self.max_event_bytes).into_owned();
+        }
+        content.to_string()
+    }
+
+    fn has_ended(&self, call: CallId) -> bool {
+        let is_end = |entry: &ChatMessage| matches!(&entry.content, Content::ToolCall(record) if record.id == call);
+        self.entries.iter().any(is_end)
+    }
+}
+
+/// Gives the id of a text of the model.
+pub(super) fn text_id(turn: TurnId, entry: u64) -> String {
+    format!("{turn}:{entry}")
+}
+
+/// Gives the id of the message that carries a call.
+pub(super) fn carrier_id(call: CallId) -> String {
+    format!("call:{call}")
+}
+
+/// Gives the id of the message with a call's outcome.
+pub(super) fn result_id(call: CallId) -> String {
+    format!("{call}:result")
+}
+
+/// Gives the arguments for which the model asked, as text: those that a person typed stand beside the outcome.
+pub(super) fn wanted(record: &CallRecord) -> Arc<str> {
+    match record.asked.as_ref().unwrap_or(&record.arguments) {
+        Value::String(raw) => raw.as_str().into(),
+        arguments => arguments.to_string().into(),
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "role", rename_all = "lowercase", rename_all_fields = "camelCase")]
+pub(super) enum AgUiMessage {
+    User {
+        id: String,
+        content: Arc<str>,
+    },
+    Assistant {
+        id: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        content: Option<Arc<str>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tool_calls: Option<[CarriedCall; 1]>,
+    },
+    Tool {
+        id: String,
+        tool_call_id: String,
+        content: String,
+    },
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct CarriedCall {
+    id: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: CarriedFunction,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct CarriedFunction {
+    name: Arc<str>,
+    arguments: String,
+}
+
+fn carrier(call: CallId, name: &Arc<str>, arguments: String) -> AgUiMessage {
+    let function = CarriedFunction { name: name.clone(), arguments };
+    let call = CarriedCall { id: call.to_string(), kind: "function", function };
+    AgUiMessage::Assistant {
+        id: format!("call:{}", call.id),
+        content: None,
+        tool_calls: Some([call]),
+    }
+}
+
+fn messages(entry: &ChatMessage, chat: &AgUiChat) -> Vec<AgUiMessage> {
+    let id = text_id(entry.turn, entry.seq);
+    match &entry.content {
+        Content::User { text } => {
+            let said = chat.said.as_ref().filter(|(turn, _)| *turn == entry.turn);
+            let id = said.map_or(id, |(_, key)| key.to_string());
+            vec![AgUiMessage::User { id, content: text.clone() }]
+        }
+        Content::Model { text, .. } if text.is_empty() => Vec::new(),
+        Content::Model { text, .. } => {
+            vec![AgUiMessage::Assistant { id, content: Some(text.clone()), tool_calls: None }]
+        }
+        Content::ToolCall(record) => vec![
+            carrier(record.id, &record.name, wanted(record).to_string()),
+            AgUiMessage::Tool {
+                id: result_id(record.id),
+                tool_call_id: record.id.to_string(),
+                content: chat.outcome(record),
+            },
+        ],
+        Content::Notice { .. } | Content::Cleared => Vec::new(),
+    }
+}

@@ -1,0 +1,34 @@
+//! AG-UI 1.0: a session is a thread, and a run tells one turn.
+//!
+//! **Flow.** [`AgUiInput::read`] reads what a run is to do; a problem before the run is an HTTP answer. The handler
+//! begins, decides, dismisses or finds the turn, and makes an [`AgUiRun`] of what it finds:
+//!
+//! - a turn that begins: [`RunOpening::Begun`], the chat before it, and the turn's own events;
+//! - a turn that runs: [`RunOpening::Joined`], the chat that is stored, and the events behind its cursor. The request
+//!   about which the client decided is in the chat as [`AgUiChat::waiting`];
+//! - a turn that waits or is over, or no turn: [`AgUiMapper::write_whole`] with the [`RunEnd`]. A decision that came too
+//!   late is no error: the run has its call in [`AgUiRun::late`] and tells what is;
+//! - a run that cannot begin, because a turn runs (`busy`) or waits for a decision that the input does not have
+//!   (`interrupt_open`): [`refuse`].
+//!
+//! [`capabilities`] says what a client may expect.
+//!
+//! **Invariants**, which clients verify: `RUN_STARTED` or `RUN_ERROR` comes first, nothing is open at `RUN_FINISHED`,
+//! nothing comes behind either end, and no field is null. A client's messages are those of the last snapshot, so a
+//! snapshot stands before each end that is no error; it repairs what was streamed and not stored. Streaming a message
+//! of which the client has a part would append: a joined run begins with a snapshot of what is stored. A client leaves
+//! the messages that it has in their place and puts new ones of a snapshot at the end, so one that lacks earlier messages
+//! gets an empty snapshot first.
+
+mod capabilities;
+mod event;
+mod input;
+mod mapper;
+mod messages;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use capabilities::capabilities;
+pub(crate) use input::{AgUiInput, AgUiIntent};
+pub(crate) use mapper::{AgUiMapper, AgUiRun, RunEnd, RunOpening, error_code, refuse};
+pub(crate) use messages::AgUiChat;

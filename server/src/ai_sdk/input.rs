@@ -1,0 +1,148 @@
+//! What a client of the AI SDK wants, read from the body of its request.
+
+use madang::{IdempotencyKey, SessionId, TurnId, approval::Decision};
+use uuid::Uuid;
+
+use crate::{
+    ServerLimits,
+    ask::Ask,
+    auth::caller::session_id,
+    problem::Problem,
+    surface::{
+        approval_id::ApprovalId,
+        body::{Said, ask, read, required, text_of, too_many_at, wrong_at},
+        decision::DecisionForm,
+        raw::Raw,
+    },
+};
+
+/// The input of a request.
+#[derive(Debug, PartialEq)]
+pub(crate) struct AiInput {
+    /// The session.
+    pub(crate) session: SessionId,
+    /// What the request is to do.
+    pub(crate) intent: AiIntent,
+    /// Which person is asked, where the client says so.
+    pub(crate) ask: Option<Ask>,
+}
+
+/// What a request is to do.
+#[derive(Debug, PartialEq)]
+pub(crate) enum AiIntent {
+    /// Begin a turn with this text; where its key began one before, tell that one.
+    Say(Said),
+    /// Begin a turn with this text, which was answered before.
+    Again {
+        /// The text.
+        text: String,
+    },
+    /// Decide about approval requests, then go on with the message that shows them.
+    Decide {
+        /// The turn of the message, where its id is one of ours.
+        turn: Option<TurnId>,
+        /// The decisions, in the order of the message.
+        decisions: Vec<(ApprovalId, Decision)>,
+        /// The number of approvals that name no request. They change nothing.
+        unrecognised: usize,
+    },
+    /// Go on with the turn that runs.
+    Attach,
+}
+
+impl AiIntent {
+    /// Gives the key under which a text is submitted again: one for each turn that was last.
+    pub(crate) fn again(last: Option<TurnId>) -> IdempotencyKey {
+        let last = last.map_or_else(|| "first".to_owned(), |turn| turn.to_string());
+        IdempotencyKey::new(format!("again:{last}")).expect("a turn's id is short")
+    }
+}
+
+impl AiInput {
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// A problem where it is too long, no such JSON, or says something that cannot be done.
+    pub(crate) fn read(body: &[u8], limits: &ServerLimits) -> Result<Self, Problem> {
+        let body = read(body, limits)?;
+        let (message, pointer) = last_message(body).ok_or_else(|| {
+            let (ko, en) = (
+                "메시지의 목록이나 메시지 하나가 필요합니다.",
+                "A list of messages or one message is needed.",
+            );
+            wrong_at("/messages", ko, en)
+        })?;
+        let intent = match message.read_member::<String>("role").as_deref() {
+            Some("user") => say(body, message, &pointer)?,
+            Some("assistant") => decide(message, &pointer, limits)?,
+            Some(_) | None => {
+                let (ko, en) =
+                    ("user나 assistant여야 합니다.", "The last message is user's or assistant's.");
+                return Err(wrong_at(format!("{pointer}/role"), ko, en));
+            }
+        };
+        Ok(Self {
+            session: session_id(&required::<String>(body, "id")?)?,
+            intent,
+            ask: ask(body.member("ask"), "/ask")?,
+        })
+    }
+}
+
+fn last_message(body: Raw<'_>) -> Option<(Raw<'_>, String)> {
+    if let Some(message) = body.member("message") {
+        return Some((message, "/message".into()));
+    }
+    let (at, message) = body.member("messages")?.elements()?.enumerate().last()?;
+    Some((message, format!("/messages/{at}")))
+}
+
+fn say(body: Raw<'_>, message: Raw<'_>, pointer: &str) -> Result<AiIntent, Problem> {
+    let parts = message.member("parts");
+    let text = text_of(parts, &format!("{pointer}/parts"), |kind| kind == "file")?;
+    match body.read_member::<String>("trigger").as_deref() {
+        Some("regenerate-message") => Ok(AiIntent::Again { text }),
+        Some(_) | None => Ok(AiIntent::Say(Said::new(message, pointer, text)?)),
+    }
+}
+
+/// Reads the approvals to which the person has responded. Those of calls that have ended are in another state.
+fn decide(message: Raw<'_>, pointer: &str, limits: &ServerLimits) -> Result<AiIntent, Problem> {
+    let pointer = format!("{pointer}/parts");
+    let parts = message.member("parts").and_then(Raw::elements).ok_or_else(|| {
+        wrong_at(pointer.as_str(), "목록이어야 합니다.", "This must be a list of parts.")
+    })?;
+    let (mut decisions, mut unrecognised) = (Vec::new(), 0);
+    for (at, part) in parts.enumerate() {
+        if part.read_member::<String>("state").as_deref() != Some("approval-responded") {
+            continue;
+        }
+        if decisions.len() + unrecognised == limits.max_page {
+            return Err(too_many_at(&pointer, limits.max_page));
+        }
+        let approval = part.member("approval");
+        let id = approval.and_then(|approval| approval.read_member::<String>("id"));
+        match (approval, id.as_deref().and_then(ApprovalId::read)) {
+            (Some(approval), Some(id)) => {
+                decisions.push((id, decision(approval, &format!("{pointer}/{at}/approval"))?));
+            }
+            (Some(_) | None, _) => unrecognised += 1,
+        }
+    }
+    if decisions.is_empty() && unrecognised == 0 {
+        return Ok(AiIntent::Attach);
+    }
+    let id = message.read_member::<String>("id");
+    let turn = id.and_then(|id| Uuid::try_parse(&id).ok()).map(TurnId::new);
+    Ok(AiIntent::Decide { turn, decisions, unrecognised })
+}
+
+/// Reads a decision. Only `approved` with true is a yes, and an approval without it is no decision at all.
+fn decision(approval: Raw<'_>, pointer: &str) -> Result<Decision, Problem> {
+    let Some(is_approved) = approval.read_member::<bool>("approved") else {
+        let (ko, en) = ("true나 false여야 합니다.", "This must be true or false.");
+        return Err(wrong_at(format!("{pointer}/approved"), ko, en));
+    };
+    let message = approval.read_member("reason");
+    Ok(DecisionForm { is_approved, message, ..DecisionForm::default() }.decision())
+}

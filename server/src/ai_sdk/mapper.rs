@@ -1,0 +1,416 @@
+//! What the AI SDK's stream of UI messages makes of the items of a turn: one message of the assistant.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use madang::{
+    CallId, TurnId,
+    approval::ApprovalRequest,
+    event::{EventCursor, EventKind, SessionEvent, StreamItem, TurnEnding},
+    language::Locale,
+    ledger::CallRecord,
+};
+use serde_json::{Value, json};
+
+use super::part::{
+    AiOutput, AiPart, approval_id, call_note, descriptor, input, resolved_note, wanted,
+};
+use crate::{
+    ask::Ask,
+    stream::{
+        frame::Frames,
+        mapper::{Cut, Mapper, Then},
+    },
+    surface::{
+        spoken::{Lack, Spoken, count_rewrite, pieces},
+        tool_table::ToolTable,
+    },
+};
+
+/// What a message is about.
+#[derive(Debug)]
+pub(crate) struct AiMessage {
+    /// The turn, whose id is the message's.
+    pub(crate) turn: TurnId,
+    /// The calls that the client's message shows and that have not ended: the message goes on.
+    pub(crate) shown: Vec<CallId>,
+    /// The approval request that is open behind this position, where the turn is told from its beginning.
+    pub(crate) waits: Option<(EventCursor, ApprovalRequest)>,
+    /// The turn that was dismissed for the text of this one.
+    pub(crate) superseded: Option<TurnId>,
+    /// Which person is asked about a call.
+    pub(crate) ask: Ask,
+    /// The tools that may be called.
+    pub(crate) tools: ToolTable,
+    /// The language of our own sentences.
+    pub(crate) locale: Locale,
+    /// Bytes of a piece of text in one frame.
+    pub(crate) max_text_frame_bytes: usize,
+}
+
+/// Writes a message in which nothing is new.
+pub(crate) fn write_nothing(turn: TurnId, out: &mut Frames) {
+    out.data(&AiPart::Start { message_id: turn.to_string() });
+    out.data(&AiPart::Finish { finish_reason: "stop" });
+    out.raw_data(DONE);
+}
+
+/// The mark behind the last part.
+const DONE: &str = "[DONE]";
+
+/// Tells a turn as one message.
+#[derive(Debug)]
+pub(crate) struct AiMapper {
+    message: AiMessage,
+    spoken: Spoken,
+    text: Option<String>,
+    thinking: Option<String>,
+    /// The calls about which this client has decided itself.
+    decided: Vec<CallId>,
+    /// The number of texts and of thoughts so far, which gives them their ids.
+    parts: u32,
+    is_step_open: bool,
+    /// Whether all calls of the round have ended: what follows belongs to the next step.
+    is_round_over: bool,
+    /// The calls of the round whose turn has not come.
+    hidden: VecDeque<HiddenCall>,
+    /// The call that must end before the hidden ones are shown.
+    before_hidden: Option<CallId>,
+    /// The approval request that waits for the end of the other calls that are shown.
+    request: Option<ApprovalRequest>,
+}
+
+#[derive(Debug)]
+struct HiddenCall {
+    call: CallId,
+    name: Arc<str>,
+    arguments: Arc<str>,
+}
+
+impl AiMapper {
+    /// Tells this message.
+    pub(crate) fn new(message: AiMessage) -> Self {
+        Self {
+            before_hidden: message.shown.last().copied(),
+            decided: message.shown.clone(),
+            message,
+            spoken: Spoken::default(),
+            text: None,
+            thinking: None,
+            parts: 0,
+            is_step_open: false,
+            is_round_over: false,
+            hidden: VecDeque::new(),
+            request: None,
+        }
+    }
+
+    fn event(&mut self, event: &SessionEvent, out: &mut Frames) -> Then {
+        if event.turn != self.message.turn {
+            // A client fails at the output of a call that its message does not show.
+            if matches!(event.kind, EventKind::ToolCallResolved { .. }) {
+                notice(event, out);
+            }
+            return Then::Continue;
+        }
+        match &event.kind {
+            EventKind::UserMessage { .. } => {}
+            EventKind::ModelMessage { text, .. } => {
+                self.end_text(text, out);
+                // The model speaks once all calls have ended, so none that is shown holds back another.
+                self.message.shown.clear();
+                self.before_hidden = None;
+            }
+            EventKind::ToolCallProposed { call, wanted } => {
+                let (name, arguments) = (wanted.name.clone(), wanted.arguments.clone());
+                self.propose(HiddenCall { call: *call, name, arguments }, out);
+            }
+            EventKind::ApprovalRequested { request } => match self.message.ask {
+                Ask::Here => return self.ask(request.clone(), out),
+                Ask::Elsewhere | Ask::None => notice(event, out),
+            },
+            EventKind::ApprovalEnded { call, .. } => {
+                self.request.take_if(|request| request.call == *call);
+            }
+            EventKind::ToolCallEnded { record } => {
+                self.end_call(record, out);
+                if let Some(request) = self.request.take() {
+                    return self.ask(request, out);
+                }
+            }
+            EventKind::ToolCallResolved { resolved, text } => {
+                let data = resolved_note(resolved, text);
+                out.data(&AiPart::DataMadangCall { id: resolved.call, data });
+            }
+            EventKind::SystemNotice { .. }
+            | EventKind::Cleared
+            | EventKind::MessagesLeftOut { .. }
+            | EventKind::TurnResumed
+            | EventKind::TurnInterrupted { .. } => notice(event, out),
+            EventKind::Error { text, .. } => return self.fail(text, out),
+            EventKind::TurnEnded { ending, .. } => return self.end_turn(*ending, out),
+            _ => notice(event, out),
+        }
+        self.ask_behind(event.cursor, out)
+    }
+
+    /// Tells a piece of the model's text that begins behind this many bytes.
+    pub(super) fn speak(&mut self, at: usize, text: &str, out: &mut Frames) {
+        self.close_thinking(out);
+        if self.spoken.hear(at, text) {
+            // What the client has stays: a part cannot be taken back.
+            count_rewrite("ai_sdk");
+            self.close_text(out);
+        }
+        self.text_delta(text, out);
+    }
+
+    /// Tells a piece of the model's thinking.
+    fn think(&mut self, text: &str, out: &mut Frames) {
+        if self.thinking.is_none() {
+            self.step(out);
+            let id = self.part_id("thinking");
+            out.data(&AiPart::ReasoningStart { id: &id });
+            self.thinking = Some(id);
+        }
+        let id = self.thinking.as_deref().unwrap_or_default();
+        out.data(&AiPart::ReasoningDelta { id, delta: text });
+    }
+
+    /// Ends the text that was streamed with what the stored message has beside it.
+    fn end_text(&mut self, text: &str, out: &mut Frames) {
+        self.close_thinking(out);
+        match self.spoken.end(text) {
+            Lack::Rest(rest) => {
+                for piece in pieces(rest, self.message.max_text_frame_bytes) {
+                    self.text_delta(piece, out);
+                }
+            }
+            Lack::Rewritten => count_rewrite("ai_sdk"),
+        }
+        self.close_text(out);
+    }
+
+    fn propose(&mut self, call: HiddenCall, out: &mut Frames) {
+        let is_known = self.message.shown.contains(&call.call)
+            || self.hidden.iter().any(|hidden| hidden.call == call.call);
+        if is_known {
+            return; // A turn that goes on after a crash proposes its open calls again.
+        }
+        self.close_speech(out);
+        self.hidden.push_back(call);
+        self.show_next(out);
+    }
+
+    /// Shows the calls whose turn has come: up to and including the first that does more than read. With two open calls
+    /// in a step a client waits for decisions about both before it sends the first.
+    fn show_next(&mut self, out: &mut Frames) {
+        while self.before_hidden.is_none()
+            && let Some(HiddenCall { call, name, arguments }) = self.hidden.pop_front()
+        {
+            if !self.message.tools.only_reads(&name) {
+                self.before_hidden = Some(call);
+            }
+            self.show(call, &name, &input(&arguments), out);
+        }
+    }
+
+    fn show(&mut self, call: CallId, name: &str, input: &Value, out: &mut Frames) {
+        self.close_speech(out);
+        self.step(out);
+        out.data(&AiPart::ToolInputAvailable {
+            tool_call_id: call,
+            tool_name: name,
+            input,
+            dynamic: true,
+            provider_executed: true,
+        });
+        self.message.shown.push(call);
+    }
+
+    /// Asks about a call, and ends the stream: a client sends no decision while it reads. Waits for the other calls of
+    /// the step, because a client waits for them as well.
+    fn ask(&mut self, request: ApprovalRequest, out: &mut Frames) -> Then {
+        let call = request.call;
+        self.hidden.retain(|hidden| hidden.call != call);
+        if !self.message.shown.contains(&call) {
+            self.before_hidden = Some(call);
+            self.show(call, &request.tool, &request.arguments, out);
+        }
+        if self.message.shown.iter().any(|shown| *shown != call) {
+            self.request = Some(request);
+            return Then::Continue;
+        }
+        self.close_speech(out);
+        out.data(&AiPart::ToolApprovalRequest {
+            approval_id: approval_id(&request),
+            tool_call_id: call,
+            reason: &request.consequence,
+            approval_descriptor: descriptor(&request),
+        });
+        self.finish("tool-calls", out)
+    }
+
+    /// Asks about the call that waited before the turn was told, once all is told that is stored.
+    fn ask_behind(&mut self, cursor: EventCursor, out: &mut Frames) -> Then {
+        match self.message.waits.take_if(|(behind, _)| *behind <= cursor) {
+            Some((_, request)) => self.ask(request, out),
+            None => Then::Continue,
+        }
+    }
+
+    fn end_call(&mut self, record: &CallRecord, out: &mut Frames) {
+        self.message.waits.take_if(|(_, request)| request.call == record.id);
+        self.request.take_if(|request| request.call == record.id);
+        self.hidden.retain(|hidden| hidden.call != record.id);
+        if !self.message.shown.contains(&record.id) {
+            self.show(record.id, &record.name, &wanted(record), out);
+        }
+        let (tool_call_id, dynamic, provider_executed) = (record.id, true, true);
+        out.data(&match AiOutput::of(record) {
+            AiOutput::Available(output) => {
+                AiPart::ToolOutputAvailable { tool_call_id, output, dynamic, provider_executed }
+            }
+            AiOutput::Error(error_text) => {
+                AiPart::ToolOutputError { tool_call_id, error_text, dynamic, provider_executed }
+            }
+            AiOutput::Denied(_) if self.decided.contains(&record.id) => {
+                AiPart::ToolOutputDenied { tool_call_id }
+            }
+            // Clients refuse a denied part without a response of their own.
+            AiOutput::Denied(error_text) => {
+                AiPart::ToolOutputError { tool_call_id, error_text, dynamic, provider_executed }
+            }
+        });
+        if let Some(data) = call_note(record) {
+            out.data(&AiPart::DataMadangCall { id: record.id, data });
+        }
+        self.message.shown.retain(|shown| *shown != record.id);
+        self.before_hidden.take_if(|call| *call == record.id);
+        self.show_next(out);
+        self.is_round_over = self.message.shown.is_empty() && self.hidden.is_empty();
+    }
+
+    fn end_turn(&mut self, ending: TurnEnding, out: &mut Frames) -> Then {
+        match ending {
+            TurnEnding::Answered | TurnEnding::Stopped => self.finish("stop", out),
+            TurnEnding::Dismissed => self.abort(out),
+            TurnEnding::Failed => {
+                let text = self.message.locale.pick("턴이 실패했습니다.", "The turn failed.");
+                self.fail(text, out)
+            }
+        }
+    }
+
+    fn finish(&mut self, finish_reason: &str, out: &mut Frames) -> Then {
+        self.close_speech(out);
+        if std::mem::take(&mut self.is_step_open) {
+            out.data(&AiPart::FinishStep);
+        }
+        out.data(&AiPart::Finish { finish_reason });
+        out.raw_data(DONE);
+        Then::Close
+    }
+
+    fn fail(&mut self, error_text: &str, out: &mut Frames) -> Then {
+        self.close_speech(out);
+        out.data(&AiPart::Error { error_text });
+        self.finish("error", out)
+    }
+
+    fn abort(&mut self, out: &mut Frames) -> Then {
+        self.close_speech(out);
+        out.data(&AiPart::Abort { reason: "dismissed" });
+        out.raw_data(DONE);
+        Then::Close
+    }
+
+    /// Begins a step where none is open, and behind a round a new one.
+    fn step(&mut self, out: &mut Frames) {
+        if std::mem::take(&mut self.is_round_over) && std::mem::take(&mut self.is_step_open) {
+            out.data(&AiPart::FinishStep);
+        }
+        if !std::mem::replace(&mut self.is_step_open, true) {
+            out.data(&AiPart::StartStep);
+        }
+    }
+
+    fn text_delta(&mut self, delta: &str, out: &mut Frames) {
+        if self.text.is_none() {
+            self.step(out);
+            let id = self.part_id("text");
+            out.data(&AiPart::TextStart { id: &id });
+            self.text = Some(id);
+        }
+        let id = self.text.as_deref().unwrap_or_default();
+        out.data(&AiPart::TextDelta { id, delta });
+    }
+
+    fn part_id(&mut self, kind: &str) -> String {
+        self.parts += 1;
+        format!("{kind}-{}", self.parts)
+    }
+
+    fn close_text(&mut self, out: &mut Frames) {
+        if let Some(id) = self.text.take() {
+            out.data(&AiPart::TextEnd { id: &id });
+        }
+    }
+
+    fn close_thinking(&mut self, out: &mut Frames) {
+        if let Some(id) = self.thinking.take() {
+            out.data(&AiPart::ReasoningEnd { id: &id });
+        }
+    }
+
+    fn close_speech(&mut self, out: &mut Frames) {
+        self.close_thinking(out);
+        self.close_text(out);
+    }
+}
+
+/// Tells an event for which the protocol has no part. The client's message does not keep it.
+fn notice(event: &SessionEvent, out: &mut Frames) {
+    let data = serde_json::to_value(&event.kind).expect("an event has text keys");
+    out.data(&AiPart::DataMadangNotice { transient: true, data });
+}
+
+impl Mapper for AiMapper {
+    fn open(&mut self, out: &mut Frames) {
+        out.data(&AiPart::Start { message_id: self.message.turn.to_string() });
+        if let Some(turn) = self.message.superseded {
+            let data = json!({ "type": "superseded", "turn": turn });
+            out.data(&AiPart::DataMadangNotice { transient: true, data });
+        }
+    }
+
+    fn on(&mut self, item: &StreamItem, out: &mut Frames) -> Then {
+        match item {
+            StreamItem::Event(event) => return self.event(event, out),
+            StreamItem::Text(text) => self.speak(self.spoken.len(), text, out),
+            StreamItem::Thinking(text) => self.think(text, out),
+            StreamItem::Lagged { .. } | StreamItem::ReplayFailed => {}
+            _ => {}
+        }
+        Then::Continue
+    }
+
+    fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then {
+        let (ko, en) = match cut {
+            Cut::Draining { .. } => (
+                "서버가 곧 다시 시작합니다. 다시 연결하면 이어집니다.",
+                "The server restarts soon. Resume the stream to go on.",
+            ),
+            Cut::TokenExpired => ("토큰이 만료되었습니다.", "The token has expired."),
+            Cut::TooLong { .. } => (
+                "스트림이 너무 오래 이어졌습니다. 다시 연결하면 이어집니다.",
+                "The stream has lived too long. Resume it to go on.",
+            ),
+            Cut::Dismissed => return self.abort(out),
+        };
+        self.close_speech(out);
+        let error_text = self.message.locale.pick(ko, en);
+        out.data(&AiPart::Error { error_text });
+        // A client takes a stream that ends without an end for complete.
+        Then::Break
+    }
+}

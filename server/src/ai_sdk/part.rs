@@ -1,0 +1,172 @@
+//! The parts of a stream of the AI SDK, in the form that its versions 6 and 7 both read.
+
+use std::borrow::Cow;
+
+use madang::{
+    CallId,
+    approval::ApprovalRequest,
+    ledger::{CallRecord, CallResult, Effect, ResolvedCall},
+    tool::{CancelReason, ToolErr, ToolOk, ToolOutcome},
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::surface::approval_id::ApprovalId;
+
+/// One part of a stream. Tools run here and not in the client, which `providerExecuted` says: a client would run them,
+/// or send the turn again once they have ended.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub(super) enum AiPart<'a> {
+    Start {
+        message_id: String,
+    },
+    StartStep,
+    FinishStep,
+    Finish {
+        finish_reason: &'a str,
+    },
+    Abort {
+        reason: &'a str,
+    },
+    Error {
+        error_text: &'a str,
+    },
+    TextStart {
+        id: &'a str,
+    },
+    TextDelta {
+        id: &'a str,
+        delta: &'a str,
+    },
+    TextEnd {
+        id: &'a str,
+    },
+    ReasoningStart {
+        id: &'a str,
+    },
+    ReasoningDelta {
+        id: &'a str,
+        delta: &'a str,
+    },
+    ReasoningEnd {
+        id: &'a str,
+    },
+    ToolInputAvailable {
+        tool_call_id: CallId,
+        tool_name: &'a str,
+        input: &'a Value,
+        dynamic: bool,
+        provider_executed: bool,
+    },
+    ToolApprovalRequest {
+        approval_id: String,
+        tool_call_id: CallId,
+        reason: &'a str,
+        approval_descriptor: Value,
+    },
+    ToolOutputAvailable {
+        tool_call_id: CallId,
+        output: &'a Value,
+        dynamic: bool,
+        provider_executed: bool,
+    },
+    ToolOutputError {
+        tool_call_id: CallId,
+        error_text: String,
+        dynamic: bool,
+        provider_executed: bool,
+    },
+    ToolOutputDenied {
+        tool_call_id: CallId,
+    },
+    DataMadangCall {
+        id: CallId,
+        data: Value,
+    },
+    DataMadangNotice {
+        transient: bool,
+        data: Value,
+    },
+}
+
+/// The end of a call as a client shows it.
+#[derive(Debug, PartialEq)]
+pub(super) enum AiOutput<'a> {
+    Available(&'a Value),
+    Error(String),
+    /// A person said no: the same as text.
+    Denied(String),
+}
+
+impl<'a> AiOutput<'a> {
+    /// Gives what a client shows of a record. Silence is not a no: only a person's own no is a denial.
+    pub(super) fn of(record: &'a CallRecord) -> Self {
+        match &record.outcome {
+            None => {
+                let text = "discarded: the turn was dismissed while the tool ran";
+                Self::Error(text.into())
+            }
+            Some(ToolOutcome::Ok(ToolOk { data, .. })) => Self::Available(data),
+            Some(ToolOutcome::Err(ToolErr { code, reason, .. })) => {
+                Self::Error(format!("{code}: {reason}"))
+            }
+            Some(ToolOutcome::Cancelled(cancelled)) => {
+                let text = format!("{}: {cancelled}", cancelled.reason.name());
+                if cancelled.reason == CancelReason::Denied {
+                    Self::Denied(text)
+                } else {
+                    Self::Error(text)
+                }
+            }
+        }
+    }
+}
+
+/// Gives the descriptor of an approval: the whole question, and when it ends.
+pub(super) fn descriptor(request: &ApprovalRequest) -> Value {
+    json!({ "text": request.text, "expires_at": request.expires_at })
+}
+
+/// Gives the id of an approval, which carries the digest.
+pub(super) fn approval_id(request: &ApprovalRequest) -> String {
+    ApprovalId::of(request).to_string()
+}
+
+/// Gives what a client must know of an ended call beside its output; `None` where the output says all.
+pub(super) fn call_note(record: &CallRecord) -> Option<Value> {
+    let is_told = record.result == CallResult::Shown
+        && record.effect != Effect::Unknown
+        && record.resolved_by.is_none()
+        && record.asked.is_none();
+    if is_told {
+        return None;
+    }
+    let mut note = json!({
+        "call": record.id, "name": record.name, "effect": record.effect, "result": record.result,
+    });
+    if record.asked.is_some() {
+        note["arguments"] = record.arguments.clone();
+    }
+    if let Some(by) = &record.resolved_by {
+        note["resolved_by"] = json!(by);
+    }
+    Some(note)
+}
+
+/// Gives what a client must know of a call whose effect is known now.
+pub(super) fn resolved_note(resolved: &ResolvedCall, text: &str) -> Value {
+    let mut note = json!(resolved);
+    note["text"] = json!(text);
+    note
+}
+
+/// Reads the arguments as the model wrote them; those that are no JSON stay text.
+pub(super) fn input(arguments: &str) -> Value {
+    serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()))
+}
+
+/// Gives the arguments for which the model asked.
+pub(super) fn wanted(record: &CallRecord) -> Cow<'_, Value> {
+    Cow::Borrowed(record.asked.as_ref().unwrap_or(&record.arguments))
+}

@@ -1,0 +1,4 @@
+//! Tests of the surface: its input, and what it tells of each scene.
+
+mod input;
+mod streams;

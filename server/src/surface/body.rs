@@ -1,0 +1,117 @@
+//! Bodies that carry a client's whole history, of which the last message counts.
+
+use madang::IdempotencyKey;
+use serde::Deserialize;
+
+use super::raw::Raw;
+use crate::{
+    ServerLimits,
+    ask::Ask,
+    problem::{Problem, Words},
+};
+
+/// Takes a body that may have as many bytes as a history.
+///
+/// # Errors
+/// A problem where it is too long or no JSON.
+pub(crate) fn read<'a>(body: &'a [u8], limits: &ServerLimits) -> Result<Raw<'a>, Problem> {
+    if body.len() > limits.max_history_body_bytes {
+        return Err(Problem::too_long(Some(body.len()), limits.max_history_body_bytes));
+    }
+    let unreadable = |cause: &dyn std::fmt::Display| {
+        Problem::malformed("본문이 JSON이 아닙니다.", format!("The body is not JSON: {cause}."))
+    };
+    let text = std::str::from_utf8(body).map_err(|cause| unreadable(&cause))?;
+    Raw::new(text).map_err(|cause| unreadable(&cause))
+}
+
+/// Makes the problem of a place in a body.
+pub(crate) fn wrong_at(pointer: impl Into<String>, ko: &'static str, en: &'static str) -> Problem {
+    Problem::malformed(ko, en).at(pointer, Words::new(ko, en))
+}
+
+/// Reads a member that must be there.
+///
+/// # Errors
+/// A problem where it is not there, or is of another type.
+pub(crate) fn required<'a, T: Deserialize<'a>>(body: Raw<'a>, key: &str) -> Result<T, Problem> {
+    body.read_member(key).ok_or_else(|| {
+        let (ko, en) =
+            ("필요한 값이 없거나 형식이 다릅니다.", "This is missing or of another type.");
+        wrong_at(format!("/{key}"), ko, en)
+    })
+}
+
+/// Reads which person a client wants to be asked.
+///
+/// # Errors
+/// A problem where it says something else.
+pub(crate) fn ask(value: Option<Raw<'_>>, pointer: &str) -> Result<Option<Ask>, Problem> {
+    let Some(value) = value else { return Ok(None) };
+    let ask = value.read::<Ask>().ok_or_else(|| {
+        let (ko, en) =
+            ("here, elsewhere, none 중 하나여야 합니다.", "This must be here, elsewhere or none.");
+        wrong_at(pointer, ko, en)
+    })?;
+    Ok(Some(ask))
+}
+
+/// A text that the user submits, with the key that makes a repeated submit harmless: the message's own id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// The key of the submit.
+    pub(crate) key: IdempotencyKey,
+    /// The text.
+    pub(crate) text: String,
+}
+
+impl Said {
+    /// Takes the id of the message at this place of the body, and its text.
+    ///
+    /// # Errors
+    /// A problem where the id can be no key.
+    pub(crate) fn new(message: Raw<'_>, pointer: &str, text: String) -> Result<Self, Problem> {
+        let id = message.read_member::<String>("id");
+        let key = id.and_then(|id| IdempotencyKey::new(id).ok()).ok_or_else(|| {
+            wrong_at(
+                format!("{pointer}/id"),
+                "사용자 메시지의 id는 제어 문자 없이 1~256바이트여야 합니다.",
+                "The id of a user message has 1 to 256 bytes and no control characters.",
+            )
+        })?;
+        Ok(Self { key, text })
+    }
+}
+
+/// Joins the texts of a message's parts.
+///
+/// # Errors
+/// A problem with the place of a part that cannot be taken, and where there is no list of parts.
+pub(crate) fn text_of(
+    parts: Option<Raw<'_>>,
+    pointer: &str,
+    is_refused: impl Fn(&str) -> bool,
+) -> Result<String, Problem> {
+    let parts = parts.and_then(Raw::elements).ok_or_else(|| {
+        wrong_at(pointer, "글의 목록이어야 합니다.", "This must be a list of parts with text.")
+    })?;
+    let mut text = String::new();
+    for (at, part) in parts.enumerate() {
+        let kind = part.read_member::<String>("type").unwrap_or_default();
+        if is_refused(&kind) {
+            let pointer = format!("{pointer}/{at}");
+            return Err(wrong_at(pointer, "글만 보낼 수 있습니다.", "Only text can be sent."));
+        }
+        if let ("text", Some(piece)) = (&*kind, part.read_member::<String>("text")) {
+            text.push_str(if text.is_empty() { "" } else { "\n" });
+            text.push_str(&piece);
+        }
+    }
+    Ok(text)
+}
+
+/// Makes the problem of a list that has more entries than one request may have.
+pub(crate) fn too_many_at(pointer: &str, max: usize) -> Problem {
+    let (ko, en) = ("한 번에 너무 많은 결정입니다.", "These are too many decisions at once.");
+    wrong_at(pointer, ko, en).with("max", max)
+}

@@ -1,0 +1,163 @@
+//! A JSON value that stays text: what is asked of it is read, and all else costs no memory.
+//!
+//! Clients send their whole history with each request, of which one message counts. A tree of such a body would take
+//! many times its bytes.
+
+use serde::{Deserialize, de::IgnoredAny};
+
+/// A value of a body that is known to be JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Raw<'a>(&'a str);
+
+impl<'a> Raw<'a> {
+    /// Takes a text that is JSON, of any depth.
+    ///
+    /// # Errors
+    /// The place at which it is none.
+    pub(crate) fn new(json: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str::<IgnoredAny>(json)?;
+        Ok(Self(json.trim_ascii()))
+    }
+
+    /// Gives the number of its bytes.
+    pub(crate) const fn len(self) -> usize {
+        self.0.len()
+    }
+
+    /// Reads it as this type; `None` where it is another.
+    pub(crate) fn read<T: Deserialize<'a>>(self) -> Option<T> {
+        serde_json::from_str(self.0).ok()
+    }
+
+    /// Reads a member as this type; `None` where there is none or it is another.
+    pub(crate) fn read_member<T: Deserialize<'a>>(self, key: &str) -> Option<T> {
+        self.member(key)?.read()
+    }
+
+    /// Gives a member; `None` where it is null, where there is none, and where this is no object. Of two members with
+    /// one key the last counts, as everywhere in JSON.
+    pub(crate) fn member(self, key: &str) -> Option<Self> {
+        let members = self.0.starts_with('{').then(|| Items::of(self.0))?;
+        let mut found = None;
+        for (name, value) in members.keyed() {
+            if serde_json::from_str::<String>(name).is_ok_and(|name| name == key) {
+                found = Some(value);
+            }
+        }
+        found.filter(|value| value.0 != "null")
+    }
+
+    /// Gives the elements in order; `None` where this is no array.
+    pub(crate) fn elements(self) -> Option<impl Iterator<Item = Self>> {
+        self.0.starts_with('[').then(|| Items::of(self.0))
+    }
+}
+
+/// What stands between the brackets of an object or array: each item up to its comma or colon.
+struct Items<'a> {
+    json: &'a str,
+    at: usize,
+}
+
+impl<'a> Items<'a> {
+    const fn of(json: &'a str) -> Self {
+        Self { json, at: 1 }
+    }
+
+    /// Gives the keys with the values behind them.
+    fn keyed(mut self) -> impl Iterator<Item = (&'a str, Raw<'a>)> {
+        std::iter::from_fn(move || Some((self.next()?.0, self.next()?)))
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Raw<'a>;
+
+    fn next(&mut self) -> Option<Raw<'a>> {
+        let bytes = self.json.as_bytes();
+        let is_between = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b':');
+        self.at += bytes[self.at..].iter().take_while(|byte| is_between(byte)).count();
+        if matches!(bytes.get(self.at), None | Some(b']' | b'}')) {
+            return None;
+        }
+        let start = self.at;
+        self.at = end_of_value(bytes, start);
+        Some(Raw(&self.json[start..self.at]))
+    }
+}
+
+/// Gives the index behind the value that begins here. The text is known to be JSON.
+fn end_of_value(json: &[u8], start: usize) -> usize {
+    let (mut at, mut depth) = (start, 0_usize);
+    while let Some(byte) = json.get(at) {
+        match byte {
+            b'"' => at = end_of_string(json, at),
+            b'{' | b'[' => {
+                depth += 1;
+                at += 1;
+            }
+            b'}' | b']' if depth > 0 => {
+                depth -= 1;
+                at += 1;
+            }
+            b'}' | b']' | b',' if depth == 0 => return at, // behind a number, true, false or null
+            byte if depth == 0 && byte.is_ascii_whitespace() => return at,
+            _ => {
+                at += 1;
+                continue;
+            }
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    at
+}
+
+fn end_of_string(json: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    loop {
+        match json.get(at) {
+            Some(b'\\') => at += 2,
+            Some(b'"') | None => return at + 1,
+            Some(_) => at += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn members_and_elements_are_those_that_a_parser_finds() {
+        let text = r#" { "a" : [ 1 , "x]}\"," , { "b":[ ] } , null,true,-1.5e3 ] ,"\u0062":{"c":"d"}, "n":null, "a2":7 } "#;
+        let raw = Raw::new(text).unwrap();
+        let value: Value = serde_json::from_str(text).unwrap();
+        let elements: Vec<Value> =
+            raw.member("a").unwrap().elements().unwrap().map(|raw| raw.read().unwrap()).collect();
+        assert_eq!(json!(elements), value["a"]);
+        assert_eq!(raw.read_member::<Value>("b"), Some(json!({ "c": "d" })));
+        assert_eq!(raw.read_member::<u8>("a2"), Some(7));
+        assert_eq!(raw.read_member::<String>("a2"), None);
+        for missing in ["n", "c", ""] {
+            assert_eq!(raw.member(missing), None);
+        }
+        assert!(raw.elements().is_none());
+        assert_eq!(Raw::new("[]").unwrap().elements().unwrap().count(), 0);
+        assert_eq!(Raw::new("[]").unwrap().member("a"), None);
+        assert_eq!(Raw::new(r#"{"a":1,"a":2}"#).unwrap().read_member::<u8>("a"), Some(2));
+    }
+
+    #[test]
+    fn depth_costs_no_stack_and_what_is_no_json_is_refused() {
+        let deep = format!("{{\"a\":{}{},\"b\":1}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(Raw::new(&deep).unwrap().read_member::<u8>("b"), Some(1));
+        assert_eq!(Raw::new(&deep).unwrap().read_member::<Value>("a"), None);
+        for broken in ["", "{", "{\"a\":}", "[1,]", "{} {}", "\"\u{1}\""] {
+            assert!(Raw::new(broken).is_err(), "{broken:?}");
+        }
+    }
+}
