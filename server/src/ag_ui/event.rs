@@ -2,11 +2,12 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use madang::{approval::ApprovalRequest, model::Usage};
+use madang::{approval::ApprovalRequest, event::EventKind, model::Usage};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::messages::AgUiMessage;
+use crate::stream::frame::Frames;
 use crate::surface::{approval_id::ApprovalId, iso8601::iso8601, tool_table::ToolTable};
 
 /// The version of the protocol that the events keep.
@@ -87,6 +88,15 @@ pub(super) enum AgUiEvent<'a> {
         message: &'a str,
         code: &'a str,
     },
+}
+
+impl AgUiEvent<'_> {
+    /// Writes an event of the session for which the protocol has no word.
+    pub(super) fn write_custom(kind: &EventKind, out: &mut Frames) {
+        let value = serde_json::to_value(kind).expect("an event has text keys");
+        let name = value["type"].as_str().unwrap_or("event");
+        out.data(&AgUiEvent::Custom { name: format!("madang.{name}"), value });
+    }
 }
 
 /// The outcome of a run.

@@ -1,21 +1,19 @@
 //! What AG-UI makes of the items of a turn: one run.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::collections::VecDeque;
 
 use madang::{
-    CallId, SessionId, TurnId,
     approval::ApprovalRequest,
-    error::TurnError,
-    event::{ChatMessage, Content, EventCursor, EventKind, SessionEvent, StreamItem, TurnEnding},
-    language::Locale,
+    event::{ChatMessage, Content, EventKind, SessionEvent, StreamItem, TurnEnding},
     ledger::CallRecord,
     model::Usage,
 };
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::{
     event::{AgUiEvent, Interrupt, PROTOCOL_VERSION, RunOutcome},
-    messages::{AgUiChat, OpenCall, carrier_id, result_id, text_id, wanted},
+    messages::{OpenCall, carrier_id, result_id, text_id, wanted},
+    run::{AgUiRun, RunEnd, RunOpening, error_code},
 };
 use crate::{
     ask::Ask,
@@ -24,84 +22,10 @@ use crate::{
         mapper::{Cut, Mapper, Then},
     },
     surface::{
+        cut::words,
         spoken::{Lack, Spoken, count_rewrite, pieces},
-        tool_table::ToolTable,
     },
 };
-
-/// What a run is about.
-#[derive(Debug)]
-pub(crate) struct AgUiRun {
-    /// The session, which the protocol calls a thread.
-    pub(crate) thread: SessionId,
-    /// The id that the client gave the run.
-    pub(crate) run: Arc<str>,
-    /// The turn that is told; `None` where there is none.
-    pub(crate) turn: Option<TurnId>,
-    /// How the run begins.
-    pub(crate) opening: RunOpening,
-    /// The chat before the first item.
-    pub(crate) chat: AgUiChat,
-    /// The number of messages of users, assistants and tools that the client has.
-    pub(crate) client_messages: usize,
-    /// The position of the chat.
-    pub(crate) cursor: EventCursor,
-    /// The client's state, which comes back with a key of ours; `None` where it is no object.
-    pub(crate) state: Option<Map<String, Value>>,
-    /// The calls about which the client decided too late.
-    pub(crate) late: Vec<CallId>,
-    /// Which person is asked about a call.
-    pub(crate) ask: Ask,
-    /// The tools that may be called.
-    pub(crate) tools: ToolTable,
-    /// The language of our own sentences.
-    pub(crate) locale: Locale,
-    /// Bytes of a piece of text in one frame.
-    pub(crate) max_text_frame_bytes: usize,
-}
-
-/// How a run begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RunOpening {
-    /// The turn is told from its first event on.
-    Begun,
-    /// The client has heard a part of the turn before: a snapshot removes what is not stored.
-    Joined,
-}
-
-/// The end of a run that has nothing to stream.
-#[derive(Debug)]
-pub(crate) enum RunEnd {
-    /// The turn ended, or none runs.
-    Success,
-    /// The turn was dismissed.
-    Cancelled,
-    /// The turn waits for this approval.
-    Waits(Box<ApprovalRequest>),
-    /// The turn failed: the error's words, and its code.
-    Failed {
-        /// The error in words.
-        text: String,
-        /// The error for programs.
-        code: String,
-    },
-}
-
-/// Writes the only event of a run that does not begin.
-pub(crate) fn refuse(text: &str, code: &str, out: &mut Frames) {
-    out.data(&AgUiEvent::RunError { message: text, code });
-}
-
-/// Gives the code of an error.
-pub(crate) fn error_code(error: &TurnError) -> String {
-    match error {
-        TurnError::TooManyRounds => "too_many_rounds".into(),
-        TurnError::Model { kind, .. } => format!("model/{kind}"),
-        TurnError::Store => "store".into(),
-        TurnError::CutOff => "cut_off".into(),
-        _ => "failed".into(),
-    }
-}
 
 /// Tells a turn as one run.
 #[derive(Debug)]
@@ -168,20 +92,20 @@ impl AgUiMapper {
             EventKind::ToolCallResolved { resolved, .. } => {
                 self.run.chat.resolve(resolved);
                 self.is_fresh = false;
-                custom(event, out);
+                AgUiEvent::write_custom(&event.kind, out);
             }
             EventKind::SystemNotice { notice, .. } => {
                 self.store(event, Content::Notice { notice: *notice });
-                custom(event, out);
+                AgUiEvent::write_custom(&event.kind, out);
             }
             EventKind::Cleared => {
                 self.run.chat.clear();
-                custom(event, out);
+                AgUiEvent::write_custom(&event.kind, out);
             }
             EventKind::ApprovalEnded { .. }
             | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
-            | EventKind::TurnInterrupted { .. } => custom(event, out),
+            | EventKind::TurnInterrupted { .. } => AgUiEvent::write_custom(&event.kind, out),
             EventKind::Error { error, text } => {
                 let end = RunEnd::Failed { text: text.clone(), code: error_code(error) };
                 return self.finish(end, None, out);
@@ -194,7 +118,7 @@ impl AgUiMapper {
                 };
                 return self.finish(end, Some(*usage), out);
             }
-            _ => custom(event, out),
+            _ => AgUiEvent::write_custom(&event.kind, out),
         }
         Then::Continue
     }
@@ -272,7 +196,7 @@ impl AgUiMapper {
         match self.run.ask {
             Ask::Here => self.finish(RunEnd::Waits(request.clone().into()), None, out),
             Ask::Elsewhere | Ask::None => {
-                custom(event, out);
+                AgUiEvent::write_custom(&event.kind, out);
                 Then::Continue
             }
         }
@@ -396,13 +320,6 @@ impl AgUiMapper {
     }
 }
 
-/// Tells an event for which the protocol has no word.
-fn custom(event: &SessionEvent, out: &mut Frames) {
-    let value = serde_json::to_value(&event.kind).expect("an event has text keys");
-    let name = value["type"].as_str().unwrap_or("event");
-    out.data(&AgUiEvent::Custom { name: format!("madang.{name}"), value });
-}
-
 impl Mapper for AgUiMapper {
     fn open(&mut self, out: &mut Frames) {
         out.data(&AgUiEvent::RunStarted {
@@ -435,19 +352,10 @@ impl Mapper for AgUiMapper {
     }
 
     fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then {
-        let (ko, en) = match cut {
-            Cut::Draining { .. } => (
-                "서버가 곧 다시 시작합니다. 같은 요청을 다시 보내면 이어집니다.",
-                "The server restarts soon. Send the same input again to go on.",
-            ),
-            Cut::TokenExpired => ("토큰이 만료되었습니다.", "The token has expired."),
-            Cut::TooLong { .. } => (
-                "스트림이 너무 오래 이어졌습니다. 같은 요청을 다시 보내면 이어집니다.",
-                "The stream has lived too long. Send the same input again to go on.",
-            ),
-            Cut::Dismissed => return self.finish(RunEnd::Cancelled, None, out),
+        let end = match words(cut, self.run.locale) {
+            Some(text) => RunEnd::Failed { text: text.into(), code: cut.name().into() },
+            None => RunEnd::Cancelled,
         };
-        let text = self.run.locale.pick(ko, en).to_owned();
-        self.finish(RunEnd::Failed { text, code: cut.name().into() }, None, out)
+        self.finish(end, None, out)
     }
 }

@@ -189,10 +189,8 @@ pub(super) fn result_id(call: CallId) -> String {
 
 /// Gives the arguments for which the model asked, as text: those that a person typed stand beside the outcome.
 pub(super) fn wanted(record: &CallRecord) -> Arc<str> {
-    match record.asked.as_ref().unwrap_or(&record.arguments) {
-        Value::String(raw) => raw.as_str().into(),
-        arguments => arguments.to_string().into(),
-    }
+    let arguments = record.asked.as_ref().unwrap_or(&record.arguments);
+    arguments.as_str().map_or_else(|| arguments.to_string().into(), Into::into)
 }
 
 #[derive(Debug, Serialize)]

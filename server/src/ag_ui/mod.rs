@@ -25,10 +25,12 @@ mod event;
 mod input;
 mod mapper;
 mod messages;
+mod run;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use capabilities::capabilities;
 pub(crate) use input::{AgUiInput, AgUiIntent};
-pub(crate) use mapper::{AgUiMapper, AgUiRun, RunEnd, RunOpening, error_code, refuse};
+pub(crate) use mapper::AgUiMapper;
 pub(crate) use messages::AgUiChat;
+pub(crate) use run::{AgUiRun, RunEnd, RunOpening, error_code, refuse};

@@ -1,18 +1,17 @@
 //! What the AI SDK's stream of UI messages makes of the items of a turn: one message of the assistant.
 
-use std::{collections::VecDeque, sync::Arc};
-
 use madang::{
-    CallId, TurnId,
+    CallId,
     approval::ApprovalRequest,
     event::{EventCursor, EventKind, SessionEvent, StreamItem, TurnEnding},
-    language::Locale,
     ledger::CallRecord,
 };
 use serde_json::{Value, json};
 
-use super::part::{
-    AiOutput, AiPart, approval_id, call_note, descriptor, input, resolved_note, wanted,
+use super::{
+    message::{AiMessage, DONE},
+    part::{AiOutput, AiPart, approval_id, call_note, descriptor, input, resolved_note, wanted},
+    round::{HiddenCall, Round},
 };
 use crate::{
     ask::Ask,
@@ -21,41 +20,10 @@ use crate::{
         mapper::{Cut, Mapper, Then},
     },
     surface::{
+        cut::words,
         spoken::{Lack, Spoken, count_rewrite, pieces},
-        tool_table::ToolTable,
     },
 };
-
-/// What a message is about.
-#[derive(Debug)]
-pub(crate) struct AiMessage {
-    /// The turn, whose id is the message's.
-    pub(crate) turn: TurnId,
-    /// The calls that the client's message shows and that have not ended: the message goes on.
-    pub(crate) shown: Vec<CallId>,
-    /// The approval request that is open behind this position, where the turn is told from its beginning.
-    pub(crate) waits: Option<(EventCursor, ApprovalRequest)>,
-    /// The turn that was dismissed for the text of this one.
-    pub(crate) superseded: Option<TurnId>,
-    /// Which person is asked about a call.
-    pub(crate) ask: Ask,
-    /// The tools that may be called.
-    pub(crate) tools: ToolTable,
-    /// The language of our own sentences.
-    pub(crate) locale: Locale,
-    /// Bytes of a piece of text in one frame.
-    pub(crate) max_text_frame_bytes: usize,
-}
-
-/// Writes a message in which nothing is new.
-pub(crate) fn write_nothing(turn: TurnId, out: &mut Frames) {
-    out.data(&AiPart::Start { message_id: turn.to_string() });
-    out.data(&AiPart::Finish { finish_reason: "stop" });
-    out.raw_data(DONE);
-}
-
-/// The mark behind the last part.
-const DONE: &str = "[DONE]";
 
 /// Tells a turn as one message.
 #[derive(Debug)]
@@ -71,26 +39,16 @@ pub(crate) struct AiMapper {
     is_step_open: bool,
     /// Whether all calls of the round have ended: what follows belongs to the next step.
     is_round_over: bool,
-    /// The calls of the round whose turn has not come.
-    hidden: VecDeque<HiddenCall>,
-    /// The call that must end before the hidden ones are shown.
-    before_hidden: Option<CallId>,
+    round: Round,
     /// The approval request that waits for the end of the other calls that are shown.
     request: Option<ApprovalRequest>,
-}
-
-#[derive(Debug)]
-struct HiddenCall {
-    call: CallId,
-    name: Arc<str>,
-    arguments: Arc<str>,
 }
 
 impl AiMapper {
     /// Tells this message.
     pub(crate) fn new(message: AiMessage) -> Self {
         Self {
-            before_hidden: message.shown.last().copied(),
+            round: Round::of(message.shown.clone()),
             decided: message.shown.clone(),
             message,
             spoken: Spoken::default(),
@@ -99,7 +57,6 @@ impl AiMapper {
             parts: 0,
             is_step_open: false,
             is_round_over: false,
-            hidden: VecDeque::new(),
             request: None,
         }
     }
@@ -117,8 +74,7 @@ impl AiMapper {
             EventKind::ModelMessage { text, .. } => {
                 self.end_text(text, out);
                 // The model speaks once all calls have ended, so none that is shown holds back another.
-                self.message.shown.clear();
-                self.before_hidden = None;
+                self.round.end_shown();
             }
             EventKind::ToolCallProposed { call, wanted } => {
                 let (name, arguments) = (wanted.name.clone(), wanted.arguments.clone());
@@ -191,25 +147,15 @@ impl AiMapper {
     }
 
     fn propose(&mut self, call: HiddenCall, out: &mut Frames) {
-        let is_known = self.message.shown.contains(&call.call)
-            || self.hidden.iter().any(|hidden| hidden.call == call.call);
-        if is_known {
-            return; // A turn that goes on after a crash proposes its open calls again.
-        }
         self.close_speech(out);
-        self.hidden.push_back(call);
+        self.round.propose(call);
         self.show_next(out);
     }
 
-    /// Shows the calls whose turn has come: up to and including the first that does more than read. With two open calls
-    /// in a step a client waits for decisions about both before it sends the first.
     fn show_next(&mut self, out: &mut Frames) {
-        while self.before_hidden.is_none()
-            && let Some(HiddenCall { call, name, arguments }) = self.hidden.pop_front()
+        while let Some(HiddenCall { call, name, arguments }) =
+            self.round.show_next(&self.message.tools)
         {
-            if !self.message.tools.only_reads(&name) {
-                self.before_hidden = Some(call);
-            }
             self.show(call, &name, &input(&arguments), out);
         }
     }
@@ -224,19 +170,16 @@ impl AiMapper {
             dynamic: true,
             provider_executed: true,
         });
-        self.message.shown.push(call);
     }
 
     /// Asks about a call, and ends the stream: a client sends no decision while it reads. Waits for the other calls of
     /// the step, because a client waits for them as well.
     fn ask(&mut self, request: ApprovalRequest, out: &mut Frames) -> Then {
         let call = request.call;
-        self.hidden.retain(|hidden| hidden.call != call);
-        if !self.message.shown.contains(&call) {
-            self.before_hidden = Some(call);
+        if self.round.show(call) {
             self.show(call, &request.tool, &request.arguments, out);
         }
-        if self.message.shown.iter().any(|shown| *shown != call) {
+        if self.round.has_beside(call) {
             self.request = Some(request);
             return Then::Continue;
         }
@@ -261,8 +204,7 @@ impl AiMapper {
     fn end_call(&mut self, record: &CallRecord, out: &mut Frames) {
         self.message.waits.take_if(|(_, request)| request.call == record.id);
         self.request.take_if(|request| request.call == record.id);
-        self.hidden.retain(|hidden| hidden.call != record.id);
-        if !self.message.shown.contains(&record.id) {
+        if self.round.show(record.id) {
             self.show(record.id, &record.name, &wanted(record), out);
         }
         let (tool_call_id, dynamic, provider_executed) = (record.id, true, true);
@@ -284,10 +226,9 @@ impl AiMapper {
         if let Some(data) = call_note(record) {
             out.data(&AiPart::DataMadangCall { id: record.id, data });
         }
-        self.message.shown.retain(|shown| *shown != record.id);
-        self.before_hidden.take_if(|call| *call == record.id);
+        self.round.end(record.id);
         self.show_next(out);
-        self.is_round_over = self.message.shown.is_empty() && self.hidden.is_empty();
+        self.is_round_over = self.round.is_over();
     }
 
     fn end_turn(&mut self, ending: TurnEnding, out: &mut Frames) -> Then {
@@ -395,20 +336,8 @@ impl Mapper for AiMapper {
     }
 
     fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then {
-        let (ko, en) = match cut {
-            Cut::Draining { .. } => (
-                "서버가 곧 다시 시작합니다. 다시 연결하면 이어집니다.",
-                "The server restarts soon. Resume the stream to go on.",
-            ),
-            Cut::TokenExpired => ("토큰이 만료되었습니다.", "The token has expired."),
-            Cut::TooLong { .. } => (
-                "스트림이 너무 오래 이어졌습니다. 다시 연결하면 이어집니다.",
-                "The stream has lived too long. Resume it to go on.",
-            ),
-            Cut::Dismissed => return self.abort(out),
-        };
+        let Some(error_text) = words(cut, self.message.locale) else { return self.abort(out) };
         self.close_speech(out);
-        let error_text = self.message.locale.pick(ko, en);
         out.data(&AiPart::Error { error_text });
         // A client takes a stream that ends without an end for complete.
         Then::Break

@@ -18,11 +18,14 @@
 
 mod input;
 mod mapper;
+mod message;
 mod messages;
 mod part;
+mod round;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use input::{AiInput, AiIntent};
-pub(crate) use mapper::{AiMapper, AiMessage, write_nothing};
+pub(crate) use mapper::AiMapper;
+pub(crate) use message::{AiMessage, write_nothing};
 pub(crate) use messages::{AiUiMessage, messages};

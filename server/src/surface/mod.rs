@@ -6,6 +6,7 @@
 
 pub(crate) mod approval_id;
 pub(crate) mod body;
+pub(crate) mod cut;
 pub(crate) mod decision;
 pub(crate) mod iso8601;
 pub(crate) mod outcome;
@@ -13,5 +14,7 @@ pub(crate) mod raw;
 pub(crate) mod spoken;
 pub(crate) mod tool_table;
 
+#[cfg(test)]
+pub(crate) mod scene;
 #[cfg(test)]
 pub(crate) mod scenes;

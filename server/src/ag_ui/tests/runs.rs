@@ -21,7 +21,10 @@ use crate::{
         frame::Frames,
         mapper::{Mapper, Then},
     },
-    surface::scenes::{Scene, all, assert_frames, call, data, large, record, request, tools, turn},
+    surface::{
+        scene::{Scene, assert_frames, call, data, large, record, request, tools, turn},
+        scenes::all,
+    },
 };
 
 fn entry(seq: u64, content: Content) -> ChatMessage {

@@ -1,4 +1,8 @@
 //! What a body of the AI SDK says, row by row.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "a value of `json!` reads best where it is used"
+)]
 
 use madang::{IdempotencyKey, TurnId, approval::Decision, language::Locale};
 use serde_json::{Value, json};

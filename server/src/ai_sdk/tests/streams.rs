@@ -18,7 +18,10 @@ use crate::ai_sdk::{AiIntent, AiMapper, AiMessage, messages, write_nothing};
 use crate::{
     ask::Ask,
     stream::{frame::Frames, mapper::Then},
-    surface::scenes::{Scene, all, assert_frames, call, data, large, record, request, tools, turn},
+    surface::{
+        scene::{Scene, assert_frames, call, data, large, record, request, tools, turn},
+        scenes::all,
+    },
 };
 
 fn message() -> AiMessage {

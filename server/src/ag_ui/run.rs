@@ -1,0 +1,86 @@
+//! What a run of AG-UI is about: what the handler finds before the first item.
+
+use std::sync::Arc;
+
+use madang::{
+    CallId, SessionId, TurnId, approval::ApprovalRequest, error::TurnError, event::EventCursor,
+    language::Locale,
+};
+use serde_json::{Map, Value};
+
+use super::{event::AgUiEvent, messages::AgUiChat};
+use crate::{ask::Ask, stream::frame::Frames, surface::tool_table::ToolTable};
+
+/// What a run is about.
+#[derive(Debug)]
+pub(crate) struct AgUiRun {
+    /// The session, which the protocol calls a thread.
+    pub(crate) thread: SessionId,
+    /// The id that the client gave the run.
+    pub(crate) run: Arc<str>,
+    /// The turn that is told; `None` where there is none.
+    pub(crate) turn: Option<TurnId>,
+    /// How the run begins.
+    pub(crate) opening: RunOpening,
+    /// The chat before the first item.
+    pub(crate) chat: AgUiChat,
+    /// The number of messages of users, assistants and tools that the client has.
+    pub(crate) client_messages: usize,
+    /// The position of the chat.
+    pub(crate) cursor: EventCursor,
+    /// The client's state, which comes back with a key of ours; `None` where it is no object.
+    pub(crate) state: Option<Map<String, Value>>,
+    /// The calls about which the client decided too late.
+    pub(crate) late: Vec<CallId>,
+    /// Which person is asked about a call.
+    pub(crate) ask: Ask,
+    /// The tools that may be called.
+    pub(crate) tools: ToolTable,
+    /// The language of our own sentences.
+    pub(crate) locale: Locale,
+    /// Bytes of a piece of text in one frame.
+    pub(crate) max_text_frame_bytes: usize,
+}
+
+/// How a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunOpening {
+    /// The turn is told from its first event on.
+    Begun,
+    /// The client has heard a part of the turn before: a snapshot removes what is not stored.
+    Joined,
+}
+
+/// The end of a run that has nothing to stream.
+#[derive(Debug)]
+pub(crate) enum RunEnd {
+    /// The turn ended, or none runs.
+    Success,
+    /// The turn was dismissed.
+    Cancelled,
+    /// The turn waits for this approval.
+    Waits(Box<ApprovalRequest>),
+    /// The turn failed: the error's words, and its code.
+    Failed {
+        /// The error in words.
+        text: String,
+        /// The error for programs.
+        code: String,
+    },
+}
+
+/// Writes the only event of a run that does not begin.
+pub(crate) fn refuse(text: &str, code: &str, out: &mut Frames) {
+    out.data(&AgUiEvent::RunError { message: text, code });
+}
+
+/// Gives the code of an error.
+pub(crate) fn error_code(error: &TurnError) -> String {
+    match error {
+        TurnError::TooManyRounds => "too_many_rounds".into(),
+        TurnError::Model { kind, .. } => format!("model/{kind}"),
+        TurnError::Store => "store".into(),
+        TurnError::CutOff => "cut_off".into(),
+        _ => "failed".into(),
+    }
+}

@@ -1,0 +1,37 @@
+//! What a message of the assistant is about: what the handler finds before the first item.
+
+use madang::{CallId, TurnId, approval::ApprovalRequest, event::EventCursor, language::Locale};
+
+use super::part::AiPart;
+use crate::{ask::Ask, stream::frame::Frames, surface::tool_table::ToolTable};
+
+/// What a message is about.
+#[derive(Debug)]
+pub(crate) struct AiMessage {
+    /// The turn, whose id is the message's.
+    pub(crate) turn: TurnId,
+    /// The calls that the client's message shows and that have not ended: the message goes on.
+    pub(crate) shown: Vec<CallId>,
+    /// The approval request that is open behind this position, where the turn is told from its beginning.
+    pub(crate) waits: Option<(EventCursor, ApprovalRequest)>,
+    /// The turn that was dismissed for the text of this one.
+    pub(crate) superseded: Option<TurnId>,
+    /// Which person is asked about a call.
+    pub(crate) ask: Ask,
+    /// The tools that may be called.
+    pub(crate) tools: ToolTable,
+    /// The language of our own sentences.
+    pub(crate) locale: Locale,
+    /// Bytes of a piece of text in one frame.
+    pub(crate) max_text_frame_bytes: usize,
+}
+
+/// Writes a message in which nothing is new.
+pub(crate) fn write_nothing(turn: TurnId, out: &mut Frames) {
+    out.data(&AiPart::Start { message_id: turn.to_string() });
+    out.data(&AiPart::Finish { finish_reason: "stop" });
+    out.raw_data(DONE);
+}
+
+/// The mark behind the last part.
+pub(super) const DONE: &str = "[DONE]";
