@@ -8,8 +8,9 @@
 
 pub use madang_actors::{
     protocol::{
-        ChatMessage, Content, Ending, EntryOrigin, EventCursor, EventKind, FeedCursor, FeedEpoch,
-        InvalidCursor, Notice, SessionEvent, TurnEnding, editable, plain, quoted, quoted_up_to,
+        ChatMessage, CompletionId, Content, Ending, EntryOrigin, EventCursor, EventKind,
+        FeedCursor, FeedEpoch, InvalidCursor, Notice, SessionEvent, TurnEnding, editable, plain,
+        quoted, quoted_up_to,
     },
     session::{StreamItem, Subscription},
 };

@@ -25,6 +25,7 @@ mod language;
 mod limits;
 mod metrics;
 mod native;
+mod openai;
 mod openapi;
 mod options;
 mod page;
@@ -50,5 +51,8 @@ pub use auth::{
 pub use guard::site::{InvalidOrigin, WebOrigin};
 pub use limits::ServerLimits;
 pub use metrics::describe_server;
+pub use openai::{ClientMemory, ForgetfulMemory, MemoryError, Tried};
+#[cfg(feature = "sqlite")]
+pub use openai::{MIGRATIONS, SqliteMemory};
 pub use options::{AuditResult, OnDisconnect, ServerOptions};
 pub use server::{ServeError, Server, ServerError};

@@ -6,7 +6,6 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    auth::scope::TokenScope,
     problem::{Form, ProblemName},
     route::{Access, Route},
 };
@@ -220,7 +219,7 @@ fn tag(path: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routes;
+    use crate::{auth::scope::TokenScope, routes};
 
     #[test]
     fn each_route_is_described_with_its_scope_and_its_answers() {

@@ -11,7 +11,7 @@ use madang::{
 };
 
 use crate::{
-    ServerLimits,
+    ClientMemory, ServerLimits,
     auth::{
         secret::CookieKey,
         token_file::{TokenEntry, TokenFile},
@@ -46,6 +46,7 @@ pub struct ServerOptions {
     pub(crate) public_url: Option<WebOrigin>,
     pub(crate) allowed_origins: Vec<WebOrigin>,
     pub(crate) on_disconnect: OnDisconnect,
+    pub(crate) memory: Option<Arc<dyn ClientMemory>>,
     pub(crate) extras: Extras,
 }
 
@@ -137,6 +138,14 @@ impl ServerOptions {
     #[must_use]
     pub fn on_disconnect(mut self, policy: OnDisconnect) -> Self {
         self.on_disconnect = policy;
+        self
+    }
+
+    /// Sets where it is remembered which chats clients have that name none, such as those of OpenAI's protocol, and which
+    /// requests were sent before. By default that ends with the process.
+    #[must_use]
+    pub fn client_memory(mut self, memory: impl ClientMemory) -> Self {
+        self.memory = Some(Arc::new(memory));
         self
     }
 

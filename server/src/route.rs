@@ -145,24 +145,24 @@ impl Route {
     }
 
     /// Describes the body.
-    pub(crate) fn takes<T>(mut self) -> Self {
-        self.doc.takes = Some(|generator| generator.subschema_for::<serde_json::Value>());
+    pub(crate) fn takes<T: JsonSchema>(mut self) -> Self {
+        self.doc.takes = Some(|generator| generator.subschema_for::<T>());
         self
     }
 
     /// Describes an answer.
-    pub(crate) fn gives<T>(self, status: StatusCode, what: &'static str) -> Self {
+    pub(crate) fn gives<T: JsonSchema>(self, status: StatusCode, what: &'static str) -> Self {
         self.gives_as::<T>(status, "application/json", what)
     }
 
     /// Describes an answer of another media type.
-    pub(crate) fn gives_as<T>(
+    pub(crate) fn gives_as<T: JsonSchema>(
         mut self,
         status: StatusCode,
         media_type: &'static str,
         what: &'static str,
     ) -> Self {
-        let schema: SchemaOf = |generator| generator.subschema_for::<serde_json::Value>();
+        let schema: SchemaOf = |generator| generator.subschema_for::<T>();
         self.doc.gives.push(Given { status, what, body: Some((media_type, Some(schema))) });
         self
     }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::{
     answer,
     guard::layer,
-    native, openapi, page,
+    native, openai, openapi, page,
     problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
@@ -24,7 +24,7 @@ pub(crate) fn table() -> Vec<Route> {
     let own = Route::get("/openapi.json", Access::Public, description)
         .says("Describes the interface.")
         .gives_text("application/json", "OpenAPI 3.1.");
-    [native::routes(), page::routes(), vec![own]].into_iter().flatten().collect()
+    [native::routes(), openai::routes(), page::routes(), vec![own]].into_iter().flatten().collect()
 }
 
 /// Makes the router of all routes, with the guard before each.

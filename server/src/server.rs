@@ -13,7 +13,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{info, warn};
 
 use crate::{
-    ServerOptions, TokenFileError,
+    ForgetfulMemory, ServerOptions, TokenFileError,
     accept::{
         connection::{Acceptor, MAX_REFUSALS},
         drain::{Drain, DrainPhase},
@@ -103,6 +103,7 @@ impl Server {
             public_url,
             allowed_origins,
             on_disconnect,
+            memory,
             extras,
         } = options;
         if open.is_none() && tokens.is_empty() && token_file.is_none() {
@@ -122,6 +123,7 @@ impl Server {
             drain: Drain::new(),
             streams: StreamPlaces::new(&limits),
             rates: CallerRates::new(&limits),
+            memory: memory.unwrap_or_else(|| Arc::new(ForgetfulMemory::default())),
             extras,
             assets: Assets::new(),
             limits,

@@ -6,7 +6,7 @@ use madang::{Clock as _, Runtime, SystemClock, Timestamp, UserId};
 use tokio::time::{Duration, Instant};
 
 use crate::{
-    ServerLimits,
+    ClientMemory, ServerLimits,
     accept::{drain::Drain, peer::Peer},
     auth::Auth,
     guard::{rate::Rates, site::Site},
@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) extras: Extras,
     /// The files of the page.
     pub(crate) assets: Assets,
+    /// What clients that name no chat are known by.
+    pub(crate) memory: Arc<dyn ClientMemory>,
     /// How often callers come.
     pub(crate) rates: CallerRates,
 }

@@ -8,6 +8,7 @@ use crate::protocol::{EventCursor, SessionId, Timestamp, TurnId};
 
 /// What a list of chats tells of a session, as far as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionSummary {
     /// The id of the session.
     pub session: SessionId,

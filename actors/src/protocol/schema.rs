@@ -1,8 +1,8 @@
 //! The JSON Schemas of values that are more than their Rust types say: ids, cursors, digests, tags and moments.
 
 use super::{
-    CallId, CompletionId, Digest, EventCursor, IdempotencyKey, LanguageTag, SessionId, Timestamp,
-    TurnId, UserId,
+    CallId, CompletionId, Digest, EventCursor, FeedCursor, IdempotencyKey, LanguageTag, SessionId,
+    Timestamp, TurnId, UserId,
 };
 
 /// Gives types a schema under their own name: a description, and the keywords that their JSON keeps to.
@@ -43,6 +43,9 @@ json_schema_of! {
     CallId: "The id of a tool call.", { "type": "string", "format": "uuid" };
     EventCursor: "The number of an entry of the chat; .1 behind it is the error of its turn, .2 the end.", {
         "type": "string", "pattern": "^[0-9]{1,20}(\\.[12])?$",
+    };
+    FeedCursor: "A cursor, and where it is known the feed and the number of the last event that it told.", {
+        "type": "string", "pattern": "^[0-9]{1,20}(\\.[12])?(@[0-9a-f]{1,16}\\.[0-9]{1,20})?$",
     };
     Digest: "A SHA-256 as hexadecimal digits.", { "type": "string", "pattern": "^[0-9a-f]{64}$" };
     LanguageTag: "A BCP 47 tag, such as ko or pt-BR.", {

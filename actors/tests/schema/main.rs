@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use jsonschema::Validator;
 use madang_actors::protocol::{
-    Bound, ChatMessage, CompletionId, EffectPolicy, EffectResolution, EventCursor, FinishReason,
-    IdempotencyKey, Imported, LanguageTag, OnDismiss, ResolvedBy, Scope, SessionEvent,
-    StandingApproval, Timestamp, ToolCall, ToolSpec, TurnOptions,
+    Bound, ChatMessage, CompletionId, EffectPolicy, EffectResolution, EventCursor, FeedCursor,
+    FinishReason, IdempotencyKey, Imported, LanguageTag, OnDismiss, ResolvedBy, Scope,
+    SessionEvent, StandingApproval, Timestamp, ToolCall, ToolSpec, TurnOptions,
 };
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
@@ -212,6 +212,10 @@ fn ids_cursors_digests_and_moments_are_texts_and_numbers_of_their_form() {
         [json!(""), json!("17.3"), json!("17."), json!("-1"), json!("1.1.1"), json!(17)];
     for cursor in [EventCursor::START, EventCursor::of_entry(u64::MAX).error()] {
         takes(cursor, &no_cursors);
+    }
+    for cursor in ["17", "17.2@5f1c.341", "0.1@0.0"] {
+        takes(cursor.parse::<FeedCursor>().unwrap(), &no_cursors);
+        takes(cursor.parse::<FeedCursor>().unwrap(), &[json!("17@5f1c"), json!("17@x.1")]);
     }
     let no_digests = [json!("a7"), json!("g".repeat(64)), json!("a".repeat(65)), json!(1)];
     takes(digest(), &no_digests);

@@ -6,8 +6,8 @@ use madang_actors::{
     protocol::{
         Approval, ApprovalEnd, ApprovalRequest, CallId, CallRecord, CallResult, CancelReason,
         Content, Decision, Digest, Effect, EffectResolution, Ending, EntryOrigin, EventKind,
-        Notice, ResolvedBy, ResolvedCall, SessionId, Shown, Timestamp, ToolOutcome, TurnEnding,
-        TurnError, TurnId, Usage, UserId, WantedCall,
+        IdempotencyKey, Notice, ResolvedBy, ResolvedCall, SessionId, Shown, Timestamp, ToolOutcome,
+        TurnEnding, TurnError, TurnId, Usage, UserId, WantedCall,
     },
 };
 use serde_json::json;
@@ -110,12 +110,18 @@ pub(super) const NOTICES: [Notice; 4] =
 pub(super) const USAGE: Usage = Usage { prompt_tokens: 7, cached_tokens: 2, completion_tokens: 5 };
 pub(super) const ORIGINS: [EntryOrigin; 2] = [EntryOrigin::Chat, EntryOrigin::Imported];
 
+fn keys() -> [Option<IdempotencyKey>; 2] {
+    [None, Some(IdempotencyKey::new("mine").unwrap())]
+}
+
 pub(super) fn contents() -> Vec<Content> {
     let mut contents = vec![Content::Cleared];
     contents.extend(NOTICES.map(|notice| Content::Notice { notice }));
     contents.extend(records().into_iter().map(|record| Content::ToolCall(record.into())));
     for origin in ORIGINS {
-        contents.push(Content::User { text: "hi".into(), origin });
+        for key in keys() {
+            contents.push(Content::User { text: "hi".into(), key, origin });
+        }
         for ending in [Ending::Complete, Ending::Interrupted] {
             contents.push(Content::Model { text: "Hello.".into(), ending, origin });
         }
@@ -184,7 +190,7 @@ pub(super) fn kinds() -> Vec<EventKind> {
     );
     for origin in ORIGINS {
         let text = || "hi".into();
-        kinds.push(EventKind::UserMessage { text: text(), origin });
+        kinds.extend(keys().map(|key| EventKind::UserMessage { text: text(), key, origin }));
         for ending in [Ending::Complete, Ending::Interrupted] {
             kinds.push(EventKind::ModelMessage { text: text(), ending, origin });
         }

@@ -73,14 +73,16 @@ impl AgUiMapper {
         }
         self.run.cursor = self.run.cursor.max(event.cursor);
         match &event.kind {
-            EventKind::UserMessage { text } => {
-                self.store(event, Content::User { text: text.clone() });
+            EventKind::UserMessage { text, key, origin } => {
+                let (text, key) = (text.clone(), key.clone());
+                self.store(event, Content::User { text, key, origin: *origin });
                 if self.run.opening == RunOpening::Begun && self.lacks_history() {
                     self.snapshot_in_order(out);
                 }
             }
-            EventKind::ModelMessage { text, ending } => {
-                self.store(event, Content::Model { text: text.clone(), ending: *ending });
+            EventKind::ModelMessage { text, ending, origin } => {
+                let (ending, origin) = (*ending, *origin);
+                self.store(event, Content::Model { text: text.clone(), ending, origin });
                 self.message(event, text, out);
             }
             EventKind::ToolCallProposed { call, wanted } => {
@@ -343,8 +345,8 @@ impl Mapper for AgUiMapper {
     fn on(&mut self, item: &StreamItem, out: &mut Frames) -> Then {
         match item {
             StreamItem::Event(event) => return self.event(event, out),
-            StreamItem::Text(text) => self.speak(self.spoken.len(), text, out),
-            StreamItem::Thinking(text) => self.think(text, out),
+            StreamItem::Text { at, text, .. } => self.speak(*at, text, out),
+            StreamItem::Thinking { text, .. } => self.think(text, out),
             StreamItem::Lagged { .. } | StreamItem::ReplayFailed => {}
             _ => {}
         }

@@ -27,8 +27,6 @@ pub(crate) struct AgUiChat {
     entries: Vec<ChatMessage>,
     /// The calls that were shown and have not ended.
     open: Vec<OpenCall>,
-    /// The id that the client gave the message that began the turn.
-    said: Option<(TurnId, IdempotencyKey)>,
     max_event_bytes: usize,
     max_bytes: usize,
 }
@@ -49,17 +47,9 @@ impl AgUiChat {
         Self {
             entries,
             open: Vec::new(),
-            said: None,
             max_event_bytes: limits.max_event_bytes,
             max_bytes: limits.max_history_body_bytes.saturating_sub(limits.max_body_bytes),
         }
-    }
-
-    /// Sets the id that the client gave the message that began this turn.
-    #[must_use]
-    pub(crate) fn said(mut self, turn: TurnId, key: IdempotencyKey) -> Self {
-        self.said = Some((turn, key));
-        self
     }
 
     /// Adds the call of an open or decided approval request, which a snapshot shows without an outcome.
@@ -241,9 +231,9 @@ fn carrier(call: CallId, name: &Arc<str>, arguments: String) -> AgUiMessage {
 fn messages(entry: &ChatMessage, chat: &AgUiChat) -> Vec<AgUiMessage> {
     let id = text_id(entry.turn, entry.seq);
     match &entry.content {
-        Content::User { text } => {
-            let said = chat.said.as_ref().filter(|(turn, _)| *turn == entry.turn);
-            let id = said.map_or(id, |(_, key)| key.to_string());
+        Content::User { text, key, .. } => {
+            // The client's own id, which it sent as the key.
+            let id = key.as_ref().map_or(id, ToString::to_string);
             vec![AgUiMessage::User { id, content: text.clone() }]
         }
         Content::Model { text, .. } if text.is_empty() => Vec::new(),

@@ -327,8 +327,8 @@ impl Mapper for AiMapper {
     fn on(&mut self, item: &StreamItem, out: &mut Frames) -> Then {
         match item {
             StreamItem::Event(event) => return self.event(event, out),
-            StreamItem::Text(text) => self.speak(self.spoken.len(), text, out),
-            StreamItem::Thinking(text) => self.think(text, out),
+            StreamItem::Text { at, text, .. } => self.speak(*at, text, out),
+            StreamItem::Thinking { text, .. } => self.think(text, out),
             StreamItem::Lagged { .. } | StreamItem::ReplayFailed => {}
             _ => {}
         }

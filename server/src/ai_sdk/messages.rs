@@ -76,8 +76,11 @@ pub(crate) fn messages(
     let mut all = Vec::new();
     for entry in entries {
         match &entry.content {
-            Content::User { text } => all.push(AiUiMessage {
-                id: format!("{}:{}", entry.turn, entry.seq),
+            Content::User { text, key, .. } => all.push(AiUiMessage {
+                // The client's own id, which it sent as the key.
+                id: key
+                    .as_ref()
+                    .map_or_else(|| format!("{}:{}", entry.turn, entry.seq), ToString::to_string),
                 role: "user",
                 parts: vec![AiUiPart::Text { text: text.clone(), state: "done" }],
             }),

@@ -39,7 +39,20 @@ impl BodyLimit {
     }
 }
 
+/// The bytes of a JSON body, for surfaces that read it themselves.
+#[derive(Debug)]
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
+
 impl<T: DeserializeOwned> FromRequest<Arc<Shared>> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Problem> {
+        let Bytes(bytes) = Bytes::from_request(request, shared).await?;
+        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Self)
+    }
+}
+
+impl FromRequest<Arc<Shared>> for Bytes {
     type Rejection = Problem;
 
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Problem> {
@@ -68,7 +81,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<Shared>> for Json<T> {
                 "The body must be application/json in UTF-8.",
             ));
         }
-        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Self)
+        Ok(Self(bytes))
     }
 }
 

@@ -7,6 +7,7 @@ use madang::{
     CallId,
     approval::{Decision, Digest},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -35,7 +36,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// A decision about exactly the request with this digest.
-#[derive(Debug, Deserialize)] // SCHEMA
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DecisionBody {
     /// The digest of the request as it was shown.
@@ -49,7 +50,7 @@ struct DecisionBody {
 }
 
 /// The name of a decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)] // SCHEMA
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum DecisionName {
     Approve,
@@ -60,7 +61,7 @@ enum DecisionName {
 }
 
 /// A decision that counts.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct CountingDecision {
     counts: bool,
     call: CallId,

@@ -8,6 +8,7 @@ use madang::{
     ledger::{CallRecord, EffectResolution, LedgerFilter, LedgerRow},
     tool::EffectPolicy,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -67,7 +68,7 @@ async fn row(
 }
 
 /// What an unknown effect turned out to be.
-#[derive(Debug, Deserialize)] // SCHEMA
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ResolutionBody {
     effect: EffectResolution,
@@ -88,13 +89,13 @@ async fn resolve(
 }
 
 /// The tools of the runtime.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct Tools {
     tools: Vec<ToolAnswer>,
 }
 
 /// A tool.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct ToolAnswer {
     name: Arc<str>,
     description: Arc<str>,
@@ -119,7 +120,7 @@ async fn tools(State(shared): State<Arc<Shared>>, _: Caller) -> Response {
 }
 
 /// The arguments of a call without a model.
-#[derive(Debug, Deserialize)] // SCHEMA
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CallBody {
     /// The arguments, an object.
@@ -140,7 +141,7 @@ fn no_arguments() -> Value {
 }
 
 /// The end of a call without a model.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct CallAnswer {
     call: CallId,
     session: SessionId,

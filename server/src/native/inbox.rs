@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use madang::approval::{ApprovalRequest, InboxItem};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::mapper::InboxMapper;
@@ -29,7 +30,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// The open approval requests of a user.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct OpenRequests {
     approval_requests: Vec<Arc<ApprovalRequest>>,
 }

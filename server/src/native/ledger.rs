@@ -13,6 +13,7 @@ use madang::{
     ledger::{LedgerFilter, LedgerRow},
     store::StoreError,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::warn;
 use uuid::Uuid;
@@ -46,7 +47,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// A page of the ledger.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct LedgerPage {
     calls: Vec<LedgerRow>,
     /// Where the next page begins; null for the last.

@@ -161,7 +161,7 @@ mod tests {
     use expect_test::expect;
     use madang::{
         Timestamp,
-        event::{Ending, EventCursor, TurnEnding},
+        event::{Ending, EntryOrigin, EventCursor, TurnEnding},
         model::Usage,
     };
     use serde_json::Value;
@@ -186,7 +186,11 @@ mod tests {
 
     #[test]
     fn events_have_their_cursor_and_what_is_beside_them_has_none() {
-        let said = EventKind::ModelMessage { text: "안녕".into(), ending: Ending::Complete };
+        let said = EventKind::ModelMessage {
+            text: "안녕".into(),
+            ending: Ending::Complete,
+            origin: EntryOrigin::Chat,
+        };
         let mut mapper = NativeMapper::of_turn(turn());
         mapper.begin(FeedEpoch::new(0x5f1c));
         let at = EventCursor::of_entry(17);

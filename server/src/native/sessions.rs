@@ -13,6 +13,7 @@ use madang::{
     event::{ChatMessage, FeedCursor},
     ledger::{Audited, LedgerRow},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -66,7 +67,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// A session to open.
-#[derive(Debug, Deserialize)] // SCHEMA
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OpenBody {
     /// The id; a random one where none is given, which others cannot guess.
@@ -74,7 +75,7 @@ struct OpenBody {
 }
 
 /// A session that was opened.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct OpenedSession {
     session: String,
     user: UserId,
@@ -100,7 +101,7 @@ async fn open(
 }
 
 /// A page of a list of chats.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct SessionList {
     sessions: Vec<SessionSummary>,
     /// Where the next page begins; null for the last.
@@ -128,7 +129,7 @@ async fn list(
 }
 
 /// What a screen shows of a chat.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct SessionAnswer {
     session: String,
     /// Where a stream goes on.
@@ -183,7 +184,7 @@ async fn clear(
 }
 
 /// The standing approvals of a chat.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct StandingApprovals {
     standing_approvals: Vec<StandingApproval>,
 }
@@ -207,7 +208,7 @@ async fn revoke(
 }
 
 /// The calls of a chat whose effect is unknown.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct Unresolved {
     calls: Vec<LedgerRow>,
 }
@@ -222,7 +223,7 @@ async fn unresolved(
 }
 
 /// What a check of the ledger found.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct Verified {
     calls: usize,
     transitions: u64,

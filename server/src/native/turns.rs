@@ -16,6 +16,7 @@ use madang::{
     ledger::CallRecord,
     model::Usage,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
@@ -58,7 +59,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// A text for a new turn.
-#[derive(Debug, Deserialize)] // SCHEMA
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TurnBody {
     /// The user's text.
@@ -79,7 +80,7 @@ struct TurnBody {
 }
 
 /// A turn that began.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct AcceptedTurn {
     turn: TurnId,
     session: String,
@@ -92,7 +93,7 @@ struct AcceptedTurn {
 }
 
 /// A turn that ended while its answer waited.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct EndedTurn {
     turn: TurnId,
     status: &'static str,
@@ -106,7 +107,7 @@ struct EndedTurn {
 }
 
 /// Why a turn failed.
-#[derive(Debug, Clone, Serialize)] // SCHEMA
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 struct FailedTurn {
     #[serde(flatten)]
     error: TurnError,
@@ -134,8 +135,8 @@ async fn begin(
         on_dismiss: body.on_dismiss.unwrap_or_default(),
         language: Some(body.language.unwrap_or(caller.locale.tag())),
         time_zone: body.time_zone,
+        instructions: body.instructions,
         key: wishes.key.clone(),
-        ..TurnOptions::default()
     };
     let supersede = if body.supersede { Supersede::Waiting } else { Supersede::Never };
     let begun = turns::begin(&shared, &session, body.text, options, supersede).await?;
@@ -248,7 +249,7 @@ async fn ended(mut events: TurnEvents, turn: TurnId) -> Result<Option<EndedTurn>
 }
 
 /// How a turn stands.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct TurnAnswer {
     turn: TurnId,
     /// `running`, `waiting` or `ended`.
@@ -300,7 +301,7 @@ async fn status(
 }
 
 /// Whether a request dismissed a turn.
-#[derive(Debug, Serialize)] // SCHEMA
+#[derive(Debug, Serialize, JsonSchema)]
 struct DismissedTurn {
     dismissed: bool,
 }

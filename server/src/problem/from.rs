@@ -4,8 +4,8 @@ use std::{error::Error, time::Duration};
 
 use madang::{
     error::{
-        Bound, ClearError, DecisionError, DismissError, InboxError, LimitExceeded, ResolveError,
-        Scope, SessionError, TurnRefused,
+        Bound, ClearError, DecisionError, DismissError, ImportError, InboxError, LimitExceeded,
+        ResolveError, Scope, SessionError, TurnRefused,
     },
     language::Text,
     store::StoreError,
@@ -99,6 +99,9 @@ impl From<TurnRefused> for Problem {
             ),
             TurnRefused::Busy => Self::busy(),
             TurnRefused::TooLong { bytes, max_bytes } => Self::too_long(Some(bytes), max_bytes),
+            TurnRefused::InstructionsTooLong { bytes, max_bytes } => {
+                Self::too_long(Some(bytes), max_bytes)
+            }
             TurnRefused::UnknownTimeZone { name } => Self::time_zone(&name),
             TurnRefused::OtherText => Self::new(
                 ProblemName::KeyReused,
@@ -162,6 +165,28 @@ impl From<StoreError> for Problem {
             | StoreError::Withdrawn
             | StoreError::Silent
             | _) => Self::store(&other),
+        }
+    }
+}
+
+impl From<ImportError> for Problem {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Empty => {
+                Self::new(ProblemName::Empty, "가져올 내용이 없습니다.", "The history has no text.")
+            }
+            ImportError::TooManyMessages { messages, max_messages } => Self::new(
+                ProblemName::TooLong,
+                format!("메시지를 {max_messages}개까지 가져올 수 있습니다."),
+                format!("At most {max_messages} messages are allowed."),
+            )
+            .with("messages", messages),
+            ImportError::TooLong { bytes, max_bytes } => Self::too_long(Some(bytes), max_bytes),
+            ImportError::HasBegun | ImportError::Busy => Self::busy(),
+            ImportError::Overloaded(limit) => Self::bound(&limit),
+            ImportError::Store(cause) => cause.into(),
+            ImportError::Closed => Self::draining(),
+            other => Self::store(&other),
         }
     }
 }

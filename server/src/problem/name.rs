@@ -14,6 +14,7 @@ macro_rules! problems {
 
         impl ProblemName {
             /// All problems.
+            #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// Gives the name on the wire.
@@ -42,6 +43,8 @@ macro_rules! problems {
 problems! {
     /// The request cannot be read.
     Malformed, "malformed", BAD_REQUEST, false, "요청을 읽을 수 없습니다", "The request cannot be read";
+    /// The request asks for what this server does not offer.
+    UnsupportedParameter, "unsupported-parameter", BAD_REQUEST, false, "지원하지 않는 요청입니다", "The request asks for what is not offered";
     /// No valid credential came with the request.
     Unauthorized, "unauthorized", UNAUTHORIZED, false, "로그인이 필요합니다", "A token is needed";
     /// The credential does not have the scope.

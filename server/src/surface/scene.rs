@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use madang::{
-    CallId, SessionId, Timestamp, TurnId, UserId,
+    CallId, IdempotencyKey, SessionId, Timestamp, TurnId, UserId,
     approval::{ApprovalEnd, ApprovalRequest, Decision, Digest},
-    event::{Ending, EventCursor, EventKind, SessionEvent, StreamItem, TurnEnding},
+    event::{
+        CompletionId, Ending, EntryOrigin, EventCursor, EventKind, SessionEvent, StreamItem,
+        TurnEnding,
+    },
     ledger::{CallRecord, CallResult, Effect, EffectResolution, ResolvedBy, ResolvedCall},
     model::Usage,
     tool::{EffectPolicy, ToolOutcome, ToolSpec, WantedCall},
@@ -22,6 +25,11 @@ use crate::stream::{
 /// The turn of all scenes.
 pub(crate) fn turn() -> TurnId {
     TurnId::new(Uuid::from_u128(0x70))
+}
+
+/// The completion of all texts.
+fn completion() -> CompletionId {
+    CompletionId::new(Uuid::from_u128(0xc0))
 }
 
 /// The call with this number.
@@ -79,17 +87,26 @@ pub(crate) struct Scene {
     turn: TurnId,
     pub(crate) items: Vec<StreamItem>,
     pub(crate) cut: Option<Cut>,
+    /// The bytes of the message that streams.
+    spoken: usize,
 }
 
 impl Scene {
     /// Begins behind this entry of the chat.
     pub(crate) fn behind(entry: u64) -> Self {
-        Self { entry, turn: turn(), items: Vec::new(), cut: None }
+        Self { entry, turn: turn(), items: Vec::new(), cut: None, spoken: 0 }
     }
 
     /// Begins with a text of the user.
     pub(crate) fn said() -> Self {
-        Self::behind(0).stored(EventKind::UserMessage { text: "수면 습관 지워줘".into() })
+        Self::behind(0).says("m1", "수면 습관 지워줘")
+    }
+
+    /// Adds a text of the user, under the key that the client gave it.
+    pub(crate) fn says(self, key: &str, text: &str) -> Self {
+        let key = Some(IdempotencyKey::new(key).expect("it is a short text"));
+        let origin = EntryOrigin::Chat;
+        self.stored(EventKind::UserMessage { text: text.into(), key, origin })
     }
 
     /// Adds an event that only tells progress.
@@ -112,16 +129,20 @@ impl Scene {
         self
     }
 
-    pub(crate) fn speaks(self, text: &str) -> Self {
-        self.item(StreamItem::Text(text.into()))
+    pub(crate) fn speaks(mut self, text: &str) -> Self {
+        let (at, completion) = (self.spoken, completion());
+        self.spoken += text.len();
+        self.item(StreamItem::Text { completion, at, text: text.into() })
     }
 
     pub(crate) fn thinks(self, text: &str) -> Self {
-        self.item(StreamItem::Thinking(text.into()))
+        self.item(StreamItem::Thinking { completion: completion(), at: 0, text: text.into() })
     }
 
-    pub(crate) fn message(self, text: &str) -> Self {
-        self.stored(EventKind::ModelMessage { text: text.into(), ending: Ending::Complete })
+    pub(crate) fn message(mut self, text: &str) -> Self {
+        self.spoken = 0;
+        let (ending, origin) = (Ending::Complete, EntryOrigin::Chat);
+        self.stored(EventKind::ModelMessage { text: text.into(), ending, origin })
     }
 
     pub(crate) fn proposes(self, number: u8, name: &str) -> Self {

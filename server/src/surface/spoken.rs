@@ -1,6 +1,6 @@
 //! The text of a message as far as a reader has it, against the message that is stored in the end.
 
-use metrics::counter;
+use crate::metrics::rewritten;
 
 /// The streamed text of the message that is being spoken.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl Spoken {
 
 /// Counts a text that a reader has and that is not the stored one. It stays at 0 while models keep their word.
 pub(crate) fn count_rewrite(surface: &'static str) {
-    counter!("madang.server.stream.rewrites", "surface" => surface).increment(1);
+    rewritten(surface);
 }
 
 /// Cuts a text into pieces of at most this many bytes, between characters.

@@ -297,10 +297,8 @@ async fn each_route_needs_its_scope_and_no_other() {
     let mut setup = Setup::new(says("a"));
     for (scope, secret) in &secrets {
         // The route for all ledgers asks for two scopes.
-        let scopes: TokenScopes = match scope {
-            TokenScope::Admin => [TokenScope::Admin, TokenScope::Chat].into_iter().collect(),
-            other => [*other].into_iter().collect(),
-        };
+        let also = (*scope == TokenScope::Admin).then_some(TokenScope::Chat);
+        let scopes: TokenScopes = [*scope].into_iter().chain(also).collect();
         let user = TokenHolder::User(UserId::new(scope.name()).unwrap());
         let token = TokenEntry::new(scope.name(), user, scopes, secret);
         setup = setup.options(|options| options.token(token));

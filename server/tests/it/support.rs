@@ -15,8 +15,6 @@ use crate::http::{Answer, EventReader, PATIENCE, Request};
 
 /// A server that serves.
 pub(crate) struct TestServer {
-    pub(crate) runtime: Runtime,
-    pub(crate) server: Server,
     pub(crate) address: SocketAddr,
     pub(crate) kim: TokenSecret,
     pub(crate) lee: TokenSecret,
@@ -89,7 +87,7 @@ impl Setup {
             drop(stopped.await);
         });
         let serves = tokio::spawn(serves);
-        TestServer { runtime, server, address, kim, lee, stop: Some(stop), serves }
+        TestServer { address, kim, lee, stop: Some(stop), serves }
     }
 }
 

@@ -80,7 +80,7 @@ pub enum Sent {
     /// The session has it when it wakes: the caller must wake it.
     WakeIt,
     /// Too many messages wait already.
-    Full(SessionMsg, LimitExceeded),
+    Full(Box<SessionMsg>, LimitExceeded),
 }
 
 impl SessionSlot {
@@ -160,7 +160,7 @@ impl SessionSlot {
         let max = if is_dismissal { usize::MAX } else { self.max_waiting };
         let full = |msg| {
             let (bound, scope) = (Bound::WaitingMessages, Scope::Session);
-            Sent::Full(msg, LimitExceeded { bound, scope, max, retry_after: None })
+            Sent::Full(Box::new(msg), LimitExceeded { bound, scope, max, retry_after: None })
         };
         let mut dead = None;
         let mut state = self.state();

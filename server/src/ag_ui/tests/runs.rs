@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use madang::{
     IdempotencyKey, SessionId, TurnId,
     approval::Decision,
-    event::{ChatMessage, Content, Ending, EventCursor, EventKind, Notice, TurnEnding},
+    event::{
+        ChatMessage, Content, Ending, EntryOrigin, EventCursor, EventKind, Notice, TurnEnding,
+    },
     language::Locale,
     ledger::Effect,
     tool::{CancelReason, Timestamp, ToolOutcome},
@@ -31,9 +33,14 @@ fn entry(seq: u64, content: Content) -> ChatMessage {
     ChatMessage { seq, turn: turn(), at: Timestamp::from_millis(0), content }
 }
 
+/// What the user said under the key that the client gave it.
+fn said(key: &str, text: &str) -> Content {
+    let key = Some(IdempotencyKey::new(key).unwrap());
+    Content::User { text: text.into(), key, origin: EntryOrigin::Chat }
+}
+
 fn chat(entries: Vec<ChatMessage>) -> AgUiChat {
     AgUiChat::new(entries, &ServerLimits::default())
-        .said(turn(), IdempotencyKey::new("m1").unwrap())
 }
 
 fn run(opening: RunOpening, chat: AgUiChat) -> AgUiRun {
@@ -62,11 +69,8 @@ fn whole(run: AgUiRun, end: RunEnd) -> String {
 
 /// The user's text, and what the model said before it asked.
 fn entries() -> Vec<ChatMessage> {
-    let text = "지울게요.".into();
-    vec![
-        entry(1, Content::User { text: "수면 습관 지워줘".into() }),
-        entry(2, Content::Model { text, ending: Ending::Complete }),
-    ]
+    let text = "지울게요.";
+    vec![entry(1, said("m1", "수면 습관 지워줘")), entry(2, Content::model(text, Ending::Complete))]
 }
 
 fn asked() -> AgUiChat {
@@ -129,13 +133,13 @@ fn runs() -> Vec<(String, String)> {
         let entries = entries().into_iter();
         chat(entries.map(|entry| ChatMessage { turn: earlier, ..entry }).collect())
     };
-    let again = || Scene::behind(2).stored(EventKind::UserMessage { text: "또".into() });
+    let again = || Scene::behind(2).says("m2", "또");
     for (name, client_messages) in [("client_without_history", 1), ("client_with_history", 3)] {
         let begun = behind(2, run(RunOpening::Begun, before()));
         add(name, again().over(TurnEnding::Answered), AgUiRun { client_messages, ..begun });
     }
     let mut joined_chat = before();
-    joined_chat.push(entry(3, Content::User { text: "또".into() }));
+    joined_chat.push(entry(3, said("m2", "또")));
     let joined_late = behind(3, run(RunOpening::Joined, joined_chat));
     add(
         "joined_without_history",
@@ -264,7 +268,7 @@ fn a_snapshot_fits_into_a_frame_and_into_the_clients_next_body() {
 
     let mut limits = ServerLimits::default();
     (limits.max_history_body_bytes, limits.max_body_bytes) = (1_000, 500);
-    let said = |seq| entry(seq, Content::User { text: format!("{seq:090}").into() });
+    let said = |seq| entry(seq, said("m1", &format!("{seq:090}")));
     let chat = AgUiChat::new((1..=9).map(said).collect(), &limits);
     let frames = whole(run(RunOpening::Joined, chat), RunEnd::Success);
     let messages = data(&frames)[1]["messages"].clone();

@@ -225,12 +225,12 @@ fn a_shown_call_whose_end_was_told_before_holds_nothing_back() {
 fn a_chat_is_one_message_of_each_side_for_each_turn() {
     let entry =
         |seq, content| ChatMessage { seq, turn: turn(), at: Timestamp::from_millis(0), content };
-    let said = |text: &str| Content::Model { text: text.into(), ending: Ending::Complete };
+    let said = |text: &str| Content::model(text, Ending::Complete);
     let denied =
         record(2, "drop_habit", ToolOutcome::denied(Some("다음 주에".into())), Effect::None);
     let lost = ToolOutcome::error("timeout", "시간이 지났습니다.");
     let entries = [
-        entry(1, Content::User { text: "지워줘".into() }),
+        entry(1, Content::user("지워줘")),
         entry(2, said("볼게요.")),
         entry(3, Content::ToolCall(large(1, 300_000).into())),
         entry(4, Content::ToolCall(denied.into())),

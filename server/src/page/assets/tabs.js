@@ -5,63 +5,63 @@
 
 /** One of the two streams, as a lock that one tab holds. */
 export class Slot {
-	isHeld = false;
 	#name;
 	#onChange;
-	#release = null;
-	#queue = null;
+	/** The request that holds it, and the one that does not hold it yet. */
+	#held = null;
+	#pending = null;
 
 	constructor(name, onChange) {
 		this.#name = `madang.${name}`;
 		this.#onChange = onChange;
 	}
 
+	get isHeld() {
+		return this.#held !== null;
+	}
+
 	/** Takes it from the tab that has it. */
 	claim() {
-		if (this.isHeld) return;
-		this.#leaveQueue();
-		this.#request({ steal: true });
+		if (this.isHeld || this.#pending?.isSteal) return;
+		this.#drop();
+		this.#request(true);
 	}
 
 	/** Takes it when no other tab has it. */
 	wait() {
-		if (this.isHeld || this.#queue) return;
-		this.#queue = new AbortController();
-		this.#request({ signal: this.#queue.signal });
+		if (!this.isHeld && !this.#pending) this.#request(false);
 	}
 
 	/** Gives it back, or no longer waits for it. */
 	leave() {
-		this.#leaveQueue();
-		this.#release?.();
+		this.#drop();
+		this.#held?.end();
 	}
 
-	#leaveQueue() {
-		this.#queue?.abort();
-		this.#queue = null;
+	#drop() {
+		this.#pending?.end();
+		this.#pending = null;
 	}
 
-	#request(options) {
-		// Without locks (an old browser, or an address that is not secure) each tab is on its own.
-		if (!navigator.locks) return this.#set(true);
+	#request(isSteal) {
+		const ended = new AbortController();
+		const mine = { isSteal, end: () => ended.abort() };
 		const hold = () => {
-			this.#queue = null;
-			this.#set(true);
-			return new Promise((resolve) => (this.#release = resolve));
+			if (ended.signal.aborted) return undefined;
+			if (this.#pending === mine) this.#pending = null;
+			this.#held = mine;
+			this.#onChange(true);
+			return new Promise((resolve) => ended.signal.addEventListener("abort", resolve));
 		};
-		navigator.locks.request(this.#name, options, hold).catch(() => {}).finally(() => {
-			// A request that was only given up in the queue never held it.
-			if (this.#release) {
-				this.#release = null;
-				this.#set(false);
-			}
+		this.#pending = mine;
+		// Without locks (an old browser, or an address that is not secure) each tab is on its own.
+		const held = navigator.locks ? navigator.locks.request(this.#name, isSteal ? { steal: true } : { signal: ended.signal }, hold) : Promise.resolve().then(hold);
+		held.catch(() => {}).finally(() => {
+			if (this.#pending === mine) this.#pending = null;
+			if (this.#held !== mine) return;
+			this.#held = null;
+			this.#onChange(false);
 		});
-	}
-
-	#set(isHeld) {
-		if (this.isHeld === isHeld) return;
-		this.isHeld = isHeld;
-		this.#onChange(isHeld);
 	}
 }
 

@@ -1,0 +1,156 @@
+//! What the surface remembers between requests: the chats that end at a chain, and the tries of a body.
+//!
+//! Clients of this protocol send a request again by themselves when its connection breaks, without an idempotency key. A
+//! try is therefore stored before its turn begins: the next one with the same body finds the chat and the key, and the
+//! store of chats makes one turn of both.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use madang::{IdempotencyKey, SessionId, Timestamp, UserId, approval::Digest, tool::BoxFuture};
+
+/// The time in which a repeated request is taken for another try of the same.
+pub(crate) const TRY_LIFE: Duration = Duration::from_secs(10 * 60);
+/// The time in which a key names one request.
+pub(crate) const KEY_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Chats of one chain that are looked at: a text that was sent often ends in many.
+pub(crate) const MAX_CANDIDATES: usize = 8;
+
+/// A try that was remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tried {
+    /// The chat that the try began.
+    pub session: SessionId,
+    /// The key of its turn.
+    pub key: IdempotencyKey,
+}
+
+/// Tells that what clients without a chat's name said could not be looked up or stored.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to {doing}")]
+pub struct MemoryError {
+    pub(crate) doing: &'static str,
+    #[source]
+    pub(crate) cause: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// Remembers for clients that name no chat. Each method is one step: it happens or it does not.
+pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
+    /// Gives the chats of the user that ended at this chain, the latest first.
+    fn chats(
+        &self,
+        user: UserId,
+        chain: Digest,
+    ) -> BoxFuture<'_, Result<Vec<SessionId>, MemoryError>>;
+
+    /// Stores that a chat of the user ends at this chain.
+    fn add_chat(
+        &self,
+        user: UserId,
+        chain: Digest,
+        session: SessionId,
+        at: Timestamp,
+    ) -> BoxFuture<'_, Result<(), MemoryError>>;
+
+    /// Gives the try of this body, if one was stored since that moment.
+    fn tried(
+        &self,
+        user: UserId,
+        body: Digest,
+        since: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<Tried>, MemoryError>>;
+
+    /// Stores the try of a body in place of an earlier one.
+    fn add_try(
+        &self,
+        user: UserId,
+        body: Digest,
+        tried: Tried,
+        at: Timestamp,
+    ) -> BoxFuture<'_, Result<(), MemoryError>>;
+}
+
+/// Remembers in memory, for stores that keep nothing else: what it knows ends with the process.
+#[derive(Debug, Default)]
+pub struct ForgetfulMemory(Mutex<Remembered>);
+
+#[derive(Debug, Default)]
+struct Remembered {
+    chats: HashMap<(UserId, Digest), Vec<SessionId>>,
+    tries: HashMap<(UserId, Digest), (Tried, Timestamp)>,
+}
+
+/// Entries that are kept of each kind; beyond them it forgets all and begins anew.
+const MAX_ENTRIES: usize = 65_536;
+
+impl ForgetfulMemory {
+    fn with<T>(
+        &self,
+        look: impl FnOnce(&mut Remembered) -> T,
+    ) -> BoxFuture<'_, Result<T, MemoryError>>
+    where
+        T: Send + 'static,
+    {
+        let found = look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        Box::pin(std::future::ready(Ok(found)))
+    }
+}
+
+impl ClientMemory for ForgetfulMemory {
+    fn chats(
+        &self,
+        user: UserId,
+        chain: Digest,
+    ) -> BoxFuture<'_, Result<Vec<SessionId>, MemoryError>> {
+        self.with(|all| all.chats.get(&(user, chain)).cloned().unwrap_or_default())
+    }
+
+    fn add_chat(
+        &self,
+        user: UserId,
+        chain: Digest,
+        session: SessionId,
+        _: Timestamp,
+    ) -> BoxFuture<'_, Result<(), MemoryError>> {
+        self.with(|all| {
+            if all.chats.len() >= MAX_ENTRIES {
+                all.chats.clear();
+            }
+            let chats = all.chats.entry((user, chain)).or_default();
+            chats.retain(|chat| *chat != session);
+            chats.insert(0, session);
+            chats.truncate(MAX_CANDIDATES);
+        })
+    }
+
+    fn tried(
+        &self,
+        user: UserId,
+        body: Digest,
+        since: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<Tried>, MemoryError>> {
+        self.with(|all| {
+            let (tried, at) = all.tries.get(&(user, body))?;
+            (*at >= since).then(|| tried.clone())
+        })
+    }
+
+    fn add_try(
+        &self,
+        user: UserId,
+        body: Digest,
+        tried: Tried,
+        at: Timestamp,
+    ) -> BoxFuture<'_, Result<(), MemoryError>> {
+        self.with(|all| {
+            if all.tries.len() >= MAX_ENTRIES {
+                all.tries.clear();
+            }
+            all.tries.insert((user, body), (tried, at));
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! Which chat a request of a stateless client belongs to. Pure: the chain that names a history, and whether a chat of
+//! ours is what the client has.
+//!
+//! A client of this protocol sends its whole chat each time and names none. The chain is a hash over the user, the
+//! instructions and each text in its order, so a history of any length is one row. A chain only finds candidates: a
+//! chat is gone on with where its texts are those of the client.
+
+use madang::{
+    Imported, ImportedRole, UserId,
+    approval::Digest,
+    event::{ChatMessage, Content},
+};
+use sha2::{Digest as _, Sha256};
+
+/// Separates what the model says before a tool call from what it says behind it, as the chunks do.
+const BETWEEN_MESSAGES: &str = "\n\n";
+
+/// Gives the chain of a history: the same for the same user, instructions and texts alone.
+pub(crate) fn chain(user: &UserId, instructions: Option<&str>, history: &[Imported]) -> Digest {
+    let mut hash = Sha256::new();
+    let mut part = |kind: u8, text: &str| {
+        hash.update([kind]);
+        // The length keeps two texts apart from one that has both.
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text);
+    };
+    part(0, user.as_str());
+    part(1, instructions.unwrap_or_default());
+    for Imported { role, text } in history {
+        let kind = match role {
+            ImportedRole::User => 2,
+            ImportedRole::Model => 3,
+        };
+        part(kind, text.trim_end());
+    }
+    Digest::new(hash.finalize().into())
+}
+
+/// Gives the texts of a chat as this surface sends them: one of each side in turn, calls and notices left out.
+pub(crate) fn said_in(messages: &[ChatMessage]) -> Vec<Imported> {
+    let mut said = Vec::<Imported>::new();
+    for message in messages {
+        let (role, text) = match &message.content {
+            Content::User { text, .. } => (ImportedRole::User, text),
+            Content::Model { text, .. } if !text.is_empty() => (ImportedRole::Model, text),
+            Content::Model { .. }
+            | Content::ToolCall(_)
+            | Content::Notice { .. }
+            | Content::Cleared => continue,
+        };
+        match said.last_mut() {
+            Some(last) if last.role == role => {
+                last.text = format!("{}{BETWEEN_MESSAGES}{text}", last.text).into();
+            }
+            _ => said.push(Imported { role, text: text.clone() }),
+        }
+    }
+    said
+}
+
+/// Tells whether a chat has exactly the client's history. White space at the end of a text does not count: clients trim.
+pub(crate) fn is_of(messages: &[ChatMessage], history: &[Imported]) -> bool {
+    let ours = said_in(messages);
+    ours.len() == history.len()
+        && ours.iter().zip(history).all(|(ours, theirs)| {
+            ours.role == theirs.role && ours.text.trim_end() == theirs.text.trim_end()
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use madang::{
+        Timestamp, TurnId,
+        event::{Ending, Notice},
+    };
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn said(texts: &[(ImportedRole, &str)]) -> Vec<Imported> {
+        texts.iter().map(|(role, text)| Imported { role: *role, text: (*text).into() }).collect()
+    }
+
+    fn kim() -> UserId {
+        UserId::new("kim").unwrap()
+    }
+
+    #[test]
+    fn a_chain_tells_users_instructions_sides_and_borders_apart() {
+        use ImportedRole::{Model, User};
+        let base = said(&[(User, "a"), (Model, "b")]);
+        let chains = [
+            chain(&kim(), None, &base),
+            chain(&UserId::new("lee").unwrap(), None, &base),
+            chain(&kim(), Some("x"), &base),
+            chain(&kim(), None, &base[..1]),
+            chain(&kim(), None, &said(&[(Model, "a"), (User, "b")])),
+            chain(&kim(), None, &said(&[(User, "ab")])),
+            chain(&kim(), None, &said(&[(User, "a"), (Model, "b"), (User, "")])),
+        ];
+        for (at, one) in chains.iter().enumerate() {
+            assert!(chains[..at].iter().all(|other| other != one), "{at}");
+        }
+        assert_eq!(chain(&kim(), None, &said(&[(User, "a\n"), (Model, "b ")])), chains[0]);
+    }
+
+    #[test]
+    fn a_chat_is_the_clients_where_both_sides_have_said_the_same() {
+        let message = |content| ChatMessage {
+            seq: 1,
+            turn: TurnId::new(Uuid::nil()),
+            at: Timestamp::from_millis(0),
+            content,
+        };
+        let model = |text: &str| message(Content::model(text, Ending::Complete));
+        let chat = [
+            message(Content::user("Hi")),
+            model("I look."),
+            message(Content::Notice { notice: Notice::SuggestClear }),
+            model(""),
+            model("Done. "),
+        ];
+        use ImportedRole::{Model, User};
+        assert!(is_of(&chat, &said(&[(User, "Hi"), (Model, "I look.\n\nDone.")])));
+        for other in [
+            said(&[(User, "Hi")]),
+            said(&[(User, "Hi"), (Model, "I look.")]),
+            said(&[(Model, "Hi"), (User, "I look.\n\nDone.")]),
+            said(&[]),
+        ] {
+            assert!(!is_of(&chat, &other), "{other:?}");
+        }
+        assert!(is_of(&[], &[]));
+    }
+}

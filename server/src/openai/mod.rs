@@ -1,0 +1,166 @@
+//! Chat Completions: the chats of this server for clients that speak OpenAI's protocol.
+//!
+//! Flow of a request:
+//! 1. `request` reads what counts of the body, and refuses what would break the client's program.
+//! 2. `placement` finds its chat: the one that it names, the one that an earlier try began, or the one whose texts are
+//!    the client's history. Where there is none, a new chat takes the history over.
+//! 3. The try is stored, and then the turn begins under its key: a client that sends the request again gets the same turn.
+//! 4. `chunk` writes the turn as it happens, or `plain` waits for its end.
+//!
+//! Invariants:
+//! - A chat with other texts than the client's history is left as it is.
+//! - No stream ends as if it were complete in the middle of a turn: its body breaks off.
+//! - A destructive call runs only where a person can be asked elsewhere. The protocol itself cannot ask.
+
+mod chunk;
+mod client_memory;
+mod conversation;
+mod models;
+mod placement;
+mod plain;
+mod request;
+#[cfg(feature = "sqlite")]
+mod sqlite_memory;
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
+    response::Response,
+};
+use madang::{Session, Turn, TurnId, TurnOptions, When};
+use serde_json::Value;
+
+use crate::{
+    OnDisconnect,
+    ask::Ask,
+    auth::{caller::Caller, scope::TokenScope},
+    extract::{Bytes, Wishes},
+    problem::{Problem, ProblemName},
+    route::{Access, Route},
+    state::Shared,
+    stream::body::{Items, OpenStream},
+    turns::{self, Supersede},
+};
+use chunk::{Chunks, Head};
+use request::ChatRequest;
+
+pub use client_memory::{ClientMemory, ForgetfulMemory, MemoryError, Tried};
+#[cfg(feature = "sqlite")]
+pub use sqlite_memory::{MIGRATIONS, SqliteMemory};
+
+/// Gives the routes of this surface.
+pub(crate) fn routes() -> Vec<Route> {
+    let mut routes = models::routes();
+    routes.push(
+        Route::post("/v1/chat/completions", Access::Scope(TokenScope::Chat), complete)
+            .begins()
+            .takes_histories()
+            .says("Answers the last message of the user, as OpenAI's Chat Completions do.")
+            .header("Idempotency-Key", "Makes the request harmless to repeat.")
+            .header("Madang-Ask", "Which person is asked for approvals: elsewhere or none.")
+            .header("Madang-Session", "The chat to go on with.")
+            .takes::<Value>()
+            .gives::<Value>(
+                StatusCode::OK,
+                "The completion; a stream of chunks where that is asked for.",
+            )
+            .refuses(&[
+                ProblemName::UnsupportedParameter,
+                ProblemName::Busy,
+                ProblemName::KeyReused,
+                ProblemName::Model,
+                ProblemName::StillWaiting,
+            ]),
+    );
+    routes
+}
+
+const MADANG_SESSION: HeaderName = HeaderName::from_static("madang-session");
+const MADANG_TURN: HeaderName = HeaderName::from_static("madang-turn");
+const MADANG_IGNORED: HeaderName = HeaderName::from_static("madang-ignored");
+
+async fn complete(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    wishes: Wishes,
+    headers: HeaderMap,
+    Bytes(body): Bytes,
+) -> Result<Response, Problem> {
+    let request = ChatRequest::read(&body)?;
+    let stream = match request.streams {
+        // Before anything begins: a refusal must change nothing.
+        true => Some(OpenStream::new(&shared, &caller, "chat_completions")?),
+        false => None,
+    };
+    let placed = placement::place(&shared, &caller, &wishes, &headers, &body, &request).await?;
+    let ask = caller.asks(wishes.ask, Ask::None);
+    let options = TurnOptions {
+        // This protocol has no question; the person is asked on another device.
+        can_ask: ask.can_ask(),
+        language: Some(caller.locale.tag()),
+        instructions: request.instructions.clone(),
+        key: Some(placed.key.clone()),
+        ..TurnOptions::default()
+    };
+    let supersede = if placed.is_named { Supersede::Waiting } else { Supersede::Never };
+    let session = placed.session.clone();
+    let turn =
+        turns::begin(&shared, &session, request.text.clone(), options, supersede).await?.turn;
+    placed.remember(&shared, &caller, &request).await;
+    let model = request.model.clone().unwrap_or_else(|| shared.model.clone());
+    let head = Head { turn: turn.id(), created: seconds_of(turn.id()), model };
+    let mut response = match stream {
+        Some(stream) => {
+            streamed(&shared, &session, stream, turn, head.clone(), request.includes_usage)
+        }
+        None => plain::wait(&shared, turn, head.clone()).await?,
+    };
+    name(&mut response, &session, head.turn, &request);
+    Ok(response)
+}
+
+/// Streams a turn to its end. Where the client leaves before, the turn goes on, unless the server is told otherwise.
+fn streamed(
+    shared: &Shared,
+    session: &Session,
+    stream: OpenStream,
+    turn: Turn,
+    head: Head,
+    includes_usage: bool,
+) -> Response {
+    let id = turn.id();
+    let stream = match shared.on_disconnect {
+        OnDisconnect::Continue => stream,
+        OnDisconnect::Dismiss => {
+            let session = session.clone();
+            stream.on_left(move || {
+                // A task: what is dropped here cannot wait.
+                drop(tokio::spawn(async move { session.dismiss_turn(id, When::Any).await }));
+            })
+        }
+    };
+    stream.of(Items::Turn(Box::new(turn.events())), Chunks::new(head, includes_usage))
+}
+
+/// Names the chat, the turn and what was passed over.
+fn name(response: &mut Response, session: &Session, turn: TurnId, request: &ChatRequest) {
+    let headers = response.headers_mut();
+    // A name with other letters than a header's cannot be told here; the native routes tell it.
+    if let Ok(session) = HeaderValue::from_str(session.id().as_str()) {
+        headers.insert(MADANG_SESSION, session);
+    }
+    let turn = HeaderValue::from_str(&turn.to_string()).expect("a UUID is ASCII");
+    headers.insert(MADANG_TURN, turn);
+    if let Ok(ignored) = HeaderValue::from_str(&request.ignored.join(", "))
+        && !request.ignored.is_empty()
+    {
+        headers.insert(MADANG_IGNORED, ignored);
+    }
+}
+
+/// Gives the second at which a turn began, which its id has.
+fn seconds_of(turn: TurnId) -> u64 {
+    turn.uuid().get_timestamp().map_or(0, |at| at.to_unix().0)
+}

@@ -1,0 +1,255 @@
+//! Finds the chat of a request, and the key under which its turn begins.
+
+use axum::http::HeaderMap;
+use madang::{
+    IdempotencyKey, Imported, ImportedRole, Session, Timestamp, approval::Digest,
+    error::ImportError,
+};
+use sha2::{Digest as _, Sha256};
+use tracing::warn;
+use uuid::Uuid;
+
+use super::{
+    client_memory::{KEY_LIFE, MemoryError, TRY_LIFE, Tried},
+    conversation::{chain, is_of},
+    request::ChatRequest,
+};
+use crate::{ServerLimits, auth::caller::Caller, extract::Wishes, problem::Problem, state::Shared};
+
+/// The chat of a request, and the key of its turn.
+#[derive(Debug)]
+pub(super) struct Placed {
+    pub(super) session: Session,
+    pub(super) key: IdempotencyKey,
+    /// Whether the client names the chat.
+    pub(super) is_named: bool,
+}
+
+/// The headers by which clients name a chat, the first that is there counts.
+const NAMES: [&str; 3] = ["madang-session", "x-openwebui-chat-id", "x-conversation-id"];
+/// Counts the tries that a client of OpenAI's makes by itself.
+const RETRY_COUNT: &str = "x-stainless-retry-count";
+
+/// Finds the chat of a request and stores the try, before anything begins.
+///
+/// # Errors
+/// A problem where the chat cannot be opened, or the try cannot be stored: without it a repeated request could begin a
+/// second turn.
+pub(super) async fn place(
+    shared: &Shared,
+    caller: &Caller,
+    wishes: &Wishes,
+    headers: &HeaderMap,
+    body: &[u8],
+    request: &ChatRequest,
+) -> Result<Placed, Problem> {
+    let named = NAMES.iter().find_map(|name| headers.get(*name)?.to_str().ok());
+    let named = named.or(request.session.as_deref());
+    let digest = digest_of(wishes.key.as_ref(), body);
+    let now = shared.now();
+    if let Some(since) = repeats_since(wishes, headers, now) {
+        let found = shared.memory.tried(caller.user.clone(), digest, since).await;
+        if let Some(Tried { session, key }) = found.map_err(|error| unreachable(&error))? {
+            let session = caller.session(&shared.runtime, session.as_str()).await?;
+            return Ok(Placed { session, key, is_named: named.is_some() });
+        }
+    }
+    let session = match named {
+        Some(name) => named_chat(shared, caller, name, request).await?,
+        None => unnamed_chat(shared, caller, request).await?,
+    };
+    let key = wishes.key.clone().unwrap_or_else(random_key);
+    let tried = Tried { session: session.id().clone(), key: key.clone() };
+    let stored = shared.memory.add_try(caller.user.clone(), digest, tried, now).await;
+    stored.map_err(|error| unreachable(&error))?;
+    Ok(Placed { session, key, is_named: named.is_some() })
+}
+
+impl Placed {
+    /// Remembers that the chat ends with this text now. Where that fails, the next request begins a chat of its own.
+    pub(super) async fn remember(&self, shared: &Shared, caller: &Caller, request: &ChatRequest) {
+        if self.is_named {
+            return;
+        }
+        let mut said = request.history.clone();
+        said.push(Imported::user(request.text.clone()));
+        let chain = chain(&caller.user, request.instructions.as_deref(), &said);
+        let (user, session) = (caller.user.clone(), self.session.id().clone());
+        if let Err(error) = shared.memory.add_chat(user, chain, session, shared.now()).await {
+            warn!(%error, "the end of a client's chat was not stored");
+        }
+    }
+}
+
+/// Gives the moment since which an earlier try is the same wish; `None` where the request is a wish of its own. A key is
+/// one for as long as tries are kept. Without one a client says itself that it tries again.
+fn repeats_since(wishes: &Wishes, headers: &HeaderMap, now: Timestamp) -> Option<Timestamp> {
+    let count = headers.get(RETRY_COUNT).and_then(|count| count.to_str().ok()?.parse::<u32>().ok());
+    let life = match (&wishes.key, count) {
+        (Some(_), _) => KEY_LIFE,
+        (None, Some(1..)) => TRY_LIFE,
+        (None, Some(0) | None) => return None,
+    };
+    let millis = i64::try_from(life.as_millis()).unwrap_or(i64::MAX);
+    Some(Timestamp::from_millis(now.millis().saturating_sub(millis)))
+}
+
+/// Gives the name under which a try is stored: that of its key, or of its body.
+fn digest_of(key: Option<&IdempotencyKey>, body: &[u8]) -> Digest {
+    let mut hash = Sha256::new();
+    match key {
+        Some(key) => {
+            hash.update(b"key\0");
+            hash.update(key.as_str());
+        }
+        None => {
+            hash.update(b"body\0");
+            hash.update(body);
+        }
+    }
+    Digest::new(hash.finalize().into())
+}
+
+/// Opens the chat that the client names. Where its texts are not the client's, a new chat takes the client's over: the
+/// client has edited or branched its own.
+async fn named_chat(
+    shared: &Shared,
+    caller: &Caller,
+    name: &str,
+    request: &ChatRequest,
+) -> Result<Session, Problem> {
+    let session = caller.open_session(&shared.runtime, name).await?;
+    let messages = session.state().await?.messages;
+    // A client that sends its last text alone leaves the history to this server.
+    if request.history.is_empty() || is_of(&messages, &request.history) {
+        return Ok(session);
+    }
+    if messages.is_empty() && import(shared, &session, &request.history).await? {
+        return Ok(session);
+    }
+    new_chat(shared, caller, request).await
+}
+
+/// Finds the chat that has the client's history, or makes one.
+async fn unnamed_chat(
+    shared: &Shared,
+    caller: &Caller,
+    request: &ChatRequest,
+) -> Result<Session, Problem> {
+    let history = &request.history;
+    // The chain was stored when the last text of the user came; the model's answer to it is compared.
+    let asked = match history.last() {
+        Some(Imported { role: ImportedRole::Model, .. }) => &history[..history.len() - 1],
+        Some(_) => history,
+        None => return new_chat(shared, caller, request).await,
+    };
+    let chain = chain(&caller.user, request.instructions.as_deref(), asked);
+    let found = shared
+        .memory
+        .chats(caller.user.clone(), chain)
+        .await
+        .map_err(|error| unreachable(&error))?;
+    for session in found {
+        let Some(session) = shared.runtime.find_session(&caller.user, &session).await? else {
+            continue;
+        };
+        if is_of(&session.state().await?.messages, history) {
+            return Ok(session);
+        }
+    }
+    new_chat(shared, caller, request).await
+}
+
+/// Makes a chat that begins with the client's history.
+async fn new_chat(
+    shared: &Shared,
+    caller: &Caller,
+    request: &ChatRequest,
+) -> Result<Session, Problem> {
+    let session = caller.open_session(&shared.runtime, &Uuid::new_v4().to_string()).await?;
+    if !request.history.is_empty() {
+        import(shared, &session, &request.history).await?;
+    }
+    Ok(session)
+}
+
+/// Takes the newest part of a history over that fits. False where the chat has begun meanwhile.
+async fn import(shared: &Shared, session: &Session, history: &[Imported]) -> Result<bool, Problem> {
+    let newest = newest(history, &shared.limits);
+    if newest.is_empty() {
+        return Ok(true);
+    }
+    match session.import(newest).await {
+        Ok(_) => Ok(true),
+        Err(ImportError::HasBegun | ImportError::Busy) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Gives the newest messages of a history within the bounds, from a text of the user on.
+fn newest(history: &[Imported], limits: &ServerLimits) -> Vec<Imported> {
+    let mut bytes = 0;
+    let said = history.iter().filter(|message| !message.text.trim().is_empty());
+    let kept = said.rev().take(limits.max_import_messages).take_while(|message| {
+        bytes += message.text.len();
+        bytes <= limits.max_import_bytes
+    });
+    let mut kept: Vec<_> = kept.cloned().collect();
+    kept.reverse();
+    let begins = kept.iter().position(|message| message.role == ImportedRole::User);
+    kept.split_off(begins.unwrap_or(kept.len()))
+}
+
+fn random_key() -> IdempotencyKey {
+    IdempotencyKey::new(Uuid::new_v4().to_string()).expect("a UUID is a short text")
+}
+
+fn unreachable(error: &MemoryError) -> Problem {
+    Problem::store(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_part_of_a_history_begins_with_a_text_of_the_user() {
+        let mut limits = ServerLimits::default();
+        (limits.max_import_messages, limits.max_import_bytes) = (3, 10);
+        let (user, model) = (Imported::user, Imported::model);
+        let history = [user("a"), model("b"), user("c"), model(" "), model("d"), user("e")];
+        assert_eq!(newest(&history, &limits), [user("c"), model("d"), user("e")]);
+        assert_eq!(
+            newest(&history[..5], &limits),
+            [user("c"), model("d")],
+            "not from the model on"
+        );
+        assert_eq!(newest(&[user("x"), model("a long answer"), user("y")], &limits), [user("y")]);
+        assert_eq!(newest(&[model("x")], &limits), []);
+    }
+
+    #[test]
+    fn a_request_is_another_try_where_it_has_a_key_or_counts_its_tries() {
+        let now = Timestamp::from_millis(2 * 24 * 60 * 60 * 1_000);
+        let wishes = |key: Option<&str>| Wishes {
+            key: key.map(|key| IdempotencyKey::new(key).unwrap()),
+            ..Wishes::default()
+        };
+        let headers = |count: Option<&'static str>| {
+            let pairs = count.map(|count| (RETRY_COUNT.parse().unwrap(), count.parse().unwrap()));
+            pairs.into_iter().collect::<HeaderMap>()
+        };
+        let since =
+            |key, count| repeats_since(&wishes(key), &headers(count), now).map(Timestamp::millis);
+        assert_eq!(
+            (since(None, None), since(None, Some("0")), since(None, Some("x"))),
+            (None, None, None)
+        );
+        assert_eq!(since(None, Some("2")), Some(now.millis() - 10 * 60 * 1_000));
+        assert_eq!(since(Some("k"), None), Some(now.millis() - 24 * 60 * 60 * 1_000));
+        assert_ne!(
+            digest_of(None, b"k"),
+            digest_of(Some(&IdempotencyKey::new("k").unwrap()), b"k")
+        );
+    }
+}

@@ -1,0 +1,296 @@
+//! The request of a chat completion: what of it counts here, what is passed over, and what is refused.
+
+use std::sync::Arc;
+
+use madang::{Imported, ImportedRole};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::problem::{Problem, ProblemName};
+
+/// A request as the surface understands it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChatRequest {
+    /// The model's name, which the answer repeats.
+    pub(crate) model: Option<Arc<str>>,
+    /// The texts for the model that stand before the chat.
+    pub(crate) instructions: Option<Arc<str>>,
+    /// The chat before the last text, as the client has it.
+    pub(crate) history: Vec<Imported>,
+    /// The last text of the user, which begins a turn.
+    pub(crate) text: Arc<str>,
+    /// Whether the answer is a stream.
+    pub(crate) streams: bool,
+    /// Whether the stream tells the usage.
+    pub(crate) includes_usage: bool,
+    /// The chat that the request names in its metadata.
+    pub(crate) session: Option<Arc<str>>,
+    /// The names of options that change nothing here, in the order of the request.
+    pub(crate) ignored: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    messages: Vec<Message>,
+    model: Option<Arc<str>>,
+    #[serde(default)]
+    stream: Option<bool>,
+    stream_options: Option<StreamOptions>,
+    metadata: Option<Map<String, Value>>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: bool,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    role: String,
+    #[serde(default)]
+    content: Option<Value>,
+    #[serde(default)]
+    tool_calls: Option<Value>,
+}
+
+/// Options that would change what a program of the client's relies on: refused, for passing over them would break it.
+const REFUSED: [&str; 8] = [
+    "tools",
+    "functions",
+    "n",
+    "response_format",
+    "logprobs",
+    "top_logprobs",
+    "audio",
+    "modalities",
+];
+
+impl ChatRequest {
+    /// Reads the body of a request.
+    ///
+    /// # Errors
+    /// A problem that names the parameter.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Problem> {
+        let mut reader = serde_json::Deserializer::from_slice(body);
+        let body: Body = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+            let param = error.path().to_string();
+            let (ko, en) =
+                ("요청의 본문을 읽을 수 없습니다.", "The body of the request cannot be read.");
+            Problem::malformed(ko, format!("{en} At {param}: {}.", error.inner()))
+                .with("param", param)
+        })?;
+        for name in REFUSED {
+            if body.others.get(name).is_some_and(|value| asks_for_more(name, value, &body.others)) {
+                return Err(unsupported(name));
+            }
+        }
+        let (mut instructions, mut said) = (Vec::new(), Vec::<Imported>::new());
+        for (at, message) in body.messages.into_iter().enumerate() {
+            let place = format!("messages.{at}");
+            let role = match message.role.as_str() {
+                "system" | "developer" => None,
+                "user" => Some(ImportedRole::User),
+                "assistant" => Some(ImportedRole::Model),
+                "tool" | "function" => return Err(unsupported(&place)),
+                other => {
+                    let en = format!("No message has the role {other:?}.");
+                    let problem = Problem::malformed("모르는 역할의 메시지입니다.", en);
+                    return Err(problem.with("param", format!("{place}.role")));
+                }
+            };
+            if message
+                .tool_calls
+                .is_some_and(|calls| calls.as_array().is_some_and(|all| !all.is_empty()))
+            {
+                return Err(unsupported(&format!("{place}.tool_calls")));
+            }
+            let text = text_of(message.content, &place)?;
+            match role {
+                None => instructions.push(text),
+                // A client that lost an answer asks again with two texts of one side in a row.
+                Some(role) => match said.last_mut() {
+                    Some(last) if last.role == role => {
+                        last.text = format!("{}\n\n{text}", last.text).into()
+                    }
+                    _ => said.push(Imported { role, text: text.into() }),
+                },
+            }
+        }
+        let Some(Imported { role: ImportedRole::User, text }) = said.pop() else {
+            let en = "The last message must be the user's.";
+            let problem = Problem::malformed("마지막 메시지는 사용자의 것이어야 합니다.", en);
+            return Err(problem.with("param", "messages"));
+        };
+        let session = body.metadata.as_ref().and_then(|metadata| metadata.get("session")?.as_str());
+        Ok(Self {
+            model: body.model,
+            instructions: (!instructions.is_empty()).then(|| instructions.join("\n\n").into()),
+            history: said,
+            text,
+            streams: body.stream.unwrap_or(false),
+            includes_usage: body.stream_options.is_some_and(|options| options.include_usage),
+            session: session.map(Into::into),
+            ignored: body
+                .others
+                .into_iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(name, _)| name)
+                .collect(),
+        })
+    }
+}
+
+/// Tells whether an option asks for what is not there; its usual values do not.
+fn asks_for_more(name: &str, value: &Value, others: &Map<String, Value>) -> bool {
+    match name {
+        "tools" | "functions" => {
+            let uses_none = others.get("tool_choice").is_some_and(|choice| choice == "none");
+            !uses_none && value.as_array().is_some_and(|all| !all.is_empty())
+        }
+        "n" => value.as_u64().is_some_and(|n| n > 1),
+        "response_format" => value.get("type").is_some_and(|kind| kind != "text"),
+        "logprobs" => value != false && !value.is_null(),
+        "modalities" => value.as_array().is_some_and(|all| all.iter().any(|one| one != "text")),
+        _ => !value.is_null(),
+    }
+}
+
+/// Gives the text of a message: a string, or parts that are all text.
+fn text_of(content: Option<Value>, place: &str) -> Result<String, Problem> {
+    match content {
+        None | Some(Value::Null) => Ok(String::new()),
+        Some(Value::String(text)) => Ok(text),
+        Some(Value::Array(parts)) => {
+            let mut text = String::new();
+            for (at, part) in parts.iter().enumerate() {
+                let said = (part["type"] == "text").then(|| part["text"].as_str()).flatten();
+                text.push_str(said.ok_or_else(|| unsupported(&format!("{place}.content.{at}")))?);
+            }
+            Ok(text)
+        }
+        Some(_) => {
+            let problem = Problem::malformed(
+                "메시지의 내용은 글이어야 합니다.",
+                "The content of a message is a text.",
+            );
+            Err(problem.with("param", format!("{place}.content")))
+        }
+    }
+}
+
+/// Makes the problem of a parameter that this server does not offer.
+fn unsupported(param: &str) -> Problem {
+    let problem = Problem::new(
+        ProblemName::UnsupportedParameter,
+        format!("이 서버는 {param}을(를) 지원하지 않습니다."),
+        format!("This server does not offer {param}."),
+    );
+    problem.with("param", param)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(body: &Value) -> Result<ChatRequest, Problem> {
+        ChatRequest::read(body.to_string().as_bytes())
+    }
+
+    fn user(text: &str) -> Value {
+        json!({ "role": "user", "content": text })
+    }
+
+    #[test]
+    fn a_request_gives_its_last_text_its_history_and_its_instructions() {
+        let found = read(&json!({
+            "model": "any", "stream": true, "stream_options": { "include_usage": true },
+            "temperature": 0.3, "seed": null, "user": "u", "metadata": { "session": "chat-1" },
+            "messages": [
+                { "role": "system", "content": "Be brief." }, user("Hi"),
+                { "role": "assistant", "content": [{ "type": "text", "text": "Hel" }, { "type": "text", "text": "lo" }] },
+                { "role": "developer", "content": "No jokes." }, user("Bye"),
+            ],
+        }))
+        .unwrap();
+        assert_eq!(
+            found,
+            ChatRequest {
+                model: Some("any".into()),
+                instructions: Some("Be brief.\n\nNo jokes.".into()),
+                history: vec![Imported::user("Hi"), Imported::model("Hello")],
+                text: "Bye".into(),
+                streams: true,
+                includes_usage: true,
+                session: Some("chat-1".into()),
+                ignored: vec!["temperature".into(), "user".into()],
+            }
+        );
+    }
+
+    #[test]
+    fn two_texts_of_one_side_in_a_row_are_one() {
+        let found = read(&json!({ "messages": [user("a"), user("b")] })).unwrap();
+        assert_eq!((&*found.text, found.history.len()), ("a\n\nb", 0));
+    }
+
+    #[test]
+    fn what_would_break_the_clients_program_is_refused_with_its_name() {
+        let image = json!([{ "type": "image_url", "image_url": { "url": "data:" } }]);
+        for (extra, param) in [
+            (json!({ "tools": [{}] }), "tools"),
+            (json!({ "functions": [{}] }), "functions"),
+            (json!({ "n": 2 }), "n"),
+            (json!({ "response_format": { "type": "json_object" } }), "response_format"),
+            (json!({ "logprobs": true }), "logprobs"),
+            (json!({ "modalities": ["audio"] }), "modalities"),
+            (json!({ "messages": [{ "role": "tool", "content": "x" }, user("a")] }), "messages.0"),
+            (
+                json!({ "messages": [user("a"), { "role": "assistant", "tool_calls": [{}] }, user("a")] }),
+                "messages.1.tool_calls",
+            ),
+            (json!({ "messages": [{ "role": "user", "content": image }] }), "messages.0.content.0"),
+        ] {
+            let mut body = json!({ "messages": [user("a")] });
+            body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            let problem = read(&body).unwrap_err();
+            assert_eq!(problem.name(), ProblemName::UnsupportedParameter, "{extra}");
+            assert_eq!(problem.openai(madang::language::Locale::EN)["error"]["param"], param);
+        }
+    }
+
+    #[test]
+    fn usual_values_of_the_same_options_are_passed_over() {
+        let found = read(&json!({
+            "messages": [user("a")], "n": 1, "logprobs": false, "tools": [], "response_format": { "type": "text" },
+        }));
+        assert_eq!(found.unwrap().ignored, ["n", "logprobs", "tools", "response_format"]);
+        let unused = json!({ "messages": [user("a")], "tools": [{}], "tool_choice": "none" });
+        assert!(read(&unused).is_ok());
+    }
+
+    #[test]
+    fn a_body_that_cannot_be_read_names_the_place() {
+        for (body, param) in [
+            (json!({ "messages": 3 }), "messages"),
+            (json!({ "messages": [{ "content": "a" }] }), "messages[0]"),
+            (json!({ "messages": [] }), "messages"),
+            (json!({ "messages": [{ "role": "assistant", "content": "a" }] }), "messages"),
+            (json!({ "messages": [{ "role": "wizard", "content": "a" }] }), "messages.0.role"),
+            (json!({ "messages": [{ "role": "user", "content": 3 }] }), "messages.0.content"),
+        ] {
+            let problem = read(&body).unwrap_err();
+            assert_eq!(problem.name(), ProblemName::Malformed, "{body}");
+            assert_eq!(
+                problem.openai(madang::language::Locale::EN)["error"]["param"],
+                param,
+                "{body}"
+            );
+        }
+        assert_eq!(ChatRequest::read(b"{").unwrap_err().name(), ProblemName::Malformed);
+    }
+}
