@@ -19,9 +19,9 @@ use uuid::Uuid;
 
 use crate::{
     Call, RunningCall, Runtime,
+    direct_call::{DirectCall, EndKnown},
     error::SessionError,
     keyed_calls::KeyedCall,
-    running_call::{DirectCall, EndKnown},
 };
 
 type Entry = Arc<KeyedCall<DirectCall>>;
@@ -43,7 +43,7 @@ impl Runtime {
         if self.shared().is_closed() {
             return Err(SessionError::Closed);
         }
-        let locale = self.shared().languages.locale(call.language.take());
+        let locale = self.shared().languages().locale(call.language.take());
         let call = match call.key.take() {
             Some(key) => self.begin_once(call, &key, locale).await?,
             None => self.begin_new(call, CallId::new(Uuid::now_v7()), locale, None).await?,
@@ -60,7 +60,7 @@ impl Runtime {
     ) -> Result<Arc<DirectCall>, SessionError> {
         let id = CallId::of_key(&call.user, key);
         let session = session_of(call.session.as_ref(), id)?;
-        let wanted = wanted(&call).bounded(&self.shared().limits);
+        let wanted = wanted(&call).bounded(self.shared().limits());
         let entry = self.shared().keyed_calls.entry(id);
         let mut running = entry.running().await;
         let found = match running.upgrade().filter(|found| !found.has_unrecorded_end()) {
@@ -127,11 +127,11 @@ impl Runtime {
         let of_its_own = session_of(None, id)?;
         let place = self.place_of_call(&user, session, of_its_own).await?;
         // From here on nothing is awaited: a future that is dropped has begun all of the call or nothing.
-        let at = shared.clock.now();
-        let max_stored_bytes = shared.limits.max_stored_bytes_per_user as u64;
+        let at = shared.clock().now();
+        let max_stored_bytes = shared.limits().max_stored_bytes_per_user as u64;
         let preamble = place.turn_of_its_own(&user, at, max_stored_bytes);
         let dismissal = shared.context.closing.child_token();
-        let wanted = wanted.bounded(&shared.limits);
+        let wanted = wanted.bounded(shared.limits());
         let begun = Arc::new(DirectCall::new(
             id,
             place.session.clone(),
@@ -140,7 +140,7 @@ impl Runtime {
             entry,
         ));
         let late = match &place.held {
-            Some((slot, _)) => slot.late(place.turn, locale, shared.clock.clone()),
+            Some((slot, _)) => slot.late(place.turn, locale, shared.clock().clone()),
             None => Recipient::nobody(),
         };
         let news = begun.clone();
@@ -163,7 +163,7 @@ impl Runtime {
             late,
         });
         let calls = shared.handles.calls.clone();
-        let hears = hears_end(begun.clone(), request.clone(), calls, shared.tasks.clone());
+        let hears = hears_end(begun.clone(), request.clone(), calls, shared.tasks().clone());
         let lost = DispatcherEvent::Lost { call: id, seq: request.seq };
         let held = (bytes, place.held.map(|(_, begun)| begun));
         let reply = Reply::new(hears.holding(held), lost);

@@ -63,6 +63,14 @@ pub struct Builder {
     has_panic_hook: bool,
 }
 
+impl Runtime {
+    /// Begins to build a runtime.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+}
+
 impl Builder {
     /// Sets the model that answers.
     #[must_use]

@@ -2,11 +2,9 @@
 
 use std::{mem, sync::Arc};
 
-use madang_actors::protocol::{
-    CallRecord, IdempotencyKey, LanguageTag, SessionId, ToolOutcome, UserId,
-};
+use madang_actors::protocol::{IdempotencyKey, LanguageTag, SessionId, UserId};
 
-use crate::{Runtime, approval::Approver, error::SessionError};
+use crate::{CallReport, Runtime, approval::Approver, error::SessionError};
 
 /// A tool call that an application or a person on the command line asks for, and no model.
 #[derive(Debug)]
@@ -88,28 +86,6 @@ impl Call {
     pub fn time_zone(mut self, time_zone: impl Into<Arc<str>>) -> Self {
         self.time_zone = Some(time_zone.into());
         self
-    }
-}
-
-/// The end of a call without a model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CallReport {
-    /// The session under which the ledger has it.
-    pub session: SessionId,
-    /// The ledger's record of the call.
-    pub record: CallRecord,
-    /// The outcome as a model would read it.
-    pub envelope: String,
-    /// Whether the ledger has this end. False where the store could not be written, or takes no more of the user; the
-    /// record is then what this runtime knows.
-    pub is_recorded: bool,
-}
-
-impl CallReport {
-    /// Gives the outcome; `None` only where the call was dismissed, or the runtime was shut down, while the handler ran.
-    #[must_use]
-    pub fn outcome(&self) -> Option<&ToolOutcome> {
-        self.record.outcome.as_ref()
     }
 }
 

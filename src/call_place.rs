@@ -36,7 +36,7 @@ impl Runtime {
             return Ok(CallPlace { session: of_its_own, turn, seq: 1, held: None });
         };
         self.open(user, &session).await?;
-        let slot = self.shared().sessions.slot(&session, user, &self.shared().limits);
+        let slot = self.shared().sessions.slot(&session, user, self.shared().limits());
         let slot = slot.ok_or_else(|| SessionError::Foreign(session.clone()))?;
         let begun = self.begin_asleep(&slot).await;
         let begun = begun.ok_or_else(|| SessionError::Busy(session.clone()))?;
@@ -57,7 +57,7 @@ impl Runtime {
         if let Some(actor) = slot.awake() {
             let (reply, sleeps) = oneshot::channel();
             if actor.cast(SessionMsg::Sleep { reply }).is_ok() {
-                drop(timeout(self.shared().limits.ask_timeout, sleeps).await);
+                drop(timeout(self.shared().limits().ask_timeout, sleeps).await);
             }
         }
         slot.begins_asleep()

@@ -6,7 +6,7 @@ use madang_actors::{
 };
 use tokio::sync::oneshot;
 
-use crate::{Session, runtime::Delivery};
+use crate::{Session, shared_runtime::Delivery};
 
 impl Session {
     /// Begins the chat with a history that was kept elsewhere, in order. The messages are stored in one write, as a turn
@@ -36,7 +36,7 @@ impl Session {
     /// [`ImportError`] says why nothing was imported.
     pub async fn import(&self, messages: Vec<Imported>) -> Result<TurnId, ImportError> {
         let runtime = self.runtime();
-        let bytes = check_import(&messages, &runtime.limits)?;
+        let bytes = check_import(&messages, runtime.limits())?;
         let admission = &runtime.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
         let bytes = bytes.map_err(ImportError::Overloaded)?;

@@ -42,10 +42,13 @@ mod block_on;
 mod builder;
 mod call;
 mod call_place;
+mod call_report;
+mod direct_call;
 pub mod error;
 pub mod event;
 mod import;
 mod inbox;
+mod interrupted;
 mod keyed_calls;
 pub mod language;
 pub mod ledger;
@@ -54,6 +57,7 @@ mod resume;
 mod running_call;
 mod runtime;
 mod session;
+mod shared_runtime;
 pub mod store;
 pub mod telemetry;
 mod time_zone;
@@ -64,7 +68,8 @@ mod turn_by_id;
 
 pub use block_on::block_on;
 pub use builder::Builder;
-pub use call::{Call, CallReport};
+pub use call::Call;
+pub use call_report::CallReport;
 pub use madang_actors::{
     port::{
         Clock, InvalidPageSize, InvalidSessionCursor, SessionCursor, SessionPage, SessionSummary,

@@ -3,30 +3,26 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    approval,
     port::{
         ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Occupancy, Occupied, SessionPage,
         SessionSummary, Store, StoreError, UserWeights, Write,
     },
     protocol::{
-        CallId, Decision, DecisionError, Digest, Languages, LimitExceeded, Limits, SessionId,
-        ToolSpec, UserId,
+        CallId, Decision, DecisionError, Digest, Languages, Limits, SessionId, ToolSpec, UserId,
     },
     registry::ToolRegistry,
-    session::{
-        History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, WakePolicy, open,
-    },
+    session::{History, RuntimeContext, SessionRegistry},
     store::WriterHealth,
     supervisor::{Health, InspectRuntime, RuntimeHandles, Supervisor, SupervisorConfig},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Builder, Session,
+    Session,
     error::{BuildError, SessionError, ShutdownError},
+    interrupted::Interrupted,
     keyed_calls::KeyedCalls,
-    resume::Interrupted,
-    running_call::DirectCall,
+    shared_runtime::SharedRuntime,
     time_zone::TimeZones,
 };
 
@@ -76,23 +72,6 @@ pub(crate) struct RuntimeConfig {
     pub(crate) extensions: Extensions,
 }
 
-#[derive(Debug)]
-pub(crate) struct SharedRuntime {
-    pub(crate) handles: RuntimeHandles,
-    pub(crate) context: Arc<RuntimeContext>,
-    pub(crate) sessions: SessionRegistry,
-    pub(crate) limits: Arc<Limits>,
-    pub(crate) languages: Languages,
-    pub(crate) time_zones: TimeZones,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) tasks: TaskTracker,
-    pub(crate) interrupted: Interrupted,
-    pub(crate) keyed_calls: KeyedCalls<DirectCall>,
-    store: Arc<dyn Store>,
-    occupied: Option<Arc<Occupied>>,
-    writer_health: Arc<WriterHealth>,
-}
-
 /// Stops the actors of a start that fails or is dropped half-way: no other handle leads to them.
 struct Unfinished {
     handles: Option<RuntimeHandles>,
@@ -112,12 +91,6 @@ impl Drop for Unfinished {
 }
 
 impl Runtime {
-    /// Begins to build a runtime.
-    #[must_use]
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
     pub(crate) async fn from_config(config: RuntimeConfig) -> Result<Self, BuildError> {
         let RuntimeConfig {
             model,
@@ -143,12 +116,12 @@ impl Runtime {
         let config = SupervisorConfig {
             model: model.clone(),
             weights,
-            store: store.clone(),
+            store,
             occupied: occupied.clone(),
             registry: registry.clone(),
-            limits: limits.clone(),
-            languages: languages.clone(),
-            clock: clock.clone(),
+            limits,
+            languages,
+            clock,
             extensions,
             tasks: tasks.clone(),
             writer_health: writer_health.clone(),
@@ -169,21 +142,16 @@ impl Runtime {
             system,
             history,
             supervisor: handles.supervisor.clone(),
-            tasks: tasks.clone(),
+            tasks,
             closing: CancellationToken::new(),
         });
         let shared = SharedRuntime {
             handles,
             context,
             sessions: SessionRegistry::default(),
-            limits,
-            languages,
             time_zones,
-            clock,
-            tasks,
             interrupted,
             keyed_calls: KeyedCalls::default(),
-            store,
             occupied,
             writer_health,
         };
@@ -214,7 +182,7 @@ impl Runtime {
         if self.shared.is_closed() {
             return Err(SessionError::Closed);
         }
-        let owner = self.shared.store.owner(session).await;
+        let owner = self.shared.store().owner(session).await;
         let owner =
             owner.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
         Ok(if owner.as_ref() == Some(user) { self.opened(user, session) } else { None })
@@ -222,7 +190,7 @@ impl Runtime {
 
     /// Gives the handle of a session that the store has as this user's. `None` where its slot is another user's.
     fn opened(&self, user: &UserId, session: &SessionId) -> Option<Session> {
-        let slot = self.shared.sessions.slot(session, user, &self.shared.limits)?;
+        let slot = self.shared.sessions.slot(session, user, self.shared.limits())?;
         if self.shared.interrupted.take(session) {
             self.shared.wake(&slot);
         }
@@ -239,7 +207,7 @@ impl Runtime {
             return Err(SessionError::Closed);
         }
         let failed = |cause| SessionError::Store { session: session.clone(), cause };
-        if let Some(owner) = self.shared.store.owner(session).await.map_err(failed)? {
+        if let Some(owner) = self.shared.store().owner(session).await.map_err(failed)? {
             return if owner == *user {
                 Ok(())
             } else {
@@ -249,14 +217,14 @@ impl Runtime {
         let open = Write::Session {
             session: session.clone(),
             user: user.clone(),
-            at: self.shared.clock.now(),
+            at: self.shared.clock().now(),
         };
         match self.shared.handles.store.write(vec![open]).await {
             Ok(()) => Ok(()),
             Err(StoreError::Refused { .. }) => Err(SessionError::Foreign(session.clone())),
             // Where only the reply was lost, the session exists.
             Err(cause) if cause.may_have_happened() => {
-                match self.shared.store.owner(session).await.map_err(failed)? {
+                match self.shared.store().owner(session).await.map_err(failed)? {
                     Some(owner) if owner == *user => Ok(()),
                     Some(_) => Err(SessionError::Foreign(session.clone())),
                     None => Err(failed(cause)),
@@ -286,7 +254,7 @@ impl Runtime {
         user: &UserId,
         page: SessionPage,
     ) -> Result<Vec<SessionSummary>, StoreError> {
-        self.shared.store.sessions(user, &page).await
+        self.shared.store().sessions(user, &page).await
     }
 
     /// Reads the tool calls that match, in the order in which they were proposed. A filter without a limit gives all.
@@ -295,7 +263,7 @@ impl Runtime {
     /// [`StoreError`] if the store cannot be read. [`StoreError::Refused`] if the filter begins
     /// [behind a call](LedgerFilter::behind) that its user and session do not have.
     pub async fn ledger(&self, filter: &LedgerFilter) -> Result<Vec<LedgerRow>, StoreError> {
-        self.shared.store.calls(filter).await
+        self.shared.store().calls(filter).await
     }
 
     /// Decides for this user about the approval request of a call, as [`Session::decide`] does. The digest is that of the
@@ -345,21 +313,21 @@ impl Runtime {
     pub async fn shutdown(&self) -> Result<(), ShutdownError> {
         let shared = &self.shared;
         shared.context.closing.cancel();
-        let patience = shared.limits.shutdown_timeout;
+        let patience = shared.limits().shutdown_timeout;
         let ended = tokio::time::timeout(patience, async {
             shared.sessions.close().await;
-            shared.tasks.close();
-            shared.tasks.wait().await;
+            shared.tasks().close();
+            shared.tasks().wait().await;
         })
         .await;
         // Behind all ends that could still be told.
         shared.handles.calls.inboxes.close();
         if ended.is_err() {
             // The actors stay: a late end can still be recorded, and shutdown can be tried again.
-            return Err(ShutdownError { running: shared.tasks.len(), waited: patience });
+            return Err(ShutdownError { running: shared.tasks().len(), waited: patience });
         }
         shared.handles.supervisor.stop(None);
-        shared.store.close().await;
+        shared.store().close().await;
         if let Some(occupied) = &shared.occupied {
             occupied.release();
         }
@@ -377,60 +345,6 @@ impl InspectRuntime for Runtime {
     }
 
     fn inspect_tasks(&self) -> &TaskTracker {
-        &self.shared.tasks
-    }
-}
-
-/// Tells whether a message reaches a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Delivery {
-    /// The session has the message, or will have it when it wakes.
-    Sent,
-    /// Too many messages wait already.
-    Full(LimitExceeded),
-    /// The runtime shuts down.
-    Closed,
-}
-
-impl SharedRuntime {
-    /// Sends a message through a session's slot, and wakes the session if it sleeps.
-    pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionMsg) -> Delivery {
-        if self.is_closed() {
-            return Delivery::Closed;
-        }
-        match slot.send(msg) {
-            Sent::Delivered => Delivery::Sent,
-            Sent::WakeIt => {
-                self.open(slot, WakePolicy::RefuseIfFull);
-                Delivery::Sent
-            }
-            Sent::Full(_, refusal) => Delivery::Full(refusal),
-        }
-    }
-
-    /// Wakes a session without a message, because a turn or call of it must go on.
-    pub(crate) fn wake(&self, slot: &Arc<SessionSlot>) {
-        if !self.is_closed() && slot.wake() {
-            self.open(slot, WakePolicy::WaitForRoom);
-        }
-    }
-
-    /// In a task of its own: the caller may leave, and others may be waiting at the slot.
-    fn open(&self, slot: &Arc<SessionSlot>, policy: WakePolicy) {
-        drop(self.tasks.spawn(open(slot.clone(), self.context.clone(), policy)));
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.context.closing.is_cancelled()
-    }
-
-    pub(crate) async fn decide(
-        &self,
-        user: &UserId,
-        call: CallId,
-        digest: Digest,
-        decision: Decision,
-    ) -> Result<(), DecisionError> {
-        approval::decide(&self.handles.confirm, user, call, digest, decision, &self.limits).await
+        self.shared.tasks()
     }
 }

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use crate::{
     Dismissed, Turn,
     error::{SessionError, UnknownTimeZone},
-    runtime::{Delivery, SharedRuntime},
+    shared_runtime::{Delivery, SharedRuntime},
 };
 
 /// One chat of one user. Cheap to clone; dropping it dismisses nothing.
@@ -100,9 +100,9 @@ impl Session {
         let zone = self.runtime.time_zones.of(self.user(), options.time_zone.take());
         let zone = zone.map_err(|UnknownTimeZone { name }| TurnRefused::UnknownTimeZone { name });
         options.time_zone = Some(zone?);
-        options.language = Some(self.runtime.languages.locale(options.language).tag());
+        options.language = Some(self.runtime.languages().locale(options.language).tag());
         let text = text.into();
-        let bytes = check_lengths(&text, &options, &self.runtime.limits)?;
+        let bytes = check_lengths(&text, &options, self.runtime.limits())?;
         let admission = &self.runtime.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;
@@ -111,7 +111,7 @@ impl Session {
         let may_be_there = options.key.is_some();
         // Before the text is submitted: the reader of the turn misses nothing.
         let mut live =
-            Some(self.slot.watch(self.store(), &self.runtime.limits, &self.runtime.languages));
+            Some(self.slot.watch(self.store(), self.runtime.limits(), self.runtime.languages()));
         match self.post(SessionMsg::Ask { text, options, bytes, began, ended }) {
             Delivery::Sent => {}
             Delivery::Full(refusal) => return Err(TurnRefused::Overloaded(refusal)),
@@ -192,7 +192,7 @@ impl Session {
     /// and then reads the missed events from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
-        self.slot.subscribe(self.store(), &self.runtime.limits, &self.runtime.languages)
+        self.slot.subscribe(self.store(), self.runtime.limits(), self.runtime.languages())
     }
 
     /// Reads on behind the cursor of the last event read
@@ -214,8 +214,8 @@ impl Session {
         Ok(self.slot.subscribe_after(
             cursor,
             self.store(),
-            &self.runtime.limits,
-            &self.runtime.languages,
+            self.runtime.limits(),
+            self.runtime.languages(),
         ))
     }
 
@@ -254,7 +254,7 @@ impl Session {
             session: self.id().clone(),
             tool: Some(tool.into()),
             by: self.user().clone(),
-            at: self.runtime.clock.now(),
+            at: self.runtime.clock().now(),
         };
         match self.runtime.context.store.write(vec![revoke]).await {
             Ok(()) => Ok(()),
@@ -295,9 +295,9 @@ impl Session {
         resolution: EffectResolution,
     ) -> Result<(), ResolveError> {
         let (slot, context) = (self.slot.clone(), self.runtime.context.clone());
-        let locale = self.runtime.languages.locale(None);
+        let locale = self.runtime.languages().locale(None);
         // In a task: once it is written, the session must be told.
-        let resolving = self.runtime.tasks.spawn(async move {
+        let resolving = self.runtime.tasks().spawn(async move {
             session::resolve(&slot, &context, locale, call, resolution).await
         });
         resolving.await.unwrap_or(Err(ResolveError::Store(StoreError::Silent)))

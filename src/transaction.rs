@@ -125,9 +125,9 @@ impl Runtime {
                 return Err(TransactionError::OtherConnection { needed, lent });
             }
             let lease = store.lease(format!("transaction at {caller}").into());
-            let deadline = shared.limits.transaction_deadline;
+            let deadline = shared.limits().transaction_deadline;
             // In a task of its own: a future that is not polled would keep the transaction from all others.
-            let done = shared.tasks.spawn(async move {
+            let done = shared.tasks().spawn(async move {
                 let lease = lease.await.map_err(TransactionError::NotWritten)?;
                 in_lease(lease, run, deadline).await
             });

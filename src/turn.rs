@@ -19,7 +19,7 @@ use tokio_util::sync::ReusableBoxFuture;
 
 use crate::{
     error::{ReplyError, SessionError},
-    runtime::SharedRuntime,
+    shared_runtime::SharedRuntime,
 };
 
 /// Separates what the model says before a tool call from what it says after it.
@@ -133,8 +133,8 @@ impl Turn {
     fn reader(self) -> TurnReader {
         let Self { id, slot, runtime, end, live } = self;
         let items = live.unwrap_or_else(|| {
-            let (store, limits) = (runtime.context.store.store(), &runtime.limits);
-            slot.subscribe_after(EventCursor::START, store, limits, &runtime.languages)
+            let (store, limits) = (runtime.context.store.store(), runtime.limits());
+            slot.subscribe_after(EventCursor::START, store, limits, runtime.languages())
         });
         TurnReader { turn: id, items, waiting: end, end: None, has_begun: false, is_over: false }
     }

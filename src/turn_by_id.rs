@@ -7,7 +7,7 @@ use madang_actors::{
 };
 use tokio::sync::oneshot;
 
-use crate::{Dismissed, History, Session, error::SessionError, runtime::Delivery};
+use crate::{Dismissed, History, Session, error::SessionError, shared_runtime::Delivery};
 
 /// How a turn stands.
 #[derive(Debug, Clone, PartialEq)]

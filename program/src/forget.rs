@@ -29,7 +29,7 @@ pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
         )));
     }
     confirm(&wanted)?;
-    let store = setup::store(&wanted.database, &Toolkits::all()).await?;
+    let store = setup::store_to_serve(&wanted.database, &Toolkits::all()).await?;
     let erased = erase(&store, &wanted, &path).await;
     store.close().await;
     let Erased { forgotten, had_folder, left } = erased?;

@@ -1,7 +1,7 @@
 //! The program `madang`.
 //!
 //! Each command is a module: `chat`, `call`, `tools`, `ledger` and `verify`, `forget`, `fetch`, `notes`, `stress`,
-//! `bench_model`, `eval`, and `engine`, the process in which a model runs.
+//! `bench_model`, `eval`, `serve` and `token`, and `engine`, the process in which a model runs.
 //!
 //! `args` parses the command line, `setup` opens the database and collects the tools, and `model` loads the model. The
 //! command then builds a runtime by the public API of the library, as any application would.
@@ -31,11 +31,13 @@ mod output;
 mod printable;
 #[cfg(feature = "llama")]
 mod progress;
+mod serve;
 mod setup;
 mod signals;
 mod spread;
 mod stress;
 mod texts;
+mod token;
 mod tools;
 mod verify;
 
@@ -87,7 +89,9 @@ fn run(command: Command) -> Result<(), Failure> {
     let result = threads.block_on(async {
         match command {
             Command::Chat(wanted) => Box::pin(chat::run(wanted)).await,
+            Command::Serve(wanted) => Box::pin(serve::run(wanted)).await,
             Command::Tools(wanted) => tools::run(&wanted),
+            Command::Token(wanted) => token::run(wanted),
             Command::Call(wanted) => Box::pin(call::run(wanted)).await,
             Command::Ledger(wanted) => ledger::run(wanted).await,
             Command::Forget(wanted) => Box::pin(forget::run(wanted)).await,

@@ -12,6 +12,7 @@ use madang::{
     tool::{EffectPolicy, ToolRegistry},
 };
 use madang_toolkits::{life, notes};
+use sqlx::migrate::Migrator;
 use tempfile::TempDir;
 
 use crate::{
@@ -25,20 +26,41 @@ pub(crate) async fn store(
     database: &Database,
     toolkits: &Toolkits,
 ) -> Result<SqliteStore, Failure> {
+    open(database, migrations(toolkits)).await
+}
+
+/// Opens the database as [`store`] does, with the tables of a server as well.
+pub(crate) async fn store_to_serve(
+    database: &Database,
+    toolkits: &Toolkits,
+) -> Result<SqliteStore, Failure> {
+    let of_server: &Migrator = &madang_server::MIGRATIONS;
+    open(database, migrations(toolkits).chain([of_server])).await
+}
+
+async fn open(
+    database: &Database,
+    migrations: impl IntoIterator<Item = &'static Migrator>,
+) -> Result<SqliteStore, Failure> {
     let path = database_path(database)?;
     if database.path.is_none() {
         create_folder_of(&path)?;
     }
-    let migrations = toolkits.names.iter().map(|toolkit| match toolkit {
-        Toolkit::Life => &*life::MIGRATIONS,
-        Toolkit::Notes => &*notes::MIGRATIONS,
-    });
     SqliteStore::open(&path, migrations).await.map_err(Failure::of)
+}
+
+fn migrations(toolkits: &Toolkits) -> impl Iterator<Item = &'static Migrator> {
+    toolkits.names.iter().map(|toolkit| -> &'static Migrator {
+        match toolkit {
+            Toolkit::Life => &life::MIGRATIONS,
+            Toolkit::Notes => &notes::MIGRATIONS,
+        }
+    })
 }
 
 /// Returns the statements that erase a user's rows in the tables of all toolkits.
 pub(crate) fn forgetting() -> Vec<&'static str> {
-    [&life::FORGET[..], &notes::FORGET].concat()
+    [&life::FORGET[..], &notes::FORGET, &madang_server::FORGET].concat()
 }
 
 /// Returns the path of the database.

@@ -7,6 +7,10 @@ use crate::language::UiLanguage;
 /// A text of the program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Text<'a> {
+    /// Tells which address opens the page.
+    OpenLink(&'a str),
+    /// Tells that the server ends.
+    Ending,
     /// Tells how to come back to this chat.
     NewSession(&'a SessionId),
     /// Names the model, and tells how to leave.
@@ -120,6 +124,14 @@ impl Text<'_> {
     pub(crate) fn in_locale(self, locale: UiLanguage) -> String {
         let pick = |ko: &str, en: &str| locale.pick(ko, en).to_owned();
         match self {
+            Self::OpenLink(link) => match locale {
+                UiLanguage::Ko => format!("브라우저에서 여세요: {link}"),
+                UiLanguage::En => format!("open {link}"),
+            },
+            Self::Ending => match locale {
+                UiLanguage::Ko => "서버를 끝냅니다. 다시 신호를 보내면 바로 끝납니다.".to_owned(),
+                UiLanguage::En => "the server ends; a second signal ends it at once".to_owned(),
+            },
             Self::NewSession(id) => match locale {
                 UiLanguage::Ko => format!("대화 {id} (이어 하려면: --session {id})"),
                 UiLanguage::En => format!("session {id} (to come back: --session {id})"),

@@ -53,6 +53,6 @@ pub use limits::ServerLimits;
 pub use metrics::describe_server;
 pub use openai::{ClientMemory, ForgetfulMemory, MemoryError, Tried};
 #[cfg(feature = "sqlite")]
-pub use openai::{MIGRATIONS, SqliteMemory};
+pub use openai::{FORGET, MIGRATIONS, SqliteMemory};
 pub use options::{AuditResult, OnDisconnect, ServerOptions};
 pub use server::{ServeError, Server, ServerError};

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     context::History,
-    msg::{ImportError, Outgoing, SessionMsg, TurnEnd},
+    msg::{ImportError, Outgoing, PendingImport, SessionMsg, TurnEnd},
     state::SessionState,
 };
 use crate::{
@@ -14,19 +14,8 @@ use crate::{
     ledger::text_digest,
     mailbox::answer,
     port::Write,
-    protocol::{Imported, Limits, Locale, Timestamp, TurnEnding, TurnId, TurnOptions, Usage},
+    protocol::{Imported, Limits, Locale, TurnEnding, TurnId, TurnOptions, Usage},
 };
-
-/// An import that is on its way to the store.
-#[derive(Debug)]
-pub(super) struct PendingImport {
-    /// The end of its turn, which is written with it.
-    end: TurnEnd,
-    at: Timestamp,
-    /// The permit for its bytes, until it is stored or refused.
-    _bytes: Permit,
-    reply: oneshot::Sender<Result<TurnId, ImportError>>,
-}
 
 /// Checks a history against the bounds, and counts its bytes.
 ///
@@ -104,12 +93,5 @@ impl SessionState {
         self.active_at = Instant::now();
         self.error = self.publish_end(&end, at, Locale::default());
         answer(reply, Ok(end.turn));
-    }
-}
-
-impl PendingImport {
-    /// Tells the caller why nothing was imported, as far as is known.
-    pub(super) fn fail(self, cause: ImportError) {
-        answer(self.reply, Err(cause));
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::import::PendingImport;
 use crate::{
     admission::Permit,
     dispatcher::DispatcherEvent,
     llm::LlmEvent,
+    mailbox::answer,
     port::{LedgerRow, OpenTurn, StoreError, SubmittedTurn, Write},
     protocol::{
         ApprovalRequest, ChatMessage, EventCursor, FeedCursor, Imported, LimitExceeded,
@@ -148,6 +148,24 @@ pub struct Outgoing {
     pub(super) import: Option<Box<PendingImport>>,
     /// The callers that dismissed the turn, where the write has the dismissal.
     pub(super) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
+}
+
+/// An import that is on its way to the store.
+#[derive(Debug)]
+pub(super) struct PendingImport {
+    /// The end of its turn, which is written with it.
+    pub(super) end: TurnEnd,
+    pub(super) at: Timestamp,
+    /// The permit for its bytes, until it is stored or refused.
+    pub(super) _bytes: Permit,
+    pub(super) reply: oneshot::Sender<Result<TurnId, ImportError>>,
+}
+
+impl PendingImport {
+    /// Tells the caller why nothing was imported, as far as is known.
+    pub(super) fn fail(self, cause: ImportError) {
+        answer(self.reply, Err(cause));
+    }
 }
 
 impl From<LlmEvent> for SessionMsg {

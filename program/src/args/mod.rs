@@ -1,6 +1,6 @@
 //! Parses the command line.
 //!
-//! `daily` has the options of the daily commands, `measure` those of the commands that measure and prove, `notes` those
+//! `daily` has the options of the daily commands, `serving` those of the server, `measure` those of the commands that measure and prove, `notes` those
 //! of `madang notes`, and `shared` the options of several commands. Their comments are the help texts. A command takes
 //! its own struct:
 //!
@@ -15,6 +15,7 @@
 mod daily;
 mod measure;
 mod notes;
+mod serving;
 mod shared;
 
 use clap::{Parser, Subcommand};
@@ -22,6 +23,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use daily::{ApprovalMode, Call, Chat, Engine, Fetch, Forget, Format, Ledger, Tools};
 pub(crate) use measure::{BenchModel, Eval, Played, Stress, StressStore};
 pub(crate) use notes::{Notes, Workspace};
+pub(crate) use serving::{Serve, Token, TokenAdd, TokenOrder, TokenPlace};
 #[cfg(feature = "llama")]
 pub(crate) use shared::Switch;
 pub(crate) use shared::{Database, EnginePlace, ModelChoice, Toolkit, Toolkits, Tuning};
@@ -46,6 +48,14 @@ pub(crate) enum Command {
     /// SIGTERM ends it in order within 35 seconds, with exit code 0: no new turn begins, the model stops, and running
     /// tools finish. An open turn and its question go on with --session.
     Chat(Chat),
+    /// Serve chats over HTTP: a page for browsers, a native API, and Chat Completions.
+    ///
+    /// It prints `listening ADDRESS`, and a link that opens the page. SIGTERM ends it in order within 35 seconds: no new
+    /// turn begins, running tools finish, and streams say when to come back. A second signal ends it at once. Open turns
+    /// and their questions go on with the next start.
+    Serve(Serve),
+    /// Make, list and remove the tokens with which programs and people reach a server.
+    Token(Token),
     /// Print the tools as JSON.
     Tools(Tools),
     /// Make one tool call without a model, and print what a model would read.

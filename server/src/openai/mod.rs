@@ -48,7 +48,7 @@ use request::ChatRequest;
 
 pub use client_memory::{ClientMemory, ForgetfulMemory, MemoryError, Tried};
 #[cfg(feature = "sqlite")]
-pub use sqlite_memory::{MIGRATIONS, SqliteMemory};
+pub use sqlite_memory::{FORGET, MIGRATIONS, SqliteMemory};
 
 /// Gives the routes of this surface.
 pub(crate) fn routes() -> Vec<Route> {

@@ -17,6 +17,10 @@ pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     migrator
 });
 
+/// Erases a user's rows in these tables, for [`Forget::tables`](madang::ledger::Forget).
+pub const FORGET: [&str; 2] =
+    ["DELETE FROM server_chats WHERE user = $1", "DELETE FROM server_tries WHERE user = $1"];
+
 /// The time after which the end of a chat is not looked for any more.
 const CHAT_LIFE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// The time after which a try is removed: no client waits so long.

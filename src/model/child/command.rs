@@ -9,7 +9,7 @@ use madang_actors::{
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::ChildStats;
+use super::stats::ChildStats;
 
 /// A message to the thread.
 pub(super) enum Command {
@@ -21,11 +21,11 @@ pub(super) enum Command {
     Unconstrained { id: u64, tools: Vec<ToolSpec>, reply: blocking::SyncSender<Vec<Unconstrained>> },
 }
 
-/// The listener of a completion. Dropping it frees the place of the completion.
+/// The listener of a completion. Dropping it gives the permit of the completion back.
 pub(super) struct Responder {
     pub(super) deltas: Deltas,
     pub(super) reply: oneshot::Sender<Result<Completion, ModelError>>,
-    pub(super) _place: OwnedSemaphorePermit,
+    pub(super) _permit: OwnedSemaphorePermit,
 }
 
 /// The state of the thread that the handle reads.

@@ -31,6 +31,7 @@ mod options;
 mod process;
 mod restarts;
 mod serve;
+mod stats;
 mod supervision;
 mod supervisor;
 mod watch;
@@ -60,11 +61,11 @@ use tokio_util::sync::CancellationToken;
 pub use error::{ChildDeath, ChildError};
 pub use options::ChildOptions;
 pub use serve::{Served, own_pipes, serve};
+pub use stats::ChildStats;
 pub use wire::{ErrorReport, ModelReport};
 
 use command::{Command, Responder, Seen};
 use error::ASK_WITHIN;
-use supervision::Counts;
 
 /// A model that runs in another process.
 ///
@@ -79,35 +80,11 @@ pub struct ChildModel {
     info: ModelInfo,
     commands: Option<mpsc::UnboundedSender<Command>>,
     /// Holds a permit for each open completion; the queue of commands has room for two of each.
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     /// The number of requests so far.
     asked: AtomicU64,
     thread: Option<JoinHandle<()>>,
     seen: Arc<Mutex<Seen>>,
-}
-
-/// Counts what happened to the processes of a [`ChildModel`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ChildStats {
-    /// Processes that were started.
-    pub started: u64,
-    /// Processes that ended or hung.
-    pub died: u64,
-    /// Completions that were sent to a second process.
-    pub asked_again: u64,
-    /// Completions that were refused because they ran when two processes ended.
-    pub refused: u64,
-    /// The running process.
-    pub process: Option<u32>,
-}
-
-impl ChildStats {
-    const fn count(&mut self, counts: Counts) {
-        let Counts { started, died, asked_again, refused } = counts;
-        (self.started, self.died) = (started, died);
-        (self.asked_again, self.refused) = (asked_again, refused);
-    }
 }
 
 impl ChildModel {
@@ -122,12 +99,12 @@ impl ChildModel {
     /// [`ChildError`] if the process cannot start, reports why it cannot load the model, or ends before that. There is
     /// no second attempt.
     pub fn load(options: ChildOptions) -> Result<Self, ChildError> {
-        let places = Arc::new(Semaphore::new(options.max_waiting));
+        let permits = Arc::new(Semaphore::new(options.max_waiting));
         let seen: Arc<Mutex<Seen>> = Arc::default();
         let (commands, received) = mpsc::unbounded_channel();
         let (info, thread) = supervisor::start(options, received, Arc::clone(&seen))?;
         let asked = AtomicU64::new(0);
-        Ok(Self { info, commands: Some(commands), places, asked, thread: Some(thread), seen })
+        Ok(Self { info, commands: Some(commands), permits, asked, thread: Some(thread), seen })
     }
 
     /// Counts what happened to the processes so far.
@@ -157,14 +134,14 @@ impl ChildModel {
         deltas: Deltas,
         cancel: CancellationToken,
     ) -> Result<Completion, ModelError> {
-        let place = Arc::clone(&self.places).try_acquire_owned();
+        let place = Arc::clone(&self.permits).try_acquire_owned();
         let place = place.map_err(|_| ModelError::Overloaded { retry_after: None })?;
         let id = self.asked.fetch_add(1, Ordering::Relaxed);
         let (reply, mut answer) = oneshot::channel();
         self.send(Command::Complete {
             id,
             request,
-            responder: Responder { deltas, reply, _place: place },
+            responder: Responder { deltas, reply, _permit: place },
         })?;
         let mut open = WithdrawnWhenDropped { model: self, id: Some(id) };
         let answered = tokio::select! {

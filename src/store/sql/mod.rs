@@ -24,6 +24,7 @@ mod forget;
 mod inspect;
 mod key_file;
 mod lock;
+mod open;
 mod options;
 mod own;
 mod private;

@@ -15,13 +15,13 @@ use sqlx::{
 };
 
 use super::{
-    OpenError, SqliteStore, database_file,
+    OpenError, database_file,
     error::ResultCode,
     inspect::{self, Found, Sharing},
     key_file::{SealKeyError, SealKeyFile},
     lock::Lock,
     private, readers, schema,
-    store::{Claim, Shared},
+    store::{Claim, Shared, SqliteStore},
     temporary::TemporaryFolder,
     writer::{self, Writer},
 };

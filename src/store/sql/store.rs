@@ -1,9 +1,6 @@
 //! Implements the store port on SQLite, with one writing connection and a few that read.
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex as Cell, PoisonError},
-};
+use std::sync::{Arc, Mutex as Cell, PoisonError};
 
 use madang_actors::{
     failpoint::failpoint,
@@ -15,13 +12,11 @@ use madang_actors::{
     },
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
-use sqlx::{
-    ConnectOptions, Connection, SqliteConnection, migrate::Migrator, sqlite::SqliteConnectOptions,
-};
+use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio::sync::{Mutex, watch};
 
 use super::{
-    OpenError, SqliteOptions, WriteFault, calls,
+    WriteFault, calls,
     database_file::DatabaseFile,
     error, forget,
     lock::Lock,
@@ -84,32 +79,6 @@ struct Closed;
 struct OpenedToRead;
 
 impl SqliteStore {
-    /// Starts the options of a database file. While a store has the file open, this process must open it only through
-    /// SQLite. On Unix, a process that closes a file loses all its locks on it.
-    #[must_use]
-    pub fn options(path: impl AsRef<Path>) -> SqliteOptions {
-        SqliteOptions::file(path.as_ref().to_owned())
-    }
-
-    /// Opens a database to write, with the tables of these toolkits; creates it if it is missing.
-    ///
-    /// # Errors
-    /// [`OpenError`] says in one sentence what to do.
-    pub async fn open(
-        path: impl AsRef<Path>,
-        migrations: impl IntoIterator<Item = &'static Migrator>,
-    ) -> Result<Self, OpenError> {
-        with_toolkits(Self::options(path), migrations).open().await
-    }
-
-    /// Opens a database to read, beside its writer.
-    ///
-    /// # Errors
-    /// [`OpenError`] says in one sentence what to do.
-    pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        Self::options(path).open_read_only().await
-    }
-
     /// Counts the commits of this store, by any caller. A screen that shows a toolkit's tables waits for the next
     /// number, then reads them. Closing the store marks the number as changed. A store that was opened to read never
     /// changes it.
@@ -129,26 +98,6 @@ impl SqliteStore {
         let own = slot.as_mut().expect("a connection that is not spoiled").own();
         sqlx::query(own.sql(&sql)).fetch_all(own.db).await.expect("the store may say it")
     }
-
-    /// Opens a temporary database: a file that only this user can read, never synced, removed when the store is closed
-    /// or dropped. SQLite's databases in memory allow no reader beside a writer.
-    ///
-    /// # Errors
-    /// [`OpenError`] if no temporary folder can be created.
-    pub async fn in_memory(
-        migrations: impl IntoIterator<Item = &'static Migrator>,
-    ) -> Result<Self, OpenError> {
-        with_toolkits(SqliteOptions::memory(), migrations).open().await
-    }
-}
-
-fn with_toolkits(
-    options: SqliteOptions,
-    migrations: impl IntoIterator<Item = &'static Migrator>,
-) -> SqliteOptions {
-    migrations
-        .into_iter()
-        .fold(options, |options, migrator| options.migrations("a toolkit", migrator))
 }
 
 impl Claim {

@@ -4,7 +4,7 @@ use std::{any::Any, collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
-use super::{Shared, layer::Layer};
+use super::{layer::Layer, shared::Shared};
 use madang_actors::port::Reader;
 
 /// The connection of a [`MemoryStore`](super::MemoryStore): values by name, in the store's own transaction.

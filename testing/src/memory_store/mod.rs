@@ -14,25 +14,22 @@
 //! assert_eq!(store.commits(), 0);
 //! ```
 
+mod activity;
 mod connection;
 mod forget;
 mod layer;
 mod session_list;
+mod shared;
 mod transaction;
 mod turns;
 
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc, Mutex, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-};
+use std::sync::{Arc, PoisonError, atomic::Ordering::Relaxed};
 
-use tokio::sync::{Mutex as Turnstile, OwnedRwLockWriteGuard, RwLock as Gate, oneshot};
+use tokio::sync::{OwnedRwLockWriteGuard, oneshot};
 
 pub use connection::{MemoryConnection, ReadOnly};
 use layer::Layer;
+use shared::{Committed, Shared};
 use transaction::MemoryTransaction;
 
 use madang_actors::{
@@ -48,59 +45,6 @@ use madang_actors::{
 /// A store in memory. One transaction is open at a time; clones share everything.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore(Arc<Shared>);
-
-/// The state that all clones and connections share.
-#[derive(Debug)]
-struct Shared {
-    /// Random and secret; nothing in memory outlives them.
-    keys: SealKeys,
-    committed: RwLock<Layer>,
-    /// Held by the open transaction.
-    writer: Arc<Turnstile<()>>,
-    /// Commits pass it, and a pause closes it.
-    gate: Arc<Gate<()>>,
-    faults: Mutex<Faults>,
-    commits: AtomicU64,
-    readings: AtomicU64,
-    occupancy: Occupancy,
-    /// Delays for answers about keys, in the order of the questions.
-    late: Mutex<VecDeque<oneshot::Receiver<()>>>,
-    /// The records of erased chains.
-    erased: Mutex<Vec<ErasedChain>>,
-}
-
-impl Default for Shared {
-    fn default() -> Self {
-        Self {
-            keys: SealKeys::for_this_process().expect("the system has random numbers"),
-            committed: RwLock::default(),
-            writer: Arc::default(),
-            gate: Arc::default(),
-            faults: Mutex::default(),
-            commits: AtomicU64::default(),
-            readings: AtomicU64::default(),
-            late: Mutex::default(),
-            erased: Mutex::default(),
-            occupancy: Occupancy::default(),
-        }
-    }
-}
-
-/// The steps that fail next.
-#[derive(Debug, Default)]
-struct Faults {
-    begin: Option<StoreError>,
-    commit: Option<(StoreError, Committed)>,
-    read: Option<StoreError>,
-    links: Option<StoreError>,
-}
-
-/// What a failing commit still does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Committed {
-    Yes,
-    No,
-}
 
 /// Holds commits back while it lives.
 #[derive(Debug)]
@@ -188,21 +132,6 @@ impl MemoryStore {
 #[derive(Debug, thiserror::Error)]
 #[error("the test wanted it to fail")]
 struct OnPurpose;
-
-impl Shared {
-    fn faults(&self) -> std::sync::MutexGuard<'_, Faults> {
-        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn read<T>(&self, read: impl FnOnce(&Layer) -> T) -> T {
-        read(&self.committed.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn commit(&self, layer: Layer) {
-        self.commits.fetch_add(1, Relaxed);
-        self.committed.write().unwrap_or_else(PoisonError::into_inner).absorb(layer);
-    }
-}
 
 impl Store for MemoryStore {
     fn occupancy(&self) -> Option<&Occupancy> {

@@ -1,46 +1,11 @@
 //! The list of a user's chats, and the moments by which it is ordered.
 
-use super::{
-    layer::{Entry, Layer, SessionTable},
-    transaction::MemoryTransaction,
-};
+use super::layer::{Entry, Layer, SessionTable};
 use madang_actors::{
     ledger::CallState,
     port::{SessionPage, SessionSummary, session_title},
-    protocol::{Content, EventCursor, SessionId, Timestamp, UserId},
+    protocol::{Content, EventCursor, SessionId, UserId},
 };
-
-/// What moves a session in the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Activity {
-    /// A message of the user, which also puts the session on the list.
-    UserMessage,
-    /// Another message, or the end of a turn.
-    Other,
-}
-
-impl Activity {
-    pub(super) const fn of(content: &Content) -> Self {
-        match content {
-            Content::User { .. } => Self::UserMessage,
-            Content::Model { .. }
-            | Content::ToolCall(_)
-            | Content::Notice { .. }
-            | Content::Cleared => Self::Other,
-        }
-    }
-}
-
-impl MemoryTransaction {
-    /// Notes when the session was last active, if it is on the list or comes onto it. The moment never goes back.
-    pub(super) fn note_activity(&mut self, session: &SessionId, at: Timestamp, activity: Activity) {
-        let last_at = self.find(session, |table| table.last_at);
-        let is_listed = last_at.is_some() || activity == Activity::UserMessage;
-        if is_listed && last_at.is_none_or(|last_at| last_at < at) {
-            self.table(session).last_at = Some(at);
-        }
-    }
-}
 
 impl Layer {
     /// Lists the sessions of a user that have a message of the user, the newest first.

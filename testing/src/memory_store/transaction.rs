@@ -5,9 +5,10 @@ use std::{any::Any, sync::Arc};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
-    Committed, MemoryConnection, Shared,
+    activity::Activity,
+    connection::MemoryConnection,
     layer::{Entry, Layer, SessionTable, Turn},
-    session_list::Activity,
+    shared::{Committed, Shared},
 };
 use madang_actors::{
     ledger::{ChainEnd, Link, Salt, Transition, next_hash},

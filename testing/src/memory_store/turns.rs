@@ -1,6 +1,6 @@
 //! Turns of the memory store: their beginnings, steps and ends.
 
-use super::{layer::Turn, session_list::Activity, transaction::MemoryTransaction};
+use super::{activity::Activity, layer::Turn, transaction::MemoryTransaction};
 use madang_actors::{
     port::{StoreError, StoredEnd, TurnStep},
     protocol::{SessionId, Timestamp, TurnId},
@@ -73,5 +73,14 @@ impl MemoryTransaction {
         let turn = self.find(session, |table| table.turns.get(&id).map(|turn| Turn::clone(turn)));
         let open = turn.filter(|turn| turn.end.is_none());
         open.ok_or_else(|| StoreError::refused(format!("turn {id} is not open")))
+    }
+
+    /// Notes when the session was last active, if it is on the list or comes onto it. The moment never goes back.
+    pub(super) fn note_activity(&mut self, session: &SessionId, at: Timestamp, activity: Activity) {
+        let last_at = self.find(session, |table| table.last_at);
+        let is_listed = last_at.is_some() || activity == Activity::UserMessage;
+        if is_listed && last_at.is_none_or(|last_at| last_at < at) {
+            self.table(session).last_at = Some(at);
+        }
     }
 }

@@ -65,10 +65,12 @@ async fn heard(reader: &mut Subscription) -> usize {
     loop {
         let item = tokio::time::timeout(PATIENCE, reader.next()).await.expect("it comes in time");
         let Some(StreamItem::Event(event)) = item else { panic!("{item:?}") };
-        match event.kind {
-            EventKind::UserMessage { .. } | EventKind::ModelMessage { .. } => messages += 1,
-            EventKind::TurnEnded { ending: TurnEnding::Answered, .. } => return messages,
-            _ => panic!("{event:?}"),
+        if let EventKind::TurnEnded { ending: TurnEnding::Answered, .. } = event.kind {
+            return messages;
         }
+        let is_message =
+            matches!(event.kind, EventKind::UserMessage { .. } | EventKind::ModelMessage { .. });
+        assert!(is_message, "{event:?}");
+        messages += 1;
     }
 }

@@ -1,0 +1,148 @@
+//! Options of the commands that serve chats over HTTP: serve and token.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args as Options, Subcommand, ValueEnum};
+use madang::UserId;
+use madang_server::{ListenAddress, OnDisconnect, ServicePrefix, TokenScope, WebOrigin};
+
+use super::{
+    notes::Workspace,
+    shared::{Database, ModelChoice, Person, Toolkits, Zone, user},
+};
+use crate::language::{UiLanguage, spoken};
+
+#[derive(Debug, Options)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) which: ModelChoice,
+    #[command(flatten)]
+    pub(crate) database: Database,
+    #[command(flatten)]
+    pub(crate) person: Person,
+    #[command(flatten)]
+    pub(crate) toolkits: Toolkits,
+    #[command(flatten)]
+    pub(crate) workspace: Workspace,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
+    /// The address to listen on: ADDRESS:PORT, unix:PATH, or fd:N for an inherited socket. Can be given several times.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8137")]
+    pub(crate) listen: Vec<ListenAddress>,
+    /// The address under which browsers reach the server, such as that of a proxy with TLS.
+    #[arg(long, value_name = "URL")]
+    pub(crate) public_url: Option<WebOrigin>,
+    /// The file of tokens, which `madang token` changes. Without it, one token for the user, made at the first start.
+    #[arg(long, value_name = "FILE", conflicts_with = "is_open")]
+    pub(crate) tokens: Option<PathBuf>,
+    /// Ask for no token. Only on loopback addresses and Unix sockets.
+    #[arg(long = "open")]
+    pub(crate) is_open: bool,
+    /// A site whose pages may call this server with a token. Can be given several times.
+    #[arg(long, value_name = "URL")]
+    pub(crate) allow_origin: Vec<WebOrigin>,
+    /// What a lost connection does to the turn that it reads: the turn goes on, or is dismissed.
+    #[arg(long, value_name = "POLICY", default_value = "continue")]
+    on_disconnect: LeftTurn,
+    /// Serve no page for browsers.
+    #[arg(long = "no-page")]
+    pub(crate) has_no_page: bool,
+    /// Serve the page from this folder, for work on it.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "has_no_page")]
+    pub(crate) assets: Option<PathBuf>,
+    /// Wait up to so many seconds for the end of another process that holds the database.
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    pub(crate) wait_for_lock: Duration,
+    /// The language of the server's own words. Without it, that of the environment.
+    #[arg(long)]
+    locale: Option<UiLanguage>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LeftTurn {
+    Continue,
+    Dismiss,
+}
+
+impl Serve {
+    pub(crate) fn locale(&self) -> UiLanguage {
+        spoken(self.locale)
+    }
+
+    pub(crate) const fn on_disconnect(&self) -> OnDisconnect {
+        match self.on_disconnect {
+            LeftTurn::Continue => OnDisconnect::Continue,
+            LeftTurn::Dismiss => OnDisconnect::Dismiss,
+        }
+    }
+}
+
+/// Work on the tokens of a server.
+#[derive(Debug, Options)]
+pub(crate) struct Token {
+    #[command(subcommand)]
+    pub(crate) order: TokenOrder,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenOrder {
+    /// Make a token and print it. The file keeps only its hash, so it is printed this once.
+    Add(TokenAdd),
+    /// List the tokens, without their secrets.
+    List(TokenPlace),
+    /// Remove a token. Within a second it opens nothing any more, and its streams end.
+    Remove(TokenRemove),
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct TokenPlace {
+    /// The file of tokens. Without it, `tokens` beside the database.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tokens: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) database: Database,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct TokenAdd {
+    /// The user that the token speaks for.
+    #[arg(value_name = "USER", value_parser = user, required_unless_present = "service")]
+    pub(crate) user: Option<UserId>,
+    /// A service that speaks for many users, each below this prefix: PREFIX/user.
+    #[arg(long, value_name = "PREFIX", value_parser = prefix, conflicts_with = "user")]
+    pub(crate) service: Option<ServicePrefix>,
+    /// The name of the token, under which it is listed and removed. Without it, that of the user or service.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// What the token may do, separated by commas: chat, decide, tools, admin. Without it, chat and decide for a user,
+    /// chat alone for a service.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = scope)]
+    pub(crate) scope: Vec<TokenScope>,
+    #[command(flatten)]
+    pub(crate) place: TokenPlace,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct TokenRemove {
+    /// The name of the token.
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) place: TokenPlace,
+}
+
+fn scope(text: &str) -> Result<TokenScope, String> {
+    let found = TokenScope::ALL.into_iter().find(|scope| scope.name() == text);
+    found.ok_or_else(|| "give chat, decide, tools or admin".to_owned())
+}
+
+fn prefix(text: &str) -> Result<ServicePrefix, String> {
+    ServicePrefix::new(text).map_err(|error| error.to_string())
+}
+
+/// A day at most, so that no sum of times overflows.
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<u64>() {
+        Ok(seconds @ 0..=86_400) => Ok(Duration::from_secs(seconds)),
+        Ok(_) | Err(_) => Err("give a number of seconds from 0 to 86400".to_owned()),
+    }
+}

@@ -1,0 +1,75 @@
+//! `madang token`: makes, lists and removes the tokens of a server.
+
+use std::path::PathBuf;
+
+use madang_server::{TokenEntry, TokenFile, TokenHolder, TokenScope, TokenScopes};
+use serde_json::json;
+
+use crate::{
+    args::{Token, TokenAdd, TokenOrder, TokenPlace},
+    failure::Failure,
+    output, serve, setup,
+};
+
+/// Carries out the order.
+pub(crate) fn run(wanted: Token) -> Result<(), Failure> {
+    match wanted.order {
+        TokenOrder::Add(wanted) => add(wanted),
+        TokenOrder::List(place) => {
+            let tokens = file(&place)?.list().map_err(Failure::of)?;
+            tokens.iter().try_for_each(|token| output::foreign(&described(token).to_string()))
+        }
+        TokenOrder::Remove(wanted) => {
+            let file = file(&wanted.place)?;
+            if file.remove(&wanted.name).map_err(Failure::of)? {
+                return Ok(());
+            }
+            let (name, path) = (&wanted.name, file.path().display());
+            Err(Failure::new(format!(
+                "there is no token {name:?} in {path}: `madang token list` names them"
+            )))
+        }
+    }
+}
+
+fn add(wanted: TokenAdd) -> Result<(), Failure> {
+    let TokenAdd { user, service, name, scope, place } = wanted;
+    let (holder, usual_name, usual) = match (user, service) {
+        (_, Some(service)) => {
+            let name = service.as_str().to_owned();
+            (TokenHolder::Service(service), name, vec![TokenScope::Chat])
+        }
+        (Some(user), None) => {
+            let name = user.as_str().to_owned();
+            (TokenHolder::User(user), name, vec![TokenScope::Chat, TokenScope::Decide])
+        }
+        (None, None) => return Err(Failure::new("give a user, or a service with --service")),
+    };
+    let scopes = if scope.is_empty() { usual } else { scope };
+    let scopes: TokenScopes = scopes.into_iter().collect();
+    let name = name.unwrap_or(usual_name);
+    let secret = file(&place)?.add(&name, holder, scopes, None).map_err(Failure::of)?;
+    output::line(secret.reveal())
+}
+
+/// Describes a token without its secret.
+fn described(token: &TokenEntry) -> serde_json::Value {
+    let scopes: Vec<_> = token.scopes.iter().map(TokenScope::name).collect();
+    let mut described = json!({ "name": token.name, "scopes": scopes });
+    match &token.holder {
+        TokenHolder::User(user) => described["user"] = user.as_str().into(),
+        TokenHolder::Service(prefix) => described["service"] = prefix.as_str().into(),
+    }
+    described
+}
+
+fn file(place: &TokenPlace) -> Result<TokenFile, Failure> {
+    Ok(TokenFile::new(path(place)?))
+}
+
+fn path(place: &TokenPlace) -> Result<PathBuf, Failure> {
+    match &place.tokens {
+        Some(path) => Ok(path.clone()),
+        None => Ok(serve::beside(&setup::database_path(&place.database)?, "tokens")),
+    }
+}

@@ -1,0 +1,102 @@
+//! A call without a model as all its handles share it: how far it has come, and what ended it.
+
+use std::sync::Arc;
+
+use madang_actors::{
+    dispatcher::{CallEnd, DispatcherEvent},
+    protocol::{ApprovalRequest, CallId, SessionId, WantedCall},
+};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::keyed_calls::KeyedCall;
+
+/// A call, as all its handles share it. Its pipeline holds it until the end.
+#[derive(Debug)]
+pub(crate) struct DirectCall {
+    pub(crate) id: CallId,
+    pub(crate) session: SessionId,
+    /// The tool and the arguments, as the ledger has them.
+    pub(crate) wanted: WantedCall,
+    pub(crate) dismissal: CancellationToken,
+    pub(crate) progress: watch::Sender<Progress>,
+    /// Kept as long as the call: a later caller with the key finds it.
+    _entry: Option<Arc<KeyedCall<Self>>>,
+}
+
+/// How far a call has come.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// How many times a person was asked: a request that is asked again counts again.
+    pub(crate) asked: u64,
+    /// The request that is open.
+    pub(crate) open: Option<Arc<ApprovalRequest>>,
+    pub(crate) end: Option<CallEnd>,
+}
+
+impl DirectCall {
+    pub(crate) fn new(
+        id: CallId,
+        session: SessionId,
+        wanted: WantedCall,
+        dismissal: CancellationToken,
+        entry: Option<Arc<KeyedCall<Self>>>,
+    ) -> Self {
+        let progress = watch::Sender::new(Progress::default());
+        Self { id, session, wanted, dismissal, progress, _entry: entry }
+    }
+
+    /// Tells whether it is of this tool and these arguments, and in this session. Arguments are compared as JSON, where
+    /// both are that.
+    pub(crate) fn is(&self, wanted: &WantedCall, session: &SessionId) -> bool {
+        self.session == *session
+            && self.wanted.name == wanted.name
+            && are_same(&self.wanted.arguments, &wanted.arguments)
+    }
+
+    /// Tells whether its end is known here and the ledger does not have it. A later caller asks the ledger then.
+    pub(crate) fn has_unrecorded_end(&self) -> bool {
+        self.progress.borrow().end.as_ref().is_some_and(|end| !end.is_recorded)
+    }
+
+    /// Notes an event of its pipeline. Gives back whether the end must be read from the ledger.
+    pub(crate) fn on(&self, event: DispatcherEvent) -> EndKnown {
+        match event {
+            DispatcherEvent::ApprovalRequested { request } => {
+                self.progress.send_modify(|progress| {
+                    progress.asked += 1;
+                    progress.open = Some(Arc::new(*request));
+                });
+            }
+            DispatcherEvent::ApprovalEnded { .. } => {
+                self.progress.send_modify(|progress| progress.open = None);
+            }
+            DispatcherEvent::Ended(end) => self.ended(end),
+            DispatcherEvent::Left { .. } | DispatcherEvent::Lost { .. } => return EndKnown::No,
+        }
+        EndKnown::Yes
+    }
+
+    /// Notes its end; the first one stays.
+    pub(crate) fn ended(&self, end: CallEnd) {
+        self.progress.send_modify(|progress| {
+            progress.open = None;
+            progress.end.get_or_insert(end);
+        });
+    }
+}
+
+/// Whether an event leaves the end to its pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EndKnown {
+    /// The pipeline has told the end, or will.
+    Yes,
+    /// The pipeline is gone: the ledger knows.
+    No,
+}
+
+fn are_same(one: &str, other: &str) -> bool {
+    let json = |text: &str| serde_json::from_str::<Value>(text).ok();
+    one == other || json(one).zip(json(other)).is_some_and(|(one, other)| one == other)
+}

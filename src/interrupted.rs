@@ -1,0 +1,87 @@
+//! The sessions and calls that the end of a process cut off, as a start finds them.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use madang_actors::{
+    dispatcher::{DispatchRequest, end_lost},
+    ledger::CallState,
+    port::{InterruptedSession, LedgerFilter, StoreError},
+    protocol::{Fault, SessionId, Timestamp, UserId},
+    supervisor::RuntimeHandles,
+};
+use tracing::warn;
+
+/// The sessions that were cut off in mid-turn before this start and have not woken yet.
+#[derive(Debug)]
+pub(crate) struct Interrupted(Mutex<BTreeMap<SessionId, CutOff>>);
+
+/// A session that was cut off.
+#[derive(Debug)]
+struct CutOff {
+    user: UserId,
+    /// The moment until which a person can decide about its open request, if it has one.
+    asks_until: Option<Timestamp>,
+}
+
+impl Interrupted {
+    /// Reads the interrupted sessions, and ends open calls whose turn is over: direct calls, whose caller went with its
+    /// process.
+    pub(crate) async fn find(handles: &RuntimeHandles) -> Result<Self, StoreError> {
+        let store = handles.store.store();
+        let interrupted = store.interrupted().await?;
+        let turns: HashSet<_> = interrupted.iter().map(|found| found.turn).collect();
+        let open = LedgerFilter::open_calls();
+        let mut asking = HashMap::new();
+        for row in store.calls(&open).await? {
+            if turns.contains(&row.turn) {
+                if row.state == CallState::Awaiting {
+                    asking.insert(row.session, row.expires_at);
+                }
+                continue;
+            }
+            let call = row.call;
+            let end =
+                end_lost(&handles.calls, Arc::new(DispatchRequest::of(row)), &Fault::REPLY_LOST)
+                    .await;
+            warn!(%call, effect = ?end.record.effect, "ended a call whose caller is gone");
+        }
+        let by_name = |InterruptedSession { session, user, .. }| {
+            let asks_until = asking.remove(&session).flatten();
+            (session, CutOff { user, asks_until })
+        };
+        Ok(Self(Mutex::new(interrupted.into_iter().map(by_name).collect())))
+    }
+
+    /// Takes a session out of the list; true once for each.
+    pub(crate) fn take(&self, session: &SessionId) -> bool {
+        self.sessions().remove(session).is_some()
+    }
+
+    pub(crate) fn take_any(&self) -> Option<(SessionId, UserId)> {
+        self.sessions().pop_first().map(|(session, cut_off)| (session, cut_off.user))
+    }
+
+    /// Takes the sessions of this user whose request can be decided at this moment.
+    pub(crate) fn take_asking(&self, user: &UserId, now: Timestamp) -> Vec<SessionId> {
+        let mut sessions = self.sessions();
+        let asks = |cut_off: &CutOff| {
+            cut_off.user == *user && cut_off.asks_until.is_some_and(|until| now < until)
+        };
+        let asking: Vec<_> = sessions
+            .iter()
+            .filter(|(_, cut_off)| asks(cut_off))
+            .map(|(session, _)| session.clone())
+            .collect();
+        for session in &asking {
+            sessions.remove(session);
+        }
+        asking
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<SessionId, CutOff>> {
+        self.0.lock().expect("no code under this lock panics")
+    }
+}

@@ -1,0 +1,105 @@
+//! What all handles of a runtime share: its actors, its sessions, and the way of a message to a session.
+
+use std::sync::Arc;
+
+use madang_actors::{
+    approval,
+    port::{Clock, Occupied, Store},
+    protocol::{CallId, Decision, DecisionError, Digest, Languages, LimitExceeded, Limits, UserId},
+    session::{RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, WakePolicy, open},
+    store::WriterHealth,
+    supervisor::RuntimeHandles,
+};
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    direct_call::DirectCall, interrupted::Interrupted, keyed_calls::KeyedCalls,
+    time_zone::TimeZones,
+};
+
+/// The inside of a [`Runtime`](crate::Runtime).
+#[derive(Debug)]
+pub(crate) struct SharedRuntime {
+    pub(crate) handles: RuntimeHandles,
+    pub(crate) context: Arc<RuntimeContext>,
+    pub(crate) sessions: SessionRegistry,
+    pub(crate) time_zones: TimeZones,
+    pub(crate) interrupted: Interrupted,
+    pub(crate) keyed_calls: KeyedCalls<DirectCall>,
+    pub(crate) occupied: Option<Arc<Occupied>>,
+    pub(crate) writer_health: Arc<WriterHealth>,
+}
+
+/// Tells whether a message reaches a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// The session has the message, or will have it when it wakes.
+    Sent,
+    /// Too many messages wait already.
+    Full(LimitExceeded),
+    /// The runtime shuts down.
+    Closed,
+}
+
+impl SharedRuntime {
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.context.calls.limits
+    }
+
+    pub(crate) fn languages(&self) -> &Languages {
+        &self.context.calls.languages
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.context.calls.clock
+    }
+
+    pub(crate) fn tasks(&self) -> &TaskTracker {
+        &self.context.tasks
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        self.context.store.store()
+    }
+
+    /// Sends a message through a session's slot, and wakes the session if it sleeps.
+    pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionMsg) -> Delivery {
+        if self.is_closed() {
+            return Delivery::Closed;
+        }
+        match slot.send(msg) {
+            Sent::Delivered => Delivery::Sent,
+            Sent::WakeIt => {
+                self.open(slot, WakePolicy::RefuseIfFull);
+                Delivery::Sent
+            }
+            Sent::Full(_, refusal) => Delivery::Full(refusal),
+        }
+    }
+
+    /// Wakes a session without a message, because a turn or call of it must go on.
+    pub(crate) fn wake(&self, slot: &Arc<SessionSlot>) {
+        if !self.is_closed() && slot.wake() {
+            self.open(slot, WakePolicy::WaitForRoom);
+        }
+    }
+
+    /// In a task of its own: the caller may leave, and others may be waiting at the slot.
+    fn open(&self, slot: &Arc<SessionSlot>, policy: WakePolicy) {
+        drop(self.tasks().spawn(open(slot.clone(), self.context.clone(), policy)));
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.context.closing.is_cancelled()
+    }
+
+    pub(crate) async fn decide(
+        &self,
+        user: &UserId,
+        call: CallId,
+        digest: Digest,
+        decision: Decision,
+    ) -> Result<(), DecisionError> {
+        approval::decide(&self.handles.confirm, user, call, digest, decision, self.limits()).await
+    }
+}

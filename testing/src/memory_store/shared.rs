@@ -1,0 +1,85 @@
+//! What all clones and connections of a memory store share, and the faults that a test orders.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use tokio::sync::{Mutex as Turnstile, RwLock as Gate, oneshot};
+
+use super::layer::Layer;
+use madang_actors::{
+    ledger::{ErasedChain, SealKeys},
+    port::{Occupancy, StoreError},
+};
+
+/// The state that all clones and connections share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// Random and secret; nothing in memory outlives them.
+    pub(super) keys: SealKeys,
+    pub(super) committed: RwLock<Layer>,
+    /// Held by the open transaction.
+    pub(super) writer: Arc<Turnstile<()>>,
+    /// Commits pass it, and a pause closes it.
+    pub(super) gate: Arc<Gate<()>>,
+    pub(super) faults: Mutex<Faults>,
+    pub(super) commits: AtomicU64,
+    pub(super) readings: AtomicU64,
+    pub(super) occupancy: Occupancy,
+    /// Delays for answers about keys, in the order of the questions.
+    pub(super) late: Mutex<VecDeque<oneshot::Receiver<()>>>,
+    /// The records of erased chains.
+    pub(super) erased: Mutex<Vec<ErasedChain>>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            keys: SealKeys::for_this_process().expect("the system has random numbers"),
+            committed: RwLock::default(),
+            writer: Arc::default(),
+            gate: Arc::default(),
+            faults: Mutex::default(),
+            commits: AtomicU64::default(),
+            readings: AtomicU64::default(),
+            late: Mutex::default(),
+            erased: Mutex::default(),
+            occupancy: Occupancy::default(),
+        }
+    }
+}
+
+/// The steps that fail next.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    pub(super) begin: Option<StoreError>,
+    pub(super) commit: Option<(StoreError, Committed)>,
+    pub(super) read: Option<StoreError>,
+    pub(super) links: Option<StoreError>,
+}
+
+/// What a failing commit still does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Committed {
+    Yes,
+    No,
+}
+
+impl Shared {
+    pub(super) fn faults(&self) -> std::sync::MutexGuard<'_, Faults> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn read<T>(&self, read: impl FnOnce(&Layer) -> T) -> T {
+        read(&self.committed.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn commit(&self, layer: Layer) {
+        self.commits.fetch_add(1, Relaxed);
+        self.committed.write().unwrap_or_else(PoisonError::into_inner).absorb(layer);
+    }
+}
