@@ -17,6 +17,7 @@ use crate::{RunningCall, Runtime};
 /// Decides about a call in [`Runtime::dispatch`]. An "always" covers later calls of the call's session, which is one of
 /// its own by default.
 #[derive(Default)]
+#[non_exhaustive]
 pub enum Approver {
     /// Asks no person: a destructive call is cancelled as unreachable.
     #[default]

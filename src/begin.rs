@@ -125,7 +125,7 @@ impl Runtime {
         let bytes = admission.admit(Bound::QueuedBytes, &user, bytes);
         let bytes = bytes.map_err(SessionError::Overloaded)?;
         let of_its_own = session_of(None, id)?;
-        let place = self.place_of_call(&user, session, of_its_own).await?;
+        let place = self.position_of_call(&user, session, of_its_own).await?;
         // From here on nothing is awaited: a future that is dropped has begun all of the call or nothing.
         let at = shared.clock().now();
         let max_stored_bytes = shared.limits().max_stored_bytes_per_user as u64;
@@ -141,7 +141,7 @@ impl Runtime {
         ));
         let late = match &place.held {
             Some((slot, _)) => slot.late(place.turn, locale, shared.clock().clone()),
-            None => Recipient::nobody(),
+            None => Recipient::discard(),
         };
         let news = begun.clone();
         let request = Arc::new(DispatchRequest {

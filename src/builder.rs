@@ -218,7 +218,7 @@ impl Builder {
         if self.has_panic_hook {
             telemetry::install_panic_hook();
         }
-        let parts = runtime::RuntimeConfig {
+        let config = runtime::RuntimeConfig {
             model,
             weights: self.weights,
             store,
@@ -231,7 +231,7 @@ impl Builder {
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             extensions: Extensions::new(self.extensions),
         };
-        Runtime::from_config(parts).await
+        Runtime::from_config(config).await
     }
 }
 

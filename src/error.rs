@@ -22,10 +22,10 @@ pub use crate::time_zone::UnknownTimeZone;
 #[non_exhaustive]
 pub enum BuildError {
     /// No model was given.
-    #[error("a runtime needs a model: call `Builder::model`")]
+    #[error("a runtime needs a model, and its builder was given none")]
     NoModel,
     /// No store was given.
-    #[error("a runtime needs a store: call `Builder::store`")]
+    #[error("a runtime needs a store, and its builder was given none")]
     NoStore,
     /// A limit is too small or too large for any runtime.
     #[error(transparent)]

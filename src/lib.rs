@@ -41,7 +41,7 @@ mod begin;
 mod block_on;
 mod builder;
 mod call;
-mod call_place;
+mod call_position;
 mod call_report;
 mod direct_call;
 pub mod error;

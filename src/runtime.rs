@@ -339,6 +339,7 @@ impl Runtime {
     }
 }
 
+#[doc(hidden)]
 impl InspectRuntime for Runtime {
     fn inspect_actors(&self) -> &RuntimeHandles {
         &self.shared.handles

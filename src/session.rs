@@ -324,6 +324,7 @@ impl Session {
     }
 }
 
+#[doc(hidden)]
 impl InspectSession for Session {
     fn inspect_slot(&self) -> &Arc<SessionSlot> {
         &self.slot

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_that_nobody_knows_is_refused_wherever_it_comes_from() {
+    fn an_unknown_zone_is_refused_wherever_it_comes_from() {
         let mut zones = TimeZones::default();
         zones.set_of_all("Mars/Olympus".into());
         assert_eq!(zones.started().unwrap_err().name, "Mars/Olympus".into());

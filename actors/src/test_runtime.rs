@@ -1,4 +1,4 @@
-//! A whole tree of actors over the memory store: what the tests of calls and of sessions share.
+//! All actors of a runtime over the memory store: what the tests of calls and of sessions share.
 
 use std::{
     sync::{
@@ -227,7 +227,7 @@ impl TestRuntime {
             ledger_row: None,
             span: tracing::Span::none(),
             news: Recipient::channel(news),
-            late: Recipient::nobody(),
+            late: Recipient::discard(),
         };
         OneCall { request: Arc::new(request), heard }
     }

@@ -110,7 +110,7 @@ fn of_several_lists_the_largest_is_cut() {
 }
 
 #[test]
-fn a_long_text_is_cut_and_says_how_much_is_missing_and_who_has_it() {
+fn a_long_text_is_cut_and_says_how_much_is_missing_and_where_it_is() {
     let text = "가".repeat(2_000);
     let data = json!({ "id": "0192f0c1-2b5e-7c52-9f9a-6a1c8e1f0d3b", "order": 7, "content": text });
     let told = read(&ToolOutcome::ok(data.clone()), Some("get_block"))["data"].clone();

@@ -18,7 +18,7 @@ use madang_actors::{
     port::{Transaction, TurnStep, Write},
     protocol::{CompletionId, PromptMessage, WantedCall, prompt_entry},
     session::{Durability, Feed},
-    telemetry::{CompletionSpan, ToolCallSpan, TurnSpan, Whose},
+    telemetry::{CallIds, CompletionSpan, ToolCallSpan, TurnSpan},
 };
 use metrics::SharedString;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
@@ -174,7 +174,7 @@ impl Chat {
         let approved =
             digest(tool.schema_digest(), &checked.arguments, &user, &session, call, None);
         let permit = plain.admission.admit(Bound::RunningCalls, &user, 1).unwrap();
-        let whose = Whose { session: &session, user: &user, turn, call };
+        let whose = CallIds { session: &session, user: &user, turn, call };
         let span = ToolCallSpan::begin(span, Some(&tool.spec().name), whose);
         let within = span.span().clone();
         // In a task: a panic ends it alone, and what it began is finished though no caller waits.

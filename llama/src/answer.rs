@@ -139,7 +139,7 @@ impl Answer {
         {
             self.guide = Guide::Unconstrained;
         }
-        self.hear(id, bytes, deltas);
+        self.receive(id, bytes, deltas);
         let is_open = !matches!(self.guide, Guide::None);
         match self.parser.open_block() {
             None => self.guide = Guide::None,
@@ -179,7 +179,7 @@ impl Answer {
         let ids: Vec<u32> = tokens.iter().map(|token| token.0.cast_unsigned()).collect();
         tokens.truncate(guide.take_certain(&ids));
         for token in &tokens {
-            self.hear(token.0.cast_unsigned(), &vocabulary.bytes(*token), deltas);
+            self.receive(token.0.cast_unsigned(), &vocabulary.bytes(*token), deltas);
         }
         if self.parser.open_block().is_none() {
             self.guide = Guide::None;
@@ -197,7 +197,7 @@ impl Answer {
         if is_over { Flow::Ended } else { Flow::GoesOn }
     }
 
-    fn hear(&mut self, token: u32, bytes: &[u8], deltas: &Deltas) {
+    fn receive(&mut self, token: u32, bytes: &[u8], deltas: &Deltas) {
         self.generated.push(token);
         self.is_repeated |= self.repetition.is_circle(token);
         let mut found = Vec::new();

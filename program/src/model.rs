@@ -20,7 +20,7 @@ use madang_testing::ScriptedModel;
 #[cfg(feature = "llama")]
 use crate::{args::Switch, hub, progress::Progress};
 use crate::{
-    args::{EnginePlace, ModelChoice, Tuning},
+    args::{EngineHost, ModelChoice, Tuning},
     bounded_input::{self, Unusable},
     failure::Failure,
     hub::{HubName, Sum},
@@ -62,16 +62,16 @@ impl Model {
     }
 
     #[cfg(feature = "llama")]
-    fn llama(file: Option<&Path>, engine: EnginePlace, tuning: Tuning) -> Result<Self, Failure> {
+    fn llama(file: Option<&Path>, engine: EngineHost, tuning: Tuning) -> Result<Self, Failure> {
         let system = file.is_some().then_some(SYSTEM);
         let bar = Progress::new();
         let hearing = bar.hearing();
         let model = match engine {
-            EnginePlace::Process => {
+            EngineHost::Process => {
                 let model = LlamaModel::load(llama_options(file, tuning)?.on_progress(hearing));
                 model.map(|model| Self::of(model, system)).map_err(Failure::of)
             }
-            EnginePlace::Child => {
+            EngineHost::Child => {
                 let model = ChildModel::load(child_options(file, tuning)?.on_progress(hearing));
                 model.map(|model| Self::of(model, system)).map_err(Failure::of)
             }
@@ -81,7 +81,7 @@ impl Model {
     }
 
     #[cfg(not(feature = "llama"))]
-    fn llama(_: Option<&Path>, _: EnginePlace, _: Tuning) -> Result<Self, Failure> {
+    fn llama(_: Option<&Path>, _: EngineHost, _: Tuning) -> Result<Self, Failure> {
         Err(without_llama())
     }
 

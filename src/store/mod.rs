@@ -11,7 +11,7 @@
 //! - A ledger's chain only grows, and a call takes only the steps that its state allows.
 //! - A borrower of a connection reads and writes its own tables only.
 //!
-//! `madang_testing::store_contract!` tests a store of your own against them.
+//! [`port`] has what a store of your own is written with, and `madang_testing::store_contract!` tests it against these.
 //!
 //! ```
 //! # use madang::store::SqliteStore;
@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+pub mod port;
 #[cfg(feature = "sqlite")]
 pub mod sql;
 

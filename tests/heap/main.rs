@@ -77,7 +77,7 @@ async fn an_awake_session_that_does_nothing_costs_at_most_16_kib() {
 }
 
 #[tokio::test]
-async fn a_session_that_sleeps_and_that_nobody_holds_leaves_nothing_in_memory() {
+async fn a_sleeping_session_without_a_holder_leaves_nothing_in_memory() {
     let _alone = ALONE.lock().await;
     let runtime = runtime(Duration::from_millis(20)).await;
     let mut after = Vec::new();

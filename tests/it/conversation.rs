@@ -18,7 +18,7 @@ fn call(name: &str) -> ScriptedCompletion {
 }
 
 #[tokio::test]
-async fn seed_001_an_answer_without_a_call_is_two_messages_and_no_streaming() {
+async fn an_answer_without_a_call_is_two_messages_and_no_streaming() {
     let test = TestRuntime::new(ScriptedModel::new([ScriptedCompletion::text("안녕!")])).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
@@ -35,7 +35,7 @@ async fn seed_001_an_answer_without_a_call_is_two_messages_and_no_streaming() {
 }
 
 #[tokio::test]
-async fn seed_001_one_call_and_an_answer_is_three_messages() {
+async fn one_call_and_an_answer_is_three_messages() {
     let test =
         TestRuntime::new(call_then_say("search", &json!({}), "카페인 프로토콜이 있어요.")).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
@@ -53,7 +53,7 @@ async fn seed_001_one_call_and_an_answer_is_three_messages() {
 }
 
 #[tokio::test]
-async fn seed_001_a_destructive_call_that_is_denied_is_told_to_the_model() {
+async fn a_destructive_call_that_is_denied_is_told_to_the_model() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
@@ -83,7 +83,7 @@ async fn seed_001_a_destructive_call_that_is_denied_is_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn seed_001_a_model_that_calls_in_every_round_is_stopped() {
+async fn a_model_that_calls_in_every_round_is_stopped() {
     let test = TestRuntime::new(ScriptedModel::repeating([call("search")])).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     session.send("계속").await.unwrap().ended().await.unwrap();
@@ -94,7 +94,7 @@ async fn seed_001_a_model_that_calls_in_every_round_is_stopped() {
 }
 
 #[tokio::test]
-async fn seed_001_a_second_turn_while_one_runs_is_refused_and_changes_nothing() {
+async fn a_second_turn_while_one_runs_is_refused_and_changes_nothing() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
@@ -302,7 +302,7 @@ async fn every_text_speaks_english_where_the_turn_does() {
 }
 
 #[tokio::test]
-async fn where_nobody_can_be_asked_the_turn_goes_on_without() {
+async fn where_no_person_can_be_asked_the_turn_goes_on_without() {
     let test = TestRuntime::new(call_then_say(
         "save",
         &json!({ "name": "a" }),

@@ -23,7 +23,7 @@ async fn reason(test: &TestRuntime, name: &str, arguments: &Value, confirm: Appr
 }
 
 #[tokio::test]
-async fn seed_000_an_unknown_tool_is_refused_by_name() {
+async fn an_unknown_tool_is_refused_by_name() {
     let test = TestRuntime::without_model().await;
     assert_eq!(
         reason(&test, "foo", &json!({}), approve()).await,
@@ -33,7 +33,7 @@ async fn seed_000_an_unknown_tool_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn seed_000_arguments_that_break_the_schema_are_refused_with_their_place() {
+async fn arguments_that_break_the_schema_are_refused_with_their_place() {
     let test = TestRuntime::without_model().await;
     let report = test.call("save", &json!({ "name": 123_456 }), approve()).await;
     assert_eq!(kind(&report), "validation");
@@ -45,7 +45,7 @@ async fn seed_000_arguments_that_break_the_schema_are_refused_with_their_place()
 }
 
 #[tokio::test]
-async fn seed_000_a_destructive_call_is_cancelled_where_nobody_can_be_asked() {
+async fn a_destructive_call_is_cancelled_where_no_person_can_be_asked() {
     let test = TestRuntime::without_model().await;
     let report = test.call("save", &json!({ "name": "a" }), Approver::None).await;
     assert_eq!(kind(&report), "unreachable");
@@ -58,7 +58,7 @@ async fn seed_000_a_destructive_call_is_cancelled_where_nobody_can_be_asked() {
 }
 
 #[tokio::test]
-async fn seed_000_a_destructive_call_that_is_approved_gives_the_handlers_result() {
+async fn a_destructive_call_that_is_approved_gives_the_handlers_result() {
     let test = TestRuntime::without_model().await;
     let report = test.call("save", &json!({ "name": "a" }), approve()).await;
     assert_eq!(report.envelope, r#"{"status":"ok","data":{"saved":"a"}}"#);
@@ -71,7 +71,7 @@ async fn seed_000_a_destructive_call_that_is_approved_gives_the_handlers_result(
 }
 
 #[tokio::test]
-async fn seed_000_a_destructive_call_that_is_denied_is_cancelled() {
+async fn a_destructive_call_that_is_denied_is_cancelled() {
     let test = TestRuntime::without_model().await;
     let report =
         test.call("save", &json!({ "name": "a" }), Approver::Decided(Decision::Deny)).await;
@@ -82,7 +82,7 @@ async fn seed_000_a_destructive_call_that_is_denied_is_cancelled() {
 }
 
 #[tokio::test]
-async fn seed_000_a_handler_that_fails_is_told_by_its_type_only() {
+async fn a_handler_that_fails_is_told_by_its_type_only() {
     let test = TestRuntime::without_model().await;
     assert_eq!(
         reason(&test, "fail", &json!({}), approve()).await,
@@ -96,7 +96,7 @@ async fn seed_000_a_handler_that_fails_is_told_by_its_type_only() {
 }
 
 #[tokio::test]
-async fn seed_000_a_reading_call_runs_without_a_question() {
+async fn a_reading_call_runs_without_a_question() {
     let test = TestRuntime::without_model().await;
     let report = test.call("search", &json!({}), Approver::None).await;
     assert_eq!(report.envelope, r#"{"status":"ok","data":{"count":0,"items":[]}}"#);

@@ -55,7 +55,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("running_call", &["call_report", "direct_call", "shared_runtime"]),
     ("approver", &["runtime", "running_call"]),
     ("call", &["approval", "call_report", "error", "runtime"]),
-    ("call_place", &["error", "runtime"]),
+    ("call_position", &["error", "runtime"]),
     ("begin", &["call", "direct_call", "error", "keyed_calls", "running_call", "runtime"]),
 ];
 

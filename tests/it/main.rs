@@ -36,6 +36,7 @@ mod sentences;
 mod sessions;
 mod smallest;
 mod sqlite;
+mod store_port;
 mod supervision;
 mod support;
 mod telemetry;

@@ -106,7 +106,7 @@ async fn what_is_asked_of_a_session_waits_for_the_call_in_it_and_another_call_is
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_any_more_keeps_its_session_until_it_has_ended() {
+async fn an_abandoned_call_keeps_its_session_until_it_has_ended() {
     let test = TestRuntime::new(says(&["Hello."])).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let slow = in_background(&test, named("s", "slow_note"));
@@ -142,7 +142,7 @@ async fn a_call_is_refused_while_a_turn_runs_in_its_session() {
 
 /// Its question was never asked, and the caller that named the session is told the same as without.
 #[tokio::test]
-async fn a_call_that_nobody_confirms_is_an_entry_as_well_and_lets_the_session_go() {
+async fn an_unconfirmed_call_is_an_entry_as_well_and_lets_the_session_go() {
     let test = TestRuntime::with_limits(says(&["Hello."]), Limits::default()).await;
     let report = test.runtime.dispatch(named("s", "save").approver(Approver::None)).await.unwrap();
     assert_eq!(kind(&report), "unreachable");

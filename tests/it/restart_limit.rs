@@ -90,7 +90,7 @@ async fn without_an_llm_actor_turns_end_with_the_model_s_error() {
 }
 
 #[tokio::test]
-async fn without_a_confirm_actor_nobody_can_be_asked() {
+async fn without_a_confirm_actor_no_person_can_be_asked() {
     let (test, mut script) = test_runtime().await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());

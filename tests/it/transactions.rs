@@ -156,7 +156,7 @@ async fn a_transaction_that_hangs_makes_others_wait_no_longer_than_its_deadline(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_future_that_nobody_polls_does_not_keep_the_transaction() {
+async fn a_future_that_is_not_polled_does_not_keep_the_transaction() {
     let test = TestRuntime::with_limits(ScriptedModel::new([]), Limits::default()).await;
     let mut forgotten =
         test.runtime.transaction(async |db: &mut MemoryConnection| put(db, "forgotten"));

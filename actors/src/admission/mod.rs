@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_place_goes_to_whoever_waits_for_it_and_not_to_who_comes_later() {
+    async fn a_permit_goes_to_the_waiter_and_not_to_a_later_caller() {
         let (admission, kim) = one_turn();
         let first = admission.admit(Bound::RunningTurns, &kim, 1).unwrap();
         let mut second = Box::pin(admission.wait(Bound::RunningTurns, &kim));

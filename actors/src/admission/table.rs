@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_gets_the_first_place_that_is_free_for_him_and_not_one_of_another_user() {
+    fn a_waiter_gets_the_first_free_permit_of_its_own_user() {
         let (mut table, kim, lee) = (table(2, 1), user("kim"), user("lee"));
         table.admit(TURNS, &kim, 1).unwrap();
         table.admit(TURNS, &lee, 1).unwrap();

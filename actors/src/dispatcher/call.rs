@@ -88,7 +88,7 @@ pub(super) async fn begin(
     };
     // Boxed: on its way into its actor it is moved by every layer of ractor.
     if let Err(error) = CallActor::spawn(None, CallActor, Box::new(call)).await {
-        error!(%error, "failed to start a call; its asker reads the ledger");
+        error!(%error, "failed to start a call; its caller reads the ledger");
     }
 }
 
@@ -146,7 +146,7 @@ struct Call {
 }
 
 enum CallMsg {
-    /// A plain handler passed its deadline: the asker is told, the handler goes on.
+    /// A plain handler passed its deadline: the caller is told, the handler goes on.
     Early(CallEnd),
 }
 
@@ -201,11 +201,11 @@ impl Actor for CallActor {
                 match state.take::<PipelineState>().ok().and_then(|run| run.end) {
                     Some(Ran::Ended(end)) => call.answer(end),
                     Some(Ran::Left) => call.leave(),
-                    // The answer was given early; its asker is told this resolution afterwards.
-                    Some(Ran::Told(Some(resolved))) => {
+                    // The answer was given early; its caller is told this resolution afterwards.
+                    Some(Ran::Late(Some(resolved))) => {
                         call.request.late.tell(resolved);
                     }
-                    Some(Ran::Told(None)) | None => {}
+                    Some(Ran::Late(None)) | None => {}
                 }
             }
             SupervisionEvent::ActorTerminated(_, None, reason) => {

@@ -28,8 +28,8 @@ pub enum CancelCause {
     /// The user left: open questions end, and results of handlers that run are discarded. With [`OnDismiss::Stop`] no
     /// other call begins.
     Dismissed(OnDismiss),
-    /// The turn is given up. The same ends as by a dismissal that stops it, though its user has not left.
-    GivenUp,
+    /// The turn is abandoned. The same ends as by a dismissal that stops it, though its user has not left.
+    Abandoned,
     /// The runtime ends. A call that has not begun stays where the ledger has it, and goes on after the next start.
     Closing,
 }
@@ -191,7 +191,7 @@ impl Causes {
         Self(match cause {
             CancelCause::Dismissed(OnDismiss::Finish) => Self::DISMISSED,
             CancelCause::Dismissed(OnDismiss::Stop) => Self::DISMISSED | Self::STOPS,
-            CancelCause::GivenUp => Self::STOPS,
+            CancelCause::Abandoned => Self::STOPS,
             CancelCause::Closing => Self::STAYS,
         })
     }
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
     use crate::test_runtime::in_time;
 
-    use CancelCause::{Closing, Dismissed, GivenUp};
+    use CancelCause::{Abandoned, Closing, Dismissed};
     use CancelReason::{Dismissed as WasDismissed, Withdrawn};
     use Interruption::{Ends, Stays};
     use OnDismiss::{Finish, Stop};
@@ -270,10 +270,10 @@ mod tests {
             None,
             true,
         ),
-        (&[GivenUp], Some(Withdrawn), Some(Ends(Withdrawn)), Some(Ends(Withdrawn)), None, true),
+        (&[Abandoned], Some(Withdrawn), Some(Ends(Withdrawn)), Some(Ends(Withdrawn)), None, true),
         (&[Closing], None, Some(Stays), Some(Stays), Some(Stays), false),
         (
-            &[Dismissed(Finish), GivenUp],
+            &[Dismissed(Finish), Abandoned],
             Some(Withdrawn),
             Some(Ends(WasDismissed)),
             Some(Ends(Withdrawn)),
@@ -297,7 +297,7 @@ mod tests {
             true,
         ),
         (
-            &[GivenUp, Closing],
+            &[Abandoned, Closing],
             Some(Withdrawn),
             Some(Ends(Withdrawn)),
             Some(Ends(Withdrawn)),
@@ -339,7 +339,7 @@ mod tests {
         closing.cancel();
         assert_eq!(in_time(of_call.approval_interrupted()).await, Ends(WasDismissed));
         assert!(!waits.is_finished(), "its turn goes on to its end");
-        cancellation.cancel(GivenUp);
+        cancellation.cancel(Abandoned);
         assert_eq!(in_time(waits).await.unwrap(), Ends(Withdrawn));
     }
 
@@ -374,7 +374,7 @@ mod tests {
         let seen = || [&before, &behind].map(|call| call.handler().is_cancelled());
         assert_eq!(seen(), [true, false]);
         assert_eq!([&before, &behind].map(Cancellation::discards), [true, false]);
-        cancellation.cancel(GivenUp);
+        cancellation.cancel(Abandoned);
         assert_eq!(seen(), [true, true]);
         let closing = CancellationToken::new();
         let of_caller = Cancellation::of_caller(closing.clone());

@@ -37,7 +37,7 @@ pub struct CallContext {
     pub clock: Arc<dyn Clock>,
     /// The values that the embedder handed in.
     pub extensions: Extensions,
-    /// Running calls outlive their asker; shutdown waits for them.
+    /// Running calls outlive their caller; shutdown waits for them.
     pub tasks: TaskTracker,
     /// The permits of users, shared with the rest of the runtime.
     pub admission: Admission,

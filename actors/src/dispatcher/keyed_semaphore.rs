@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_gives_up_waiting_lets_those_behind_move_up() {
+    fn a_waiter_that_leaves_lets_those_behind_move_up() {
         let mut semaphore = KeyedSemaphore::default();
         let (a, _) = enter(&mut semaphore, "k", 2, "a");
         let (alone, let_in) = enter(&mut semaphore, "k", 1, "alone");

@@ -10,7 +10,7 @@
 //!   only that one can run.
 //! - An approval request is durable before a person is asked, and an approval before the handler begins.
 //! - A transactional handler's writes and the record of its call share one commit.
-//! - A handler without a connection is never dropped; past its deadline its asker is told, and its real end is recorded.
+//! - A handler without a connection is never dropped; past its deadline its caller is told, and its real end is recorded.
 //!
 //! The actor keeps no state of its own beside the running calls, so a restart of it loses none.
 

@@ -60,7 +60,7 @@ pub struct DispatchRequest {
     pub beyond: Option<usize>,
     /// Receives the events of approval requests.
     pub news: Recipient<DispatcherEvent>,
-    /// Receives the call's effect where its handler ended after its asker was told `timeout`.
+    /// Receives the call's effect where its handler ended after its caller was told `timeout`.
     pub late: Recipient<ResolvedCall>,
     /// Facts that must be durable before this call's first entry and are not yet written. They become durable with it.
     pub preamble: Vec<Write>,
@@ -88,8 +88,8 @@ impl DispatchRequest {
             time_zone: "UTC".into(),
             can_ask: false,
             cancellation: Cancellation::default(),
-            news: Recipient::nobody(),
-            late: Recipient::nobody(),
+            news: Recipient::discard(),
+            late: Recipient::discard(),
             preamble: Vec::new(),
             ledger_row,
             span: Span::none(),
@@ -108,7 +108,7 @@ impl DispatchRequest {
     }
 }
 
-/// An event that the DispatcherActor sends to its asker.
+/// An event that the DispatcherActor sends to its caller.
 #[derive(Debug)]
 pub enum DispatcherEvent {
     /// A person is asked.

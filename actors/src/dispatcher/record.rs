@@ -185,7 +185,7 @@ impl Record {
         steps.push(Transition::Ended(ended.clone()));
         let at = self.context.clock.now();
         let written = self.write_at(at, steps).await;
-        self.told(arguments, ended, at, written).await
+        self.written(arguments, ended, at, written).await
     }
 
     /// Records the effect of a call that the ledger has with effect `unknown`, and gives it. An effect that is still
@@ -205,7 +205,7 @@ impl Record {
     }
 
     /// Gives what became of a call whose end was written at this moment with this result.
-    pub(super) async fn told(
+    pub(super) async fn written(
         &self,
         arguments: Value,
         ended: Ended,

@@ -1,4 +1,4 @@
-//! The duty to answer a call's asker, with the span that tells the same.
+//! The duty to answer a call's caller, with the span that tells the same.
 
 use tracing::Span;
 
@@ -10,10 +10,10 @@ use crate::{
     approval::Inboxes,
     mailbox::Reply,
     protocol::{ApprovalEnd, CallId, CancelReason, UserId},
-    telemetry::{ToolCallSpan, Whose},
+    telemetry::{CallIds, ToolCallSpan},
 };
 
-/// Answers once, to the asker and in the call's span.
+/// Answers once, to the caller and in the call's span.
 #[derive(Debug)]
 pub(super) struct Responder {
     // Dropped before the reply: behind that, the same call may be dispatched and ask again.
@@ -30,7 +30,7 @@ impl Responder {
     ) -> Self {
         let DispatchRequest { session, user, turn, call, .. } = request;
         let tool = context.registry.get(&call.name).ok().map(|tool| &tool.spec().name);
-        let whose = Whose { session, user, turn: *turn, call: call.id };
+        let whose = CallIds { session, user, turn: *turn, call: call.id };
         let inboxes = Some(context.inboxes.clone());
         let asks = MayAsk { inboxes, user: user.clone(), call: call.id };
         Self { asks, reply, span: ToolCallSpan::begin(&request.span, tool, whose) }

@@ -30,8 +30,8 @@ use crate::{
 pub(super) enum Ran {
     /// The call ended and its end is recorded.
     Ended(CallEnd),
-    /// The call ended after its asker was told an end; holds the effect that is known now, where it was unknown.
-    Told(Option<ResolvedCall>),
+    /// The call ended after its caller was told an end; holds the effect that is known now, where it was unknown.
+    Late(Option<ResolvedCall>),
     /// The call did not begin, and stays where the ledger has it.
     Left,
 }
@@ -151,8 +151,9 @@ async fn in_transaction(
         return Ran::Ended(Box::pin(not_run(authorized, record, &failed.into())).await);
     }
     let prepared = match timeout(patience, tool.prepare(&arguments, &ctx, &context.limits)).await {
-        Ok(prepared) => prepared
-            .map_err(|instead| instead.unwrap_or_else(|fault| told(fault, authorized, &ctx))),
+        Ok(prepared) => prepared.map_err(|instead| {
+            instead.unwrap_or_else(|fault| outcome_of_fault(fault, authorized, &ctx))
+        }),
         Err(_) => Err(timed_out(patience, Effect::None, &ctx)),
     };
     let prepared = match prepared {
@@ -177,7 +178,7 @@ async fn in_transaction(
     // Past the deadline the handler is dropped, and its savepoint undone right behind it on the same connection.
     let work = tool.handle(arguments, prepared, &ctx, access, &context.limits);
     let outcome = match timeout(deadline, poll_before_park(work)).await {
-        Ok(result) => result.unwrap_or_else(|fault| told(fault, authorized, &ctx)),
+        Ok(result) => result.unwrap_or_else(|fault| outcome_of_fault(fault, authorized, &ctx)),
         Err(_) => timed_out(deadline, Effect::None, &ctx),
     };
     if let Err(failed) = failpoint("run.called").await {
@@ -194,7 +195,7 @@ async fn in_transaction(
         Err(error) if !error.may_have_happened() => {
             Box::pin(not_run(authorized, record, &error)).await
         }
-        written => record.told(checked.arguments().clone(), ended, at, written).await,
+        written => record.written(checked.arguments().clone(), ended, at, written).await,
     })
 }
 
@@ -218,7 +219,7 @@ async fn lease(authorized: &AuthorizedCall, context: &CallContext) -> Result<Lea
     Ok(lease)
 }
 
-/// Runs a handler outside the transaction. Past its deadline the asker is told. A handler that was lent a connection
+/// Runs a handler outside the transaction. Past its deadline the caller is told. A handler that was lent a connection
 /// only reads, and is dropped. Any other is never dropped, and the task waits for its real end.
 async fn beside(
     authorized: &AuthorizedCall,
@@ -254,13 +255,13 @@ async fn beside(
     if !is_recorded {
         if is_read && matches!(record.row().await, Err(StoreError::Refused { .. })) {
             // The ledger has nothing of the call, and its session may have gone on meanwhile with numbers of its own.
-            return Ran::Told(None);
+            return Ran::Late(None);
         }
         // Its session may have woken meanwhile and ended it with effect unknown.
         let end = record.end(checked.arguments().clone(), Vec::new(), late.clone()).await;
         is_open = is_unknown(&end);
     }
-    Ran::Told(if is_open { record.resolve_late(&late).await } else { None })
+    Ran::Late(if is_open { record.resolve_late(&late).await } else { None })
 }
 
 async fn call_beside(
@@ -297,7 +298,7 @@ fn finished(
     ctx: &ToolContext,
 ) -> Finished {
     let is_unexpected = matches!(result, Err(ToolFault::Unexpected { .. }));
-    let outcome = result.unwrap_or_else(|fault| told(fault, authorized, ctx));
+    let outcome = result.unwrap_or_else(|fault| outcome_of_fault(fault, authorized, ctx));
     let effect = match (is_read, is_unexpected, outcome.is_ok()) {
         (true, ..) | (false, false, false) => Effect::None,
         (false, true, _) => Effect::Unknown,
@@ -311,7 +312,11 @@ fn patience(authorized: &AuthorizedCall, context: &CallContext) -> Duration {
     authorized.checked().tool().spec().timeout.unwrap_or(context.limits.tool_timeout)
 }
 
-fn told(fault: ToolFault, authorized: &AuthorizedCall, ctx: &ToolContext) -> ToolOutcome {
+fn outcome_of_fault(
+    fault: ToolFault,
+    authorized: &AuthorizedCall,
+    ctx: &ToolContext,
+) -> ToolOutcome {
     match fault {
         ToolFault::Rule(rule) => ToolOutcome::Err(rule),
         ToolFault::Unexpected { fault, cause, stack } => {

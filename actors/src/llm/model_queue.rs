@@ -75,10 +75,10 @@ pub struct QueuedCompletion {
 impl ModelQueue {
     /// Makes a queue to which no actor attends yet.
     #[must_use]
-    pub fn new(model: Arc<dyn ChatModel>, shares: UserWeights, limits: Arc<Limits>) -> Self {
+    pub fn new(model: Arc<dyn ChatModel>, weights: UserWeights, limits: Arc<Limits>) -> Self {
         let state = QueueState {
             actor: None,
-            waiting: Queue::new(limits.max_waiting_completions, shares),
+            waiting: Queue::new(limits.max_waiting_completions, weights),
             running: BTreeMap::new(),
             begun: 0,
             retries: RetryEstimator::default(),
@@ -199,7 +199,7 @@ impl ModelQueue {
         let (slot, model_queue) = (state.begun, self.clone());
         // Boxed: a task's future is moved as a whole about ten times.
         let work = tokio::spawn(Box::pin(async move {
-            // Dropped last, also when the model panics: the slot is free only after the asker is told. Made in here,
+            // Dropped last, also when the model panics: the slot is free only after the caller is told. Made in here,
             // because a runtime that shuts down drops the task in `spawn`, under the lock that this would wait for.
             let mut freed =
                 Freed { model_queue: &model_queue, slot, completion: job.request.id, spent: None };

@@ -21,7 +21,7 @@ pub enum LlmMsg {
     Due,
 }
 
-/// An event that the LlmActor sends to its asker.
+/// An event that the LlmActor sends to its caller.
 #[derive(Debug)]
 pub enum LlmEvent {
     /// A completion ended.

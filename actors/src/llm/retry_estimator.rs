@@ -46,12 +46,12 @@ mod tests {
     }
 
     #[test]
-    fn before_anything_has_ended_nobody_knows() {
+    fn before_a_completion_has_ended_there_is_no_estimate() {
         assert_eq!(RetryEstimator::default().refuses(4), None);
     }
 
     #[test]
-    fn each_who_is_refused_is_told_a_later_moment_until_places_come_free() {
+    fn each_refused_caller_is_told_a_later_moment_until_slots_come_free() {
         let mut retries = RetryEstimator::default();
         retries.ended(seconds(8));
         assert_eq!([retries.refuses(4), retries.refuses(4)], [Some(seconds(2)), Some(seconds(4))]);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_refused_long_ago_does_not_come_again() {
+    fn a_caller_refused_long_ago_does_not_count() {
         let mut retries = RetryEstimator::default();
         retries.ended(seconds(8));
         for _ in 0..10_000 {

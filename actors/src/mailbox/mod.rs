@@ -4,7 +4,7 @@
 //! deadline. A [`Recipient`] receives events without the sender knowing its type. A [`Reply`] is the duty to answer once.
 //!
 //! Invariants:
-//! - A [`Reply`] that is dropped unsent tells its asker that it was lost, so no asker waits for ever.
+//! - A [`Reply`] that is dropped unsent tells its caller that it was lost, so no caller waits for ever.
 //! - Telling an event never blocks.
 
 mod address;

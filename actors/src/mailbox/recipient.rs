@@ -33,7 +33,7 @@ impl<E: Send + 'static> Recipient<E> {
 
     /// Drops each event.
     #[must_use]
-    pub fn nobody() -> Self {
+    pub fn discard() -> Self {
         Self::function(|_| false)
     }
 

@@ -7,8 +7,8 @@ use tracing::trace;
 
 use super::Recipient;
 
-/// The duty to answer once. If its holder dies without an answer, the asker receives the event for that case.
-#[must_use = "dropping it tells the asker that the answer was lost"]
+/// The duty to answer once. If its holder dies without an answer, the caller receives the event for that case.
+#[must_use = "dropping it tells the caller that the answer was lost"]
 pub struct Reply<E: Send + 'static>(Option<(Recipient<E>, E)>);
 
 impl<E: Send + 'static> Reply<E> {
@@ -35,7 +35,7 @@ impl<E: Send + 'static> Drop for Reply<E> {
 
 fn tell<E: Send + 'static>(to: Recipient<E>, event: E) {
     if !to.tell_last(event) {
-        trace!("the asker has left");
+        trace!("the caller has left");
     }
 }
 
@@ -45,10 +45,10 @@ impl<E: Send + 'static> fmt::Debug for Reply<E> {
     }
 }
 
-/// Answers a message. An asker that has left is no error.
+/// Answers a message. An caller that has left is no error.
 pub fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     if reply.send(value).is_err() {
-        trace!("the asker has left");
+        trace!("the caller has left");
     }
 }
 

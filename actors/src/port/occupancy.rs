@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_at_a_time_has_it_and_who_gave_it_back_takes_it_from_nobody() {
+    fn one_holder_at_a_time_has_it_and_a_former_one_takes_it_from_no_other() {
         let (store, clone) = (Occupancy::default(), Occupancy::default());
         let first = store.occupy().expect("it is free");
         assert!(store.clone().occupy().is_none());

@@ -151,6 +151,7 @@ pub type ToolResult<T> = Result<T, ToolFault>;
 
 /// A reason why a handler has no outcome.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ToolFault {
     /// A rule was broken, and the model is told which.
     Rule(ToolErr),

@@ -56,8 +56,9 @@ impl EffectResolution {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ResolvedBy {
-    /// The call's own handler, which ended after its asker was told `timeout`.
+    /// The call's own handler, which ended after its caller was told `timeout`.
     Handler,
     /// The call's user, after a look.
     Person {

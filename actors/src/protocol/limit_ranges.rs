@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_that_nobody_can_keep_to_is_named_with_what_it_may_be() {
+    fn a_limit_that_cannot_be_kept_is_named_with_what_it_may_be() {
         assert_eq!(Limits::default().check(), Ok(()));
         let limits = Limits { session_idle: Duration::MAX, ..Limits::default() };
         assert_eq!(

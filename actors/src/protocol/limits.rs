@@ -38,7 +38,7 @@ pub struct Limits {
     pub max_validation_problems: usize,
     /// Bytes of these problems.
     pub max_validation_bytes: usize,
-    /// The time that a handler outside the transaction may take before its asker is told `timeout`. Only a handler that
+    /// The time that a handler outside the transaction may take before its caller is told `timeout`. Only a handler that
     /// was lent a connection to read is cut off then: others may be at work elsewhere.
     pub tool_timeout: Duration,
     /// The time that a transactional handler may hold the writer's transaction: other jobs wait behind it.

@@ -24,6 +24,7 @@ impl Problem {
 
 /// A rule that arguments break.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Breach {
     /// The text of the arguments is too long to be read.
     TooLong {

@@ -35,6 +35,7 @@ pub struct TurnOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum OnDismiss {
     /// Ends the model's stream and open questions at once; no new round starts.
     #[default]

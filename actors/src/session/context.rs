@@ -36,7 +36,7 @@ pub struct RuntimeContext {
     pub history: History,
     /// The parent of sessions.
     pub supervisor: ActorCell,
-    /// The work that outlives its asker; shutdown waits for it.
+    /// The work that outlives its caller; shutdown waits for it.
     pub tasks: TaskTracker,
     /// Cancelled by shutdown: no turn begins any more.
     pub closing: CancellationToken,
@@ -44,6 +44,7 @@ pub struct RuntimeContext {
 
 /// The place in which the transcripts of a runtime live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum History {
     /// The store: a session sleeps and wakes with its transcript.
     #[default]

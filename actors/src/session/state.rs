@@ -154,7 +154,7 @@ impl ActiveTurn {
     /// and no other call begins.
     pub(super) fn abandon(&mut self) {
         self.cancel_completion();
-        self.cancellation.cancel(CancelCause::GivenUp);
+        self.cancellation.cancel(CancelCause::Abandoned);
     }
 
     /// Gives the approval request that waits for the user.

@@ -82,7 +82,7 @@ pub(super) fn discard(
                 left.extend(again(WriteJob { writes, reply, permit }));
             }
             (PendingBatch::WriteBatch(batch), PoisonedBy::Borrower) => {
-                left.extend(batch.apart().filter_map(again))
+                left.extend(batch.into_jobs().filter_map(again))
             }
             (done, PoisonedBy::Borrower | PoisonedBy::Store) => done.answer(&unwritten),
         }

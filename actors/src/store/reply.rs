@@ -16,9 +16,9 @@ use crate::{mailbox::answer, port::StoreError};
 
 /// Completes a caller's job once. A job whose time is up before a writer begins it is withdrawn. Dropping it reports
 /// that the job is withdrawn, or its end unknown where a writer had begun it.
-#[must_use = "dropping it tells the asker that there is no answer"]
+#[must_use = "dropping it tells the caller that there is no answer"]
 pub struct ReplySender<T> {
-    asker: Option<oneshot::Sender<Result<T, StoreError>>>,
+    caller: Option<oneshot::Sender<Result<T, StoreError>>>,
     at: At,
 }
 
@@ -38,10 +38,10 @@ struct At {
 
 /// Makes both ends of the reply to a job whose time begins now.
 pub(super) fn reply<T>(stage: Stage, patience: Duration) -> (ReplySender<T>, PendingReply<T>) {
-    let (asker, answer) = oneshot::channel();
+    let (caller, answer) = oneshot::channel();
     let due = Instant::now().checked_add(patience);
     let at = At { stage: Arc::new(Mutex::new(stage)), due };
-    (ReplySender { asker: Some(asker), at: at.clone() }, PendingReply { answer, at })
+    (ReplySender { caller: Some(caller), at: at.clone() }, PendingReply { answer, at })
 }
 
 impl<T> PendingReply<T> {
@@ -83,13 +83,13 @@ impl<T> ReplySender<T> {
         match self.at.stage() {
             Stage::Queued => self.at.is_late(),
             Stage::Taken { .. } => false,
-            Stage::Told => true,
+            Stage::Answered => true,
         }
     }
 
     /// Tells whether the caller has left, or was told that its time is up.
     pub(super) fn is_closed(&self) -> bool {
-        self.asker.as_ref().is_none_or(oneshot::Sender::is_closed)
+        self.caller.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
     /// Tells whether the job goes on after this. The clock is asked first, for the caller may have dropped its end.
@@ -97,15 +97,15 @@ impl<T> ReplySender<T> {
         if self.at.is_late() {
             self.tell(Happens::TimeIsUp, Err(StoreError::Silent));
         }
-        self.tell(happens, Err(StoreError::Silent)) != Stage::Told
+        self.tell(happens, Err(StoreError::Silent)) != Stage::Answered
     }
 
     /// Tells the caller, if it is to be told: the writer's result, or why there is none.
     fn tell(&mut self, happens: Happens, result: Result<T, StoreError>) -> Stage {
         let (stage, word) = self.at.after(happens);
-        if let Some((word, asker)) = word.and_then(|word| Some((word, self.asker.take()?))) {
+        if let Some((word, caller)) = word.and_then(|word| Some((word, self.caller.take()?))) {
             answer(
-                asker,
+                caller,
                 match word {
                     Word::Withdrawn => Err(StoreError::Withdrawn),
                     Word::Answer => result,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn dropped_by_its_writer_it_says_that_nobody_knows() {
+    async fn dropped_by_its_writer_it_says_that_the_end_is_unknown() {
         let (mut reply, mut answer) = queued();
         assert!(reply.begins());
         drop(reply);

@@ -11,7 +11,7 @@ pub(super) enum Stage {
         is_late: bool,
     },
     /// Its caller was told, and nothing more happens.
-    Told,
+    Answered,
 }
 
 /// An event of a job.
@@ -48,18 +48,18 @@ impl Stage {
             (Self::Queued, Happens::Begins) => (Self::Taken { is_late: false }, None),
             (Self::Queued, Happens::TimeIsUp | Happens::IsLost)
             | (Self::Taken { is_late: true }, Happens::IsUndone) => {
-                (Self::Told, Some(Word::Withdrawn))
+                (Self::Answered, Some(Word::Withdrawn))
             }
             (Self::Taken { is_late: false }, Happens::IsUndone) => (Self::Queued, None),
             // A "no" now might be wrong a moment later: the job's writer tells its end.
             (Self::Taken { .. }, Happens::TimeIsUp) => (Self::Taken { is_late: true }, None),
-            (Self::Taken { .. }, Happens::IsLost) => (Self::Told, Some(Word::NotKnown)),
+            (Self::Taken { .. }, Happens::IsLost) => (Self::Answered, Some(Word::NotKnown)),
             (Self::Queued | Self::Taken { .. }, Happens::IsAnswered) => {
-                (Self::Told, Some(Word::Answer))
+                (Self::Answered, Some(Word::Answer))
             }
             (Self::Queued, Happens::IsUndone)
             | (Self::Taken { .. }, Happens::Begins)
-            | (Self::Told, _) => (self, None),
+            | (Self::Answered, _) => (self, None),
         }
     }
 }
@@ -80,24 +80,24 @@ mod tests {
         for (stage, happens, then, word) in [
             (Queued, Begins, IN_TIME, None),
             (Queued, IsUndone, Queued, None),
-            (Queued, TimeIsUp, Told, Some(Word::Withdrawn)),
-            (Queued, IsAnswered, Told, Some(Word::Answer)),
-            (Queued, IsLost, Told, Some(Word::Withdrawn)),
+            (Queued, TimeIsUp, Answered, Some(Word::Withdrawn)),
+            (Queued, IsAnswered, Answered, Some(Word::Answer)),
+            (Queued, IsLost, Answered, Some(Word::Withdrawn)),
             (IN_TIME, Begins, IN_TIME, None),
             (IN_TIME, IsUndone, Queued, None),
             (IN_TIME, TimeIsUp, LATE, None),
-            (IN_TIME, IsAnswered, Told, Some(Word::Answer)),
-            (IN_TIME, IsLost, Told, Some(Word::NotKnown)),
+            (IN_TIME, IsAnswered, Answered, Some(Word::Answer)),
+            (IN_TIME, IsLost, Answered, Some(Word::NotKnown)),
             (LATE, Begins, LATE, None),
-            (LATE, IsUndone, Told, Some(Word::Withdrawn)),
+            (LATE, IsUndone, Answered, Some(Word::Withdrawn)),
             (LATE, TimeIsUp, LATE, None),
-            (LATE, IsAnswered, Told, Some(Word::Answer)),
-            (LATE, IsLost, Told, Some(Word::NotKnown)),
-            (Told, Begins, Told, None),
-            (Told, IsUndone, Told, None),
-            (Told, TimeIsUp, Told, None),
-            (Told, IsAnswered, Told, None),
-            (Told, IsLost, Told, None),
+            (LATE, IsAnswered, Answered, Some(Word::Answer)),
+            (LATE, IsLost, Answered, Some(Word::NotKnown)),
+            (Answered, Begins, Answered, None),
+            (Answered, IsUndone, Answered, None),
+            (Answered, TimeIsUp, Answered, None),
+            (Answered, IsAnswered, Answered, None),
+            (Answered, IsLost, Answered, None),
         ] {
             assert_eq!(stage.after(happens), (then, word), "{stage:?} {happens:?}");
         }
@@ -116,7 +116,7 @@ mod tests {
     proptest! {
         /// Plays a writer as it is: it writes only a job that it has taken.
         #[test]
-        fn whoever_is_told_no_finds_nothing_written_in_any_order(
+        fn a_caller_that_is_told_no_finds_nothing_written_in_any_order(
             happens in prop::collection::vec(anything(), 0..24),
         ) {
             let (mut stage, mut told, mut is_begun) = (Stage::Queued, None, false);

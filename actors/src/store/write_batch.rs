@@ -67,7 +67,7 @@ impl WriteBatch {
     }
 
     /// Gives the jobs, each with its own facts.
-    pub(super) fn apart(self) -> impl DoubleEndedIterator<Item = WriteJob> {
+    pub(super) fn into_jobs(self) -> impl DoubleEndedIterator<Item = WriteJob> {
         let Self { mut jobs, writes, lengths } = self;
         let mut writes = writes.into_iter();
         for (job, length) in jobs.iter_mut().zip(lengths) {

@@ -213,7 +213,7 @@ async fn write_batch(
             return Ok(transaction);
         }
         Ok((transaction, Err(refusal))) if batch.len() == 1 => {
-            done.extend(batch.apart().map(|job| job.done(Err(refusal.clone()))));
+            done.extend(batch.into_jobs().map(|job| job.done(Err(refusal.clone()))));
             return Ok(transaction);
         }
         Ok((transaction, Err(_))) => transaction,
@@ -222,7 +222,7 @@ async fn write_batch(
             return Err(PoisonedBatch { cause, by: PoisonedBy::Store });
         }
     };
-    let (mut transaction, mut jobs) = (refused, batch.apart());
+    let (mut transaction, mut jobs) = (refused, batch.into_jobs());
     while let Some(job) = jobs.next() {
         match write_job(transaction, job, done).await {
             Ok(open) => transaction = open,

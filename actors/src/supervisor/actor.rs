@@ -96,7 +96,7 @@ pub struct SupervisorConfig {
     pub clock: Arc<dyn Clock>,
     /// The values that the embedder hands to every tool.
     pub extensions: Extensions,
-    /// The work that outlives its asker.
+    /// The work that outlives its caller.
     pub tasks: TaskTracker,
     /// The health of the store's writers.
     pub writer_health: Arc<WriterHealth>,

@@ -25,6 +25,7 @@ pub struct Metric {
 
 /// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MetricKind {
     /// A number that only grows.
     Counter,

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 pub use completion::{CompletionClock, CompletionSpan};
 pub use metric::{METRICS, Metric, MetricKind, describe};
 pub(crate) use metric::{group_ended, permits_returned, permits_taken, refused, tool_executed};
-pub use tool_call::{ToolCallSpan, Whose};
+pub use tool_call::{CallIds, ToolCallSpan};
 pub use turn::TurnSpan;
 
 /// Gives a word of the program. A word that was made at run time could hold any text, and is not told.

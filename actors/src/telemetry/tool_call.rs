@@ -18,7 +18,7 @@ pub struct ToolCallSpan {
 
 /// The ids of a call.
 #[derive(Debug, Clone, Copy)]
-pub struct Whose<'a> {
+pub struct CallIds<'a> {
     /// The session of the call.
     pub session: &'a SessionId,
     /// The user whose data the call is about.
@@ -32,7 +32,7 @@ pub struct Whose<'a> {
 impl ToolCallSpan {
     /// Begins the span of a call that is dispatched; `tool` is its tool if it is registered.
     #[must_use]
-    pub fn begin(parent: &Span, tool: Option<&Arc<str>>, whose: Whose<'_>) -> Self {
+    pub fn begin(parent: &Span, tool: Option<&Arc<str>>, whose: CallIds<'_>) -> Self {
         let tool = match tool {
             Some(tool) => SharedString::from(tool.clone()),
             None => SharedString::const_str(name::UNKNOWN_TOOL),
@@ -60,7 +60,7 @@ impl ToolCallSpan {
         &self.span
     }
 
-    /// Ends the span with the outcome that the asker is told; `None` where the result was discarded.
+    /// Ends the span with the outcome that the caller is told; `None` where the result was discarded.
     pub fn ended(mut self, outcome: Option<&ToolOutcome>) {
         let (how, error) = match outcome {
             None => ("discarded", None),

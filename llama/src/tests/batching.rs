@@ -66,7 +66,7 @@ async fn a_common_beginning_is_read_once_however_many_begin_with_it() {
     }
     let stats = model.stats();
     assert_eq!(stats.prompt_tokens_evaluated + stats.prompt_tokens_reused, 200 * prompt);
-    // The text before the asker's number is the same for all.
+    // The text before the caller's number is the same for all.
     let common = 300 + "<|im_start|>".len() as u64;
     let distinct = common + 200 * (prompt - common);
     assert!(stats.prompt_tokens_evaluated * 100 <= distinct * 105, "{stats:?} of {distinct}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as Options, ValueEnum, value_parser};
 use madang_proof::mistakes::Mistake;
 
-use super::shared::{EnginePlace, ModelChoice, Toolkit, Toolkits};
+use super::shared::{EngineHost, ModelChoice, Toolkit, Toolkits};
 
 #[derive(Debug, Options)]
 pub(crate) struct Stress {
@@ -32,7 +32,7 @@ pub(crate) struct Stress {
     pub(crate) model: Played,
     /// The place where a model runs, unless it is scripted.
     #[arg(long, value_name = "PLACE", default_value = "child")]
-    pub(crate) engine: EnginePlace,
+    pub(crate) engine: EngineHost,
     /// The seed of the faults: the same number gives the same faults. Without it, a new one each time.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,

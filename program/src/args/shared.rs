@@ -24,14 +24,14 @@ pub(crate) struct ModelChoice {
     pub(crate) script: Option<PathBuf>,
     /// The place where the model runs. A script always runs in this process.
     #[arg(long, value_name = "PLACE", default_value = "child")]
-    pub(crate) engine: EnginePlace,
+    pub(crate) engine: EngineHost,
     #[command(flatten)]
     pub(crate) tuning: Tuning,
 }
 
 impl ModelChoice {
     /// Chooses this file, or the bundled model.
-    pub(crate) fn of_file(model: Option<PathBuf>, engine: EnginePlace) -> Self {
+    pub(crate) fn of_file(model: Option<PathBuf>, engine: EngineHost) -> Self {
         Self { model, hf: None, sha256: None, script: None, engine, tuning: Tuning::default() }
     }
 }
@@ -53,7 +53,7 @@ pub(crate) enum Switch {
 
 /// The place where a model runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EnginePlace {
+pub(crate) enum EngineHost {
     /// In a process of its own: a crash or a hang costs only the running answers, and another process starts.
     Child,
     /// In this process: uses less memory, but a crash in llama.cpp ends the program.

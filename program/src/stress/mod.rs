@@ -24,7 +24,7 @@ use tokio::{
 use self::report::{Heap, Report};
 use crate::{
     HEAP,
-    args::{EnginePlace, ModelChoice, Played, Stress, StressStore},
+    args::{EngineHost, ModelChoice, Played, Stress, StressStore},
     failure::Failure,
     language,
     model::Model,
@@ -150,7 +150,7 @@ async fn ran(
 }
 
 /// Loads a model that answers freely, with the tools that it knows.
-async fn talking(model: &Played, engine: EnginePlace) -> Result<Talk, Failure> {
+async fn talking(model: &Played, engine: EngineHost) -> Result<Talk, Failure> {
     let file = match model {
         Played::File(path) => Some(path.clone()),
         Played::Bundled | Played::Scripted => None,

@@ -58,7 +58,7 @@ impl CutOff {
     }
 
     /// Notes that the borrower has ended.
-    pub(super) fn is_home(&self) {
+    pub(super) fn returned(&self) {
         self.from.store(self.deadline.load(SeqCst), SeqCst);
     }
 
@@ -92,9 +92,12 @@ mod tests {
         let cut_off = CutOff { from: AtomicU64::new(NEVER), deadline: AtomicU64::new(NEVER) };
         cut_off.lent(Some(Duration::from_secs(1_000)));
         let while_lent = cut_off.from.load(SeqCst);
-        cut_off.is_home();
-        let at_home = cut_off.from.load(SeqCst);
+        cut_off.returned();
+        let once_returned = cut_off.from.load(SeqCst);
         // The first moment is taken before the second, so they lie at least this far apart.
-        assert!(while_lent - at_home >= 1_000_000_000_000, "{at_home} and {while_lent}");
+        assert!(
+            while_lent - once_returned >= 1_000_000_000_000,
+            "{once_returned} and {while_lent}"
+        );
     }
 }

@@ -19,7 +19,7 @@ use super::{
 /// The right to write a database; dropping it frees the database.
 #[derive(Debug)]
 pub(super) struct Lock {
-    home: DatabaseFile,
+    file: DatabaseFile,
     #[cfg(unix)]
     _of_file: LockFile,
     of_name: LockFile,
@@ -32,9 +32,9 @@ impl Lock {
         let of_name = LockFile::take(database, beside(database), Afterwards::Stays)?;
         match Self::of_file(database) {
             #[cfg(unix)]
-            Ok((home, of_file)) => Ok(Self { home, _of_file: of_file, of_name }),
+            Ok((file, of_file)) => Ok(Self { file, _of_file: of_file, of_name }),
             #[cfg(not(unix))]
-            Ok(home) => Ok(Self { home, of_name }),
+            Ok(file) => Ok(Self { file, of_name }),
             Err(error) => {
                 of_name.leave_no_trace();
                 Err(error)
@@ -44,10 +44,10 @@ impl Lock {
 
     #[cfg(unix)]
     fn of_file(database: &Path) -> Result<(DatabaseFile, LockFile), OpenError> {
-        let home = made(database)?;
-        let path = database.with_file_name(format!(".madang-{:x}.lock", home.id.inode));
+        let file = made(database)?;
+        let path = database.with_file_name(format!(".madang-{:x}.lock", file.id.inode));
         let lock = LockFile::take(database, path, Afterwards::Goes)?;
-        Ok((home, lock))
+        Ok((file, lock))
     }
 
     #[cfg(not(unix))]
@@ -56,8 +56,8 @@ impl Lock {
     }
 
     /// Returns the locked file.
-    pub(super) const fn home(&self) -> &DatabaseFile {
-        &self.home
+    pub(super) const fn file(&self) -> &DatabaseFile {
+        &self.file
     }
 
     /// Removes the lock files of a database that proved to be another program's.

@@ -274,7 +274,7 @@ async fn open(
     let unusable = |cause| OpenError::of_sql(path, cause);
     let mut db = connect(path, &options).await?;
     // The name led to the locked file before SQLite opened it and still does, so SQLite has that file.
-    claim.home().must_be_there().map_err(|cause| OpenError::moved(path, cause))?;
+    claim.file().must_be_there().map_err(|cause| OpenError::moved(path, cause))?;
     inspect::tables(path, &mut db, Sharing::WithEmbedder).await?;
     // SQLite opens an unwritable file to read without an error, and even begins an immediate transaction.
     let probe = "BEGIN IMMEDIATE; CREATE TABLE madang_probe (id); ROLLBACK";

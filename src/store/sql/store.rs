@@ -106,8 +106,8 @@ impl Claim {
     }
 
     /// Returns the claimed file.
-    pub(super) const fn home(&self) -> &DatabaseFile {
-        self.lock.home()
+    pub(super) const fn file(&self) -> &DatabaseFile {
+        self.lock.file()
     }
 }
 
@@ -146,7 +146,7 @@ impl Writing {
     async fn begin(&self, keys: &SealKeys) -> Result<SqliteTransaction, StoreError> {
         let mut slot = self.slot.clone().lock_owned().await;
         match &*self.claim.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(claim) => claim.home().must_be_there().map_err(WriteFault::moved)?,
+            Some(claim) => claim.file().must_be_there().map_err(WriteFault::moved)?,
             None => return Err(StoreError::unavailable(Closed)),
         }
         if slot.is_none() {

@@ -111,7 +111,7 @@ impl Writer {
     /// Takes the connection back without waiting: one poll queues the statement behind all that the borrower left. If
     /// the borrower filled the queue, the store's next statement is refused, and only this transaction is lost.
     fn take_back(&mut self) {
-        self.cut_off.is_home();
+        self.cut_off.returned();
         let back = AssertSqlSafe(self.authorizer.back());
         let back = pin!(sqlx::query(back).persistent(false).execute(&mut self.db));
         let polled = back.poll(&mut Context::from_waker(Waker::noop()));

@@ -312,7 +312,7 @@ async fn dispatch_dropped_leaves_the_call_running_to_its_end() {
 }
 
 #[tokio::test]
-async fn the_next_event_dropped_is_read_by_the_next_who_asks() {
+async fn the_next_event_dropped_is_read_by_the_next_reader() {
     let fixture = StoreFixture::new("add_row").await;
     after_every_poll(async |polls| {
         let session = fixture.session(polls).await;

@@ -249,10 +249,10 @@ async fn a_session_that_was_created_is_opened_though_the_stores_reply_was_lost()
 /// The user gave it where a person can be asked; it holds where none can. A closed screen is another matter: no person
 /// sees its effects there.
 #[tokio::test]
-async fn it_covers_a_turn_in_which_nobody_can_be_asked_but_not_one_that_was_dismissed() {
+async fn it_covers_a_turn_in_which_no_person_can_be_asked_but_not_one_that_was_dismissed() {
     let mut gate = given().await;
-    let nobody = TurnOptions { can_ask: false, ..TurnOptions::default() };
-    let turn = gate.turn_with(nobody, &[("save", named("b")), ("erase", named("c"))]).await;
+    let unattended = TurnOptions { can_ask: false, ..TurnOptions::default() };
+    let turn = gate.turn_with(unattended, &[("save", named("b")), ("erase", named("c"))]).await;
     let (_, envelope) = gate.told(turn).await;
     assert_eq!(envelope["reason"], "nobody could be asked to confirm", "the other tool");
     assert_eq!(gate.saved(), ["b", "first"]);

@@ -80,7 +80,7 @@ async fn imported_texts_are_neither_calls_nor_approvals_nor_notices() {
 }
 
 #[tokio::test]
-async fn a_turn_in_which_nobody_can_be_asked_stays_unapproved_behind_any_history() {
+async fn a_turn_in_which_no_person_can_be_asked_stays_unapproved_behind_any_history() {
     let script = [
         ScriptedCompletion::call("save", &json!({ "name": "a" })),
         ScriptedCompletion::text("I may not."),

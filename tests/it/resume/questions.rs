@@ -89,7 +89,7 @@ fn a_question_that_was_asked_again_can_be_denied() {
 }
 
 #[test]
-fn a_question_expires_when_it_would_have_though_nobody_was_there() {
+fn a_question_expires_when_it_would_have_though_no_runtime_ran() {
     let mut world = World::new();
     cut_off_at_a_question(&world, "save");
     world.later = world.limits.decision_timeout;

@@ -286,7 +286,7 @@ fn a_standing_approval_that_was_written_into_the_tables_covers_nothing() {
 }
 
 #[test]
-fn a_session_whose_owner_was_changed_opens_for_nobody() {
+fn a_session_whose_owner_was_changed_opens_for_no_user() {
     let world = World::new();
     saved_once(&world);
     beside(&world.path(), async |db| {

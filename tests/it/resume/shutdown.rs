@@ -111,7 +111,7 @@ fn a_model_that_speaks_is_stopped_and_asked_again() {
 }
 
 #[test]
-fn what_nobody_opened_stays_as_it_was_over_any_number_of_orderly_ends() {
+fn an_unopened_session_stays_as_it_was_over_any_number_of_orderly_ends() {
     let world = World::new();
     let mut life = world.start();
     life.run(async |life| {

@@ -237,7 +237,7 @@ fn a_step_forward_and_an_orderly_end_let_a_turn_be_resumed_anew() {
 }
 
 #[test]
-fn every_session_that_was_cut_off_can_be_resumed_though_nobody_opens_it() {
+fn every_session_that_was_cut_off_can_be_resumed_though_no_reader_opens_it() {
     let mut world = World::new();
     world.limits.max_resuming_sessions = 2;
     let mut life = world.start();

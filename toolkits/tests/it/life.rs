@@ -51,7 +51,7 @@ async fn active(runtime: &Runtime, user: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn seed_000_the_calls_of_its_table_by_name() {
+async fn the_calls_of_its_table_by_name() {
     let runtime = runtime(ScriptedModel::new([])).await;
     let mut ends = BTreeMap::new();
     for (case, name, arguments, confirm) in [
@@ -88,7 +88,7 @@ async fn seed_000_the_calls_of_its_table_by_name() {
 }
 
 #[tokio::test]
-async fn seed_002_rules_are_refused_by_code_and_in_the_users_language() {
+async fn rules_are_refused_by_code_and_in_the_users_language() {
     let runtime = runtime(ScriptedModel::new([])).await;
     let mut low_frame = add("morning-light");
     low_frame["frame_level"] = json!("L1");
@@ -133,7 +133,7 @@ async fn seed_002_rules_are_refused_by_code_and_in_the_users_language() {
 }
 
 #[tokio::test]
-async fn seed_002_only_what_must_be_confirmed_asks() {
+async fn only_what_must_be_confirmed_asks() {
     let runtime = runtime(ScriptedModel::new([])).await;
     let habit = data(&call(&runtime, "add_habit", add("morning-light")).await)["habit_id"].clone();
     let log = |value: &str| json!({ "habit_id": habit, "value": value });

@@ -49,7 +49,7 @@ async fn swapped(
     let (authorized, ()) = tokio::join!(authorize(checked, &mut record, &context), answered);
     let mut authorized = authorized.unwrap();
     authorized.plant(planted);
-    let end = run(authorized, &mut record, &context, &Recipient::nobody()).await;
+    let end = run(authorized, &mut record, &context, &Recipient::discard()).await;
     let Ran::Ended(end) = end else { panic!("the call ends in time") };
     kind(&end)
 }
@@ -200,7 +200,7 @@ async fn decide(
 }
 
 #[tokio::test]
-async fn of_a_decision_and_a_dismissal_of_what_nobody_has_decided_only_the_first_counts() {
+async fn of_a_decision_and_a_dismissal_of_an_open_request_only_the_first_counts() {
     let tools = tools();
     let runs = tools[0].runs();
     let test = TestRuntime::new(tools).await;

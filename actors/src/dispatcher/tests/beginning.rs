@@ -49,11 +49,11 @@ async fn a_caller_who_leaves_ends_its_question_and_hears_no_result() {
 
 /// Its user has not left, so no dismissal is told.
 #[tokio::test]
-async fn a_question_of_a_turn_that_is_given_up_is_withdrawn() {
+async fn a_question_of_an_abandoned_turn_is_withdrawn() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let mut asked = test.begin_with("mail", "{}", |_| {}).await;
     asked.approval_request().await;
-    asked.cancel(CancelCause::GivenUp);
+    asked.cancel(CancelCause::Abandoned);
     assert_eq!(kind(&asked.end().await), "withdrawn, None");
 }
 

@@ -56,7 +56,7 @@ async fn a_commit_whose_reply_is_lost_is_told_by_the_ledger() {
 }
 
 #[tokio::test]
-async fn a_transaction_of_whose_commit_nobody_knows_is_not_told_as_undone() {
+async fn a_transaction_of_unknown_commit_is_not_told_as_undone() {
     let (test, mut call, gate) = holding_the_transaction().await;
     test.store.lose_next_commit();
     gate.open();
@@ -66,7 +66,7 @@ async fn a_transaction_of_whose_commit_nobody_knows_is_not_told_as_undone() {
 }
 
 #[tokio::test]
-async fn an_approval_that_the_ledger_has_is_told_with_the_end_though_nobody_knew_of_it() {
+async fn an_approval_that_only_the_ledger_has_is_told_with_the_end() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let mut call = test.begin("mail", "{}").await;
     let asked = call.approval_request().await;

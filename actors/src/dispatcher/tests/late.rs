@@ -1,4 +1,4 @@
-//! Handlers that end after their asker was told that the effect is unknown.
+//! Handlers that end after their caller was told that the effect is unknown.
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -37,7 +37,7 @@ async fn a_late_handler_is_resolved_by_what_it_did_and_not_at_all_where_it_panic
     }
 }
 
-/// A call whose asker was told that the effect is unknown, with the receiver of its handler's end.
+/// A call whose caller was told that the effect is unknown, with the receiver of its handler's end.
 async fn timed_out(test: &TestRuntime) -> (OneCall, mpsc::UnboundedReceiver<ResolvedCall>) {
     let (late, heard) = mpsc::unbounded_channel();
     let hears = |request: &mut DispatchRequest| request.late = Recipient::channel(late);
@@ -54,7 +54,7 @@ async fn step(test: &TestRuntime, call: &OneCall, transition: Transition) {
 }
 
 #[tokio::test]
-async fn whoever_has_the_end_of_a_late_handler_hears_what_it_did_once_that_is_recorded() {
+async fn the_receiver_of_a_late_end_hears_what_the_handler_did_once_that_is_recorded() {
     let gate = Gate::new();
     let test = TestRuntime::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
     let (call, mut heard) = timed_out(&test).await;
@@ -72,7 +72,7 @@ async fn whoever_has_the_end_of_a_late_handler_hears_what_it_did_once_that_is_re
 }
 
 #[tokio::test]
-async fn a_late_end_of_a_call_that_was_resolved_before_changes_nothing_and_tells_nobody() {
+async fn a_late_end_of_a_call_that_was_resolved_before_changes_nothing_and_is_not_told() {
     let gate = Gate::new();
     let test = TestRuntime::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
     let (call, mut heard) = timed_out(&test).await;

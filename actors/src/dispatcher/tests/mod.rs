@@ -120,8 +120,8 @@ async fn what_was_approved_is_run_once_and_what_was_not_is_never_run() {
         assert_eq!(kind(&call.end().await), expected);
         assert!(test.decide(&request, Decision::Approve).await.is_err(), "used up");
     }
-    let nobody = |request: &mut super::DispatchRequest| request.can_ask = false;
-    let mut unreachable = test.begin_with("save", "{}", nobody).await;
+    let unattended = |request: &mut super::DispatchRequest| request.can_ask = false;
+    let mut unreachable = test.begin_with("save", "{}", unattended).await;
     assert_eq!(kind(&unreachable.end().await), "unreachable, None");
     assert_eq!(runs.count(), 1);
     let rows = test.at_rest().await;

@@ -60,7 +60,7 @@ async fn ends_instead(
     match authorize(checked, &mut record, context).await {
         Ok(_) => None,
         Err((_, NotAuthorized::Ends { finished, .. })) => Some(finished.outcome),
-        Err((_, NotAuthorized::Left)) => panic!("nobody leaves it"),
+        Err((_, NotAuthorized::Left)) => panic!("news leaves it"),
     }
 }
 
@@ -107,8 +107,8 @@ async fn an_end_that_was_lost_is_not_taken_for_the_step_before_it_of_the_same_mo
     let mut record = Record::new(context.clone(), call.request.clone());
     let checked = check(call.request.clone(), &context).unwrap();
     let authorized = authorize(checked, &mut record, &context).await.unwrap();
-    let nobody = Recipient::nobody();
-    let running = run(authorized, &mut record, &context, &nobody);
+    let news = Recipient::discard();
+    let running = run(authorized, &mut record, &context, &news);
     let loses = async {
         in_time(gate.arrived(1)).await;
         test.store.lose_next_commit();

@@ -92,7 +92,7 @@ async fn completions_beyond_what_the_model_serves_wait_and_users_take_turns() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_queue_refuses_honestly_and_what_nobody_wants_makes_room() {
+async fn a_full_queue_refuses_honestly_and_abandoned_requests_make_room() {
     let (model, mut script) = model_pair();
     let limits = Limits { max_waiting_completions: 1, ..Limits::default() };
     let mut llm = Llm::new(model.max_concurrent(1), limits).await;
@@ -111,7 +111,7 @@ async fn a_full_queue_refuses_honestly_and_what_nobody_wants_makes_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_refused_is_told_when_to_come_again() {
+async fn a_refused_caller_is_told_when_to_come_again() {
     let (model, mut script) = model_pair();
     let limits = Limits { max_waiting_completions: 1, ..Limits::default() };
     let mut llm = Llm::new(model.max_concurrent(1), limits).await;
@@ -192,7 +192,7 @@ async fn a_cancelled_completion_ends_and_a_panicking_model_frees_its_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_hears_when_the_actor_is_killed() {
+async fn a_waiting_caller_hears_when_the_actor_is_killed() {
     let (model, mut script) = model_pair();
     let mut llm = Llm::new(model.max_concurrent(1), Limits::default()).await;
     llm.ask(1, "kim");
@@ -205,7 +205,7 @@ async fn whoever_waits_hears_when_the_actor_is_killed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_actor_finds_the_queue_empty_and_until_then_nobody_waits_in_vain() {
+async fn the_next_actor_finds_the_queue_empty_and_until_then_no_caller_waits_in_vain() {
     let (model, mut script) = model_pair();
     let mut llm = Llm::new(model.max_concurrent(1), Limits::default()).await;
     llm.ask(1, "kim");

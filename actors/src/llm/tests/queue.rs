@@ -43,14 +43,14 @@ fn so_do_the_sessions_of_a_user() {
 }
 
 #[test]
-fn who_takes_long_answers_gets_fewer_of_them() {
+fn a_user_of_long_answers_gets_fewer_of_them() {
     let names = ["a/1", "a/1", "a/1", "b/1", "b/1", "b/1", "b/1", "b/1", "b/1"];
     let order = drain(&mut queue(&names), |job| if job == "a/1" { 300 } else { 100 });
     assert_eq!(order, "a/1 b/1 b/1 b/1 a/1 b/1 b/1 b/1 a/1");
 }
 
 #[test]
-fn who_has_long_prompts_written_gets_fewer_of_them_although_they_fail() {
+fn a_user_of_long_prompts_gets_fewer_of_them_although_they_fail() {
     let mut queue = Queue::new(100, UserWeights::default());
     // The prompts of one are as long as what is usual costs three times, so one costs what four of the other do.
     for (name, prompt) in [("a/1", 3 * USUAL), ("b/1", 0)] {
@@ -68,7 +68,7 @@ fn who_has_long_prompts_written_gets_fewer_of_them_although_they_fail() {
 }
 
 #[test]
-fn who_has_twice_the_share_is_served_twice_as_much() {
+fn a_user_of_twice_the_weight_is_served_twice_as_much() {
     let mut queue =
         Queue::new(1_000, UserWeights::new(|user| if user.as_str() == "a" { 2 } else { 1 }));
     for name in ["a/1", "b/1"].into_iter().cycle().take(600) {
@@ -135,7 +135,7 @@ fn generated_tokens_cost_more_than_read_ones_and_known_ones_nothing() {
 }
 
 #[test]
-fn who_was_away_has_saved_nothing_up_and_who_took_much_is_not_forgiven() {
+fn an_absent_user_saves_nothing_up_and_a_greedy_one_is_not_forgiven() {
     let mut queue = queue(&["a/1", "a/1", "a/1", "b/1", "b/1"]);
     let (_, charge) = queue.next().unwrap();
     queue.ended(&charge, Some(Usage { prompt_tokens: 1_000, ..Usage::default() }));
@@ -151,7 +151,7 @@ fn who_was_away_has_saved_nothing_up_and_who_took_much_is_not_forgiven() {
 }
 
 #[test]
-fn where_nobody_waits_or_runs_nothing_is_remembered() {
+fn where_no_request_waits_or_runs_nothing_is_remembered() {
     let mut queue = queue(&["a/1", "b/1"]);
     drain(&mut queue, |_| 5_000);
     assert!(queue.users.is_empty());
@@ -182,7 +182,7 @@ fn due_and_unwanted_jobs_are_taken_out_and_the_rest_keeps_its_order() {
 }
 
 #[test]
-fn newcomers_without_end_keep_nobody_waiting() {
+fn newcomers_without_end_keep_no_user_waiting() {
     let mut queue = queue(&["old/1"]);
     let usage = |tokens| Some(Usage { prompt_tokens: tokens, ..Usage::default() });
     let (_, charge) = queue.next().unwrap();
@@ -202,7 +202,7 @@ fn newcomers_without_end_keep_nobody_waiting() {
 }
 
 #[test]
-fn who_came_once_is_forgotten_though_somebody_always_runs() {
+fn a_user_of_one_request_is_forgotten_though_another_always_runs() {
     let mut queue = queue(&["kim/0"]);
     let (_, mut running) = queue.next().unwrap();
     for number in 1..1_000 {

@@ -91,7 +91,7 @@ async fn a_closed_screen_hears_nothing_more_and_a_new_one_does() {
 }
 
 #[test]
-fn the_first_who_listens_to_a_turn_that_goes_on_misses_nothing_of_it() {
+fn the_first_reader_of_a_turn_that_goes_on_misses_nothing_of_it() {
     let feed = Feed::new(8, 100);
     publish(&feed, ended());
     publish(&feed, EventKind::TurnResumed);
@@ -136,7 +136,7 @@ fn what_is_spoken_next_is_read_from_its_beginning() {
 }
 
 #[tokio::test]
-async fn who_waits_is_woken_by_each_piece() {
+async fn a_waiting_reader_is_woken_by_each_piece() {
     let feed = Feed::new(8, 100);
     let mut waits = feed.subscribe();
     feed.begin(completion(1));

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stays_of_the_slots_that_nobody_holds() {
+    fn nothing_stays_of_slots_without_a_holder() {
         let (slots, limits) = (SessionRegistry::default(), Limits::default());
         let slot = |number: u32| slots.slot(&session(&number.to_string()), &kim(), &limits);
         let all: Vec<_> = (0..5_000).map(slot).collect();

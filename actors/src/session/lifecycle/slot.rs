@@ -247,17 +247,17 @@ impl SessionSlot {
 
     /// Gives the handover of the last actor, if it was lost.
     pub(super) fn handover(&self) -> Handover {
-        self.kept().as_ref().map(|(handover, _)| handover.clone()).unwrap_or_default()
+        self.stored_handover().as_ref().map(|(handover, _)| handover.clone()).unwrap_or_default()
     }
 
     /// Tells whether a turn was abandoned whose end the store may not have.
     pub(super) fn has_abandoned_turn(&self) -> bool {
-        self.kept().as_ref().is_some_and(|(handover, _)| handover.turn.is_some())
+        self.stored_handover().as_ref().is_some_and(|(handover, _)| handover.turn.is_some())
     }
 
     /// Tells whether an actor was lost, and the next has not taken over.
     fn has_handover(&self) -> bool {
-        self.kept().is_some()
+        self.stored_handover().is_some()
     }
 
     /// Removes the handover, which is taken over or left to the next start.
@@ -265,12 +265,12 @@ impl SessionSlot {
         self.set_handover(None);
     }
 
-    fn set_handover(&self, kept: Option<(Handover, Arc<Self>)>) {
-        let before = std::mem::replace(&mut *self.kept(), kept);
+    fn set_handover(&self, handover: Option<(Handover, Arc<Self>)>) {
+        let before = std::mem::replace(&mut *self.stored_handover(), handover);
         drop(before); // not under the lock: it may be the last holder of a slot
     }
 
-    fn kept(&self) -> MutexGuard<'_, Option<(Handover, Arc<Self>)>> {
+    fn stored_handover(&self) -> MutexGuard<'_, Option<(Handover, Arc<Self>)>> {
         self.handover.lock().expect("no code under this lock panics")
     }
 

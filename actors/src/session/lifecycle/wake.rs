@@ -336,7 +336,7 @@ fn refuse(msg: SessionMsg, cause: &WakeError) {
         (SessionMsg::Ask { began, .. }, _) => answer(began, Err(TurnRefused::Store(unstored()))),
         (SessionMsg::Clear { reply }, _) => answer(reply, Err(ClearError::Store(unstored()))),
         (SessionMsg::Import { reply, .. }, _) => answer(reply, Err(ImportError::Store(unstored()))),
-        // Dropping these tells the asker that the session is closed.
+        // Dropping these tells the caller that the session is closed.
         (
             SessionMsg::Dismiss { .. }
             | SessionMsg::State { .. }

@@ -62,7 +62,7 @@ async fn the_session_that_has_rested_longest_makes_room_for_another() {
 }
 
 #[tokio::test]
-async fn a_session_in_a_turn_is_not_put_to_sleep_and_who_finds_no_place_is_told_which() {
+async fn a_session_in_a_turn_is_not_put_to_sleep_and_a_caller_without_a_permit_is_told_which() {
     let limits = Limits { max_awake_sessions: 1, ..Limits::default() };
     let (runtime, mut script) = by_hand_with(limits, []).await;
     let [busy, other] = [runtime.slot("busy").await, runtime.slot("other").await];
@@ -190,7 +190,7 @@ async fn a_session_that_is_flooded_refuses_what_it_cannot_come_to_and_never_a_di
 }
 
 #[tokio::test]
-async fn who_has_too_many_awake_makes_room_with_an_own_session_and_where_all_have_with_anybodys() {
+async fn a_user_with_too_many_awake_gives_up_an_own_session_and_a_full_runtime_any_session() {
     let limits =
         Limits { max_awake_sessions: 4, max_awake_sessions_per_user: 2, ..Limits::default() };
     let (runtime, _script) = by_hand_with(limits, []).await;

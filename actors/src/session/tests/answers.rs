@@ -56,7 +56,7 @@ async fn an_answer_whose_record_was_written_counts_though_the_stores_reply_was_l
 }
 
 #[tokio::test]
-async fn an_answer_that_could_not_be_recorded_is_told_as_nobodys_and_nothing_stands() {
+async fn a_decision_that_could_not_be_recorded_is_told_as_undecided_and_nothing_stands() {
     for decision in [Decision::Approve, Decision::ApproveAlways, Decision::Deny] {
         let tool = FakeTool::destructive("mail");
         let runs = tool.runs();

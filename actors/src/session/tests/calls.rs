@@ -240,7 +240,7 @@ impl Tool for Looks {
 }
 
 #[tokio::test]
-async fn in_a_turn_that_outlives_its_screen_only_handlers_that_ran_then_are_told_that_nobody_waits()
+async fn in_a_turn_that_outlives_its_screen_only_handlers_that_ran_then_are_told_of_the_dismissal()
 {
     let (model, mut script) = model_pair();
     let (gate, told) = (Gate::new(), Arc::new(Mutex::new(Vec::new())));

@@ -34,7 +34,7 @@ async fn while_a_turn_runs_nothing_is_cleared() {
 }
 
 #[tokio::test]
-async fn while_the_chat_is_being_cleared_nobody_else_clears_it() {
+async fn while_the_chat_is_being_cleared_no_other_caller_clears_it() {
     let (runtime, _script) = by_hand([]).await;
     let slot = runtime.slot("s").await;
     runtime.state(&slot).await;

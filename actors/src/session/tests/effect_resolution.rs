@@ -186,7 +186,7 @@ async fn a_call_that_has_not_ended_is_not_resolved() {
 }
 
 #[tokio::test]
-async fn of_many_who_resolve_at_once_exactly_one_wins_and_is_heard() {
+async fn of_many_callers_that_resolve_at_once_exactly_one_wins_and_is_heard() {
     for number in 0..8 {
         let (runtime, slot, row) = with_an_unknown_effect(Limits::default()).await;
         let mut probe = Probe::new(slot.feed().subscribe());

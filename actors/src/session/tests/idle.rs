@@ -100,7 +100,7 @@ async fn it_is_put_to_sleep_for_others_only_while_nothing_is_going_on() {
 }
 
 #[tokio::test]
-async fn who_finds_no_place_and_owes_nobody_an_end_does_not_try_again() {
+async fn a_session_without_a_permit_and_without_a_turn_does_not_try_again() {
     let limits = Limits { max_awake_sessions: 1, ..Limits::default() };
     let (runtime, mut script): (TestRuntime, _) = by_hand_with(limits, []).await;
     let [busy, other] = [runtime.slot("busy").await, runtime.slot("other").await];

@@ -100,7 +100,7 @@ fn is_interrupted(event: &SessionEvent) -> bool {
 }
 
 #[tokio::test]
-async fn nobody_goes_on_with_the_turn_of_a_killed_actor_however_late_its_supervisor_comes() {
+async fn no_actor_goes_on_with_the_turn_of_a_killed_one_however_late_its_supervisor_comes() {
     let tool = FakeTool::write("mail");
     let runs = tool.runs();
     let (mut runtime, mut script) = by_hand([tool]).await;
@@ -169,7 +169,7 @@ async fn awake(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
 }
 
 #[tokio::test]
-async fn who_listens_hears_what_a_handler_did_that_outlived_its_session() {
+async fn a_reader_hears_what_a_handler_did_that_outlived_its_session() {
     let gate = Gate::new();
     let (runtime, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
     let slot = runtime.slot("s").await;
@@ -212,7 +212,7 @@ async fn who_listens_hears_what_a_handler_did_that_outlived_its_session() {
 }
 
 #[tokio::test]
-async fn who_listens_hears_what_a_handler_did_though_the_store_failed_meanwhile() {
+async fn a_reader_hears_what_a_handler_did_though_the_store_failed_meanwhile() {
     // Once as the session writes, or once more as it wakes anew.
     let all = [History::Stored, History::InMemory].map(|of| [(of, false), (of, true)]);
     for (history, fails_again) in all.into_iter().flatten() {
@@ -306,7 +306,7 @@ async fn a_chat_in_memory_outlives_its_actor() {
 }
 
 #[tokio::test]
-async fn what_is_killed_while_the_runtime_closes_is_told_to_nobody_and_left_to_the_next_start() {
+async fn what_is_killed_while_the_runtime_closes_is_not_told_and_left_to_the_next_start() {
     let (runtime, mut script) = by_hand([]).await;
     let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
@@ -414,7 +414,7 @@ async fn a_dismissal_is_told_to_be_stored_once_the_store_has_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_refused_while_no_writer_comes_asks_again_once_one_does() {
+async fn a_caller_refused_while_no_writer_comes_asks_again_once_one_does() {
     let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
     let (runtime, mut script) = by_hand_with(limits, []).await;
     let slot = runtime.slot("s").await;
@@ -435,7 +435,7 @@ async fn who_is_refused_while_no_writer_comes_asks_again_once_one_does() {
 }
 
 #[tokio::test]
-async fn whoever_begins_anew_is_asked_anew_also_where_only_the_store_remembers_the_yes() {
+async fn a_session_that_begins_anew_asks_anew_also_where_only_the_store_remembers_the_yes() {
     for is_forgotten in [false, true] {
         let tool = FakeTool::destructive("mail");
         let runs = tool.runs();

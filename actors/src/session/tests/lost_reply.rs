@@ -71,7 +71,7 @@ fn by_way_of(runtime: &mut TestRuntime, dispatcher: Address<DispatcherMsg>) {
 }
 
 /// An address at which nobody is.
-async fn nobody(runtime: &TestRuntime) -> Address<DispatcherMsg> {
+async fn deaf_dispatcher(runtime: &TestRuntime) -> Address<DispatcherMsg> {
     let (gate, to) = (Gate::new(), runtime.handles.dispatcher.clone());
     let (gone, ended) = Loses::spawn(None, Loses { tool: "", gate, to }, ()).await.unwrap();
     gone.stop(None);
@@ -166,7 +166,7 @@ async fn a_call_whose_dispatcher_comes_back_runs_there() {
     let tool = FakeTool::write("mail");
     let runs = tool.runs();
     let (mut runtime, mut script) = by_hand([tool]).await;
-    let address = nobody(&runtime).await;
+    let address = deaf_dispatcher(&runtime).await;
     by_way_of(&mut runtime, address.clone());
     let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
@@ -188,7 +188,7 @@ async fn a_call_whose_dispatcher_is_given_up_ends_as_one_that_did_nothing() {
     let tool = FakeTool::write("mail");
     let runs = tool.runs();
     let (mut runtime, mut script) = by_hand([tool]).await;
-    let address = nobody(&runtime).await;
+    let address = deaf_dispatcher(&runtime).await;
     address.restarts_end();
     by_way_of(&mut runtime, address);
     let slot = runtime.slot("s").await;

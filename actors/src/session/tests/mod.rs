@@ -333,7 +333,7 @@ async fn a_turn_to_whose_write_no_writer_comes_is_refused_and_never_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_asks_while_a_commit_hangs_hears_what_becomes_of_it() {
+async fn a_caller_that_asks_while_a_commit_hangs_hears_what_becomes_of_it() {
     let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
     let (runtime, mut script) = by_hand_with(limits, []).await;
     let slot = runtime.slot("s").await;

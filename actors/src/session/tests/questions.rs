@@ -76,7 +76,7 @@ async fn a_question_ends_before_its_call_does_though_the_call_breaks_down() {
 }
 
 #[tokio::test]
-async fn a_question_ends_though_its_call_breaks_down_and_nobody_can_record_that() {
+async fn a_question_ends_though_its_call_breaks_down_and_that_cannot_be_recorded() {
     static BREAKS: AtomicBool = AtomicBool::new(false);
     let tool = FakeTool::destructive("mail").resource(|_| {
         assert!(!BREAKS.load(Relaxed), "on purpose");

@@ -163,8 +163,7 @@ async fn what_was_stored_as_the_actor_died_is_told_when_the_session_wakes() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_is_told_that_it_lagged_and_reads_what_it_missed_while_quick_ones_wait_for_nobody()
- {
+async fn a_slow_reader_is_told_that_it_lagged_and_reads_what_it_missed_and_delays_no_other() {
     let runtime = runtime(4).await;
     let slot = runtime.slot("s").await;
     turn(&runtime, &slot).await;
@@ -215,7 +214,7 @@ async fn a_store_that_cannot_be_read_is_told_and_asked_again_after_a_while() {
 }
 
 #[tokio::test]
-async fn who_has_missed_nothing_that_the_store_keeps_does_not_ask_it() {
+async fn a_reader_that_missed_no_stored_event_does_not_ask_the_store() {
     let runtime = runtime(2).await;
     let slot = runtime.slot("s").await;
     turn(&runtime, &slot).await;
@@ -243,7 +242,7 @@ async fn who_has_missed_nothing_that_the_store_keeps_does_not_ask_it() {
 }
 
 #[tokio::test]
-async fn who_begins_to_listen_while_a_session_sleeps_hears_nothing_of_before() {
+async fn a_reader_that_begins_while_a_session_sleeps_hears_nothing_of_before() {
     let runtime = runtime(2).await;
     let slot = runtime.slot("s").await;
     turn(&runtime, &slot).await;
@@ -257,7 +256,7 @@ async fn who_begins_to_listen_while_a_session_sleeps_hears_nothing_of_before() {
 }
 
 #[tokio::test]
-async fn who_listens_first_to_a_turn_that_goes_on_reads_what_the_ring_has_forgotten() {
+async fn the_first_reader_of_a_turn_that_goes_on_reads_what_the_ring_has_forgotten() {
     let (model, mut script) = model_pair();
     let limits = Limits { max_feed_events: 2, ..Limits::default() };
     let tools = [FakeTool::read("look")];

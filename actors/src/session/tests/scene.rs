@@ -234,7 +234,7 @@ impl Scene {
 
     /// One thing happens.
     pub(super) async fn step(self: &Arc<Self>, steps: &Steps, number: usize, people: &TaskTracker) {
-        let tree = &self.runtime.handles;
+        let handles = &self.runtime.handles;
         let slot = self.slots[self.dice.below(3) as usize].clone();
         match steps[self.dice.below(steps.len() as u64) as usize] {
             Step::Ask => {
@@ -260,9 +260,9 @@ impl Scene {
             }
             Step::Wait => sleep(Duration::from_millis(1)).await,
             Step::KillSession => drop(slot.awake().map(|session| session.kill())),
-            Step::KillConfirm => tree.confirm.actor().kill(),
-            Step::KillDispatcher => tree.dispatcher.actor().kill(),
-            Step::KillStoreActor => tree.store_actor.actor().kill(),
+            Step::KillConfirm => handles.confirm.actor().kill(),
+            Step::KillDispatcher => handles.dispatcher.actor().kill(),
+            Step::KillStoreActor => handles.store_actor.actor().kill(),
             Step::FailBegin => self.runtime.store.fail_next_begin(),
             Step::LoseReply => self.runtime.store.lose_next_commit_reply(),
         }

@@ -23,7 +23,7 @@ impl SessionState {
     pub(in crate::session) fn cancellation(&self) -> Cancellation {
         let on_closing = match self.context.history {
             History::Stored => CancelCause::Closing,
-            History::InMemory => CancelCause::GivenUp,
+            History::InMemory => CancelCause::Abandoned,
         };
         Cancellation::new(self.runtime_closes.clone(), on_closing)
     }
@@ -99,7 +99,7 @@ impl SessionState {
             History::InMemory => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.core.stop_on_dismiss();
-                    turn.cancellation.cancel(CancelCause::GivenUp);
+                    turn.cancellation.cancel(CancelCause::Abandoned);
                     if self.dismiss(me).is_err() {
                         debug!("the turn's end is on the way to the store already");
                     }

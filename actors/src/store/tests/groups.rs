@@ -97,7 +97,7 @@ async fn more_jobs_than_may_wait_are_refused_before_the_mailbox() {
 }
 
 #[tokio::test]
-async fn what_was_sent_while_nobody_was_there_is_written_by_the_next_actor() {
+async fn what_was_sent_while_no_actor_ran_is_written_by_the_next_one() {
     let mut fixture = fixture().await;
     fixture.actor.kill();
     (&mut fixture.ended).await.unwrap();
@@ -145,7 +145,7 @@ async fn what_waits_is_written_though_a_writer_panics_whose_actor_was_replaced()
 }
 
 #[tokio::test]
-async fn what_waits_is_written_even_where_nobody_follows_the_actor() {
+async fn what_waits_is_written_even_where_no_actor_follows() {
     let mut fixture = fixture().await;
     let paused = fixture.store.pause().await;
     let running = fixture.handle.begin_write(say(1, "running"));

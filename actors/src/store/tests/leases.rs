@@ -156,17 +156,17 @@ async fn a_lease_that_is_dropped_or_lost_in_a_panic_is_undone_and_others_go_on()
 }
 
 #[tokio::test]
-async fn a_lease_that_nobody_takes_comes_home() {
+async fn a_lease_that_no_borrower_takes_is_returned() {
     let fixture = fixture().await;
     let paused = fixture.store.pause().await;
     let first = fixture.handle.begin_write(say(1, "a"));
-    let nobody = tokio::spawn({
+    let borrower = tokio::spawn({
         let handle = fixture.handle.clone();
         async move { handle.lease("t".into()).await }
     });
     fixture.barrier().await;
-    nobody.abort();
-    drop(nobody.await);
+    borrower.abort();
+    drop(borrower.await);
     let last = fixture.handle.begin_write(say(2, "b"));
     drop(paused);
     first.await.unwrap();
@@ -185,7 +185,7 @@ impl Steps for PartCount {
 }
 
 #[tokio::test]
-async fn nothing_is_begun_for_a_borrower_who_has_left() {
+async fn nothing_is_begun_for_a_borrower_that_has_left() {
     let parts = PartCount::default();
     let fixture = fixture_where(parts.clone()).await;
     let paused = fixture.store.pause().await;

@@ -71,7 +71,7 @@ async fn what_was_undone_with_a_borrower_is_withdrawn_where_its_time_is_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_were_withdrawn_make_room_for_others() {
+async fn withdrawn_requests_make_room_for_others() {
     let fixture = fixture_with(Limits { max_waiting_writes: 3, ..Limits::default() }).await;
     let lease = fixture.lease().await; // in one of the places
     let writes = [1, 2].map(|seq| fixture.handle.begin_write(say(seq, "a")));
@@ -90,7 +90,7 @@ async fn those_who_were_withdrawn_make_room_for_others() {
 
 /// On threads, so that deadlines and writers really meet: each job is a coin that may fall on either side.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_is_told_no_finds_nothing_whenever_the_writer_comes() {
+async fn a_caller_that_is_told_no_finds_nothing_whenever_the_writer_comes() {
     let limits = Limits { store_timeout: Duration::from_millis(2), ..Limits::default() };
     let fixture = fixture_with(limits).await;
     let (mut seq, mut refused) = (0, 0);
@@ -131,7 +131,7 @@ async fn whoever_is_told_no_finds_nothing_whenever_the_writer_comes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_for_a_dead_actor_hears_it_in_time() {
+async fn a_caller_that_waits_for_a_dead_actor_hears_it_in_time() {
     let mut fixture = fixture().await;
     fixture.actor.kill();
     (&mut fixture.ended).await.unwrap();
@@ -157,7 +157,7 @@ async fn each_waits_as_long_as_everybody() {
 
 /// The bound of what waits holds also where the callers have left, and so look no more.
 #[tokio::test(start_paused = true)]
-async fn those_who_left_make_room_for_others_when_their_time_is_up() {
+async fn callers_that_left_make_room_for_others_when_their_time_is_up() {
     let fixture = fixture_with(Limits { max_waiting_writes: 2, ..Limits::default() }).await;
     let lease = fixture.lease().await; // in one of the places
     drop(fixture.handle.begin_write(say(1, "a")));

@@ -148,7 +148,7 @@ impl<'m> PrefillWorker<'m> {
     }
 
     /// Takes the worker's results, and waits for them if wanted.
-    fn hear(&mut self, waits: bool) -> Heard {
+    fn receive(&mut self, waits: bool) -> Heard {
         if self.reader.is_some() {
             return Heard::Read;
         }
@@ -192,7 +192,7 @@ impl<'m> PrefillWorker<'m> {
 
     /// Empties these contexts.
     pub(super) fn clear(&mut self) {
-        self.hear(true);
+        self.receive(true);
         self.pieces.clear();
         if self.is_on() {
             self.stage = Stage::Together;

@@ -34,7 +34,7 @@ impl Engine<'_> {
             }
             // Without streams there is nothing else to do.
             let waits = self.runs.iter().all(|run| run.context != ContextKind::Streams);
-            match worker.hear(waits) {
+            match worker.receive(waits) {
                 Heard::Nothing => return,
                 Heard::Read => self.has_read(),
                 Heard::NoRoom => return self.join_for_room(),
@@ -184,7 +184,7 @@ impl Engine<'_> {
     /// Returns all to the main context. The worker's present piece comes first; if it fails, prompts go on from the
     /// tokens known before.
     fn join(&mut self) {
-        if self.prefill_worker.as_mut().map(|worker| worker.hear(true)) == Some(Heard::Read) {
+        if self.prefill_worker.as_mut().map(|worker| worker.receive(true)) == Some(Heard::Read) {
             self.has_read();
         }
         let Self { runs, cache, coming, stats, prefill_worker: Some(worker), .. } = self else {

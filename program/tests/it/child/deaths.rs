@@ -128,7 +128,7 @@ impl Tally {
 }
 
 /// Sends requests until enough processes have died.
-async fn asker(model: Arc<ChildModel>, tally: Arc<Tally>, mut dice: Dice, name: String, die: u64) {
+async fn client(model: Arc<ChildModel>, tally: Arc<Tally>, mut dice: Dice, name: String, die: u64) {
     for number in 0_u64.. {
         if model.stats().died >= die {
             return;
@@ -211,14 +211,14 @@ async fn every_completion_ends_once_however_many_processes_die() {
         models.spawn(async move {
             let (model, died) = loaded(&mark).await;
             let model = Arc::new(model);
-            let mut askers = JoinSet::new();
+            let mut clients = JoinSet::new();
             for asker_number in 0..ASKERS {
                 let dice = Dice(1_000 * number + asker_number);
                 let name = format!("{number}.{asker_number}");
                 let (model, tally) = (Arc::clone(&model), Arc::clone(&tally));
-                askers.spawn(asker(model, tally, dice, name, die.div_ceil(MODELS)));
+                clients.spawn(client(model, tally, dice, name, die.div_ceil(MODELS)));
             }
-            while let Some(ended) = askers.join_next().await {
+            while let Some(ended) = clients.join_next().await {
                 ended.unwrap();
             }
             let stats = model.stats();
@@ -238,7 +238,7 @@ async fn every_completion_ends_once_however_many_processes_die() {
     let ended = tally.ended.lock().unwrap().clone();
     let (asked, left) = (tally.asked.load(Ordering::Relaxed), tally.left.load(Ordering::Relaxed));
     println!(
-        "{} processes died of {} in {:.0?}; {asked} completions: {ended:?}, {left} were left by their askers; {} were \
+        "{} processes died of {} in {:.0?}; {asked} completions: {ended:?}, {left} were left by their clients; {} were \
          asked again, {} refused",
         all.died,
         all.started,

@@ -151,11 +151,11 @@ async fn a_file_that_is_replaced_between_its_lock_and_its_opening_is_not_taken_f
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.db");
     let lock = Lock::take(&file).unwrap();
-    lock.home().must_be_there().unwrap();
+    lock.file().must_be_there().unwrap();
     fs::rename(&file, folder.path().join("b.db")).unwrap();
-    assert!(lock.home().must_be_there().is_err(), "it is gone");
+    assert!(lock.file().must_be_there().is_err(), "it is gone");
     fs::write(&file, "").unwrap();
-    assert!(lock.home().must_be_there().is_err(), "it is another one");
+    assert!(lock.file().must_be_there().is_err(), "it is another one");
     drop(lock);
 
     let opened = SqliteStore::options(&file).writer(|options| {

@@ -65,7 +65,7 @@ impl ToolFixture {
         match tool.call(arguments, Prepared::default(), &self.ctx, access).await {
             Ok(outcome) => outcome,
             Err(ToolFault::Rule(error)) => ToolOutcome::Err(error),
-            Err(fault @ ToolFault::Unexpected { .. }) => panic!("{fault:?}"),
+            Err(fault @ (ToolFault::Unexpected { .. } | _)) => panic!("{fault:?}"),
         }
     }
 

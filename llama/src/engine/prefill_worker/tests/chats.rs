@@ -55,10 +55,10 @@ impl<'m> Chats<'m> {
             for _ in 0..self.random(30) {
                 engine.step();
             }
-            self.hear();
+            self.receive();
         }
         finish(engine);
-        self.hear();
+        self.receive();
         assert!(self.running.is_empty());
     }
 
@@ -74,7 +74,7 @@ impl<'m> Chats<'m> {
         self.running.push((at, request, asked));
     }
 
-    fn hear(&mut self) {
+    fn receive(&mut self) {
         for (at, request, mut asked) in std::mem::take(&mut self.running) {
             match asked.answer.try_recv() {
                 Ok(Ok(ended)) => {

@@ -1,4 +1,4 @@
-//! The place of a call without a model: a session of its own, or behind the last entry of a sleeping session.
+//! The position of a call without a model: a session of its own, or behind the last entry of a sleeping session.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 use crate::{Runtime, error::SessionError};
 
-/// The place of a call.
+/// The position of a call.
 #[derive(Debug)]
-pub(crate) struct CallPlace {
+pub(crate) struct CallPosition {
     pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
     pub(crate) seq: u64,
@@ -24,16 +24,16 @@ pub(crate) struct CallPlace {
 }
 
 impl Runtime {
-    /// Finds the place for a call of this user's: in the named session, or the first in one of its own.
-    pub(crate) async fn place_of_call(
+    /// Finds the position for a call of this user's: in the named session, or the first in one of its own.
+    pub(crate) async fn position_of_call(
         &self,
         user: &UserId,
         named: Option<SessionId>,
         of_its_own: SessionId,
-    ) -> Result<CallPlace, SessionError> {
+    ) -> Result<CallPosition, SessionError> {
         let turn = TurnId::new(Uuid::now_v7());
         let Some(session) = named else {
-            return Ok(CallPlace { session: of_its_own, turn, seq: 1, held: None });
+            return Ok(CallPosition { session: of_its_own, turn, seq: 1, held: None });
         };
         self.open(user, &session).await?;
         let slot = self.shared().sessions.slot(&session, user, self.shared().limits());
@@ -49,7 +49,7 @@ impl Runtime {
         if is_open {
             return Err(SessionError::Busy(session));
         }
-        Ok(CallPlace { session, turn, seq: last_seq + 1, held: Some((slot, begun)) })
+        Ok(CallPosition { session, turn, seq: last_seq + 1, held: Some((slot, begun)) })
     }
 
     /// Puts the session to sleep, if it is idle.
@@ -64,7 +64,7 @@ impl Runtime {
     }
 }
 
-impl CallPlace {
+impl CallPosition {
     /// Makes the facts of its turn. No model follows the call, so the turn is over from the beginning: after a crash
     /// only the call is resumed.
     pub(crate) fn turn_of_its_own(
