@@ -31,6 +31,7 @@ test("by mouse: yes runs the call once", async ({ page, serve }) => {
 test("by keyboard alone: from the token to a yes, with the buttons in their order", async ({ page, serve }) => {
   const server = await serve([ADD, says("Done.")]);
   await page.goto(server.origin);
+  await expect(page.locator("#token")).toBeFocused();
   await page.keyboard.type(server.token);
   await page.keyboard.press("Enter");
   await expect(box(page)).toBeFocused();
