@@ -3,7 +3,7 @@
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test soak bench model
+.PHONY: help chat serve test soak bench model
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -12,6 +12,11 @@ chat: ## build for this machine and talk to the bundled model; options in ARGS="
 	@scripts/setup.sh
 	env $$(scripts/cpu-flags.sh) cargo build --locked --release --bin madang
 	@$(TARGET)/release/madang chat $(ARGS)
+
+serve: ## build for this machine and serve a page and an API with the bundled model; options in ARGS="--user kim"
+	@scripts/setup.sh
+	env $$(scripts/cpu-flags.sh) cargo build --locked --release --bin madang
+	@$(TARGET)/release/madang serve $(ARGS)
 
 test: ## run every check and say how long each took; one of them with SUITES="lint tests"
 	@scripts/setup.sh lints
