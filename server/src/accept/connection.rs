@@ -83,7 +83,7 @@ impl Acceptor {
                 self.begin(stream, Peer::of(address.ip()));
             }
             #[cfg(unix)]
-            Listens::Unix(listener, _) => {
+            Listens::Unix { listener, .. } => {
                 let (stream, _) = listener.accept().await?;
                 self.begin(stream, Peer::Local);
             }

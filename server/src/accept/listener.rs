@@ -74,8 +74,12 @@ pub struct Listener(pub(super) Listens);
 pub(super) enum Listens {
     Tcp(TcpListener),
     #[cfg(unix)]
-    /// With the file, which goes with the listener.
-    Unix(UnixListener, #[expect(dead_code, reason = "it is kept for its drop")] Option<SocketFile>),
+    Unix {
+        /// Goes before the listener: the next process finds no file, and not one that is about to go.
+        #[expect(dead_code, reason = "it is kept for its drop")]
+        file: Option<SocketFile>,
+        listener: UnixListener,
+    },
 }
 
 /// The file of a Unix socket, which goes with its listener.
@@ -97,6 +101,14 @@ pub struct ListenError {
     address: ListenAddress,
     #[source]
     cause: io::Error,
+}
+
+impl ListenError {
+    /// Tells whether another process, or another listener of this one, has the place.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        self.cause.kind() == io::ErrorKind::AddrInUse
+    }
 }
 
 /// The connections that the kernel keeps while a process is busy or follows another.
@@ -129,7 +141,7 @@ impl Listener {
                 Err(_) => "http://unknown".to_owned(),
             },
             #[cfg(unix)]
-            Listens::Unix(listener, _) => {
+            Listens::Unix { listener, .. } => {
                 let address = listener.local_addr().ok();
                 let path = address.as_ref().and_then(|address| address.as_pathname());
                 path.map_or_else(
@@ -148,7 +160,7 @@ impl Listener {
                 listener.local_addr().is_ok_and(|address| address.ip().to_canonical().is_loopback())
             }
             #[cfg(unix)]
-            Listens::Unix(..) => true,
+            Listens::Unix { .. } => true,
         }
     }
 
@@ -157,7 +169,7 @@ impl Listener {
         match &self.0 {
             Listens::Tcp(listener) => listener.local_addr().map_or(0, |address| address.port()),
             #[cfg(unix)]
-            Listens::Unix(..) => 80,
+            Listens::Unix { .. } => 80,
         }
     }
 }
@@ -191,27 +203,31 @@ async fn unix(path: &std::path::Path) -> io::Result<Listens> {
     let listener = UnixListener::bind(path)?;
     let file = SocketFile(path.to_owned());
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    Ok(Listens::Unix(listener, Some(file)))
+    Ok(Listens::Unix { file: Some(file), listener })
 }
 
 #[cfg(unix)]
+#[expect(
+    unsafe_code,
+    reason = "a number that a parent hands down becomes a socket in no other way"
+)]
 fn inherited(number: i32) -> io::Result<Listens> {
     use std::{
         collections::BTreeSet,
-        os::fd::{FromRawFd as _, OwnedFd},
+        os::fd::{BorrowedFd, FromRawFd as _, OwnedFd},
         sync::Mutex,
     };
 
     static TAKEN: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
+    // SAFETY: the number is not -1, and the file is only asked what it is; a number of no file is an error.
+    let looked_at = unsafe { BorrowedFd::borrow_raw(number) };
+    // A file of this process's own that has the number by chance is left open: it is no socket that listens.
+    must_listen(&socket2::SockRef::from(&looked_at))?;
     let is_fresh = TAKEN.lock().expect("no code under this lock panics").insert(number);
     if !is_fresh {
-        return Err(io::Error::other("this socket is taken already"));
+        return Err(io::Error::new(io::ErrorKind::AddrInUse, "this socket is taken already"));
     }
-    #[expect(
-        unsafe_code,
-        reason = "a number that a parent hands down becomes a socket in no other way"
-    )]
     // SAFETY: the parent gave the socket to this process under the number that the caller names, so no part of the
     // process has it; and it is taken once.
     let fd = unsafe { OwnedFd::from_raw_fd(number) };
@@ -219,16 +235,24 @@ fn inherited(number: i32) -> io::Result<Listens> {
 }
 
 #[cfg(unix)]
+fn must_listen(socket: &socket2::Socket) -> io::Result<()> {
+    if socket.is_listener()? {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "this socket does not listen"))
+}
+
+#[cfg(unix)]
 fn listening(fd: std::os::fd::OwnedFd) -> io::Result<Listens> {
     let socket = socket2::Socket::from(fd);
-    if !socket.is_listener()? {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "this socket does not listen"));
-    }
+    must_listen(&socket)?;
     socket.set_nonblocking(true)?;
+    // A model in a process of its own must not hold the socket, too.
+    socket.set_cloexec(true)?;
     let is_unix = socket.local_addr()?.is_unix();
     if is_unix {
         let listener = UnixListener::from_std(std::os::fd::OwnedFd::from(socket).into())?;
-        Ok(Listens::Unix(listener, None))
+        Ok(Listens::Unix { file: None, listener })
     } else {
         TcpListener::from_std(socket.into()).map(Listens::Tcp)
     }
@@ -259,7 +283,7 @@ mod tests {
         assert!(path.exists(), "it was left behind");
         let listener = Listener::bind(&place).await.unwrap();
         assert!(listener.is_local() && listener.address().ends_with("m.sock"));
-        assert!(Listener::bind(&place).await.is_err());
+        assert!(Listener::bind(&place).await.unwrap_err().is_in_use());
         drop(listener);
         assert!(!path.exists());
         std::fs::write(&path, "no socket").unwrap();
@@ -275,8 +299,22 @@ mod tests {
         assert_eq!(taken.address(), format!("http://{address}"));
         let folder = tempfile::tempdir().unwrap();
         let unix = std::os::unix::net::UnixListener::bind(folder.path().join("s")).unwrap();
-        assert!(matches!(listening(unix.into()), Ok(Listens::Unix(..))));
+        assert!(matches!(listening(unix.into()), Ok(Listens::Unix { .. })));
         let stream = std::net::TcpStream::connect(address).unwrap();
         assert!(listening(stream.into()).is_err());
+    }
+
+    #[tokio::test]
+    async fn a_number_of_another_file_is_refused_and_the_file_stays_open() {
+        use std::{io::Write as _, os::fd::AsRawFd as _};
+
+        let mut file = tempfile::tempfile().unwrap();
+        let place = ListenAddress::Fd(file.as_raw_fd());
+        for _ in 0..2 {
+            let refused = Listener::bind(&place).await.unwrap_err();
+            assert!(!refused.is_in_use(), "{refused:?}");
+        }
+        file.write_all(b"still open").unwrap();
+        assert!(Listener::bind(&ListenAddress::Fd(i32::MAX)).await.is_err());
     }
 }
