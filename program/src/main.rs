@@ -32,6 +32,7 @@ mod printable;
 #[cfg(feature = "llama")]
 mod progress;
 mod serve;
+mod server_files;
 mod setup;
 mod signals;
 mod spread;
@@ -43,7 +44,7 @@ mod verify;
 
 use std::{env, io, process::ExitCode, time::Duration};
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser, error::ErrorKind};
 use peak_alloc::PeakAlloc;
 use tracing_subscriber::EnvFilter;
 
@@ -61,6 +62,11 @@ const LAST_TASKS: Duration = Duration::from_secs(3);
 /// Returns 0 if all turns or calls were processed, and 1 after a failure; clap ends wrong usage with 2.
 fn main() -> ExitCode {
     let Args { is_verbose, command } = Args::parse();
+    if let Command::Serve(wanted) = &command
+        && let Some(sentence) = wanted.refusal()
+    {
+        wrong_usage("serve", sentence)
+    }
     let is_logging = env::var_os("RUST_LOG").is_some_and(|filter| !filter.is_empty());
     if is_logging {
         // Without colours, whose sequences could not be told from those of a foreign text.
@@ -77,6 +83,14 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => output::failure(&failure, is_verbose || is_logging),
     }
+}
+
+/// Ends as the parser does where the options of a command do not go together.
+fn wrong_usage(command: &str, sentence: String) -> ! {
+    let mut all = Args::command();
+    all.build();
+    let command = all.find_subcommand_mut(command).expect("the parser has just found it");
+    command.error(ErrorKind::ArgumentConflict, sentence).exit()
 }
 
 fn run(command: Command) -> Result<(), Failure> {

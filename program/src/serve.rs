@@ -1,35 +1,57 @@
 //! `madang serve`: serves chats over HTTP until it is told to end.
 
-use std::path::{Path, PathBuf};
+use std::{error::Error as _, path::Path};
 
 use madang::{
     Runtime,
     store::{SqliteStore, Store as _},
 };
 use madang_server::{
-    CookieKey, Listener, Server, ServerOptions, SqliteMemory, TokenEntry, TokenFile, TokenHolder,
-    TokenScopes, TokenSecret,
+    CookieKey, ListenAddress, Listener, Server, ServerLimits, ServerOptions, SqliteMemory,
+    TokenEntry, TokenFile, TokenHolder, TokenScopes, TokenSecret,
 };
 use tokio::time::{Duration, Instant, sleep};
 use tracing::debug;
 
 use crate::{
-    args::Serve, failure::Failure, model::Model, notes, output, printable::printable, setup,
-    signals::Signals, texts::Text,
+    args::Serve,
+    failure::Failure,
+    model::Model,
+    notes, output,
+    printable::printable,
+    server_files::{TOKENS, beside, of_tokens},
+    setup,
+    signals::Signals,
+    texts::Text,
 };
 
-/// The time between two looks whether another process has released the database.
-const LOCK_POLL: Duration = Duration::from_millis(100);
+/// The time between two looks whether another process has released the database or the address.
+const TAKE_OVER_POLL: Duration = Duration::from_millis(100);
 
 /// Serves until a signal asks it to end, and then ends in order.
 pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     // A second signal ends at once, also while the model is loaded.
     let mut signals = Signals::new()?;
-    raise_open_files();
+    let limits = ServerLimits::default();
+    let connections = limits.connections_within(raise_open_files());
+    if connections < limits.max_connections {
+        output::notice(&Text::RoomFor { connections }.in_locale(wanted.locale()));
+    }
+    let until = Instant::now() + wanted.wait_for_lock;
+    // This order leaves no database behind if the tokens, the script, the model or the address is unusable.
+    let path = setup::database_path(&wanted.database)?;
+    let tokens = tokens(&wanted, &path)?;
     let model = Model::load(&wanted.which, wanted.locale()).await?;
     let name = model.name();
-    let store = open(&wanted).await?;
-    let path = setup::database_path(&wanted.database)?;
+    let mut predecessor = Predecessor { until, signals: &mut signals };
+    let mut listeners = Vec::new();
+    for address in &wanted.listen {
+        // The one before gives its addresses back last. What comes from here on waits in the kernel's queue.
+        let bound = predecessor.wait(async || bind(address).await).await?;
+        let Some(listener) = bound else { return Ok(()) };
+        listeners.push(listener);
+    }
+    let Some(store) = predecessor.wait(async || open(&wanted).await).await? else { return Ok(()) };
     let whose = (&*path, wanted.person.user());
     let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
     let builder = setup::builder(store.clone(), &wanted.toolkits, wanted.locale());
@@ -38,11 +60,7 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
         None => builder,
     };
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
-    let (options, secret) = options(&wanted, &path, store, runtime.clone(), &name)?;
-    let mut listeners = Vec::new();
-    for address in &wanted.listen {
-        listeners.push(Listener::bind(address).await.map_err(Failure::of)?);
-    }
+    let (options, secret) = options(&wanted, (&path, tokens), store, runtime.clone(), &name)?;
     let addresses: Vec<_> = listeners.iter().map(Listener::address).collect();
     let server = Server::new(runtime.clone(), options).map_err(Failure::of)?;
     // Each chat that was cut off goes on, whether a reader comes or not.
@@ -53,6 +71,9 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let mut has_said = Ok(());
     let stop = async {
         has_said = say(&wanted, &addresses, secret.as_ref());
+        if has_said.is_err() {
+            return;
+        }
         signals.next().await;
         output::notice(&Text::Ending.in_locale(wanted.locale()));
         tokio::spawn(async move {
@@ -70,23 +91,89 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     served.map_err(Failure::of)
 }
 
-/// Opens the store; waits for another process that holds it, for as long as was asked for.
-async fn open(wanted: &Serve) -> Result<SqliteStore, Failure> {
-    let until = Instant::now() + wanted.wait_for_lock;
-    loop {
-        match setup::store_to_serve(&wanted.database, &wanted.toolkits).await {
-            Err(failure) if failure.is_of_a_held_database() && Instant::now() < until => {
-                sleep(LOCK_POLL).await;
+/// The process that may still hold what this one needs.
+struct Predecessor<'a> {
+    /// The end of the time that was given for it.
+    until: Instant,
+    signals: &'a mut Signals,
+}
+
+impl Predecessor<'_> {
+    /// Takes a thing as soon as it is free. `None` where a signal asks for the end before that.
+    async fn wait<T>(
+        &mut self,
+        mut take: impl AsyncFnMut() -> Result<T, InTheWay>,
+    ) -> Result<Option<T>, Failure> {
+        loop {
+            match take().await {
+                Ok(taken) => return Ok(Some(taken)),
+                Err(InTheWay::Now(_)) if Instant::now() < self.until => {}
+                Err(InTheWay::Now(failure) | InTheWay::Always(failure)) => return Err(failure),
             }
-            opened => return opened,
+            // A future of the database is never dropped half done; between two tries nothing is lost.
+            tokio::select! {
+                () = sleep(TAKE_OVER_POLL) => {}
+                _ = self.signals.next() => return Ok(None),
+            }
         }
     }
+}
+
+/// A reason why a thing could not be taken.
+enum InTheWay {
+    /// Another process has it now.
+    Now(Failure),
+    /// No wait changes it.
+    Always(Failure),
+}
+
+async fn open(wanted: &Serve) -> Result<SqliteStore, InTheWay> {
+    let opened = setup::store_to_serve(&wanted.database, &wanted.toolkits).await;
+    opened.map_err(|failure| {
+        if failure.is_of_a_held_database() {
+            let sentence =
+                format!("{failure}; --wait-for-lock SECONDS waits for the end of that process");
+            InTheWay::Now(Failure::because(sentence, failure))
+        } else {
+            InTheWay::Always(failure)
+        }
+    })
+}
+
+async fn bind(address: &ListenAddress) -> Result<Listener, InTheWay> {
+    Listener::bind(address).await.map_err(|error| {
+        if error.is_in_use() {
+            let sentence = format!(
+                "another process listens on {address}: end it, or give another address with --listen"
+            );
+            InTheWay::Now(Failure::because(sentence, error))
+        } else {
+            let cause = error.source().map_or_else(String::new, ToString::to_string);
+            let sentence = format!("{error} ({cause}): give another address with --listen");
+            InTheWay::Always(Failure::because(sentence, error))
+        }
+    })
+}
+
+/// Names the file of tokens, once it can be read.
+fn tokens(wanted: &Serve, database: &Path) -> Result<TokenFile, Failure> {
+    let path = wanted.tokens.clone().unwrap_or_else(|| beside(database, TOKENS));
+    let file = TokenFile::new(path);
+    if wanted.is_open {
+        return Ok(file); // it does not count there
+    }
+    let has_none = file.list().map_err(of_tokens)?.is_empty();
+    if has_none && wanted.tokens.is_some() {
+        let name = file.path().display().to_string();
+        output::notice(&Text::NoTokens { file: &name }.in_locale(wanted.locale()));
+    }
+    Ok(file)
 }
 
 /// Puts the options together, and gives the secret that a link is made of.
 fn options(
     wanted: &Serve,
-    database: &Path,
+    (database, tokens): (&Path, TokenFile),
     store: SqliteStore,
     runtime: Runtime,
     model: &str,
@@ -114,8 +201,9 @@ fn options(
     if wanted.is_open {
         return Ok((options.open(wanted.person.user()), None));
     }
-    if let Some(file) = &wanted.tokens {
-        return Ok((options.token_file(TokenFile::new(file)), None));
+    let options = options.token_file(tokens);
+    if wanted.tokens.is_some() {
+        return Ok((options, None));
     }
     let secret = TokenSecret::open(beside(database, "token")).map_err(Failure::of)?;
     let user = TokenHolder::User(wanted.person.user());
@@ -123,41 +211,36 @@ fn options(
     Ok((options.token(token), Some(secret)))
 }
 
-/// Says where the server is: a line for programs, and a link for a person.
+/// Says where the server is: a line for programs, and a link for a person. They are printed at once, so that a reader that
+/// leaves behind the first line is not missed.
 fn say(wanted: &Serve, addresses: &[String], secret: Option<&TokenSecret>) -> Result<(), Failure> {
-    for address in addresses {
-        output::line(&format!("listening {}", printable(address)))?;
-    }
+    let mut lines: Vec<_> =
+        addresses.iter().map(|address| format!("listening {}", printable(address))).collect();
     let of_proxy = wanted.public_url.as_ref().map(ToString::to_string);
     let first = addresses.iter().find(|address| address.starts_with("http"));
-    let Some(address) = of_proxy.as_ref().or(first).filter(|_| !wanted.has_no_page) else {
-        return Ok(());
-    };
-    // What stands behind the mark is sent to no server and stands in no log.
-    let token = secret.map_or_else(String::new, |secret| format!("#token={}", secret.reveal()));
-    let link = format!("{address}/{token}");
-    output::line(&Text::OpenLink(&link).in_locale(wanted.locale()))
+    if let Some(address) = of_proxy.as_ref().or(first).filter(|_| !wanted.has_no_page) {
+        // What stands behind the mark is sent to no server and stands in no log.
+        let token = secret.map_or_else(String::new, |secret| format!("#token={}", secret.reveal()));
+        let link = format!("{address}/{token}");
+        lines.push(Text::OpenLink(&link).in_locale(wanted.locale()));
+    }
+    output::line(&lines.join("\n"))
 }
 
-/// Names a file beside the database.
-pub(crate) fn beside(database: &Path, ending: &str) -> PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push(".");
-    name.push(ending);
-    name.into()
-}
-
-/// Lets the process have as many open files as it may: each stream is one.
+/// Lets the process have as many open files as it may, of which each stream is one, and gives their number.
 #[cfg(unix)]
-fn raise_open_files() {
+fn raise_open_files() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    if current != maximum {
-        let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-        // Fewer connections fit then.
-        raised.unwrap_or_else(|error| debug!(%error, "the limit of open files stays as it is"));
+    if current != maximum
+        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
+    {
+        debug!(%error, "the limit of open files stays as it is");
     }
+    getrlimit(Resource::Nofile).current
 }
 
 #[cfg(not(unix))]
-fn raise_open_files() {}
+fn raise_open_files() -> Option<u64> {
+    None
+}

@@ -42,10 +42,8 @@ async fn open(
     database: &Database,
     migrations: impl IntoIterator<Item = &'static Migrator>,
 ) -> Result<SqliteStore, Failure> {
+    prepare_folder(database)?;
     let path = database_path(database)?;
-    if database.path.is_none() {
-        create_folder_of(&path)?;
-    }
     SqliteStore::open(&path, migrations).await.map_err(Failure::of)
 }
 
@@ -68,6 +66,14 @@ pub(crate) fn database_path(database: &Database) -> Result<PathBuf, Failure> {
     match &database.path {
         Some(path) => Ok(path.clone()),
         None => usual_path(|name| env::var_os(name).map(PathBuf::from)),
+    }
+}
+
+/// Creates the folder of the usual database. One that was named is the user's own matter.
+pub(crate) fn prepare_folder(database: &Database) -> Result<(), Failure> {
+    match &database.path {
+        Some(_) => Ok(()),
+        None => create_folder_of(&database_path(database)?),
     }
 }
 

@@ -11,6 +11,10 @@ pub(crate) enum Text<'a> {
     OpenLink(&'a str),
     /// Tells that the server ends.
     Ending,
+    /// Tells how few connections the limit of open files leaves room for.
+    RoomFor { connections: usize },
+    /// Tells that the file of tokens has none, so that no request has a credential.
+    NoTokens { file: &'a str },
     /// Tells how to come back to this chat.
     NewSession(&'a SessionId),
     /// Names the model, and tells how to leave.
@@ -131,6 +135,22 @@ impl Text<'_> {
             Self::Ending => match locale {
                 UiLanguage::Ko => "서버를 끝냅니다. 다시 신호를 보내면 바로 끝납니다.".to_owned(),
                 UiLanguage::En => "the server ends; a second signal ends it at once".to_owned(),
+            },
+            Self::RoomFor { connections } => match locale {
+                UiLanguage::Ko => format!(
+                    "연결은 한 번에 {connections}개까지만 받습니다. 더 받으려면 열 수 있는 파일 수를 늘리세요(ulimit -n)."
+                ),
+                UiLanguage::En => format!(
+                    "there is room for {connections} connections at once; a higher limit of open files (ulimit -n) gives more"
+                ),
+            },
+            Self::NoTokens { file } => match locale {
+                UiLanguage::Ko => format!(
+                    "{file}에 토큰이 없어서 아직 아무도 들어올 수 없습니다. `madang token add USER --tokens {file}` 로 만드세요."
+                ),
+                UiLanguage::En => format!(
+                    "{file} has no token yet, so every request is refused; `madang token add USER --tokens {file}` makes one"
+                ),
             },
             Self::NewSession(id) => match locale {
                 UiLanguage::Ko => format!("대화 {id} (이어 하려면: --session {id})"),

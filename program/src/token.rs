@@ -8,7 +8,9 @@ use serde_json::json;
 use crate::{
     args::{Token, TokenAdd, TokenOrder, TokenPlace},
     failure::Failure,
-    output, serve, setup,
+    output,
+    server_files::{TOKENS, beside, of_tokens},
+    setup,
 };
 
 /// Carries out the order.
@@ -16,12 +18,12 @@ pub(crate) fn run(wanted: Token) -> Result<(), Failure> {
     match wanted.order {
         TokenOrder::Add(wanted) => add(wanted),
         TokenOrder::List(place) => {
-            let tokens = file(&place)?.list().map_err(Failure::of)?;
+            let tokens = file(&place)?.list().map_err(of_tokens)?;
             tokens.iter().try_for_each(|token| output::foreign(&described(token).to_string()))
         }
         TokenOrder::Remove(wanted) => {
             let file = file(&wanted.place)?;
-            if file.remove(&wanted.name).map_err(Failure::of)? {
+            if file.remove(&wanted.name).map_err(of_tokens)? {
                 return Ok(());
             }
             let (name, path) = (&wanted.name, file.path().display());
@@ -43,12 +45,15 @@ fn add(wanted: TokenAdd) -> Result<(), Failure> {
             let name = user.as_str().to_owned();
             (TokenHolder::User(user), name, vec![TokenScope::Chat, TokenScope::Decide])
         }
-        (None, None) => return Err(Failure::new("give a user, or a service with --service")),
+        (None, None) => return Err(Failure::new("give a user, or a service with --service")), // the parser asks for one
     };
     let scopes = if scope.is_empty() { usual } else { scope };
     let scopes: TokenScopes = scopes.into_iter().collect();
     let name = name.unwrap_or(usual_name);
-    let secret = file(&place)?.add(&name, holder, scopes, None).map_err(Failure::of)?;
+    if place.tokens.is_none() {
+        setup::prepare_folder(&place.database)?;
+    }
+    let secret = file(&place)?.add(&name, holder, scopes, None).map_err(of_tokens)?;
     output::line(secret.reveal())
 }
 
@@ -70,6 +75,6 @@ fn file(place: &TokenPlace) -> Result<TokenFile, Failure> {
 fn path(place: &TokenPlace) -> Result<PathBuf, Failure> {
     match &place.tokens {
         Some(path) => Ok(path.clone()),
-        None => Ok(serve::beside(&setup::database_path(&place.database)?, "tokens")),
+        None => Ok(beside(&setup::database_path(&place.database)?, TOKENS)),
     }
 }

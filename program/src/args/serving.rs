@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Args as Options, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args as Options, Subcommand, ValueEnum};
 use madang::UserId;
 use madang_server::{ListenAddress, OnDisconnect, ServicePrefix, TokenScope, WebOrigin};
 
@@ -32,7 +32,8 @@ pub(crate) struct Serve {
     /// The address under which browsers reach the server, such as that of a proxy with TLS.
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<WebOrigin>,
-    /// The file of tokens, which `madang token` changes. Without it, one token for the user, made at the first start.
+    /// The file of tokens, which `madang token` changes. Without it, `tokens` beside the database, and one more token for
+    /// the user, made at the first start.
     #[arg(long, value_name = "FILE", conflicts_with = "is_open")]
     pub(crate) tokens: Option<PathBuf>,
     /// Ask for no token. Only on loopback addresses and Unix sockets.
@@ -50,7 +51,7 @@ pub(crate) struct Serve {
     /// Serve the page from this folder, for work on it.
     #[arg(long, value_name = "FOLDER", conflicts_with = "has_no_page")]
     pub(crate) assets: Option<PathBuf>,
-    /// Wait up to so many seconds for the end of another process that holds the database.
+    /// Wait up to so many seconds for the end of another process that holds the database or the address.
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     pub(crate) wait_for_lock: Duration,
     /// The language of the server's own words. Without it, that of the environment.
@@ -67,6 +68,28 @@ enum LeftTurn {
 impl Serve {
     pub(crate) fn locale(&self) -> UiLanguage {
         spoken(self.locale)
+    }
+
+    /// Says why these options would open the server to other machines in an unsafe way. An inherited socket is looked at
+    /// once it is taken.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let is_open_to_others = |address: &&ListenAddress| match address {
+            ListenAddress::Tcp(address) => !address.ip().to_canonical().is_loopback(),
+            #[cfg(unix)]
+            ListenAddress::Unix(_) | ListenAddress::Fd(_) => false,
+        };
+        let address = self.listen.iter().find(is_open_to_others)?;
+        let has_tls = self.public_url.as_ref().is_some_and(WebOrigin::is_https);
+        let what = if self.is_open {
+            "without a token the server would be open to them; listen on 127.0.0.1, or leave out --open"
+        } else if self.tokens.is_none() {
+            "name a file of tokens with --tokens FILE; `madang token add USER --tokens FILE` makes one"
+        } else if !has_tls {
+            "tokens would go there in clear text; put a proxy with TLS before it, and name its address with --public-url https://HOST"
+        } else {
+            return None;
+        };
+        Some(format!("other machines reach {address}: {what}"))
     }
 
     pub(crate) const fn on_disconnect(&self) -> OnDisconnect {
@@ -104,12 +127,14 @@ pub(crate) struct TokenPlace {
 }
 
 #[derive(Debug, Options)]
+#[group(skip)]
+#[command(group = ArgGroup::new("holder").required(true).args(["user", "service"]))]
 pub(crate) struct TokenAdd {
     /// The user that the token speaks for.
-    #[arg(value_name = "USER", value_parser = user, required_unless_present = "service")]
+    #[arg(value_name = "USER", value_parser = user)]
     pub(crate) user: Option<UserId>,
     /// A service that speaks for many users, each below this prefix: PREFIX/user.
-    #[arg(long, value_name = "PREFIX", value_parser = prefix, conflicts_with = "user")]
+    #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) service: Option<ServicePrefix>,
     /// The name of the token, under which it is listed and removed. Without it, that of the user or service.
     #[arg(long, value_name = "NAME")]
