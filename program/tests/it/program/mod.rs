@@ -33,6 +33,8 @@ mod pty;
 mod resolving;
 #[cfg(target_os = "linux")]
 mod resume;
+#[cfg(target_os = "linux")]
+mod serve;
 mod stress;
 #[cfg(target_os = "linux")]
 mod terminal;
