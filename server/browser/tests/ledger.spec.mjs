@@ -32,7 +32,7 @@ test("each call has a row, filters narrow them, and the chain is verified", asyn
   await page.getByLabel("Head that you kept").fill(body.head);
   await page.getByRole("button", { name: "Verify" }).click();
   await expect(page.locator(".proof")).toContainText(`vouches for ${body.transitions} steps`);
-  await page.getByLabel("Head that you kept").fill("0".repeat(64));
+  await page.getByLabel("Head that you kept").fill("1".repeat(64));
   await page.getByRole("button", { name: "Verify" }).click();
   await expect(page.locator(".proof")).toContainText("The ledger does not hold.");
 });

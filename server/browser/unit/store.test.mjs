@@ -14,6 +14,13 @@ const MORNING = recorded("answered-and-failed");
 const DENIED = recorded("denied-and-killed");
 const RESUMED = recorded("resumed");
 
+test("a snapshot whose cursor names its feed hides nothing that comes behind it", () => {
+  const view = { cursor: "1@358aa1ca38b316bb.1", messages: [{ seq: 1, turn: "t", at: 1, role: "user", text: "one", key: "k" }], is_streaming: false, turn: "t" };
+  const chat = reduced(restored(fresh("s"), view), { type: "model_message", text: "First.", ending: "complete", cursor: "2", turn: "t", at: 2 });
+  assert.deepEqual(shown(chat), ["user: one", "model: First."]);
+  assert.equal(compareCursors("17@5e3.9", "17") || compareCursors("17.2@a.1", "17.2"), 0);
+});
+
 test("a recorded chat is shown in the order of its entries", () => {
   assert.deepEqual(shown(played(MORNING)), [
     "user: 아침 습관 추가해줘",

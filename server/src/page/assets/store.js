@@ -164,13 +164,14 @@ export function runningTurn(chat) {
 	return chat.turn ?? chat.outbox.find((sent) => sent.is === "accepted")?.turn ?? null;
 }
 
-/** Orders cursors: `17` before `17.1` before `17.2` before `18`. */
+/** Orders cursors: `17` before `17.1` before `17.2` before `18`. What stands behind `@` names the feed, not the place. */
 export function compareCursors(a, b) {
 	return numberOf(a) - numberOf(b) || stepOf(a) - stepOf(b);
 }
 
-const numberOf = (cursor) => Number(String(cursor).split(".")[0]);
-const stepOf = (cursor) => Number(String(cursor).split(".")[1] ?? 0);
+const placeOf = (cursor) => String(cursor).split("@")[0].split(".");
+const numberOf = (cursor) => Number(placeOf(cursor)[0]);
+const stepOf = (cursor) => Number(placeOf(cursor)[1] ?? 0);
 
 const isYes = (decided) => Boolean(decided) && !decided.decision.startsWith("deny");
 
