@@ -17,6 +17,9 @@ pub(crate) fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// Folders of what is built or installed here, which git does not keep.
+const OF_OTHERS: [&str; 2] = ["target", "node_modules"];
+
 /// Every page of the repository, relative to its root.
 pub(crate) fn pages() -> Vec<PathBuf> {
     let mut pages = Vec::new();
@@ -25,7 +28,7 @@ pub(crate) fn pages() -> Vec<PathBuf> {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_str().unwrap();
-            if path.is_dir() && !name.starts_with('.') && name != "target" {
+            if path.is_dir() && !name.starts_with('.') && !OF_OTHERS.contains(&name) {
                 folders.push(path);
             } else if name.ends_with(".md") {
                 pages.push(path.strip_prefix(root()).unwrap().to_owned());
