@@ -146,7 +146,7 @@ export class Engine {
     }
     const found = problems(tool, value, turn.language);
     if (found.length) {
-      const told = found.map(({ place, text }) => `${place}: ${text}`).join("; ");
+      const told = found.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ");
       return this.#ended(chat, turn, row, { outcome: { status: "error", code: "validation", reason: say(turn, `인자 오류: ${told}`, `bad arguments: ${told}`) } });
     }
     row.arguments = row.state === "proposed" ? value : row.arguments;

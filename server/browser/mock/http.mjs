@@ -73,6 +73,6 @@ export async function body(request, max = 256 * 1024) {
   try {
     return JSON.parse(Buffer.concat(chunks));
   } catch {
-    throw new Refusal(400, "malformed", { problems: [{ place: "", text: "not JSON" }] });
+    throw new Refusal(400, "malformed", { problems: [{ pointer: "", detail: "not JSON" }] });
   }
 }

@@ -75,23 +75,23 @@ const failed = (code, reason) => ({ outcome: { status: "error", code, reason }, 
 /** The problems of arguments: the place as a JSON Pointer, and the rule in words. */
 export function problems(tool, value, language) {
   const say = (ko, en) => (language === "ko" ? ko : en);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return [{ place: "", text: say("JSON 객체여야 합니다", "must be a JSON object") }];
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [{ pointer: "/arguments", detail: say("JSON 객체여야 합니다", "must be a JSON object") }];
   const found = [];
   for (const [name, rule] of Object.entries(tool.parameters)) {
     const given = value[name];
-    const place = `/${name}`;
+    const pointer = `/arguments/${name}`;
     if (given === undefined) {
-      if (rule.required) found.push({ place, text: say("꼭 있어야 합니다", "is required") });
+      if (rule.required) found.push({ pointer, detail: say("꼭 있어야 합니다", "is required") });
     } else if (rule.type === "integer" ? !Number.isInteger(given) : typeof given !== "string") {
-      found.push({ place, text: say(`${rule.type} 형식이어야 합니다`, `must be of type ${rule.type}`) });
+      found.push({ pointer, detail: say(`${rule.type} 형식이어야 합니다`, `must be of type ${rule.type}`) });
     } else if (rule.of && !rule.of.includes(given)) {
-      found.push({ place, text: say(`다음 중 하나여야 합니다: ${rule.of.join(", ")}`, `must be one of ${rule.of.join(", ")}`) });
+      found.push({ pointer, detail: say(`다음 중 하나여야 합니다: ${rule.of.join(", ")}`, `must be one of ${rule.of.join(", ")}`) });
     } else if (rule.max && given.length > rule.max) {
-      found.push({ place, text: say(`${rule.max}자 이하여야 합니다`, `must have at most ${rule.max} characters`) });
+      found.push({ pointer, detail: say(`${rule.max}자 이하여야 합니다`, `must have at most ${rule.max} characters`) });
     }
   }
   const unknown = Object.keys(value).filter((name) => !(name in tool.parameters));
-  if (unknown.length) found.push({ place: "", text: say(`허용되지 않은 키: ${unknown.join(", ")}`, `unknown keys: ${unknown.join(", ")}`) });
+  if (unknown.length) found.push({ pointer: "/arguments", detail: say(`허용되지 않은 키: ${unknown.join(", ")}`, `unknown keys: ${unknown.join(", ")}`) });
   return found;
 }
 

@@ -267,8 +267,10 @@ export class ApprovalDialog {
 }
 
 /** A problem of changed arguments on one line: where, and which rule. */
-function problemLine({ place, text }) {
-	return place ? `${place}: ${text}` : text;
+/** The place is told within the arguments, which is all that the person sees. */
+function problemLine({ pointer, detail }) {
+	const place = pointer.replace(/^\/arguments/, "");
+	return place ? `${place}: ${detail}` : detail;
 }
 
 function waitingFor(error) {
