@@ -34,6 +34,8 @@ impl Outlet {
 pub(crate) struct WrittenBody {
     writes: Option<Writes>,
     outlet: Outlet,
+    /// Whether the body breaks off as soon as its connection has sent what it has taken.
+    is_about_to_break: bool,
 }
 
 /// The future that writes a body.
@@ -58,7 +60,8 @@ impl WrittenBody {
         F: Future<Output = Result<(), BrokenOff>> + Send + 'static,
     {
         let outlet = Outlet::default();
-        Self { writes: Some(Box::pin(write(outlet.clone()))), outlet }
+        let writes: Writes = Box::pin(write(outlet.clone()));
+        Self { writes: Some(writes), outlet, is_about_to_break: false }
     }
 }
 
@@ -70,6 +73,9 @@ impl HttpBody for WrittenBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        if std::mem::take(&mut self.is_about_to_break) {
+            return Poll::Ready(Some(Err(BrokenOff)));
+        }
         let Some(writes) = &mut self.writes else { return Poll::Ready(None) };
         let polled = writes.as_mut().poll(context);
         if let Some(piece) = self.outlet.slot().take() {
@@ -77,7 +83,12 @@ impl HttpBody for WrittenBody {
         }
         if let Poll::Ready(ended) = polled {
             self.writes = None;
-            return Poll::Ready(ended.err().map(Err));
+            if ended.is_ok() {
+                return Poll::Ready(None);
+            }
+            // A connection drops what it has taken and not sent when it hears of the break. It sends while it waits.
+            self.is_about_to_break = true;
+            context.waker().wake_by_ref();
         }
         Poll::Pending
     }
