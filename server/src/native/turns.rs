@@ -22,13 +22,12 @@ use tokio::time::timeout;
 
 use super::{mapper::NativeMapper, paths};
 use crate::{
-    OnDisconnect,
     accept::drain::DrainPhase,
     answer::json,
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Ids, Json, Wishes, turn_id},
-    problem::{Problem, ProblemName},
+    problem::{MADANG_TURN, Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
     stream::body::{Items, OpenStream},
@@ -141,7 +140,7 @@ async fn begin(
     let supersede = if body.supersede { Supersede::Waiting } else { Supersede::Never };
     let begun = turns::begin(&shared, &session, body.text, options, supersede).await?;
     if let Some(stream) = stream {
-        return Ok(streamed(&shared, &session, stream, begun.turn));
+        return Ok(streamed(&session, stream, begun.turn));
     }
     let turn = begun.turn.id();
     let (accepted, events) = accepted(&session, wishes.key, begun).await?;
@@ -157,23 +156,12 @@ async fn begin(
 }
 
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
-const MADANG_TURN: HeaderName = HeaderName::from_static("madang-turn");
 
-/// Streams a turn to its end. Where the client leaves before, the turn goes on, unless the server is told otherwise.
-fn streamed(shared: &Shared, session: &Session, stream: OpenStream, turn: Turn) -> Response {
+/// Streams a turn to its end.
+fn streamed(session: &Session, stream: OpenStream, turn: Turn) -> Response {
     let id = turn.id();
-    let stream = match shared.on_disconnect {
-        OnDisconnect::Continue => stream,
-        OnDisconnect::Dismiss => {
-            let session = session.clone();
-            stream.on_left(move || {
-                // A task: what is dropped here cannot wait.
-                drop(tokio::spawn(async move { session.dismiss_turn(id, When::Any).await }));
-            })
-        }
-    };
     let events = Items::Turn(Box::new(turn.events()));
-    let mut response = stream.of(events, NativeMapper::of_turn(id));
+    let mut response = stream.follow(session, id).of(events, NativeMapper::of_turn(id));
     add_turn(&mut response, session, id);
     response
 }

@@ -5,6 +5,8 @@
 //! instructions and each text in its order, so a history of any length is one row. A chain only finds candidates: a
 //! chat is gone on with where its texts are those of the client.
 
+use std::sync::Arc;
+
 use madang::{
     Imported, ImportedRole, UserId,
     approval::Digest,
@@ -12,8 +14,9 @@ use madang::{
 };
 use sha2::{Digest as _, Sha256};
 
-/// Separates what the model says before a tool call from what it says behind it, as the chunks do.
-const BETWEEN_MESSAGES: &str = "\n\n";
+/// Separates what the model says before a tool call from what it says behind it, as the chunks do, and two texts of a
+/// user between which no answer came.
+pub(crate) const BETWEEN_MESSAGES: &str = "\n\n";
 
 /// Gives the chain of a history: the same for the same user, instructions and texts alone.
 pub(crate) fn chain(user: &UserId, instructions: Option<&str>, history: &[Imported]) -> Digest {
@@ -60,9 +63,32 @@ pub(crate) fn said_in(messages: &[ChatMessage]) -> Vec<Imported> {
 
 /// Tells whether a chat has exactly the client's history. White space at the end of a text does not count: clients trim.
 pub(crate) fn is_of(messages: &[ChatMessage], history: &[Imported]) -> bool {
+    are_same(&said_in(messages), history)
+}
+
+/// Gives what is new in the client's last text, where a chat has the client's history; `None` where it is another chat.
+/// The chat may have a text more, to which no answer came: clients send it again before their next one.
+pub(crate) fn new_text(
+    messages: &[ChatMessage],
+    history: &[Imported],
+    text: &Arc<str>,
+) -> Option<Arc<str>> {
     let ours = said_in(messages);
-    ours.len() == history.len()
-        && ours.iter().zip(history).all(|(ours, theirs)| {
+    let (known, unanswered) = ours.split_at_checked(history.len())?;
+    match unanswered {
+        _ if !are_same(known, history) => None,
+        [] => Some(text.clone()),
+        [Imported { role: ImportedRole::User, text: unanswered }] => {
+            let behind = text.strip_prefix(unanswered.trim_end())?.trim_start_matches(' ');
+            behind.strip_prefix(BETWEEN_MESSAGES).map(Into::into)
+        }
+        _ => None,
+    }
+}
+
+fn are_same(ours: &[Imported], theirs: &[Imported]) -> bool {
+    ours.len() == theirs.len()
+        && ours.iter().zip(theirs).all(|(ours, theirs)| {
             ours.role == theirs.role && ours.text.trim_end() == theirs.text.trim_end()
         })
 }
@@ -131,5 +157,29 @@ mod tests {
             assert!(!is_of(&chat, &other), "{other:?}");
         }
         assert!(is_of(&[], &[]));
+    }
+
+    #[test]
+    fn a_text_without_an_answer_is_not_said_again() {
+        use ImportedRole::{Model, User};
+        let message = |content| ChatMessage {
+            seq: 1,
+            turn: TurnId::new(Uuid::nil()),
+            at: Timestamp::from_millis(0),
+            content,
+        };
+        let answered =
+            [message(Content::user("Hi")), message(Content::model("Hello", Ending::Complete))];
+        let asked = [&answered[..], &[message(Content::user("Delete it "))]].concat();
+        let history = said(&[(User, "Hi"), (Model, "Hello")]);
+        let new = |messages: &[ChatMessage], text: &str| new_text(messages, &history, &text.into());
+        assert_eq!(new(&answered, "Bye").as_deref(), Some("Bye"));
+        assert_eq!(new(&asked, "Delete it \n\nKeep it").as_deref(), Some("Keep it"));
+        for other in ["Delete it ", "Delete it all", "Keep it\n\nDelete it "] {
+            assert_eq!(new(&asked, other), None, "{other}");
+        }
+        assert_eq!(new(&answered[..1], "Bye"), None);
+        let further = [&asked[..], &[message(Content::model("Done", Ending::Complete))]].concat();
+        assert_eq!(new(&further, "Delete it \n\nKeep it"), None);
     }
 }

@@ -29,15 +29,14 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
     response::Response,
 };
-use madang::{Session, Turn, TurnId, TurnOptions, When};
+use madang::{Session, TurnId, TurnOptions};
 use serde_json::Value;
 
 use crate::{
-    OnDisconnect,
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Bytes, Wishes},
-    problem::{Problem, ProblemName},
+    problem::{MADANG_TURN, Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
     stream::body::{Items, OpenStream},
@@ -78,7 +77,6 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 const MADANG_SESSION: HeaderName = HeaderName::from_static("madang-session");
-const MADANG_TURN: HeaderName = HeaderName::from_static("madang-turn");
 const MADANG_IGNORED: HeaderName = HeaderName::from_static("madang-ignored");
 
 async fn complete(
@@ -106,42 +104,20 @@ async fn complete(
     };
     let supersede = if placed.is_named { Supersede::Waiting } else { Supersede::Never };
     let session = placed.session.clone();
-    let turn =
-        turns::begin(&shared, &session, request.text.clone(), options, supersede).await?.turn;
+    let text = placed.text.clone();
+    let turn = turns::begin(&shared, &session, text, options, supersede).await?.turn;
     placed.remember(&shared, &caller, &request).await;
     let model = request.model.clone().unwrap_or_else(|| shared.model.clone());
     let head = Head { turn: turn.id(), created: seconds_of(turn.id()), model };
     let mut response = match stream {
         Some(stream) => {
-            streamed(&shared, &session, stream, turn, head.clone(), request.includes_usage)
+            let chunks = Chunks::new(head.clone(), request.includes_usage);
+            stream.follow(&session, head.turn).of(Items::Turn(Box::new(turn.events())), chunks)
         }
         None => plain::wait(&shared, turn, head.clone()).await?,
     };
     name(&mut response, &session, head.turn, &request);
     Ok(response)
-}
-
-/// Streams a turn to its end. Where the client leaves before, the turn goes on, unless the server is told otherwise.
-fn streamed(
-    shared: &Shared,
-    session: &Session,
-    stream: OpenStream,
-    turn: Turn,
-    head: Head,
-    includes_usage: bool,
-) -> Response {
-    let id = turn.id();
-    let stream = match shared.on_disconnect {
-        OnDisconnect::Continue => stream,
-        OnDisconnect::Dismiss => {
-            let session = session.clone();
-            stream.on_left(move || {
-                // A task: what is dropped here cannot wait.
-                drop(tokio::spawn(async move { session.dismiss_turn(id, When::Any).await }));
-            })
-        }
-    };
-    stream.of(Items::Turn(Box::new(turn.events())), Chunks::new(head, includes_usage))
 }
 
 /// Names the chat, the turn and what was passed over.

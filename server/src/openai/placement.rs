@@ -1,9 +1,11 @@
 //! Finds the chat of a request, and the key under which its turn begins.
 
+use std::sync::Arc;
+
 use axum::http::HeaderMap;
 use madang::{
     IdempotencyKey, Imported, ImportedRole, Session, Timestamp, approval::Digest,
-    error::ImportError,
+    error::ImportError, event::Content,
 };
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
@@ -11,17 +13,20 @@ use uuid::Uuid;
 
 use super::{
     client_memory::{KEY_LIFE, MemoryError, TRY_LIFE, Tried},
-    conversation::{chain, is_of},
+    conversation::{chain, is_of, new_text},
     request::ChatRequest,
 };
 use crate::{ServerLimits, auth::caller::Caller, extract::Wishes, problem::Problem, state::Shared};
 
-/// The chat of a request, and the key of its turn.
+/// The chat of a request, and what begins in it.
 #[derive(Debug)]
 pub(super) struct Placed {
     pub(super) session: Session,
+    /// The key of the turn.
     pub(super) key: IdempotencyKey,
-    /// Whether the client names the chat.
+    /// The text that is new to the chat.
+    pub(super) text: Arc<str>,
+    /// Whether it is the chat that the client names.
     pub(super) is_named: bool,
 }
 
@@ -51,18 +56,44 @@ pub(super) async fn place(
         let found = shared.memory.tried(caller.user.clone(), digest, since).await;
         if let Some(Tried { session, key }) = found.map_err(|error| unreachable(&error))? {
             let session = caller.session(&shared.runtime, session.as_str()).await?;
-            return Ok(Placed { session, key, is_named: named.is_some() });
+            let text =
+                text_under(&session, &key).await?.filter(|text| request.text.ends_with(&**text));
+            let is_named = named == Some(session.id().as_str());
+            return Ok(Placed {
+                session,
+                key,
+                text: text.unwrap_or(request.text.clone()),
+                is_named,
+            });
         }
     }
-    let session = match named {
+    let found = match named {
         Some(name) => named_chat(shared, caller, name, request).await?,
-        None => unnamed_chat(shared, caller, request).await?,
+        None => None,
+    };
+    let is_named = found.is_some();
+    let (session, text) = match found {
+        Some(found) => found,
+        None => (unnamed_chat(shared, caller, request).await?, request.text.clone()),
     };
     let key = wishes.key.clone().unwrap_or_else(random_key);
     let tried = Tried { session: session.id().clone(), key: key.clone() };
     let stored = shared.memory.add_try(caller.user.clone(), digest, tried, now).await;
     stored.map_err(|error| unreachable(&error))?;
-    Ok(Placed { session, key, is_named: named.is_some() })
+    Ok(Placed { session, key, text, is_named })
+}
+
+/// Gives the text that an earlier try has begun a turn with, where the chat has it.
+async fn text_under(session: &Session, key: &IdempotencyKey) -> Result<Option<Arc<str>>, Problem> {
+    let messages = session.state().await?.messages;
+    Ok(messages.into_iter().find_map(|message| match message.content {
+        Content::User { text, key: Some(found), .. } if found == *key => Some(text),
+        Content::User { .. }
+        | Content::Model { .. }
+        | Content::ToolCall(_)
+        | Content::Notice { .. }
+        | Content::Cleared => None,
+    }))
 }
 
 impl Placed {
@@ -110,24 +141,23 @@ fn digest_of(key: Option<&IdempotencyKey>, body: &[u8]) -> Digest {
     Digest::new(hash.finalize().into())
 }
 
-/// Opens the chat that the client names. Where its texts are not the client's, a new chat takes the client's over: the
-/// client has edited or branched its own.
+/// Opens the chat that the client names, and gives the text that is new to it. `None` where its texts are not the
+/// client's: the client has edited or branched its own, and the chat is left as it is.
 async fn named_chat(
     shared: &Shared,
     caller: &Caller,
     name: &str,
-    request: &ChatRequest,
-) -> Result<Session, Problem> {
+    ChatRequest { history, text, .. }: &ChatRequest,
+) -> Result<Option<(Session, Arc<str>)>, Problem> {
     let session = caller.open_session(&shared.runtime, name).await?;
     let messages = session.state().await?.messages;
+    if let Some(text) = new_text(&messages, history, text) {
+        return Ok(Some((session, text)));
+    }
     // A client that sends its last text alone leaves the history to this server.
-    if request.history.is_empty() || is_of(&messages, &request.history) {
-        return Ok(session);
-    }
-    if messages.is_empty() && import(shared, &session, &request.history).await? {
-        return Ok(session);
-    }
-    new_chat(shared, caller, request).await
+    let is_its =
+        history.is_empty() || messages.is_empty() && import(shared, &session, history).await?;
+    Ok(is_its.then(|| (session, text.clone())))
 }
 
 /// Finds the chat that has the client's history, or makes one.

@@ -34,6 +34,11 @@ struct Told {
 /// # Errors
 /// A problem where the turn fails, is dismissed, or takes longer than clients wait. The same request joins it again.
 pub(super) async fn wait(shared: &Shared, turn: Turn, head: Head) -> Result<Response, Problem> {
+    let id = head.turn;
+    wait_for(shared, turn, head).await.map_err(|problem| problem.with("turn", id))
+}
+
+async fn wait_for(shared: &Shared, turn: Turn, head: Head) -> Result<Response, Problem> {
     let events = turn.events();
     let ended = tokio::select! {
         biased;
@@ -45,8 +50,7 @@ pub(super) async fn wait(shared: &Shared, turn: Turn, head: Head) -> Result<Resp
             ProblemName::StillWaiting,
             "턴이 아직 끝나지 않았습니다. 같은 요청을 다시 보내면 이어집니다.",
             "The turn has not ended yet. The same request joins it again.",
-        )
-        .with("turn", head.turn));
+        ));
     };
     let Told { text, ending, failed, cost } = ended?;
     match ending {

@@ -6,6 +6,7 @@ use madang::{Imported, ImportedRole};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::conversation::BETWEEN_MESSAGES;
 use crate::problem::{Problem, ProblemName};
 
 /// A request as the surface understands it.
@@ -110,10 +111,12 @@ impl ChatRequest {
             let text = text_of(message.content, &place)?;
             match role {
                 None => instructions.push(text),
-                // A client that lost an answer asks again with two texts of one side in a row.
+                // A client that lost an answer keeps an empty one, or none.
+                Some(ImportedRole::Model) if text.trim().is_empty() => {}
+                // It then has two texts of one side in a row.
                 Some(role) => match said.last_mut() {
                     Some(last) if last.role == role => {
-                        last.text = format!("{}\n\n{text}", last.text).into()
+                        last.text = format!("{}{BETWEEN_MESSAGES}{text}", last.text).into();
                     }
                     _ => said.push(Imported { role, text: text.into() }),
                 },
@@ -234,8 +237,11 @@ mod tests {
 
     #[test]
     fn two_texts_of_one_side_in_a_row_are_one() {
-        let found = read(&json!({ "messages": [user("a"), user("b")] })).unwrap();
-        assert_eq!((&*found.text, found.history.len()), ("a\n\nb", 0));
+        let lost = json!({ "role": "assistant", "content": " " });
+        for messages in [json!([user("a"), user("b")]), json!([user("a"), lost, user("b")])] {
+            let found = read(&json!({ "messages": messages })).unwrap();
+            assert_eq!((&*found.text, found.history.len()), ("a\n\nb", 0));
+        }
     }
 
     #[test]

@@ -181,6 +181,11 @@ impl Problem {
         self.0.name
     }
 
+    /// Tells whether the body has a member.
+    pub(crate) fn has(&self, member: &str) -> bool {
+        self.0.members.contains_key(member)
+    }
+
     /// Gives the status of the answer.
     pub(crate) fn status(&self) -> StatusCode {
         self.name().status()
@@ -248,12 +253,20 @@ impl Problem {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds as u64));
             headers.insert(RETRY_AFTER_MS, HeaderValue::from(wait.as_millis() as u64));
         }
+        // Also for forms that have no room for it: the turn goes on, and can be asked for.
+        if let Some(turn) = self.0.members.get("turn").and_then(Value::as_str)
+            && let Ok(turn) = HeaderValue::from_str(turn)
+        {
+            headers.insert(MADANG_TURN, turn);
+        }
         if self.status().is_client_error() && !self.0.may_be_repeated {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
     }
 }
 
+/// Names the turn of an answer.
+pub(crate) const MADANG_TURN: HeaderName = HeaderName::from_static("madang-turn");
 /// The time to wait in milliseconds, which OpenAI's clients read.
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 /// Keeps OpenAI's clients from repeating what cannot succeed.

@@ -8,9 +8,9 @@ use axum::{
     response::Response,
 };
 use madang::{
-    TurnEvents,
+    Session, TurnEvents, TurnId, When,
     approval::{Inbox, InboxItem},
-    event::{FeedEpoch, StreamItem, Subscription},
+    event::{EventCursor, FeedEpoch, StreamItem, Subscription},
 };
 use tokio::{
     sync::watch,
@@ -21,11 +21,13 @@ use tracing::debug;
 use super::{
     frame::Frames,
     mapper::{Cut, Mapper, Then},
+    missed::MissedRequest,
     outlet::{BrokenOff, Outlet, WrittenBody},
     pieces::pieces,
     places::StreamPlace,
 };
 use crate::{
+    OnDisconnect,
     accept::drain::DrainPhase,
     auth::{
         caller::{Caller, CallerCredential},
@@ -95,17 +97,13 @@ pub(crate) struct OpenStream {
     place: StreamPlace,
     counted: Counted,
     begun: Instant,
-    left: Option<Left>,
+    dismisses: Option<FollowedTurn>,
+    missed: MissedRequest,
 }
 
-/// What happens where the reader leaves before the end.
-struct Left(Box<dyn FnOnce() + Send>);
-
-impl std::fmt::Debug for Left {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Left")
-    }
-}
+/// A turn that is dismissed where its reader leaves before the end.
+#[derive(Debug)]
+struct FollowedTurn(Session, TurnId);
 
 impl OpenStream {
     /// Takes a place for a stream of this caller.
@@ -125,13 +123,25 @@ impl OpenStream {
             place,
             counted: Counted::stream(surface),
             begun: Instant::now(),
-            left: None,
+            dismisses: None,
+            missed: MissedRequest::default(),
         })
     }
 
-    /// Does this where the reader leaves before the end.
-    pub(crate) fn on_left(mut self, left: impl FnOnce() + Send + 'static) -> Self {
-        self.left = Some(Left(Box::new(left)));
+    /// Follows a turn for the client that began it. Where the client leaves before the end, the turn goes on, unless the
+    /// server is told otherwise.
+    pub(crate) fn follow(mut self, session: &Session, turn: TurnId) -> Self {
+        self.dismisses = match self.shared.on_disconnect {
+            OnDisconnect::Continue => None,
+            OnDisconnect::Dismiss => Some(FollowedTurn(session.clone(), turn)),
+        };
+        self
+    }
+
+    /// Looks at the chat again where events are missed, for an approval request that is open. The reader is behind this
+    /// cursor. For surfaces whose clients cannot look themselves.
+    pub(crate) fn look_again(mut self, session: &Session, behind: EventCursor) -> Self {
+        self.missed = MissedRequest::new(session.clone(), behind);
         self
     }
 
@@ -146,14 +156,17 @@ impl OpenStream {
     where
         F: Future<Output = Result<Items, Problem>> + Send + 'static,
     {
-        let body = WrittenBody::new(move |outlet| self.write(items, mapper, outlet));
-        let mut response = Response::new(Body::new(body));
-        let headers = response.headers_mut();
-        let fixed = HeaderValue::from_static;
-        headers.insert(header::CONTENT_TYPE, fixed("text/event-stream"));
-        headers.insert(header::CACHE_CONTROL, fixed("no-store, no-transform"));
-        headers.insert(HeaderName::from_static("x-accel-buffering"), fixed("no"));
-        response
+        respond(WrittenBody::new(move |outlet| self.write(items, mapper, outlet)))
+    }
+
+    /// Answers with frames that are all there is to tell.
+    pub(crate) fn whole(self, mut frames: Frames) -> Response {
+        let held = (self.place, self.counted);
+        respond(WrittenBody::new(|outlet| async move {
+            outlet.send(frames.take()).await;
+            drop(held);
+            Ok(())
+        }))
     }
 
     async fn write(
@@ -162,28 +175,39 @@ impl OpenStream {
         mapper: impl Mapper,
         outlet: Outlet,
     ) -> Result<(), BrokenOff> {
-        let Self { shared, surface, credential, place, counted, begun, left } = self;
-        let mut leaves = Leaves(left);
+        let Self { shared, surface, credential, place, counted, begun, dismisses, missed } = self;
+        let mut leaves = Leaves(dismisses);
         let _held = (place, counted);
         let mut out = Frames::default();
         out.comment("madang");
         out.retry(random_between(shared.limits.min_retry, shared.limits.max_retry));
-        let written = Writer { shared: &shared, surface, begun, outlet, mapper, out };
+        let written = Writer { shared: &shared, surface, begun, outlet, mapper, out, missed };
         let ended = written.run(items, Ends::new(&shared, credential)).await;
         leaves.0 = None; // the stream came to its end
         ended
     }
 }
 
-/// Carries out what happens where a reader leaves.
-struct Leaves(Option<Left>);
+/// Dismisses the turn of a reader that leaves.
+struct Leaves(Option<FollowedTurn>);
 
 impl Drop for Leaves {
     fn drop(&mut self) {
-        if let Some(Left(left)) = self.0.take() {
-            left();
+        if let Some(FollowedTurn(session, turn)) = self.0.take() {
+            // A task: what is dropped here cannot wait.
+            drop(tokio::spawn(async move { session.dismiss_turn(turn, When::Any).await }));
         }
     }
+}
+
+fn respond(body: WrittenBody) -> Response {
+    let mut response = Response::new(Body::new(body));
+    let headers = response.headers_mut();
+    let fixed = HeaderValue::from_static;
+    headers.insert(header::CONTENT_TYPE, fixed("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, fixed("no-store, no-transform"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), fixed("no"));
+    response
 }
 
 struct Writer<'a, M> {
@@ -193,6 +217,7 @@ struct Writer<'a, M> {
     outlet: Outlet,
     mapper: M,
     out: Frames,
+    missed: MissedRequest,
 }
 
 impl<M: Mapper> Writer<'_, M> {
@@ -276,15 +301,22 @@ impl<M: Mapper> Writer<'_, M> {
         };
         if let StreamItem::Lagged { from, to } = item {
             metrics::lagged(to - from);
+            self.missed.look(self.shared.now()).await;
         }
         for piece in pieces(item, &self.shared.limits) {
-            let then = self.mapper.on(&piece, &mut self.out);
-            self.flush().await;
-            if let Some(ended) = ended(then) {
+            if let Some(ended) = self.write_piece(&piece).await {
                 return Some(ended);
             }
         }
-        None
+        let missed = self.missed.due()?;
+        self.write_piece(&missed).await
+    }
+
+    async fn write_piece(&mut self, piece: &StreamItem) -> Option<Result<(), BrokenOff>> {
+        let then = self.mapper.on(piece, &mut self.out);
+        self.flush().await;
+        self.missed.told(piece);
+        ended(then)
     }
 
     /// Ends a stream whose items ended: by a dismissal, or because the runtime has gone.

@@ -3,6 +3,7 @@
 pub(crate) mod body;
 pub(crate) mod frame;
 pub(crate) mod mapper;
+pub(crate) mod missed;
 pub(crate) mod outlet;
 pub(crate) mod pieces;
 pub(crate) mod places;

@@ -301,6 +301,39 @@ impl EventReader {
         }
     }
 
+    /// Reads on until a frame whose data this selects, and gives all until then, itself included.
+    pub(crate) async fn until_data(&mut self, is_it: impl Fn(&Value) -> bool) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        loop {
+            let next = timeout(PATIENCE, self.next()).await;
+            let next = next.unwrap_or_else(|_| panic!("waited too long: {frames:#?}"));
+            let Some(frame) = next else { panic!("the stream ended; so far: {frames:#?}") };
+            let found = is_it(&frame.data);
+            frames.push(frame);
+            if found {
+                return frames;
+            }
+        }
+    }
+
+    /// Reads on until this comment.
+    pub(crate) async fn until_comment(&mut self, text: &str) {
+        let comes = async {
+            while let Some(frame) = self.frame().await {
+                if frame.other.iter().any(|line| line.contains(text)) {
+                    return;
+                }
+            }
+            panic!("the stream ended without the comment {text}");
+        };
+        timeout(PATIENCE, comes).await.expect("the comment comes in time");
+    }
+
+    /// A header of the answer.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        find(&self.headers, name)
+    }
+
     /// Reads to the end, and tells how that was.
     pub(crate) async fn end(&mut self) -> (Vec<Frame>, StreamEnd) {
         let mut frames = Vec::new();

@@ -5,6 +5,7 @@
 mod approvals;
 mod canaries;
 mod canary_users;
+mod chat_completions;
 mod draining;
 mod errors;
 mod http;

@@ -1,0 +1,60 @@
+//! An approval request that a slow reader has missed: the store does not tell it again, and its turn waits.
+
+use madang::{
+    Session, Timestamp, TurnId,
+    approval::ApprovalRequest,
+    event::{EventCursor, EventKind, SessionEvent, StreamItem},
+};
+
+/// Watches what a reader is told. Where it misses events, it is told of the request that is open, once it has been told
+/// what stands before it.
+#[derive(Debug, Default)]
+pub(crate) struct MissedRequest {
+    /// The chat to look at; `None` for readers that look themselves.
+    session: Option<Session>,
+    /// The position of the reader.
+    told: EventCursor,
+    /// The request, and the position behind which it is open.
+    open: Option<(EventCursor, StreamItem)>,
+}
+
+impl MissedRequest {
+    /// Watches for a reader of this chat that is behind this cursor.
+    pub(crate) const fn new(session: Session, told: EventCursor) -> Self {
+        Self { session: Some(session), told, open: None }
+    }
+
+    /// Looks at the chat after a reader has missed events.
+    pub(crate) async fn look(&mut self, now: Timestamp) {
+        let Some(session) = &self.session else { return };
+        // A session that cannot be reached ends the stream as well.
+        let Ok(view) = session.state().await else { return };
+        let (Some(turn), Some(request)) = (view.turn, view.approval_request) else { return };
+        let cursor = view.cursor.stored;
+        self.open = Some((cursor, requested(turn, request, cursor, now)));
+    }
+
+    /// Notes what the reader is told.
+    pub(crate) fn told(&mut self, item: &StreamItem) {
+        if let StreamItem::Event(event) = item {
+            self.told = self.told.max(event.cursor);
+        }
+    }
+
+    /// Gives the request once the reader has all that stands before it.
+    pub(crate) fn due(&mut self) -> Option<StreamItem> {
+        let told = self.told;
+        self.open.take_if(|(behind, _)| *behind <= told).map(|(_, request)| request)
+    }
+}
+
+/// Makes the event of a request that is open.
+pub(crate) fn requested(
+    turn: TurnId,
+    request: ApprovalRequest,
+    cursor: EventCursor,
+    at: Timestamp,
+) -> StreamItem {
+    let kind = EventKind::ApprovalRequested { request };
+    StreamItem::Event(SessionEvent { kind, seq: 0, cursor, turn, at }.into())
+}
