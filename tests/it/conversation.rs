@@ -159,8 +159,8 @@ async fn a_chain_of_three_rounds_reaches_its_answer() {
         user: save b
         proposed search {}
         call search {} -> {"status":"ok","data":{"count":0,"items":[]}} effect None
-        proposed echo {"name":"b"}
         model: Let me look. (Complete)
+        proposed echo {"name":"b"}
         call echo {"name":"b"} -> {"status":"ok","data":{"name":"b"}} effect None
         proposed save {"name":"b"}
         asked save {"name":"b"}

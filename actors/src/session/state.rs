@@ -101,6 +101,10 @@ pub(super) struct ActiveTurn {
     pub(super) completion: Option<(CompletionId, CancellationToken)>,
     pub(super) calls: BTreeMap<CallId, ActiveCall>,
     pub(super) approval_requests: Vec<ApprovalRequest>,
+    /// The number of the model's message that is on its way to the store.
+    pub(super) saying: Option<u64>,
+    /// What happens to the calls of that message until the store has it. Readers are told of it behind the message.
+    pub(super) behind_message: Vec<EventKind>,
 }
 
 #[derive(Debug)]
@@ -136,6 +140,8 @@ impl ActiveTurn {
             completion: None,
             calls: BTreeMap::new(),
             approval_requests: Vec::new(),
+            saying: None,
+            behind_message: Vec::new(),
         }
     }
 

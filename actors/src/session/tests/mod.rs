@@ -26,7 +26,10 @@ use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::json;
-use tokio::{runtime::Handle, sync::oneshot};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, oneshot},
+};
 
 use super::{History, RuntimeContext, Sent, SessionMsg, SessionSlot, TurnRefused};
 use crate::{
@@ -151,9 +154,10 @@ async fn what_a_model_had_no_room_for_is_told_with_its_number() {
 
 /// The session is told of a call's end before the text that the model said with it has come back from the store.
 #[tokio::test]
-async fn the_model_is_not_asked_again_before_all_that_it_must_read_is_shown() {
+async fn neither_readers_nor_the_model_hear_of_a_call_before_the_message_that_asks_for_it() {
     let (mut runtime, mut script) = by_hand([FakeTool::read("look")]).await;
-    let (dispatcher, _) = Quick::spawn(None, Quick, ()).await.unwrap();
+    let has_ended = Arc::<Notify>::default();
+    let (dispatcher, _) = Quick::spawn(None, Quick(has_ended.clone()), ()).await.unwrap();
     let context =
         RuntimeContext { dispatcher: Address::new(dispatcher), ..(*runtime.context).clone() };
     runtime.context = Arc::new(context);
@@ -162,11 +166,7 @@ async fn the_model_is_not_asked_again_before_all_that_it_must_read_is_shown() {
     let paused = runtime.store.pause().await;
     script.next().await.finish(calling("Let me see.", &["look"]));
     let mut probe = Probe::new(slot.feed().subscribe());
-    probe
-        .until(|events| {
-            events.iter().any(|event| matches!(event.kind, EventKind::ToolCallProposed { .. }))
-        })
-        .await;
+    in_time(has_ended.notified()).await;
     runtime.state(&slot).await; // so the end of the call was handled too
     drop(paused);
     let completion = script.next().await;
@@ -174,6 +174,11 @@ async fn the_model_is_not_asked_again_before_all_that_it_must_read_is_shown() {
     assert_eq!(read, ["user", "model", "call"]);
     completion.say("Seen.");
     in_time(end).await.unwrap();
+    probe.until_turns_ended(1).await;
+    let told: Vec<_> =
+        probe.events().iter().map(|event| json!(event.kind)["type"].clone()).collect();
+    let [said, proposed, ended] = ["model_message", "tool_call_proposed", "tool_call_ended"];
+    assert_eq!(told, [said, proposed, ended, said, "turn_ended"]);
 }
 
 fn role(message: &PromptMessage) -> &'static str {
@@ -184,8 +189,8 @@ fn role(message: &PromptMessage) -> &'static str {
     }
 }
 
-/// A dispatcher that is quicker than the store.
-struct Quick;
+/// A dispatcher that is quicker than the store, and says when a call has ended.
+struct Quick(Arc<Notify>);
 
 impl Actor for Quick {
     type Msg = DispatcherMsg;
@@ -219,6 +224,7 @@ impl Actor for Quick {
         });
         let end = CallEnd { seq: request.seq, record, is_recorded: true };
         reply.send(DispatcherEvent::Ended(end));
+        self.0.notify_one();
         Ok(())
     }
 }

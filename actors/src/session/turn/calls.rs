@@ -41,6 +41,7 @@ impl SessionState {
             let content = Content::model(text, Ending::Complete);
             self.message(turn, content)
         });
+        let saying = said.as_ref().map(|message| message.seq);
         let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
         let requests = (0..).zip(calls).filter_map(|(index, wanted)| {
             let request = self.request(me, at, wanted)?;
@@ -65,6 +66,7 @@ impl SessionState {
             }
         }
         if let Some(turn) = self.turn.as_mut() {
+            turn.saying = saying;
             turn.proposed = requests.into_iter().map(Arc::new).map(Some).collect();
         }
     }

@@ -217,6 +217,13 @@ impl SessionState {
                 ended.push((record.id, record.stops_loop()));
             }
             self.publish_message(message, locale);
+            if let Some(turn) = self.turn.as_mut().filter(|turn| turn.saying == Some(message.seq)) {
+                turn.saying = None;
+                let (feed, at) = (self.slot.feed(), self.context.calls.clock.now());
+                for kind in turn.behind_message.drain(..) {
+                    feed.publish(turn.id, at, Durability::Transient, kind);
+                }
+            }
         }
         for (call, stops_loop) in ended {
             let running = self.turn.as_mut().and_then(|turn| turn.calls.remove(&call));
@@ -232,8 +239,12 @@ impl SessionState {
         self.slot.feed().publish(message.turn, message.at, Durability::Entry(message.seq), kind);
     }
 
-    pub(super) fn publish(&self, kind: EventKind) {
-        if let Some(turn) = &self.turn {
+    /// Publishes progress of the turn. What happens to a call stands behind the message that asks for it.
+    pub(super) fn publish(&mut self, kind: EventKind) {
+        let Some(turn) = &mut self.turn else { return };
+        if turn.saying.is_some() {
+            turn.behind_message.push(kind);
+        } else {
             let at = self.context.calls.clock.now();
             self.slot.feed().publish(turn.id, at, Durability::Transient, kind);
         }
