@@ -57,6 +57,13 @@ impl Turn {
         self.id
     }
 
+    /// Tells whether the text that gave this handle began the turn. A repeated text finds the turn that it began the first
+    /// time, and [`Session::turn`](crate::Session::turn) finds one that runs.
+    #[must_use]
+    pub const fn is_new(&self) -> bool {
+        self.live.is_some()
+    }
+
     /// Waits for the end of the turn and returns the text of all the model's messages in it. A blank line stands where
     /// tools ran between two messages. A turn that a tool stopped gives the text until then.
     ///

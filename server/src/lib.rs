@@ -11,7 +11,6 @@
 //! - Each queue, body, wait and map has a bound in [`ServerLimits`].
 
 mod accept;
-#[allow(dead_code, unused_imports, reason = "no route leads here yet")]
 mod ag_ui;
 #[allow(dead_code, unused_imports, reason = "no route leads here yet")]
 mod ai_sdk;

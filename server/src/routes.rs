@@ -11,7 +11,7 @@ use axum::{
 use serde_json::Value;
 
 use crate::{
-    answer,
+    ag_ui, answer,
     guard::layer,
     native, openai, openapi, page,
     problem::{Problem, ProblemName},
@@ -24,7 +24,8 @@ pub(crate) fn table() -> Vec<Route> {
     let own = Route::get("/openapi.json", Access::Public, description)
         .says("Describes the interface.")
         .gives_text("application/json", "OpenAPI 3.1.");
-    [native::routes(), openai::routes(), page::routes(), vec![own]].into_iter().flatten().collect()
+    let surfaces = [native::routes(), openai::routes(), ag_ui::routes(), page::routes()];
+    surfaces.into_iter().flatten().chain([own]).collect()
 }
 
 /// Makes the router of all routes, with the guard before each.

@@ -25,6 +25,7 @@ use crate::{
     routes,
     state::{CallerRates, Shared},
     stream::places::StreamPlaces,
+    surface::tool_table::ToolTable,
 };
 
 /// Madang over HTTP. Cheap to clone.
@@ -115,6 +116,7 @@ impl Server {
             None => CookieKey::random().map_err(ServerError::Randomness)?,
         };
         let shared = Arc::new(Shared {
+            tools: ToolTable::new(runtime.registry().iter().map(|tool| tool.spec().clone())),
             runtime,
             model: model.unwrap_or_else(|| "madang".into()),
             on_disconnect,

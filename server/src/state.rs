@@ -13,6 +13,7 @@ use crate::{
     options::{Extras, OnDisconnect},
     page::assets::Assets,
     stream::places::StreamPlaces,
+    surface::tool_table::ToolTable,
 };
 
 /// The state of the router: handlers take it as `State<Arc<Shared>>`.
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) assets: Assets,
     /// What clients that name no chat are known by.
     pub(crate) memory: Arc<dyn ClientMemory>,
+    /// The tools, as the protocols of other projects must know them.
+    pub(crate) tools: ToolTable,
     /// How often callers come.
     pub(crate) rates: CallerRates,
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use madang::{Session, Turn, TurnId, TurnOptions, TurnPhase, When, error::TurnRefused};
+use madang::{
+    CallId, Session, Turn, TurnId, TurnOptions, TurnPhase, When, approval::Digest,
+    error::TurnRefused,
+};
 use tokio::time::timeout;
 
 use crate::{problem::Problem, state::Shared};
@@ -58,12 +61,43 @@ pub(crate) async fn begin(
 async fn dismiss_waiting(shared: &Shared, session: &Session) -> Result<Option<TurnId>, Problem> {
     let Some(running) = session.turn().await? else { return Ok(None) };
     let turn = running.id();
-    if session.dismiss_turn(turn, When::Waits).await?.is_none() {
-        return Ok(None);
+    let is_dismissed = dismiss_and_wait(shared, session, running).await?;
+    Ok(is_dismissed.then_some(turn))
+}
+
+/// Dismisses the turn that waits for a decision about this very request, and waits for its end. False where none does.
+///
+/// # Errors
+/// A problem where the session cannot be reached.
+pub(crate) async fn dismiss_request(
+    shared: &Shared,
+    session: &Session,
+    call: CallId,
+    digest: Digest,
+) -> Result<bool, Problem> {
+    let Some(running) = session.turn().await? else { return Ok(false) };
+    let Some(status) = session.turn_status(running.id()).await? else { return Ok(false) };
+    match status.phase {
+        TurnPhase::Waiting { approval_request: request }
+            if request.call == call && request.digest == digest =>
+        {
+            dismiss_and_wait(shared, session, running).await
+        }
+        TurnPhase::Waiting { .. } | TurnPhase::Running | TurnPhase::Ended(_) => Ok(false),
+    }
+}
+
+async fn dismiss_and_wait(
+    shared: &Shared,
+    session: &Session,
+    running: Turn,
+) -> Result<bool, Problem> {
+    if session.dismiss_turn(running.id(), When::Waits).await?.is_none() {
+        return Ok(false);
     }
     // Where the end is not stored in time, the next text is refused as busy.
     drop(timeout(shared.limits.supersede_wait, running.ended()).await);
-    Ok(Some(turn))
+    Ok(true)
 }
 
 /// Makes the problem of a busy session: which turn runs, and what it asks.

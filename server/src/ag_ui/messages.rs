@@ -6,7 +6,7 @@
 use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
 use madang::{
-    CallId, IdempotencyKey, TurnId,
+    CallId, TurnId,
     approval::ApprovalRequest,
     event::{ChatMessage, Content},
     ledger::{CallRecord, CallResult, Effect, ResolvedCall},

@@ -1,17 +1,18 @@
 //! AG-UI 1.0: a session is a thread, and a run tells one turn.
 //!
-//! **Flow.** [`AgUiInput::read`] reads what a run is to do; a problem before the run is an HTTP answer. The handler
-//! begins, decides, dismisses or finds the turn, and makes an [`AgUiRun`] of what it finds:
+//! **Flow.** `input` reads what a run is to do; a problem before the run is an HTTP answer. `handlers` begin, decide,
+//! dismiss or find the turn, and make a run of what they find:
 //!
-//! - a turn that begins: [`RunOpening::Begun`], the chat before it, and the turn's own events;
-//! - a turn that runs: [`RunOpening::Joined`], the chat that is stored, and the events behind its cursor. The request
-//!   about which the client decided is in the chat as [`AgUiChat::waiting`];
-//! - a turn that waits or is over, or no turn: [`AgUiMapper::write_whole`] with the [`RunEnd`]. A decision that came too
-//!   late is no error: the run has its call in [`AgUiRun::late`] and tells what is;
+//! - a turn that begins: the chat before it, and the turn's own events;
+//! - a turn that runs: the chat that is stored, and the events behind its cursor. The request about which the client
+//!   decided is in the chat;
+//! - a turn that waits or is over, or no turn: the whole run at once. A decision that came too late is no error: the run
+//!   names its call and tells what is;
 //! - a run that cannot begin, because a turn runs (`busy`) or waits for a decision that the input does not have
-//!   (`interrupt_open`): [`refuse`].
+//!   (`interrupt_open`): one error.
 //!
-//! [`capabilities`] says what a client may expect.
+//! `mapper` tells a turn as a run, from `messages` as snapshots and from `event`. `capabilities` says what a client may
+//! expect.
 //!
 //! **Invariants**, which clients verify: `RUN_STARTED` or `RUN_ERROR` comes first, nothing is open at `RUN_FINISHED`,
 //! nothing comes behind either end, and no field is null. A client's messages are those of the last snapshot, so a
@@ -22,6 +23,7 @@
 
 mod capabilities;
 mod event;
+mod handlers;
 mod input;
 mod mapper;
 mod messages;
@@ -29,8 +31,4 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use capabilities::capabilities;
-pub(crate) use input::{AgUiInput, AgUiIntent};
-pub(crate) use mapper::AgUiMapper;
-pub(crate) use messages::AgUiChat;
-pub(crate) use run::{AgUiRun, RunEnd, RunOpening, error_code, refuse};
+pub(crate) use handlers::routes;

@@ -7,6 +7,7 @@
 pub(crate) mod approval_id;
 pub(crate) mod body;
 pub(crate) mod cut;
+pub(crate) mod decided;
 pub(crate) mod decision;
 pub(crate) mod iso8601;
 pub(crate) mod outcome;

@@ -420,7 +420,7 @@ async fn a_new_text_in_a_named_chat_takes_the_place_of_a_question_and_is_no_yes(
     let (told, end) = events.end().await;
     assert_eq!(told.last().unwrap().data["error"]["code"], "dismissed");
     assert_eq!(end, StreamEnd::BrokenOff);
-    next.until_data(|data| data["choices"][0]["delta"]["content"] == "done").await;
+    assert_eq!(streamed(&next.end().await.0), "done");
     let state = test.get("/v1/sessions/s").await.ok(200);
     let texts: Vec<_> = state["messages"]
         .as_array()

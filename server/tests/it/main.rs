@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+mod ag_ui;
 mod approvals;
 mod canaries;
 mod canary_users;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     ServerLimits,
-    ag_ui::{AgUiInput, AgUiIntent},
+    ag_ui::input::{AgUiInput, AgUiIntent},
     ask::Ask,
     problem::Problem,
     surface::{approval_id::ApprovalId, body::Said},

@@ -15,7 +15,11 @@ use madang::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::ag_ui::{AgUiChat, AgUiMapper, AgUiRun, RunEnd, RunOpening, refuse};
+use crate::ag_ui::{
+    mapper::AgUiMapper,
+    messages::AgUiChat,
+    run::{AgUiRun, RunEnd, RunOpening, refuse},
+};
 use crate::{
     ServerLimits,
     ask::Ask,

@@ -1,0 +1,353 @@
+//! The routes of AG-UI: a run, and what a client may expect.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderValue, StatusCode},
+    response::Response,
+};
+use madang::{
+    CallId, Session, SessionView, TurnEnd, TurnId, TurnOptions, TurnPhase,
+    approval::{ApprovalRequest, Decision},
+    event::{EventCursor, TurnEnding},
+};
+use serde_json::Value;
+use tracing::warn;
+
+use super::{
+    capabilities::capabilities,
+    input::{AgUiInput, AgUiIntent},
+    mapper::AgUiMapper,
+    messages::AgUiChat,
+    run::{AgUiRun, RunEnd, RunOpening, error_code, refuse},
+};
+use crate::{
+    answer::json,
+    ask::Ask,
+    auth::{caller::Caller, scope::TokenScope},
+    extract::{Bytes, Wishes},
+    problem::{MADANG_TURN, Problem, ProblemName},
+    route::{Access, Route},
+    state::Shared,
+    stream::{
+        body::{Items, OpenStream},
+        frame::Frames,
+    },
+    surface::{
+        approval_id::ApprovalId,
+        body::Said,
+        decided::{self, Came, DecidedCall},
+    },
+    turns::{self, Supersede},
+};
+
+/// Gives the routes of this surface.
+pub(crate) fn routes() -> Vec<Route> {
+    let chat = Access::Scope(TokenScope::Chat);
+    vec![
+        Route::get("/ag-ui", chat, can)
+            .says("Tells what a client of AG-UI may expect.")
+            .gives::<Value>(StatusCode::OK, "The capabilities."),
+        Route::post("/ag-ui", chat, run)
+            .takes_histories()
+            .says("Runs a turn of a thread: begins it, joins it, or goes on behind decisions, as AG-UI does.")
+            .header("Madang-Ask", "Which person is asked for approvals: here, elsewhere or none.")
+            .takes::<Value>()
+            .gives_text("text/event-stream", "The events of the run.")
+            .refuses(&[
+                ProblemName::NotFound,
+                ProblemName::KeyReused,
+                ProblemName::Empty,
+                ProblemName::DoesNotFit,
+                ProblemName::DecisionNotKnown,
+                ProblemName::TooMany,
+                ProblemName::Overloaded,
+                ProblemName::Draining,
+            ]),
+    ]
+}
+
+async fn can(_: Caller) -> Response {
+    json(&capabilities())
+}
+
+async fn run(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    wishes: Wishes,
+    Bytes(body): Bytes,
+) -> Result<Response, Problem> {
+    let AgUiInput { thread, run, intent, messages, state, instructions, ask } =
+        AgUiInput::read(&body, &shared.limits)?;
+    let asked = Asked {
+        // Before anything begins: a refusal must change nothing.
+        stream: OpenStream::new(&shared, &caller, "ag_ui")?,
+        ask: caller.asks(ask.or(wishes.ask), Ask::Here),
+        shared: &shared,
+        caller: &caller,
+        run,
+        messages,
+        state,
+        instructions: instructions.map(Into::into),
+    };
+    let found = async || caller.session(&shared.runtime, thread.as_str()).await;
+    match intent {
+        AgUiIntent::Say(said) => {
+            if shared.drain.is_draining() {
+                return Err(Problem::draining());
+            }
+            let session = caller.open_session(&shared.runtime, thread.as_str()).await?;
+            asked.say(&session, said).await
+        }
+        AgUiIntent::Resume { decisions, cancelled, unrecognised, said } => {
+            if unrecognised > 0 {
+                warn!(unrecognised, "a run resumes what was never asked");
+            }
+            asked.resume(&found().await?, decisions, cancelled, said).await
+        }
+        AgUiIntent::Attach => asked.attach(&found().await?).await,
+    }
+}
+
+/// A run that a client asks for.
+struct Asked<'a> {
+    shared: &'a Arc<Shared>,
+    caller: &'a Caller,
+    stream: OpenStream,
+    ask: Ask,
+    run: Arc<str>,
+    messages: usize,
+    state: Option<serde_json::Map<String, Value>>,
+    instructions: Option<Arc<str>>,
+}
+
+impl Asked<'_> {
+    /// Begins a turn with the user's text; where its key began one before, tells that one.
+    async fn say(
+        mut self,
+        session: &Session,
+        Said { key, text }: Said,
+    ) -> Result<Response, Problem> {
+        let options = TurnOptions {
+            can_ask: self.ask.can_ask(),
+            language: Some(self.caller.locale.tag()),
+            instructions: self.instructions.take(),
+            key: Some(key),
+            ..TurnOptions::default()
+        };
+        let begun =
+            turns::begin(self.shared, session, text.into(), options, Supersede::Never).await;
+        let turn = match begun {
+            Ok(begun) => begun.turn,
+            Err(problem) if problem.name() == ProblemName::Busy => return Ok(self.refuse(&problem)),
+            Err(problem) => return Err(problem),
+        };
+        let (id, view) = (turn.id(), session.state().await?);
+        if !turn.is_new() {
+            return self.tell(session, id, view, &[], Vec::new()).await;
+        }
+        // The turn's own events tell what is stored of it already.
+        let before = view.messages.into_iter().filter(|entry| entry.turn != id);
+        let chat = AgUiChat::new(before.collect(), &self.shared.limits);
+        let (run, stream) = self.about(
+            session,
+            Some(id),
+            RunOpening::Begun,
+            (chat, EventCursor::START),
+            Vec::new(),
+        );
+        let stream = stream.follow(session, id).look_again(session, EventCursor::START);
+        let events = Items::Turn(Box::new(turn.events()));
+        Ok(named(stream.of(events, AgUiMapper::new(run)), id))
+    }
+
+    /// Decides, dismisses what the person turned away from, and goes on with the turn of the requests.
+    async fn resume(
+        self,
+        session: &Session,
+        decisions: Vec<(ApprovalId, Decision)>,
+        cancelled: Vec<ApprovalId>,
+        said: Option<Said>,
+    ) -> Result<Response, Problem> {
+        let before = session.state().await?;
+        let decided =
+            decided::decide(self.shared, self.caller, "ag_ui", session, decisions).await?;
+        for ApprovalId { call, digest } in cancelled {
+            turns::dismiss_request(self.shared, session, call, digest).await?;
+        }
+        let of_open = decided.iter().find(|decided| before.turn == Some(decided.turn));
+        if let Some(DecidedCall { turn, .. }) = of_open.or(decided.last()).copied() {
+            return self.go_on(session, turn, before, &decided).await;
+        }
+        match said {
+            // A text that the thread has already tells its turn, which was dismissed.
+            Some(said) => self.say(session, said).await,
+            None => self.attach(session).await,
+        }
+    }
+
+    /// Goes on behind decisions: from before them where they count from now on, so that nothing of the turn is missed.
+    async fn go_on(
+        self,
+        session: &Session,
+        turn: TurnId,
+        before: SessionView,
+        decided: &[DecidedCall],
+    ) -> Result<Response, Problem> {
+        let late = decided.iter().filter(|decided| !decided.counts()).map(|late| late.call);
+        let late = late.collect();
+        let after = session.state().await?;
+        let is_decided = |call: CallId| decided.iter().any(|decided| decided.call == call);
+        let waits_for_another = after.turn == Some(turn)
+            && after.approval_request.as_ref().is_some_and(|open| !is_decided(open.call));
+        if !waits_for_another && decided.iter().any(|decided| decided.came == Came::Now) {
+            let decided: Vec<_> = decided.iter().map(|decided| decided.call).collect();
+            return self.tell(session, turn, before, &decided, late).await;
+        }
+        let counts = decided.iter().filter(|decided| decided.counts());
+        let counts: Vec<_> = counts.map(|decided| decided.call).collect();
+        self.tell(session, turn, after, &counts, late).await
+    }
+
+    /// Tells the turn that runs, else the messages.
+    async fn attach(self, session: &Session) -> Result<Response, Problem> {
+        let view = session.state().await?;
+        match view.turn {
+            Some(turn) => self.tell(session, turn, view, &[], Vec::new()).await,
+            None => Ok(self.whole(session, None, view, RunEnd::Success, Vec::new())),
+        }
+    }
+
+    /// Tells a turn that a client may have heard a part of: where it waits, the request; where it runs, what comes
+    /// behind the view; else its end.
+    async fn tell(
+        self,
+        session: &Session,
+        turn: TurnId,
+        view: SessionView,
+        decided: &[CallId],
+        late: Vec<CallId>,
+    ) -> Result<Response, Problem> {
+        if view.turn != Some(turn) {
+            return self.over(session, turn, view, late).await;
+        }
+        let open = view.approval_request.clone();
+        let asks_now =
+            |open: &ApprovalRequest| self.ask == Ask::Here && !decided.contains(&open.call);
+        if let Some(open) = open.clone().filter(asks_now) {
+            let end = RunEnd::Waits(open.into());
+            return Ok(self.whole(session, Some(turn), view, end, late));
+        }
+        let items = session.subscribe_after(view.cursor).await?;
+        let chat = AgUiChat::new(view.messages, &self.shared.limits);
+        let chat = match &open {
+            Some(open) => chat.waiting(open),
+            None => chat,
+        };
+        let behind = view.cursor.stored;
+        let (run, stream) =
+            self.about(session, Some(turn), RunOpening::Joined, (chat, behind), late);
+        let stream = stream.follow(session, turn).look_again(session, behind);
+        Ok(named(stream.of(Items::Session(Box::new(items)), AgUiMapper::new(run)), turn))
+    }
+
+    /// Tells the end of a turn that is over.
+    async fn over(
+        self,
+        session: &Session,
+        turn: TurnId,
+        view: SessionView,
+        late: Vec<CallId>,
+    ) -> Result<Response, Problem> {
+        let status = session.turn_status(turn).await?;
+        let Some(TurnPhase::Ended(TurnEnd { ending, error, .. })) = status.map(|one| one.phase)
+        else {
+            // The call of the decision belongs to no turn of the thread.
+            return Ok(self.whole(session, None, view, RunEnd::Success, late));
+        };
+        let end = match ending {
+            TurnEnding::Answered | TurnEnding::Stopped => RunEnd::Success,
+            TurnEnding::Dismissed => RunEnd::Cancelled,
+            TurnEnding::Failed => {
+                let words = self.caller.locale.pick("턴이 실패했습니다.", "The turn failed.");
+                let text = view.error.clone().unwrap_or_else(|| words.to_owned());
+                let code = error.as_ref().map_or_else(|| "failed".to_owned(), error_code);
+                RunEnd::Failed { text, code }
+            }
+        };
+        Ok(self.whole(session, Some(turn), view, end, late))
+    }
+
+    /// Answers with a run in which nothing is left to stream.
+    fn whole(
+        self,
+        session: &Session,
+        turn: Option<TurnId>,
+        view: SessionView,
+        end: RunEnd,
+        late: Vec<CallId>,
+    ) -> Response {
+        let chat = AgUiChat::new(view.messages, &self.shared.limits);
+        let told = (chat, view.cursor.stored);
+        let (run, stream) = self.about(session, turn, RunOpening::Joined, told, late);
+        let mut out = Frames::default();
+        AgUiMapper::new(run).write_whole(end, &mut out);
+        let response = stream.whole(out);
+        match turn {
+            Some(turn) => named(response, turn),
+            None => response,
+        }
+    }
+
+    /// Answers with the error of a thread that is busy. A client hears of it in the run, and can go on.
+    fn refuse(self, problem: &Problem) -> Response {
+        let locale = self.caller.locale;
+        let (code, text) = match problem.has("approval_request") {
+            false => ("busy", problem.detail(locale)),
+            true => {
+                let ko = "열려 있는 확인 요청이 있습니다. 먼저 결정하세요.";
+                let en = "An approval request of this thread is open. Decide about it first.";
+                ("interrupt_open", locale.pick(ko, en))
+            }
+        };
+        let mut out = Frames::default();
+        refuse(text, code, &mut out);
+        self.stream.whole(out)
+    }
+
+    /// Gives what the run is about, and its stream.
+    fn about(
+        self,
+        session: &Session,
+        turn: Option<TurnId>,
+        opening: RunOpening,
+        (chat, cursor): (AgUiChat, EventCursor),
+        late: Vec<CallId>,
+    ) -> (AgUiRun, OpenStream) {
+        let Self { shared, caller, stream, ask, run, messages, state, instructions: _ } = self;
+        let run = AgUiRun {
+            thread: session.id().clone(),
+            run,
+            turn,
+            opening,
+            chat,
+            client_messages: messages,
+            cursor,
+            state,
+            late,
+            ask,
+            tools: shared.tools.clone(),
+            locale: caller.locale,
+            max_text_frame_bytes: shared.limits.max_text_frame_bytes,
+        };
+        (run, stream)
+    }
+}
+
+/// Names the turn of an answer.
+fn named(mut response: Response, turn: TurnId) -> Response {
+    let turn = HeaderValue::from_str(&turn.to_string()).expect("a UUID is ASCII");
+    response.headers_mut().insert(MADANG_TURN, turn);
+    response
+}

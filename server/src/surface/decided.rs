@@ -1,0 +1,91 @@
+//! Decisions that a client's message brings, about approval requests of one chat.
+
+use madang::{
+    CallId, Session, TurnId,
+    approval::Decision,
+    ledger::{LedgerFilter, LedgerRow},
+};
+use tracing::warn;
+
+use super::approval_id::ApprovalId;
+use crate::{
+    auth::{caller::Caller, scope::TokenScope},
+    decisions::{self, Counts},
+    problem::{Problem, ProblemName},
+    state::Shared,
+};
+
+/// A call about which a client's message decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DecidedCall {
+    pub(crate) call: CallId,
+    /// The turn of the call.
+    pub(crate) turn: TurnId,
+    /// The number of the call in the chat.
+    pub(crate) entry: u64,
+    pub(crate) came: Came,
+}
+
+/// When a decision came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Came {
+    /// In time: it counts from now on.
+    Now,
+    /// In time, and now once more.
+    Again,
+    /// Too late: the request was decided otherwise, has expired or was dismissed. It changes nothing.
+    Late,
+}
+
+impl DecidedCall {
+    /// Tells whether the decision counts.
+    pub(crate) const fn counts(&self) -> bool {
+        match self.came {
+            Came::Now | Came::Again => true,
+            Came::Late => false,
+        }
+    }
+}
+
+/// Decides about requests of a chat. What names no call of the chat is passed over: a client that is refused would hold
+/// on to it for ever.
+///
+/// # Errors
+/// A problem where the caller may not decide, a decision does not fit, or it is not known whether it counts.
+pub(crate) async fn decide(
+    shared: &Shared,
+    caller: &Caller,
+    surface: &'static str,
+    session: &Session,
+    decisions: Vec<(ApprovalId, Decision)>,
+) -> Result<Vec<DecidedCall>, Problem> {
+    if !decisions.is_empty() {
+        caller.must_have(TokenScope::Decide)?;
+    }
+    let mut decided = Vec::new();
+    for (ApprovalId { call, digest }, decision) in decisions {
+        let Some(row) = row_of(shared, session, call).await? else {
+            warn!(%call, surface, "a decision names no call of its chat");
+            continue;
+        };
+        let counts = decisions::decide(shared, caller, surface, call, digest, decision).await;
+        let came = match counts {
+            Ok(Counts::Now) => Came::Now,
+            Ok(Counts::Already) => Came::Again,
+            Err(problem) if problem.name() == ProblemName::NotOpen => Came::Late,
+            Err(problem) => return Err(problem),
+        };
+        decided.push(DecidedCall { call, turn: row.turn, entry: row.seq, came });
+    }
+    Ok(decided)
+}
+
+/// Reads the ledger's row of a call of this chat.
+async fn row_of(
+    shared: &Shared,
+    session: &Session,
+    call: CallId,
+) -> Result<Option<LedgerRow>, Problem> {
+    let filter = LedgerFilter::call(call).of_user(session.user()).in_session(session.id());
+    Ok(shared.runtime.ledger(&filter).await?.into_iter().next())
+}
