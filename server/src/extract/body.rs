@@ -108,11 +108,20 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         Err(error) => Err((String::new(), error)),
     });
     read.map_err(|(pointer, error)| {
-        // What serde says may repeat a name of the body, but never the whole of it.
+        let misfit = misfit(&error);
         let words =
-            Words::new(format!("맞지 않습니다: {error}"), format!("It does not fit: {error}."));
+            Words::new(format!("맞지 않습니다: {misfit}"), format!("It does not fit: {misfit}."));
         Problem::malformed("본문이 맞지 않습니다.", "The body does not fit.").at(pointer, words)
     })
+}
+
+/// Says why a body does not fit, and repeats nothing of it: problems are logged by clients.
+pub(crate) fn misfit(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(", expected ") {
+        Some((_, expected)) => format!("expected {expected}"),
+        None => text,
+    }
 }
 
 /// Writes a place as a JSON Pointer (RFC 6901).
@@ -162,6 +171,12 @@ mod tests {
             let problem = parse::<Form>(body.as_bytes()).unwrap_err();
             let body = problem.body(Locale::EN);
             assert_eq!(body["problems"][0]["pointer"], place, "{body}");
+        }
+        for secret in [r#"{"text":"a","list":"secret, expected x"}"#, r#"{"text":"a","secret":1}"#]
+        {
+            let problem = parse::<Form>(secret.as_bytes()).unwrap_err().body(Locale::EN);
+            let words = problem["problems"][0]["detail"].as_str().unwrap();
+            assert!(words.contains("expected") && !words.contains("secret"), "{words}");
         }
         let deep = "[".repeat(10_000);
         assert!(parse::<serde_json::Value>(deep.as_bytes()).is_err());

@@ -7,7 +7,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::conversation::BETWEEN_MESSAGES;
-use crate::problem::{Problem, ProblemName};
+use crate::{
+    extract::misfit,
+    problem::{Problem, ProblemName},
+};
 
 /// A request as the surface understands it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +52,7 @@ struct StreamOptions {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a message")]
 struct Message {
     role: String,
     #[serde(default)]
@@ -80,7 +84,7 @@ impl ChatRequest {
             let param = error.path().to_string();
             let (ko, en) =
                 ("요청의 본문을 읽을 수 없습니다.", "The body of the request cannot be read.");
-            Problem::malformed(ko, format!("{en} At {param}: {}.", error.inner()))
+            Problem::malformed(ko, format!("{en} At {param}: {}.", misfit(error.inner())))
                 .with("param", param)
         })?;
         for name in REFUSED {
@@ -96,8 +100,8 @@ impl ChatRequest {
                 "user" => Some(ImportedRole::User),
                 "assistant" => Some(ImportedRole::Model),
                 "tool" | "function" => return Err(unsupported(&place)),
-                other => {
-                    let en = format!("No message has the role {other:?}.");
+                _ => {
+                    let en = "A message has a role that is not known.";
                     let problem = Problem::malformed("모르는 역할의 메시지입니다.", en);
                     return Err(problem.with("param", format!("{place}.role")));
                 }
