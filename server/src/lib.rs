@@ -12,7 +12,6 @@
 
 mod accept;
 mod ag_ui;
-#[allow(dead_code, unused_imports, reason = "no route leads here yet")]
 mod ai_sdk;
 mod answer;
 mod ask;
@@ -34,7 +33,6 @@ mod routes;
 mod server;
 mod state;
 mod stream;
-#[allow(dead_code, reason = "no route leads here yet")]
 mod surface;
 mod turns;
 

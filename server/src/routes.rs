@@ -11,7 +11,7 @@ use axum::{
 use serde_json::Value;
 
 use crate::{
-    ag_ui, answer,
+    ag_ui, ai_sdk, answer,
     guard::layer,
     native, openai, openapi, page,
     problem::{Problem, ProblemName},
@@ -24,7 +24,8 @@ pub(crate) fn table() -> Vec<Route> {
     let own = Route::get("/openapi.json", Access::Public, description)
         .says("Describes the interface.")
         .gives_text("application/json", "OpenAPI 3.1.");
-    let surfaces = [native::routes(), openai::routes(), ag_ui::routes(), page::routes()];
+    let surfaces =
+        [native::routes(), openai::routes(), ag_ui::routes(), ai_sdk::routes(), page::routes()];
     surfaces.into_iter().flatten().chain([own]).collect()
 }
 

@@ -90,6 +90,7 @@ async fn run(
         messages,
         state,
         instructions: instructions.map(Into::into),
+        follows: true,
     };
     let found = async || caller.session(&shared.runtime, thread.as_str()).await;
     match intent {
@@ -120,6 +121,8 @@ struct Asked<'a> {
     messages: usize,
     state: Option<serde_json::Map<String, Value>>,
     instructions: Option<Arc<str>>,
+    /// Whether the turn is this client's, and not one that it only looks at.
+    follows: bool,
 }
 
 impl Asked<'_> {
@@ -211,8 +214,9 @@ impl Asked<'_> {
     }
 
     /// Tells the turn that runs, else the messages.
-    async fn attach(self, session: &Session) -> Result<Response, Problem> {
+    async fn attach(mut self, session: &Session) -> Result<Response, Problem> {
         let view = session.state().await?;
+        self.follows = false;
         match view.turn {
             Some(turn) => self.tell(session, turn, view, &[], Vec::new()).await,
             None => Ok(self.whole(session, None, view, RunEnd::Success, Vec::new())),
@@ -245,10 +249,11 @@ impl Asked<'_> {
             Some(open) => chat.waiting(open),
             None => chat,
         };
-        let behind = view.cursor.stored;
+        let (behind, follows) = (view.cursor.stored, self.follows);
         let (run, stream) =
             self.about(session, Some(turn), RunOpening::Joined, (chat, behind), late);
-        let stream = stream.follow(session, turn).look_again(session, behind);
+        let stream = if follows { stream.follow(session, turn) } else { stream };
+        let stream = stream.look_again(session, behind);
         Ok(named(stream.of(Items::Session(Box::new(items)), AgUiMapper::new(run)), turn))
     }
 
@@ -325,7 +330,7 @@ impl Asked<'_> {
         (chat, cursor): (AgUiChat, EventCursor),
         late: Vec<CallId>,
     ) -> (AgUiRun, OpenStream) {
-        let Self { shared, caller, stream, ask, run, messages, state, instructions: _ } = self;
+        let Self { shared, caller, stream, ask, run, messages, state, .. } = self;
         let run = AgUiRun {
             thread: session.id().clone(),
             run,

@@ -50,11 +50,19 @@ pub(crate) enum AiIntent {
     Attach,
 }
 
+/// Begins the keys of texts that are submitted again.
+const AGAIN: &str = "again:";
+
 impl AiIntent {
     /// Gives the key under which a text is submitted again: one for each turn that was last.
     pub(crate) fn again(last: Option<TurnId>) -> IdempotencyKey {
         let last = last.map_or_else(|| "first".to_owned(), |turn| turn.to_string());
-        IdempotencyKey::new(format!("again:{last}")).expect("a turn's id is short")
+        IdempotencyKey::new(format!("{AGAIN}{last}")).expect("a turn's id is short")
+    }
+
+    /// Tells whether a text was submitted again under this key.
+    pub(crate) fn is_again(key: &IdempotencyKey) -> bool {
+        key.as_str().starts_with(AGAIN)
     }
 }
 

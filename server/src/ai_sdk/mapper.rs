@@ -3,7 +3,7 @@
 use madang::{
     CallId,
     approval::ApprovalRequest,
-    event::{EventCursor, EventKind, SessionEvent, StreamItem, TurnEnding},
+    event::{EventCursor, EventKind, FeedEpoch, SessionEvent, StreamItem, TurnEnding},
     ledger::CallRecord,
 };
 use serde_json::{Value, json};
@@ -81,6 +81,7 @@ impl AiMapper {
                 self.propose(HiddenCall { call: *call, name, arguments }, out);
             }
             EventKind::ApprovalRequested { request } => match self.message.ask {
+                Ask::Here if self.was_asked_before(event) => {}
                 Ask::Here => return self.ask(request.clone(), out),
                 Ask::Elsewhere | Ask::None => notice(event, out),
             },
@@ -191,6 +192,11 @@ impl AiMapper {
             approval_descriptor: descriptor(&request),
         });
         self.finish("tool-calls", out)
+    }
+
+    /// Tells whether a request came before the view, which says what is open. One of which no feed has told is open.
+    fn was_asked_before(&self, event: &SessionEvent) -> bool {
+        event.seq > 0 && self.message.asked_before.is_some_and(|(_, last)| event.seq <= last)
     }
 
     /// Asks about the call that waited before the turn was told, once all is told that is stored.
@@ -322,6 +328,11 @@ impl Mapper for AiMapper {
             let data = json!({ "type": "superseded", "turn": turn });
             out.data(&AiPart::DataMadangNotice { transient: true, data });
         }
+    }
+
+    fn begin(&mut self, epoch: FeedEpoch) {
+        // Another feed counts anew.
+        self.message.asked_before.take_if(|(told, _)| *told != epoch);
     }
 
     fn on(&mut self, item: &StreamItem, out: &mut Frames) -> Then {

@@ -1,6 +1,11 @@
 //! What a message of the assistant is about: what the handler finds before the first item.
 
-use madang::{CallId, TurnId, approval::ApprovalRequest, event::EventCursor, language::Locale};
+use madang::{
+    CallId, TurnId,
+    approval::ApprovalRequest,
+    event::{EventCursor, FeedEpoch},
+    language::Locale,
+};
 
 use super::part::AiPart;
 use crate::{ask::Ask, stream::frame::Frames, surface::tool_table::ToolTable};
@@ -14,6 +19,9 @@ pub(crate) struct AiMessage {
     pub(crate) shown: Vec<CallId>,
     /// The approval request that is open behind this position, where the turn is told from its beginning.
     pub(crate) waits: Option<(EventCursor, ApprovalRequest)>,
+    /// The last event that was told before it was looked up which request is open. A request up to there comes again
+    /// where the turn is told from its beginning, and asks nothing.
+    pub(crate) asked_before: Option<(FeedEpoch, u64)>,
     /// The turn that was dismissed for the text of this one.
     pub(crate) superseded: Option<TurnId>,
     /// Which person is asked about a call.

@@ -1,21 +1,22 @@
 //! The AI SDK, versions 6 and 7: each turn is one message of the assistant, whose id is the turn's.
 //!
-//! **Flow.** [`AiInput::read`] reads what a request is to do. The handler begins, decides or finds the turn, and makes
-//! an [`AiMessage`] of it:
+//! **Flow.** `input` reads what a request is to do. `handlers` begin, decide or find the turn, and make a message of it:
 //!
 //! - a turn that begins, or is told from its beginning because the client resumes: the turn's events from its first
-//!   entry on. A request that is open is in [`AiMessage::waits`] with the cursor of the session's view;
+//!   entry on. A request that is open is asked behind what the client is told before;
 //! - a message that goes on behind a decision: the events behind the cursor from before the decision, with the decided
-//!   call in [`AiMessage::shown`]. Where the decision came too late, the events behind the entry before the call's: the
-//!   client hears the outcome that is, and the rest of the turn;
-//! - a message in which nothing is new: [`write_nothing`].
+//!   call as shown. Where the decision came too late, the events behind the entry before the call's: the client hears
+//!   the outcome that is, and the rest of the turn;
+//! - a message in which nothing is new: its beginning and its end.
 //!
-//! [`messages`] gives the whole chat. Where [`AiIntent::Again`] begins a turn, [`AiIntent::again`] gives its key.
+//! `mapper` tells a turn as the parts of a message, of which `part` has the forms and `round` the order of calls.
+//! `messages` gives the whole chat.
 //!
 //! **Invariants.** An output comes only for a call that the message shows. At most one call that does more than read is
 //! shown without an output, and the stream ends at its approval request with no other call open. Each tool part says
 //! that the tool ran here. A part that was streamed stays.
 
+mod handlers;
 mod input;
 mod mapper;
 mod message;
@@ -25,7 +26,4 @@ mod round;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use input::{AiInput, AiIntent};
-pub(crate) use mapper::AiMapper;
-pub(crate) use message::{AiMessage, write_nothing};
-pub(crate) use messages::{AiUiMessage, messages};
+pub(crate) use handlers::routes;

@@ -85,6 +85,14 @@ impl Request {
         timeout(PATIENCE * 2, answer).await.expect("the answer ends in time")
     }
 
+    /// Sends the request and reads the answer's head alone: the body may have no end.
+    pub(crate) async fn head(self, address: SocketAddr) -> Answer {
+        let mut connection = Connection::open(address).await;
+        connection.write(&self.bytes(address)).await;
+        let (status, headers) = connection.head().await;
+        Answer { status, headers, body: Vec::new() }
+    }
+
     /// Sends the request and reads the answer's head; the body is a stream of events.
     pub(crate) async fn stream(self, address: SocketAddr) -> EventReader {
         let mut connection = Connection::open(address).await;

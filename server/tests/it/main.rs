@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod ag_ui;
+mod ai_sdk;
 mod approvals;
 mod canaries;
 mod canary_users;

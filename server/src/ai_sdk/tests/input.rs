@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     ServerLimits,
-    ai_sdk::{AiInput, AiIntent},
+    ai_sdk::input::{AiInput, AiIntent},
     ask::Ask,
     problem::Problem,
     surface::{approval_id::ApprovalId, body::Said},

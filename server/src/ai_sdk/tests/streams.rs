@@ -14,7 +14,12 @@ use madang::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::ai_sdk::{AiIntent, AiMapper, AiMessage, messages, write_nothing};
+use crate::ai_sdk::{
+    input::AiIntent,
+    mapper::AiMapper,
+    message::{AiMessage, write_nothing},
+    messages::messages,
+};
 use crate::{
     ask::Ask,
     stream::{frame::Frames, mapper::Then},
@@ -29,6 +34,7 @@ fn message() -> AiMessage {
         turn: turn(),
         shown: Vec::new(),
         waits: None,
+        asked_before: None,
         superseded: None,
         ask: Ask::Here,
         tools: tools(),

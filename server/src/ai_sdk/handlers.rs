@@ -1,0 +1,378 @@
+//! The routes of the AI SDK: a message of a chat, its stream for a client that comes back, its stop, and all messages.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderName, HeaderValue, StatusCode},
+    response::{IntoResponse as _, Response},
+};
+use madang::{
+    IdempotencyKey, Session, SessionView, TurnId, TurnOptions, When,
+    approval::{ApprovalRequest, Decision},
+    event::{Content, EventCursor, FeedCursor, FeedEpoch},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tracing::warn;
+use uuid::Uuid;
+
+use super::{
+    input::{AiInput, AiIntent},
+    mapper::AiMapper,
+    message::{AiMessage, write_nothing},
+    messages::messages,
+};
+use crate::{
+    answer::json,
+    ask::Ask,
+    auth::{caller::Caller, scope::TokenScope},
+    extract::{Bytes, Ids, Json, Wishes},
+    problem::{MADANG_TURN, Problem, ProblemName},
+    route::{Access, Route},
+    state::Shared,
+    stream::{
+        body::{Items, OpenStream},
+        frame::Frames,
+        mapper::Mapper as _,
+        missed::requested,
+    },
+    surface::{
+        approval_id::ApprovalId,
+        body::Said,
+        decided::{self, Came, DecidedCall},
+    },
+    turns::{self, Supersede},
+};
+
+/// Gives the routes of this surface.
+pub(crate) fn routes() -> Vec<Route> {
+    let chat = Access::Scope(TokenScope::Chat);
+    vec![
+        Route::post("/api/chat", chat, say)
+            .takes_histories()
+            .says("Answers the last message of a chat, or goes on behind its decisions, for `useChat` of the AI SDK.")
+            .header("Madang-Ask", "Which person is asked for approvals: here, elsewhere or none.")
+            .takes::<Value>()
+            .gives_text("text/event-stream", "The parts of the assistant's message.")
+            .refuses(&[
+                ProblemName::NotFound,
+                ProblemName::Busy,
+                ProblemName::KeyReused,
+                ProblemName::Empty,
+                ProblemName::DoesNotFit,
+                ProblemName::DecisionNotKnown,
+                ProblemName::TooMany,
+                ProblemName::Overloaded,
+                ProblemName::Draining,
+            ]),
+        Route::get("/api/chat/{session}/stream", chat, resume)
+            .says("Tells the turn that runs from its beginning, for a client that comes back.")
+            .gives_text("text/event-stream", "The parts of the assistant's message.")
+            .gives_nothing(StatusCode::NO_CONTENT, "No turn runs.")
+            .refuses(&[ProblemName::TooMany, ProblemName::Overloaded]),
+        Route::post("/api/chat/{session}/stop", chat, stop)
+            .says("Dismisses the turn that runs. A client that only closes its connection dismisses nothing.")
+            .takes::<StopBody>()
+            .gives::<Stopped>(StatusCode::OK, "Whether this dismissed a turn."),
+        Route::get("/api/chat/{session}/messages", chat, all)
+            .says("Gives the messages of a chat as `useChat` takes them.")
+            .gives::<Value>(StatusCode::OK, "The messages."),
+    ]
+}
+
+const VERSION: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
+
+async fn say(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    wishes: Wishes,
+    Bytes(body): Bytes,
+) -> Result<Response, Problem> {
+    let AiInput { session: id, intent, ask } = AiInput::read(&body, &shared.limits)?;
+    // Before anything begins: a refusal must change nothing.
+    let asked = Asked::new(&shared, &caller, ask.or(wishes.ask))?;
+    let found = async || caller.session(&shared.runtime, id.as_str()).await;
+    let opened = async || {
+        if shared.drain.is_draining() {
+            return Err(Problem::draining());
+        }
+        caller.open_session(&shared.runtime, id.as_str()).await
+    };
+    match intent {
+        AiIntent::Say(Said { key, text }) => asked.say(&opened().await?, text, key).await,
+        AiIntent::Again { text } => {
+            let session = opened().await?;
+            let key = key_of_again(&session.state().await?, &text);
+            asked.say(&session, text, key).await
+        }
+        AiIntent::Decide { turn, decisions, unrecognised } => {
+            if unrecognised > 0 {
+                warn!(unrecognised, "a message responds to what was never asked");
+            }
+            asked.decide(&found().await?, turn, decisions).await
+        }
+        AiIntent::Attach => asked.attach(&found().await?).await,
+    }
+}
+
+/// Gives the key under which a text is submitted again. Where that was begun and still runs, the request came twice.
+fn key_of_again(view: &SessionView, text: &str) -> IdempotencyKey {
+    let last = view.turn.or_else(|| view.messages.last().map(|entry| entry.turn));
+    let running = view.turn.filter(|_| view.approval_request.is_none());
+    let begun = view.messages.iter().rev().find_map(|entry| match &entry.content {
+        Content::User { text: said, key: Some(key), .. }
+            if Some(entry.turn) == running && **said == *text && AiIntent::is_again(key) =>
+        {
+            Some(key.clone())
+        }
+        Content::User { .. }
+        | Content::Model { .. }
+        | Content::ToolCall(_)
+        | Content::Notice { .. }
+        | Content::Cleared => None,
+    });
+    begun.unwrap_or_else(|| AiIntent::again(last))
+}
+
+async fn resume(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    wishes: Wishes,
+    Ids(session): Ids<String>,
+) -> Result<Response, Problem> {
+    let nothing = || Ok(StatusCode::NO_CONTENT.into_response());
+    let session = match caller.session(&shared.runtime, &session).await {
+        Ok(session) => session,
+        // Clients ask before their first message. Another user's chat is told from none neither here nor elsewhere.
+        Err(problem) if problem.name() == ProblemName::NotFound => return nothing(),
+        Err(problem) => return Err(problem),
+    };
+    let view = session.state().await?;
+    let Some(turn) = view.turn else { return nothing() };
+    let asked = Asked { follows: false, ..Asked::new(&shared, &caller, wishes.ask)? };
+    asked.replay(&session, turn, view, None).await
+}
+
+/// The turn that a client stops.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct StopBody {
+    /// The id of the message that streams. Without it the turn that runs is dismissed, whichever that is.
+    active_stream_id: Option<String>,
+}
+
+/// Whether a request dismissed a turn.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Stopped {
+    dismissed: bool,
+}
+
+async fn stop(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(session): Ids<String>,
+    Json(StopBody { active_stream_id }): Json<StopBody>,
+) -> Result<Response, Problem> {
+    let session = caller.session(&shared.runtime, &session).await?;
+    let turn = match active_stream_id {
+        Some(id) => Uuid::try_parse(&id).ok().map(TurnId::new),
+        None => session.turn().await?.map(|turn| turn.id()),
+    };
+    let Some(turn) = turn else { return Ok(json(&Stopped { dismissed: false })) };
+    let dismissed = session.dismiss_turn(turn, When::Any).await?;
+    let answer = Stopped { dismissed: dismissed.is_some() };
+    if let Some(dismissed) = dismissed {
+        dismissed.stored().await?; // a client that is told so need not fear a restart
+    }
+    Ok(json(&answer))
+}
+
+async fn all(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Ids(session): Ids<String>,
+) -> Result<Response, Problem> {
+    let view = caller.session(&shared.runtime, &session).await?.state().await?;
+    let waits = view.turn.zip(view.approval_request.as_ref());
+    Ok(json(&messages(&view.messages, waits, shared.limits.max_event_bytes)))
+}
+
+/// A message that a client asks for.
+struct Asked<'a> {
+    shared: &'a Arc<Shared>,
+    caller: &'a Caller,
+    stream: OpenStream,
+    ask: Ask,
+    /// Whether the turn is this client's, and not one that it only looks at.
+    follows: bool,
+}
+
+/// What the client knows of a message, beside its turn.
+#[derive(Debug, Default)]
+struct Known {
+    /// The calls that it shows and that have not ended.
+    shown: Vec<madang::CallId>,
+    /// The request that is open behind a position that it is told.
+    waits: Option<(EventCursor, ApprovalRequest)>,
+    /// The last event that was told before it was looked up which request is open.
+    asked_before: Option<(FeedEpoch, u64)>,
+    /// The turn that was dismissed for this one.
+    superseded: Option<TurnId>,
+}
+
+impl<'a> Asked<'a> {
+    fn new(shared: &'a Arc<Shared>, caller: &'a Caller, ask: Option<Ask>) -> Result<Self, Problem> {
+        let stream = OpenStream::new(shared, caller, "ai_sdk")?;
+        Ok(Self { shared, caller, stream, ask: caller.asks(ask, Ask::Here), follows: true })
+    }
+
+    /// Begins a turn with the user's text; where its key began one before, tells that one. A question that is open gives
+    /// way: while a client shows it, it cannot be told that the chat is busy.
+    async fn say(
+        self,
+        session: &Session,
+        text: String,
+        key: IdempotencyKey,
+    ) -> Result<Response, Problem> {
+        let options = TurnOptions {
+            can_ask: self.ask.can_ask(),
+            language: Some(self.caller.locale.tag()),
+            key: Some(key),
+            ..TurnOptions::default()
+        };
+        let begun =
+            turns::begin(self.shared, session, text.into(), options, Supersede::Waiting).await?;
+        let (turn, superseded) = (begun.turn.id(), begun.superseded);
+        if !begun.turn.is_new() {
+            return self.replay(session, turn, session.state().await?, superseded).await;
+        }
+        let known = Known { superseded, ..Known::default() };
+        let items = Items::Turn(Box::new(begun.turn.events()));
+        Ok(self.tell(session, turn, known, (EventCursor::START, items)))
+    }
+
+    /// Tells a turn from its beginning.
+    async fn replay(
+        self,
+        session: &Session,
+        turn: TurnId,
+        view: SessionView,
+        superseded: Option<TurnId>,
+    ) -> Result<Response, Problem> {
+        let status = session.turn_status(turn).await?.ok_or_else(Problem::not_found)?;
+        let waits = open_in(&view, turn).map(|request| (view.cursor.stored, request));
+        let before = status.first.before();
+        let items = Items::Session(Box::new(session.subscribe_after(before).await?));
+        let known = Known { waits, asked_before: view.cursor.told, superseded, shown: Vec::new() };
+        Ok(self.tell(session, turn, known, (before, items)))
+    }
+
+    /// Decides, and goes on with the message that shows the calls.
+    async fn decide(
+        self,
+        session: &Session,
+        turn: Option<TurnId>,
+        decisions: Vec<(ApprovalId, Decision)>,
+    ) -> Result<Response, Problem> {
+        let before = session.state().await?;
+        let decided =
+            decided::decide(self.shared, self.caller, "ai_sdk", session, decisions).await?;
+        let of_open = decided.iter().find(|decided| before.turn == Some(decided.turn));
+        let Some(DecidedCall { turn, .. }) = of_open.or(decided.last()).copied() else {
+            let last = before.messages.last().map(|entry| entry.turn);
+            let turn = turn.or(before.turn).or(last).ok_or_else(Problem::not_found)?;
+            return Ok(self.nothing(turn));
+        };
+        if session.turn_status(turn).await?.is_none() {
+            return Ok(self.nothing(turn)); // the call belongs to no turn of the chat
+        }
+        let after = session.state().await?;
+        let is_decided = |request: &ApprovalRequest| {
+            decided.iter().any(|decided| decided.counts() && decided.call == request.call)
+        };
+        let waits = open_in(&after, turn).filter(|request| !is_decided(request));
+        let waits = waits.map(|request| (after.cursor.stored, request));
+        let of_turn = || decided.iter().filter(|decided| decided.turn == turn);
+        // From before a decision that counts now. What had come before is told from the first of the calls on.
+        let earlier = of_turn().filter(|decided| decided.came != Came::Now);
+        let earlier = earlier.map(|decided| EventCursor::of_entry(decided.entry).before()).min();
+        let behind = earlier.map_or(before.cursor, FeedCursor::from);
+        let items = Items::Session(Box::new(session.subscribe_after(behind).await?));
+        let shown = of_turn().map(|decided| decided.call).collect();
+        let known = Known { shown, waits, asked_before: after.cursor.told, superseded: None };
+        Ok(self.tell(session, turn, known, (behind.stored, items)))
+    }
+
+    /// Goes on with the turn that runs, for a client whose last message is the assistant's and has nothing to decide.
+    async fn attach(self, session: &Session) -> Result<Response, Problem> {
+        let view = session.state().await?;
+        let Some(turn) = view.turn else {
+            let last = view.messages.last().map(|entry| entry.turn);
+            return Ok(self.nothing(last.ok_or_else(Problem::not_found)?));
+        };
+        if let Some(request) = open_in(&view, turn).filter(|_| self.ask == Ask::Here) {
+            return Ok(self.ask_again(turn, request, view.cursor.stored));
+        }
+        let items = Items::Session(Box::new(session.subscribe_after(view.cursor).await?));
+        Ok(self.tell(session, turn, Known::default(), (view.cursor.stored, items)))
+    }
+
+    /// Answers with the items of a turn behind this position.
+    fn tell(
+        self,
+        session: &Session,
+        turn: TurnId,
+        known: Known,
+        (behind, items): (EventCursor, Items),
+    ) -> Response {
+        let mapper = AiMapper::new(self.message(turn, known));
+        let stream = if self.follows { self.stream.follow(session, turn) } else { self.stream };
+        named(stream.look_again(session, behind).of(items, mapper), turn)
+    }
+
+    /// Answers with the request about which the turn waits.
+    fn ask_again(self, turn: TurnId, request: ApprovalRequest, cursor: EventCursor) -> Response {
+        let mut mapper = AiMapper::new(self.message(turn, Known::default()));
+        let mut out = Frames::default();
+        mapper.open(&mut out);
+        mapper.on(&requested(turn, request, cursor, self.shared.now()), &mut out);
+        named(self.stream.whole(out), turn)
+    }
+
+    /// Answers with a message in which nothing is new.
+    fn nothing(self, turn: TurnId) -> Response {
+        let mut out = Frames::default();
+        write_nothing(turn, &mut out);
+        named(self.stream.whole(out), turn)
+    }
+
+    fn message(&self, turn: TurnId, known: Known) -> AiMessage {
+        let Known { shown, waits, asked_before, superseded } = known;
+        AiMessage {
+            turn,
+            shown,
+            waits,
+            asked_before,
+            superseded,
+            ask: self.ask,
+            tools: self.shared.tools.clone(),
+            locale: self.caller.locale,
+            max_text_frame_bytes: self.shared.limits.max_text_frame_bytes,
+        }
+    }
+}
+
+/// Gives the request about which a turn waits.
+fn open_in(view: &SessionView, turn: TurnId) -> Option<ApprovalRequest> {
+    view.approval_request.clone().filter(|_| view.turn == Some(turn))
+}
+
+/// Names the protocol and the turn of an answer.
+fn named(mut response: Response, turn: TurnId) -> Response {
+    let turn = HeaderValue::from_str(&turn.to_string()).expect("a UUID is ASCII");
+    response.headers_mut().insert(MADANG_TURN, turn);
+    response.headers_mut().insert(VERSION, HeaderValue::from_static("v1"));
+    response
+}
