@@ -91,6 +91,17 @@ async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
     });
     test.post(&path, message).await.ok(200);
     events.until("turn_ended").await;
+    let said = json!([{
+        "id": "canary-of-a-key", "role": "user", "content": "canary-of-the-user",
+        "parts": [{ "type": "text", "text": "canary-of-the-user" }],
+    }]);
+    for (path, body) in [
+        ("/v1/chat/completions", json!({ "messages": said })),
+        ("/ag-ui", json!({ "threadId": "t", "runId": "r", "messages": said })),
+        ("/api/chat", json!({ "id": "u", "messages": said })),
+    ] {
+        test.post(path, body).await; // its whole answer, which is the user's
+    }
     let mut problems = String::new();
     for refused in [
         Request::get("/v1/me").bearer(&wrong),
@@ -100,6 +111,17 @@ async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
         Request::post("/v1/sessions/s/turns", &json!({ "text": ["canary-of-the-user"] }))
             .header("cookie", &cookie),
         Request::post("/v1/sessions/s/turns", &json!({ "text": ["canary-of-the-user"] }))
+            .bearer(test.kim.reveal()),
+        Request::post(
+            "/v1/chat/completions",
+            &json!({ "messages": [{ "role": "canary-of-a-role" }] }),
+        )
+        .bearer(test.kim.reveal()),
+        Request::post("/v1/chat/completions", &json!({ "messages": ["canary-of-the-user"] }))
+            .bearer(test.kim.reveal()),
+        Request::post("/ag-ui", &json!({ "threadId": ["canary-of-the-user"], "messages": [] }))
+            .bearer(test.kim.reveal()),
+        Request::post("/api/chat", &json!({ "id": "s", "messages": ["canary-of-the-user"] }))
             .bearer(test.kim.reveal()),
         Request::get("/v1/sessions/s/events?after=canary-of-a-query").bearer(test.kim.reveal()),
         Request::get("/v1/canary-of-a-path").bearer(test.kim.reveal()),

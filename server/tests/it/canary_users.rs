@@ -1,4 +1,6 @@
-//! Many users at once: no byte of one reaches another.
+//! Many users at once, over all surfaces: no byte of one reaches another.
+
+use std::net::SocketAddr;
 
 use madang::{
     UserId,
@@ -6,15 +8,60 @@ use madang::{
 };
 use madang_server::{TokenEntry, TokenHolder, TokenScopes, TokenSecret};
 use madang_testing::FakeTool;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::{http::Request, support::Setup};
+use crate::{
+    http::{Request, StreamEnd},
+    support::Setup,
+};
 
 const USERS: usize = 100;
 
 fn word(user: usize) -> String {
     format!("canary-{user:03}-of-{user:03}")
+}
+
+/// Sends a body, reads the stream to its end, and gives all of it.
+async fn stream(address: SocketAddr, token: &str, path: &str, body: &Value) -> Vec<Value> {
+    let mut events = Request::post(path, body).bearer(token).stream(address).await;
+    let (frames, end) = events.end().await;
+    assert_eq!(end, StreamEnd::Whole);
+    frames.into_iter().map(|frame| frame.data).collect()
+}
+
+/// Says the word to a thread of AG-UI, and says yes to its question.
+async fn over_ag_ui(address: SocketAddr, token: &str, word: &str) -> String {
+    // All users share the names of sessions.
+    let mut body = json!({
+        "threadId": format!("thread-{word}"), "runId": "r1",
+        "messages": [{ "id": "m1", "role": "user", "content": word }],
+    });
+    let asked = stream(address, token, "/ag-ui", &body).await;
+    let interrupt = &asked.last().unwrap()["outcome"]["interrupts"][0]["id"];
+    let payload = json!({ "approved": true });
+    body["resume"] =
+        json!([{ "interruptId": interrupt, "status": "resolved", "payload": payload }]);
+    let done = stream(address, token, "/ag-ui", &body).await;
+    assert_eq!(done.last().unwrap()["outcome"]["type"], "success", "{done:#?}");
+    format!("{asked:?}{done:?}")
+}
+
+/// Says the word to a chat of the AI SDK, and says yes to its question.
+async fn over_ai_sdk(address: SocketAddr, token: &str, word: &str) -> String {
+    let chat = format!("chat-{word}");
+    let parts = json!([{ "type": "text", "text": word }]);
+    let said = json!({ "id": chat, "message": { "id": "m1", "role": "user", "parts": parts } });
+    let asked = stream(address, token, "/api/chat", &said).await;
+    let request = asked.iter().find(|part| part["type"] == "tool-approval-request").unwrap();
+    let approval = json!({ "id": request["approvalId"], "approved": true });
+    let parts = json!([{ "state": "approval-responded", "approval": approval }]);
+    let message = json!({ "id": asked[0]["messageId"], "role": "assistant", "parts": parts });
+    let done =
+        stream(address, token, "/api/chat", &json!({ "id": chat, "message": message })).await;
+    assert_eq!(done[done.len() - 2]["finishReason"], "stop", "{done:#?}");
+    let all = Request::get(&format!("/api/chat/{chat}/messages")).bearer(token);
+    format!("{asked:?}{done:?}{}", all.send(address).await.ok(200))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -64,6 +111,10 @@ async fn a_hundred_users_at_once_hear_only_of_themselves() {
             let yes = json!({ "digest": request["digest"], "decision": "approve" });
             post(&decide, yes).await.ok(200);
             heard.push_str(&format!("{:?}", events.until("turn_ended").await));
+            heard.push_str(&over_ag_ui(address, token, &word(user)).await);
+            heard.push_str(&over_ai_sdk(address, token, &word(user)).await);
+            let said = json!({ "messages": [{ "role": "user", "content": word(user) }] });
+            heard.push_str(&post("/v1/chat/completions", said).await.ok(200).to_string());
             for path in
                 [path, "/v1/sessions".to_owned(), "/v1/ledger".to_owned(), "/v1/inbox".to_owned()]
             {
@@ -77,7 +128,7 @@ async fn a_hundred_users_at_once_hear_only_of_themselves() {
         let (user, heard) = heard.unwrap();
         done += 1;
         let own = word(user);
-        assert!(heard.matches(&own).count() >= 5, "user {user} hears what it said");
+        assert!(heard.matches(&own).count() >= 20, "user {user} hears what it said");
         // Pieces of text may be cut behind the first hyphen.
         for rest in heard.split("canary-").skip(1) {
             let number: String = rest.chars().take_while(char::is_ascii_digit).collect();

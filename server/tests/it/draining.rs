@@ -36,10 +36,14 @@ async fn a_call_that_runs_commits_its_reader_hears_it_and_the_next_server_goes_o
     until(async || test.get("/readyz").await.status == 503).await;
     assert_eq!(test.get("/readyz").await.json(), json!({ "status": "draining" }));
     assert_eq!(test.get("/healthz").await.text(), "ok");
+    let said = json!([{ "id": "m", "role": "user", "content": "hi", "parts": [] }]);
     for (path, body) in [
         ("/v1/sessions", json!({})),
         ("/v1/sessions/s/turns", json!({ "text": "hi" })),
         ("/v1/tools/send/calls", json!({})),
+        ("/v1/chat/completions", json!({ "messages": said })),
+        ("/ag-ui", json!({ "threadId": "t", "runId": "r", "messages": said })),
+        ("/api/chat", json!({ "id": "t", "messages": said })),
     ] {
         let refused = test.post(path, body).await;
         assert_eq!((refused.status, &*refused.problem()), (503, "draining"), "{path}");

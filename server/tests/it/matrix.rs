@@ -156,6 +156,70 @@ async fn each_cell_answers_as_the_table_says() {
     test.shutdown().await;
 }
 
+/// The routes that the server describes: method, path with some names in place of ids, and the scope; `None` where all
+/// may come.
+async fn described(test: &TestServer) -> Vec<(String, String, Option<String>)> {
+    let text = Request::get("/openapi.json").send(test.address).await.ok(200);
+    let mut routes = Vec::new();
+    for (path, operations) in text["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            let needs = operation["description"].as_str().unwrap_or_default();
+            let scope =
+                needs.strip_prefix("Needs the scope `").and_then(|rest| rest.strip_suffix("`."));
+            let is_public = operation["security"] == json!([]);
+            let scope = scope.map_or_else(
+                || (!is_public).then(|| "any".to_owned()),
+                |name| Some(name.to_owned()),
+            );
+            routes.push((method.to_uppercase(), path.replace(['{', '}'], ""), scope));
+        }
+    }
+    routes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_route_stands_behind_each_cell_of_the_table() {
+    let test = server().await;
+    let cookie = cookie(&test).await;
+    let credentials = [
+        None,
+        Some(("cookie", cookie)),
+        Some(("authorization", format!("Bearer {}", test.kim.reveal()))),
+    ];
+    let routes = described(&test).await;
+    assert!(routes.len() > 35, "{}", routes.len());
+    for (method, path, scope) in routes {
+        for from in ALL {
+            for (credential, (get, other)) in credentials.iter().zip(from.expected()) {
+                let mut request = Request::new(&method, &path);
+                if method != "GET" {
+                    request = request.header("content-type", "application/json").body("[]");
+                }
+                for (name, value) in from.headers(test.address).iter().chain(credential) {
+                    request = request.header(name, value);
+                }
+                let from_elsewhere = from.expected() == [(403, 403); 3];
+                let expected = match (if method == "GET" { get } else { other }, &scope) {
+                    _ if path == "/healthz" => None,
+                    (_, None) => from_elsewhere.then_some(403),
+                    (status @ (401 | 403), Some(_)) => Some(status),
+                    (_, Some(_)) => None,
+                };
+                let status = request.head(test.address).await.status;
+                match expected {
+                    Some(expected) => {
+                        assert_eq!(status, expected, "{method} {path} {from:?} {credential:?}")
+                    }
+                    None => {
+                        assert!(![401, 403].contains(&status), "{method} {path} {from:?}: {status}")
+                    }
+                }
+            }
+        }
+    }
+    test.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_form_of_another_site_changes_nothing_even_where_its_browser_says_little() {
     let test = server().await;
@@ -264,27 +328,36 @@ async fn a_credential_that_is_wrong_counts_less_than_none() {
 }
 
 /// Each route with the scope that it needs; `None`: any credential.
-const ROUTES: [(&str, &str, Option<TokenScope>); 24] = [
+const ROUTES: [(&str, &str, Option<TokenScope>); 33] = [
     ("POST", "/v1/sessions", Some(TokenScope::Chat)),
     ("GET", "/v1/sessions", Some(TokenScope::Chat)),
-    ("GET", "/v1/sessions/s", Some(TokenScope::Chat)),
-    ("GET", "/v1/sessions/s/events", Some(TokenScope::Chat)),
-    ("POST", "/v1/sessions/s/turns", Some(TokenScope::Chat)),
-    ("GET", "/v1/sessions/s/turns/t", Some(TokenScope::Chat)),
-    ("POST", "/v1/sessions/s/turns/t/dismiss", Some(TokenScope::Chat)),
-    ("POST", "/v1/sessions/s/clear", Some(TokenScope::Chat)),
-    ("GET", "/v1/sessions/s/standing-approvals", Some(TokenScope::Chat)),
-    ("DELETE", "/v1/sessions/s/standing-approvals/t", Some(TokenScope::Decide)),
-    ("GET", "/v1/sessions/s/unresolved", Some(TokenScope::Chat)),
-    ("GET", "/v1/sessions/s/ledger/verify", Some(TokenScope::Chat)),
+    ("GET", "/v1/sessions/session", Some(TokenScope::Chat)),
+    ("GET", "/v1/sessions/session/events", Some(TokenScope::Chat)),
+    ("POST", "/v1/sessions/session/turns", Some(TokenScope::Chat)),
+    ("GET", "/v1/sessions/session/turns/turn", Some(TokenScope::Chat)),
+    ("POST", "/v1/sessions/session/turns/turn/dismiss", Some(TokenScope::Chat)),
+    ("POST", "/v1/sessions/session/clear", Some(TokenScope::Chat)),
+    ("GET", "/v1/sessions/session/standing-approvals", Some(TokenScope::Chat)),
+    ("DELETE", "/v1/sessions/session/standing-approvals/tool", Some(TokenScope::Decide)),
+    ("GET", "/v1/sessions/session/unresolved", Some(TokenScope::Chat)),
+    ("GET", "/v1/sessions/session/ledger/verify", Some(TokenScope::Chat)),
     ("GET", "/v1/inbox", Some(TokenScope::Decide)),
     ("GET", "/v1/inbox/events", Some(TokenScope::Decide)),
-    ("POST", "/v1/approvals/c/decision", Some(TokenScope::Decide)),
-    ("GET", "/v1/calls/c", Some(TokenScope::Chat)),
-    ("POST", "/v1/calls/c/resolve", Some(TokenScope::Decide)),
+    ("POST", "/v1/approvals/call/decision", Some(TokenScope::Decide)),
+    ("GET", "/v1/calls/call", Some(TokenScope::Chat)),
+    ("POST", "/v1/calls/call/resolve", Some(TokenScope::Decide)),
     ("GET", "/v1/ledger", Some(TokenScope::Chat)),
     ("GET", "/v1/tools", Some(TokenScope::Chat)),
-    ("POST", "/v1/tools/t/calls", Some(TokenScope::Tools)),
+    ("POST", "/v1/tools/tool/calls", Some(TokenScope::Tools)),
+    ("GET", "/v1/models", Some(TokenScope::Chat)),
+    ("GET", "/v1/models/model", Some(TokenScope::Chat)),
+    ("POST", "/v1/chat/completions", Some(TokenScope::Chat)),
+    ("GET", "/ag-ui", Some(TokenScope::Chat)),
+    ("POST", "/ag-ui", Some(TokenScope::Chat)),
+    ("POST", "/api/chat", Some(TokenScope::Chat)),
+    ("GET", "/api/chat/session/stream", Some(TokenScope::Chat)),
+    ("POST", "/api/chat/session/stop", Some(TokenScope::Chat)),
+    ("GET", "/api/chat/session/messages", Some(TokenScope::Chat)),
     ("GET", "/metrics", Some(TokenScope::Admin)),
     ("GET", "/v1/ledger?all=true", Some(TokenScope::Admin)),
     ("GET", "/v1/me", None),
@@ -304,6 +377,12 @@ async fn each_route_needs_its_scope_and_no_other() {
         setup = setup.options(|options| options.token(token));
     }
     let test = setup.start().await;
+    for (method, path, scope) in described(&test).await {
+        let Some(scope) = scope else { continue };
+        let is_it = |route: &&(&str, &str, _)| (route.0, route.1) == (&*method, &*path);
+        let (.., needed) = ROUTES.iter().find(is_it).unwrap_or_else(|| panic!("{method} {path}"));
+        assert_eq!(needed.map_or("any", TokenScope::name), scope, "{method} {path}");
+    }
     for (method, path, needed) in ROUTES {
         for (scope, secret) in &secrets {
             let has = needed.is_none_or(|needed| needed == *scope)
@@ -339,10 +418,16 @@ async fn a_session_of_another_user_answers_as_one_that_is_not_there() {
     opened.send(test.address).await.ok(201);
     let turn = "00000000-0000-0000-0000-000000000000";
     let told = |answer: &Answer| {
-        let mut body = answer.json();
-        body.as_object_mut().unwrap().remove("trace");
+        let mut body = answer.ok(answer.status);
+        body.as_object_mut().map(|body| body.remove("trace"));
         (answer.status, body)
     };
+    let said = json!([{ "id": "m1", "role": "user", "content": "hi", "parts": [{ "type": "text", "text": "hi" }] }]);
+    let decided = json!({
+        "id": "a", "role": "assistant",
+        "parts": [{ "state": "approval-responded", "approval": { "id": "x", "approved": true } }],
+    });
+    let resume = json!([{ "interruptId": "x", "status": "cancelled" }]);
     for (method, path, body) in [
         ("GET", "/v1/sessions/ID".to_owned(), None),
         ("GET", "/v1/sessions/ID/events".to_owned(), None),
@@ -355,21 +440,47 @@ async fn a_session_of_another_user_answers_as_one_that_is_not_there() {
         ("DELETE", "/v1/sessions/ID/standing-approvals/t".to_owned(), None),
         ("GET", "/v1/sessions/ID/unresolved".to_owned(), None),
         ("GET", "/v1/sessions/ID/ledger/verify".to_owned(), None),
+        (
+            "POST",
+            "/ag-ui".to_owned(),
+            Some(json!({ "threadId": "ID", "runId": "r", "messages": [] })),
+        ),
+        (
+            "POST",
+            "/ag-ui".to_owned(),
+            Some(json!({ "threadId": "ID", "runId": "r", "messages": [], "resume": resume })),
+        ),
+        ("POST", "/api/chat".to_owned(), Some(json!({ "id": "ID", "message": decided }))),
+        ("POST", "/api/chat/ID/stop".to_owned(), Some(json!({}))),
+        ("GET", "/api/chat/ID/messages".to_owned(), None),
+        ("GET", "/api/chat/ID/stream".to_owned(), None),
     ] {
         let of = async |id: &str| {
             let mut request = Request::new(method, &path.replace("ID", id));
             if let Some(body) = &body {
                 let json = request.header("content-type", "application/json");
-                request = json.body(body.to_string());
+                request = json.body(body.to_string().replace("ID", id));
             }
             test.send(request).await
         };
         let (foreign, unknown) = (told(&of("lees").await), told(&of("nowhere").await));
         assert_eq!(foreign, unknown, "{method} {path}");
-        assert_eq!((foreign.0, &foreign.1["type"]), (404, &json!("/problems/not-found")));
+        if path == "/api/chat/ID/stream" {
+            // Clients ask before their first message, and take an error for a broken chat.
+            assert_eq!(foreign, (204, json!(null)));
+        } else {
+            assert_eq!((foreign.0, &foreign.1["type"]), (404, &json!("/problems/not-found")));
+        }
     }
-    let taken = test.post("/v1/sessions", json!({ "id": "lees" })).await;
-    assert_eq!((taken.status, &*taken.problem()), (404, "not-found"));
+    for (path, body) in [
+        ("/v1/sessions", json!({ "id": "lees" })),
+        ("/v1/chat/completions", json!({ "messages": said, "metadata": { "session": "lees" } })),
+        ("/ag-ui", json!({ "threadId": "lees", "runId": "r", "messages": said })),
+        ("/api/chat", json!({ "id": "lees", "messages": said })),
+    ] {
+        let taken = test.post(path, body).await;
+        assert_eq!((taken.status, &*taken.problem()), (404, "not-found"), "{path}");
+    }
     let tools = test.post("/v1/tools/t/calls", json!({ "session": "lees" })).await;
     let unknown = test.post("/v1/tools/t/calls", json!({ "session": "nowhere" })).await;
     assert_eq!(told(&tools), told(&unknown));
