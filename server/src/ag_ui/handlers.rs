@@ -198,19 +198,16 @@ impl Asked<'_> {
         before: SessionView,
         decided: &[DecidedCall],
     ) -> Result<Response, Problem> {
-        let late = decided.iter().filter(|decided| !decided.counts()).map(|late| late.call);
-        let late = late.collect();
+        let late = decided.iter().filter(|decided| decided.came == Came::Late);
+        let late = late.map(|decided| decided.call).collect();
+        let calls: Vec<_> = decided.iter().map(|decided| decided.call).collect();
         let after = session.state().await?;
-        let is_decided = |call: CallId| decided.iter().any(|decided| decided.call == call);
-        let waits_for_another = after.turn == Some(turn)
-            && after.approval_request.as_ref().is_some_and(|open| !is_decided(open.call));
-        if !waits_for_another && decided.iter().any(|decided| decided.came == Came::Now) {
-            let decided: Vec<_> = decided.iter().map(|decided| decided.call).collect();
-            return self.tell(session, turn, before, &decided, late).await;
-        }
-        let counts = decided.iter().filter(|decided| decided.counts());
-        let counts: Vec<_> = counts.map(|decided| decided.call).collect();
-        self.tell(session, turn, after, &counts, late).await
+        // The view may show a request for a moment longer than it is open.
+        let open = after.approval_request.as_ref().filter(|open| !calls.contains(&open.call));
+        let waits_for_another = after.turn == Some(turn) && open.is_some();
+        let counts_now = decided.iter().any(|decided| decided.came == Came::Now);
+        let view = if counts_now && !waits_for_another { before } else { after };
+        self.tell(session, turn, view, &calls, late).await
     }
 
     /// Tells the turn that runs, else the messages.

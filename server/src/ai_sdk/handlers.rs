@@ -209,9 +209,9 @@ struct Asked<'a> {
     follows: bool,
 }
 
-/// What the client knows of a message, beside its turn.
+/// Where the message begins for its client.
 #[derive(Debug, Default)]
-struct Known {
+struct MessageStart {
     /// The calls that it shows and that have not ended.
     shown: Vec<madang::CallId>,
     /// The request that is open behind a position that it is told.
@@ -248,9 +248,9 @@ impl<'a> Asked<'a> {
         if !begun.turn.is_new() {
             return self.replay(session, turn, session.state().await?, superseded).await;
         }
-        let known = Known { superseded, ..Known::default() };
+        let start = MessageStart { superseded, ..MessageStart::default() };
         let items = Items::Turn(Box::new(begun.turn.events()));
-        Ok(self.tell(session, turn, known, (EventCursor::START, items)))
+        Ok(self.tell(session, turn, start, (EventCursor::START, items)))
     }
 
     /// Tells a turn from its beginning.
@@ -265,8 +265,9 @@ impl<'a> Asked<'a> {
         let waits = open_in(&view, turn).map(|request| (view.cursor.stored, request));
         let before = status.first.before();
         let items = Items::Session(Box::new(session.subscribe_after(before).await?));
-        let known = Known { waits, asked_before: view.cursor.told, superseded, shown: Vec::new() };
-        Ok(self.tell(session, turn, known, (before, items)))
+        let start =
+            MessageStart { waits, asked_before: view.cursor.told, superseded, shown: Vec::new() };
+        Ok(self.tell(session, turn, start, (before, items)))
     }
 
     /// Decides, and goes on with the message that shows the calls.
@@ -281,17 +282,18 @@ impl<'a> Asked<'a> {
             decided::decide(self.shared, self.caller, "ai_sdk", session, decisions).await?;
         let of_open = decided.iter().find(|decided| before.turn == Some(decided.turn));
         let Some(DecidedCall { turn, .. }) = of_open.or(decided.last()).copied() else {
-            let last = before.messages.last().map(|entry| entry.turn);
-            let turn = turn.or(before.turn).or(last).ok_or_else(Problem::not_found)?;
-            return Ok(self.nothing(turn));
+            return match turn.filter(|_| before.turn != turn) {
+                Some(turn) => Ok(self.nothing(turn)),
+                None => self.attach(session).await,
+            };
         };
         if session.turn_status(turn).await?.is_none() {
             return Ok(self.nothing(turn)); // the call belongs to no turn of the chat
         }
         let after = session.state().await?;
-        let is_decided = |request: &ApprovalRequest| {
-            decided.iter().any(|decided| decided.counts() && decided.call == request.call)
-        };
+        // The view may show a request for a moment longer than it is open.
+        let is_decided =
+            |request: &ApprovalRequest| decided.iter().any(|decided| decided.call == request.call);
         let waits = open_in(&after, turn).filter(|request| !is_decided(request));
         let waits = waits.map(|request| (after.cursor.stored, request));
         let of_turn = || decided.iter().filter(|decided| decided.turn == turn);
@@ -301,8 +303,9 @@ impl<'a> Asked<'a> {
         let behind = earlier.map_or(before.cursor, FeedCursor::from);
         let items = Items::Session(Box::new(session.subscribe_after(behind).await?));
         let shown = of_turn().map(|decided| decided.call).collect();
-        let known = Known { shown, waits, asked_before: after.cursor.told, superseded: None };
-        Ok(self.tell(session, turn, known, (behind.stored, items)))
+        let start =
+            MessageStart { shown, waits, asked_before: after.cursor.told, superseded: None };
+        Ok(self.tell(session, turn, start, (behind.stored, items)))
     }
 
     /// Goes on with the turn that runs, for a client whose last message is the assistant's and has nothing to decide.
@@ -316,7 +319,7 @@ impl<'a> Asked<'a> {
             return Ok(self.ask_again(turn, request, view.cursor.stored));
         }
         let items = Items::Session(Box::new(session.subscribe_after(view.cursor).await?));
-        Ok(self.tell(session, turn, Known::default(), (view.cursor.stored, items)))
+        Ok(self.tell(session, turn, MessageStart::default(), (view.cursor.stored, items)))
     }
 
     /// Answers with the items of a turn behind this position.
@@ -324,17 +327,17 @@ impl<'a> Asked<'a> {
         self,
         session: &Session,
         turn: TurnId,
-        known: Known,
+        start: MessageStart,
         (behind, items): (EventCursor, Items),
     ) -> Response {
-        let mapper = AiMapper::new(self.message(turn, known));
+        let mapper = AiMapper::new(self.message(turn, start));
         let stream = if self.follows { self.stream.follow(session, turn) } else { self.stream };
         named(stream.look_again(session, behind).of(items, mapper), turn)
     }
 
     /// Answers with the request about which the turn waits.
     fn ask_again(self, turn: TurnId, request: ApprovalRequest, cursor: EventCursor) -> Response {
-        let mut mapper = AiMapper::new(self.message(turn, Known::default()));
+        let mut mapper = AiMapper::new(self.message(turn, MessageStart::default()));
         let mut out = Frames::default();
         mapper.open(&mut out);
         mapper.on(&requested(turn, request, cursor, self.shared.now()), &mut out);
@@ -348,8 +351,8 @@ impl<'a> Asked<'a> {
         named(self.stream.whole(out), turn)
     }
 
-    fn message(&self, turn: TurnId, known: Known) -> AiMessage {
-        let Known { shown, waits, asked_before, superseded } = known;
+    fn message(&self, turn: TurnId, start: MessageStart) -> AiMessage {
+        let MessageStart { shown, waits, asked_before, superseded } = start;
         AiMessage {
             turn,
             shown,

@@ -37,18 +37,8 @@ pub(crate) enum Came {
     Late,
 }
 
-impl DecidedCall {
-    /// Tells whether the decision counts.
-    pub(crate) const fn counts(&self) -> bool {
-        match self.came {
-            Came::Now | Came::Again => true,
-            Came::Late => false,
-        }
-    }
-}
-
-/// Decides about requests of a chat. What names no call of the chat is passed over: a client that is refused would hold
-/// on to it for ever.
+/// Decides about requests of a chat. What names no request of the chat, or another than the one that is open, is passed
+/// over: a client that is refused would hold on to it for ever.
 ///
 /// # Errors
 /// A problem where the caller may not decide, a decision does not fit, or it is not known whether it counts.
@@ -72,8 +62,12 @@ pub(crate) async fn decide(
         let came = match counts {
             Ok(Counts::Now) => Came::Now,
             Ok(Counts::Already) => Came::Again,
-            Err(problem) if problem.name() == ProblemName::NotOpen => Came::Late,
-            Err(problem) => return Err(problem),
+            Err(problem) if problem.name() != ProblemName::NotOpen => return Err(problem),
+            Err(problem) if problem.has("decided") || problem.has("ended") => Came::Late,
+            Err(_) => {
+                warn!(%call, surface, "a decision is about another request than the one that is open");
+                continue;
+            }
         };
         decided.push(DecidedCall { call, turn: row.turn, entry: row.seq, came });
     }

@@ -533,8 +533,10 @@ async fn a_resume_of_what_was_never_asked_here_is_passed_over() {
     let elsewhere = other.says("m1", "delete 7").run().await.interrupt();
     let mut client = Client::new(&test, "t");
     let interrupt = client.says("m1", "delete 7").run().await.interrupt();
-    let unknown = format!("00000000-0000-0000-0000-000000000000:{}", "0".repeat(64));
-    for id in [elsewhere["id"].clone(), unknown.into(), "call_1".into()] {
+    let none = "0".repeat(64);
+    let unknown = format!("00000000-0000-0000-0000-000000000000:{none}");
+    let wrong = format!("{}:{none}", interrupt["toolCallId"].as_str().unwrap());
+    for id in [elsewhere["id"].clone(), unknown.into(), wrong.into(), "call_1".into()] {
         let told = client.resume(&json!({ "id": id }), json!({ "approved": true })).await;
         assert_eq!(told.interrupt()["id"], interrupt["id"], "{id}");
     }

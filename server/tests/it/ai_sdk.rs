@@ -504,11 +504,16 @@ async fn a_decision_about_another_chat_or_about_nothing_changes_nothing() {
     client.says("m1", "delete 7").send().await;
     let own = client.messages.clone();
     let foreign = other.parts().last().unwrap()["approval"]["id"].clone();
-    for id in [foreign, json!("approval-1")] {
+    let id = client.parts().last().unwrap()["approval"]["id"].as_str().unwrap().to_owned();
+    let wrong = format!("{}:{}", id.split_once(':').unwrap().0, "0".repeat(64));
+    for id in [foreign, json!("approval-1"), json!(wrong)] {
         client.messages = own.clone();
         client.parts().last_mut().unwrap()["approval"]["id"] = id;
         let parts = client.responds(true, None).send().await;
-        assert_eq!(kinds(&parts), ["start", "finish"]);
+        assert_eq!(
+            (finish(&parts), client.shows()),
+            ("tool-calls", ASKED.map(str::to_owned).to_vec())
+        );
     }
     // A message of the assistant with nothing to decide goes on with the turn: the question is open.
     client.messages = own;
