@@ -260,14 +260,32 @@ mod tests {
         let options = ServerOptions::default().open(UserId::new("me").unwrap());
         let server = Server::new(runtime, options).unwrap();
         let mut router = server.router();
-        let mut status = async |method: &str, path: &str| {
+        let mut status = async |method: &str, path: &str, body: &'static str| {
             let request = Request::builder().method(method).uri(path).header("host", "localhost");
-            router.call(request.body(Body::empty()).unwrap()).await.unwrap().status()
+            let request = request.header("content-type", "application/json").body(Body::from(body));
+            router.call(request.unwrap()).await.unwrap().status()
         };
-        assert_eq!(status("POST", "/v1/sessions").await, StatusCode::CREATED);
+        assert_eq!(status("POST", "/v1/sessions", r#"{"id":"t"}"#).await, StatusCode::CREATED);
         server.shared.drain.enter(DrainPhase::Draining);
-        assert_eq!(status("POST", "/v1/sessions").await, StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(status("GET", "/v1/sessions").await, StatusCode::OK);
+        for (path, body) in [
+            ("/v1/sessions", "{}"),
+            ("/v1/chat/completions", r#"{"messages":[{"role":"user","content":"hi"}]}"#),
+            (
+                "/ag-ui",
+                r#"{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"hi"}]}"#,
+            ),
+            (
+                "/api/chat",
+                r#"{"id":"t","message":{"id":"m","role":"user","parts":[{"type":"text","text":"hi"}]}}"#,
+            ),
+        ] {
+            assert_eq!(status("POST", path, body).await, StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        }
+        // What begins nothing goes on.
+        let looks = r#"{"threadId":"t","runId":"r","messages":[]}"#;
+        assert_eq!(status("POST", "/ag-ui", looks).await, StatusCode::OK);
+        assert_eq!(status("POST", "/api/chat/t/stop", "{}").await, StatusCode::OK);
+        assert_eq!(status("GET", "/v1/sessions", "").await, StatusCode::OK);
         server.drain().await.unwrap();
     }
 }

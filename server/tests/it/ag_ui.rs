@@ -703,8 +703,18 @@ async fn a_client_that_leaves_dismisses_its_turn_only_where_the_server_is_told_s
         .start()
         .await;
     let mut client = Client::new(&test, "t");
-    let events = client.says("m1", "hi").open().await;
+    let mut events = client.says("m1", "hi").open().await;
     let completion = script.next().await;
+    completion.delta("half");
+    // A device that only looks may leave.
+    let mut phone = Client::new(&test, "t").open().await;
+    phone.until_data(|event| event["type"] == "TEXT_MESSAGE_CONTENT").await;
+    drop(phone);
+    completion.delta(" an answer");
+    let is_rest =
+        |event: &Value| event["delta"].as_str().is_some_and(|text| text.contains("answer"));
+    events.until_data(is_rest).await;
+    assert!(!completion.is_cancelled());
     drop(events);
     completion.cancelled().await;
     ended(&test, "t", 1).await;

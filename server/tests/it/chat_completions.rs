@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use madang::{Limits, model::ModelError};
+use madang::{Limits, model::ModelError, store::SqliteStore};
+use madang_server::MIGRATIONS;
 use madang_testing::{FakeTool, Runs, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::{Value, json};
 
@@ -478,4 +479,41 @@ async fn a_stream_that_the_server_leaves_breaks_off_and_never_looks_complete() {
     assert_eq!(end, StreamEnd::BrokenOff);
     assert_eq!(told.last().unwrap().data["error"]["code"], "draining");
     test.ended().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_and_a_try_are_remembered_over_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chats.db");
+    let store = async || {
+        let options = SqliteStore::options(&path).migrations("server", &MIGRATIONS);
+        options.open().await.unwrap()
+    };
+    let (model, mut script) = model_pair();
+    let mut test = Setup::over(model, store().await).remembering().start().await;
+    let (first, ()) = tokio::join!(test.send(ask(&[user("hi")])), async {
+        script.next().await.say("hello");
+    });
+    let chat = first.header("madang-session").unwrap().to_owned();
+    let next = [user("hi"), assistant("hello"), user("and?")];
+    let tried = |count: &str| ask(&next).header("x-stainless-retry-count", count);
+    let (address, token) = (test.address, test.kim.reveal().to_owned());
+    let begun = tried("0").bearer(&token).send(address);
+    let begun = tokio::spawn(begun);
+    let completion = script.next().await;
+    test.stop();
+    let cut = begun.await.unwrap();
+    assert_eq!((cut.status, &*cut.problem()), (503, "draining"));
+    let turn = cut.header("madang-turn").unwrap();
+    test.ended().await.unwrap();
+    drop(completion);
+
+    let test = Setup::over(says("again"), store().await).remembering().start().await;
+    let joined = test.send(tried("1")).await;
+    assert_eq!((said(&joined), joined.header("madang-turn")), ("again".to_owned(), Some(turn)));
+    assert_eq!(joined.header("madang-session"), Some(&*chat));
+    let more = [&next[..], &[assistant("again"), user("more")]].concat();
+    assert_eq!(say(&test, &more).await.1, chat);
+    assert_eq!(chats(&test).await, 1);
+    test.shutdown().await;
 }

@@ -45,6 +45,18 @@ async fn streams_have_a_bound_for_a_user_and_for_all() {
     assert_eq!(turn.status, 429);
     let state = test.get("/v1/sessions/s").await.ok(200);
     assert_eq!(state["messages"], json!([]), "a refusal begins nothing");
+    let parts = json!([{ "type": "text", "text": "hi" }]);
+    let said = json!([{ "id": "m", "role": "user", "content": "hi", "parts": parts }]);
+    for (path, body) in [
+        ("/v1/chat/completions", json!({ "messages": said, "stream": true })),
+        ("/ag-ui", json!({ "threadId": "t", "runId": "r", "messages": said })),
+        ("/api/chat", json!({ "id": "t", "messages": said })),
+    ] {
+        let full = test.post(path, body).await;
+        assert_eq!((full.status, &*full.problem()), (429, "too-many"), "{path}");
+        assert!(full.header("retry-after").is_some(), "{path}");
+    }
+    assert_eq!(test.get("/v1/sessions/t").await.status, 404, "nor a chat");
     let lee = test.lee.reveal();
     let of_lee = |path: &str| Request::get(path).bearer(lee);
     let _third = of_lee("/v1/inbox/events").stream(test.address).await;

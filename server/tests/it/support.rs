@@ -4,8 +4,8 @@ use std::{net::SocketAddr, time::Duration};
 
 use madang::{Builder, Runtime, UserId, model::ChatModel, store::Store, tool::Tool};
 use madang_server::{
-    Listener, ServeError, Server, ServerLimits, ServerOptions, TokenEntry, TokenHolder,
-    TokenScopes, TokenSecret,
+    Listener, ServeError, Server, ServerLimits, ServerOptions, SqliteMemory, TokenEntry,
+    TokenHolder, TokenScopes, TokenSecret,
 };
 use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
@@ -27,6 +27,8 @@ pub(crate) struct Setup {
     builder: Builder,
     options: ServerOptions,
     limits: ServerLimits,
+    /// Whether clients that name no chat are remembered in the store.
+    remembers: bool,
 }
 
 impl Setup {
@@ -40,7 +42,14 @@ impl Setup {
             builder: Runtime::builder().model(model).store(store),
             options: ServerOptions::default(),
             limits: ServerLimits::default(),
+            remembers: false,
         }
+    }
+
+    /// Remembers clients that name no chat in the store, which has the tables of the server.
+    pub(crate) fn remembering(mut self) -> Self {
+        self.remembers = true;
+        self
     }
 
     pub(crate) fn tool(mut self, tool: impl Tool) -> Self {
@@ -75,8 +84,11 @@ impl Setup {
             TokenEntry::new(user, holder, scopes, secret)
         };
         let runtime = self.builder.start().await.unwrap();
-        let options = self
-            .options
+        let options = match self.remembers {
+            true => self.options.client_memory(SqliteMemory::new(runtime.clone())),
+            false => self.options,
+        };
+        let options = options
             .limits(self.limits)
             .token(token("kim", TokenScopes::ALL, &kim))
             .token(token("lee", TokenScopes::OF_PERSON, &lee));
