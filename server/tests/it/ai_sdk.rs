@@ -353,8 +353,12 @@ async fn two_questions_of_a_round_are_asked_one_after_the_other() {
     let mut client = Client::new(&test, "c");
     client.says("m1", "delete both").send().await;
     assert_eq!(client.shows()[1], "a: I delete it. (approval-requested)", "one call is shown");
-    let parts = client.responds(true, None).send().await;
-    assert_eq!(finish(&parts), "tool-calls");
+    let decided = client.responds(true, None).messages.clone();
+    for _ in 0..2 {
+        // Once more, as where the answer was lost.
+        client.messages = decided.clone();
+        assert_eq!(finish(&client.send().await), "tool-calls");
+    }
     assert_eq!(
         client.shows()[1],
         "a: I delete it. (output-available) (output-available) (approval-requested)"
