@@ -8,6 +8,7 @@
 //! Drivers:
 //! - [`kill`]: a child process is killed with SIGKILL at random moments and at chosen points, again and again on one
 //!   file.
+//! - [`serve`]: a server is killed again and again while its clients submit, read and answer over HTTP.
 //! - [`power`]: the disk after a power cut is built from recorded writes, and opened.
 //! - `failpoints`: each step of the runtime panics, fails, waits or ends the process.
 //! - [`simulation`]: the whole runtime on one thread, with a clock that jumps and a scheduler that draws from a seed.
@@ -29,6 +30,8 @@ pub mod failpoints;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 #[cfg(feature = "sqlite")]
+mod http;
+#[cfg(feature = "sqlite")]
 pub mod kill;
 #[cfg(feature = "stress")]
 pub mod mistakes;
@@ -36,6 +39,8 @@ pub mod mistakes;
 pub mod oracle;
 #[cfg(feature = "sqlite")]
 pub mod power;
+#[cfg(feature = "sqlite")]
+pub mod serve;
 #[cfg(feature = "sqlite")]
 pub mod simulation;
 #[cfg(feature = "stress")]

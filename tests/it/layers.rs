@@ -147,8 +147,8 @@ pub(crate) const MEMBERS: &[(&str, &[&str])] = &[
     ("testing", &["actors"]),
     (".", &["actors", "llama"]),
     ("toolkits", &["."]),
-    ("proof", &["actors", "testing", "."]),
     ("server", &["."]),
+    ("proof", &["actors", "testing", ".", "server"]),
     ("program", &["actors", "testing", ".", "toolkits", "proof", "server"]),
 ];
 

@@ -22,11 +22,13 @@ pub enum Counter {
     Stuck,
     /// What befell another session changed a turn.
     Disturbed,
+    /// A user reached what belongs to another.
+    Exposed,
 }
 
 impl Counter {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Lost,
         Self::Doubled,
         Self::Unasked,
@@ -34,6 +36,7 @@ impl Counter {
         Self::Damaged,
         Self::Stuck,
         Self::Disturbed,
+        Self::Exposed,
     ];
 
     /// Returns its name in `docs/proof.md` and in figures.
@@ -47,6 +50,7 @@ impl Counter {
             Self::Damaged => "damaged",
             Self::Stuck => "stuck",
             Self::Disturbed => "disturbed",
+            Self::Exposed => "exposed",
         }
     }
 }

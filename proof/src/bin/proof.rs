@@ -15,17 +15,21 @@ use madang_proof::{
     audit::{Counter, Findings},
     fuzz::{Hunt, Target},
     kill::{self, Campaign, Orders},
-    mistakes::Mistake,
+    mistakes::{Mistake, ProxyMistake},
     power::{Synced, Trial},
+    serve::{self, ServeCampaign, ServeFigures, ServerOrders},
     simulation::Simulation,
     stress::Stress,
 };
 use tokio::{task::JoinSet, time::Instant};
 
-const USAGE: &str = "usage: proof kill|power|fuzz|simulation|stress|all [--kills N] [--trials N] [--seconds N] [--seeds N] [--turns N]
-             [--runs N] [--sessions N] [--seed N]
+const USAGE: &str = "usage: proof kill|serve|power|fuzz|simulation|stress|all [--kills N] [--keys N] [--clients N] [--trials N]
+             [--seconds N] [--seeds N] [--turns N] [--runs N] [--sessions N] [--seed N]
 
   kill    kills a process with 8 chats, starts it again, compares its oracle with its database: --kills times (2000)
+  serve   kills a server that --clients (64) submit to, read and answer, and compares what they heard with its database:
+          --kills times (1000), and until turns began under --keys keys (10000);
+          with --mistake NAME, one of docs/proof.md, which it should find
   power   records 8 chats on SQLite and cuts the power at 200 moments: --trials times (20)
   fuzz    sends mutations of fuzz/corpus through dispatch, parser and envelope: --seconds each (60)
   simulation
@@ -39,7 +43,10 @@ Everything is drawn from the seed, which is printed; without --seed it is the ti
 /// The amount of each proof.
 #[derive(Debug, Clone, Copy)]
 struct Dose {
-    kills: u64,
+    /// Of each driver that kills; each has its own number by default.
+    kills: Option<u64>,
+    keys: u64,
+    clients: usize,
     trials: u64,
     seconds: u64,
     seeds: u64,
@@ -47,6 +54,7 @@ struct Dose {
     runs: u64,
     sessions: usize,
     mistake: Option<Mistake>,
+    proxy_mistake: Option<ProxyMistake>,
     tail: usize,
     seed: u64,
 }
@@ -69,16 +77,22 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
         kill::live(Orders::read(rest).ok_or("these are no orders")?).await?;
         return Ok(ExitCode::SUCCESS);
     }
+    if command == "server" {
+        serve::serve(ServerOrders::read(rest).ok_or("these are no orders")?).await?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let dose = Dose::read(rest)?;
     println!("seed {}", dose.seed);
     let findings = match command.as_str() {
         "kill" => kill(dose).await?,
+        "serve" => serve(dose).await?,
         "power" => power(dose).await,
         "fuzz" => fuzz(dose).await?,
         "simulation" => tokio::task::spawn_blocking(move || simulation(dose)).await?,
         "stress" => stress(dose).await?,
         "all" => {
             let mut findings = kill(dose).await?;
+            findings.add(serve(dose).await?);
             findings.add(power(dose).await);
             findings.add(fuzz(dose).await?);
             findings.add(tokio::task::spawn_blocking(move || simulation(dose)).await?);
@@ -94,7 +108,9 @@ impl Dose {
     fn read(arguments: &[String]) -> Result<Self, Box<dyn Error>> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
         let mut dose = Self {
-            kills: 2_000,
+            kills: None,
+            keys: 10_000,
+            clients: 64,
             trials: 20,
             seconds: 60,
             seeds: 200,
@@ -102,13 +118,18 @@ impl Dose {
             runs: 10,
             sessions: 10_000,
             mistake: None,
+            proxy_mistake: None,
             tail: 40,
             seed: now.as_secs(),
         };
         for pair in arguments.chunks(2) {
             let [name, value] = pair else { return Err(USAGE.into()) };
             if name == "--mistake" {
-                dose.mistake = Some(Mistake::named(value).ok_or("no mistake has this name")?);
+                (dose.mistake, dose.proxy_mistake) =
+                    (Mistake::named(value), ProxyMistake::named(value));
+                if dose.mistake.is_none() && dose.proxy_mistake.is_none() {
+                    return Err("no mistake has this name".into());
+                }
                 continue;
             }
             let value = value.parse()?;
@@ -118,7 +139,9 @@ impl Dose {
                 "--runs" => dose.runs = value,
                 "--sessions" => dose.sessions = usize::try_from(value)?,
                 "--tail" => dose.tail = usize::try_from(value)?,
-                "--kills" => dose.kills = value,
+                "--kills" => dose.kills = Some(value),
+                "--keys" => dose.keys = value,
+                "--clients" => dose.clients = usize::try_from(value)?,
                 "--trials" => dose.trials = value,
                 "--seconds" => dose.seconds = value,
                 "--seed" => dose.seed = value,
@@ -134,13 +157,14 @@ const SIDE_BY_SIDE: u64 = 4;
 
 async fn kill(dose: Dose) -> Result<Findings, Box<dyn Error>> {
     let program = std::env::current_exe()?;
+    let kills = dose.kills.unwrap_or(2_000);
     let shared = Arc::new(Mutex::new((Clock::new(), vec![])));
     let mut drivers = JoinSet::new();
     for number in 0..SIDE_BY_SIDE {
         let campaign = Campaign {
             program: program.clone(),
             seed: dose.seed.wrapping_add(number),
-            kills: dose.kills / SIDE_BY_SIDE + u64::from(number < dose.kills % SIDE_BY_SIDE),
+            kills: kills / SIDE_BY_SIDE + u64::from(number < kills % SIDE_BY_SIDE),
             kills_a_file: 20,
             chats: 8,
             mistake: None,
@@ -155,12 +179,7 @@ async fn kill(dose: Dose) -> Result<Findings, Box<dyn Error>> {
                 clock.found(&figures.findings);
                 clock.say(|| {
                     let all = sum(all);
-                    format!(
-                        "kill   {} of {} kills, {}",
-                        all.kills,
-                        dose.kills,
-                        counts(&all.findings)
-                    )
+                    format!("kill   {} of {kills} kills, {}", all.kills, counts(&all.findings))
                 });
             };
             campaign.run(tell).await
@@ -187,6 +206,42 @@ fn sum(all: &[kill::KillFigures]) -> kill::KillFigures {
     let mut sum = kill::KillFigures::default();
     all.iter().cloned().for_each(|figures| sum.add(figures));
     sum
+}
+
+/// Longer than a turn takes, with all the kills that befall it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn serve(dose: Dose) -> Result<Findings, Box<dyn Error>> {
+    let mut clock = Clock::new();
+    let campaign = ServeCampaign {
+        program: std::env::current_exe()?,
+        seed: dose.seed,
+        kills: dose.kills.unwrap_or(1_000),
+        kills_a_file: 25,
+        keys: dose.keys,
+        clients: dose.clients,
+        mistake: dose.proxy_mistake,
+        patience: PATIENCE,
+    };
+    let kills = campaign.kills;
+    let figures = campaign.run(|figures| {
+        clock.found(&figures.findings);
+        clock.say(|| {
+            let ServeFigures { kills: so_far, keys, .. } = figures;
+            format!("serve  {so_far} of {kills} kills, {keys} keys, {}", counts(&figures.findings))
+        });
+    });
+    let figures = figures.await;
+    let ServeFigures { kills, kills_at_points, files, keys, posts, resumed, heard, .. } = figures;
+    let ServeFigures { decisions, probes, acknowledged, .. } = figures;
+    clock.end(&format!(
+        "serve  {kills} kills ({kills_at_points} at chosen points) on {files} files, {} clients: {keys} keys in {posts} requests, \
+         {heard} events heard, {resumed} streams resumed, {decisions} decisions, {probes} foreign requests, \
+         {acknowledged} effects acknowledged: {}",
+        dose.clients,
+        counts(&figures.findings),
+    ));
+    Ok(figures.findings)
 }
 
 async fn power(dose: Dose) -> Findings {

@@ -98,7 +98,7 @@ pub async fn live(orders: Orders) -> Result<(), Box<dyn Error>> {
 }
 
 /// Dies in the way in which the driver kills, so that nothing is flushed, closed or unwound.
-fn die() {
+pub(crate) fn die() {
     kill_process(getpid(), Signal::KILL).expect("a process may kill itself");
     // The signal may find another thread first; this one goes no further.
     loop {
@@ -112,7 +112,7 @@ pub(super) fn sessions(seed: u64, chats: usize) -> Vec<SessionPlan> {
 }
 
 /// Writes a line at once: the driver reads all or nothing of it, whenever this process dies.
-fn say(line: &Line) {
+pub(crate) fn say(line: &Line) {
     let mut text = serde_json::to_string(line).expect("lines are plain data");
     text.push('\n');
     let mut out = stdout().lock();

@@ -1,32 +1,37 @@
 //! The mistakes that the proof must find: in stores, tools, models, clocks and people around the runtime's ports.
 //!
 //! Each mistake has a name, a sentence and the counters that it must raise. `store`, `tool`, `model` and `clock` wrap a
-//! part of the workload and make the mistake; the front end's mistakes are in the workload's people. `docs/proof.md`
-//! lists which drivers find each, and a test compares that table with this list.
+//! part of the workload and make the mistake; the front end's mistakes are in the workload's people. Those of a server are
+//! made by a `proxy` before it. `docs/proof.md` lists which drivers find each, and a test compares that table with these
+//! lists.
 //!
-//! Invariant: the runtime itself contains no mistake and no switch for one.
+//! Invariant: neither the runtime nor the server contains a mistake or a switch for one.
 
 mod clock;
 mod model;
+#[cfg(feature = "sqlite")]
+mod proxy;
 mod store;
 mod tool;
 
 pub(crate) use clock::MistakenClock;
 pub(crate) use model::MistakenModel;
+#[cfg(feature = "sqlite")]
+pub(crate) use proxy::Proxy;
 pub(crate) use store::MistakenSteps;
 pub(crate) use tool::tools;
 
 use crate::audit::Counter;
 
 macro_rules! mistakes {
-    ($($mistake:ident $name:literal [$($counter:ident),+] $what:literal;)*) => {
-        /// A mistake outside of the runtime.
+    ($(#[$doc:meta])* $kind:ident: $($mistake:ident $name:literal [$($counter:ident),+] $what:literal;)*) => {
+        $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Mistake {
+        pub enum $kind {
             $(#[doc = $what] $mistake,)*
         }
 
-        impl Mistake {
+        impl $kind {
             /// All mistakes.
             pub const ALL: &[Self] = &[$(Self::$mistake,)*];
 
@@ -58,6 +63,8 @@ macro_rules! mistakes {
 }
 
 mistakes! {
+    /// A mistake outside of the runtime.
+    Mistake:
     StoreLosesCommits "store-loses-commits" [Lost] "The store drops a commit and acknowledges it.";
     StoreCommitsLate "store-commits-late" [Lost] "The store acknowledges a commit before it happens.";
     StoreAppliesTwice "store-applies-twice" [Doubled] "The store applies what tools wrote twice.";
@@ -100,4 +107,15 @@ mistakes! {
     FrontEndSubmitsTwice "front-end-submits-twice" [Doubled] "The front end submits a text twice without a key.";
     FrontEndLeavesOthers "front-end-leaves-others" [Disturbed] "Leaving a chat dismisses the turn of another.";
     FrontEndMissesEvents "front-end-misses-events" [Lost] "The front end skips events that were never read.";
+}
+
+mistakes! {
+    /// A mistake between a server and its clients.
+    ProxyMistake:
+    DropsKeys "server-ignores-keys" [Doubled] "The server does not look at the key of a request.";
+    TurnsCursorsBack "server-turns-cursors-back" [Doubled] "The server goes on one event before the cursor of a reader.";
+    PushesCursorsOn "server-pushes-cursors-on" [Lost] "The server goes on one event behind the cursor of a reader.";
+    ForgetsEpochs "server-ignores-epochs" [Doubled] "The server does not look at the feed in the cursor of a reader.";
+    EndsInOrder "server-ends-in-order" [Misreported] "A stream ends in mid-turn as if it were whole.";
+    OpensToOthers "server-opens-a-route" [Exposed] "One route gives each user what belongs to another.";
 }

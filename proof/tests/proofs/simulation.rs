@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use madang_proof::{
     audit::Counter,
-    mistakes::Mistake,
+    mistakes::{Mistake, ProxyMistake},
     simulation::{Simulation, SimulationReport},
 };
 
@@ -79,11 +79,14 @@ fn the_page_names_each_mistake_and_the_drivers_that_find_it() {
         let rows = table().into_iter().filter(|row| row[2].split(", ").any(|name| name == driver));
         rows.map(|[name, what, _, counters]| (name, what, counters)).collect()
     };
-    let simulated = Mistake::ALL.iter().map(|one| {
-        let counters = one.raises().iter().map(|counter| counter.name()).collect::<Vec<_>>();
-        (one.name().to_owned(), one.what().to_owned(), counters.join(", "))
-    });
+    let row = |name: &str, what: &str, raises: &[Counter]| {
+        let counters = raises.iter().map(|counter| counter.name()).collect::<Vec<_>>();
+        (name.to_owned(), what.to_owned(), counters.join(", "))
+    };
+    let simulated = Mistake::ALL.iter().map(|one| row(one.name(), one.what(), one.raises()));
     assert_eq!(of("simulation"), simulated.collect::<Vec<_>>());
+    let served = ProxyMistake::ALL.iter().map(|one| row(one.name(), one.what(), one.raises()));
+    assert_eq!(of("serve"), served.collect::<Vec<_>>());
     let names = |driver| of(driver).into_iter().map(|(name, ..)| name).collect::<BTreeSet<_>>();
     let named = |found: &[(Mistake, Counter)]| {
         found.iter().map(|(mistake, _)| mistake.name().to_owned()).collect::<BTreeSet<_>>()

@@ -1,0 +1,124 @@
+//! The process that is killed: a server over HTTP on one file, with a model and tools that report on standard output.
+
+use std::{
+    error::Error,
+    io::{Read as _, stdin},
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use madang::store::SqliteStore;
+use madang_server::{
+    ListenAddress, Listener, Server, ServerLimits, ServerOptions, SqliteMemory, TokenFile,
+};
+
+use crate::{
+    audit::DATABASE,
+    kill::{die, say},
+    oracle::{Oracle, Witness},
+    workload::{Death, EFFECTS, Fate, Scene, SessionPlan},
+};
+
+/// The driver's orders to its server.
+#[derive(Debug, Clone)]
+pub struct ServerOrders {
+    /// The folder of the database and of the tokens.
+    pub folder: PathBuf,
+    /// The number of this process on its file, which no other has.
+    pub life: u64,
+    /// The seed of its model and its tools.
+    pub seed: u64,
+    /// The sessions, one of each user.
+    pub clients: usize,
+    /// The port, the same for each process on the file.
+    pub port: u16,
+    /// The point at which it dies, if any: `POINT:N`.
+    pub dies_at: Option<String>,
+}
+
+/// The file of tokens in the folder of a run.
+pub(super) const TOKENS: &str = "tokens";
+
+/// Completions at once: fewer than the clients of a long run, so that some wait.
+const COMPLETIONS: usize = 24;
+
+impl ServerOrders {
+    /// Writes the orders as arguments of a program.
+    #[must_use]
+    pub fn to_arguments(&self) -> Vec<String> {
+        let dies_at = self.dies_at.clone().unwrap_or_default();
+        let [life, seed] = [self.life, self.seed].map(|number| number.to_string());
+        let (folder, clients) = (self.folder.display().to_string(), self.clients.to_string());
+        vec!["server".to_owned(), folder, life, seed, clients, self.port.to_string(), dies_at]
+    }
+
+    /// Reads the arguments of [`ServerOrders::to_arguments`], without the first word.
+    #[must_use]
+    pub fn read(arguments: &[String]) -> Option<Self> {
+        let [folder, life, seed, clients, port, dies_at] = arguments else { return None };
+        Some(Self {
+            folder: folder.into(),
+            life: life.parse().ok()?,
+            seed: seed.parse().ok()?,
+            clients: clients.parse().ok()?,
+            port: port.parse().ok()?,
+            dies_at: (!dies_at.is_empty()).then(|| dies_at.clone()),
+        })
+    }
+}
+
+/// Serves until it is killed, or until standard input ends.
+///
+/// # Errors
+/// Any error that no death can excuse.
+pub async fn serve(orders: ServerOrders) -> Result<(), Box<dyn Error>> {
+    let dies_at = match &orders.dies_at {
+        Some(point) => Some(Death::read(point, die).ok_or("no such point")?),
+        None => None,
+    };
+    let store = SqliteStore::options(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
+    let scene = Scene {
+        sessions: sessions(orders.clients).into(),
+        fate: Fate::real(orders.seed ^ (orders.life << 32), dies_at),
+        witness: Witness::new(Oracle::default(), Arc::new(say)),
+        mistake: None,
+        limits: Scene::hurried(),
+    };
+    let store = store.open().await?;
+    let cast = scene.cast(&store, COMPLETIONS);
+    let life = scene.begin_with(store, cast).await?;
+    let runtime = life.runtime.clone();
+    let options = ServerOptions::default()
+        .limits(limits())
+        .token_file(TokenFile::new(orders.folder.join(TOKENS)))
+        .client_memory(SqliteMemory::new(runtime.clone()))
+        .without_page();
+    let server = Server::new(runtime.clone(), options)?;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, orders.port));
+    let listener = Listener::bind(&ListenAddress::Tcp(address)).await?;
+    let resuming = tokio::spawn(async move { runtime.resume_open().await });
+    let stopped = async {
+        let end = tokio::task::spawn_blocking(|| stdin().read_to_end(&mut Vec::new()));
+        drop(end.await);
+    };
+    server.serve(vec![listener], stopped).await?;
+    resuming.abort();
+    Ok(())
+}
+
+/// Returns the bounds of a server whose clients are programs: they ask as fast as they can.
+fn limits() -> ServerLimits {
+    let mut limits = ServerLimits::default();
+    (limits.requests_per_second, limits.request_burst) = (100_000, 100_000);
+    limits
+}
+
+/// Returns the sessions of a file, one of each user.
+pub(super) fn sessions(clients: usize) -> Vec<SessionPlan> {
+    let session = |number: usize| SessionPlan {
+        user: format!("user{number}"),
+        name: format!("chat{number}"),
+    };
+    (0..clients).map(session).collect()
+}

@@ -1,0 +1,295 @@
+//! A client: submits texts under keys one to three times, until each has its turn and the end of that was heard.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use madang::{
+    OnDismiss, TurnId,
+    event::{EventCursor, TurnEnding},
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::{
+    sync::watch,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    notes::ReaderNotes,
+    site::{AGAIN, Site, now},
+};
+use crate::{
+    audit::Counter,
+    dice::Dice,
+    http::{HttpAnswer, HttpRequest},
+    oracle::{Asked, Began, Line},
+    workload::{Act, TurnPlan},
+};
+
+/// A client with the session of one number. `reading`, `deciding` and `probing` have its other acts.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) number: usize,
+    pub(super) site: Arc<Site>,
+    pub(super) notes: Mutex<ReaderNotes>,
+    /// The ends of turns that were heard.
+    pub(super) ended: watch::Sender<HashMap<TurnId, TurnEnding>>,
+    dice: Mutex<Dice>,
+}
+
+/// How an answer to a submitted text is wanted.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    /// At once.
+    Accepted,
+    /// At the end of the turn.
+    End,
+    /// As a stream of the turn's events.
+    Stream,
+}
+
+/// A text that is submitted.
+#[derive(Debug)]
+struct Submitted {
+    body: Value,
+    key: String,
+    index: usize,
+}
+
+impl Client {
+    pub(super) fn new(site: Arc<Site>, number: usize, seed: u64) -> Self {
+        let dice = Dice::new(seed ^ ((number as u64 + 1) << 40));
+        Self {
+            number,
+            site,
+            notes: Mutex::default(),
+            ended: watch::Sender::default(),
+            dice: Mutex::new(dice),
+        }
+    }
+
+    /// Lives until it is told to stop, and then until it has heard everything.
+    pub(super) async fn live(self: Arc<Self>, stop: CancellationToken) {
+        let (over, tasks) = (CancellationToken::new(), TaskTracker::new());
+        // A client that is dropped reads no more.
+        let _gone = over.clone().drop_guard();
+        self.opens().await;
+        tasks.spawn(self.clone().read(over.clone(), tasks.clone()));
+        let mut turn = 0;
+        while !stop.is_cancelled() {
+            turn += 1;
+            self.probes(turn).await;
+            let visit = self.clone().visit(format!("{}.{turn}", self.number));
+            if timeout(self.site.patience, visit).await.is_err() {
+                let what = format!("turn {turn} of client {} has no end", self.number);
+                self.site.finds(Counter::Stuck, what);
+            }
+        }
+        if timeout(self.site.patience, self.reads_to_the_end()).await.is_err() {
+            let what = format!("client {} does not hear all", self.number);
+            self.site.finds(Counter::Stuck, what);
+        }
+        over.cancel();
+        tasks.close();
+        tasks.wait().await;
+    }
+
+    /// Locks the notes of the session's reader.
+    pub(super) fn notes(&self) -> MutexGuard<'_, ReaderNotes> {
+        self.notes.lock().expect("no code under this lock panics")
+    }
+
+    /// Draws a number below this one.
+    pub(super) fn below(&self, bound: u64) -> u64 {
+        self.dice.lock().expect("no code under this lock panics").below(bound)
+    }
+
+    /// Returns the path of the session with this behind it.
+    pub(super) fn path(&self, rest: &str) -> String {
+        format!("/v1/sessions/{}{rest}", self.site.sessions[self.number].0.name)
+    }
+
+    /// Sends a request until it is answered, and returns the answer that it got.
+    pub(super) async fn insists(&self, request: &HttpRequest) -> (u16, Value) {
+        loop {
+            if let Ok(answer) = self.site.send(self.number, request.clone()).await {
+                let status = answer.status;
+                if let Ok(body) = answer.body.whole().await
+                    && !matches!(status, 429 | 503)
+                {
+                    return (status, serde_json::from_slice(&body).unwrap_or_default());
+                }
+            }
+            sleep(AGAIN).await;
+        }
+    }
+
+    async fn opens(&self) {
+        let name = &self.site.sessions[self.number].0.name;
+        let request = HttpRequest::new("POST", "/v1/sessions").json(&json!({ "id": name }));
+        let (status, body) = self.insists(&request).await;
+        if !matches!(status, 200 | 201) {
+            self.site.finds(Counter::Lost, format!("{name} does not open: {status} {body}"));
+        }
+    }
+
+    /// Waits until the reader is where the session is.
+    async fn reads_to_the_end(&self) {
+        loop {
+            let (_, view) = self.insists(&HttpRequest::new("GET", &self.path(""))).await;
+            let end = view["cursor"].as_str().and_then(|cursor| cursor.split('@').next());
+            let end = end.and_then(|end| end.parse::<EventCursor>().ok());
+            if view["turn"].is_null() && end.is_some_and(|end| end <= self.notes().at()) {
+                return;
+            }
+            sleep(AGAIN).await;
+        }
+    }
+
+    /// Submits a text, and waits until its end was heard.
+    async fn visit(self: Arc<Self>, name: String) {
+        let plan = {
+            let mut dice = self.dice.lock().expect("no code under this lock panics");
+            TurnPlan::draw(&mut dice, &name, &Act::DRAWN)
+        };
+        let on_dismiss = if self.below(3) == 0 { OnDismiss::Finish } else { OnDismiss::Stop };
+        let text = plan.to_string();
+        let body = json!({ "text": text, "on_dismiss": on_dismiss, "time_zone": "UTC" });
+        let asked = Asked {
+            session: self.number,
+            text,
+            at: now(),
+            on_dismiss,
+            is_keyed: true,
+            began: None,
+        };
+        let index = self.site.witness.asks(asked);
+        let submitted = Arc::new(Submitted { body, key: name, index });
+        let Some(turn) = self.clone().submits(&submitted).await else { return };
+        if self.below(8) == 0 {
+            sleep(Duration::from_millis(self.below(30))).await;
+            self.dismisses(turn, on_dismiss == OnDismiss::Stop).await;
+        }
+        let mut ended = self.ended.subscribe();
+        let ended = ended.wait_for(|ended| ended.contains_key(&turn)).await;
+        let ending = ended.expect("the client itself has the sender")[&turn];
+        self.site.note(Line::Ended { session: self.number, turn, ending });
+    }
+
+    /// Submits a text one to three times, at once or one after the other.
+    async fn submits(self: Arc<Self>, submitted: &Arc<Submitted>) -> Option<TurnId> {
+        let (times, at_once) = (1 + self.below(3), self.below(2) == 0);
+        let mut turn = None;
+        let mut tries = JoinSet::new();
+        for number in 0..times {
+            tries.spawn(self.clone().submit(submitted.clone()));
+            if at_once && number + 1 < times {
+                continue;
+            }
+            while let Some(told) = tries.join_next().await {
+                turn = turn.or(told.ok().flatten());
+            }
+        }
+        turn
+    }
+
+    /// Submits a text until it is answered, and returns the turn that the answer names.
+    async fn submit(self: Arc<Self>, submitted: Arc<Submitted>) -> Option<TurnId> {
+        let wanted = match self.below(8) {
+            0 => Wanted::End,
+            1 => Wanted::Stream,
+            _ => Wanted::Accepted,
+        };
+        let request = HttpRequest::new("POST", &self.path("/turns"))
+            .json(&submitted.body)
+            .field("idempotency-key", &format!("\"{}\"", submitted.key));
+        let request = match wanted {
+            Wanted::Accepted => request,
+            Wanted::End => request.field("prefer", "wait=30"),
+            Wanted::Stream => request.field("accept", "text/event-stream"),
+        };
+        loop {
+            self.site.figures().posts += 1;
+            let Ok(answer) = self.site.send(self.number, request.clone()).await else {
+                sleep(AGAIN).await;
+                continue;
+            };
+            let turn = answer.field("madang-turn").and_then(|turn| read(turn.into()));
+            if answer.status == 200 && matches!(wanted, Wanted::Stream) {
+                return self.follows(turn?, answer, submitted.index).await;
+            }
+            let status = answer.status;
+            let Ok(body) = answer.body.whole().await else { continue };
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            match status {
+                200 | 202 => {
+                    let turn: Option<TurnId> = read(body["turn"].clone());
+                    let Some(turn) = turn else {
+                        let what = format!("no turn in the answer to {}: {body}", submitted.key);
+                        self.site.finds(Counter::Misreported, what);
+                        return None;
+                    };
+                    self.is_told(submitted.index, turn);
+                    if let Some(ending) = read::<TurnEnding>(body["ending"].clone()) {
+                        self.site.note(Line::Ended { session: self.number, turn, ending });
+                    }
+                    return Some(turn);
+                }
+                // The end of the turn before was heard, and the session is about to hear it.
+                409 | 429 | 503 => sleep(AGAIN).await,
+                _ => {
+                    let what = format!("{} is refused: {status} {body}", submitted.key);
+                    self.site.finds(Counter::Lost, what);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Reads the stream of a turn to its end, or leaves before.
+    async fn follows(&self, turn: TurnId, mut answer: HttpAnswer, index: usize) -> Option<TurnId> {
+        self.is_told(index, turn);
+        let notes = Mutex::new(ReaderNotes::of_turn(turn));
+        self.hears_stream(&notes, &mut answer, |_| ()).await;
+        Some(turn)
+    }
+
+    /// Records the turn of a text. Each answer must name the same.
+    fn is_told(&self, index: usize, turn: TurnId) {
+        let first = self.site.witness.oracle().asks[index].began;
+        match first {
+            Some(Began::Yes(first)) if first != turn => {
+                let what = format!("one key began the turns {first} and {turn}");
+                self.site.finds(Counter::Doubled, what);
+            }
+            Some(Began::Yes(_)) => {}
+            Some(Began::No | Began::Perhaps) | None => {
+                self.site.figures().keys += 1;
+                self.site.note(Line::Asked { index, began: Began::Yes(turn) });
+            }
+        }
+    }
+
+    /// Dismisses a turn. No more of it may begin if it stops then.
+    async fn dismisses(&self, turn: TurnId, stops: bool) {
+        self.site.note(Line::Leaves { session: self.number });
+        let path = self.path(&format!("/turns/{turn}/dismiss"));
+        let (status, body) = self.insists(&HttpRequest::new("POST", &path).json(&json!({}))).await;
+        if status != 200 {
+            let what = format!("turn {turn} is not dismissed: {status} {body}");
+            self.site.finds(Counter::Misreported, what);
+        } else if stops && body["dismissed"] == true {
+            self.site.note(Line::Dismissed { turn, at: now() });
+        }
+    }
+}
+
+/// Reads a part of an answer; `None` where it is another.
+fn read<T: DeserializeOwned>(value: Value) -> Option<T> {
+    serde_json::from_value(value).ok()
+}

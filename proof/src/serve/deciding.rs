@@ -1,0 +1,86 @@
+//! Lets a client answer approval requests: at once, late, twice, from two devices, or not at all.
+
+use std::{sync::Arc, time::Duration};
+
+use madang::approval::{ApprovalRequest, Decision};
+use serde_json::{Value, json};
+use tokio::{task::JoinSet, time::sleep};
+
+use super::{client::Client, site::now};
+use crate::{
+    audit::Counter,
+    http::HttpRequest,
+    oracle::{Answered, Line, Verdict},
+};
+
+impl Client {
+    /// Answers as drawn.
+    pub(super) async fn decides(self: Arc<Self>, request: ApprovalRequest) {
+        let wait = match self.below(16) {
+            0 => return,
+            1..12 => 0,
+            _ => self.below(40),
+        };
+        sleep(Duration::from_millis(wait)).await;
+        let times = if self.below(6) == 0 { 2 } else { 1 };
+        for _ in 0..times {
+            let decision = self.decision(&request);
+            self.clone().decide(&request, decision).await;
+        }
+    }
+
+    fn decision(&self, request: &ApprovalRequest) -> Decision {
+        match self.below(16) {
+            0..9 => Decision::Approve,
+            9 => Decision::ApproveAlways,
+            10..13 => Decision::Deny,
+            13 => Decision::DenyWith { message: "not today".into() },
+            _ => {
+                let token = request.arguments["token"].as_str().unwrap_or_default();
+                Decision::Edit { arguments: json!({ "token": format!("{token}x") }) }
+            }
+        }
+    }
+
+    /// Says one decision until it is answered, at times from two devices at once. Said twice, it counts once.
+    async fn decide(self: Arc<Self>, request: &ApprovalRequest, decision: Decision) {
+        let call = request.call;
+        let mut body = json!(decision);
+        body["digest"] = json!(request.digest);
+        let path = format!("/v1/approvals/{call}/decision");
+        let sent = HttpRequest::new("POST", &path).json(&body);
+        let answered = Answered {
+            decision,
+            shown: request.arguments.clone(),
+            at: now(),
+            expires_at: request.expires_at,
+            verdict: None,
+        };
+        let index = self.site.witness.decides(call, answered);
+        self.site.figures().decisions += 1;
+        let mut devices = JoinSet::new();
+        for _ in 0..=self.below(4) / 3 {
+            let (client, sent) = (self.clone(), sent.clone());
+            devices.spawn(async move { client.insists(&sent).await });
+        }
+        let answers: Vec<(u16, Value)> = devices.join_all().await;
+        let counting = answers.iter().filter(|(status, _)| *status == 200);
+        let first = |(_, body): &&(u16, Value)| body["already"] != true;
+        let (times, firsts) = (counting.clone().count(), counting.filter(first).count());
+        if firsts > 1 {
+            let what = format!("a decision about {call} counts twice: {answers:?}");
+            self.site.finds(Counter::Doubled, what);
+        }
+        if let Some(other) = answers.iter().find(|(status, _)| !matches!(status, 200 | 404 | 409)) {
+            let what = format!("a decision about {call} is answered {other:?}");
+            self.site.finds(Counter::Misreported, what);
+        }
+        // Where the same counted before, this one adds nothing.
+        let has_counted = self.site.witness.oracle().answers[&call][..index]
+            .iter()
+            .any(|before| before.verdict == Some(Verdict::Counts));
+        let counts = times > 0 && (firsts > 0 || !has_counted);
+        let verdict = if counts { Verdict::Counts } else { Verdict::Refused };
+        self.site.note(Line::Decided { call, index, verdict });
+    }
+}

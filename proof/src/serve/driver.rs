@@ -1,0 +1,323 @@
+//! The driver: starts a server, lets clients talk to it, kills it, starts it again, and audits the database.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use madang::UserId;
+use madang_server::{TokenFile, TokenHolder, TokenScopes};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, Lines},
+    process::{Child, ChildStdout, Command},
+    task::JoinSet,
+    time::{Instant, timeout, timeout_at},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    ServeFigures, ServerOrders,
+    child::{TOKENS, sessions},
+    client::Client,
+    site::Site,
+};
+use crate::{
+    audit::{Counter, Moment, audit_file},
+    dice::Dice,
+    mistakes::{Proxy, ProxyMistake},
+    oracle::{Line, Witness},
+    workload::{Point, SessionPlan},
+};
+
+/// A series of kills.
+#[derive(Debug, Clone)]
+pub struct ServeCampaign {
+    /// The program whose first argument may be `server`.
+    pub program: PathBuf,
+    /// The seed of everything.
+    pub seed: u64,
+    /// The number of kills at the least.
+    pub kills: u64,
+    /// The kills on one file, before its clients come to rest and the next begins.
+    pub kills_a_file: u64,
+    /// The keys under which turns began at the least.
+    pub keys: u64,
+    /// The clients at once.
+    pub clients: usize,
+    /// The mistake between the clients and the server.
+    pub mistake: Option<ProxyMistake>,
+    /// Longer than any turn takes, its deaths included.
+    pub patience: Duration,
+}
+
+/// The time after which a server is killed that does not reach its point, or does not report enough.
+const MISSED: Duration = Duration::from_millis(700);
+
+/// The ports of servers: below those from which systems take a port for a connection. A client that tries to connect while
+/// no server listens would else meet itself at last.
+const PORTS: (u16, u32) = (20_000, 10_000);
+
+/// The points at which a server may die: those inside of its process.
+const POINTS: [Point; 12] = [
+    Point::StoreBegin,
+    Point::StoreSavepoint,
+    Point::StoreWrite,
+    Point::StoreWritten,
+    Point::StoreKeep,
+    Point::StoreUndo,
+    Point::StoreCommit,
+    Point::StoreCommitted,
+    Point::ToolBegun,
+    Point::ToolWritten,
+    Point::ModelAsked,
+    Point::ModelAnswers,
+];
+
+/// The moment of a server's death.
+#[derive(Debug, Clone)]
+enum ServerDeath {
+    /// At a point, or somewhat later if it is not reached.
+    AtPoint(String),
+    /// After this many reports of its tools.
+    AfterReports(u64),
+    /// This long after the start, perhaps before it listens.
+    After(Duration),
+}
+
+impl ServerDeath {
+    fn draw(dice: &mut Dice, clients: usize) -> Self {
+        let many = 4 * clients as u64;
+        match dice.below(8) {
+            0..3 => {
+                let point = dice.pick(&POINTS);
+                Self::AtPoint(format!("{}:{}", point.name(), 1 + dice.below(2 * many)))
+            }
+            3..6 => Self::AfterReports(1 + dice.below(many)),
+            _ => Self::After(Duration::from_millis(dice.below(400))),
+        }
+    }
+}
+
+impl ServeCampaign {
+    /// Kills as often as ordered. After each kill, `progress` receives the figures so far.
+    ///
+    /// # Panics
+    /// Where the machine has no room for files, processes or ports.
+    pub async fn run(&self, mut progress: impl FnMut(&ServeFigures)) -> ServeFigures {
+        let mut dice = Dice::new(self.seed);
+        let figures = Arc::new(Mutex::new(ServeFigures::default()));
+        let so_far = || figures.lock().expect("no code under this lock panics").clone();
+        while so_far().kills < self.kills || so_far().keys < self.keys {
+            let folder = tempfile::tempdir().expect("there is a place for temporary files");
+            let number = so_far().files;
+            let port = free_port();
+            let witness = Witness::default();
+            let mut proxy = None;
+            let mut address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            let sessions = sessions_with_tokens(folder.path(), self.clients);
+            if let Some(mistake) = self.mistake {
+                let owners =
+                    sessions.iter().map(|(plan, secret)| (plan.name.clone(), secret.clone()));
+                let started = Proxy::start(mistake, address, owners.collect()).await;
+                let started = started.expect("there is a free port");
+                address = started.address();
+                proxy = Some(started);
+            }
+            let host = format!("127.0.0.1:{port}");
+            let (patience, figures) = (self.patience, figures.clone());
+            let site = Site { address, host, sessions, witness, patience, figures };
+            let lives = Lives { campaign: self, folder: folder.path(), site: site.into(), port };
+            // More of them where there are too few keys yet.
+            let kills = match self.kills.saturating_sub(so_far().kills) {
+                0 => self.kills_a_file,
+                left => left.min(self.kills_a_file),
+            };
+            let tell = || progress(&so_far());
+            lives.all(kills, number, &mut dice, tell).await;
+            drop(proxy);
+        }
+        so_far()
+    }
+}
+
+/// The successive servers on one file, and the clients that outlive them.
+struct Lives<'a> {
+    campaign: &'a ServeCampaign,
+    folder: &'a Path,
+    site: Arc<Site>,
+    port: u16,
+}
+
+/// A server that runs.
+struct ServerProcess {
+    child: Child,
+    reports: Lines<BufReader<ChildStdout>>,
+}
+
+impl Lives<'_> {
+    async fn all(&self, kills: u64, file: u64, dice: &mut Dice, mut progress: impl FnMut()) {
+        self.site.figures().files += 1;
+        let stop = CancellationToken::new();
+        let mut clients = JoinSet::new();
+        for number in 0..self.campaign.clients {
+            let client = Client::new(self.site.clone(), number, self.campaign.seed ^ (file << 20));
+            clients.spawn(Arc::new(client).live(stop.clone()));
+        }
+        for life in 1..=kills {
+            let death = ServerDeath::draw(dice, self.campaign.clients);
+            self.dies(life, &death).await;
+            self.audit(Moment::AfterDeath).await;
+            progress();
+        }
+        // All clients end their turns and hear the rest.
+        let mut last = self.start(kills + 1, None);
+        stop.cancel();
+        let resting = async { while clients.join_next().await.is_some() {} };
+        let resting = timeout(4 * self.campaign.patience, resting);
+        tokio::pin!(resting);
+        let is_at_rest = loop {
+            tokio::select! {
+                rested = &mut resting => break rested.is_ok(),
+                is_running = self.hear(&mut last.reports) => if !is_running {
+                    self.finds_end(&mut last.child, "ended by itself").await;
+                    break false;
+                },
+            }
+        };
+        if !is_at_rest {
+            self.site.finds(Counter::Stuck, "not every client comes to rest".to_owned());
+        }
+        drop(last.child.stdin.take());
+        self.ends(last, false).await;
+        self.audit(Moment::AtRest).await;
+        let acknowledged = self.site.witness.oracle().acknowledged();
+        self.site.figures().acknowledged += acknowledged;
+        progress();
+    }
+
+    /// Compares a copy of the oracle, to which clients go on to add, with the database that no process has open.
+    async fn audit(&self, moment: Moment) {
+        let oracle = self.site.witness.oracle().clone();
+        let sessions: Vec<_> = self.site.sessions.iter().map(|(plan, _)| plan.clone()).collect();
+        let found = audit_file(self.folder, &sessions, &oracle, moment).await;
+        self.site.figures().findings.add(found);
+    }
+
+    /// Starts a server, and kills it in its time.
+    async fn dies(&self, life: u64, death: &ServerDeath) {
+        let dies_at =
+            if let ServerDeath::AtPoint(point) = death { Some(point.clone()) } else { None };
+        let mut process = self.start(life, dies_at);
+        let begin = Instant::now();
+        let (deadline, most) = match death {
+            ServerDeath::AtPoint(_) => (begin + MISSED, u64::MAX),
+            ServerDeath::AfterReports(count) => (begin + MISSED, *count),
+            ServerDeath::After(wait) => (begin + *wait, u64::MAX),
+        };
+        let mut heard = 0;
+        while heard < most {
+            match timeout_at(deadline, self.hear(&mut process.reports)).await {
+                Ok(true) => heard += 1,
+                Ok(false) | Err(_) => break,
+            }
+        }
+        process.child.start_kill().expect("a child can be killed until it was waited for");
+        if self.ends(process, true).await {
+            let mut figures = self.site.figures();
+            figures.kills += 1;
+            figures.kills_at_points += u64::from(matches!(death, ServerDeath::AtPoint(_)));
+        }
+    }
+
+    fn start(&self, life: u64, dies_at: Option<String>) -> ServerProcess {
+        let orders = ServerOrders {
+            folder: self.folder.to_owned(),
+            life,
+            seed: self.campaign.seed,
+            clients: self.campaign.clients,
+            port: self.port,
+            dies_at,
+        };
+        let mut child = Command::new(&self.campaign.program)
+            .args(orders.to_arguments())
+            .env("RUST_BACKTRACE", "0")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the program of the server can be started");
+        let reports = child.stdout.take().expect("standard output is piped");
+        ServerProcess { child, reports: BufReader::new(reports).lines() }
+    }
+
+    /// Adds the next report to the oracle; false after the last.
+    async fn hear(&self, reports: &mut Lines<BufReader<ChildStdout>>) -> bool {
+        let Ok(Some(text)) = reports.next_line().await else { return false };
+        // A process that was killed in mid-write leaves an incomplete line.
+        if let Ok(line) = serde_json::from_str::<Line>(&text) {
+            self.site.note(line);
+        }
+        true
+    }
+
+    /// Hears the rest of a server's reports, and requires that it ends by SIGKILL, or well. True if it did.
+    async fn ends(&self, mut process: ServerProcess, was_killed: bool) -> bool {
+        use std::os::unix::process::ExitStatusExt as _;
+        let end = timeout(self.campaign.patience, async {
+            while self.hear(&mut process.reports).await {}
+            process.child.wait().await
+        });
+        let is_as_ordered = match end.await {
+            Ok(Ok(status)) if was_killed => status.signal() == Some(9),
+            Ok(Ok(status)) => status.success(),
+            Ok(Err(_)) | Err(_) => false,
+        };
+        if !is_as_ordered {
+            self.finds_end(&mut process.child, "did not end as ordered").await;
+        }
+        is_as_ordered
+    }
+
+    async fn finds_end(&self, child: &mut Child, what: &str) {
+        let mut said = String::new();
+        drop(child.start_kill());
+        if let Some(mut error) = child.stderr.take() {
+            drop(error.read_to_string(&mut said).await);
+        }
+        self.site.finds(Counter::Stuck, format!("a server {what}: {said}"));
+    }
+}
+
+/// Makes a token for the user of each session.
+fn sessions_with_tokens(folder: &Path, clients: usize) -> Vec<(SessionPlan, String)> {
+    let file = TokenFile::new(folder.join(TOKENS));
+    let with_token = |plan: SessionPlan| {
+        let user = UserId::new(plan.user.as_str()).expect("it is short");
+        let (holder, scopes) = (TokenHolder::User(user), TokenScopes::OF_PERSON);
+        let secret = file.add(&plan.user, holder, scopes, None);
+        let secret = secret.expect("a new folder can be written to");
+        (plan, secret.reveal().to_owned())
+    };
+    sessions(clients).into_iter().map(with_token).collect()
+}
+
+/// Finds a port that no process has. Campaigns of one process take one after the other, and those of others begin
+/// elsewhere: a port is bound a moment after it was found, and again after each death.
+fn free_port() -> u16 {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let (from, count) = PORTS;
+    loop {
+        let number = std::process::id().wrapping_mul(61).wrapping_add(TAKEN.fetch_add(1, Relaxed));
+        let port = from + u16::try_from(number % count).expect("it is below all ports");
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return port;
+        }
+    }
+}
