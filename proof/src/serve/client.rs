@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    io,
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
@@ -214,8 +215,12 @@ impl Client {
             Wanted::Stream => request.field("accept", "text/event-stream"),
         };
         loop {
-            self.site.figures().posts += 1;
-            let Ok(answer) = self.site.send(self.number, request.clone()).await else {
+            let sent = self.site.send(self.number, request.clone()).await;
+            let is_refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+            if !sent.as_ref().is_err_and(is_refused) {
+                self.site.figures().posts += 1;
+            }
+            let Ok(answer) = sent else {
                 sleep(AGAIN).await;
                 continue;
             };

@@ -13,7 +13,7 @@ pub struct ServeFigures {
     pub files: u64,
     /// Keys under which a turn began.
     pub keys: u64,
-    /// The requests that submitted them.
+    /// The requests that submitted them, as far as a server took the connection.
     pub posts: u64,
     /// Streams that went on behind a cursor.
     pub resumed: u64,
