@@ -12,7 +12,7 @@ use crate::layers::imports::{
 };
 
 /// The folders of the workspace that have Rust sources.
-const FOLDERS: [&str; 20] = [
+const FOLDERS: [&str; 21] = [
     "actors/src",
     "actors/tests",
     "benches",
@@ -24,6 +24,7 @@ const FOLDERS: [&str; 20] = [
     "program/tests",
     "proof/src",
     "proof/tests",
+    "server/benches",
     "server/examples",
     "server/src",
     "server/tests",

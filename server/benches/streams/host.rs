@@ -1,0 +1,110 @@
+//! The server's process, as the bench sees it: orders go in, figures come out.
+
+use std::{
+    io::{BufRead as _, BufReader, Lines, Write as _},
+    net::{SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use tokio::time::Instant;
+
+/// A server in a process of its own.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) address: SocketAddr,
+    pub(crate) secret: String,
+    folder: TempDir,
+    is_in_memory: bool,
+    process: Child,
+    orders: ChildStdin,
+    says: Lines<BufReader<ChildStdout>>,
+}
+
+/// Processor time over time.
+#[derive(Debug)]
+pub(crate) struct Busy {
+    pub(crate) begin: Instant,
+    cpu: Duration,
+}
+
+impl Host {
+    /// Starts a server with a store in memory, or SQLite at FULL.
+    pub(crate) fn start(is_in_memory: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let port = free_port();
+        let (process, orders, says, address, secret) = start(folder.path(), is_in_memory, port);
+        Self { address, secret, folder, is_in_memory, process, orders, says }
+    }
+
+    /// Kills the server, and starts it again on the same database and port.
+    pub(crate) fn kill_and_start(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        let port = self.address.port();
+        (self.process, self.orders, self.says, self.address, self.secret) =
+            start(self.folder.path(), self.is_in_memory, port);
+    }
+
+    /// Lets the server do something, and waits until it is done.
+    pub(crate) fn order(&mut self, order: &str) -> String {
+        writeln!(self.orders, "{order}").unwrap();
+        self.says.next().unwrap().unwrap()
+    }
+
+    pub(crate) fn resident_kb(&mut self) -> f64 {
+        self.order("resident").parse().unwrap()
+    }
+
+    fn cpu(&mut self) -> Duration {
+        Duration::from_nanos(self.order("cpu").parse().unwrap())
+    }
+
+    /// Begins to measure how busy the server is.
+    pub(crate) fn is_busy(&mut self) -> Busy {
+        Busy { cpu: self.cpu(), begin: Instant::now() }
+    }
+
+    /// Returns the processor time since then, and the cores that this kept busy.
+    pub(crate) fn was_busy(&mut self, since: &Busy) -> (Duration, f64) {
+        let (cpu, time) = (self.cpu() - since.cpu, since.begin.elapsed());
+        (cpu, cpu.as_secs_f64() / time.as_secs_f64())
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// Finds a port below those from which systems take one for a connection: a client that comes back while no server listens
+/// would else meet itself at last.
+fn free_port() -> u16 {
+    let first = 20_000 + u16::try_from(std::process::id() % 5_000).unwrap();
+    let mut ports = first..first + 5_000;
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
+}
+
+type Started = (Child, ChildStdin, Lines<BufReader<ChildStdout>>, SocketAddr, String);
+
+fn start(folder: &Path, is_in_memory: bool, port: u16) -> Started {
+    let program: PathBuf = std::env::current_exe().unwrap();
+    let store = if is_in_memory { "memory" } else { "sqlite" };
+    let mut process = Command::new(program)
+        .args(["--serve", store])
+        .arg(folder)
+        .arg(port.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let orders = process.stdin.take().unwrap();
+    let mut says = BufReader::new(process.stdout.take().unwrap()).lines();
+    let first = says.next().unwrap().unwrap();
+    let (address, secret) = first.split_once(' ').unwrap();
+    (process, orders, says, address.parse().unwrap(), secret.to_owned())
+}
