@@ -233,9 +233,9 @@ async fn serve(dose: Dose) -> Result<Findings, Box<dyn Error>> {
     });
     let figures = figures.await;
     let ServeFigures { kills, kills_at_points, files, keys, posts, resumed, heard, .. } = figures;
-    let ServeFigures { decisions, probes, acknowledged, .. } = figures;
+    let ServeFigures { ends_in_order, decisions, probes, acknowledged, .. } = figures;
     clock.end(&format!(
-        "serve  {kills} kills ({kills_at_points} at chosen points) on {files} files, {} clients: {keys} keys in {posts} requests, \
+        "serve  {kills} kills ({kills_at_points} at chosen points), {ends_in_order} ends in order, {files} files, {} clients: {keys} keys in {posts} requests, \
          {heard} events heard, {resumed} streams resumed, {decisions} decisions, {probes} foreign requests, \
          {acknowledged} effects acknowledged: {}",
         dose.clients,

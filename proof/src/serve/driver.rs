@@ -88,6 +88,8 @@ enum ServerDeath {
     AfterReports(u64),
     /// This long after the start, perhaps before it listens.
     After(Duration),
+    /// In order, this long after the start: its clients are told, and come back to the next.
+    InOrder(Duration),
 }
 
 impl ServerDeath {
@@ -99,7 +101,8 @@ impl ServerDeath {
                 Self::AtPoint(format!("{}:{}", point.name(), 1 + dice.below(2 * many)))
             }
             3..6 => Self::AfterReports(1 + dice.below(many)),
-            _ => Self::After(Duration::from_millis(dice.below(400))),
+            6 => Self::After(Duration::from_millis(dice.below(400))),
+            _ => Self::InOrder(Duration::from_millis(100 + dice.below(400))),
         }
     }
 }
@@ -209,7 +212,7 @@ impl Lives<'_> {
         self.site.figures().findings.add(found);
     }
 
-    /// Starts a server, and kills it in its time.
+    /// Starts a server, and kills or ends it in its time.
     async fn dies(&self, life: u64, death: &ServerDeath) {
         let dies_at =
             if let ServerDeath::AtPoint(point) = death { Some(point.clone()) } else { None };
@@ -218,7 +221,7 @@ impl Lives<'_> {
         let (deadline, most) = match death {
             ServerDeath::AtPoint(_) => (begin + MISSED, u64::MAX),
             ServerDeath::AfterReports(count) => (begin + MISSED, *count),
-            ServerDeath::After(wait) => (begin + *wait, u64::MAX),
+            ServerDeath::After(wait) | ServerDeath::InOrder(wait) => (begin + *wait, u64::MAX),
         };
         let mut heard = 0;
         while heard < most {
@@ -226,6 +229,13 @@ impl Lives<'_> {
                 Ok(true) => heard += 1,
                 Ok(false) | Err(_) => break,
             }
+        }
+        if let ServerDeath::InOrder(_) = death {
+            drop(process.child.stdin.take());
+            if self.ends(process, false).await {
+                self.site.figures().ends_in_order += 1;
+            }
+            return;
         }
         process.child.start_kill().expect("a child can be killed until it was waited for");
         if self.ends(process, true).await {

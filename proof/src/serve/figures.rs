@@ -9,6 +9,8 @@ pub struct ServeFigures {
     pub kills: u64,
     /// Of these, servers with a chosen point.
     pub kills_at_points: u64,
+    /// Servers that ended in order, under their clients.
+    pub ends_in_order: u64,
     /// Databases.
     pub files: u64,
     /// Keys under which a turn began.
