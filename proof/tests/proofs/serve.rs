@@ -40,7 +40,7 @@ async fn misses(mistake: ProxyMistake) -> Option<(&'static str, ServeFigures)> {
     for seed in 0..6 {
         // Clients that hear nothing more are left soon.
         let (mistake, patience) = (Some(mistake), Duration::from_secs(1));
-        let campaign = ServeCampaign { mistake, patience, clients: 6, ..campaign(seed, 2, 0) };
+        let campaign = ServeCampaign { mistake, patience, clients: 6, ..campaign(seed, 2, 12) };
         figures = campaign.run(|_| ()).await;
         let raised = figures.findings.raised();
         if mistake.unwrap().raises().iter().all(|counter| raised.contains(counter)) {
