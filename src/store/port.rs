@@ -1,4 +1,4 @@
-//! The vocabulary of the port [`Store`](super::Store): the facts that a store writes and the rows that it gives back.
+//! The vocabulary of the port [`Store`]: the facts that a store writes and the rows that it gives back.
 //!
 //! An application needs it only to write a store of its own. Pure functions beside the types compute what is not the
 //! store's choice: a step makes of a row what [`LedgerRow::after`] says, a chain continues by [`next_hash`], and a fact
