@@ -413,8 +413,8 @@ async fn a_decision_by_another_user_or_a_second_one_does_not_count() {
     assert_eq!([answers.0.is_ok(), answers.1.is_ok()].iter().filter(|ok| **ok).count(), 1);
     turn.ended().await.unwrap();
     assert_eq!(test.rows().len(), 1);
-    let nobody = test.call("save", &json!({ "name": "b" }), Approver::None).await;
-    assert_eq!(crate::support::kind(&nobody), "unreachable");
+    let unattended = test.call("save", &json!({ "name": "b" }), Approver::None).await;
+    assert_eq!(crate::support::kind(&unattended), "unreachable");
     test.shutdown().await;
 }
 

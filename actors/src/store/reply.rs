@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whose_time_is_up_is_not_begun_though_its_asker_does_not_look() {
+    async fn whose_time_is_up_is_not_begun_though_its_caller_does_not_look() {
         let (mut reply, answer) = queued();
         sleep(PATIENCE).await;
         assert!(reply.is_over() && !reply.begins());
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_is_closed_once_its_asker_has_left() {
+    async fn it_is_closed_once_its_caller_has_left() {
         let (reply, answer) = queued();
         assert!(!reply.is_closed());
         drop(answer);

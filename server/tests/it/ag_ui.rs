@@ -575,9 +575,9 @@ async fn a_token_that_may_not_decide_asks_elsewhere_and_resumes_nothing() {
     assert_eq!(told.last().unwrap().data["outcome"]["type"], "success");
     assert_eq!(runs.count(), 1);
     // A client may also ask no person.
-    let mut nobody = Client::new(&test, "none");
-    nobody.says("m1", "delete 7").with("forwardedProps", json!({ "ask": "none" }));
-    assert_eq!(nobody.run().await.result()["reason"], "unreachable");
+    let mut unattended = Client::new(&test, "none");
+    unattended.says("m1", "delete 7").with("forwardedProps", json!({ "ask": "none" }));
+    assert_eq!(unattended.run().await.result()["reason"], "unreachable");
     test.shutdown().await;
 }
 

@@ -563,9 +563,9 @@ async fn a_token_that_may_not_decide_asks_elsewhere_and_decides_nothing() {
         (Some("stop"), 1)
     );
     // A client may also ask no person.
-    let mut nobody = Client::new(&test, "none");
-    nobody.says("m1", "delete 7").with("ask", json!("none")).send().await;
-    assert_eq!(nobody.shows()[1], "a: I delete it. (output-error) done");
+    let mut unattended = Client::new(&test, "none");
+    unattended.says("m1", "delete 7").with("ask", json!("none")).send().await;
+    assert_eq!(unattended.shows()[1], "a: I delete it. (output-error) done");
     test.shutdown().await;
 }
 

@@ -73,7 +73,7 @@ async fn each_borrower_of_a_group_has_a_part_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_part_is_begun_for_a_call_whose_asker_has_left() {
+async fn no_part_is_begun_for_a_call_whose_caller_has_left() {
     let trace = Trace::default();
     let fixture = fixture_where(trace.clone()).await;
     let (one, two) = two_borrow(&fixture, &trace).await;

@@ -212,9 +212,9 @@ async fn every_completion_ends_once_however_many_processes_die() {
             let (model, died) = loaded(&mark).await;
             let model = Arc::new(model);
             let mut clients = JoinSet::new();
-            for asker_number in 0..ASKERS {
-                let dice = Dice(1_000 * number + asker_number);
-                let name = format!("{number}.{asker_number}");
+            for client_number in 0..ASKERS {
+                let dice = Dice(1_000 * number + client_number);
+                let name = format!("{number}.{client_number}");
                 let (model, tally) = (Arc::clone(&model), Arc::clone(&tally));
                 clients.spawn(client(model, tally, dice, name, die.div_ceil(MODELS)));
             }
