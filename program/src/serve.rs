@@ -18,7 +18,6 @@ use crate::{
     failure::Failure,
     model::Model,
     notes, output,
-    printable::printable,
     server_files::{TOKENS, beside, of_tokens},
     setup,
     signals::Signals,
@@ -215,7 +214,7 @@ fn options(
 /// leaves behind the first line is not missed.
 fn say(wanted: &Serve, addresses: &[String], secret: Option<&TokenSecret>) -> Result<(), Failure> {
     let mut lines: Vec<_> =
-        addresses.iter().map(|address| format!("listening {}", printable(address))).collect();
+        addresses.iter().map(|address| format!("listening {address}")).collect();
     let of_proxy = wanted.public_url.as_ref().map(ToString::to_string);
     let first = addresses.iter().find(|address| address.starts_with("http"));
     if let Some(address) = of_proxy.as_ref().or(first).filter(|_| !wanted.has_no_page) {
@@ -224,7 +223,7 @@ fn say(wanted: &Serve, addresses: &[String], secret: Option<&TokenSecret>) -> Re
         let link = format!("{address}/{token}");
         lines.push(Text::OpenLink(&link).in_locale(wanted.locale()));
     }
-    output::line(&lines.join("\n"))
+    output::report(&format!("{}\n", lines.join("\n")))
 }
 
 /// Lets the process have as many open files as it may, of which each stream is one, and gives their number.

@@ -54,7 +54,7 @@ fn add(wanted: TokenAdd) -> Result<(), Failure> {
         setup::prepare_folder(&place.database)?;
     }
     let secret = file(&place)?.add(&name, holder, scopes, None).map_err(of_tokens)?;
-    output::line(secret.reveal())
+    output::foreign(secret.reveal())
 }
 
 /// Describes a token without its secret.
