@@ -143,12 +143,12 @@ async fn begin(
         return Ok(streamed(&session, stream, begun.turn));
     }
     let turn = begun.turn.id();
-    let (accepted, events) = accepted(&session, wishes.key, begun).await?;
+    let (accepted, events) = accepted(&session, wishes.key, begun).await;
     let Some(wait) = wishes.wait.map(|wait| wait.min(shared.limits.max_wait)) else {
         return Ok(accept(&session, &accepted));
     };
     let applied = [(PREFERENCE_APPLIED, format!("wait={}", wait.as_secs()))];
-    let answer = match ended_within(&shared, events, wait, turn).await? {
+    let answer = match ended_within(&shared, events, wait, turn).await {
         Some(ended) => json(&ended),
         None => accept(&session, &accepted),
     };
@@ -166,17 +166,20 @@ fn streamed(session: &Session, stream: OpenStream, turn: Turn) -> Response {
     response
 }
 
+/// Describes a turn that has begun. From here on no problem may be answered: it would say that nothing began, and a
+/// client without a key would begin the turn again.
 async fn accepted(
     session: &Session,
     key: Option<IdempotencyKey>,
     BegunTurn { turn, superseded }: BegunTurn,
-) -> Result<(AcceptedTurn, TurnEvents), Problem> {
+) -> (AcceptedTurn, TurnEvents) {
     let id = turn.id();
-    let status = session.turn_status(id).await?;
+    // Where the runtime ends meanwhile, its events are read from the beginning of the chat.
+    let status = session.turn_status(id).await.ok().flatten();
     let before = status.map_or(EventCursor::START, |status| status.first.before());
     let events = format!("{}/events?after={before}", paths::of_session(session.id()));
     let name = session.id().as_str().to_owned();
-    Ok((AcceptedTurn { turn: id, session: name, key, events, superseded }, turn.events()))
+    (AcceptedTurn { turn: id, session: name, key, events, superseded }, turn.events())
 }
 
 fn accept(session: &Session, accepted: &AcceptedTurn) -> Response {
@@ -192,26 +195,26 @@ fn add_turn(response: &mut Response, session: &Session, turn: TurnId) {
     headers.insert(MADANG_TURN, ascii(turn.to_string()));
 }
 
-/// Waits for the end of a turn; `None` where it goes on for longer, or past this process.
+/// Waits for the end of a turn; `None` where it goes on for longer, or past this process, or its events cannot be read.
 async fn ended_within(
     shared: &Shared,
     events: TurnEvents,
     wait: Duration,
     turn: TurnId,
-) -> Result<Option<EndedTurn>, Problem> {
+) -> Option<EndedTurn> {
     tokio::select! {
         biased;
-        () = shared.drain.reached(DrainPhase::Leaving) => Ok(None),
-        ended = timeout(wait, ended(events, turn)) => ended.unwrap_or(Ok(None)),
+        () = shared.drain.reached(DrainPhase::Leaving) => None,
+        ended = timeout(wait, ended(events, turn)) => ended.ok().flatten(),
     }
 }
 
-async fn ended(mut events: TurnEvents, turn: TurnId) -> Result<Option<EndedTurn>, Problem> {
+async fn ended(mut events: TurnEvents, turn: TurnId) -> Option<EndedTurn> {
     let (mut text, mut calls, mut failed) = (String::new(), Vec::new(), None);
     while let Some(item) = events.next().await {
         let event = match item {
             StreamItem::Event(event) => event,
-            StreamItem::ReplayFailed => return Err(Problem::unread()),
+            StreamItem::ReplayFailed => return None,
             StreamItem::Text { .. }
             | StreamItem::Thinking { .. }
             | StreamItem::Lagged { .. }
@@ -230,10 +233,10 @@ async fn ended(mut events: TurnEvents, turn: TurnId) -> Result<Option<EndedTurn>
             failed = Some(FailedTurn { error: error.clone(), text: Some(text.clone()) });
         } else if let EventKind::TurnEnded { ending, usage } = event.kind {
             let status = "ended";
-            return Ok(Some(EndedTurn { turn, status, ending, error: failed, text, calls, usage }));
+            return Some(EndedTurn { turn, status, ending, error: failed, text, calls, usage });
         }
     }
-    Ok(None)
+    None
 }
 
 /// How a turn stands.
