@@ -1,16 +1,17 @@
 //! Lets reading tools use a database that another program holds, and keeps their records in memory.
 
-use madang_actors::{
-    ledger::{ChainEnd, ErasedChain, Link, SealKeys},
-    port::{
-        BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Occupancy, Reader, SessionPage, SessionSummary, Store, StoreError,
-        StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart,
+use madang::{
+    IdempotencyKey, SessionId, TurnId, UserId,
+    store::{
+        SqliteStore,
+        port::{
+            BoxFuture, ChainEnd, ConnectionType, ErasedChain, Forget, ForgetError, Forgotten,
+            InterruptedSession, LedgerFilter, LedgerRow, Link, Occupancy, Reader, SealKeys,
+            SessionPage, SessionSummary, Store, StoreError, StoredSession, StoredTurn,
+            SubmittedTurn, Transaction, TranscriptPart,
+        },
     },
-    protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
-
-use madang::store::SqliteStore;
 use madang_testing::MemoryStore;
 
 /// Lends connections that read a database of another process, for a runtime whose tools only read. The runtime's own
@@ -144,7 +145,7 @@ impl Store for Beside {
 
 #[cfg(test)]
 mod tests {
-    use madang_actors::port::{Clock as _, SystemClock};
+    use madang::{Clock as _, SystemClock};
 
     use super::*;
     use madang::{

@@ -149,7 +149,7 @@ pub(crate) const MEMBERS: &[(&str, &[&str])] = &[
     ("toolkits", &["."]),
     ("server", &["."]),
     ("proof", &["actors", "testing", ".", "server"]),
-    ("program", &["actors", "testing", ".", "toolkits", "proof", "server"]),
+    ("program", &["testing", ".", "toolkits", "proof", "server"]),
 ];
 
 /// The folders of the members that this manifest names under `[dependencies]`.

@@ -36,7 +36,6 @@ mod sentences;
 mod sessions;
 mod smallest;
 mod sqlite;
-mod store_port;
 mod supervision;
 mod support;
 mod telemetry;

@@ -4,11 +4,12 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use madang::{
-    model::{ChatModel as _, CompletionRequest, Deltas, ModelError, llama::LlamaModel},
+    CallId, LanguageTag, SessionId, UserId,
+    event::CompletionId,
+    model::{
+        ChatModel as _, CompletionRequest, Deltas, ModelError, PromptMessage, llama::LlamaModel,
+    },
     tool::ToolSpec,
-};
-use madang_actors::protocol::{
-    CallId, CompletionId, LanguageTag, PromptMessage, SessionId, UserId,
 };
 use madang_toolkits::life;
 use tokio::task::JoinSet;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use madang::{
-    Runtime,
+    Runtime, SessionId, UserId,
     error::TurnError,
     event::{EventKind, StreamItem, TurnEnding},
     model::{
@@ -19,7 +19,6 @@ use madang::{
     store::SqliteStore,
     tool::{BoxFuture, ToolSpec},
 };
-use madang_actors::protocol::{SessionId, UserId};
 use madang_toolkits::life;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::Instant;

@@ -10,6 +10,8 @@ use std::{
 };
 
 use madang::{
+    LanguageTag, SessionId, UserId,
+    event::CompletionId,
     model::{
         ChatModel, Completion, CompletionDelta, CompletionRequest, Deltas, FinishReason,
         ModelError, ModelInfo, PromptMessage, Usage,
@@ -17,7 +19,6 @@ use madang::{
     },
     tool::{BoxFuture, WantedCall},
 };
-use madang_actors::protocol::{CompletionId, LanguageTag, SessionId, UserId};
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::json;
 use tokio::time::{Instant, sleep};

@@ -6,12 +6,11 @@ use madang::{
     CallId, SessionId, Timestamp, TurnId, TurnOptions, UserId,
     event::TurnEnding,
     ledger::{CallResult, Effect},
-    store::{SqliteStore, Store},
+    store::{
+        SqliteStore, Store,
+        port::{Ended, Proposal, Transition, Write, text_digest},
+    },
     tool::ToolOutcome,
-};
-use madang_actors::{
-    ledger::{Ended, Proposal, Transition, text_digest},
-    port::Write,
 };
 use madang_toolkits::life;
 use serde_json::{Value, json};
