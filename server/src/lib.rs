@@ -37,7 +37,11 @@ mod surface;
 mod turns;
 
 pub use accept::listener::{InvalidAddress, ListenAddress, ListenError, Listener};
+#[cfg(feature = "tls")]
+pub use accept::tls::{Tls, TlsError};
 pub use ask::Ask;
+#[cfg(feature = "jwt")]
+pub use auth::jwt::{JwtFileError, JwtIssuer};
 pub use auth::{
     scope::{InvalidScope, TokenScope, TokenScopes},
     secret::{CookieKey, SecretFileError, TokenSecret},

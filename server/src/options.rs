@@ -10,6 +10,8 @@ use madang::{
     tool::BoxFuture,
 };
 
+#[cfg(feature = "jwt")]
+use crate::auth::jwt::JwtIssuer;
 use crate::{
     ClientMemory, ServerLimits,
     auth::{
@@ -41,6 +43,8 @@ pub struct ServerOptions {
     pub(crate) model: Option<Arc<str>>,
     pub(crate) tokens: Vec<TokenEntry>,
     pub(crate) token_file: Option<TokenFile>,
+    #[cfg(feature = "jwt")]
+    pub(crate) jwt: Option<JwtIssuer>,
     pub(crate) open: Option<UserId>,
     pub(crate) cookie_key: Option<CookieKey>,
     pub(crate) public_url: Option<WebOrigin>,
@@ -103,6 +107,14 @@ impl ServerOptions {
     #[must_use]
     pub fn token_file(mut self, file: TokenFile) -> Self {
         self.token_file = Some(file);
+        self
+    }
+
+    /// Takes the users of an issuer of JWTs.
+    #[cfg(feature = "jwt")]
+    #[must_use]
+    pub fn jwt(mut self, issuer: JwtIssuer) -> Self {
+        self.jwt = Some(issuer);
         self
     }
 

@@ -8,10 +8,16 @@ use std::{
 
 use axum::Router;
 use madang::{Runtime, error::ShutdownError};
-use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+use tokio::{
+    sync::{Semaphore, watch},
+    task::JoinSet,
+    time::timeout,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{info, warn};
 
+#[cfg(feature = "jwt")]
+use crate::auth::jwt::{JwtFileError, Jwts};
 use crate::{
     ForgetfulMemory, ServerOptions, TokenFileError,
     accept::{
@@ -20,7 +26,7 @@ use crate::{
         listener::Listener,
     },
     auth::{Auth, secret::CookieKey, tokens::Tokens},
-    guard::site::Site,
+    guard::site::{OwnPort, Site, WebOrigin},
     page::assets::Assets,
     routes,
     state::{CallerRates, Shared},
@@ -53,11 +59,15 @@ pub struct Server {
 #[non_exhaustive]
 pub enum ServerError {
     /// No request could have a caller.
-    #[error("a server needs tokens, or a user for whom it is open")]
+    #[error("a server needs tokens, an issuer of JWTs, or a user for whom it is open")]
     NoCallers,
     /// The tokens could not be read.
     #[error(transparent)]
     Tokens(#[from] TokenFileError),
+    /// The keys of JWTs could not be read.
+    #[cfg(feature = "jwt")]
+    #[error(transparent)]
+    Jwt(#[from] JwtFileError),
     /// The operating system has no randomness for the key of cookies.
     #[error("failed to make the key of cookies")]
     Randomness(#[source] io::Error),
@@ -77,7 +87,7 @@ pub enum ServeError {
     },
     /// Tokens would go in clear text to other machines.
     #[error(
-        "{address} is open to other machines without TLS; put a proxy before it and name its address, such as https://chat.example.org"
+        "{address} is open to other machines without TLS; give it a certificate, or put a proxy before it and name its address, such as https://chat.example.org"
     )]
     ClearText {
         /// The address of the listener.
@@ -99,6 +109,8 @@ impl Server {
             model,
             tokens,
             token_file,
+            #[cfg(feature = "jwt")]
+            jwt,
             open,
             cookie_key,
             public_url,
@@ -107,20 +119,29 @@ impl Server {
             memory,
             extras,
         } = options;
-        if open.is_none() && tokens.is_empty() && token_file.is_none() {
+        let has_callers = open.is_some() || !tokens.is_empty() || token_file.is_some();
+        #[cfg(feature = "jwt")]
+        let has_callers = has_callers || jwt.is_some();
+        if !has_callers {
             return Err(ServerError::NoCallers);
         }
-        let tokens = Tokens::open(tokens, token_file)?;
-        let key = match cookie_key {
-            Some(key) => key,
-            None => CookieKey::random().map_err(ServerError::Randomness)?,
+        let auth = Auth {
+            tokens: Tokens::open(tokens, token_file)?,
+            #[cfg(feature = "jwt")]
+            jwts: jwt.map(Jwts::open).transpose()?,
+            key: match cookie_key {
+                Some(key) => key,
+                None => CookieKey::random().map_err(ServerError::Randomness)?,
+            },
+            open,
+            changes: watch::Sender::new(()),
         };
         let shared = Arc::new(Shared {
             tools: ToolTable::new(runtime.registry().iter().map(|tool| tool.spec().clone())),
             runtime,
             model: model.unwrap_or_else(|| "madang".into()),
             on_disconnect,
-            auth: Auth { tokens, key, open },
+            auth,
             site: Site { public: public_url, allowed: allowed_origins, ..Site::default() },
             drain: Drain::new(),
             streams: StreamPlaces::new(&limits),
@@ -130,8 +151,8 @@ impl Server {
             assets: Assets::new(),
             limits,
         });
-        if shared.auth.tokens.may_change() {
-            drop(tokio::spawn(refresh_tokens(Arc::downgrade(&shared))));
+        if shared.auth.may_change() {
+            drop(tokio::spawn(refresh_credentials(Arc::downgrade(&shared))));
         }
         Ok(Self { shared })
     }
@@ -159,7 +180,11 @@ impl Server {
         stop: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
         self.check(&listeners)?;
-        self.shared.site.listens_on(listeners.iter().map(Listener::port).collect());
+        let own = |listener: &Listener| OwnPort {
+            port: listener.port(),
+            is_https: listener.is_https(),
+        };
+        self.shared.site.listens_on(listeners.iter().map(own).collect());
         let limits = Arc::new(self.shared.limits.clone());
         let acceptor = Acceptor {
             app: self.router().fallback_service(routes::fallback(&self.shared)),
@@ -204,27 +229,27 @@ impl Server {
     }
 
     fn check(&self, listeners: &[Listener]) -> Result<(), ServeError> {
-        let Some(open) = listeners.iter().find(|listener| !listener.is_local()) else {
-            return Ok(());
-        };
-        let (shared, address) = (&self.shared, open.address());
-        if shared.auth.open.is_some() {
-            return Err(ServeError::OpenToOthers { address });
-        }
-        if !shared.site.has_secure_cookies() {
-            return Err(ServeError::ClearText { address });
+        let site_is_https = self.shared.site.public.as_ref().is_some_and(WebOrigin::is_https);
+        for listener in listeners.iter().filter(|listener| !listener.is_local()) {
+            let address = listener.address();
+            if self.shared.auth.open.is_some() {
+                return Err(ServeError::OpenToOthers { address });
+            }
+            if !listener.is_https() && !site_is_https {
+                return Err(ServeError::ClearText { address });
+            }
         }
         Ok(())
     }
 }
 
-/// Looks at the file of tokens again and again, for as long as the server is there.
-async fn refresh_tokens(shared: Weak<Shared>) {
+/// Looks at the files of tokens and keys again and again, for as long as the server is there.
+async fn refresh_credentials(shared: Weak<Shared>) {
     while let Some(shared) = shared.upgrade() {
         let poll = shared.limits.token_poll;
-        let refreshed = tokio::task::spawn_blocking(move || shared.auth.tokens.refresh()).await;
+        let refreshed = tokio::task::spawn_blocking(move || shared.auth.refresh()).await;
         if let Err(error) = refreshed {
-            warn!(%error, "failed to look at the tokens");
+            warn!(%error, "failed to look at the files of credentials");
         }
         tokio::time::sleep(poll).await;
     }

@@ -73,14 +73,20 @@ impl Acceptor {
     }
 
     async fn accept_one(&self, listener: &Listener) -> io::Result<()> {
-        match &listener.0 {
-            Listens::Tcp(listener) => {
-                let (stream, address) = listener.accept().await?;
+        match &listener.socket {
+            Listens::Tcp(socket) => {
+                let (stream, address) = socket.accept().await?;
                 if let Err(error) = socket::tune(&stream, &self.limits) {
                     debug!(%error, "a connection was gone before it was tuned");
                     return Ok(());
                 }
-                self.begin(stream, Peer::of(address.ip()));
+                let peer = Peer::of(address.ip());
+                #[cfg(feature = "tls")]
+                if let Some(tls) = &listener.tls {
+                    self.begin_with(stream, peer, tls.clone());
+                    return Ok(());
+                }
+                self.begin(stream, peer);
             }
             #[cfg(unix)]
             Listens::Unix { listener, .. } => {
@@ -110,6 +116,26 @@ impl Acceptor {
                 drop(place);
             });
         }
+    }
+
+    /// Serves a connection behind its handshake. One without a place is closed: an answer would cost a handshake.
+    #[cfg(feature = "tls")]
+    fn begin_with(&self, stream: tokio::net::TcpStream, peer: Peer, tls: super::tls::Tls) {
+        let Ok(place) = self.places.clone().try_acquire_owned() else {
+            metrics::refused(ProblemName::Overloaded.name());
+            return;
+        };
+        let this = self.clone();
+        self.tasks.spawn(async move {
+            let (_place, _counted) = (place, metrics::Counted::connection());
+            let served = async {
+                match tls.shake_hands(stream, this.limits.head_timeout).await {
+                    Ok(stream) => this.serve(stream, peer).await,
+                    Err(error) => debug!(%error, "a connection ended in its handshake"),
+                }
+            };
+            this.abort.run_until_cancelled(served).await;
+        });
     }
 
     async fn serve<S>(&self, stream: S, peer: Peer)

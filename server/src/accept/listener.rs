@@ -68,7 +68,12 @@ impl fmt::Display for ListenAddress {
 
 /// A socket that listens.
 #[derive(Debug)]
-pub struct Listener(pub(super) Listens);
+pub struct Listener {
+    pub(super) socket: Listens,
+    /// How its connections are encrypted; only ever those of addresses.
+    #[cfg(feature = "tls")]
+    pub(super) tls: Option<super::tls::Tls>,
+}
 
 #[derive(Debug)]
 pub(super) enum Listens {
@@ -128,18 +133,37 @@ impl Listener {
             ListenAddress::Fd(number) => inherited(*number),
         };
         let failed = |cause| ListenError { address: address.clone(), cause };
-        listens.map(Self).map_err(failed)
+        listens.map(Self::of).map_err(failed)
     }
 
-    /// Tells where the listener is reached: `http://127.0.0.1:8137` or `unix:PATH`. With TLS before it, the scheme is
-    /// another.
+    fn of(socket: Listens) -> Self {
+        Self {
+            socket,
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+
+    /// Speaks TLS from here on. A Unix socket stays as it is: no one listens on its way.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn with_tls(mut self, tls: super::tls::Tls) -> Self {
+        self.tls = matches!(self.socket, Listens::Tcp(_)).then_some(tls);
+        self
+    }
+
+    /// Tells where the listener is reached: `http://127.0.0.1:8137`, `https://..` with TLS of its own, or `unix:PATH`.
+    /// With TLS before it, the scheme is another.
     #[must_use]
     pub fn address(&self) -> String {
-        match &self.0 {
-            Listens::Tcp(listener) => match listener.local_addr() {
-                Ok(address) => format!("http://{address}"),
-                Err(_) => "http://unknown".to_owned(),
-            },
+        match &self.socket {
+            Listens::Tcp(listener) => {
+                let scheme = if self.is_https() { "https" } else { "http" };
+                match listener.local_addr() {
+                    Ok(address) => format!("{scheme}://{address}"),
+                    Err(_) => format!("{scheme}://unknown"),
+                }
+            }
             #[cfg(unix)]
             Listens::Unix { listener, .. } => {
                 let address = listener.local_addr().ok();
@@ -155,7 +179,7 @@ impl Listener {
     /// Tells whether only this machine reaches it.
     #[must_use]
     pub fn is_local(&self) -> bool {
-        match &self.0 {
+        match &self.socket {
             Listens::Tcp(listener) => {
                 listener.local_addr().is_ok_and(|address| address.ip().to_canonical().is_loopback())
             }
@@ -164,9 +188,21 @@ impl Listener {
         }
     }
 
+    /// Tells whether it speaks TLS itself.
+    #[cfg(feature = "tls")]
+    pub(crate) const fn is_https(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    #[cfg(not(feature = "tls"))]
+    #[expect(clippy::unused_self, reason = "with the feature, it is used")]
+    pub(crate) const fn is_https(&self) -> bool {
+        false
+    }
+
     /// Gives the port of loopback names under which clients reach it. Over a Unix socket they name none.
     pub(crate) fn port(&self) -> u16 {
-        match &self.0 {
+        match &self.socket {
             Listens::Tcp(listener) => listener.local_addr().map_or(0, |address| address.port()),
             #[cfg(unix)]
             Listens::Unix { .. } => 80,
@@ -176,7 +212,7 @@ impl Listener {
 
 impl From<TcpListener> for Listener {
     fn from(listener: TcpListener) -> Self {
-        Self(Listens::Tcp(listener))
+        Self::of(Listens::Tcp(listener))
     }
 }
 
@@ -295,7 +331,7 @@ mod tests {
     async fn a_socket_that_was_given_is_taken_where_it_listens() {
         let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = tcp.local_addr().unwrap();
-        let taken = Listener(listening(tcp.into()).unwrap());
+        let taken = Listener::of(listening(tcp.into()).unwrap());
         assert_eq!(taken.address(), format!("http://{address}"));
         let folder = tempfile::tempdir().unwrap();
         let unix = std::os::unix::net::UnixListener::bind(folder.path().join("s")).unwrap();

@@ -9,3 +9,5 @@ pub(crate) mod listener;
 pub(crate) mod peer;
 pub(crate) mod socket;
 pub(crate) mod stall;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;

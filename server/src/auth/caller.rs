@@ -31,9 +31,9 @@ pub(crate) struct Caller {
 /// What keeps a credential good: streams look at it for as long as they live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CallerCredential {
-    /// The hash of the token's secret; `None` where no token is needed.
-    pub(crate) token: Option<Digest>,
-    /// The moment at which the login ends.
+    /// The hash of the token's secret, or of the key that has signed a JWT; `None` where no credential is needed.
+    pub(crate) rests_on: Option<Digest>,
+    /// The moment at which the login or the JWT ends.
     pub(crate) until: Option<Timestamp>,
 }
 
@@ -45,6 +45,12 @@ impl TokenName {
     /// The name where no token is needed.
     pub(crate) fn open() -> Self {
         Self("open".into())
+    }
+
+    /// The name of all JWTs, whose users the issuer knows.
+    #[cfg(feature = "jwt")]
+    pub(crate) fn jwt() -> Self {
+        Self("jwt".into())
     }
 
     pub(crate) fn new(name: impl Into<Arc<str>>) -> Self {

@@ -1,19 +1,23 @@
 //! Authorization: which user a request speaks for, and what it may do.
 //!
 //! A [`Credential`] is read from the head of a request, and [`Auth`] finds the [`Caller`] behind it: a token of the file
-//! or of the program, a login by cookie, or, where the server is open, its one user. A token's secret is kept nowhere
-//! but with its client; files and cookies have its hash.
+//! or of the program, a JWT of another issuer, a login by cookie, or, where the server is open, its one user. A token's
+//! secret is kept nowhere but with its client; files and cookies have its hash.
 
 pub(crate) mod caller;
 pub(crate) mod cookie;
 pub(crate) mod credential;
+#[cfg(feature = "jwt")]
+pub(crate) mod jwt;
 pub(crate) mod scope;
 pub(crate) mod secret;
 pub(crate) mod token_file;
 pub(crate) mod tokens;
+mod watched;
 
 use axum::http::HeaderMap;
-use madang::{Timestamp, UserId, language::Locale};
+use madang::{Timestamp, UserId, approval::Digest, language::Locale};
+use tokio::sync::watch;
 
 use self::{
     caller::{Caller, CallerCredential, TokenName},
@@ -30,10 +34,15 @@ use self::{
 pub(crate) struct Auth {
     /// The tokens that count.
     pub(crate) tokens: Tokens,
+    /// Checks JWTs, where their users are taken.
+    #[cfg(feature = "jwt")]
+    pub(crate) jwts: Option<jwt::Jwts>,
     /// Seals the cookies.
     pub(crate) key: CookieKey,
     /// The user of requests without a credential, where the server asks for none.
     pub(crate) open: Option<UserId>,
+    /// Tells streams that tokens or keys have changed.
+    pub(crate) changes: watch::Sender<()>,
 }
 
 /// A caller, and how its credential came.
@@ -76,7 +85,10 @@ impl Auth {
     ) -> Result<Identified, NotIdentified> {
         let tokens = self.tokens.current();
         let (entry, until) = match credential {
-            Credential::Bearer(secret) => (tokens.of_secret(secret), None),
+            Credential::Bearer(secret) => match tokens.of_secret(secret) {
+                Some(entry) => (Some(entry), None),
+                None => return self.by_jwt(secret, now, locale).ok_or(NotIdentified::Wrong),
+            },
             Credential::Cookie(value) => {
                 let login = Login::open(value, &self.key, now);
                 let login = login.ok_or(NotIdentified::Wrong)?;
@@ -110,16 +122,58 @@ impl Auth {
             token: TokenName::new(&**name),
             ask: *ask,
             locale,
-            credential: CallerCredential { token: Some(*sha256), until },
+            credential: CallerCredential { rests_on: Some(*sha256), until },
         };
         Ok(Identified { caller, is_by_cookie: matches!(credential, Credential::Cookie(_)) })
     }
 
+    #[cfg(feature = "jwt")]
+    fn by_jwt(&self, jwt: &str, now: Timestamp, locale: Locale) -> Option<Identified> {
+        let jwt::JwtLogin { user, scopes, until, key } = self.jwts.as_ref()?.check(jwt, now)?;
+        let credential = CallerCredential { rests_on: Some(key), until: Some(until) };
+        let token = TokenName::jwt();
+        let caller = Caller { user, scopes, token, ask: None, locale, credential };
+        Some(Identified { caller, is_by_cookie: false })
+    }
+
+    #[cfg(not(feature = "jwt"))]
+    #[expect(clippy::unused_self, reason = "with the feature, it is used")]
+    const fn by_jwt(&self, _: &str, _: Timestamp, _: Locale) -> Option<Identified> {
+        None
+    }
+
     /// Tells whether a credential still counts.
     pub(crate) fn counts(&self, credential: CallerCredential, now: Timestamp) -> bool {
-        let CallerCredential { token, until } = credential;
-        until.is_none_or(|until| now < until)
-            && token.is_none_or(|token| self.tokens.current().of_digest(&token).is_some())
+        let CallerCredential { rests_on, until } = credential;
+        until.is_none_or(|until| now < until) && rests_on.is_none_or(|digest| self.has(&digest))
+    }
+
+    /// Tells whether a token, or a key of JWTs, still counts.
+    fn has(&self, digest: &Digest) -> bool {
+        #[cfg(feature = "jwt")]
+        if self.jwts.as_ref().is_some_and(|jwts| jwts.has_key(digest)) {
+            return true;
+        }
+        self.tokens.current().of_digest(digest).is_some()
+    }
+
+    /// Tells whether what counts is read from files, which may change.
+    pub(crate) fn may_change(&self) -> bool {
+        #[cfg(feature = "jwt")]
+        if self.jwts.is_some() {
+            return true;
+        }
+        self.tokens.may_change()
+    }
+
+    /// Reads the files again where they have changed, and tells it to streams. Blocks for as long as the disk takes.
+    pub(crate) fn refresh(&self) {
+        let has_changed = self.tokens.refresh();
+        #[cfg(feature = "jwt")]
+        let has_changed = self.jwts.as_ref().is_some_and(jwt::Jwts::refresh) || has_changed;
+        if has_changed {
+            self.changes.send_replace(());
+        }
     }
 }
 
@@ -144,7 +198,15 @@ mod tests {
         ];
         let tokens = Tokens::open(entries, None).unwrap();
         let open = open.map(|user| UserId::new(user).unwrap());
-        Scene { auth: Auth { tokens, key: CookieKey::random().unwrap(), open }, kim, service }
+        let auth = Auth {
+            tokens,
+            #[cfg(feature = "jwt")]
+            jwts: None,
+            key: CookieKey::random().unwrap(),
+            open,
+            changes: watch::Sender::new(()),
+        };
+        Scene { auth, kim, service }
     }
 
     fn user(found: Result<Identified, NotIdentified>) -> Result<String, NotIdentified> {

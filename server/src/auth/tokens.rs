@@ -1,31 +1,18 @@
 //! The tokens that count now, found by the hash of their secret, and read again when their file changes.
 
-use std::{
-    collections::HashMap,
-    fs,
-    sync::{Arc, Mutex},
-    time::SystemTime,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use madang::approval::Digest;
-use tokio::sync::watch;
-use tracing::{info, warn};
 
 use super::{
     secret::digest_of,
     token_file::{TokenEntry, TokenFile, TokenFileError},
+    watched::Watched,
 };
 
-/// The tokens that count.
+/// The tokens that count: those of the file, and those that the program itself brings.
 #[derive(Debug)]
-pub(crate) struct Tokens {
-    /// Those that the program itself brings.
-    fixed: Vec<TokenEntry>,
-    file: Option<TokenFile>,
-    /// How the file looked when it was read last.
-    seen: Mutex<Option<Looks>>,
-    current: watch::Sender<Arc<TokenSet>>,
-}
+pub(crate) struct Tokens(Watched<TokenSet, TokenFileError>);
 
 /// The tokens of one moment.
 #[derive(Debug, Default)]
@@ -52,9 +39,6 @@ impl TokenSet {
     }
 }
 
-/// What tells that a file was changed: files are replaced and not written over, so each has a number of its own.
-type Looks = (Option<SystemTime>, u64, u64);
-
 impl Tokens {
     /// Reads the file for the first time.
     ///
@@ -64,63 +48,28 @@ impl Tokens {
         fixed: Vec<TokenEntry>,
         file: Option<TokenFile>,
     ) -> Result<Self, TokenFileError> {
-        let looks = file.as_ref().and_then(looks);
-        let read = file.as_ref().map_or(Ok(Vec::new()), TokenFile::list)?;
-        let set = TokenSet::new(read.into_iter().chain(fixed.clone()));
-        let current = watch::Sender::new(Arc::new(set));
-        Ok(Self { fixed, file, seen: Mutex::new(looks), current })
+        let path = file.as_ref().map(|file| file.path().to_owned());
+        let read = move || {
+            let read = file.as_ref().map_or(Ok(Vec::new()), TokenFile::list)?;
+            Ok(TokenSet::new(read.into_iter().chain(fixed.clone())))
+        };
+        Watched::open(path, read).map(Self)
     }
 
     /// Gives the tokens that count now.
     pub(crate) fn current(&self) -> Arc<TokenSet> {
-        self.current.borrow().clone()
-    }
-
-    /// Gives the tokens of now and of each later change.
-    pub(crate) fn watch(&self) -> watch::Receiver<Arc<TokenSet>> {
-        self.current.subscribe()
+        self.0.current()
     }
 
     /// Tells whether there is a file to look at.
     pub(crate) const fn may_change(&self) -> bool {
-        self.file.is_some()
+        self.0.may_change()
     }
 
-    /// Reads the file again where it has changed. Blocks for as long as the disk takes. A file that cannot be read leaves
-    /// the tokens as they are: a slip of an editor must not lock all out.
-    pub(crate) fn refresh(&self) {
-        let Some(file) = &self.file else { return };
-        let looks = looks(file);
-        let mut seen = self.seen.lock().expect("no code under this lock panics");
-        if looks.is_some() && *seen == looks {
-            return;
-        }
-        match file.list() {
-            Ok(read) => {
-                if *seen == looks {
-                    return; // the file is still missing
-                }
-                info!(tokens = read.len(), "read the tokens again");
-                let set = TokenSet::new(read.into_iter().chain(self.fixed.clone()));
-                self.current.send_replace(Arc::new(set));
-            }
-            Err(error) if *seen != looks => {
-                let cause = std::error::Error::source(&error).map(ToString::to_string);
-                warn!(%error, cause, "the tokens could not be read again, so those of before still count");
-            }
-            Err(_) => {}
-        }
-        *seen = looks;
+    /// Reads the file again where it has changed, and tells whether its tokens are others now.
+    pub(crate) fn refresh(&self) -> bool {
+        self.0.refresh("the tokens")
     }
-}
-
-fn looks(file: &TokenFile) -> Option<Looks> {
-    let metadata = fs::metadata(file.path()).ok()?;
-    #[cfg(unix)]
-    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
-    #[cfg(not(unix))]
-    let number = 0;
-    Some((metadata.modified().ok(), metadata.len(), number))
 }
 
 #[cfg(test)]
@@ -141,20 +90,16 @@ mod tests {
         let fixed = TokenSecret::random().unwrap();
         let entry = TokenEntry::new("local", kim(), TokenScopes::ALL, &fixed);
         let tokens = Tokens::open(vec![entry], Some(file.clone())).unwrap();
-        let watch = tokens.watch();
         let counts = |secret: &TokenSecret| tokens.current().of_secret(secret.reveal()).is_some();
-        tokens.refresh();
-        assert!(!watch.has_changed().unwrap(), "nothing has changed");
+        assert!(!tokens.refresh(), "nothing has changed");
         let secret = file.add("laptop", kim(), TokenScopes::ALL, None).unwrap();
         assert!(counts(&fixed) && !counts(&secret));
-        tokens.refresh();
-        assert!(counts(&fixed) && counts(&secret) && watch.has_changed().unwrap());
+        assert!(tokens.refresh() && counts(&fixed) && counts(&secret));
         std::fs::write(file.path(), "nonsense").unwrap();
-        tokens.refresh();
+        assert!(!tokens.refresh());
         assert!(counts(&secret), "a slip locks out no one");
         std::fs::remove_file(file.path()).unwrap();
-        tokens.refresh();
-        assert!(counts(&fixed) && !counts(&secret));
+        assert!(tokens.refresh() && counts(&fixed) && !counts(&secret));
         assert!(!counts(&TokenSecret::random().unwrap()));
     }
 }

@@ -27,11 +27,11 @@ pub(crate) fn named(site: &Site, uri: &Uri, headers: &HeaderMap) -> Option<WebOr
 mod tests {
     use axum::http::HeaderValue;
 
-    use super::*;
+    use super::{super::site::OwnPort, *};
 
     #[test]
     fn a_request_names_exactly_one_host_and_that_is_ours() {
-        let site = Site { ports: vec![8_137].into(), ..Site::default() };
+        let site = Site { listeners: vec![OwnPort { port: 8_137, is_https: false }].into(), ..Site::default() };
         let is_ours = |uri: &str, hosts: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for host in hosts {

@@ -70,12 +70,12 @@ pub(crate) fn admit(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{site::OwnPort, *};
 
     /// What becomes of a GET of this path with these headers.
     fn verdict(path: &str, pairs: &[(&'static str, &'static str)]) -> &'static str {
         let site = Site {
-            ports: vec![8_137].into(),
+            listeners: vec![OwnPort { port: 8_137, is_https: false }].into(),
             allowed: vec!["https://app.example.org".parse().unwrap()],
             ..Site::default()
         };

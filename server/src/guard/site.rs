@@ -72,15 +72,20 @@ impl fmt::Display for WebOrigin {
     }
 }
 
+/// The port of a listener, and whether it speaks TLS itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OwnPort {
+    pub(crate) port: u16,
+    pub(crate) is_https: bool,
+}
+
 /// The origins of a server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Site {
     /// The address that the world knows it by, such as that of a proxy before it.
     pub(crate) public: Option<WebOrigin>,
-    /// Whether its own listeners speak TLS.
-    pub(crate) is_https: bool,
-    /// The ports of its own listeners; not set where another program listens for it.
-    pub(crate) ports: OnceLock<Vec<u16>>,
+    /// Its own listeners; not set where another program listens for it.
+    pub(crate) listeners: OnceLock<Vec<OwnPort>>,
     /// The origins whose pages may call it with a token.
     pub(crate) allowed: Vec<WebOrigin>,
 }
@@ -94,20 +99,29 @@ impl Site {
         {
             return Some(public.clone());
         }
-        let origin = WebOrigin::new(self.is_https, authority)?;
-        let is_ours = self.ports.get().is_none_or(|ports| ports.contains(&origin.port));
-        (origin.is_loopback() && is_ours).then_some(origin)
+        let Some(listeners) = self.listeners.get() else {
+            return WebOrigin::new(false, authority).filter(WebOrigin::is_loopback);
+        };
+        let mut ours = listeners.iter().filter_map(|own| {
+            let origin = WebOrigin::new(own.is_https, authority)?;
+            (origin.is_loopback() && origin.port == own.port).then_some(origin)
+        });
+        ours.next()
     }
 
-    /// Notes the ports of its own listeners, once.
-    pub(crate) fn listens_on(&self, ports: Vec<u16>) {
-        let noted = self.ports.set(ports);
+    /// Notes its own listeners, once.
+    pub(crate) fn listens_on(&self, listeners: Vec<OwnPort>) {
+        let noted = self.listeners.set(listeners);
         debug_assert!(noted.is_ok(), "a server listens once");
     }
 
     /// Tells whether cookies go over TLS only, as seen from the browser.
     pub(crate) fn has_secure_cookies(&self) -> bool {
-        self.public.as_ref().map_or(self.is_https, WebOrigin::is_https)
+        let speaks_tls = || {
+            let listeners = self.listeners.get();
+            listeners.is_some_and(|own| !own.is_empty() && own.iter().all(|own| own.is_https))
+        };
+        self.public.as_ref().map_or_else(speaks_tls, WebOrigin::is_https)
     }
 }
 
@@ -144,7 +158,7 @@ mod tests {
     fn ours_are_loopback_names_with_our_ports_and_the_public_host() {
         let site = Site {
             public: Some(origin("https://chat.example.org")),
-            ports: vec![8_137].into(),
+            listeners: vec![OwnPort { port: 8_137, is_https: false }].into(),
             ..Site::default()
         };
         let own = |host: &str| site.own(&host.parse().unwrap()).map(|origin| origin.to_string());
@@ -168,6 +182,14 @@ mod tests {
         ] {
             assert_eq!(own(host), None, "{host}");
         }
+        let encrypted = Site {
+            listeners: vec![OwnPort { port: 443, is_https: true }].into(),
+            ..Site::default()
+        };
+        let own = |host: &str| encrypted.own(&host.parse().unwrap());
+        assert_eq!(own("localhost"), Some(origin("https://localhost")));
+        assert_eq!(own("localhost:80"), None);
+        assert!(encrypted.has_secure_cookies() && !Site::default().has_secure_cookies());
         let any = Site::default();
         assert!(any.own(&"localhost:1".parse().unwrap()).is_some());
         assert!(any.own(&"evil.example:1".parse().unwrap()).is_none());

@@ -32,7 +32,6 @@ use crate::{
     auth::{
         caller::{Caller, CallerCredential},
         secret::random_bytes,
-        tokens::TokenSet,
     },
     metrics::{self, Counted},
     problem::Problem,
@@ -357,7 +356,7 @@ fn ended(then: Then) -> Option<Result<(), BrokenOff>> {
 struct Ends<'a> {
     shared: &'a Shared,
     credential: CallerCredential,
-    tokens: Option<watch::Receiver<Arc<TokenSet>>>,
+    changes: Option<watch::Receiver<()>>,
     life: Pin<Box<Sleep>>,
 }
 
@@ -383,33 +382,34 @@ impl Ending {
 
 impl<'a> Ends<'a> {
     fn new(shared: &'a Shared, credential: CallerCredential) -> Self {
-        let tokens = &shared.auth.tokens;
-        let tokens = (tokens.may_change() && credential.token.is_some()).then(|| tokens.watch());
+        let auth = &shared.auth;
+        let may_change = auth.may_change() && credential.rests_on.is_some();
+        let changes = may_change.then(|| auth.changes.subscribe());
         // No stream lives longer than its login.
         let rest = credential.until.map(|until| shared.now().until(until));
         let life = shared.limits.stream_life.min(rest.unwrap_or(Duration::MAX));
-        Self { shared, credential, tokens, life: Box::pin(sleep(life)) }
+        Self { shared, credential, changes, life: Box::pin(sleep(life)) }
     }
 
     /// Waits for the first of them.
     async fn first(self) -> Ending {
-        let Self { shared, credential, tokens, life } = self;
+        let Self { shared, credential, changes, life } = self;
         let leaving = shared.drain.reached(DrainPhase::Leaving);
         let still_counts = || shared.auth.counts(credential, shared.now());
         tokio::select! {
             biased;
             () = leaving => Ending::Leaving,
-            () = revoked(tokens, still_counts) => Ending::Expired,
+            () = revoked(changes, still_counts) => Ending::Expired,
             () = life => if still_counts() { Ending::TooLong } else { Ending::Expired },
         }
     }
 }
 
-/// Waits until the tokens have changed so that this one does not count any more.
-async fn revoked(tokens: Option<watch::Receiver<Arc<TokenSet>>>, still_counts: impl Fn() -> bool) {
-    let Some(mut tokens) = tokens else { return std::future::pending().await };
+/// Waits until tokens or keys have changed so that this credential does not count any more.
+async fn revoked(changes: Option<watch::Receiver<()>>, still_counts: impl Fn() -> bool) {
+    let Some(mut changes) = changes else { return std::future::pending().await };
     while still_counts() {
-        if tokens.changed().await.is_err() {
+        if changes.changed().await.is_err() {
             return std::future::pending().await;
         }
     }

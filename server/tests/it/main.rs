@@ -11,6 +11,8 @@ mod chat_completions;
 mod draining;
 mod errors;
 mod http;
+#[cfg(feature = "jwt")]
+mod jwt;
 mod keys;
 mod limits;
 mod matrix;
@@ -19,3 +21,5 @@ mod page;
 mod resume;
 mod slow;
 mod support;
+#[cfg(feature = "tls")]
+mod tls;

@@ -1,0 +1,171 @@
+//! JWTs of an issuer: signed elsewhere, checked here by public keys of a file. Nothing is fetched.
+//!
+//! `file` reads the keys, and `signatures` checks what they have signed, for the library that reads JWTs.
+//!
+//! Invariants:
+//! - The key decides about the algorithm, never the JWT: a key of one family cannot be used as that of another.
+//! - Issuer, audience, subject and end must be there. A JWT for another service is none of ours.
+//! - A user is named below the issuer's prefix, so no issuer can speak for users of tokens or of services.
+
+mod file;
+mod signatures;
+
+use std::{collections::HashSet, fmt, path::PathBuf, sync::Arc};
+
+use jsonwebtoken::{Header, Validation, decode, decode_header};
+use madang::{Timestamp, UserId, approval::Digest};
+use serde::Deserialize;
+
+pub use self::file::JwtFileError;
+use self::file::{JwtKey, JwtKeys};
+use super::{
+    scope::{TokenScope, TokenScopes},
+    token_file::ServicePrefix,
+    watched::Watched,
+};
+
+/// An issuer of JWTs whose users this server takes.
+///
+/// A JWT is checked against the public keys of a file, which is read again when it changes: a JWK set, or one key as PEM.
+/// Its algorithm is EdDSA, ES256 or RS256. Its `scope` lists what it may do; without it, it may chat and not decide.
+#[derive(Debug, Clone)]
+pub struct JwtIssuer {
+    keys: PathBuf,
+    issuer: Arc<str>,
+    audience: Arc<str>,
+    prefix: ServicePrefix,
+}
+
+impl JwtIssuer {
+    /// Takes JWTs whose `iss` is the issuer and whose `aud` is, or has, the audience. The user is `prefix/sub`.
+    #[must_use]
+    pub fn new(
+        keys: impl Into<PathBuf>,
+        issuer: impl Into<Arc<str>>,
+        audience: impl Into<Arc<str>>,
+        prefix: ServicePrefix,
+    ) -> Self {
+        let (keys, issuer, audience) = (keys.into(), issuer.into(), audience.into());
+        Self { keys, issuer, audience, prefix }
+    }
+}
+
+/// Checks JWTs.
+pub(crate) struct Jwts {
+    keys: Watched<JwtKeys, JwtFileError>,
+    /// What must be in each claim but the times. Those are compared with the clock of the server.
+    validation: Validation,
+    prefix: ServicePrefix,
+}
+
+impl fmt::Debug for Jwts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Jwts").field("prefix", &self.prefix).finish_non_exhaustive()
+    }
+}
+
+/// What a good JWT says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct JwtLogin {
+    pub(crate) user: UserId,
+    pub(crate) scopes: TokenScopes,
+    /// The moment from which it does not count any more.
+    pub(crate) until: Timestamp,
+    /// The hash of the key that has signed it.
+    pub(crate) key: Digest,
+}
+
+/// How far the clock of the issuer may be ahead of ours.
+const CLOCK_SKEW_SECONDS: f64 = 60.0;
+
+#[derive(Deserialize)]
+struct Claims {
+    sub: String,
+    exp: f64,
+    nbf: Option<f64>,
+    scope: Option<String>,
+}
+
+impl Jwts {
+    /// Reads the keys for the first time.
+    ///
+    /// # Errors
+    /// [`JwtFileError`] where they cannot be read, or none can be used.
+    pub(crate) fn open(issuer: JwtIssuer) -> Result<Self, JwtFileError> {
+        signatures::install();
+        let JwtIssuer { keys: path, issuer, audience, prefix } = issuer;
+        let keys = Watched::open(Some(path.clone()), move || JwtKeys::read(&path))?;
+        let mut validation = Validation::default();
+        validation.required_spec_claims =
+            HashSet::from(["exp", "iss", "aud", "sub"].map(str::to_owned));
+        validation.set_issuer(&[issuer]);
+        validation.set_audience(&[audience]);
+        validation.validate_exp = false;
+        Ok(Self { keys, validation, prefix })
+    }
+
+    /// Finds the user of a JWT that counts at this moment.
+    pub(crate) fn check(&self, jwt: &str, now: Timestamp) -> Option<JwtLogin> {
+        let header = decode_header(jwt).ok()?;
+        // A header that must be understood and is not makes the whole unreadable (RFC 7515, 4.1.11).
+        if header.crit.is_some() {
+            return None;
+        }
+        let keys = self.keys.current();
+        let (claims, key) = keys.fitting(&header).find_map(|key| self.claims(jwt, key))?;
+        let Claims { sub, exp, nbf, scope } = claims;
+        let until = moment(exp);
+        let is_early = nbf.is_some_and(|from| moment(from - CLOCK_SKEW_SECONDS) > now);
+        if is_early || until <= now {
+            return None;
+        }
+        let user = self.prefix.user(&sub)?;
+        let scopes = scope.map_or(TokenScopes::OF_SERVICE, |list| known_scopes(&list));
+        Some(JwtLogin { user, scopes, until, key: key.digest })
+    }
+
+    fn claims<'a>(&self, jwt: &str, key: &'a JwtKey) -> Option<(Claims, &'a JwtKey)> {
+        let mut validation = self.validation.clone();
+        validation.algorithms = vec![key.algorithm];
+        let decoded = decode::<Claims>(jwt, &key.key, &validation).ok()?;
+        Some((decoded.claims, key))
+    }
+
+    /// Tells whether this key still counts.
+    pub(crate) fn has_key(&self, digest: &Digest) -> bool {
+        self.keys.current().has(digest)
+    }
+
+    /// Reads the keys again where their file has changed, and tells whether they are others now.
+    pub(crate) fn refresh(&self) -> bool {
+        self.keys.refresh("the keys of JWTs")
+    }
+}
+
+impl JwtKeys {
+    /// Gives the keys that may have signed under this header.
+    fn fitting<'a>(&'a self, header: &'a Header) -> impl Iterator<Item = &'a JwtKey> {
+        self.iter().filter(|key| {
+            let is_named = match (&header.kid, &key.id) {
+                (Some(wanted), Some(id)) => wanted == id,
+                (_, None) | (None, _) => true,
+            };
+            is_named && header.alg == key.algorithm
+        })
+    }
+}
+
+/// Seconds since 1970, with a fraction perhaps (RFC 7519, `NumericDate`). The cast ends at the ends of the range.
+#[expect(clippy::cast_possible_truncation, reason = "it saturates")]
+const fn moment(seconds: f64) -> Timestamp {
+    Timestamp::from_millis((seconds * 1_000.0) as i64)
+}
+
+/// Reads a list with spaces between. An issuer lists names of other services, too.
+fn known_scopes(list: &str) -> TokenScopes {
+    let known = |name: &str| TokenScope::ALL.into_iter().find(|scope| scope.name() == name);
+    list.split(' ').filter_map(known).collect()
+}
+
+#[cfg(test)]
+mod tests;

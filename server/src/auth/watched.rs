@@ -1,0 +1,89 @@
+//! What a file says, read again when the file changes.
+
+use std::{
+    error::Error,
+    fmt, fs,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    time::SystemTime,
+};
+
+use tracing::{info, warn};
+
+/// What a file says now. Without a file, what was said once.
+pub(crate) struct Watched<T, E> {
+    path: Option<PathBuf>,
+    read: Box<dyn Fn() -> Result<T, E> + Send + Sync>,
+    /// How the file looked when it was read last.
+    seen: Mutex<Option<Looks>>,
+    current: RwLock<Arc<T>>,
+}
+
+/// What tells that a file was changed: files are replaced and not written over, so each has a number of its own.
+type Looks = (Option<SystemTime>, u64, u64);
+
+impl<T, E> fmt::Debug for Watched<T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watched").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl<T, E: Error> Watched<T, E> {
+    /// Reads for the first time.
+    ///
+    /// # Errors
+    /// What reading fails by.
+    pub(crate) fn open(
+        path: Option<PathBuf>,
+        read: impl Fn() -> Result<T, E> + Send + Sync + 'static,
+    ) -> Result<Self, E> {
+        let seen = Mutex::new(path.as_ref().and_then(looks));
+        let current = RwLock::new(Arc::new(read()?));
+        Ok(Self { path, read: Box::new(read), seen, current })
+    }
+
+    /// Gives what the file says now.
+    pub(crate) fn current(&self) -> Arc<T> {
+        // A lock that another thread broke has a whole value all the same: only whole ones are put in.
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Tells whether there is a file to look at.
+    pub(crate) const fn may_change(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Reads the file again where it has changed, and tells whether it says something new. Blocks for as long as the disk
+    /// takes. A file that cannot be read changes nothing: a slip of an editor must not lock all out.
+    pub(crate) fn refresh(&self, what: &'static str) -> bool {
+        let Some(path) = &self.path else { return false };
+        let looks = looks(path);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        // A file that is missing looks the same each time, and one look at it is enough.
+        if *seen == looks {
+            return false;
+        }
+        *seen = looks;
+        match (self.read)() {
+            Ok(read) => {
+                info!("read {what} again");
+                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(read);
+                true
+            }
+            Err(error) => {
+                let cause = error.source().map(ToString::to_string);
+                warn!(%error, cause, "{what} could not be read again, so those of before still count");
+                false
+            }
+        }
+    }
+}
+
+fn looks(path: &PathBuf) -> Option<Looks> {
+    let metadata = fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some((metadata.modified().ok(), metadata.len(), number))
+}
