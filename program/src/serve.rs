@@ -40,6 +40,10 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     // This order leaves no database behind if the tokens, the script, the model or the address is unusable.
     let path = setup::database_path(&wanted.database)?;
     let tokens = tokens(&wanted, &path)?;
+    let tls = wanted.tls.open().map_err(of_file)?;
+    if let Some(issuer) = wanted.jwt.issuer() {
+        issuer.try_keys().map_err(of_file)?;
+    }
     let model = Model::load(&wanted.which, wanted.locale()).await?;
     let name = model.name();
     let mut predecessor = Predecessor { until, signals: &mut signals };
@@ -48,7 +52,10 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
         // The one before gives its addresses back last. What comes from here on waits in the kernel's queue.
         let bound = predecessor.wait(async || bind(address).await).await?;
         let Some(listener) = bound else { return Ok(()) };
-        listeners.push(listener);
+        listeners.push(match &tls {
+            Some(tls) => listener.with_tls(tls.clone()),
+            None => listener,
+        });
     }
     let Some(store) = predecessor.wait(async || open(&wanted).await).await? else { return Ok(()) };
     let whose = (&*path, wanted.person.user());
@@ -154,6 +161,12 @@ async fn bind(address: &ListenAddress) -> Result<Listener, InTheWay> {
     })
 }
 
+/// Makes a failure of a file of keys, whose error names it.
+fn of_file(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+    let cause = error.source().map_or_else(String::new, |cause| format!(" ({cause})"));
+    Failure::because(format!("{error}{cause}: check the file"), error)
+}
+
 /// Names the file of tokens, once it can be read.
 fn tokens(wanted: &Serve, database: &Path) -> Result<TokenFile, Failure> {
     let path = wanted.tokens.clone().unwrap_or_else(|| beside(database, TOKENS));
@@ -200,8 +213,10 @@ fn options(
     if wanted.is_open {
         return Ok((options.open(wanted.person.user()), None));
     }
+    let options = wanted.jwt.issuer().into_iter().fold(options, ServerOptions::jwt);
     let options = options.token_file(tokens);
-    if wanted.tokens.is_some() {
+    // Whom it is for is said, so a token of the program's own would be one more than wanted.
+    if wanted.tokens.is_some() || wanted.jwt.issuer().is_some() {
         return Ok((options, None));
     }
     let secret = TokenSecret::open(beside(database, "token")).map_err(Failure::of)?;

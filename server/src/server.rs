@@ -180,10 +180,8 @@ impl Server {
         stop: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
         self.check(&listeners)?;
-        let own = |listener: &Listener| OwnPort {
-            port: listener.port(),
-            is_https: listener.is_https(),
-        };
+        let own =
+            |listener: &Listener| OwnPort { port: listener.port(), is_https: listener.is_https() };
         self.shared.site.listens_on(listeners.iter().map(own).collect());
         let limits = Arc::new(self.shared.limits.clone());
         let acceptor = Acceptor {

@@ -4,7 +4,9 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgGroup, Args as Options, Subcommand, ValueEnum};
 use madang::UserId;
-use madang_server::{ListenAddress, OnDisconnect, ServicePrefix, TokenScope, WebOrigin};
+use madang_server::{
+    JwtIssuer, ListenAddress, OnDisconnect, ServicePrefix, Tls, TlsError, TokenScope, WebOrigin,
+};
 
 use super::{
     notes::Workspace,
@@ -36,6 +38,10 @@ pub(crate) struct Serve {
     /// the user, made at the first start.
     #[arg(long, value_name = "FILE", conflicts_with = "is_open")]
     pub(crate) tokens: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) jwt: JwtOptions,
+    #[command(flatten)]
+    pub(crate) tls: TlsOptions,
     /// Ask for no token. Only on loopback addresses and Unix sockets.
     #[arg(long = "open")]
     pub(crate) is_open: bool,
@@ -59,6 +65,51 @@ pub(crate) struct Serve {
     locale: Option<UiLanguage>,
 }
 
+#[derive(Debug, Options)]
+pub(crate) struct JwtOptions {
+    /// The public keys of an issuer whose users may come in by JWTs: a JWK set, or one key as PEM. Read again when the
+    /// file changes.
+    #[arg(long, value_name = "FILE", requires_all = ["jwt_issuer", "jwt_audience"], conflicts_with = "is_open")]
+    jwt: Option<PathBuf>,
+    /// The issuer, as its JWTs name it.
+    #[arg(long, value_name = "URL", requires = "jwt")]
+    jwt_issuer: Option<String>,
+    /// The audience that a JWT for this server names.
+    #[arg(long, value_name = "NAME", requires = "jwt")]
+    jwt_audience: Option<String>,
+    /// The prefix below which the issuer's users are named: PREFIX/user.
+    #[arg(long, value_name = "PREFIX", default_value = "jwt", value_parser = prefix, requires = "jwt")]
+    jwt_prefix: ServicePrefix,
+}
+
+impl JwtOptions {
+    pub(crate) fn issuer(&self) -> Option<JwtIssuer> {
+        let Self { jwt, jwt_issuer, jwt_audience, jwt_prefix } = self;
+        let (issuer, audience) = (jwt_issuer.as_deref()?, jwt_audience.as_deref()?);
+        Some(JwtIssuer::new(jwt.as_ref()?, issuer, audience, jwt_prefix.clone()))
+    }
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct TlsOptions {
+    /// The certificate with those that lead to its root behind it, as PEM: speak TLS at each address, without a proxy.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, as PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+}
+
+impl TlsOptions {
+    /// Reads the certificate and its key, where they are given.
+    pub(crate) fn open(&self) -> Result<Option<Tls>, TlsError> {
+        let (Some(certificates), Some(key)) = (&self.tls_cert, &self.tls_key) else {
+            return Ok(None);
+        };
+        Tls::open(certificates, key).map(Some)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum LeftTurn {
     Continue,
@@ -79,13 +130,15 @@ impl Serve {
             ListenAddress::Unix(_) | ListenAddress::Fd(_) => false,
         };
         let address = self.listen.iter().find(is_open_to_others)?;
-        let has_tls = self.public_url.as_ref().is_some_and(WebOrigin::is_https);
+        let is_https = self.public_url.as_ref().is_some_and(WebOrigin::is_https);
         let what = if self.is_open {
             "without a token the server would be open to them; listen on 127.0.0.1, or leave out --open"
-        } else if self.tokens.is_none() {
+        } else if self.tokens.is_none() && self.jwt.jwt.is_none() {
             "name a file of tokens with --tokens FILE; `madang token add USER --tokens FILE` makes one"
-        } else if !has_tls {
-            "tokens would go there in clear text; put a proxy with TLS before it, and name its address with --public-url https://HOST"
+        } else if !is_https && self.tls.tls_cert.is_some() {
+            "name the address under which they reach it with --public-url https://HOST"
+        } else if !is_https {
+            "tokens would go there in clear text; give a certificate with --tls-cert, or put a proxy with TLS before it, and name the address with --public-url https://HOST"
         } else {
             return None;
         };

@@ -31,7 +31,10 @@ mod tests {
 
     #[test]
     fn a_request_names_exactly_one_host_and_that_is_ours() {
-        let site = Site { listeners: vec![OwnPort { port: 8_137, is_https: false }].into(), ..Site::default() };
+        let site = Site {
+            listeners: vec![OwnPort { port: 8_137, is_https: false }].into(),
+            ..Site::default()
+        };
         let is_ours = |uri: &str, hosts: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for host in hosts {

@@ -96,7 +96,8 @@ async fn a_stream_ends_with_the_jwt_that_opened_it() {
     let jwt = issuer.jwt("kim", 3, &json!({}));
     let open = Request::post("/v1/sessions", &json!({"id": "s"})).bearer(&jwt);
     open.send(server.address).await.ok(201);
-    let mut stream = Request::get("/v1/sessions/s/events").bearer(&jwt).stream(server.address).await;
+    let mut stream =
+        Request::get("/v1/sessions/s/events").bearer(&jwt).stream(server.address).await;
     let (told, _) = stream.end().await;
     assert_eq!(told.last().unwrap().data["reason"], "token_expired");
     server.shutdown().await;
@@ -109,7 +110,8 @@ async fn a_stream_ends_with_the_key_that_its_jwt_was_signed_by() {
     let jwt = issuer.jwt("kim", 3_600, &json!({}));
     let open = Request::post("/v1/sessions", &json!({"id": "s"})).bearer(&jwt);
     open.send(server.address).await.ok(201);
-    let mut stream = Request::get("/v1/sessions/s/events").bearer(&jwt).stream(server.address).await;
+    let mut stream =
+        Request::get("/v1/sessions/s/events").bearer(&jwt).stream(server.address).await;
     issuer.publish(&key());
     let (told, _) = stream.end().await;
     assert_eq!(told.last().unwrap().data["reason"], "token_expired");

@@ -126,7 +126,8 @@ async fn an_address_that_others_reach_needs_tls_on_each_listener() {
     let server = Server::new(builder.start().await.unwrap(), options).unwrap();
     let bind = async || Listener::from(TcpListener::bind("0.0.0.0:0").await.unwrap());
     let both = vec![bind().await.with_tls(certificate.tls()), bind().await];
-    let refused = server.clone().serve(both, std::future::pending()).await.unwrap_err();
+    let served = server.clone().serve(both, std::future::pending());
+    let refused = timeout(PATIENCE, served).await.expect("it is refused at once").unwrap_err();
     assert!(matches!(refused, ServeError::ClearText { .. }), "{refused}");
     let encrypted = vec![bind().await.with_tls(certificate.tls())];
     server.serve(encrypted, std::future::ready(())).await.unwrap();

@@ -48,6 +48,14 @@ impl JwtIssuer {
         let (keys, issuer, audience) = (keys.into(), issuer.into(), audience.into());
         Self { keys, issuer, audience, prefix }
     }
+
+    /// Reads the keys, to see that they can be used before a server is made.
+    ///
+    /// # Errors
+    /// [`JwtFileError`] where they cannot be read, or none can be used.
+    pub fn try_keys(&self) -> Result<(), JwtFileError> {
+        JwtKeys::read(&self.keys).map(drop)
+    }
 }
 
 /// Checks JWTs.

@@ -54,13 +54,14 @@ impl JwtVerifier for RingVerifier {
 
 impl Verifier<Vec<u8>> for RingVerifier {
     fn verify(&self, message: &[u8], signature: &Vec<u8>) -> Result<(), signature::Error> {
-        let checked = match self.key.kind() {
-            DecodingKeyKind::SecretOrDer(key) => {
-                UnparsedPublicKey::new(self.by, key).verify(message, signature)
-            }
-            DecodingKeyKind::RsaModulusExponent { n, e } => RsaPublicKeyComponents { n, e }
-                .verify(&RSA_PKCS1_2048_8192_SHA256, message, signature),
-        };
+        let checked =
+            match self.key.kind() {
+                DecodingKeyKind::SecretOrDer(key) => {
+                    UnparsedPublicKey::new(self.by, key).verify(message, signature)
+                }
+                DecodingKeyKind::RsaModulusExponent { n, e } => RsaPublicKeyComponents { n, e }
+                    .verify(&RSA_PKCS1_2048_8192_SHA256, message, signature),
+            };
         checked.map_err(|_| signature::Error::new())
     }
 }

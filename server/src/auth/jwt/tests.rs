@@ -229,7 +229,8 @@ fn a_file_without_a_usable_key_is_refused() {
     for keys in [vec![], vec![secret], vec![encrypts], vec![other]] {
         assert!(error(&set(&keys)).contains("no public key for EdDSA, ES256 or RS256"));
     }
-    for text in ["", "{}", "nonsense", "-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----"] {
+    for text in ["", "{}", "nonsense", "-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----"]
+    {
         assert!(error(text).contains("neither a JWK set nor a public key"), "{text}");
     }
     assert!(error(&" ".repeat(300_000)).contains("failed to read"));

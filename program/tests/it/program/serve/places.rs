@@ -20,6 +20,14 @@ fn what_would_be_open_to_other_machines_is_wrong_usage_and_touches_nothing() {
         (&[], &["--tokens FILE", "madang token add"]),
         (&["--tokens", "tokens"], &["in clear text", "--public-url https://"]),
         (&["--tokens", "tokens", "--public-url", "http://chat.example.org"], &["in clear text"]),
+        (
+            &["--tokens", "tokens", "--tls-cert", "cert.pem", "--tls-key", "key.pem"],
+            &["--public-url https://"],
+        ),
+        (
+            &["--jwt", "keys", "--jwt-issuer", "https://login", "--jwt-audience", "madang"],
+            &["in clear text"],
+        ),
     ] {
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
             let ended = RunningProgram::start(home.serve(
@@ -48,6 +56,33 @@ fn with_tokens_and_a_proxy_it_listens_on_any_address() {
     assert_eq!(answer.status, 401, "{answer:?}");
     let answer = ask(server.connect(), "another.example.org", ("GET", "/"), "", "");
     assert_eq!(answer.status, 403, "{answer:?}");
+}
+
+#[test]
+fn with_a_certificate_it_speaks_tls_and_a_bad_one_starts_nothing() {
+    let home = Home::new();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let certificate = home.file("cert.pem", &made.cert.pem());
+    let key = home.file("key.pem", &made.signing_key.serialize_pem());
+    let start = |key: &std::path::Path| {
+        let files = [certificate.to_str().unwrap(), key.to_str().unwrap()];
+        let options = ["--listen", "127.0.0.1:0", "--tls-cert", files[0], "--tls-key", files[1]];
+        RunningProgram::start(home.serve(&[], &options))
+    };
+    let ended = start(&certificate).ended();
+    assert_eq!((ended.code, &*ended.out), (Some(1), ""), "{ended:?}");
+    assert!(ended.err.contains("private key as PEM from") && ended.err.contains("cert.pem"));
+    assert!(!home.path("data").exists(), "nothing was opened");
+    let mut program = start(&key);
+    let said = program.until("open ");
+    let address = said.lines().find_map(|line| line.strip_prefix("listening https://")).unwrap();
+    assert!(said.contains(&format!("open https://{address}/#token=mdg_")), "{said}");
+    let mut clear = std::net::TcpStream::connect(address).unwrap();
+    clear.set_read_timeout(Some(PATIENCE)).unwrap();
+    std::io::Write::write_all(&mut clear, b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    drop(std::io::Read::read_to_end(&mut clear, &mut answer));
+    assert!(!String::from_utf8_lossy(&answer).contains("HTTP"), "it answers in clear text");
 }
 
 #[test]

@@ -138,3 +138,24 @@ fn names_are_unique_and_plain_and_wrong_usage_makes_no_token() {
     let listed: Vec<Value> = home.token(&["list"]).events();
     assert_eq!(listed.len(), 2, "{listed:?}");
 }
+
+#[test]
+fn with_an_issuer_of_jwts_no_token_is_made_and_bad_keys_start_nothing() {
+    let home = Home::new();
+    let start = |keys: &str| {
+        let keys = home.file("keys", keys);
+        let of_issuer = ["--jwt-issuer", "https://login.example.org", "--jwt-audience", "madang"];
+        let options = ["--listen", "127.0.0.1:0", "--jwt", keys.to_str().unwrap()];
+        RunningProgram::start(home.serve(&[], &[&options[..], &of_issuer].concat()))
+    };
+    let ended = start(r#"{"keys":[]}"#).ended();
+    assert_eq!((ended.code, &*ended.out), (Some(1), ""), "{ended:?}");
+    assert!(ended.err.contains("has no public key for EdDSA, ES256 or RS256"), "{ended:?}");
+    assert!(!home.path("data").exists(), "nothing was opened");
+    // The key is that of RFC 8037, appendix A.2.
+    let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+    let key = format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","x":"{x}"}}]}}"#);
+    let server = RunningServer::once_up(start(&key), "open ");
+    assert!(!server.said.contains("token="), "{}", server.said);
+    assert_eq!(server.ask(("GET", "/v1/me"), "a.b.c", "").status, 401);
+}
