@@ -103,7 +103,7 @@ fn run(command: Command) -> Result<(), Failure> {
     let result = threads.block_on(async {
         match command {
             Command::Chat(wanted) => Box::pin(chat::run(wanted)).await,
-            Command::Serve(wanted) => Box::pin(serve::run(wanted)).await,
+            Command::Serve(wanted) => Box::pin(serve::run(*wanted)).await,
             Command::Tools(wanted) => tools::run(&wanted),
             Command::Token(wanted) => token::run(wanted),
             Command::Call(wanted) => Box::pin(call::run(wanted)).await,

@@ -53,7 +53,7 @@ pub(crate) enum Command {
     /// It prints `listening ADDRESS`, and a link that opens the page. SIGTERM ends it in order within 35 seconds: no new
     /// turn begins, running tools finish, and streams say when to come back. A second signal ends it at once. Open turns
     /// and their questions go on with the next start.
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Make, list and remove the tokens with which programs and people reach a server.
     Token(Token),
     /// Print the tools as JSON.

@@ -10,6 +10,7 @@ use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents,
     UnparsedPublicKey, VerificationAlgorithm,
 };
+use tracing::debug;
 
 static PROVIDER: CryptoProvider = CryptoProvider {
     signer_factory: sign_nothing,
@@ -20,13 +21,16 @@ static PROVIDER: CryptoProvider = CryptoProvider {
 
 /// Makes this the process's way to check signatures, unless the application has another.
 pub(super) fn install() {
-    let _ = PROVIDER.install_default();
+    if PROVIDER.install_default().is_err() {
+        debug!("signatures of JWTs are checked by what this process has installed before");
+    }
 }
 
 fn sign_nothing(_: &Algorithm, _: &EncodingKey) -> Result<Box<dyn JwtSigner>, Error> {
     Err(ErrorKind::UnsupportedAlgorithm.into())
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other algorithm is known here")]
 fn verifier(algorithm: &Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifier>, Error> {
     let by: &'static dyn VerificationAlgorithm = match algorithm {
         Algorithm::EdDSA => &ED25519,

@@ -74,10 +74,10 @@ fn claims() -> Value {
 fn with(name: &str, value: Value) -> Value {
     let mut claims = claims();
     let fields = claims.as_object_mut().unwrap();
-    match value {
-        Value::Null => fields.remove(name),
-        value => fields.insert(name.to_owned(), value),
-    };
+    fields.remove(name);
+    if !value.is_null() {
+        fields.insert(name.to_owned(), value);
+    }
     claims
 }
 

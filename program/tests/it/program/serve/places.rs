@@ -62,8 +62,8 @@ fn with_tokens_and_a_proxy_it_listens_on_any_address() {
 fn with_a_certificate_it_speaks_tls_and_a_bad_one_starts_nothing() {
     let home = Home::new();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let certificate = home.file("cert.pem", &made.cert.pem());
-    let key = home.file("key.pem", &made.signing_key.serialize_pem());
+    let certificate = home.file("cert.pem", made.cert.pem());
+    let key = home.file("key.pem", made.signing_key.serialize_pem());
     let start = |key: &std::path::Path| {
         let files = [certificate.to_str().unwrap(), key.to_str().unwrap()];
         let options = ["--listen", "127.0.0.1:0", "--tls-cert", files[0], "--tls-key", files[1]];
