@@ -2,9 +2,9 @@
 
 import { test as base, expect } from "@playwright/test";
 
-import { isMock, startServer } from "./server.mjs";
+import { startServer } from "./server.mjs";
 
-export { expect, isMock };
+export { expect };
 
 /** Completions as tests use them. */
 export const says = (text, delay_ms = 0) => ({ text, delay_ms });
@@ -12,11 +12,14 @@ export const SEARCH = { text: "Let me look.", tool_calls: [{ name: "search_catal
 export const ADD = { tool_calls: [{ name: "add_habit", arguments: { protocol_id: "morning-light", frame_level: "L2", framed_text: "Morning sunlight" } }] };
 
 export const test = base.extend({
+  /** Whether the server is the `mock` or the `real` one; a project says so. */
+  kind: ["mock", { option: true }],
+
   /** Starts a server with a script: `const server = await serve([..])`. */
-  serve: async ({}, use) => {
+  serve: async ({ kind }, use) => {
     const servers = [];
     await use(async (script) => {
-      const server = await startServer(script);
+      const server = await startServer(kind, script);
       servers.push(server);
       return server;
     });
@@ -69,6 +72,37 @@ export async function send(page, text) {
   await box(page).press("Enter");
 }
 
+/**
+ * Lets requests of the page fail on their way, as often as said: by a `status`, or `lost` where the server did what was
+ * asked and its answer does not arrive. Gives how many came, and `heal`.
+ */
+export async function fail(page, method, path, { status, name = "overloaded", retryAfter, times = Infinity, lost = false }) {
+  const fault = { seen: 0, heal: () => page.unroute(path, answer) };
+  async function answer(route) {
+    const request = route.request();
+    if (request.method() !== method) return route.fallback();
+    fault.seen += 1;
+    if (fault.seen > times) return route.fallback();
+    if (lost) {
+      // The browser adds these two behind this place, and the server asks for them.
+      const { origin } = new URL(request.url());
+      await route.fetch({ headers: { ...(await request.allHeaders()), origin, "sec-fetch-site": "same-origin" } });
+      return route.abort();
+    }
+    const headers = retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
+    return route.fulfill({ status, headers, contentType: "application/problem+json", body: JSON.stringify({ type: `/problems/${name}`, status }) });
+  }
+  await page.route(path, answer);
+  return fault;
+}
+
+/** Breaks every stream of the page in the middle; with `serve`'s mock, as a proxy does that is restarted. */
+export async function cut(page, server) {
+  if (server.mock) return server.mock.cut();
+  await page.context().setOffline(true);
+  await page.context().setOffline(false);
+}
+
 /** The id of the chat that the page shows. */
 export const chatOf = (page) => new URL(page.url()).hash.split("/")[2];
 
@@ -80,6 +114,24 @@ export async function ask(server, path, { method = "GET", body } = {}) {
     body: body && JSON.stringify(body),
   });
   return { status: response.status, body: response.status === 204 ? null : await response.json() };
+}
+
+/** Opens a chat and plays a turn for each text. */
+export async function fillChat(server, session, texts) {
+  await ask(server, "v1/sessions", { method: "POST", body: { id: session } });
+  for (const text of texts) {
+    // While the turn before still ends, the chat is busy.
+    await expect.poll(async () => (await ask(server, `v1/sessions/${session}/turns`, { method: "POST", body: { text } })).status, { intervals: [0, 2, 5, 10] }).toBe(202);
+  }
+  await expect.poll(async () => (await ask(server, `v1/sessions/${session}`)).body.is_streaming).toBe(false);
+}
+
+/** The streams that pages of a context hold open, as the browser sees them. */
+export function openStreams(context) {
+  const open = new Set();
+  context.on("request", (request) => request.url().endsWith("/events") && open.add(request));
+  for (const end of ["requestfinished", "requestfailed"]) context.on(end, (request) => open.delete(request));
+  return open;
 }
 
 /** The messages that the server has of the chat, by role and text or tool. */

@@ -1,4 +1,4 @@
-// A server of the same routes and events as `madang serve`, in Node, which can be told to fail.
+// A server of the same routes and events as `madang serve`, in Node, which can be told to break its streams and to drain.
 //
 // usage: node mock.mjs --script FILE [--listen 127.0.0.1:PORT]
 
@@ -17,10 +17,7 @@ export class Mock {
   store = new Store();
   /** The turns that a client asked to dismiss, as often as it did. */
   dismissals = [];
-  /** Every request that came: method and path. */
-  requests = [];
   isDraining = false;
-  #faults = [];
   #streams = new Set();
   #inboxes = new Map();
   #tokens = new Map([[TOKEN, { name: "page", user: "kim", scopes: ALL }]]);
@@ -59,19 +56,6 @@ export class Mock {
   revoke(user) {
     for (const [token, held] of this.#tokens) if (held.user === user) this.#tokens.delete(token);
     this.#bye("token_expired");
-  }
-
-  restore() {
-    this.#tokens.set(TOKEN, { name: "page-2", user: "kim", scopes: ALL });
-  }
-
-  /** Answers so many requests whose method and path match with this status; `lost` is done and not answered, `hang` neither. */
-  fail(pattern, { status, name = "overloaded", times = Infinity, retryAfter, lost = false, hang = false }) {
-    this.#faults.push({ pattern, status, name, times, retryAfter, lost, hang });
-  }
-
-  heal() {
-    this.#faults = [];
   }
 
   /** Breaks every open stream in the middle. */
@@ -119,18 +103,7 @@ export class Mock {
 
   async #answer(request, response) {
     const { pathname, searchParams } = new URL(request.url, this.origin);
-    const named = `${request.method} ${pathname}`;
-    this.requests.push(named);
-    const fault = this.#faults.find(({ pattern, times }) => times > 0 && pattern.test(named));
     try {
-      if (fault) {
-        fault.times -= 1;
-        if (fault.hang) return;
-        if (!fault.lost) throw new Refusal(fault.status, fault.name, {}, fault.retryAfter === undefined ? {} : { "retry-after": String(fault.retryAfter) });
-        response.writeHead = () => response;
-        response.end = () => response.destroy();
-      }
-      if (request.method === "POST" && pathname === "/mock/control") return await this.#control(await body(request), response);
       const { scope, handle, named: params } = route(request.method, pathname);
       const cookie = /(?:^|; )madang=([^;]+)/.exec(request.headers.cookie ?? "")?.[1];
       const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
@@ -148,20 +121,6 @@ export class Mock {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       refuse(response, error);
-    }
-  }
-
-  /** The same by a request, for those who try the page by hand: `{"do":"cut"}`. */
-  async #control({ do: what, ...more }, response) {
-    response.writeHead(204).end();
-    if (what === "cut") this.cut();
-    if (what === "drain") this.drain();
-    if (what === "heal") this.heal();
-    if (what === "fail") this.fail(new RegExp(more.pattern), more);
-    if (what === "kill") {
-      const script = this.engine.script;
-      await this.kill();
-      setTimeout(() => this.start(script), more.ms ?? 2_000);
     }
   }
 }

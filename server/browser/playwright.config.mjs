@@ -1,9 +1,13 @@
 // How the page is tried in a browser: the machine's own Chromium, a server of its own for each test.
+//
+// With MADANG_BIN=PATH, the program, all that can be is tried against a real `madang serve` as well.
 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { defineConfig } from "@playwright/test";
+
+const hasReal = Boolean(process.env.MADANG_BIN);
 
 export default defineConfig({
   testDir: "tests",
@@ -13,6 +17,10 @@ export default defineConfig({
   timeout: 60_000,
   expect: { timeout: 10_000 },
   reporter: [["list"]],
+  // `@mock` needs what only the mock does; `@once` is the same by either server, and so is tried with the real one where it can.
+  projects: hasReal
+    ? [{ name: "mock", use: { kind: "mock" }, grepInvert: /@once/ }, { name: "real", use: { kind: "real" }, grepInvert: /@mock/ }]
+    : [{ name: "mock", use: { kind: "mock" } }],
   use: {
     locale: "en-US",
     timezoneId: "Asia/Seoul",

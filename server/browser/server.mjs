@@ -1,28 +1,51 @@
-// Starts what the page is served by: the mock, or with MADANG_BIN a real `madang serve`, which can be killed and started again.
+// Starts what the page is served by: the mock, or a real `madang serve`. Both can be killed and started again on their port.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { Mock, TOKEN } from "./mock.mjs";
 
 const BINARY = process.env.MADANG_BIN;
-/** Whether the server is the mock: only it can be told to fail in other ways than by being killed. */
-export const isMock = !BINARY;
 
-/** @param {object[]} script the model's completions, one an object */
-export async function startServer(script) {
-  return BINARY ? RealServer.start(script) : MockServer.start(script);
+/**
+ * Ports that the system gives to no one by itself. Of one that it chose, it gives the number away while the server is
+ * down: the next listener on port 0 or any outgoing connection may have it, and then the server cannot come back.
+ * Each worker has a range of its own.
+ */
+const RANGE = { first: 10_000, size: 2_500, workers: 8 };
+const worker = Number(process.env.TEST_PARALLEL_INDEX ?? 0) % RANGE.workers;
+let turn = Math.floor(Math.random() * RANGE.size);
+const nextPort = () => RANGE.first + worker * RANGE.size + (turn++ % RANGE.size);
+
+/** Tries ports until a server listens on one. */
+async function onFreePort(listen) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await listen(nextPort());
+    } catch (error) {
+      if (tries === 20 || !/EADDRINUSE|in use/i.test(String(error.message))) throw error;
+    }
+  }
+}
+
+/**
+ * @param {"mock" | "real"} kind
+ * @param {object[]} script the model's completions, one an object
+ */
+export async function startServer(kind, script) {
+  const server = kind === "real" ? new RealServer() : new MockServer();
+  await server.start(script);
+  return server;
 }
 
 class MockServer {
   token = TOKEN;
+  mock = new Mock();
 
-  static async start(script) {
-    const server = new MockServer();
-    server.mock = await new Mock().start(script);
-    return server;
+  start(script) {
+    return onFreePort((port) => this.mock.start(script, port));
   }
 
   get origin() {
@@ -41,17 +64,34 @@ class MockServer {
   stop() {
     return this.mock.kill();
   }
+
+  /** Adds a token that counts from now on. */
+  async addToken(user, scopes) {
+    return this.mock.token(user, scopes);
+  }
+
+  /** Ends the token that the server had from its start. */
+  async removeToken() {
+    this.mock.revoke("kim");
+  }
+
+  /** Keeps what is stored, for `putBack` after a kill. */
+  async copyStore() {
+    this.copy = structuredClone([...this.mock.store.chats].map(([id, chat]) => [id, chat.entries.length]));
+  }
+
+  async putBack() {
+    for (const [id, length] of this.copy) this.mock.store.chats.get(id).entries.length = length;
+  }
 }
 
 class RealServer {
   mock = null;
+  folder = mkdtempSync(join(tmpdir(), "madang-browser-"));
 
-  static async start(script) {
-    const server = new RealServer();
-    server.folder = mkdtempSync(join(tmpdir(), "madang-browser-"));
-    server.token = await server.#addToken();
-    await server.#run(script, 0);
-    return server;
+  async start(script) {
+    this.token = await this.#token("kim", "page");
+    await onFreePort((port) => this.#run(script, port));
   }
 
   get #tokens() {
@@ -62,35 +102,69 @@ class RealServer {
     return { ...process.env, XDG_CONFIG_HOME: this.folder };
   }
 
-  async #addToken() {
-    const child = spawn(BINARY, ["token", "add", "kim", "--tokens", this.#tokens], { env: this.#env, stdio: ["ignore", "pipe", "inherit"] });
+  async #madang(...words) {
+    const child = spawn(BINARY, words, { env: this.#env, stdio: ["ignore", "pipe", "pipe"] });
     let said = "";
-    for await (const chunk of child.stdout) said += chunk;
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += chunk));
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    if (code !== 0) throw new Error(`\`madang ${words.join(" ")}\` ended with ${code}: ${said}`);
+    return said;
+  }
+
+  async #token(user, name, scopes) {
+    const said = await this.#madang("token", "add", user, "--name", name, ...(scopes ? ["--scope", scopes.join(",")] : []), "--tokens", this.#tokens);
     const token = /mdg_[\w-]{43}/.exec(said)?.[0];
     if (!token) throw new Error(`\`madang token add\` named no token: ${said}`);
     return token;
+  }
+
+  async addToken(user, scopes) {
+    const token = await this.#token(user, `${user}-2`, scopes);
+    await this.#untilItCounts(token, true);
+    return token;
+  }
+
+  async removeToken() {
+    await this.#madang("token", "remove", "page", "--tokens", this.#tokens);
+    await this.#untilItCounts(this.token, false);
+  }
+
+  /** The server reads the file again within a second. */
+  async #untilItCounts(token, counts) {
+    const deadline = Date.now() + 10_000;
+    for (;;) {
+      const { ok } = await fetch(`${this.origin}/v1/me`, { headers: { authorization: `Bearer ${token}` } });
+      if (ok === counts) return;
+      if (Date.now() > deadline) throw new Error("the file of tokens was not read again");
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
   }
 
   async #run(script, port) {
     const file = join(this.folder, "script.jsonl");
     writeFileSync(file, script.map((line) => JSON.stringify(line)).join("\n"));
     const options = ["serve", "--script", file, "--db", join(this.folder, "madang.db"), "--tokens", this.#tokens, "--listen", `127.0.0.1:${port}`];
-    this.child = spawn(BINARY, options, { env: this.#env, stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(BINARY, options, { env: this.#env, stdio: ["ignore", "pipe", "pipe"] });
     const line = await new Promise((resolve, reject) => {
       let said = "";
-      this.child.stdout.on("data", (chunk) => {
+      let complaint = "";
+      child.stderr.on("data", (chunk) => (complaint += chunk));
+      child.stdout.on("data", (chunk) => {
         said += chunk;
         if (said.includes("\n")) resolve(said.split("\n")[0]);
       });
-      this.child.once("exit", (code) => reject(new Error(`\`madang serve\` ended with ${code}: ${said}`)));
+      child.once("close", (code) => reject(new Error(`\`madang serve\` ended with ${code}: ${said}${complaint}`)));
     });
+    this.child = child;
     this.origin = /^listening (http:\/\/127\.0\.0\.1:\d+)/.exec(line)?.[1];
     if (!this.origin) throw new Error(`the first line of \`madang serve\` names no address: ${line}`);
   }
 
   async kill() {
-    const ended = new Promise((resolve) => this.child.once("exit", resolve));
-    this.child.kill("SIGKILL");
+    const { child } = this;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
     await ended;
   }
 
@@ -101,5 +175,19 @@ class RealServer {
   async stop() {
     await this.kill();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Copies the files of the database, of a server that was killed. */
+  async copyStore() {
+    this.#copyFiles("madang.db", "copy");
+  }
+
+  async putBack() {
+    for (const end of ["", "-wal", "-shm"]) rmSync(join(this.folder, `madang.db${end}`), { force: true });
+    this.#copyFiles("copy", "madang.db");
+  }
+
+  #copyFiles(from, to) {
+    for (const end of ["", "-wal"]) copyFileSync(join(this.folder, from + end), join(this.folder, to + end));
   }
 }

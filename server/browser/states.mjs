@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { ADD, SEARCH, ask, box, chatOf, dialog, enter, expect, log, says } from "./fixtures.mjs";
+import { ADD, SEARCH, ask, box, chatOf, dialog, enter, expect, fail, fillChat, log, says } from "./fixtures.mjs";
 
 const ASSETS = new URL("../src/page/assets/", import.meta.url);
 export const texts = (language) => JSON.parse(readFileSync(new URL(`texts.${language}.json`, ASSETS)));
@@ -29,6 +29,9 @@ const asked = async (page, server) => {
   await expect(dialog(page).locator(".no")).toBeEnabled();
 };
 const press = (page, language, key) => dialog(page).getByRole("button", { name: words(language, key), exact: true }).click();
+
+/** How a test of a state is marked: by either server it is the same. */
+export const tagOf = ({ mock }) => ({ tag: mock ? "@mock" : "@once" });
 
 /** Name, script, and how to get there; `mock` where only the mock can. */
 export const STATES = {
@@ -132,13 +135,13 @@ export const STATES = {
     await enter(page, server);
     await say(page, "hello");
     await expect(log(page).getByText("Hello.")).toBeVisible();
-    server.mock.fail(/events/, { status: 503, name: "draining", retryAfter: 20 });
+    await fail(page, "GET", "**/events", { status: 503, name: "draining", retryAfter: 20 });
     server.mock.drain();
     await expect(page.locator(".banner > div")).toBeVisible();
   } },
-  expired: { mock: true, script: [], go: async (page, server) => {
+  expired: { script: [], go: async (page, server) => {
     await enter(page, server);
-    server.mock.revoke("kim");
+    await server.removeToken();
     await page.reload();
     await expect(page.locator("#token")).toBeVisible();
   } },
@@ -146,11 +149,8 @@ export const STATES = {
     await enter(page, server, "#/s/not-there");
     await expect(log(page).getByRole("heading")).toBeVisible();
   } },
-  long: { mock: true, script: [], go: async (page, server) => {
-    const chat = server.mock.store.open("long", "kim");
-    const turn = server.mock.store.turn(chat, { key: "k", text: "A long chat" });
-    for (let at = 1; at <= 150; at += 1) server.mock.store.append(chat, turn, at % 2 ? { role: "user", text: `Question ${at}` } : { role: "model", text: `Answer ${at}`, ending: "complete" });
-    Object.assign(turn, { ending: "answered", endedAt: Date.now(), last: "150.2" });
+  long: { script: Array.from({ length: 55 }, (_, at) => says(`Answer ${at}`)), go: async (page, server) => {
+    await fillChat(server, "long", ["A long chat", ...Array.from({ length: 54 }, (_, at) => `Question ${at}`)]);
     await enter(page, server, "#/s/long");
     await expect(log(page).locator(".said")).toHaveCount(100);
     await log(page).locator(".earlier").scrollIntoViewIfNeeded();

@@ -36,6 +36,11 @@ export class Engine {
     this.#stopped.abort();
   }
 
+  /** Lets the time of every open question be over. */
+  expire() {
+    for (const { end } of [...this.open.values()]) end({ cancelled: { reason: "expired" } });
+  }
+
   begin(chat, turn) {
     const entry = this.store.append(chat, turn, { role: "user", text: turn.text, key: turn.key });
     this.feed(chat).publish(turn.id, { type: "user_message", text: turn.text, key: turn.key }, String(entry.seq));

@@ -1,6 +1,6 @@
 // One person, several windows and devices: who asks need not be who answers, and nothing is heard twice.
 
-import { ADD, ask, box, chatOf, dialog, enter, expect, isMock, log, says, send, shown, status, test, watch } from "../fixtures.mjs";
+import { ADD, ask, box, chatOf, dialog, enter, expect, log, openStreams, says, send, shown, status, test, watch } from "../fixtures.mjs";
 
 test("one device asks, the other says yes", async ({ page, serve, browser, wrongs }) => {
   const server = await serve([ADD, says("Done.")]);
@@ -26,6 +26,7 @@ test("one device asks, the other says yes", async ({ page, serve, browser, wrong
 
 test("seven tabs still serve, with two streams at most, and each shows what happens", async ({ page, serve, context }) => {
   const server = await serve([says("First."), says("Second."), ADD, says("Third.")]);
+  const streams = openStreams(context);
   await enter(page, server);
   await send(page, "one");
   await expect(log(page).getByText("First.")).toBeVisible();
@@ -37,7 +38,7 @@ test("seven tabs still serve, with two streams at most, and each shows what happ
     await expect(log(tab).getByText("First.")).toBeVisible();
     tabs.push(tab);
   }
-  if (isMock) await expect.poll(() => server.mock.streams).toBeLessThanOrEqual(2);
+  await expect.poll(() => streams.size).toBeLessThanOrEqual(2);
   const last = tabs.at(-1);
   await last.bringToFront();
   await send(last, "two");
@@ -54,7 +55,7 @@ test("seven tabs still serve, with two streams at most, and each shows what happ
     await expect(log(tab).getByText("Third.")).toBeVisible({ timeout: 15_000 });
     await expect(dialog(tab)).toBeHidden();
   }
-  if (isMock) await expect.poll(() => server.mock.streams).toBeLessThanOrEqual(2);
+  await expect.poll(() => streams.size).toBeLessThanOrEqual(2);
   const { body } = await ask(server, `v1/ledger?session=${chatOf(page)}`);
   expect(body.calls).toHaveLength(1);
 });
@@ -76,8 +77,8 @@ test("when the tab with the streams is closed, another takes them", async ({ pag
   await expect(page).toHaveTitle(/^\(1\)/);
 });
 
-test("a tab that nobody looks at gives its stream back after half a minute, and catches up", async ({ page, serve }) => {
-  test.skip(!isMock, "only the mock counts its streams");
+test("a tab that nobody looks at gives its stream back after half a minute, and catches up", async ({ page, serve, context }) => {
+  const streams = openStreams(context);
   const server = await serve([says("First."), says("Second.")]);
   await page.clock.install();
   await enter(page, server);
@@ -89,9 +90,9 @@ test("a tab that nobody looks at gives its stream back after half a minute, and 
   }, state);
   await look("hidden");
   await page.clock.fastForward(20_000);
-  expect(server.mock.streams).toBe(2);
+  expect(streams.size).toBe(2);
   await page.clock.fastForward(11_000);
-  await expect.poll(() => server.mock.streams).toBe(1);
+  await expect.poll(() => streams.size).toBe(1);
   await ask(server, `v1/sessions/${chatOf(page)}/turns`, { method: "POST", body: { text: "from elsewhere" } });
   await look("visible");
   await expect(log(page).getByText("Second.")).toBeVisible();

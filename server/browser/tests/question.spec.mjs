@@ -1,6 +1,6 @@
 // The question before a call runs: only a button that says yes says yes, and closing says nothing.
 
-import { ADD, ask, box, chatOf, dialog, enter, expect, isMock, log, says, send, test } from "../fixtures.mjs";
+import { ADD, ask, box, chatOf, cut, dialog, enter, expect, fail, log, says, send, test } from "../fixtures.mjs";
 
 const button = (page, name) => dialog(page).getByRole("button", { name, exact: true });
 const open = async (server) => (await ask(server, "v1/inbox")).body.approval_requests;
@@ -186,8 +186,8 @@ test("always needs a second step, runs the next call without a question, and can
   await expect(dialog(page)).toBeVisible();
 });
 
-test("the time left is a word, and is read out near its end; silence is not a no", async ({ page, serve }) => {
-  test.skip(!isMock, "only the mock's time to decide can be set");
+// Only the mock's time to decide can be set.
+test("the time left is a word, and is read out near its end; silence is not a no", { tag: "@mock" }, async ({ page, serve }) => {
   const server = await serve([ADD, says("Done.")]);
   server.mock.engine.timeout = 32_000;
   await enter(page, server);
@@ -198,29 +198,28 @@ test("the time left is a word, and is read out near its end; silence is not a no
   await send(page, "Add it");
   await expect(dialog(page).locator(".ask-left")).toHaveText(/^Time left: 3[12] seconds$/);
   await expect.poll(() => page.evaluate(() => window.heard), { timeout: 6000 }).toEqual(["Time left: 30 seconds"]);
-  await expect(dialog(page)).toBeHidden({ timeout: 40_000 });
+  server.mock.engine.expire();
+  await expect(dialog(page)).toBeHidden();
   await expect(log(page).locator(".call .state")).toHaveText("cancelled: no answer in time");
 });
 
 test("a lost answer to a yes is sent again, and counts once", async ({ page, serve }) => {
-  test.skip(!isMock, "only the mock loses an answer");
   const server = await asked(page, serve);
-  server.mock.fail(/decision/, { lost: true, times: 1 });
-  server.mock.fail(/decision/, { status: 503, name: "store", times: 1, retryAfter: 1 });
+  await fail(page, "POST", "**/decision", { status: 503, name: "store", times: 1, retryAfter: 1 });
+  const lost = await fail(page, "POST", "**/decision", { lost: true, times: 1 });
   await button(page, "Yes").click();
   await expect(log(page).getByText("Done.")).toBeVisible({ timeout: 15_000 });
   expect((await rows(server, page)).filter((row) => row.effect === "committed")).toHaveLength(1);
-  await expect.poll(() => server.mock.requests.filter((request) => request.endsWith("/decision")).length).toBe(3);
+  await expect.poll(() => lost.seen).toBe(3);
   await expect(page.locator("#polite")).toContainText("add_habit: you said yes.");
 });
 
 test("an answer that comes too late is told what was decided", async ({ page, serve }) => {
-  test.skip(!isMock, "the other answer must not be heard before");
   const server = await asked(page, serve);
   const [request] = await open(server);
-  server.mock.fail(/events/, { hang: true });
-  server.mock.cut();
-  server.mock.fail(/v1\/approvals.*/, { status: 503, name: "store", times: 1, retryAfter: 2 });
+  await fail(page, "GET", "**/events", { status: 503, retryAfter: 30 });
+  await cut(page, server);
+  await fail(page, "POST", "**/decision", { status: 503, name: "store", times: 1, retryAfter: 2 });
   await button(page, "Yes").click();
   await expect(dialog(page)).toContainText("Not recorded yet");
   await ask(server, `v1/approvals/${request.call}/decision`, { method: "POST", body: { digest: request.digest, decision: "deny" } });
@@ -229,9 +228,8 @@ test("an answer that comes too late is told what was decided", async ({ page, se
 });
 
 test("a token that may not decide shows the question and no buttons", async ({ page, serve }) => {
-  test.skip(!isMock, "only the mock adds a token here");
   const server = await serve([ADD, says("Done.")]);
-  server.token = server.mock.token("kim", ["chat"]);
+  server.token = await server.addToken("kim", ["chat"]);
   await enter(page, server);
   await send(page, "Add it");
   await expect(page.locator(".bar")).toContainText("Waits for an answer on another device: add_habit");

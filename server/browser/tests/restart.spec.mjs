@@ -1,6 +1,6 @@
 // The network and the server go away and come back: nothing is lost, nothing is doubled, nothing is loaded anew.
 
-import { ADD, SEARCH, ask, box, chatOf, dialog, enter, expect, isMock, log, says, send, shown, status, stored, test } from "../fixtures.mjs";
+import { ADD, SEARCH, ask, box, chatOf, cut, dialog, enter, expect, fail, log, says, send, shown, status, stored, test } from "../fixtures.mjs";
 
 /** Marks the page, so that a reload would show. */
 const mark = (page) => page.evaluate(() => (window.isTheSame = true));
@@ -62,7 +62,7 @@ test("what is sent while the server is away waits under its key, also over a rel
   expect(await shown(page)).toEqual(["user: hi", "model: Hello.", "user: are you there?", "model: Yes, I am."]);
   expect(await stored(server, chatOf(page))).toEqual(await shown(page));
   expect(await page.evaluate(() => Object.keys(sessionStorage).filter((name) => name.startsWith("madang.unsent")))).toEqual([]);
-  if (isMock) expect(server.mock.store.chats.get(chatOf(page)).keys.has(key)).toBe(true);
+  if (server.mock) expect(server.mock.store.chats.get(chatOf(page)).keys.has(key)).toBe(true);
 });
 
 test("a first message that was sent while the server is away opens the chat later", async ({ page, serve }) => {
@@ -93,96 +93,94 @@ test("a message can be taken back while it was not sent", async ({ page, serve }
 });
 
 test("a stream that is cut at random goes on where it was, each event once", async ({ page, serve }) => {
-  test.skip(!isMock, "only the mock cuts streams");
   const script = Array.from({ length: 3 }, (_, at) => ({ text: `part ${at} of many words`, delay_ms: 300, tool_calls: [{ name: "search_catalog", arguments: { limit: 1 } }] }));
   const server = await serve([...script, says("the end")]);
   await enter(page, server);
   await send(page, "go");
-  for (let at = 0; at < 4; at += 1) {
-    await page.waitForTimeout(350);
-    server.mock.cut();
+  for (let at = 0; at < 3; at += 1) {
+    await expect(log(page).getByText(`part ${at}`)).toBeVisible();
+    await cut(page, server);
   }
   await expect(log(page).getByText("the end")).toBeVisible({ timeout: 20_000 });
   expect(await shown(page)).toEqual(await stored(server, chatOf(page)));
   expect(await shown(page)).toHaveLength(8);
 });
 
-test("a reader that was away so long that the ring forgot reads from the store", async ({ page, serve }) => {
-  test.skip(!isMock, "only the mock's ring can be emptied");
+// Only the mock's ring can be emptied.
+test("a reader that was away so long that the ring forgot reads from the store", { tag: "@mock" }, async ({ page, serve }) => {
   const server = await serve([says("First."), says("Second.")]);
   await enter(page, server);
   await send(page, "one");
   await expect(log(page).getByText("First.")).toBeVisible();
-  server.mock.fail(/events/, { status: 503, name: "overloaded", retryAfter: 1 });
-  server.mock.cut();
+  const away = await fail(page, "GET", "**/events", { status: 503, retryAfter: 1 });
+  await cut(page, server);
   const session = chatOf(page);
   await ask(server, `v1/sessions/${session}/turns`, { method: "POST", body: { text: "from elsewhere" } });
   await expect.poll(async () => (await stored(server, session)).length).toBe(4);
   server.mock.engine.feed(server.mock.store.chats.get(session)).forget();
-  server.mock.heal();
+  await away.heal();
   await expect(log(page).getByText("Second.")).toBeVisible({ timeout: 20_000 });
   expect(await shown(page)).toEqual(await stored(server, session));
 });
 
 test("the answer to a message is lost: it is sent again under its key, and is one turn", async ({ page, serve }) => {
-  test.skip(!isMock, "only the mock loses an answer");
   const server = await serve([says("Hello."), says("Once.")]);
   await enter(page, server);
   await send(page, "hi");
   await expect(log(page).getByText("Hello.")).toBeVisible();
-  server.mock.fail(/POST .*turns$/, { lost: true, times: 2 });
+  const lost = await fail(page, "POST", "**/turns", { lost: true, times: 2 });
   await send(page, "once");
   await expect(log(page).getByText("Once.")).toBeVisible();
-  await expect.poll(() => server.mock.requests.filter((request) => /POST .*\/turns$/.test(request)).length, { timeout: 10_000 }).toBe(4);
+  await expect.poll(() => lost.seen).toBe(3);
   expect(await stored(server, chatOf(page))).toEqual(["user: hi", "model: Hello.", "user: once", "model: Once."]);
   expect(await shown(page)).toEqual(await stored(server, chatOf(page)));
 });
 
 test("a busy chat takes the message when its turn is over", async ({ page, serve }) => {
-  test.skip(!isMock, "the turn must begin elsewhere without being heard");
   const server = await serve([says("Hello."), says("A long one.", 6000), says("Now yours.")]);
   await enter(page, server);
   await send(page, "hi");
   await expect(log(page).getByText("Hello.")).toBeVisible();
-  server.mock.fail(/events/, { status: 503, name: "overloaded", retryAfter: 30 });
-  server.mock.cut();
+  const away = await fail(page, "GET", "**/events", { status: 503, retryAfter: 30 });
+  await cut(page, server);
   await ask(server, `v1/sessions/${chatOf(page)}/turns`, { method: "POST", body: { text: "from elsewhere" } });
   await send(page, "mine");
   await expect(log(page).getByText("It goes when the other answer is done.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Try now" })).toBeVisible();
-  server.mock.heal();
+  await away.heal();
   await page.getByRole("button", { name: "Try now" }).click();
   await expect(log(page).getByText("Now yours.")).toBeVisible({ timeout: 20_000 });
   expect(await shown(page)).toEqual(await stored(server, chatOf(page)));
 });
 
-test("a server that drains says so, and the chat goes on with the next one", async ({ page, serve }) => {
-  test.skip(!isMock, "only the mock drains without ending");
+// Only the mock drains without ending.
+test("a server that drains says so, and the chat goes on with the next one", { tag: "@mock" }, async ({ page, serve }) => {
   const server = await serve([says("Hello."), says("Back.")]);
   await enter(page, server);
   await send(page, "hi");
   await expect(log(page).getByText("Hello.")).toBeVisible();
-  server.mock.fail(/events/, { status: 503, name: "draining", retryAfter: 1 });
+  const away = await fail(page, "GET", "**/events", { status: 503, name: "draining", retryAfter: 1 });
   server.mock.drain();
   await expect(page.getByText("The server is restarting.")).toBeVisible();
   await send(page, "still there?");
   await expect(log(page).getByText("Not sent yet. It is tried again.")).toBeVisible();
-  server.mock.heal();
+  await away.heal();
   server.mock.isDraining = false;
   await expect(log(page).getByText("Back.")).toBeVisible({ timeout: 20_000 });
 });
 
 test("another database behind the same address: the chat is read anew", async ({ page, serve }) => {
-  test.skip(!isMock, "only the mock's store can be cut");
-  const server = await serve([says("First."), says("Second.")]);
+  const server = await serve([says("First.")]);
   await enter(page, server);
-  for (const text of ["one", "two"]) {
-    await send(page, text);
-    await expect(log(page).getByText(text === "one" ? "First." : "Second.")).toBeVisible();
-  }
-  const chat = server.mock.store.chats.get(chatOf(page));
+  await send(page, "one");
+  await expect(log(page).getByText("First.")).toBeVisible();
   await server.kill();
-  chat.entries.length = 2;
+  await server.copyStore();
+  await server.restart([says("Second.")]);
+  await send(page, "two");
+  await expect(log(page).getByText("Second.")).toBeVisible({ timeout: 20_000 });
+  await server.kill();
+  await server.putBack();
   await server.restart([]);
   await expect(log(page).getByText("Second.")).toBeHidden({ timeout: 20_000 });
   expect(await shown(page)).toEqual(["user: one", "model: First."]);

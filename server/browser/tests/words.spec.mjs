@@ -1,7 +1,7 @@
 // Every word on the screen comes from the two files: with other files the page speaks another language altogether.
 
-import { expect, isMock, test } from "../fixtures.mjs";
-import { STATES, texts } from "../states.mjs";
+import { expect, test } from "../fixtures.mjs";
+import { STATES, tagOf, texts } from "../states.mjs";
 
 /** The texts with each word in brackets, so that a word without them came from elsewhere. */
 const bracketed = (value) => (typeof value === "string" ? `⟦${value}⟧` : Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, bracketed(inner)])));
@@ -28,9 +28,8 @@ const said = (page) => page.evaluate(() => {
   return [...found, document.title];
 });
 
-for (const [name, { script, go, after, mock }] of Object.entries(STATES)) {
-  test(`no word of ${name} is the page's own`, async ({ page, serve }) => {
-    test.skip(Boolean(mock) && !isMock, "only the mock gets there");
+for (const [name, { script, go, after, ...state }] of Object.entries(STATES)) {
+  test(`no word of ${name} is the page's own`, tagOf(state), async ({ page, serve }) => {
     await page.route("**/texts.en.json", (route) => route.fulfill({ json: bracketed(texts("en")) }));
     const server = await serve(structuredClone(script));
     // Locators of the states ask for words; with brackets around them these still are what they contain.
