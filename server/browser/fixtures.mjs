@@ -26,6 +26,11 @@ export const test = base.extend({
     for (const server of servers) await server.stop();
   },
 
+  page: async ({ page }, use) => {
+    await page.addInitScript(makeCuttable);
+    await use(page);
+  },
+
   /** Everything that a page of the test did wrong: errors, breaches of the policy, requests to other hosts. */
   wrongs: [async ({ context }, use) => {
     const wrongs = [];
@@ -96,11 +101,18 @@ export async function fail(page, method, path, { status, name = "overloaded", re
   return fault;
 }
 
-/** Breaks every stream of the page in the middle; with `serve`'s mock, as a proxy does that is restarted. */
-export async function cut(page, server) {
-  if (server.mock) return server.mock.cut();
-  await page.context().setOffline(true);
-  await page.context().setOffline(false);
+/** Breaks every stream of the page in the middle: to the page, as a proxy does that is restarted. */
+export const cut = (page) => page.evaluate(() => window.cutStreams());
+
+/** Runs in the page before its modules. */
+function makeCuttable() {
+  let cutter = new AbortController();
+  const { fetch } = window;
+  window.fetch = (path, init) => fetch(path, String(path).endsWith("/events") ? { ...init, signal: AbortSignal.any([init.signal, cutter.signal]) } : init);
+  window.cutStreams = () => {
+    cutter.abort();
+    cutter = new AbortController();
+  };
 }
 
 /** The id of the chat that the page shows. */

@@ -1,4 +1,4 @@
-// A server of the same routes and events as `madang serve`, in Node, which can be told to break its streams and to drain.
+// A server of the same routes and events as `madang serve`, in Node, which can be told to drain.
 //
 // usage: node mock.mjs --script FILE [--listen 127.0.0.1:PORT]
 
@@ -58,18 +58,9 @@ export class Mock {
     this.#bye("token_expired");
   }
 
-  /** Breaks every open stream in the middle. */
-  cut() {
-    for (const { response } of this.#streams) response.destroy();
-  }
-
   drain() {
     this.isDraining = true;
     this.#bye("draining");
-  }
-
-  get streams() {
-    return this.#streams.size;
   }
 
   questions(select) {

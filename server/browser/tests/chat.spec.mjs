@@ -42,6 +42,27 @@ test("an error of the model is told, and the chat goes on", async ({ page, serve
   await expect(log(page).getByText("Whole.")).toBeVisible();
 });
 
+test("what is sent while an answer comes goes when it is done, and can be taken back until then", async ({ page, serve }) => {
+  const server = await serve([says("A long one.", 4000), says("Another."), says("Third.")]);
+  await enter(page, server);
+  await send(page, "one");
+  await expect(log(page).locator(".coming")).toBeVisible();
+  await send(page, "two");
+  await send(page, "on second thoughts");
+  await expect(box(page)).toHaveValue("");
+  await expect(log(page).getByText("It goes when the answer is done.")).toHaveCount(2);
+  await log(page).locator(".said", { hasText: "on second thoughts" }).getByRole("button", { name: "Take it back" }).click();
+  await expect(box(page)).toHaveValue("on second thoughts");
+  await expect(log(page).getByText("Another.")).toBeVisible();
+  const all = ["user: one", "model: A long one.", "user: two", "model: Another."];
+  expect(await shown(page)).toEqual(all);
+  expect(await stored(server, chatOf(page))).toEqual(all);
+  // The moment between the last word of an answer and its end is no trap.
+  await box(page).press("Enter");
+  await expect(log(page).getByText("Third.")).toBeVisible();
+  await expect(log(page).locator(".unsent")).toHaveCount(0);
+});
+
 test("a stop can be undone, and then nothing was dismissed", async ({ page, serve }) => {
   const server = await serve([says("one two three four five six", 6000)]);
   await enter(page, server);

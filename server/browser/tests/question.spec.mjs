@@ -218,7 +218,7 @@ test("an answer that comes too late is told what was decided", async ({ page, se
   const server = await asked(page, serve);
   const [request] = await open(server);
   await fail(page, "GET", "**/events", { status: 503, retryAfter: 30 });
-  await cut(page, server);
+  await cut(page);
   await fail(page, "POST", "**/decision", { status: 503, name: "store", times: 1, retryAfter: 2 });
   await button(page, "Yes").click();
   await expect(dialog(page)).toContainText("Not recorded yet");

@@ -10,7 +10,6 @@ export class Composer {
 	isComposing = false;
 	#draft;
 	#acts;
-	#isRunning = false;
 
 	constructor(draft, acts) {
 		this.#draft = `madang.draft.${draft}`;
@@ -56,7 +55,6 @@ export class Composer {
 
 	update({ isRunning, isStopping }) {
 		const name = isStopping ? "composer.stop_now" : isRunning ? "composer.stop" : "composer.send";
-		this.#isRunning = isRunning;
 		this.#text.placeholder = t(isRunning ? "composer.wait" : "composer.placeholder");
 		this.#button.type = isRunning ? "button" : "submit";
 		this.#button.onclick = isRunning ? () => this.#acts.stop() : null;
@@ -66,10 +64,7 @@ export class Composer {
 			this.#button.title = t(name);
 			this.#button.replaceChildren(icon(isRunning ? "stop" : "send"));
 		}
-		this.#say(t(isRunning ? "composer.hint_running" : "composer.hint"));
-	}
-
-	#say(words) {
+		const words = t(isRunning ? "composer.hint_running" : "composer.hint");
 		if (this.#hint.textContent !== words) this.#hint.textContent = words;
 	}
 
@@ -85,7 +80,6 @@ export class Composer {
 		event.preventDefault();
 		const text = this.#text.value;
 		if (!text.trim()) return;
-		if (this.#isRunning) return this.#say(t("composer.busy"));
 		this.#text.value = "";
 		this.#changed();
 		this.#acts.send(text);

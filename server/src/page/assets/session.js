@@ -2,7 +2,7 @@
 //
 // What can fail is tried again under the same key, so that nothing is lost or done twice.
 
-import { call, newId, persist, segment } from "./api.js";
+import { call, newId, persist, segment, wake } from "./api.js";
 import { follow } from "./events.js";
 import { fresh, reduced, restored } from "./store.js";
 
@@ -204,6 +204,8 @@ export class ChatSession extends EventTarget {
 		this.state = reduced(before, item);
 		if (this.state.outbox !== before.outbox) this.#remember();
 		if (this.state !== before) this.#changed(item);
+		// What was written meanwhile goes now.
+		if (item.type === "turn_ended") wake();
 	}
 
 	#changed(item) {

@@ -113,8 +113,10 @@ function ended(chat, item) {
 function local(chat, item) {
 	const change = (fields) => ({ ...chat, outbox: chat.outbox.map((sent) => (sent.key === item.key ? { ...sent, ...fields } : sent)) });
 	switch (item.type) {
-		case "local_send":
-			return { ...chat, outbox: [...chat.outbox, { key: item.key, text: item.text, at: item.at, is: "sending" }] };
+		case "local_send": {
+			const waits = runningTurn(chat) !== null || chat.outbox.some((sent) => sent.is !== "refused");
+			return { ...chat, outbox: [...chat.outbox, { key: item.key, text: item.text, at: item.at, is: waits ? "waiting" : "sending", why: "busy" }] };
+		}
 		case "local_trying":
 			return change({ is: "sending" });
 		case "local_waits":
