@@ -2,7 +2,7 @@
 # Makes sure that Madang can be built here: Rust, and what llama.cpp asks for (a C++ compiler, cmake, libclang).
 # Installs what is missing where it may; otherwise says what to type, and stops. Quick when nothing is missing.
 #
-# usage: scripts/setup.sh [lints]     with `lints`, rustfmt and clippy are wanted as well
+# usage: scripts/setup.sh [lints] [browser]     rustfmt and clippy, or a Chromium for the tests of the page, are wanted as well
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -138,6 +138,26 @@ add_lints() {
     done
 }
 
+has_chromium() { command -v "${CHROMIUM:-chromium}" chromium-browser google-chrome >/dev/null; }
+
+# `make test` skips the tests of the page where there is none.
+add_browser() {
+    local command="apt-get update && apt-get install -y --no-install-recommends chromium" as_root=""
+    if has_chromium; then return 0; fi
+    if [ "$(id -u)" -ne 0 ]; then as_root="sudo -n"; fi
+    if command -v apt-get >/dev/null && { [ -z "$as_root" ] || sudo -n true 2>/dev/null; }; then
+        say "Installing what the page is tried with: chromium"
+        $as_root env DEBIAN_FRONTEND=noninteractive sh -c "$command" >&2 || true
+    fi
+    has_chromium || stop "The tests of the page need a Chromium, and there is none: install it with your package manager, then try again."
+}
+
 check_rust
 install_missing
-if [ "${1:-}" = lints ]; then add_lints; fi
+for wanted in "$@"; do
+    case $wanted in
+    lints) add_lints ;;
+    browser) add_browser ;;
+    *) stop "scripts/setup.sh knows \`lints\` and \`browser\`, not \`$wanted\`." ;;
+    esac
+done

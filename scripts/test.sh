@@ -4,11 +4,12 @@
 # usage: scripts/test.sh [SUITE..]     without names, all of them
 #
 # Everything uses the dev profile of one target directory, with features chosen so that llama.cpp is compiled once.
-# What `cargo` says in full lies in target/test-logs.
+# What `cargo` says in full lies in target/test-logs. A suite for which this machine lacks something is skipped and says so;
+# with NO_SKIP=1, as in .ci/run, it fails.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
-all=(format lint docs wall actors tests failpoints proofs features examples benches commands)
+all=(format lint docs wall actors tests failpoints proofs features examples benches commands browser)
 target=${CARGO_TARGET_DIR:-target}
 logs=$target/test-logs
 mkdir -p "$logs"
@@ -117,6 +118,21 @@ benches() { run cargo test "${of_tests[@]}" --benches --no-run; }
 # Each command of README and docs, in a form that takes seconds.
 commands() { run scripts/run-commands.sh; }
 
+# The page: its pure parts in Node, then the whole in a browser, served by the mock and by the program that is built above.
+browser() {
+    local page=server/browser program
+    program=$(cd "$target/debug" && pwd)/madang
+    if ! cmp -s $page/package-lock.json $page/node_modules/.installed-lock; then
+        run npm ci --prefix $page --ignore-scripts --no-audit --no-fund || return 1
+        cp $page/package-lock.json $page/node_modules/.installed-lock || return 1
+    fi
+    run node --test --test-reporter=dot $page/unit/*.test.mjs || return 1
+    MADANG_BIN=$program CHROMIUM=$(chromium_path) run $page/node_modules/.bin/playwright test --config $page --reporter=dot
+}
+
+# Where the browser is; the same names as in scripts/setup.sh.
+chromium_path() { command -v "${CHROMIUM:-chromium}" chromium-browser google-chrome | head -n 1; }
+
 # Leaves out what says only that all is well. The end of each test program stays: `test result: ok. ...`.
 hide_successes() {
     grep --line-buffered -vE \
@@ -124,9 +140,16 @@ hide_successes() {
         true
 }
 
-# What a suite cannot do without and the smallest toolchains leave out.
+# What a suite cannot do without and not every machine has.
 missing_command() {
     case $1 in
+    browser)
+        if [ "$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" -ge 20 ] 2>/dev/null; then
+            if ! command -v npm >/dev/null; then echo npm; elif [ -z "$(chromium_path)" ]; then echo chromium; fi
+        else
+            echo "node (20 or newer)"
+        fi
+        ;;
     format) cargo fmt --version >/dev/null 2>&1 || echo "cargo fmt" ;;
     lint) cargo clippy --version >/dev/null 2>&1 || echo "cargo clippy" ;;
     esac
@@ -141,8 +164,12 @@ suite() {
     local name=$1 begin=$SECONDS missing
     printf '\n== %s\n' "$name"
     missing=$(missing_command "$name")
-    if [ -n "$missing" ]; then
-        echo "SKIPPED: this toolchain has no \`$missing\`"
+    if [ -n "$missing" ] && [ -n "${NO_SKIP:-}" ]; then
+        failed=1
+        echo "FAILED: $name: this machine has no \`$missing\`"
+        note "$name" - FAILED
+    elif [ -n "$missing" ]; then
+        echo "SKIPPED: this machine has no \`$missing\`"
         note "$name" - "SKIPPED"
     elif "$name" 2>&1 | tee "$logs/$name.log" | hide_successes; then
         note "$name" $((SECONDS - begin)) ok
@@ -177,7 +204,7 @@ for name in "${chosen[@]}"; do
     format | lint | docs | wall) ;;
     actors) needs_actors=1 ;;
     failpoints) needs_failpoints=1 ;;
-    tests | proofs | features | examples | benches) needs_madang=1 ;;
+    tests | proofs | features | examples | benches | browser) needs_madang=1 ;;
     commands) needs_madang=1 needs_actors=1 ;;
     *)
         echo "there is no suite \`$name\`; there are: ${all[*]}" >&2
