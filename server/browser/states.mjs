@@ -152,7 +152,7 @@ export const STATES = {
   long: { script: Array.from({ length: 55 }, (_, at) => says(`Answer ${at}`)), go: async (page, server) => {
     await fillChat(server, "long", ["A long chat", ...Array.from({ length: 54 }, (_, at) => `Question ${at}`)]);
     await enter(page, server, "#/s/long");
-    await expect(log(page).locator(".said")).toHaveCount(100);
+    await expect(log(page).locator("[data-key]")).toHaveCount(100);
     await log(page).locator(".earlier").scrollIntoViewIfNeeded();
   } },
   clear: { script: [says("Hello.")], go: async (page, server, language) => {

@@ -10,7 +10,7 @@ const bracketed = (value) => (typeof value === "string" ? `⟦${value}⟧` : Obj
 const DATA = [
   /^[\d\s:.,·()–-]+$/, /^\d+:\d\d [AP]M$/, /^(Enter|Esc|Shift \+ Enter|[?/nilq])$/, /^[0-9a-f]{64}$/, /^kim$/, /^x{60,}$/,
   /^(Add morning light( to my habits, please)?|Add it once more|A long chat|Find something for sleep|hello|are you there\?)$/,
-  /^(the model failed: Timeout|bad arguments: .*|\/fram.*: must be .*|It began, and its end is not known\.|A tool was cut off .*)$/,
+  /^(the model failed: Timeout|(bad|invalid) arguments: .*|\/fram.*: must be .*|It began, and its end is not known\.|A tool was cut off .*)$/,
 ];
 const isData = (text) => DATA.some((pattern) => pattern.test(text));
 
