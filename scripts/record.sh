@@ -1,8 +1,21 @@
 #!/usr/bin/env bash
-# Draws the picture of the README again: a chat with the bundled model in a terminal, as SVG.
+# Draws the pictures of the pages again: a chat with the bundled model in a terminal, as SVG, and the page in a browser, as WebP.
 #
-# usage: scripts/record.sh
+# usage: scripts/record.sh [chat|page]     without a name, both; `page` needs what the suite `browser` needs
 set -eu
 cd "$(dirname "$0")/.."
 
-MADANG_RECORD=1 cargo test --locked -p madang-program --test it picture
+chat() { MADANG_RECORD=1 cargo test --locked -p madang-program --test it picture; }
+
+page() {
+    cargo build --locked -p madang-program
+    npm ci --prefix server/browser --ignore-scripts --no-audit --no-fund
+    MADANG_BIN=${CARGO_TARGET_DIR:-target}/debug/madang node server/browser/record.mjs docs/page.webp
+}
+
+case ${1:-both} in
+chat) chat ;;
+page) page ;;
+both) chat && page ;;
+*) echo "usage: scripts/record.sh [chat|page]" >&2 && exit 2 ;;
+esac

@@ -1,4 +1,5 @@
-// Each state in both languages and both colour schemes, wide and narrow: no breach that axe finds, no text cut off.
+// Each state in both languages and both colour schemes, wide and narrow: no breach that axe finds, no text cut off, no word of
+// another language.
 //
 // MADANG_LOOKS=FOLDER keeps a picture of each.
 
@@ -7,6 +8,7 @@ import { join } from "node:path";
 
 import { box, dialog, enter, expect, log, test } from "../fixtures.mjs";
 import { STATES, tagOf, words } from "../states.mjs";
+import { foreignWords } from "../words.mjs";
 
 const AXE = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const PICTURES = process.env.MADANG_LOOKS;
@@ -52,6 +54,7 @@ for (const [name, { script, go, after, ...state }] of Object.entries(STATES)) {
       await page.addInitScript((language) => localStorage.setItem("madang.language", language), language);
       const server = await serve(structuredClone(script));
       await go(page, server, language);
+      if (language === "ko") expect(await foreignWords(page)).toEqual([]);
       for (const view of VIEWS) await look(page, `${name}-${language}`, view);
       await page.setViewportSize({ width: 1280, height: 800 });
       await expect.poll(() => page.locator("body").ariaSnapshot()).toContain(name.startsWith("login") || name === "expired" ? words(language, "login.token") : words(language, "app.name"));
