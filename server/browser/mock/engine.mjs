@@ -68,6 +68,7 @@ export class Engine {
 
   #start(chat, turn) {
     const dismissal = new AbortController();
+    setMaxListeners(0, dismissal.signal);
     this.#running.set(turn.id, dismissal);
     this.#run(chat, turn, dismissal.signal).catch((error) => {
       if (!this.#stopped.signal.aborted) throw error;

@@ -1,4 +1,4 @@
-//! Draws the picture of the README: a chat with the bundled model in a terminal, as SVG.
+//! Draws the picture of a chat with the bundled model in a terminal, as SVG.
 
 use std::{env, fmt::Write, fs, num::NonZero, path::Path};
 
