@@ -2,6 +2,8 @@
 # Runs each command that a page of the repository names, in a form that takes seconds: tests are listed and must be some,
 # `make` says what it would do, a proof has one small run, and the program reads the options before it prints their help.
 #
+# The programs of docs/serve.md talk to a server with a script in place of a model, and must run its tool.
+#
 # It runs what the suites before it have built, so nothing is compiled twice. A command that it does not know fails.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
@@ -84,8 +86,53 @@ lists_some() {
     cargo test -q --locked "${chosen[@]}" ${kind[@]+"${kind[@]}"} $filter -- --list | grep -c ': test$'
 }
 
+# Prints the blocks of a language of docs/serve.md.
+block_of_serve() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}" docs/serve.md; }
+
+# Runs the program of this language on that page, by this command and before a server of its own.
+runs_with_a_server() {
+    local language=$1 folder server ended=0
+    shift
+    folder=$(mktemp -d)
+    cat >"$folder/script" <<'END'
+{"tool_calls":[{"name":"add_habit","arguments":{"protocol_id":"morning-light","frame_level":"L2","framed_text":"I look at it."}}]}
+{"text":"It is a habit of yours now."}
+END
+    block_of_serve "$language" >"$folder/program"
+    MADANG_SEAL_KEYS=$folder/keys "$target/debug/madang" serve --script "$folder/script" --db "$folder/db" \
+        --listen 127.0.0.1:0 >"$folder/said" 2>"$folder/err" </dev/null &
+    server=$!
+    for _ in $(seq 300); do
+        if grep -q '^open ' "$folder/said" || ! kill -0 $server 2>/dev/null; then break; fi
+        sleep 0.1
+    done
+    MADANG=$(sed -n 's/^listening //p' "$folder/said") TOKEN=$(sed -n 's/.*#token=//p' "$folder/said") \
+        timeout 60 "$@" <"$folder/program" >"$folder/heard" || ended=$?
+    kill $server
+    wait $server || ended=$?
+    grep -q turn_ended "$folder/heard" || ended=1
+    # Only with the yes.
+    MADANG_SEAL_KEYS=$folder/keys "$target/debug/madang" ledger --db "$folder/db" | grep -q '"status":"ok"' || ended=1
+    if [ $ended -ne 0 ]; then cat "$folder/err" "$folder/heard"; fi
+    rm -r "$folder"
+    return $ended
+}
+
 ran=0
 failed=0
+for program in "bash bash -eu" "python python3 -" "js node --input-type=module -"; do
+    read -ra words <<<"$program"
+    needs=${words[1]}
+    if [ "${words[0]}" = bash ]; then needs=jq; fi
+    if ! command -v "$needs" >/dev/null; then
+        echo "left out: the ${words[0]} of docs/serve.md (there is no $needs)"
+    elif output=$(runs_with_a_server "${words[@]}" 2>&1); then
+        ran=$((ran + 1))
+    else
+        printf 'docs/serve.md: its %s does not do what it says:\n%s\n' "${words[0]}" "$output"
+        failed=1
+    fi
+done
 while read -r page; do
     while read -r command; do
         if [ -z "$command" ]; then continue; fi

@@ -10,13 +10,16 @@ use madang::{
     ledger::{Forget as Order, Forgotten},
     store::{SqliteStore, Store as _},
 };
+use madang_server::{TokenFile, TokenHolder};
 use serde_json::json;
 
 use crate::{
     args::{Forget, Toolkits},
     failure::Failure,
     language::UiLanguage,
-    notes, output, setup,
+    notes, output,
+    server_files::{TOKENS, beside, of_tokens},
+    setup,
 };
 
 /// Asks the person, erases, and prints the result as JSON.
@@ -32,13 +35,17 @@ pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
     let store = setup::store_to_serve(&wanted.database, &Toolkits::all()).await?;
     let erased = erase(&store, &wanted, &path).await;
     store.close().await;
-    let Erased { forgotten, had_folder, left } = erased?;
+    let Erased { forgotten, had_folder, left, tokens, services } = erased?;
     let Forgotten { sessions, messages, calls, transitions, rows } = forgotten;
     let report = json!({
         "user": wanted.user, "sessions": sessions, "messages": messages, "calls": calls,
         "transitions": transitions, "rows": rows, "workspace": had_folder, "left": left,
+        "tokens": tokens,
     });
     output::foreign(&report.to_string())?;
+    if !services.is_empty() {
+        output::notice(&still_spoken_for(&services.join(", "), wanted.locale()));
+    }
     output::notice(not_reached(wanted.locale()));
     Ok(())
 }
@@ -50,10 +57,24 @@ struct Erased {
     had_folder: bool,
     /// Files in a named folder that a person changed, and that stay.
     left: Vec<String>,
+    /// The removed tokens.
+    tokens: Vec<String>,
+    /// The tokens of services that speak for the user, and that stay.
+    services: Vec<String>,
 }
 
-/// Removes the folders first: the pages tell which files are theirs, and must still exist.
+/// Removes the tokens first: with one of them the user would begin anew. Then the folders: the pages tell which files are
+/// theirs, and must still exist.
 async fn erase(store: &SqliteStore, wanted: &Forget, path: &Path) -> Result<Erased, Failure> {
+    let file = wanted.tokens.clone().unwrap_or_else(|| beside(path, TOKENS));
+    let file = TokenFile::new(file);
+    let tokens = file.remove_of(&wanted.user).map_err(of_tokens)?;
+    let services =
+        file.list().map_err(of_tokens)?.into_iter().filter(|token| match &token.holder {
+            TokenHolder::Service(prefix) => prefix.speaks_for(&wanted.user),
+            TokenHolder::User(_) => false,
+        });
+    let services = services.map(|token| token.name).collect();
     let left = match &wanted.workspace {
         Some(folder) => notes::clear(store, wanted.user.clone(), folder).await?,
         None => Vec::new(),
@@ -66,7 +87,7 @@ async fn erase(store: &SqliteStore, wanted: &Forget, path: &Path) -> Result<Eras
         tables: setup::forgetting(),
     };
     let forgotten = store.forget(&order).await.map_err(Failure::of)?;
-    Ok(Erased { forgotten, had_folder, left })
+    Ok(Erased { forgotten, had_folder, left, tokens, services })
 }
 
 #[cfg(unix)]
@@ -103,10 +124,21 @@ fn confirm(wanted: &Forget) -> Result<(), Failure> {
 fn question(user: &UserId, locale: UiLanguage) -> String {
     match locale {
         UiLanguage::Ko => format!(
-            "{user}의 대화, 습관, 메모와 데이터베이스 옆의 메모 폴더를 모두 지웁니다. 되돌릴 수 없습니다. 지우려면 사용자 이름을 입력하세요."
+            "{user}의 대화, 습관, 메모와 데이터베이스 옆의 메모 폴더, 서버 토큰을 모두 지웁니다. 되돌릴 수 없습니다. 지우려면 사용자 이름을 입력하세요."
         ),
         UiLanguage::En => format!(
-            "Erases all chats, habits and notes of {user}, and the folder of notes beside the database. This cannot be undone. Type the name of the user to go on."
+            "Erases all chats, habits and notes of {user}, the folder of notes beside the database, and the tokens of the server. This cannot be undone. Type the name of the user to go on."
+        ),
+    }
+}
+
+fn still_spoken_for(services: &str, locale: UiLanguage) -> String {
+    match locale {
+        UiLanguage::Ko => format!(
+            "이 사용자를 대신하는 서비스의 토큰은 남아 있습니다({services}). 서비스가 다시 요청하면 사용자가 새로 생깁니다."
+        ),
+        UiLanguage::En => format!(
+            "Tokens of services that speak for this user stay ({services}). If such a service asks again, the user begins anew."
         ),
     }
 }

@@ -25,6 +25,7 @@ mod hub;
 mod language;
 mod ledger;
 mod log;
+mod metrics;
 mod model;
 mod notes;
 mod output;

@@ -16,6 +16,7 @@ use tracing::debug;
 use crate::{
     args::Serve,
     failure::Failure,
+    metrics,
     model::Model,
     notes, output,
     server_files::{TOKENS, beside, of_tokens},
@@ -47,16 +48,19 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let model = Model::load(&wanted.which, wanted.locale()).await?;
     let name = model.name();
     let mut predecessor = Predecessor { until, signals: &mut signals };
-    let mut listeners = Vec::new();
-    for address in &wanted.listen {
+    let mut bound = Vec::new();
+    for address in wanted.listen.iter().chain(&wanted.metrics) {
         // The one before gives its addresses back last. What comes from here on waits in the kernel's queue.
-        let bound = predecessor.wait(async || bind(address).await).await?;
-        let Some(listener) = bound else { return Ok(()) };
-        listeners.push(match &tls {
+        let Some(listener) = predecessor.wait(async || bind(address).await).await? else {
+            return Ok(());
+        };
+        bound.push(match &tls {
             Some(tls) => listener.with_tls(tls.clone()),
             None => listener,
         });
     }
+    let of_metrics = bound.split_off(wanted.listen.len());
+    let listeners = bound;
     let Some(store) = predecessor.wait(async || open(&wanted).await).await? else { return Ok(()) };
     let whose = (&*path, wanted.person.user());
     let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
@@ -65,18 +69,35 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
         Some(zone) => builder.time_zone(zone.clone()),
         None => builder,
     };
+    // Before the runtime, which tells the recorder that it finds.
+    let measured = if wanted.metrics.is_empty() { None } else { Some(metrics::record()?) };
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let (options, secret) = options(&wanted, (&path, tokens), store, runtime.clone(), &name)?;
-    let addresses: Vec<_> = listeners.iter().map(Listener::address).collect();
+    let options = match &measured {
+        Some(handle) => {
+            let handle = handle.clone();
+            options.metrics(move || handle.render())
+        }
+        None => options,
+    };
+    let said = Said {
+        addresses: listeners.iter().map(Listener::address).collect(),
+        of_metrics: of_metrics.iter().map(Listener::address).collect(),
+    };
     let server = Server::new(runtime.clone(), options).map_err(Failure::of)?;
     // Each chat that was cut off goes on, whether a reader comes or not.
     let resuming = tokio::spawn({
         let runtime = runtime.clone();
         async move { runtime.resume_open().await }
     });
+    let collected = tokio::spawn({
+        let server = server.clone();
+        async move { server.serve_metrics(of_metrics).await }
+    });
+    let upkeep = measured.map(metrics::keep_up);
     let mut has_said = Ok(());
     let stop = async {
-        has_said = say(&wanted, &addresses, secret.as_ref());
+        has_said = say(&wanted, &said, secret.as_ref());
         if has_said.is_err() {
             return;
         }
@@ -90,6 +111,10 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     };
     let served = server.serve(listeners, stop).await;
     resuming.abort();
+    collected.abort();
+    if let Some(upkeep) = upkeep {
+        upkeep.abort();
+    }
     if let Some(mirror) = mirror {
         mirror.stop().await;
     }
@@ -225,11 +250,19 @@ fn options(
     Ok((options.token(token), Some(secret)))
 }
 
-/// Says where the server is: a line for programs, and a link for a person. They are printed at once, so that a reader that
+/// The addresses that the server has.
+struct Said {
+    addresses: Vec<String>,
+    of_metrics: Vec<String>,
+}
+
+/// Says where the server is: lines for programs, and a link for a person. They are printed at once, so that a reader that
 /// leaves behind the first line is not missed.
-fn say(wanted: &Serve, addresses: &[String], secret: Option<&TokenSecret>) -> Result<(), Failure> {
+fn say(wanted: &Serve, said: &Said, secret: Option<&TokenSecret>) -> Result<(), Failure> {
+    let Said { addresses, of_metrics } = said;
     let mut lines: Vec<_> =
         addresses.iter().map(|address| format!("listening {address}")).collect();
+    lines.extend(of_metrics.iter().map(|address| format!("metrics {address}/metrics")));
     let of_proxy = wanted.public_url.as_ref().map(ToString::to_string);
     let first = addresses.iter().find(|address| address.starts_with("http"));
     if let Some(address) = of_proxy.as_ref().or(first).filter(|_| !wanted.has_no_page) {

@@ -30,6 +30,7 @@ mod page;
 mod problem;
 mod route;
 mod routes;
+mod scrape;
 mod server;
 mod state;
 mod stream;

@@ -79,7 +79,7 @@ pub(crate) type Audit =
 /// What an audit found; `None` where the ledger has nothing of the session.
 pub type AuditResult = Result<Option<Result<Audited, AuditError>>, StoreError>;
 /// Writes all metrics as text.
-type RenderMetrics = dyn Fn() -> String + Send + Sync;
+pub(crate) type RenderMetrics = dyn Fn() -> String + Send + Sync;
 
 impl ServerOptions {
     /// Sets other bounds than the default.
@@ -175,7 +175,8 @@ impl ServerOptions {
         self
     }
 
-    /// Sets how the metrics are written for `/metrics`.
+    /// Sets how the metrics are written for `/metrics`, which a token with the scope `admin` reads. Without it there is no
+    /// such path. [`Server::serve_metrics`](crate::Server::serve_metrics) gives them to a collector without a token.
     #[must_use]
     pub fn metrics(mut self, render: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.extras.metrics = Some(Arc::new(render));

@@ -28,11 +28,14 @@ use crate::{
     auth::{Auth, secret::CookieKey, tokens::Tokens},
     guard::site::{OwnPort, Site, WebOrigin},
     page::assets::Assets,
-    routes,
+    routes, scrape,
     state::{CallerRates, Shared},
     stream::places::StreamPlaces,
     surface::tool_table::ToolTable,
 };
+
+/// The connections of collectors at once on one listener: two or three ask, a few times a minute.
+const MAX_COLLECTORS: usize = 32;
 
 /// Madang over HTTP. Cheap to clone.
 ///
@@ -183,17 +186,9 @@ impl Server {
         let own =
             |listener: &Listener| OwnPort { port: listener.port(), is_https: listener.is_https() };
         self.shared.site.listens_on(listeners.iter().map(own).collect());
-        let limits = Arc::new(self.shared.limits.clone());
-        let acceptor = Acceptor {
-            app: self.router().fallback_service(routes::fallback(&self.shared)),
-            places: Arc::new(Semaphore::new(limits.connections_within(open_files()))),
-            refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
-            drain: self.shared.drain.clone(),
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
-            abort: CancellationToken::new(),
-            limits,
-        };
+        let app = self.router().fallback_service(routes::fallback(&self.shared));
+        let places = self.shared.limits.connections_within(open_files());
+        let acceptor = self.acceptor(app, places);
         let _breaks_off = acceptor.abort.clone().drop_guard();
         let listeners: Vec<_> = listeners.into_iter().map(Arc::new).collect();
         let mut loops = JoinSet::new();
@@ -212,6 +207,37 @@ impl Server {
         // The listeners last: a client that comes back meanwhile waits in the kernel's queue.
         drop((loops, listeners));
         ended.map_err(ServeError::Shutdown)
+    }
+
+    /// Gives the metrics to all that reach these listeners, without a token, under `/metrics` and nothing else. A listener
+    /// of loopback answers to loopback names only. Goes on while the server drains, until the future is dropped.
+    ///
+    /// Without [`ServerOptions::metrics`] there are none, and the future ends at once.
+    pub async fn serve_metrics(&self, listeners: Vec<Listener>) {
+        let Some(render) = &self.shared.extras.metrics else { return };
+        let mut loops = JoinSet::new();
+        let mut breaks_off = Vec::new();
+        for listener in listeners {
+            let app = scrape::router(&listener, render.clone());
+            let acceptor = self.acceptor(app, MAX_COLLECTORS);
+            breaks_off.push(acceptor.abort.clone().drop_guard());
+            loops.spawn(async move { acceptor.accept(&listener).await });
+        }
+        while loops.join_next().await.is_some() {}
+    }
+
+    /// Makes what accepts connections for these routes, so many at once.
+    fn acceptor(&self, app: Router, places: usize) -> Acceptor {
+        Acceptor {
+            app,
+            places: Arc::new(Semaphore::new(places)),
+            refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
+            drain: self.shared.drain.clone(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            abort: CancellationToken::new(),
+            limits: Arc::new(self.shared.limits.clone()),
+        }
     }
 
     /// Ends in order what this server has begun: nothing begins any more, the runtime shuts down, and streams tell what

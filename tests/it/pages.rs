@@ -268,6 +268,42 @@ fn complaint(command: &str) -> Option<String> {
     }
 }
 
+/// The crates of others in the tables of dependencies of a manifest.
+fn dependencies(manifest: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut is_table = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_table = line.ends_with("dependencies]") && !line.starts_with("[workspace");
+        } else if let Some((name, _)) = line.split_once([' ', '.']).filter(|_| is_table) {
+            names.insert(name.to_owned());
+        }
+    }
+    names.retain(|name| {
+        !name.starts_with("madang") && name.starts_with(|c: char| c.is_ascii_lowercase())
+    });
+    names
+}
+
+/// The crates that have a row in a table whose first column is `crate`.
+fn crates_with_a_row(page: &str) -> BTreeSet<String> {
+    let rows = page.lines().skip_while(|line| !line.starts_with("| crate |")).skip(2);
+    let rows = rows.map_while(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let names = rows.flat_map(|cell| cell.split(" (").next().unwrap().split(", "));
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn each_dependency_has_a_row_with_its_reason_and_each_row_is_one() {
+    let rooms = MEMBERS.iter().map(|(name, _)| if *name == "madang" { "." } else { *name });
+    let used: BTreeSet<_> = rooms
+        .chain(["fuzz"])
+        .flat_map(|room| dependencies(&read(Path::new(room).join("Cargo.toml"))))
+        .collect();
+    assert!(used.len() > 40, "{used:?}");
+    assert_eq!(crates_with_a_row(&read("CONTRIBUTING.md")), used);
+}
+
 #[test]
 fn each_command_of_a_page_can_be_typed() {
     let mut seen = 0;

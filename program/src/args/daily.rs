@@ -120,6 +120,9 @@ pub(crate) struct Forget {
     /// removed. The folder beside the database is removed in any case.
     #[arg(long, value_name = "PATH")]
     pub(crate) workspace: Option<PathBuf>,
+    /// The file of tokens of a server, from which the user's are removed. Without it, `tokens` beside the database.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tokens: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) database: Database,
     /// The language. Without it, that of the environment.

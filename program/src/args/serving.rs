@@ -51,6 +51,10 @@ pub(crate) struct Serve {
     /// What a lost connection does to the turn that it reads: the turn goes on, or is dismissed.
     #[arg(long, value_name = "POLICY", default_value = "continue")]
     on_disconnect: LeftTurn,
+    /// Measure, and give the metrics under /metrics: here to each that reaches this address, without a token, and on the
+    /// other addresses to tokens with the scope admin. Can be given several times.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics: Vec<ListenAddress>,
     /// Serve no page for browsers.
     #[arg(long = "no-page")]
     pub(crate) has_no_page: bool,

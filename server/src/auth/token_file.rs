@@ -51,6 +51,13 @@ impl ServicePrefix {
         if name.is_empty() { None } else { UserId::new(format!("{}/{name}", self.0)).ok() }
     }
 
+    /// Tells whether a service of this prefix speaks for the user.
+    #[must_use]
+    pub fn speaks_for(&self, user: &UserId) -> bool {
+        let below = user.as_str().strip_prefix(&*self.0);
+        below.and_then(|rest| rest.strip_prefix('/')).is_some_and(|name| !name.is_empty())
+    }
+
     /// Gives the prefix itself.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -263,6 +270,22 @@ impl TokenFile {
         })
     }
 
+    /// Removes all tokens of a user, and gives their names. The tokens of services stay, also of those that speak for the
+    /// user.
+    ///
+    /// # Errors
+    /// [`TokenFileError`] says why the file is unchanged.
+    pub fn remove_of(&self, user: &UserId) -> Result<Vec<String>, TokenFileError> {
+        let of_user = TokenHolder::User(user.clone());
+        if self.list()?.iter().all(|entry| entry.holder != of_user) {
+            return Ok(Vec::new()); // a file that is missing is not made
+        }
+        self.change(|entries| {
+            let removed = entries.extract_if(.., |entry| entry.holder == of_user);
+            Ok(removed.map(|entry| entry.name).collect())
+        })
+    }
+
     /// Writes the file anew under a lock: of two programs, the second sees what the first has done.
     fn change<T>(
         &self,
@@ -394,6 +417,24 @@ mod tests {
     }
 
     #[test]
+    fn the_tokens_of_a_user_go_at_once_and_those_of_others_and_of_services_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = TokenFile::new(folder.path().join("tokens"));
+        let user = |name: &str| UserId::new(name).unwrap();
+        assert!(file.remove_of(&user("kim")).unwrap().is_empty() && !file.path().exists());
+        for (name, holder) in [("laptop", "kim"), ("phone", "lee"), ("desk", "kim"), ("k", "kimm")]
+        {
+            file.add(name, TokenHolder::User(user(holder)), TokenScopes::ALL, None).unwrap();
+        }
+        let service = TokenHolder::Service(ServicePrefix::new("kim").unwrap());
+        file.add("service", service, TokenScopes::OF_SERVICE, None).unwrap();
+        assert_eq!(file.remove_of(&user("kim")).unwrap(), ["laptop", "desk"]);
+        let left: Vec<_> = file.list().unwrap().into_iter().map(|entry| entry.name).collect();
+        assert_eq!(left, ["phone", "k", "service"]);
+        assert!(file.remove_of(&user("kim")).unwrap().is_empty());
+    }
+
+    #[test]
     fn no_change_is_lost_where_many_change_the_file_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let file = TokenFile::new(folder.path().join("tokens"));
@@ -443,6 +484,14 @@ mod tests {
         assert_eq!(prefix.user("alice").unwrap().as_str(), "openwebui/alice");
         assert_eq!(prefix.user("../kim").unwrap().as_str(), "openwebui/../kim");
         assert!(prefix.user("").is_none() && prefix.user("a\nb").is_none());
+        for (user, is_below) in [
+            ("openwebui/alice", true),
+            ("openwebui/", false),
+            ("openwebui", false),
+            ("openwebuix/a", false),
+        ] {
+            assert_eq!(prefix.speaks_for(&UserId::new(user).unwrap()), is_below, "{user}");
+        }
         for bad in ["", "a/b", "a b", "한", &"x".repeat(65)] {
             assert_eq!(ServicePrefix::new(bad), Err(InvalidPrefix), "{bad}");
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     extract::State,
-    http::{HeaderValue, StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse as _, Response},
 };
 use madang::Health;
@@ -16,6 +16,7 @@ use crate::{
     auth::scope::TokenScope,
     problem::Problem,
     route::{Access, Route},
+    scrape,
     state::Shared,
 };
 
@@ -32,7 +33,7 @@ pub(super) fn routes() -> Vec<Route> {
                 "It ends, or a part of it is broken.",
             ),
         Route::get("/metrics", Access::Scope(TokenScope::Admin), metrics)
-            .says("Gives all metrics as Prometheus reads them.")
+            .says("Gives all metrics as Prometheus reads them, where the server keeps them.")
             .gives_text("text/plain; version=0.0.4", "The metrics."),
     ]
 }
@@ -72,6 +73,5 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Response {
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Result<Response, Problem> {
     let render = shared.extras.metrics.as_ref().ok_or_else(Problem::not_found)?;
-    let media_type = HeaderValue::from_static("text/plain; version=0.0.4");
-    Ok(([(header::CONTENT_TYPE, media_type)], render()).into_response())
+    Ok(scrape::text(&**render))
 }

@@ -8,7 +8,7 @@ use std::sync::{
 use madang::{
     Limits, SessionId, UserId,
     model::ModelError,
-    store::{Store, StoreError},
+    store::{SqliteStore, Store, StoreError},
     tool::BoxFuture,
 };
 use madang_testing::{
@@ -130,6 +130,42 @@ async fn an_id_that_cannot_be_one_and_a_thing_that_is_not_there() {
     allowed.sort_unstable();
     assert_eq!(allowed, ["GET", "HEAD", "POST"]);
     test.shutdown().await;
+}
+
+/// Reads the ledger behind a call that is another's, of another session, or of nobody.
+async fn reads_behind_a_call_of_no_list(store: impl Store) {
+    let script = [ScriptedCompletion::call("look", &json!({})), ScriptedCompletion::text("a")];
+    let model = ScriptedModel::repeating(script);
+    let test = Setup::over(model, store).tool(FakeTool::read("look")).start().await;
+    test.open("s").await;
+    test.open("empty").await;
+    test.say("s", "hi").await;
+    let rows = test.get("/v1/ledger").await.ok(200);
+    let call = rows["calls"][0]["call"].as_str().unwrap();
+    let behind = |query: &str| Request::get(&format!("/v1/ledger?after={query}"));
+    let unknown = behind("00000000-0000-0000-0000-000000000000").bearer(test.lee.reveal());
+    let mut unknown = is(&unknown.send(test.address).await, 400, "malformed");
+    unknown["trace"].take();
+    for (whose, query) in
+        [(&test.lee, call.to_owned()), (&test.kim, format!("{call}&session=empty"))]
+    {
+        for media_type in ["application/json", "application/jsonl"] {
+            let asked = behind(&query).bearer(whose.reveal()).header("accept", media_type);
+            let mut told = is(&asked.send(test.address).await, 400, "malformed");
+            told["trace"].take();
+            assert_eq!(told, unknown, "nothing tells whether the call exists");
+        }
+    }
+    assert_eq!(test.send(behind(call)).await.ok(200)["calls"], json!([]));
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_the_ledger_behind_a_call_that_is_not_in_the_list() {
+    reads_behind_a_call_of_no_list(MemoryStore::new()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::options(folder.path().join("m.db")).open().await.unwrap();
+    reads_behind_a_call_of_no_list(store).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

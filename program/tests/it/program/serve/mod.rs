@@ -4,6 +4,7 @@
 //! listens, and `tokens` what opens it.
 
 mod link;
+mod metrics;
 mod places;
 mod restarts;
 mod tokens;

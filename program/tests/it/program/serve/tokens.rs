@@ -159,3 +159,53 @@ fn with_an_issuer_of_jwts_no_token_is_made_and_bad_keys_start_nothing() {
     assert!(!server.said.contains("token="), "{}", server.said);
     assert_eq!(server.ask(("GET", "/v1/me"), "a.b.c", "").status, 401);
 }
+
+#[test]
+fn a_forgotten_user_does_not_come_back_by_a_token() {
+    let home = Home::new();
+    let file = home.path("more tokens");
+    let tokens = file.to_str().unwrap();
+    let kim = home.added(&["kim", "--name", "phone"]);
+    let elsewhere = home.added(&["kim", "--tokens", tokens]);
+    home.added(&["lee"]);
+    home.added(&["kim", "--name", "desk", "--scope", "chat"]);
+    let web = home.added(&["--service", "web"]);
+    let running = RunningServer::start(&home, &[]);
+    assert_eq!(running.ask(("POST", "/v1/sessions"), &kim, "{}").status, 201);
+    home.run(&["forget", "kim", "--yes"], "").failed_with(&["in use by another process"]);
+    assert_eq!(home.token(&["list"]).events().len(), 4, "nothing was removed");
+    signal("TERM", running.id());
+    running.program.ended();
+
+    let told = home.run(&["forget", "kim", "--yes"], "");
+    assert_eq!(told.events()[0]["tokens"], json!(["phone", "desk"]), "{told:?}");
+    assert!(!told.err.contains("web"), "{told:?}");
+    let names = |options: &[&str]| -> Vec<Value> {
+        let listed = home.token(&[&["list"], options].concat()).events();
+        listed.iter().map(|token| token["name"].clone()).collect()
+    };
+    assert_eq!(names(&[]), ["lee", "web"]);
+    let server = RunningServer::start(&home, &[]);
+    assert_eq!(server.ask(("POST", "/v1/sessions"), &kim, "{}").status, 401);
+    let asks = |user: &str| {
+        let web = format!("{web}\r\nmadang-user: {user}");
+        server.ask(("POST", "/v1/sessions"), &web, "{}").status
+    };
+    assert_eq!(asks("kim"), 201);
+    signal("TERM", server.id());
+    server.program.ended();
+
+    let told = home.run(&["forget", "web/kim", "--yes"], "");
+    assert_eq!(
+        (&told.events()[0]["tokens"], &told.events()[0]["sessions"]),
+        (&json!([]), &json!(1))
+    );
+    assert!(told.err.contains("speak for this user stay (web)"), "{told:?}");
+    let told = home.run(&["forget", "kim", "--yes", "--tokens", tokens], "");
+    assert_eq!(told.events()[0]["tokens"], json!(["kim"]), "{told:?}");
+    assert!(names(&["--tokens", tokens]).is_empty() && !elsewhere.is_empty());
+    let bad = home.file("bad tokens", "hello\n");
+    let order = ["forget", "lee", "--yes", "--tokens", bad.to_str().unwrap()];
+    home.run(&order, "").failed_with(&["line 1 of"]);
+    assert_eq!(names(&[]), ["lee", "web"]);
+}
