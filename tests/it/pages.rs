@@ -285,10 +285,11 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
     names
 }
 
-/// The crates that have a row in a table whose first column is `crate`.
+/// The crates that have a row in a table whose first column is `crate`. Its packages of other registries say so.
 fn crates_with_a_row(page: &str) -> BTreeSet<String> {
     let rows = page.lines().skip_while(|line| !line.starts_with("| crate |")).skip(2);
     let rows = rows.map_while(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let rows = rows.filter(|cell| !cell.ends_with(" (npm)") && !cell.ends_with(" (PyPI)"));
     let names = rows.flat_map(|cell| cell.split(" (").next().unwrap().split(", "));
     names.map(str::to_owned).collect()
 }
