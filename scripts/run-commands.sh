@@ -32,7 +32,7 @@ has_reason() {
 run() {
     local command words=() name="" value=""
     # Without its environment, and with values in place of what stands for one.
-    command=$(sed -E -e 's/^([A-Z_]+=[^ ]+ )+//' -e 's/ N$/ 7/' -e "s/ HASH$/ $(printf '%064d' 0)/" <<<"$1")
+    command=$(sed -E -e 's/^([A-Z_]+=[^ ]+ )+//' -e 's/ N$/ 7/' -e 's/ ADDRESS$/ 127.0.0.1:0/' -e "s/ HASH$/ $(printf '%064d' 0)/" <<<"$1")
     read -ra words <<<"$command"
     case "${words[0]} ${words[1]-}" in
     "make "*) eval "make -n ${command#make }" >/dev/null ;;

@@ -107,7 +107,9 @@ impl RunningServer {
 
     /// Waits until the chat's transcript has a message with this text.
     fn until_said(&self, session: &str, text: &str) {
-        until_line(&mut self.events(session), text);
+        // A piece of the text comes before the message is there.
+        let mut events = self.events(session);
+        while !until_line(&mut events, "_message\",").contains(text) {}
     }
 }
 
