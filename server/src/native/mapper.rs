@@ -40,6 +40,10 @@ impl NativeMapper {
 impl Mapper for NativeMapper {
     fn open(&mut self, _: &mut Frames) {}
 
+    fn says_when_to_retry(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self, epoch: FeedEpoch) {
         self.epoch = Some(epoch);
     }
@@ -78,6 +82,10 @@ pub(crate) struct InboxMapper {
 
 impl Mapper for InboxMapper {
     fn open(&mut self, _: &mut Frames) {}
+
+    fn says_when_to_retry(&self) -> bool {
+        true
+    }
 
     fn on(&mut self, _: &StreamItem, _: &mut Frames) -> Then {
         Then::Continue

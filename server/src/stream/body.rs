@@ -179,7 +179,9 @@ impl OpenStream {
         let _held = (place, counted);
         let mut out = Frames::default();
         out.comment("madang");
-        out.retry(random_between(shared.limits.min_retry, shared.limits.max_retry));
+        if mapper.says_when_to_retry() {
+            out.retry(random_between(shared.limits.min_retry, shared.limits.max_retry));
+        }
         let written = Writer { shared: &shared, surface, begun, outlet, mapper, out, missed };
         let ended = written.run(items, Ends::new(&shared, credential)).await;
         leaves.0 = None; // the stream came to its end

@@ -16,6 +16,12 @@ pub(crate) trait Mapper: Send + 'static {
     /// Writes what stands before the first item. It is sent before the session has woken.
     fn open(&mut self, out: &mut Frames);
 
+    /// Tells whether readers hear after which time to come back. Only those that read the stream as browsers do take a
+    /// block without data; others of a protocol without such blocks fail at it.
+    fn says_when_to_retry(&self) -> bool {
+        false
+    }
+
     /// Hears the name of the feed, once it is known, for the cursors behind its events.
     fn begin(&mut self, _epoch: FeedEpoch) {}
 

@@ -136,6 +136,21 @@ async fn a_streamed_answer_has_its_role_first_its_reason_last_and_usage_where_it
     test.shutdown().await;
 }
 
+/// Some clients read each block of lines as a chunk: they know comments, and fail at a block without data.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_has_nothing_but_chunks_and_comments() {
+    let test = Setup::new(says("hi")).start().await;
+    let mut events = open(&test, stream(&[user("a")])).await;
+    let mut chunks = 0;
+    while let Some(frame) = events.frame().await {
+        let is_comment = |line: &String| line.starts_with(':');
+        assert!(frame.other.iter().all(is_comment), "{:?}", frame.other);
+        chunks += usize::from(!frame.data.is_null());
+    }
+    assert!(chunks > 2);
+    test.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_is_tried_again_joins_its_turn_and_the_same_wish_anew_begins_one() {
     let (model, mut script) = model_pair();
