@@ -4,7 +4,7 @@
 //! session's calls form a chain of hashes; approvals are sealed with [`SealKeys`].
 
 pub use madang_actors::{
-    ledger::{ErasedChain, KeyId, NoRandomness, Seal, SealError, SealKey, SealKeys},
+    ledger::{CallState, ErasedChain, KeyId, NoRandomness, Seal, SealError, SealKey, SealKeys},
     port::{
         AuditError, Audited, Damaged, Forget, ForgetError, Forgotten, LedgerFilter, LedgerRow,
         Owner, RecordedDecision, SelectedCalls, SessionLedger,

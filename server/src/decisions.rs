@@ -1,12 +1,15 @@
 //! Decisions about approval requests, for all surfaces: said twice, said late, said about something else.
 
+use std::time::Duration;
+
 use madang::{
     CallId, Timestamp, UserId,
-    approval::{Decision, Digest},
+    approval::{Decision, Digest, InboxItem},
     error::DecisionError,
-    ledger::{LedgerFilter, LedgerRow},
+    ledger::{CallState, LedgerFilter, LedgerRow},
     tool::ToolOutcome,
 };
+use tokio::time::timeout;
 
 use crate::{auth::caller::Caller, metrics, problem::Problem, state::Shared};
 
@@ -31,7 +34,11 @@ pub(crate) async fn decide(
     digest: Digest,
     decision: Decision,
 ) -> Result<Counts, Problem> {
-    let decided = shared.runtime.decide(&caller.user, call, digest, decision.clone()).await;
+    let decide = async || shared.runtime.decide(&caller.user, call, digest, decision.clone()).await;
+    let mut decided = decide().await;
+    if decided == Err(DecisionError::NotOpen) && asks_again(shared, &caller.user, call).await? {
+        decided = decide().await;
+    }
     let counts = match decided {
         Ok(()) => Ok(Counts::Now),
         Err(error @ (DecisionError::NotOpen | DecisionError::WrongDigest)) => {
@@ -48,6 +55,54 @@ pub(crate) async fn decide(
     counts
 }
 
+/// The time that a session may take to ask again once it has woken: longer than a full server takes.
+const ASKS_AGAIN_WITHIN: Duration = Duration::from_secs(5);
+
+/// Waits until the person is asked again about a call whose request is open in the ledger and not in this process: the
+/// process has begun a moment ago, and the session still sleeps. False where the request is over.
+async fn asks_again(shared: &Shared, user: &UserId, call: CallId) -> Result<bool, Problem> {
+    let is_open = async || {
+        let row = row_of(shared, user, call).await?;
+        Ok::<_, Problem>(row.is_some_and(|row| row.state == CallState::Awaiting))
+    };
+    if !is_open().await? {
+        return Ok(false);
+    }
+    // An inbox wakes the sessions whose requests are open.
+    let mut inbox = shared.runtime.inbox(user).await?;
+    let asked = async {
+        while let Some(item) = inbox.next().await {
+            match item {
+                InboxItem::Snapshot { requests } => {
+                    if requests.iter().any(|request| request.call == call) {
+                        return Ok(true);
+                    }
+                    // Another decision may just have been stored, of which no item tells any more.
+                    if !is_open().await? {
+                        return Ok(false);
+                    }
+                }
+                InboxItem::ApprovalRequested { request } if request.call == call => {
+                    return Ok(true);
+                }
+                InboxItem::ApprovalEnded { call: ended, .. } if ended == call => return Ok(false),
+                _ => {}
+            }
+        }
+        Ok(false)
+    };
+    timeout(ASKS_AGAIN_WITHIN, asked).await.unwrap_or(Ok(false))
+}
+
+async fn row_of(
+    shared: &Shared,
+    user: &UserId,
+    call: CallId,
+) -> Result<Option<LedgerRow>, Problem> {
+    let rows = shared.runtime.ledger(&LedgerFilter::call(call).of_user(user)).await?;
+    Ok(rows.into_iter().next())
+}
+
 async fn decided_before(
     shared: &Shared,
     user: &UserId,
@@ -56,12 +111,11 @@ async fn decided_before(
     decision: &Decision,
     error: DecisionError,
 ) -> Result<Counts, Problem> {
-    let rows = shared.runtime.ledger(&LedgerFilter::call(call).of_user(user)).await?;
-    let Some(row) = rows.first() else { return Err(Problem::not_found()) };
+    let Some(row) = row_of(shared, user, call).await? else { return Err(Problem::not_found()) };
     if row.has_decision(user, digest, decision) {
         return Ok(Counts::Already);
     }
-    Err(became(row, error.into()))
+    Err(became(&row, error.into()))
 }
 
 /// Adds to a problem what became of the request.

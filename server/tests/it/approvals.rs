@@ -1,5 +1,6 @@
 //! A person decides on any device, once; whoever comes late, twice or for another is told what stands.
 
+use madang::store::SqliteStore;
 use madang_testing::{FakeTool, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
 
@@ -8,14 +9,18 @@ use crate::{
     support::{Setup, TestServer},
 };
 
-/// A server whose model asks for the destructive tool, and then says that it is done.
-async fn asking() -> (TestServer, madang_testing::Runs) {
-    let tool = FakeTool::destructive("delete").parameters(json!({
+fn delete() -> FakeTool {
+    FakeTool::destructive("delete").parameters(json!({
         "type": "object",
         "properties": { "id": { "type": "integer" } },
         "required": ["id"],
         "additionalProperties": false,
-    }));
+    }))
+}
+
+/// A server whose model asks for the destructive tool, and then says that it is done.
+async fn asking() -> (TestServer, madang_testing::Runs) {
+    let tool = delete();
     let runs = tool.runs();
     let script =
         [ScriptedCompletion::call("delete", &json!({ "id": 7 })), ScriptedCompletion::text("done")];
@@ -258,4 +263,28 @@ async fn a_call_without_a_model_waits_for_a_person_and_always_covers_its_session
     assert_eq!(answer["record"]["outcome"]["reason"], "unreachable");
     assert_eq!(runs.count(), 2);
     test.shutdown().await;
+}
+
+/// The next server has not asked again when the first decision comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_counts_although_the_server_has_started_anew_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chats.db");
+    let store = async || SqliteStore::options(&path).open().await.unwrap();
+    let call = ScriptedCompletion::call("delete", &json!({ "id": 7 }));
+    let first = Setup::over(ScriptedModel::new([call]), store().await).tool(delete());
+    let first = first.start().await;
+    first.open("s").await;
+    let (_, request) = ask(&first).await;
+    first.shutdown().await;
+
+    let tool = delete();
+    let runs = tool.runs();
+    let model = ScriptedModel::new([ScriptedCompletion::text("done")]);
+    let next = Setup::over(model, store().await).tool(tool).start().await;
+    let answer = decide(&next, &request, json!({ "decision": "approve" })).await.ok(200);
+    assert_eq!(answer["counts"], true);
+    next.stream("/v1/sessions/s/events").await.until("turn_ended").await;
+    assert_eq!(runs.count(), 1);
+    next.shutdown().await;
 }
