@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use madang_actors::{
     port::{Deltas, ModelError},
-    protocol::{Completion, FinishReason, Usage, WantedCall},
+    protocol::{Completion, CompletionDelta, FinishReason, Usage, WantedCall},
 };
 
 /// The pieces in which a text is streamed, if it has as many characters.
@@ -15,10 +15,12 @@ const DELTAS: usize = 4;
 /// One completion of a script.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScriptedCompletion {
+    pub(super) thinking: Arc<str>,
     pub(super) text: Arc<str>,
     pub(super) calls: Vec<WantedCall>,
     pub(super) error: Option<Arc<str>>,
     pub(super) delay: Duration,
+    pub(super) usage: Usage,
 }
 
 impl ScriptedCompletion {
@@ -54,6 +56,13 @@ impl ScriptedCompletion {
         self
     }
 
+    /// Thinks this before the text.
+    #[must_use]
+    pub fn thinking(mut self, thinking: impl Into<Arc<str>>) -> Self {
+        self.thinking = thinking.into();
+        self
+    }
+
     /// Takes this long, spread over the text, which begins at once.
     #[must_use]
     pub fn after(mut self, delay: Duration) -> Self {
@@ -62,6 +71,9 @@ impl ScriptedCompletion {
     }
 
     pub(super) async fn say(self, deltas: &Deltas) -> Result<Completion, ModelError> {
+        for piece in pieces(&self.thinking) {
+            deltas.push(CompletionDelta::Thinking(&piece));
+        }
         let pieces = pieces(&self.text);
         let pause = self.delay / u32::try_from(pieces.len().max(1)).unwrap_or(1);
         for piece in &pieces {
@@ -84,7 +96,7 @@ impl ScriptedCompletion {
             text: self.text.to_string(),
             tool_calls: self.calls,
             finish,
-            usage: Usage::default(),
+            usage: self.usage,
             left_out: 0,
         }
     }

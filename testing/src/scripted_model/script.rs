@@ -6,12 +6,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{ScriptedCompletion, ScriptedModel, completion::raw};
-use madang_actors::protocol::WantedCall;
+use madang_actors::protocol::{Usage, WantedCall};
 
 /// Reads a script: JSON lines, one completion each.
 ///
 /// `{"text":".."}`, `{"text":"..","tool_calls":[{"name":"..","arguments":{..}}]}`, `{"error":".."}`, each with an
-/// optional `"delay_ms"`. Arguments that are a string are the raw text that the model wrote. Blank lines are skipped.
+/// optional `"thinking"`, `"usage"` and `"delay_ms"`. Arguments that are a string are the raw text that the model wrote. Blank lines are skipped.
 impl FromStr for ScriptedModel {
     type Err = ScriptError;
 
@@ -45,12 +45,14 @@ impl ScriptedCompletion {
         }
         let calls = read.tool_calls.unwrap_or_default().into_iter();
         Ok(Self {
+            thinking: read.thinking.unwrap_or_default().into(),
             text: read.text.unwrap_or_default().into(),
             calls: calls
                 .map(|call| WantedCall { name: call.name.into(), arguments: raw(&call.arguments) })
                 .collect(),
             error: read.error.map(Into::into),
             delay: Duration::from_millis(read.delay_ms),
+            usage: read.usage,
         })
     }
 }
@@ -58,9 +60,12 @@ impl ScriptedCompletion {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
+    thinking: Option<String>,
     text: Option<String>,
     tool_calls: Option<Vec<LineCall>>,
     error: Option<String>,
+    #[serde(default)]
+    usage: Usage,
     #[serde(default)]
     delay_ms: u64,
 }

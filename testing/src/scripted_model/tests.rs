@@ -86,6 +86,22 @@ async fn a_script_is_said_in_order_and_then_runs_out() {
 }
 
 #[tokio::test]
+async fn a_completion_may_think_first_and_names_its_cost() {
+    let script = r#"{"thinking":"hm","text":"a","usage":{"prompt_tokens":5,"cached_tokens":3,"completion_tokens":2}}"#;
+    check(
+        script,
+        expect![[r#"
+            Thinking("h") Thinking("m") Text("a") -> Stop "a" 
+             -> the model failed: ScriptExhausted"#]],
+    )
+    .await;
+    let model: ScriptedModel = script.parse().unwrap();
+    let end = model.complete(request("one"), Deltas::ignored(), CancellationToken::new()).await;
+    let usage = Usage { prompt_tokens: 5, cached_tokens: 3, completion_tokens: 2 };
+    assert_eq!(end.unwrap().usage, usage);
+}
+
+#[tokio::test]
 async fn a_script_that_cannot_be_read_names_the_line() {
     check(
         "{\"text\":\"a\"}\nnonsense",
@@ -96,7 +112,7 @@ async fn a_script_that_cannot_be_read_names_the_line() {
     check(
         r#"{"texts":"a"}"#,
         expect![
-            "line 1 of the script is no completion: unknown field `texts`, expected one of `text`, `tool_calls`, `error`, `delay_ms` (column 8)"
+            "line 1 of the script is no completion: unknown field `texts`, expected one of `thinking`, `text`, `tool_calls`, `error`, `usage`, `delay_ms` (column 8)"
         ],
     )
     .await;
