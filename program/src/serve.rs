@@ -3,7 +3,7 @@
 use std::{error::Error as _, path::Path};
 
 use madang::{
-    Runtime,
+    Limits, Runtime,
     store::{SqliteStore, Store as _},
 };
 use madang_server::{
@@ -64,7 +64,9 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let Some(store) = predecessor.wait(async || open(&wanted).await).await? else { return Ok(()) };
     let whose = (&*path, wanted.person.user());
     let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
-    let builder = setup::builder(store.clone(), &wanted.toolkits, wanted.locale());
+    let mut limits = Limits::default();
+    limits.decision_timeout = wanted.decision_timeout;
+    let builder = setup::builder(store.clone(), &wanted.toolkits, wanted.locale()).limits(limits);
     let builder = match &wanted.zone.time_zone {
         Some(zone) => builder.time_zone(zone.clone()),
         None => builder,

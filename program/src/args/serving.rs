@@ -51,6 +51,9 @@ pub(crate) struct Serve {
     /// What a lost connection does to the turn that it reads: the turn goes on, or is dismissed.
     #[arg(long, value_name = "POLICY", default_value = "continue")]
     on_disconnect: LeftTurn,
+    /// How many seconds an approval request stays open. Behind them its call expires, and nothing runs.
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = some_seconds)]
+    pub(crate) decision_timeout: Duration,
     /// Measure, and give the metrics under /metrics: here to each that reaches this address, without a token, and on the
     /// other addresses to tokens with the scope admin. Can be given several times.
     #[arg(long, value_name = "ADDRESS")]
@@ -219,6 +222,14 @@ fn scope(text: &str) -> Result<TokenScope, String> {
 
 fn prefix(text: &str) -> Result<ServicePrefix, String> {
     ServicePrefix::new(text).map_err(|error| error.to_string())
+}
+
+/// A day at most, and one second at least: a person needs time to read.
+fn some_seconds(text: &str) -> Result<Duration, String> {
+    match seconds(text) {
+        Ok(Duration::ZERO) | Err(_) => Err("give a number of seconds from 1 to 86400".to_owned()),
+        Ok(seconds) => Ok(seconds),
+    }
 }
 
 /// A day at most, so that no sum of times overflows.
