@@ -249,6 +249,7 @@ impl Asked<'_> {
         let (behind, follows) = (view.cursor.stored, self.follows);
         let (run, stream) =
             self.about(session, Some(turn), RunOpening::Joined, (chat, behind), late);
+        let run = AgUiRun { decided: decided.to_vec(), ..run };
         let stream = if follows { stream.follow(session, turn) } else { stream };
         let stream = stream.look_again(session, behind);
         Ok(named(stream.of(Items::Session(Box::new(items)), AgUiMapper::new(run)), turn))
@@ -338,6 +339,7 @@ impl Asked<'_> {
             cursor,
             state,
             late,
+            decided: Vec::new(),
             ask,
             tools: shared.tools.clone(),
             locale: caller.locale,

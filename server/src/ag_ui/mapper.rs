@@ -196,6 +196,8 @@ impl AgUiMapper {
         let arguments = request.arguments.to_string().into();
         self.show(OpenCall { call: request.call, name: request.tool.clone(), arguments }, out);
         match self.run.ask {
+            // A server that starts asks anew while the decision comes.
+            Ask::Here if self.run.decided.contains(&request.call) => Then::Continue,
             Ask::Here => self.finish(RunEnd::Waits(request.clone().into()), None, out),
             Ask::Elsewhere | Ask::None => {
                 AgUiEvent::write_custom(&event.kind, out);

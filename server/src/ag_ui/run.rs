@@ -32,6 +32,8 @@ pub(crate) struct AgUiRun {
     pub(crate) state: Option<Map<String, Value>>,
     /// The calls about which the client decided too late.
     pub(crate) late: Vec<CallId>,
+    /// The calls about which the client decided: a request of theirs that is told again is over.
+    pub(crate) decided: Vec<CallId>,
     /// Which person is asked about a call.
     pub(crate) ask: Ask,
     /// The tools that may be called.

@@ -625,6 +625,29 @@ async fn a_run_that_the_server_leaves_ends_with_an_error_and_the_next_server_ask
     test.shutdown().await;
 }
 
+/// The next server asks again while the decision comes: what is decided interrupts no run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_that_comes_to_the_next_server_first_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chats.db");
+    let store = async || SqliteStore::options(&path).open().await.unwrap();
+    let [asks, done] = deleting_script();
+    let test = Setup::over(ScriptedModel::new([asks]), store().await).tool(delete()).start().await;
+    let mut client = Client::new(&test, "t");
+    let interrupt = client.says("m1", "delete 7").run().await.interrupt();
+    let messages = std::mem::take(&mut client.messages);
+    test.shutdown().await;
+
+    let tool = delete();
+    let runs = tool.runs();
+    let test = Setup::over(ScriptedModel::new([done]), store().await).tool(tool).start().await;
+    let mut client = Client::new(&test, "t");
+    client.messages = messages;
+    assert_eq!(client.resume(&interrupt, json!({ "approved": true })).await.end(), "success");
+    assert_eq!((client.shows(), runs.count()), (SHOWN.map(str::to_owned).to_vec(), 1));
+    test.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_client_that_missed_the_question_is_asked_all_the_same() {
     let (model, mut script) = model_pair();

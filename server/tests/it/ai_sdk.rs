@@ -500,6 +500,29 @@ async fn a_stream_that_the_server_leaves_breaks_off_and_the_next_server_goes_on(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_decision_that_comes_to_the_next_server_first_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chats.db");
+    let store = async || SqliteStore::options(&path).open().await.unwrap();
+    let test = Setup::over(ScriptedModel::new([asks()]), store().await);
+    let test = test.tool(FakeTool::destructive("delete")).start().await;
+    let mut client = Client::new(&test, "c");
+    client.says("m1", "delete 7").send().await;
+    let messages = std::mem::take(&mut client.messages);
+    test.shutdown().await;
+
+    let tool = FakeTool::destructive("delete");
+    let runs = tool.runs();
+    let model = ScriptedModel::new([ScriptedCompletion::text("done")]);
+    let test = Setup::over(model, store().await).tool(tool).start().await;
+    let mut client = Client::new(&test, "c");
+    client.messages = messages;
+    let stream = client.responds(true, None).send().await;
+    assert_eq!((finish(&stream), runs.count()), ("stop", 1));
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_decision_about_another_chat_or_about_nothing_changes_nothing() {
     let (test, runs) = deleting().await;
     let mut other = Client::new(&test, "other");

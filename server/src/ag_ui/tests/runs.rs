@@ -58,6 +58,7 @@ fn run(opening: RunOpening, chat: AgUiChat) -> AgUiRun {
         cursor: EventCursor::START,
         state: None,
         late: Vec::new(),
+        decided: Vec::new(),
         ask: Ask::Here,
         tools: tools(),
         locale: Locale::EN,
