@@ -106,7 +106,8 @@ fn operation(route: &Route, problem: &Value, generator: &mut SchemaGenerator) ->
     if let Some(schema) = doc.takes {
         let schema = schema(generator).to_value();
         let content = json!({ "application/json": { "schema": schema } });
-        operation["requestBody"] = json!({ "required": true, "content": content });
+        let is_required = needs_body(&content["application/json"]["schema"], generator);
+        operation["requestBody"] = json!({ "required": is_required, "content": content });
     }
     for given in &doc.gives {
         let answer = &mut operation["responses"][given.status.as_str()];
@@ -177,11 +178,27 @@ fn parameters(route: &Route) -> impl Iterator<Item = Value> {
 }
 
 fn parameter(place: &str, name: &str, meaning: &str, is_required: bool) -> Value {
-    let mut parameter = json!({ "in": place, "name": name, "required": is_required, "schema": { "type": "string" } });
+    let schema = match (place, name) {
+        (_, "limit") => json!({ "type": "integer", "minimum": 1, "maximum": 100 }),
+        ("path", "session") | (_, "Madang-Session" | "Idempotency-Key") => {
+            json!({ "type": "string", "minLength": 1, "maxLength": 256 })
+        }
+        (_, "Madang-Ask") => json!({ "type": "string", "enum": ["here", "elsewhere", "none"] }),
+        _ => json!({ "type": "string" }),
+    };
+    let mut parameter =
+        json!({ "in": place, "name": name, "required": is_required, "schema": schema });
     if !meaning.is_empty() {
         parameter["description"] = meaning.into();
     }
     parameter
+}
+
+/// Tells whether a body must be there: nothing stands for an object without members.
+fn needs_body(schema: &Value, generator: &SchemaGenerator) -> bool {
+    let named = schema["$ref"].as_str().and_then(|name| name.rsplit('/').next());
+    let body = named.and_then(|name| generator.definitions().get(name));
+    body.is_none_or(|body| body.get("required").is_some())
 }
 
 fn security(access: Access) -> Value {
@@ -243,6 +260,15 @@ mod tests {
             );
         }
         assert_eq!(TokenScope::ALL.len(), 4, "the description names each scope");
+    }
+
+    #[test]
+    fn a_body_without_members_that_must_be_there_may_be_left_out() {
+        let text = describe(&routes::table());
+        let is_required = |path: &str| &text["paths"][path]["post"]["requestBody"]["required"];
+        assert_eq!(is_required("/v1/sessions"), false);
+        assert_eq!(is_required("/v1/sessions/{session}/turns"), true);
+        assert_eq!(is_required("/ag-ui"), true);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::{
     answer,
     auth::scope::TokenScope,
-    problem::Problem,
+    problem::{Problem, ProblemName},
     route::{Access, Route},
     scrape,
     state::Shared,
@@ -34,7 +34,8 @@ pub(super) fn routes() -> Vec<Route> {
             ),
         Route::get("/metrics", Access::Scope(TokenScope::Admin), metrics)
             .says("Gives all metrics as Prometheus reads them, where the server keeps them.")
-            .gives_text("text/plain; version=0.0.4", "The metrics."),
+            .gives_text("text/plain; version=0.0.4", "The metrics.")
+            .refuses(&[ProblemName::NotFound]),
     ]
 }
 
