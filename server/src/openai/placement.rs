@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use madang::{
-    IdempotencyKey, Imported, ImportedRole, Session, Timestamp, approval::Digest,
-    error::ImportError, event::Content,
+    IdempotencyKey, Imported, ImportedRole, Session, Timestamp, TurnEnd, TurnId, TurnPhase,
+    approval::Digest,
+    error::{ImportError, TurnError},
+    event::Content,
+    model::ModelError,
 };
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
@@ -56,15 +59,14 @@ pub(super) async fn place(
         let found = shared.memory.tried(caller.user.clone(), digest, since).await;
         if let Some(Tried { session, key }) = found.map_err(|error| unreachable(&error))? {
             let session = caller.session(&shared.runtime, session.as_str()).await?;
-            let text =
-                text_under(&session, &key).await?.filter(|text| request.text.ends_with(&**text));
-            let is_named = named == Some(session.id().as_str());
-            return Ok(Placed {
-                session,
-                key,
-                text: text.unwrap_or(request.text.clone()),
-                is_named,
-            });
+            let begun = begun_under(&session, &key).await?;
+            if wishes.key.is_some() || !was_put_off(&session, begun.as_ref()).await? {
+                let text = begun.map(|begun| begun.text);
+                let text = text.filter(|text| request.text.ends_with(&**text));
+                let is_named = named == Some(session.id().as_str());
+                let text = text.unwrap_or(request.text.clone());
+                return Ok(Placed { session, key, text, is_named });
+            }
         }
     }
     let found = match named {
@@ -83,17 +85,47 @@ pub(super) async fn place(
     Ok(Placed { session, key, text, is_named })
 }
 
-/// Gives the text that an earlier try has begun a turn with, where the chat has it.
-async fn text_under(session: &Session, key: &IdempotencyKey) -> Result<Option<Arc<str>>, Problem> {
+/// A turn that an earlier try has begun.
+struct BegunBefore {
+    turn: TurnId,
+    text: Arc<str>,
+    /// Whether the chat has nothing of it but the text.
+    did_nothing: bool,
+}
+
+/// Finds the turn that an earlier try has begun, where the chat has it.
+async fn begun_under(
+    session: &Session,
+    key: &IdempotencyKey,
+) -> Result<Option<BegunBefore>, Problem> {
     let messages = session.state().await?.messages;
-    Ok(messages.into_iter().find_map(|message| match message.content {
-        Content::User { text, key: Some(found), .. } if found == *key => Some(text),
+    let begun = messages.iter().find_map(|message| match &message.content {
+        Content::User { text, key: Some(found), .. } if found == key => {
+            Some((message.turn, text.clone()))
+        }
         Content::User { .. }
         | Content::Model { .. }
         | Content::ToolCall(_)
         | Content::Notice { .. }
         | Content::Cleared => None,
+    });
+    Ok(begun.map(|(turn, text)| {
+        let did_nothing = messages.iter().filter(|message| message.turn == turn).count() == 1;
+        BegunBefore { turn, text, did_nothing }
     }))
+}
+
+/// Tells whether the model was too busy for a turn that has done nothing. Its client was told to come again, and would
+/// hear of the same end each time.
+async fn was_put_off(session: &Session, begun: Option<&BegunBefore>) -> Result<bool, Problem> {
+    let Some(BegunBefore { turn, did_nothing: true, .. }) = begun else { return Ok(false) };
+    let phase = session.turn_status(*turn).await?.map(|status| status.phase);
+    Ok(match phase {
+        Some(TurnPhase::Ended(TurnEnd { error: Some(TurnError::Model { kind, .. }), .. })) => {
+            kind == ModelError::OVERLOADED
+        }
+        Some(TurnPhase::Running | TurnPhase::Waiting { .. } | TurnPhase::Ended(_)) | None => false,
+    })
 }
 
 impl Placed {

@@ -373,6 +373,40 @@ async fn a_model_that_is_overloaded_is_a_429() {
     test.shutdown().await;
 }
 
+/// The answer says after which time to come again, and a client that does so is answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_begins_anew_where_the_model_was_too_busy_and_nothing_was_done() {
+    let overloaded = || ScriptedCompletion::error(ModelError::OVERLOADED);
+    let script = [
+        overloaded(),
+        ScriptedCompletion::text("now"),
+        ScriptedCompletion::call("look", &json!({})),
+        overloaded(),
+        overloaded(),
+    ];
+    let tool = FakeTool::write("look");
+    let runs = tool.runs();
+    let test = Setup::new(ScriptedModel::new(script)).tool(tool).start().await;
+    let tries = async |text: &str, count: u32| {
+        let request = ask(&[user(text)]).header("x-stainless-retry-count", &count.to_string());
+        let answer = test.send(request).await;
+        (answer.status, answer.header("madang-turn").unwrap().to_owned())
+    };
+    let (first, again) = (tries("hi", 0).await, tries("hi", 1).await);
+    assert_eq!((first.0, again.0), (429, 200));
+    assert_ne!(first.1, again.1);
+    assert_eq!(tries("hi", 2).await, again, "the next retry joins the turn that was begun");
+
+    let (first, again) = (tries("look", 0).await, tries("look", 1).await);
+    assert_eq!((first.0, &first), (429, &again), "what was done is not done again");
+    assert_eq!(runs.count(), 1);
+
+    let keyed = || ask(&[user("keyed")]).header("idempotency-key", "\"k\"");
+    let (first, again) = (test.send(keyed()).await, test.send(keyed()).await);
+    assert_eq!(first.header("madang-turn"), again.header("madang-turn"), "a key is one turn");
+    test.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_person_a_destructive_call_does_not_run_and_the_model_says_so() {
     let (test, runs) = deleting().await;
