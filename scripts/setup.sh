@@ -138,15 +138,16 @@ add_lints() {
     done
 }
 
-has_chromium() { command -v "${CHROMIUM:-chromium}" chromium-browser google-chrome >/dev/null; }
+has_chromium() { command -v "${CHROMIUM:-chromium-headless-shell}" chromium chromium-browser google-chrome >/dev/null; }
 
 # `make test` skips the tests of the page where there is none.
 add_browser() {
-    local command="apt-get update && apt-get install -y --no-install-recommends chromium" as_root=""
+    local install="apt-get install -y --no-install-recommends" as_root="" command
+    command="apt-get update && { $install chromium-headless-shell || $install chromium; }"
     if has_chromium; then return 0; fi
     if [ "$(id -u)" -ne 0 ]; then as_root="sudo -n"; fi
     if command -v apt-get >/dev/null && { [ -z "$as_root" ] || sudo -n true 2>/dev/null; }; then
-        say "Installing what the page is tried with: chromium"
+        say "Installing what the page is tried with: chromium-headless-shell"
         $as_root env DEBIAN_FRONTEND=noninteractive sh -c "$command" >&2 || true
     fi
     has_chromium || stop "The tests of the page need a Chromium, and there is none: install it with your package manager, then try again."
