@@ -86,7 +86,7 @@ async fn asks_again(shared: &Shared, user: &UserId, call: CallId) -> Result<bool
                     return Ok(true);
                 }
                 InboxItem::ApprovalEnded { call: ended, .. } if ended == call => return Ok(false),
-                _ => {}
+                InboxItem::ApprovalRequested { .. } | InboxItem::ApprovalEnded { .. } | _ => {}
             }
         }
         Ok(false)
