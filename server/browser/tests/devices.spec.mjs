@@ -24,6 +24,23 @@ test("one device asks, the other says yes", async ({ page, serve, browser, wrong
   await phone.close();
 });
 
+test("a question in the inbox has the title of its chat, though the list of chats comes late", async ({ page, serve }) => {
+  const server = await serve([ADD]);
+  const { body } = await ask(server, "v1/sessions", { method: "POST", body: {} });
+  await ask(server, `v1/sessions/${body.session}/turns`, { method: "POST", body: { text: "Add morning light", ask: "here", language: "en" } });
+  let comes;
+  const isThere = new Promise((resolve) => (comes = resolve));
+  await page.route("**/v1/sessions?limit=*", async (route) => {
+    await isThere;
+    await route.continue();
+  });
+  await enter(page, server, "#/inbox");
+  await expect(page.locator(".questions")).toContainText("Untitled");
+  comes();
+  await expect(page.locator(".questions a")).toHaveText("Add morning light");
+  await expect(page.getByRole("button", { name: "Look at it: add_habit, Add morning light" })).toBeVisible();
+});
+
 test("seven tabs still serve, with two streams at most, and each shows what happens", async ({ page, serve, context }) => {
   const server = await serve([says("First."), says("Second."), ADD, says("Third.")]);
   const streams = openStreams(context);

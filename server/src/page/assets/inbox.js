@@ -15,7 +15,7 @@ export class InboxView {
 		this.#app = app;
 		this.node = el("section", { class: "page" }, el("div", { class: "scroll", tabindex: "0" }, el("div", { class: "sheet" }, el("p", { class: "lead" }, t(app.canDecide ? "inbox.lead" : "inbox.no_scope")), this.#list, this.#empty, this.#notifications())));
 		this.update();
-		this.#beat = setInterval(() => this.#tellTime(), 1000);
+		this.#beat = setInterval(() => this.#tell(), 1000);
 	}
 
 	end() {
@@ -36,23 +36,27 @@ export class InboxView {
 		arrange(this.#list, nodes);
 		this.#list.hidden = open.length === 0;
 		this.#empty.hidden = open.length > 0;
-		this.#tellTime();
+		this.#tell();
 	}
 
 	#row(request) {
-		const title = this.#app.titleOf(request.session);
 		return el(
 			"li",
 			{ "data-call": request.call },
-			el("div", {}, el("p", {}, icon("ask"), el("code", {}, request.tool)), el("p", { class: "aside" }, el("a", { href: `#/s/${encodeURIComponent(request.session)}` }, title), " · ", el("span", { class: "left" }))),
-			el("button", { type: "button", class: "look", "aria-label": t("inbox.look_at", { tool: request.tool, chat: title }), on: { click: () => this.#app.look(request.call) } }, t("chat.look")),
+			el("div", {}, el("p", {}, icon("ask"), el("code", {}, request.tool)), el("p", { class: "aside" }, el("a", { href: `#/s/${encodeURIComponent(request.session)}` }), " · ", el("span", { class: "left" }))),
+			el("button", { type: "button", class: "look", on: { click: () => this.#app.look(request.call) } }, t("chat.look")),
 		);
 	}
 
-	#tellTime() {
-		for (const request of this.#app.questions.open) {
-			const left = this.#drawn.get(request.call)?.querySelector(".left");
-			if (left) left.textContent = t("ask.left", { time: span(Math.max(0, request.expires_at - serverNow())) });
+	/** Writes what changes: the time that is left, and the title of a chat, which may come later. */
+	#tell() {
+		for (const { call, session, tool, expires_at } of this.#app.questions.open) {
+			const [link, left, look] = this.#drawn.get(call)?.querySelectorAll("a, .left, button") ?? [];
+			if (!link) continue;
+			const chat = this.#app.titleOf(session);
+			if (link.textContent !== chat) link.textContent = chat;
+			look.ariaLabel = t("inbox.look_at", { tool, chat });
+			left.textContent = t("ask.left", { time: span(Math.max(0, expires_at - serverNow())) });
 		}
 	}
 
