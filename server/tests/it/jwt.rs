@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    http::Request,
+    http::{EventReader, Request},
     support::{Setup, TestServer, says},
 };
 
@@ -67,6 +67,13 @@ fn key() -> Ed25519KeyPair {
     Ed25519KeyPair::from_pkcs8(pkcs8.as_ref()).unwrap()
 }
 
+/// Opens a chat and its stream by a JWT.
+async fn stream(server: &TestServer, jwt: &str) -> EventReader {
+    let open = Request::post("/v1/sessions", &json!({"id": "s"})).bearer(jwt);
+    open.send(server.address).await.ok(201);
+    Request::get("/v1/sessions/s/events").bearer(jwt).stream(server.address).await
+}
+
 #[tokio::test]
 async fn a_user_of_the_issuer_has_chats_of_its_own_and_the_scopes_of_its_jwt() {
     let issuer = Issuer::new();
@@ -93,11 +100,8 @@ async fn a_user_of_the_issuer_has_chats_of_its_own_and_the_scopes_of_its_jwt() {
 async fn a_stream_ends_with_the_jwt_that_opened_it() {
     let issuer = Issuer::new();
     let server = issuer.server().await;
-    let jwt = issuer.jwt("kim", 3, &json!({}));
-    let open = Request::post("/v1/sessions", &json!({"id": "s"})).bearer(&jwt);
-    open.send(server.address).await.ok(201);
-    let mut stream =
-        Request::get("/v1/sessions/s/events").bearer(&jwt).stream(server.address).await;
+    let jwt = issuer.jwt("kim", 8, &json!({}));
+    let mut stream = stream(&server, &jwt).await;
     let (told, _) = stream.end().await;
     assert_eq!(told.last().unwrap().data["reason"], "token_expired");
     server.shutdown().await;
@@ -108,10 +112,7 @@ async fn a_stream_ends_with_the_key_that_its_jwt_was_signed_by() {
     let issuer = Issuer::new();
     let server = issuer.server().await;
     let jwt = issuer.jwt("kim", 3_600, &json!({}));
-    let open = Request::post("/v1/sessions", &json!({"id": "s"})).bearer(&jwt);
-    open.send(server.address).await.ok(201);
-    let mut stream =
-        Request::get("/v1/sessions/s/events").bearer(&jwt).stream(server.address).await;
+    let mut stream = stream(&server, &jwt).await;
     issuer.publish(&key());
     let (told, _) = stream.end().await;
     assert_eq!(told.last().unwrap().data["reason"], "token_expired");
