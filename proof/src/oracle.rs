@@ -246,6 +246,8 @@ pub struct Answered {
 pub enum Verdict {
     /// It counts.
     Counts,
+    /// The same words count, and were said before.
+    Repeats,
     /// It does not.
     Refused,
     /// It is not known.

@@ -66,19 +66,22 @@ impl Facts {
             let answers = oracle.answers.get(&row.call).map_or(&[][..], Vec::as_slice);
             let counted = counted(row);
             let what = || format!("answers to {}: {answers:?}, {counted:?} counts", row.call);
-            for answered in answers.iter().filter(|one| one.verdict == Some(Verdict::Counts)) {
+            let is_told = |answered: &&Answered| {
+                matches!(answered.verdict, Some(Verdict::Counts | Verdict::Repeats))
+            };
+            for answered in answers.iter().filter(is_told) {
                 if Some(answered.counts_as()) != counted {
                     findings.find(Counter::Lost, what());
                 }
-                if answered.at > answered.expires_at {
-                    findings.find(Counter::Unasked, format!("too late: {}", what()));
-                }
+            }
+            let counting = || answers.iter().filter(|one| one.verdict == Some(Verdict::Counts));
+            if counting().any(|answered| answered.at > answered.expires_at) {
+                findings.find(Counter::Unasked, format!("too late: {}", what()));
             }
             let may_be = |answered: &Answered| {
                 answered.verdict != Some(Verdict::Refused) && Some(answered.counts_as()) == counted
             };
-            let times = answers.iter().filter(|one| one.verdict == Some(Verdict::Counts)).count();
-            if times > 1 {
+            if counting().count() > 1 {
                 findings.find(Counter::Doubled, what());
             }
             if counted.is_some() && !answers.iter().any(may_be) {

@@ -75,12 +75,12 @@ impl Client {
             let what = format!("a decision about {call} is answered {other:?}");
             self.site.finds(Counter::Misreported, what);
         }
-        // Where the same counted before, this one adds nothing.
-        let has_counted = self.site.witness.oracle().answers[&call][..index]
-            .iter()
-            .any(|before| before.verdict == Some(Verdict::Counts));
-        let counts = times > 0 && (firsts > 0 || !has_counted);
-        let verdict = if counts { Verdict::Counts } else { Verdict::Refused };
+        let verdict = match (firsts, times) {
+            (0, 0) => Verdict::Refused,
+            // It was said before: by this one, and a kill swallowed the answer, or by another.
+            (0, _) => Verdict::Repeats,
+            _ => Verdict::Counts,
+        };
         self.site.note(Line::Decided { call, index, verdict });
     }
 }
