@@ -210,10 +210,10 @@ async fn speech(
 async fn readers(sizes: &Sizes, report: &mut Report, host: &mut Host, place: &Place) {
     let chat = sizes.streams;
     let text = Speaker::speech(sizes.tokens, 5, APART);
-    let mut requests = place.requests().await;
     let alone = Readers::open(place, [chat]).await;
     let begin = Instant::now();
-    requests.send(chat, &text).await;
+    // On a connection of its own: the server closes one that is idle for 10 s.
+    place.requests().await.send(chat, &text).await;
     alone.until_ends(1).await;
     let by_one = begin.elapsed();
     let many = Readers::open(place, std::iter::repeat_n(chat, sizes.readers)).await;
@@ -221,7 +221,7 @@ async fn readers(sizes: &Sizes, report: &mut Report, host: &mut Host, place: &Pl
     many.until_ends(count).await; // the turn before
     let before = many.heard();
     let since = host.is_busy();
-    requests.send(chat, &text).await;
+    place.requests().await.send(chat, &text).await;
     alone.until_ends(2).await;
     let by_many = since.begin.elapsed();
     many.until_ends(2 * count).await;
@@ -239,11 +239,10 @@ async fn stalled(sizes: &Sizes, report: &mut Report, host: &mut Host, place: &Pl
     // As much as is streamed at all, in four seconds.
     let speech = Duration::from_secs(4);
     let text = Speaker::speech(400, 500, speech / 400);
-    let mut requests = place.requests().await;
     let reader = Readers::open(place, [chat]).await;
     reader.until_ends(2).await; // what was said before
     let begin = Instant::now();
-    requests.send(chat, &text).await;
+    place.requests().await.send(chat, &text).await;
     reader.until_ends(3).await;
     let by_none = begin.elapsed();
     let before = host.resident_kb();
@@ -253,7 +252,7 @@ async fn stalled(sizes: &Sizes, report: &mut Report, host: &mut Host, place: &Pl
         unread.push(place.unread(chat, "6.2").await.unwrap());
     }
     let begin = Instant::now();
-    requests.send(chat, &text).await;
+    place.requests().await.send(chat, &text).await;
     sleep(speech * 9 / 10).await;
     let mut each = || (host.resident_kb() - before).max(0.0) / sizes.stalled as f64;
     let (in_process, in_kernel) = (each(), unsent_kb(&unread) / sizes.stalled as f64);
