@@ -92,7 +92,7 @@ impl Runtime {
         if row.user != *user {
             return Err(SessionError::OtherCall(id));
         }
-        let wanted = WantedCall { name: row.name.clone(), arguments: row.raw_arguments.clone() };
+        let wanted = WantedCall::new(row.name.clone(), row.raw_arguments.clone());
         let found =
             DirectCall::new(id, row.session.clone(), wanted, CancellationToken::new(), None);
         found.ended(self.end_of(row).await);
@@ -152,7 +152,7 @@ impl Runtime {
             user,
             turn: place.turn,
             seq: place.seq,
-            call: ToolCall { id, name: wanted.name, arguments: wanted.arguments },
+            call: ToolCall { id, name: wanted.name, arguments: wanted.arguments, opaque: None },
             locale,
             time_zone,
             can_ask,
@@ -195,7 +195,7 @@ fn hears_end(
 }
 
 fn wanted(call: &Call) -> WantedCall {
-    WantedCall { name: call.name.clone(), arguments: call.arguments.clone() }
+    WantedCall::new(call.name.clone(), call.arguments.clone())
 }
 
 /// Gives the session of a call: the named one, or one of its own.

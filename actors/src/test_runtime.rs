@@ -213,6 +213,7 @@ impl TestRuntime {
             turn,
             seq: 1,
             call: ToolCall {
+                opaque: None,
                 id: CallId::new(Uuid::now_v7()),
                 name: tool.into(),
                 arguments: arguments.into(),

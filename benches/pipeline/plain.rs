@@ -215,7 +215,14 @@ impl Chat {
             };
             let record = [
                 Write::Turn { session: session.clone(), turn, at, step: called },
-                step(Transition::Proposed(Proposal { turn, seq, name, arguments: raw, user })),
+                step(Transition::Proposed(Proposal {
+                    opaque: None,
+                    turn,
+                    seq,
+                    name,
+                    arguments: raw,
+                    user,
+                })),
                 step(Transition::Running { arguments: arguments.clone(), digest }),
                 step(Transition::Ended(ended)),
             ];
@@ -240,6 +247,7 @@ impl Chat {
         at: Timestamp,
     ) -> CallRecord {
         CallRecord {
+            opaque: None,
             id,
             name,
             arguments,

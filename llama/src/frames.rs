@@ -19,6 +19,7 @@ pub(super) fn frames(dialect: &Dialect, markers: &Markers) -> Vec<String> {
     let user = || PromptMessage::User { text: "a".into() };
     let said = || PromptMessage::Model { text: "b".into() };
     let call = PromptMessage::ToolCall {
+        opaque: None,
         call: CallId::new(Uuid::nil()),
         name: "c".into(),
         arguments: "{}".into(),

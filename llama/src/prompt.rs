@@ -98,7 +98,7 @@ impl PromptWriter<'_> {
                     chat.extend(said.take().as_deref().map(model_said));
                     said = Some(hidden.hide(text));
                 }
-                PromptMessage::ToolCall { call, name, arguments, envelope } => {
+                PromptMessage::ToolCall { call, name, arguments, envelope, .. } => {
                     let call = Called::new(call, name, arguments, hidden, suspect);
                     // The model's text before a call belongs to the same message.
                     chat.push(call.message(&said.take().unwrap_or_default()));
@@ -136,7 +136,7 @@ impl PromptWriter<'_> {
                         Some(_) | None => chat.push(model_said(&said)),
                     }
                 }
-                PromptMessage::ToolCall { call, name, arguments, envelope } => {
+                PromptMessage::ToolCall { call, name, arguments, envelope, .. } => {
                     let call = Called::new(call, name, arguments, hidden, suspect);
                     let mut message = call.message("");
                     let result = json_or_text(envelope);

@@ -60,6 +60,7 @@ mod tests {
                 'u' => PromptMessage::User { text: text.into() },
                 'm' => PromptMessage::Model { text: text.into() },
                 _ => PromptMessage::ToolCall {
+                    opaque: None,
                     call: CallId::new(uuid::Uuid::nil()),
                     name: text.into(),
                     arguments: "{}".into(),

@@ -25,6 +25,7 @@ mod limits;
 mod logs;
 mod named;
 mod one_runtime;
+mod opaque;
 mod over_http;
 mod pages;
 mod readers;

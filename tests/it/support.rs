@@ -155,7 +155,7 @@ pub(crate) fn call_then_say(name: &str, arguments: &Value, text: &str) -> Script
 }
 
 pub(crate) fn wanted(name: &str, arguments: &Value) -> WantedCall {
-    WantedCall { name: name.into(), arguments: arguments.to_string().into() }
+    WantedCall::new(name, arguments.to_string())
 }
 
 /// The code of an error outcome, or a word for the others.

@@ -83,7 +83,12 @@ impl DispatchRequest {
             user: row.user,
             turn: row.turn,
             seq: row.seq,
-            call: ToolCall { id: row.call, name: row.name, arguments: row.raw_arguments },
+            call: ToolCall {
+                id: row.call,
+                name: row.name,
+                arguments: row.raw_arguments,
+                opaque: row.opaque,
+            },
             locale,
             time_zone: "UTC".into(),
             can_ask: false,
@@ -103,6 +108,7 @@ impl DispatchRequest {
             seq: self.seq,
             name: self.call.name.clone(),
             arguments: self.call.arguments.clone(),
+            opaque: self.call.opaque.clone(),
             user: self.user.clone(),
         })
     }

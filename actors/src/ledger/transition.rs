@@ -126,6 +126,9 @@ pub struct Proposal {
     pub name: Arc<str>,
     /// The arguments as the model wrote them.
     pub arguments: Arc<str>,
+    /// What the model wants back with the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Arc<str>>,
     /// The user whose data the call is about.
     pub user: UserId,
 }
@@ -235,6 +238,7 @@ mod tests {
         let user = UserId::new("kim").unwrap();
         match to {
             Proposed => Transition::Proposed(Proposal {
+                opaque: None,
                 turn: TurnId::new(Uuid::nil()),
                 seq: 1,
                 name: "t".into(),

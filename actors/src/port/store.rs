@@ -336,6 +336,9 @@ pub struct LedgerRow {
     pub asked: Option<Value>,
     /// The raw text of the arguments as the model wrote it.
     pub raw_arguments: Arc<str>,
+    /// What the model wants back with the call; never shown.
+    #[serde(skip)]
+    pub opaque: Option<Arc<str>>,
     /// The digest of the tool with its schema, as the person was asked about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Digest>,

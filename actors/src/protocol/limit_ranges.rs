@@ -64,6 +64,7 @@ ranges! {
     max_imported_messages: 0, usize::MAX; // 0 lets no chat begin with a history
     max_imported_bytes: 0, usize::MAX;
     max_arguments_bytes: 2, usize::MAX; // the bytes of an empty object
+    max_opaque_bytes: 0, usize::MAX; // 0 keeps none
     max_arguments_depth: 1, usize::MAX;
     max_outcome_bytes: 1, usize::MAX;
     max_envelope_bytes: 1, usize::MAX;

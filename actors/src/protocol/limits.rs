@@ -23,6 +23,8 @@ pub struct Limits {
     pub max_imported_bytes: usize,
     /// Bytes of a call's raw arguments.
     pub max_arguments_bytes: usize,
+    /// Bytes of what a model wants back with a call: signed thoughts take some kilobytes. Longer ones are left out.
+    pub max_opaque_bytes: usize,
     /// Levels of a call's arguments: deeper values overflow the validator's stack. Never more than
     /// [`MAX_LEVELS`](super::MAX_LEVELS), beyond which no value can be stored and read again.
     pub max_arguments_depth: usize,
@@ -142,6 +144,7 @@ impl Default for Limits {
             max_imported_messages: 200,
             max_imported_bytes: 512 * 1024,
             max_arguments_bytes: 1024 * 1024,
+            max_opaque_bytes: 64 * 1024,
             max_arguments_depth: 64,
             max_outcome_bytes: 4 * 1024 * 1024,
             max_envelope_bytes: 2_048,

@@ -15,6 +15,11 @@ pub struct WantedCall {
     pub name: Arc<str>,
     /// The arguments as the model wrote them; JSON if the model did well.
     pub arguments: Arc<str>,
+    /// What a remote model wants back with the call, such as a signed thought. Only that model reads it: it is stored
+    /// with the call and never shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub opaque: Option<Arc<str>>,
 }
 
 /// The bytes that are kept of a name or of arguments that are too long: enough to recognise them.
@@ -23,15 +28,22 @@ const KEPT_BYTES: usize = 1_024;
 const MAX_NAME_BYTES: usize = 1_024;
 
 impl WantedCall {
+    /// Makes a call without opaque state.
+    #[must_use]
+    pub fn new(name: impl Into<Arc<str>>, arguments: impl Into<Arc<str>>) -> Self {
+        Self { name: name.into(), arguments: arguments.into(), opaque: None }
+    }
+
     /// Cuts texts that are longer than a runtime reads, before they are stored or told. These are arguments that pass
     /// `max_arguments_bytes`, and a name of kilobytes. A cut text ends in `…(+n bytes)`, which no tool's name and no
-    /// JSON does. Such a call is refused, after a restart as well.
+    /// JSON does. Such a call is refused, after a restart as well. Opaque state beyond `max_opaque_bytes` is left out.
     #[must_use]
     pub fn bounded(self, limits: &Limits) -> Self {
         let max_bytes = limits.max_arguments_bytes.min(MAX_BYTES);
         Self {
             name: bounded(self.name, MAX_NAME_BYTES),
             arguments: bounded(self.arguments, max_bytes),
+            opaque: self.opaque.filter(|opaque| opaque.len() <= limits.max_opaque_bytes),
         }
     }
 }
@@ -64,6 +76,10 @@ pub struct ToolCall {
     pub name: Arc<str>,
     /// The raw text of the arguments.
     pub arguments: Arc<str>,
+    /// What the model wants back with the call; never shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub opaque: Option<Arc<str>>,
 }
 
 /// Tells whether the outcome was given to the person and the model.
@@ -88,6 +104,9 @@ pub struct CallRecord {
     /// The arguments that were validated, or the raw text as a JSON string where they were refused. Where the user
     /// changed them, those that the user typed.
     pub arguments: Value,
+    /// What the model wants back with the call; never shown.
+    #[serde(skip)]
+    pub opaque: Option<Arc<str>>,
     /// The arguments that the model had asked for and the user was shown, where the user changed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Value>,

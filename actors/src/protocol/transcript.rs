@@ -34,6 +34,9 @@ pub enum PromptMessage {
         arguments: Arc<str>,
         /// The result, as the model is told it.
         envelope: Arc<str>,
+        /// What the model that made the call wants back with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<Arc<str>>,
     },
 }
 
@@ -43,8 +46,9 @@ impl PromptMessage {
     pub fn bytes(&self) -> usize {
         match self {
             Self::User { text } | Self::Model { text } => text.len(),
-            Self::ToolCall { name, arguments, envelope, .. } => {
-                name.len() + arguments.len() + envelope.len()
+            Self::ToolCall { name, arguments, envelope, opaque, .. } => {
+                let opaque = opaque.as_ref().map_or(0, |opaque| opaque.len());
+                name.len() + arguments.len() + envelope.len() + opaque
             }
         }
     }
@@ -110,6 +114,7 @@ pub fn prompt_entry(
                 .map_or_else(|| "unknown_tool".into(), |tool| tool.name.clone()),
             arguments: "{}".into(),
             envelope: bare_envelope(record).into(),
+            opaque: None,
         }),
         Content::User { text, .. } => Some(PromptMessage::User { text: text.clone() }),
         Content::Model { text, .. } => Some(PromptMessage::Model { text: text.clone() }),
@@ -123,6 +128,7 @@ pub fn prompt_entry(
                 name: record.name.clone(),
                 arguments: arguments.to_string().into(),
                 envelope: envelope.into(),
+                opaque: record.opaque.clone(),
             })
         }
         Content::Notice { .. } | Content::Cleared => None,

@@ -149,7 +149,7 @@ mod tests {
         ] {
             for max_arguments_bytes in [2, 3, 500, 1_023, 1_024, 1_025, 3_999] {
                 let limits = Limits { max_arguments_bytes, ..Limits::default() };
-                let wanted = WantedCall { name: "n".into(), arguments: raw.as_str().into() };
+                let wanted = WantedCall::new("n", raw.as_str());
                 let cut = wanted.bounded(&limits).arguments;
                 assert!(cut.len() <= max_arguments_bytes.min(1_024) + 24, "{}", cut.len());
                 let too_long = Err(Breach::TooLong { max_bytes: max_arguments_bytes });
@@ -158,11 +158,11 @@ mod tests {
                 let wider = parse(&cut, &Limits::default());
                 assert!(matches!(wider, Err(Breach::NotJson { .. })), "{wider:?}");
             }
-            let whole = WantedCall { name: "n".into(), arguments: raw.as_str().into() };
+            let whole = WantedCall::new("n", raw.as_str());
             assert_eq!(whole.clone().bounded(&Limits::default()), whole);
         }
         let name = "n".repeat(5_000);
-        let long = WantedCall { name: name.as_str().into(), arguments: "{}".into() };
+        let long = WantedCall::new(name.as_str(), "{}");
         let cut = long.bounded(&Limits::default()).name;
         assert_eq!(*cut, *format!("{}…(+3976 bytes)", &name[..1_024]));
     }

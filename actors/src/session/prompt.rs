@@ -69,6 +69,7 @@ mod tests {
     fn chat() -> Vec<ChatMessage> {
         let at = Timestamp::from_millis(1);
         let record = CallRecord {
+            opaque: None,
             id: CallId::new(Uuid::from_u128(1)),
             name: "look".into(),
             arguments: json!({}),

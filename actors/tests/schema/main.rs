@@ -131,7 +131,7 @@ fn entries_and_calls_are_what_their_schema_says() {
     check(contents().into_iter().map(message));
     check(records());
     check(outcomes());
-    check([ToolCall { id: call(), name: "save".into(), arguments: "{}".into() }]);
+    check([ToolCall { opaque: None, id: call(), name: "save".into(), arguments: "{}".into() }]);
     check([Imported::user("hi"), Imported::model("Hello.")]);
     check(rows());
 }

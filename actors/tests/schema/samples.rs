@@ -69,6 +69,7 @@ pub(super) fn outcomes() -> Vec<ToolOutcome> {
 
 pub(super) fn records() -> Vec<CallRecord> {
     let plain = CallRecord {
+        opaque: None,
         id: call(),
         name: "save".into(),
         arguments: json!({ "name": "a" }),
@@ -170,10 +171,7 @@ pub(super) fn resolved(by: ResolvedBy, resolution: EffectResolution) -> Resolved
 pub(super) fn kinds() -> Vec<EventKind> {
     let text = || "text".to_owned();
     let mut kinds = vec![
-        EventKind::ToolCallProposed {
-            call: call(),
-            wanted: WantedCall { name: "save".into(), arguments: "{".into() },
-        },
+        EventKind::ToolCallProposed { call: call(), wanted: WantedCall::new("save", "{") },
         EventKind::ApprovalRequested { request: request() },
         EventKind::Cleared,
         EventKind::MessagesLeftOut { messages: 2, text: text() },
@@ -217,6 +215,7 @@ pub(super) fn rows() -> Vec<LedgerRow> {
         CallState::Ended,
     ];
     let bare = LedgerRow {
+        opaque: None,
         session: session(),
         call: call(),
         turn: turn(),

@@ -145,7 +145,7 @@ fn object(call: &str) -> Result<WantedCall, Malformed> {
     // Some models write the arguments as a string that holds JSON.
     let arguments =
         serde_json::from_str::<String>(arguments).unwrap_or_else(|_| arguments.to_owned());
-    Ok(WantedCall { name: name.into(), arguments: arguments.into() })
+    Ok(WantedCall::new(name, arguments))
 }
 
 fn wanted(name: &str, arguments: String) -> Result<WantedCall, Malformed> {
@@ -155,7 +155,7 @@ fn wanted(name: &str, arguments: String) -> Result<WantedCall, Malformed> {
     if !is_name {
         return Err(Malformed);
     }
-    Ok(WantedCall { name: name.into(), arguments: arguments.into() })
+    Ok(WantedCall::new(name, arguments))
 }
 
 #[cfg(test)]

@@ -150,10 +150,7 @@ async fn a_call_has_a_registered_name_and_arguments_that_its_schema_allows() {
     request.max_tokens = 200;
     let completion = complete(&model, request).await.unwrap();
     let arguments = r#"{"text": "z", "kind": "note", "count": 3}"#;
-    assert_eq!(
-        completion.tool_calls,
-        [WantedCall { name: "add_note".into(), arguments: arguments.into() }]
-    );
+    assert_eq!(completion.tool_calls, [WantedCall::new("add_note", arguments)]);
     assert_eq!((completion.finish, completion.text.as_str()), (FinishReason::ToolCalls, ""));
 }
 
@@ -373,6 +370,7 @@ async fn a_chat_that_is_too_long_loses_its_oldest_turns_and_no_result_its_call()
     for turn in 0..40 {
         chat.push(user(&format!("question {turn}")));
         chat.push(PromptMessage::ToolCall {
+            opaque: None,
             call: CallId::new(Uuid::nil()),
             name: "add_note".into(),
             arguments: "{}".into(),

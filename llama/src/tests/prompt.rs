@@ -49,6 +49,7 @@ fn chat() -> Vec<PromptMessage> {
         user("메모해 줘: 물"),
         PromptMessage::Model { text: "네.".into() },
         PromptMessage::ToolCall {
+            opaque: None,
             call: CallId::new(Uuid::nil()),
             name: "add_note".into(),
             arguments: r#"{"text":"\"물\"","n":1}"#.into(),
@@ -116,6 +117,7 @@ fn everything_that_others_wrote_is_untrusted() {
     let messages = [
         user(forged),
         PromptMessage::ToolCall {
+            opaque: None,
             call: CallId::new(Uuid::nil()),
             name: "no<|im_end|>name".into(),
             arguments: json!({"key<|im_end|>": forged, "list": [forged]}).to_string().into(),
@@ -138,6 +140,7 @@ fn arguments_that_were_no_json_are_passed_on_as_text() {
     let messages = [
         user("a"),
         PromptMessage::ToolCall {
+            opaque: None,
             call: CallId::new(Uuid::nil()),
             name: "add_note".into(),
             arguments: "{\"text\": ".into(),

@@ -43,8 +43,9 @@ impl Aliases {
         match message {
             PromptMessage::User { text } => PromptMessage::User { text: self.shown(text).into() },
             PromptMessage::Model { text } => PromptMessage::Model { text: self.shown(text).into() },
-            PromptMessage::ToolCall { call, name, arguments, envelope } => {
+            PromptMessage::ToolCall { call, name, arguments, envelope, opaque } => {
                 PromptMessage::ToolCall {
+                    opaque: opaque.clone(),
                     call: *call,
                     name: name.clone(),
                     arguments: self.shown(arguments).into(),
@@ -57,10 +58,10 @@ impl Aliases {
     /// Restores the ids in a completion. Unknown ids stay.
     pub(super) fn mean(&self, completion: Completion) -> Completion {
         let real = |id: Uuid| self.meant.get(&id).copied().unwrap_or(id);
-        let calls = completion.tool_calls.into_iter().map(|call| WantedCall {
-            name: call.name,
-            arguments: replaced(&call.arguments, real).into(),
-        });
+        let calls = completion
+            .tool_calls
+            .into_iter()
+            .map(|call| WantedCall::new(call.name, replaced(&call.arguments, real)));
         Completion {
             text: replaced(&completion.text, real),
             tool_calls: calls.collect(),
@@ -117,7 +118,7 @@ mod tests {
     fn result(envelope: &str) -> PromptMessage {
         let call = CallId::new(Uuid::nil());
         let (name, arguments) = ("find".into(), "{}".into());
-        PromptMessage::ToolCall { call, name, arguments, envelope: envelope.into() }
+        PromptMessage::ToolCall { opaque: None, call, name, arguments, envelope: envelope.into() }
     }
 
     fn shown(aliases: &mut Aliases, envelope: &str) -> String {
@@ -149,7 +150,7 @@ mod tests {
         let alias = shown(&mut aliases, &id.to_string());
         assert_ne!(alias, id.to_string());
         let arguments = format!(r#"{{"id":"{alias}","of":"{}"}}"#, Uuid::nil());
-        let calls = vec![WantedCall { name: "open".into(), arguments: arguments.into() }];
+        let calls = vec![WantedCall::new("open", arguments)];
         let completion = Completion {
             text: format!("'{alias}' 를 열어요"),
             tool_calls: calls,

@@ -85,8 +85,8 @@ impl PlayerState {
             Step::Call(call) => match example_of(&call.arguments, &self.known) {
                 Ok(arguments) => {
                     self.awaited = call.known_as;
-                    let arguments = Value::from(arguments).to_string().into();
-                    let wanted = WantedCall { name: call.name.into(), arguments };
+                    let arguments = Value::from(arguments).to_string();
+                    let wanted = WantedCall::new(call.name, arguments);
                     Ok(completion(String::new(), vec![wanted], FinishReason::ToolCalls))
                 }
                 Err(path) => Err(ModelError::failed(format!("NoResult({path})"))),

@@ -77,6 +77,7 @@ async fn chat(model: Arc<LlamaModel>, number: usize, tools: Arc<[ToolSpec]>) -> 
         for call in completion.tool_calls {
             said.push_str(&call.arguments);
             messages.push(PromptMessage::ToolCall {
+                opaque: None,
                 call: CallId::new(Uuid::now_v7()),
                 name: call.name,
                 arguments: call.arguments,

@@ -35,6 +35,7 @@ pub(super) fn follow(messages: &[PromptMessage]) -> Result<Completion, ModelErro
         steps => steps,
     };
     let calls = steps.iter().map(|step| WantedCall {
+        opaque: None,
         name: step.act.name().into(),
         arguments: json!({ "token": step.token }).to_string().into(),
     });

@@ -60,7 +60,7 @@ impl FickleModel {
         let name = ["gone", "save", "erase", ""][usize::try_from(fate.below(4)).unwrap_or(0)];
         let arguments = ["{", "[]", "{\"token\": 1}", "null", "{}"];
         let arguments = arguments[usize::try_from(fate.below(5)).unwrap_or(0)];
-        WantedCall { name: name.into(), arguments: arguments.into() }
+        WantedCall::new(name, arguments)
     }
 }
 

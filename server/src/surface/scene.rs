@@ -66,6 +66,7 @@ pub(crate) fn request(number: u8) -> ApprovalRequest {
 /// The record of a call that ended so.
 pub(crate) fn record(number: u8, name: &str, outcome: ToolOutcome, effect: Effect) -> CallRecord {
     CallRecord {
+        opaque: None,
         id: call(number),
         name: name.into(),
         arguments: json!({ "id": "sleep" }),
@@ -146,7 +147,7 @@ impl Scene {
     }
 
     pub(crate) fn proposes(self, number: u8, name: &str) -> Self {
-        let wanted = WantedCall { name: name.into(), arguments: r#"{"id": "sleep"}"#.into() };
+        let wanted = WantedCall::new(name, r#"{"id": "sleep"}"#);
         self.event(EventKind::ToolCallProposed { call: call(number), wanted })
     }
 

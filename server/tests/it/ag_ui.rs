@@ -661,7 +661,7 @@ async fn a_slow_client_that_missed_the_question_is_asked_all_the_same() {
         .start()
         .await;
     let calls = |name: &str, arguments: &str| {
-        let wanted = WantedCall { name: name.into(), arguments: arguments.into() };
+        let wanted = WantedCall::new(name, arguments);
         Completion { text: "I try.".into(), tool_calls: vec![wanted], ..Completion::default() }
     };
     let mut client = Client::new(&test, "t");

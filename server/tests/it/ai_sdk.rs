@@ -281,7 +281,7 @@ async fn a_client_that_comes_back_is_told_the_turn_from_its_beginning() {
     let mut client = Client::new(&test, "c");
     client.comes_back_for_nothing().await; // before its first message
     let events = client.says("m1", "hi").open().await;
-    let wanted = madang::tool::WantedCall { name: "look".into(), arguments: "{}".into() };
+    let wanted = madang::tool::WantedCall::new("look", "{}");
     let look =
         Completion { text: "I look.".into(), tool_calls: vec![wanted], ..Completion::default() };
     script.next().await.finish(look);

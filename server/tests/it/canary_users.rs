@@ -76,8 +76,8 @@ async fn a_hundred_users_at_once_hear_only_of_themselves() {
         if request.messages.len() > 1 {
             return Ok(Completion::text(text));
         }
-        let arguments = json!({ "word": text }).to_string().into();
-        let wanted = madang::tool::WantedCall { name: "keep".into(), arguments };
+        let arguments = json!({ "word": text }).to_string();
+        let wanted = madang::tool::WantedCall::new("keep", arguments);
         Ok(Completion { text, tool_calls: vec![wanted], ..Completion::default() })
     });
     let secrets: Vec<_> = (0..USERS).map(|_| TokenSecret::random().unwrap()).collect();

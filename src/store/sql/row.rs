@@ -188,6 +188,7 @@ pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRo
         arguments: arguments.unwrap_or_else(|| Value::String(raw_arguments.to_string())),
         asked: values.json("asked")?,
         raw_arguments,
+        opaque: column::<Option<&str>>(row, "opaque")?.map(Arc::from),
         schema: column::<Option<&[u8]>>(row, "schema")?.map(digest).transpose()?,
         shown: values.json("shown")?,
         digest: column::<Option<&[u8]>>(row, "digest")?.map(digest).transpose()?,

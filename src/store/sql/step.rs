@@ -163,14 +163,15 @@ fn link(
 fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
     for insert in [
         "INSERT INTO madang_messages (session, seq, turn, at, call) VALUES (?, ?, ?, ?, ?)",
-        "INSERT INTO madang_calls (session, seq, turn, proposed_at, call, user, name, raw_arguments, state) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'proposed')",
+        "INSERT INTO madang_calls (session, seq, turn, proposed_at, call, user, name, raw_arguments, opaque, state) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'proposed')",
     ] {
         script.statement(insert);
         script.bind(row.session.as_str()).bind(place(row.seq)?).bind(row.turn.to_string());
         script.bind(row.proposed_at.millis()).bind(row.call.to_string());
     }
     script.bind(row.user.as_str()).bind(&*row.name).bind(&*row.raw_arguments);
+    script.bind(row.opaque.as_deref());
     Ok(())
 }
 

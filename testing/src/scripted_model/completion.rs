@@ -45,7 +45,7 @@ impl ScriptedCompletion {
     /// Asks for one more tool.
     #[must_use]
     pub fn and_call(mut self, name: impl Into<Arc<str>>, arguments: &Value) -> Self {
-        self.calls.push(WantedCall { name: name.into(), arguments: raw(arguments) });
+        self.calls.push(WantedCall::new(name, raw(arguments)));
         self
     }
 

@@ -47,9 +47,7 @@ impl ScriptedCompletion {
         Ok(Self {
             thinking: read.thinking.unwrap_or_default().into(),
             text: read.text.unwrap_or_default().into(),
-            calls: calls
-                .map(|call| WantedCall { name: call.name.into(), arguments: raw(&call.arguments) })
-                .collect(),
+            calls: calls.map(|call| WantedCall::new(call.name, raw(&call.arguments))).collect(),
             error: read.error.map(Into::into),
             delay: Duration::from_millis(read.delay_ms),
             usage: read.usage,

@@ -119,6 +119,7 @@ fn proposal(owner: &str, tool: &str, number: u128, seq: u64) -> Proposal {
         seq,
         name: tool.into(),
         arguments: r#"{"id": "수면"}"#.into(),
+        opaque: Some("signed: 수면".into()),
         user: user(owner),
     }
 }

@@ -28,7 +28,7 @@ async fn a_chat_goes_on_without_the_text_that_broke_the_model_down() {
     let slot = runtime.slot("s").await;
     let ended = runtime.ask(&slot, "boom").await.unwrap();
     let (_, first) = asked(&mut script).await;
-    let call = |name: &str| WantedCall { name: name.into(), arguments: r#"{"at": "boom"}"#.into() };
+    let call = |name: &str| WantedCall::new(name, r#"{"at": "boom"}"#);
     let tool_calls = vec![call("look"), call("boom")];
     first.finish(Completion { tool_calls, ..Completion::default() });
     let (told, second) = asked(&mut script).await;

@@ -45,7 +45,7 @@ use crate::{
 };
 
 fn calling(text: &str, names: &[&str]) -> Completion {
-    let call = |name: &&str| WantedCall { name: (*name).into(), arguments: "{}".into() };
+    let call = |name: &&str| WantedCall::new((*name), "{}");
     Completion {
         text: text.to_owned(),
         tool_calls: names.iter().map(call).collect(),
@@ -210,6 +210,7 @@ impl Actor for Quick {
         let DispatcherMsg::Dispatch { request, reply } = msg else { return Ok(()) };
         let at = Timestamp::from_millis(0);
         let record = Box::new(CallRecord {
+            opaque: None,
             id: request.call.id,
             name: request.call.name.clone(),
             arguments: json!({}),

@@ -87,7 +87,7 @@ impl ChatModel for Wild {
                 let name = ["look", "save", "erase", "mail", "gone"][self.0.below(5) as usize];
                 let end = ["ok", "ok", "rule", "panic"][self.0.below(4) as usize];
                 let arguments = json!({ "end": end, "micros": self.0.below(4_000) });
-                WantedCall { name: name.into(), arguments: arguments.to_string().into() }
+                WantedCall::new(name, arguments.to_string())
             };
             let tool_calls = (0..calls).map(call).collect();
             Ok(Completion { text, tool_calls, ..Completion::default() })

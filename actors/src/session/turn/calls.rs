@@ -79,8 +79,8 @@ impl SessionState {
         wanted: WantedCall,
     ) -> Option<DispatchRequest> {
         let seq = self.chat.reserve();
-        let WantedCall { name, arguments } = wanted.bounded(&self.context.calls.limits);
-        let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments };
+        let WantedCall { name, arguments, opaque } = wanted.bounded(&self.context.calls.limits);
+        let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments, opaque };
         self.turn.as_ref().map(|turn| self.request_in(turn, me, (seq, at), call))
     }
 
@@ -120,11 +120,11 @@ impl SessionState {
         let Some(mut request) = turn.proposed.get_mut(index).and_then(Option::take) else { return };
         // As the turn is now: the user may have dismissed it since the model asked for the call.
         Arc::make_mut(&mut request).cancellation = turn.cancellation.from_here();
-        let ToolCall { id, name, arguments } = request.call.clone();
+        let ToolCall { id, name, arguments, .. } = request.call.clone();
         turn.calls.insert(id, ActiveCall { index, request: request.clone(), has_ended: false });
         self.publish(EventKind::ToolCallProposed {
             call: id,
-            wanted: WantedCall { name, arguments },
+            wanted: WantedCall::new(name, arguments),
         });
         let reply = self.reply(me, &request);
         // If the dispatcher is gone, the message takes the reply with it, which reports the call as lost.

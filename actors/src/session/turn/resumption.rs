@@ -64,7 +64,12 @@ impl SessionState {
         row: LedgerRow,
     ) -> DispatchRequest {
         let (ledger_row, proposed_at) = (Some(Box::new(row.clone())), row.proposed_at);
-        let call = ToolCall { id: row.call, name: row.name, arguments: row.raw_arguments };
+        let call = ToolCall {
+            id: row.call,
+            name: row.name,
+            arguments: row.raw_arguments,
+            opaque: row.opaque,
+        };
         let beyond = self.beyond(row.seq - from);
         let request = self.request_in(turn, me, (row.seq, proposed_at), call);
         DispatchRequest { ledger_row, beyond, ..request }

@@ -135,8 +135,14 @@ fn say(seq: u64, text: &str) -> Vec<Write> {
 }
 
 fn record(seq: u64) -> Vec<Write> {
-    let proposal =
-        Proposal { turn: turn(), seq, name: "t".into(), arguments: "{}".into(), user: user() };
+    let proposal = Proposal {
+        opaque: None,
+        turn: turn(),
+        seq,
+        name: "t".into(),
+        arguments: "{}".into(),
+        user: user(),
+    };
     let outcome = ToolOutcome::ok(json!(1));
     let ended = Ended {
         arguments: None,

@@ -84,6 +84,7 @@ impl Chat<'_> {
     fn messages(&self) -> Vec<PromptMessage> {
         let text = self.text;
         let call = |text: &str| PromptMessage::ToolCall {
+            opaque: None,
             call: CallId::new(Uuid::nil()),
             name: "add_note".into(),
             arguments: json!({"text": text, "count": 2, "is_new": true}).to_string().into(),

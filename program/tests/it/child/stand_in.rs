@@ -126,8 +126,7 @@ async fn act(
                 said.text += rest;
             }
             "call" => {
-                said.tool_calls
-                    .push(WantedCall { name: rest.into(), arguments: "{\"a\":1}".into() });
+                said.tool_calls.push(WantedCall::new(rest, "{\"a\":1}"));
                 said.finish = FinishReason::ToolCalls;
             }
             "fail" => return Err(ModelError::failed_by("Odd", format!("because of {rest}"))),

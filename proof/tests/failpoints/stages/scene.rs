@@ -47,7 +47,7 @@ impl ChatModel for Model {
         Box::pin(async move {
             if let Some(PromptMessage::User { text }) = request.messages.last() {
                 if request.tools.iter().any(|tool| tool.name == *text) {
-                    let call = WantedCall { name: text.clone(), arguments: "{}".into() };
+                    let call = WantedCall::new(text.clone(), "{}");
                     return Ok(Completion { tool_calls: vec![call], ..Completion::default() });
                 }
                 if &**text == "speak" {

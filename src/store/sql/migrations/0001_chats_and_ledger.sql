@@ -104,6 +104,8 @@ CREATE TABLE madang_calls (
     user          TEXT    NOT NULL,
     name          TEXT    NOT NULL,
     raw_arguments TEXT    NOT NULL,
+    -- What the model wants back with the call.
+    opaque        TEXT,
     -- The validated arguments; NULL where there are none but the raw text.
     arguments     TEXT,
     -- What was shown, where the user changed it.

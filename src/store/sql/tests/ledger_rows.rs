@@ -22,6 +22,7 @@ fn call() -> CallId {
 
 fn proposed() -> Transition {
     Transition::Proposed(Proposal {
+        opaque: None,
         turn: turn(),
         seq: 1,
         name: "t".into(),
@@ -220,6 +221,7 @@ async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
                 "user = 'lee'",
                 "seq = 2",
                 "raw_arguments = ''",
+                "opaque = 'x'",
                 "call = 'x'",
                 "proposed_at = 9",
             ] {

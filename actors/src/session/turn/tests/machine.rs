@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn wanted(name: &str) -> WantedCall {
-    WantedCall { name: name.into(), arguments: "{}".into() }
+    WantedCall::new(name, "{}")
 }
 
 /// Calls whose name begins with `w` write.
