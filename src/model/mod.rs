@@ -2,7 +2,7 @@
 //!
 //! [`from_fn`] makes a model from an async function, which is enough for a remote API or for a test. The feature
 //! `llama` runs a GGUF file in the process, and `child` any model in a process of its own. `bundled-model` brings a
-//! small one.
+//! small one. `remote` asks models of OpenAI-compatible servers, Anthropic, Gemini and Ollama.
 //!
 //! A model streams its text as [`CompletionDelta`]s and ends with a [`Completion`] or a [`ModelError`]. It never decides
 //! whether a tool may run: the runtime checks each call.
@@ -12,6 +12,8 @@ mod bundled;
 #[cfg(feature = "child")]
 pub mod child;
 mod from_fn;
+#[cfg(feature = "remote")]
+pub mod remote;
 
 #[cfg(feature = "bundled-model")]
 pub use bundled::bundled;

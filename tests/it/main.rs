@@ -30,6 +30,8 @@ mod over_http;
 mod pages;
 mod readers;
 mod refused;
+#[cfg(feature = "remote")]
+mod remote;
 mod restart_limit;
 mod resume;
 mod running_calls;

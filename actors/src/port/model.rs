@@ -130,7 +130,7 @@ pub enum ModelError {
     #[error("the model failed: {kind}")]
     Failed {
         /// The kind, for the user: `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `Repetition`, `AnswerTooLong`,
-        /// `ScriptExhausted`, or another.
+        /// `ConnectionLost`, `Unauthorized`, `Refused`, `PromptTooLong`, `ScriptExhausted`, or another.
         kind: Cow<'static, str>,
         /// The cause, for the log only.
         #[source]
@@ -163,6 +163,14 @@ impl ModelError {
     pub const REPETITION: &'static str = "Repetition";
     /// The answer reached its bound on tokens before it had anything that can be used.
     pub const TOO_LONG: &'static str = "AnswerTooLong";
+    /// The provider of a remote model does not take the key.
+    pub const UNAUTHORIZED: &'static str = "Unauthorized";
+    /// The connection to a remote model broke before the answer had its end.
+    pub const CONNECTION_LOST: &'static str = "ConnectionLost";
+    /// The provider of a remote model refuses to answer.
+    pub const REFUSED: &'static str = "Refused";
+    /// The prompt is longer than the model reads, also without its oldest messages.
+    pub const PROMPT_TOO_LONG: &'static str = "PromptTooLong";
     /// The script of a scripted model has no completion left.
     pub const SCRIPT_EXHAUSTED: &'static str = "ScriptExhausted";
 

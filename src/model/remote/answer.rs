@@ -1,0 +1,189 @@
+//! What a reader has found of an answer so far.
+
+use std::borrow::Cow;
+
+use madang_actors::{
+    port::{Deltas, ModelError},
+    protocol::{Completion, CompletionDelta, FinishReason, Usage, WantedCall},
+};
+use serde_json::Value;
+
+use super::opaque::Opaque;
+
+/// The most bytes of text, thoughts and arguments of one answer: the longest arguments, with room for a text.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+/// The most calls of one answer: far more than a runtime takes of one.
+const MAX_CALLS: usize = 256;
+
+/// A stream cannot be read on.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Broken {
+    /// A frame is not what the format says.
+    #[error("the provider's stream cannot be read: {0}")]
+    BadOutput(Cow<'static, str>),
+    /// The provider refuses to answer.
+    #[error("the provider refuses to answer: {0}")]
+    Refused(String),
+    /// The provider says that it failed, under this name.
+    #[error("the provider failed: {0}")]
+    Failed(String),
+}
+
+impl Broken {
+    pub(super) fn bad(what: impl Into<Cow<'static, str>>) -> Self {
+        Self::BadOutput(what.into())
+    }
+}
+
+/// An answer as far as it is there.
+#[derive(Debug)]
+pub(super) struct Answer {
+    deltas: Deltas,
+    /// Whether the model has said anything: then the request is not sent again.
+    pub(super) has_begun: bool,
+    text: String,
+    calls: Vec<PartialCall>,
+    /// Thoughts as the provider wants them back.
+    pub(super) thoughts: Vec<Value>,
+    /// `None` until the provider says that the answer has ended.
+    pub(super) finish: Option<FinishReason>,
+    pub(super) usage: Usage,
+    bytes: usize,
+}
+
+/// A call as far as it is there.
+#[derive(Debug, Default)]
+pub(super) struct PartialCall {
+    /// The provider's number of the call, by which later frames go on with it.
+    pub(super) number: u64,
+    pub(super) name: String,
+    pub(super) arguments: String,
+    pub(super) signature: Option<String>,
+}
+
+impl Answer {
+    pub(super) const fn new(deltas: Deltas) -> Self {
+        Self {
+            deltas,
+            has_begun: false,
+            text: String::new(),
+            calls: Vec::new(),
+            thoughts: Vec::new(),
+            finish: None,
+            usage: Usage { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0 },
+            bytes: 0,
+        }
+    }
+
+    /// Forgets a stream that broke before the model said anything.
+    pub(super) fn forget(&mut self) {
+        *self = Self::new(self.deltas.clone());
+    }
+
+    pub(super) fn says(&mut self, text: &str) -> Result<(), Broken> {
+        if !text.is_empty() {
+            self.takes(text.len())?;
+            self.text.push_str(text);
+            self.deltas.text(text);
+        }
+        Ok(())
+    }
+
+    pub(super) fn thinks(&mut self, text: &str) -> Result<(), Broken> {
+        if !text.is_empty() {
+            self.takes(text.len())?;
+            self.deltas.push(CompletionDelta::Thinking(text));
+        }
+        Ok(())
+    }
+
+    /// Begins a call, or finds the one of this number.
+    pub(super) fn call(&mut self, number: u64) -> Result<&mut PartialCall, Broken> {
+        if let Some(index) = self.calls.iter().position(|call| call.number == number) {
+            return Ok(&mut self.calls[index]);
+        }
+        if self.calls.len() == MAX_CALLS {
+            return Err(Broken::bad(format!("more than {MAX_CALLS} calls")));
+        }
+        self.takes(0)?;
+        self.calls.push(PartialCall { number, ..PartialCall::default() });
+        Ok(self.calls.last_mut().expect("it was pushed"))
+    }
+
+    /// Adds to the arguments of a call.
+    pub(super) fn adds(&mut self, number: u64, arguments: &str) -> Result<(), Broken> {
+        self.takes(arguments.len())?;
+        self.call(number)?.arguments.push_str(arguments);
+        Ok(())
+    }
+
+    /// Takes a whole call.
+    pub(super) fn asks(
+        &mut self,
+        name: &str,
+        arguments: Option<&Value>,
+        signature: Option<&str>,
+    ) -> Result<(), Broken> {
+        let number = self.calls.len() as u64;
+        let call = self.call(number)?;
+        name.clone_into(&mut call.name);
+        call.signature = signature.map(str::to_owned);
+        match arguments {
+            None | Some(Value::Null) => Ok(()),
+            Some(arguments) => self.adds(number, &arguments.to_string()),
+        }
+    }
+
+    /// Counts what is kept of an answer.
+    pub(super) fn takes(&mut self, bytes: usize) -> Result<(), Broken> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.deltas.push(CompletionDelta::Began);
+        }
+        self.bytes += bytes;
+        if self.bytes > MAX_BYTES {
+            return Err(Broken::bad(format!("an answer of more than {MAX_BYTES} bytes")));
+        }
+        Ok(())
+    }
+
+    /// Makes the completion of an answer that has ended.
+    pub(super) fn finish(&mut self, tag: &str, left_out: usize) -> Result<Completion, ModelError> {
+        let finish = self.finish.unwrap_or_default();
+        let count = self.calls.len();
+        let mut thoughts = std::mem::take(&mut self.thoughts);
+        let mut tool_calls = Vec::with_capacity(count);
+        for (index, call) in std::mem::take(&mut self.calls).into_iter().enumerate() {
+            if call.name.is_empty() {
+                return Err(ModelError::failed(ModelError::BAD_OUTPUT));
+            }
+            let opaque = Opaque {
+                model: tag.to_owned(),
+                calls: if index == 0 { count } else { 0 },
+                thoughts: std::mem::take(&mut thoughts),
+                signature: call.signature,
+            };
+            let opaque = opaque.is_worth_it().then(|| opaque.to_text());
+            let arguments = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
+            tool_calls.push(WantedCall { opaque, ..WantedCall::new(call.name, arguments) });
+        }
+        let finish = if count > 0 && finish == FinishReason::Stop {
+            FinishReason::ToolCalls
+        } else {
+            finish
+        };
+        let left_out = u32::try_from(left_out).unwrap_or(u32::MAX);
+        let text = std::mem::take(&mut self.text);
+        Ok(Completion { text, tool_calls, finish, usage: self.usage, left_out })
+    }
+}
+
+/// Reads a text of a frame; empty where there is none.
+pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Reads a count of tokens, if there is one.
+pub(super) fn tokens(value: &Value, pointer: &str) -> Option<u32> {
+    let count = value.pointer(pointer)?.as_u64()?;
+    Some(u32::try_from(count).unwrap_or(u32::MAX))
+}

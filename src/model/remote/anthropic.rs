@@ -1,0 +1,183 @@
+//! Anthropic's Messages. Thoughts before a call go back with it, signed as they came.
+
+use std::collections::BTreeMap;
+
+use madang_actors::protocol::{CompletionRequest, FinishReason};
+use serde_json::{Value, json};
+
+use super::{
+    answer::{Answer, Broken, text, tokens},
+    conversation::Entry,
+    options::RemoteOptions,
+    stream::Reader,
+    system,
+};
+
+/// Writes the body of a request. Results stand in the user's next message, before its text.
+pub(super) fn body(
+    options: &RemoteOptions,
+    request: &CompletionRequest,
+    entries: &[Entry<'_>],
+) -> Value {
+    let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
+    let mut say = |role, blocks: Vec<Value>| match messages.last_mut() {
+        Some((last, before)) if *last == role => before.extend(blocks),
+        _ => messages.push((role, blocks)),
+    };
+    for entry in entries {
+        match entry {
+            Entry::User(text) => say("user", vec![block(text)]),
+            Entry::Model { text, calls } => {
+                let mut blocks = Vec::new();
+                if let Some(first) = calls.first() {
+                    blocks.extend(first.thoughts.iter().cloned());
+                }
+                if !text.trim().is_empty() {
+                    blocks.push(block(text));
+                }
+                blocks.extend(calls.iter().map(|call| {
+                    let (id, name, input) = (call.id(), call.name, call.arguments());
+                    json!({ "type": "tool_use", "id": id, "name": name, "input": input })
+                }));
+                if blocks.is_empty() {
+                    continue; // Anthropic refuses a message without content
+                }
+                say("assistant", blocks);
+                if !calls.is_empty() {
+                    let result = calls.iter().map(|call| {
+                        let (id, content) = (call.id(), call.result);
+                        json!({ "type": "tool_result", "tool_use_id": id, "content": content })
+                    });
+                    say("user", result.collect());
+                }
+            }
+        }
+    }
+    let messages = messages.into_iter();
+    let messages = messages.map(|(role, content)| json!({ "role": role, "content": content }));
+    let mut body = json!({
+        "model": options.model,
+        "messages": messages.collect::<Vec<_>>(),
+        "stream": true,
+        // Thoughts count against the bound, and it must be above theirs.
+        "max_tokens": request.max_tokens.saturating_add(options.thinking_tokens.unwrap_or(0)),
+    });
+    if let Some(system) = system(request) {
+        body["system"] = system.into();
+    }
+    if !request.tools.is_empty() {
+        body["tools"] = request.tools.iter().map(|tool| tool.to_anthropic()).collect();
+    }
+    if let Some(tokens) = options.thinking_tokens {
+        body["thinking"] = json!({ "type": "enabled", "budget_tokens": tokens });
+    }
+    body
+}
+
+/// Writes a text; Anthropic refuses one that is blank.
+fn block(text: &str) -> Value {
+    json!({ "type": "text", "text": if text.trim().is_empty() { "…" } else { text } })
+}
+
+/// Reads a stream of events.
+#[derive(Debug, Default)]
+pub(super) struct AnthropicReader {
+    /// Thoughts that have not ended, by the number of their block.
+    open: BTreeMap<u64, Value>,
+}
+
+/// The most thoughts that are open at once; Anthropic has one.
+const MAX_OPEN: usize = 16;
+
+impl Reader for AnthropicReader {
+    fn push(&mut self, frame: &Value, answer: &mut Answer) -> Result<(), Broken> {
+        let index = frame.get("index").and_then(Value::as_u64).unwrap_or_default();
+        match text(frame, "/type") {
+            "message_start" => {
+                let of = |name| tokens(frame, &format!("/message/usage/{name}")).unwrap_or(0);
+                answer.usage.prompt_tokens = of("input_tokens")
+                    .saturating_add(of("cache_read_input_tokens"))
+                    .saturating_add(of("cache_creation_input_tokens"));
+            }
+            "content_block_start" => self.begins(index, &frame["content_block"], answer)?,
+            "content_block_delta" => self.goes_on(index, &frame["delta"], answer)?,
+            "content_block_stop" => answer.thoughts.extend(self.open.remove(&index)),
+            "message_delta" => {
+                let usage = &mut answer.usage;
+                let spent = tokens(frame, "/usage/output_tokens");
+                usage.completion_tokens = spent.unwrap_or(usage.completion_tokens);
+                match text(frame, "/delta/stop_reason") {
+                    "" => {}
+                    "refusal" => return Err(Broken::Refused("refusal".to_owned())),
+                    "max_tokens" | "model_context_window_exceeded" => {
+                        answer.finish = Some(FinishReason::Length);
+                    }
+                    "tool_use" => answer.finish = Some(FinishReason::ToolCalls),
+                    _ => answer.finish = Some(FinishReason::Stop),
+                }
+            }
+            "error" => return Err(Broken::Failed(text(frame, "/error/type").to_owned())),
+            _ => {} // pings, the end of the message, and what is new
+        }
+        Ok(())
+    }
+}
+
+impl AnthropicReader {
+    fn begins(&mut self, index: u64, block: &Value, answer: &mut Answer) -> Result<(), Broken> {
+        match text(block, "/type") {
+            "text" => answer.says(text(block, "/text")),
+            "tool_use" => {
+                text(block, "/name").clone_into(&mut answer.call(index)?.name);
+                match block.get("input") {
+                    Some(Value::Object(input)) if !input.is_empty() => {
+                        answer.adds(index, &block["input"].to_string())
+                    }
+                    _ => Ok(()),
+                }
+            }
+            "thinking" => {
+                answer.takes(0)?;
+                answer.thinks(text(block, "/thinking"))?;
+                if self.open.len() == MAX_OPEN {
+                    return Err(Broken::bad("too many thoughts at once"));
+                }
+                self.open.insert(index, block.clone());
+                Ok(())
+            }
+            "redacted_thinking" => {
+                answer.takes(block.to_string().len())?;
+                answer.thoughts.push(block.clone());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn goes_on(&mut self, index: u64, delta: &Value, answer: &mut Answer) -> Result<(), Broken> {
+        match text(delta, "/type") {
+            "text_delta" => answer.says(text(delta, "/text")),
+            "input_json_delta" => answer.adds(index, text(delta, "/partial_json")),
+            "thinking_delta" => {
+                let part = text(delta, "/thinking");
+                answer.thinks(part)?;
+                self.add("thinking", index, part);
+                Ok(())
+            }
+            "signature_delta" => {
+                let part = text(delta, "/signature");
+                answer.takes(part.len())?;
+                self.add("signature", index, part);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn add(&mut self, name: &str, index: u64, part: &str) {
+        if let Some(block) = self.open.get_mut(&index) {
+            let whole = [text(block, &format!("/{name}")), part].concat();
+            block[name] = whole.into();
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Asks a model that runs elsewhere: any OpenAI-compatible server, Anthropic, Gemini or Ollama.
+//!
+//! ```no_run
+//! use madang::model::remote::{Provider, RemoteModel, RemoteOptions};
+//!
+//! let options = RemoteOptions::new(Provider::Anthropic, "claude-opus-4-5").key_from_env();
+//! let model = RemoteModel::new(options)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `conversation` groups the messages of a chat as providers want them. Each of `openai`, `anthropic`, `gemini` and
+//! `ollama` writes a request and reads a stream; both are pure. `stream` reads bytes, `frames` cuts them, and `answer`
+//! collects what a reader finds. `wire` sends, tries again and gives up; `refusal` says what a refused request means. `opaque` is
+//! what a model wants back with its calls.
+//!
+//! Invariants:
+//! - A request is sent again only where the model has said nothing of its answer.
+//! - A key goes to its provider alone: it is no argument, stands in no log, and follows no redirect.
+//! - A cancelled completion drops its connection.
+
+mod answer;
+mod anthropic;
+mod conversation;
+mod frames;
+mod gemini;
+mod ollama;
+mod opaque;
+mod openai;
+mod options;
+mod provider;
+mod refusal;
+mod stream;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
+
+use madang_actors::{
+    port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo},
+    protocol::{Completion, CompletionRequest},
+};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+pub use options::{RemoteError, RemoteOptions};
+pub use provider::{Provider, UnknownProvider};
+
+use answer::Answer;
+use conversation::conversation;
+
+/// A model that runs elsewhere.
+///
+/// A completion that is cancelled or dropped closes its connection. Until the model has said something, a request is sent
+/// again where the provider has too much to do or the connection is lost, twice at most. Behind that the completion fails
+/// with [`ModelError::CONNECTION_LOST`].
+pub struct RemoteModel {
+    options: RemoteOptions,
+    client: reqwest::Client,
+    /// Where this is set, the server knows only the older name of the bound on tokens.
+    has_old_bound: AtomicBool,
+}
+
+impl RemoteModel {
+    /// Prepares a client. Nothing is sent before the first completion.
+    ///
+    /// # Errors
+    /// [`RemoteError`] if the provider wants a key and there is none, the address is none, or the key would be sent in
+    /// clear text.
+    pub fn new(options: RemoteOptions) -> Result<Self, RemoteError> {
+        options.check()?;
+        let client = wire::client().map_err(RemoteError::Client)?;
+        Ok(Self { options, client, has_old_bound: AtomicBool::new(false) })
+    }
+}
+
+impl fmt::Debug for RemoteModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteModel").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl ChatModel for RemoteModel {
+    fn info(&self) -> ModelInfo {
+        ModelInfo {
+            name: self.options.name().into(),
+            has_parallel_calls: true,
+            max_concurrent: self.options.max_concurrent,
+        }
+    }
+
+    fn complete(
+        &self,
+        request: CompletionRequest,
+        deltas: Deltas,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        Box::pin(async move {
+            let mut answer = Answer::new(deltas);
+            let ended = tokio::select! {
+                biased;
+                () = cancel.cancelled() => None,
+                ended = wire::complete(self, &request, &mut answer) => Some(ended),
+            };
+            ended.unwrap_or_else(|| Err(ModelError::Cancelled { usage: answer.usage }))
+        })
+    }
+}
+
+/// How a request is written this time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Style {
+    /// The number of messages, the oldest, that are left out.
+    left_out: usize,
+    /// Opaque state stays at home: the provider does not take it.
+    is_stripped: bool,
+}
+
+impl RemoteModel {
+    /// Writes the body of a request.
+    fn body(&self, request: &CompletionRequest, style: Style) -> Value {
+        let (options, tag) = (&self.options, self.options.name());
+        let entries = conversation(&request.messages[style.left_out..], &tag, style.is_stripped);
+        match options.provider {
+            Provider::OpenAi => {
+                openai::body(options, request, &entries, self.has_old_bound.load(Relaxed))
+            }
+            Provider::Anthropic => anthropic::body(options, request, &entries),
+            Provider::Gemini => gemini::body(options, request, &entries),
+            Provider::Ollama => ollama::body(options, request, &entries),
+        }
+    }
+}
+
+/// Joins the system text and the instructions of the turn.
+fn system(request: &CompletionRequest) -> Option<String> {
+    let parts = [&request.system, &request.instructions];
+    let parts: Vec<&str> = parts.into_iter().flatten().map(|text| &**text).collect();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}

@@ -1,0 +1,171 @@
+//! What a remote model is asked with: provider, model, address, key and bounds.
+
+use std::{fmt, time::Duration};
+
+use reqwest::Url;
+
+use super::provider::Provider;
+
+/// The variable of the environment that has a key for any provider.
+const ANY_KEY: &str = "MADANG_REMOTE_KEY";
+
+/// Options of a [`RemoteModel`](super::RemoteModel).
+#[derive(Clone)]
+pub struct RemoteOptions {
+    pub(super) provider: Provider,
+    pub(super) model: String,
+    pub(super) url: String,
+    pub(super) key: Option<String>,
+    pub(super) thinking_tokens: Option<u32>,
+    pub(super) context_tokens: u32,
+    pub(super) max_concurrent: usize,
+    pub(super) silence: Duration,
+}
+
+impl RemoteOptions {
+    /// Asks this model of this provider, at its usual address, without a key.
+    #[must_use]
+    pub fn new(provider: Provider, model: impl Into<String>) -> Self {
+        Self {
+            provider,
+            model: model.into(),
+            url: provider.url().to_owned(),
+            key: None,
+            thinking_tokens: None,
+            context_tokens: 16_384,
+            max_concurrent: 32,
+            silence: Duration::from_secs(60),
+        }
+    }
+
+    /// Takes the key from the environment: `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`. Where there is none,
+    /// or the address is not the provider's own, `MADANG_REMOTE_KEY`.
+    #[must_use]
+    pub fn key_from_env(mut self) -> Self {
+        let read = |name| std::env::var(name).ok().filter(|key| !key.trim().is_empty());
+        let of_provider = self.provider.key_variable().filter(|_| self.is_at_home());
+        self.key = of_provider.and_then(read).or_else(|| read(ANY_KEY));
+        self
+    }
+
+    /// Sets the key.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Asks another server that speaks the same format. Paths are added to this address: `http://127.0.0.1:8080/v1`.
+    #[must_use]
+    pub fn url(mut self, url: impl Into<String>) -> Self {
+        let url: String = url.into();
+        self.url = url.trim_end_matches('/').to_owned();
+        self
+    }
+
+    /// Lets the model think first, in at most so many tokens. Anthropic and Gemini count them; Ollama thinks or does not.
+    /// Other servers decide themselves.
+    #[must_use]
+    pub fn thinking_tokens(mut self, tokens: u32) -> Self {
+        self.thinking_tokens = Some(tokens);
+        self
+    }
+
+    /// Sets the tokens of prompt and answer that Ollama gives room for; 16,384 without it. Ollama cuts longer prompts.
+    #[must_use]
+    pub fn context_tokens(mut self, tokens: u32) -> Self {
+        self.context_tokens = tokens;
+        self
+    }
+
+    /// Sets how many completions run at once, 32 without it; the rest wait in a fair queue.
+    #[must_use]
+    pub fn max_concurrent(mut self, count: usize) -> Self {
+        self.max_concurrent = count;
+        self
+    }
+
+    /// Sets how long the provider may be silent, 60 s without it.
+    #[must_use]
+    pub fn silence(mut self, silence: Duration) -> Self {
+        self.silence = silence;
+        self
+    }
+
+    /// Names the model, for people: `PROVIDER:MODEL`.
+    pub(super) fn name(&self) -> String {
+        format!("{}:{}", self.provider.name(), self.model)
+    }
+
+    fn is_at_home(&self) -> bool {
+        self.url == self.provider.url()
+    }
+
+    /// Checks what can be known without asking.
+    pub(super) fn check(&self) -> Result<(), RemoteError> {
+        let url = Url::parse(&self.url).ok().filter(|url| url.has_host());
+        let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url = url.ok_or_else(|| RemoteError::Url(self.url.clone()))?;
+        // A part of an address, for Gemini.
+        let has_wrong = self.model.contains(|c: char| !c.is_ascii_graphic() || "?#%".contains(c));
+        if self.model.is_empty() || has_wrong || self.model.contains("..") {
+            return Err(RemoteError::Model(self.model.clone()));
+        }
+        match (&self.key, self.provider.key_variable()) {
+            (Some(key), _) if !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                Err(RemoteError::Key)
+            }
+            (Some(_), _) if url.scheme() == "http" && !is_this_machine(&url) => {
+                Err(RemoteError::ClearText(self.url.clone()))
+            }
+            (None, Some(variable)) if self.is_at_home() => Err(RemoteError::NoKey { variable }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Tells whether an address never leaves this machine.
+fn is_this_machine(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let ip = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    ip.map_or(host == "localhost", |ip| ip.is_loopback())
+}
+
+/// The key is left out.
+impl fmt::Debug for RemoteOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteOptions")
+            .field("provider", &self.provider)
+            .field("model", &self.model)
+            .field("url", &self.url)
+            .field("has_key", &self.key.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A remote model cannot be asked like this.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoteError {
+    /// The provider wants a key.
+    #[error("this provider wants a key: set {variable} or {ANY_KEY}")]
+    NoKey {
+        /// The variable of the environment that usually has it.
+        variable: &'static str,
+    },
+    /// The key cannot stand in a header.
+    #[error("the key has characters that no key has")]
+    Key,
+    /// The address is none.
+    #[error("{0:?} is no address: give one such as http://127.0.0.1:8080/v1")]
+    Url(String),
+    /// The name of the model is empty, or has characters that no such name has.
+    #[error("{0:?} is no name of a model")]
+    Model(String),
+    /// The key would be sent without encryption.
+    #[error("a key is not sent in clear text, and {0} has no TLS: use https")]
+    ClearText(String),
+    /// The client of this machine could not be made.
+    #[error("failed to prepare the connections")]
+    Client(#[source] reqwest::Error),
+}

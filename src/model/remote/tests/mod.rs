@@ -1,0 +1,45 @@
+//! Tests of what is pure: requests and readers. The streams are written by hand, after each provider's documentation.
+
+mod bodies;
+mod broken;
+mod refusals;
+mod streams;
+
+use std::sync::{Arc, Mutex};
+
+use madang_actors::{
+    port::Deltas,
+    protocol::{Completion, CompletionDelta},
+};
+
+use super::{
+    answer::{Answer, Broken},
+    provider::Provider,
+    stream::Stream,
+};
+
+/// Reads a stream in pieces of these lengths, and gives what was streamed and how it ended; `None` without an end.
+fn read(provider: Provider, pieces: &[&[u8]]) -> (Vec<String>, Result<Option<Completion>, Broken>) {
+    let heard = Arc::new(Mutex::new(Vec::<String>::new()));
+    let hears = heard.clone();
+    let deltas = Deltas::new(move |delta| {
+        let mut heard = hears.lock().unwrap();
+        let (kind, text) = match delta {
+            CompletionDelta::Began => return heard.push("began".to_owned()),
+            CompletionDelta::Text(text) => ("says ", text),
+            CompletionDelta::Thinking(text) => ("thinks ", text),
+        };
+        // Pieces of a text are one text, however they are cut.
+        match heard.last_mut().filter(|last| last.starts_with(kind)) {
+            Some(last) => last.push_str(text),
+            None => heard.push([kind, text].concat()),
+        }
+    });
+    let (mut answer, mut stream) = (Answer::new(deltas), Stream::new(provider));
+    let ended = pieces.iter().try_for_each(|piece| stream.push(piece, &mut answer));
+    let ended = ended.and_then(|()| stream.end(&mut answer)).map(|has_ended| {
+        has_ended.then(|| answer.finish(&format!("{}:m", provider.name()), 0).unwrap())
+    });
+    let heard = heard.lock().unwrap().clone();
+    (heard, ended)
+}

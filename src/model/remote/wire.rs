@@ -1,0 +1,264 @@
+//! One completion over HTTP: sends the request, reads the stream, tries again where nothing was said yet.
+
+use std::{
+    borrow::Cow,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+
+use madang_actors::{
+    port::ModelError,
+    protocol::{Completion, CompletionRequest, PromptMessage},
+};
+use reqwest::{
+    Client, Response,
+    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
+    redirect::Policy,
+};
+use tokio::time::{sleep, timeout};
+use tracing::{debug, warn};
+
+use super::{
+    RemoteModel, Style,
+    answer::{Answer, Broken},
+    options::RemoteOptions,
+    provider::Provider,
+    refusal::Refusal,
+    stream::Stream,
+};
+
+/// How often a request is sent again where the provider was too busy or failed.
+const RETRIES: u32 = 2;
+/// A provider that wants a longer pause is not waited for: the person is told how long it is.
+const MAX_PAUSE: Duration = Duration::from_secs(10);
+/// The pause before the first retry, where the provider names none. It doubles.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How often the oldest half of a prompt is left out where it is too long.
+const HALVINGS: u32 = 3;
+/// To find and greet a host.
+const CONNECT: Duration = Duration::from_secs(10);
+/// The most bytes of a refusal that are read: more than any has.
+const MAX_REFUSAL: usize = 64 * 1024;
+
+/// Makes the client of a model. TLS is rustls with ring and Mozilla's roots, as nothing else here needs another.
+pub(super) fn client() -> reqwest::Result<Client> {
+    let roots = rustls::RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring knows the versions that rustls has by default")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    // No redirect is followed: it could take the key along.
+    Client::builder()
+        .tls_backend_preconfigured(tls)
+        .redirect(Policy::none())
+        .connect_timeout(CONNECT)
+        .user_agent(concat!("madang/", env!("CARGO_PKG_VERSION")))
+        .build()
+}
+
+/// Why a try brought no answer.
+#[derive(Debug)]
+enum Failure {
+    Refused(Refusal),
+    /// The connection was lost, or never there.
+    Lost(reqwest::Error),
+    /// The stream ended before the answer did.
+    Cut,
+    Silent,
+    Final(ModelError),
+}
+
+/// Completes a chat. What the model has said stands in `answer`, also where this is dropped.
+pub(super) async fn complete(
+    model: &RemoteModel,
+    request: &CompletionRequest,
+    answer: &mut Answer,
+) -> Result<Completion, ModelError> {
+    let (mut style, mut retries, mut halvings) = (Style::default(), 0, 0);
+    loop {
+        let failure = match one_try(model, request, style, answer).await {
+            Ok(()) => return answer.finish(&model.options.name(), style.left_out),
+            Err(failure) => failure,
+        };
+        if answer.has_begun {
+            return Err(failure.behind_words());
+        }
+        answer.forget();
+        let pause = match &failure {
+            Failure::Refused(Refusal::UnknownBound) if !model.has_old_bound.swap(true, Relaxed) => {
+                continue;
+            }
+            Failure::Refused(Refusal::BadSignature) if !style.is_stripped => {
+                style.is_stripped = true;
+                continue;
+            }
+            Failure::Refused(Refusal::TooLong) if halvings < HALVINGS => {
+                let Some(left_out) = half(&request.messages, style.left_out) else {
+                    return Err(failure.into_error());
+                };
+                (style.left_out, halvings) = (left_out, halvings + 1);
+                continue;
+            }
+            Failure::Refused(Refusal::Overloaded { retry_after }) => {
+                retry_after.unwrap_or(PAUSE * 2_u32.pow(retries))
+            }
+            Failure::Refused(Refusal::Failed { .. }) | Failure::Lost(_) | Failure::Cut => {
+                PAUSE * 2_u32.pow(retries)
+            }
+            Failure::Refused(_) | Failure::Silent | Failure::Final(_) => {
+                return Err(failure.into_error());
+            }
+        };
+        if retries == RETRIES || pause > MAX_PAUSE {
+            return Err(failure.into_error());
+        }
+        retries += 1;
+        debug!(retries, ?pause, "a remote model is asked again");
+        sleep(pause + spread(request)).await;
+    }
+}
+
+/// Chats that failed together do not come back together.
+fn spread(request: &CompletionRequest) -> Duration {
+    let byte = request.id.to_string().bytes().fold(0_u8, |sum, byte| sum.wrapping_mul(31) ^ byte);
+    Duration::from_millis(u64::from(byte))
+}
+
+/// Finds where the later half of a prompt begins: at a message of the user, so that no result is without its call.
+fn half(messages: &[PromptMessage], left_out: usize) -> Option<usize> {
+    let middle = left_out + (messages.len() - left_out).div_ceil(2);
+    let is_users = |index: &usize| matches!(messages[*index], PromptMessage::User { .. });
+    let mut later = middle..messages.len();
+    later.find(is_users).or_else(|| (left_out + 1..middle).rev().find(is_users))
+}
+
+async fn one_try(
+    model: &RemoteModel,
+    request: &CompletionRequest,
+    style: Style,
+    answer: &mut Answer,
+) -> Result<(), Failure> {
+    let options = &model.options;
+    let body = serde_json::to_vec(&model.body(request, style)).expect("JSON can be written");
+    let sent = model.client.post(address(options)).headers(headers(options)).body(body).send();
+    let response = within(options, sent).await?;
+    let status = response.status();
+    if !status.is_success() {
+        return Err(refused(options, response).await);
+    }
+    let (mut stream, mut response) = (Stream::new(options.provider), response);
+    while !stream.is_over()
+        && let Some(bytes) = within(options, response.chunk()).await?
+    {
+        stream.push(&bytes, answer).map_err(broken)?;
+    }
+    if stream.end(answer).map_err(broken)? { Ok(()) } else { Err(Failure::Cut) }
+}
+
+fn broken(broken: Broken) -> Failure {
+    match &broken {
+        Broken::BadOutput(_) => {
+            Failure::Final(ModelError::failed_by(ModelError::BAD_OUTPUT, broken))
+        }
+        Broken::Refused(_) => Failure::Final(ModelError::failed_by(ModelError::REFUSED, broken)),
+        Broken::Failed(name) => Failure::Refused(Refusal::in_stream(name)),
+    }
+}
+
+async fn within<T>(
+    options: &RemoteOptions,
+    work: impl Future<Output = reqwest::Result<T>>,
+) -> Result<T, Failure> {
+    match timeout(options.silence, work).await {
+        Ok(done) => done.map_err(|cause| Failure::Lost(cause.without_url())),
+        Err(_) => Err(Failure::Silent),
+    }
+}
+
+async fn refused(options: &RemoteOptions, mut response: Response) -> Failure {
+    let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers()));
+    let mut body = Vec::new();
+    while body.len() < MAX_REFUSAL
+        && let Ok(Some(bytes)) = within(options, response.chunk()).await
+    {
+        body.extend_from_slice(&bytes[..bytes.len().min(MAX_REFUSAL - body.len())]);
+    }
+    let refusal = Refusal::of(options.provider, status, retry_after, &body);
+    // What the provider wrote stays out of the log: it may repeat the prompt, or the key.
+    warn!(provider = options.provider.name(), status, ?refusal, "a remote model refused");
+    Failure::Refused(refusal)
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let of = |name: &HeaderName| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
+    let in_millis = of(&HeaderName::from_static("retry-after-ms")).map(|millis| millis / 1e3);
+    let seconds = in_millis.or_else(|| of(&RETRY_AFTER))?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+fn address(options: &RemoteOptions) -> String {
+    let RemoteOptions { provider, url, model, .. } = options;
+    match provider {
+        Provider::OpenAi => format!("{url}/chat/completions"),
+        Provider::Anthropic => format!("{url}/v1/messages"),
+        Provider::Gemini => format!("{url}/models/{model}:streamGenerateContent?alt=sse"),
+        Provider::Ollama => format!("{url}/api/chat"),
+    }
+}
+
+fn headers(options: &RemoteOptions) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let key = |prefix: &str, key: &str| {
+        let value = HeaderValue::try_from([prefix, key].concat());
+        let mut value = value.expect("the options refuse keys with other characters");
+        value.set_sensitive(true);
+        value
+    };
+    if options.provider == Provider::Anthropic {
+        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+    }
+    if let Some(secret) = &options.key {
+        match options.provider {
+            Provider::OpenAi | Provider::Ollama => {
+                headers.insert("authorization", key("Bearer ", secret))
+            }
+            Provider::Anthropic => headers.insert("x-api-key", key("", secret)),
+            Provider::Gemini => headers.insert("x-goog-api-key", key("", secret)),
+        };
+    }
+    headers
+}
+
+impl Failure {
+    /// Gives the error where the model had said nothing.
+    fn into_error(self) -> ModelError {
+        let kind: Cow<'static, str> = match self {
+            Self::Final(error) => return error,
+            Self::Refused(Refusal::Overloaded { retry_after }) => {
+                return ModelError::Overloaded { retry_after };
+            }
+            Self::Lost(cause) => {
+                return ModelError::failed_by(ModelError::CONNECTION_LOST, cause);
+            }
+            Self::Cut => ModelError::CONNECTION_LOST.into(),
+            Self::Silent => ModelError::TIMEOUT.into(),
+            Self::Refused(Refusal::TooLong) => ModelError::PROMPT_TOO_LONG.into(),
+            Self::Refused(Refusal::Failed { kind } | Refusal::Final { kind }) => kind.into(),
+            Self::Refused(Refusal::UnknownBound | Refusal::BadSignature) => "Http400".into(),
+        };
+        ModelError::failed(kind)
+    }
+
+    /// Gives the error where the model had begun to speak.
+    fn behind_words(self) -> ModelError {
+        match self {
+            Self::Refused(Refusal::Overloaded { .. } | Refusal::Failed { .. }) => {
+                ModelError::failed(ModelError::CONNECTION_LOST)
+            }
+            other => other.into_error(),
+        }
+    }
+}
