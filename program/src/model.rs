@@ -14,13 +14,19 @@ use madang::model::{
     child::{ChildModel, ChildOptions},
     llama::{LlamaModel, LlamaOptions},
 };
-use madang::{Builder, model::ChatModel};
+use madang::{
+    Builder,
+    model::{
+        ChatModel,
+        remote::{RemoteModel, RemoteOptions},
+    },
+};
 use madang_testing::ScriptedModel;
 
 #[cfg(feature = "llama")]
 use crate::{args::Switch, hub, progress::Progress};
 use crate::{
-    args::{EngineHost, ModelChoice, Tuning},
+    args::{EngineHost, ModelChoice, Remote, RemoteName, Tuning},
     bounded_input::{self, Unusable},
     failure::Failure,
     hub::{HubName, Sum},
@@ -37,13 +43,15 @@ pub(crate) struct Model {
 }
 
 /// The text for a model that knows nothing of Madang.
-#[cfg(feature = "llama")]
 const SYSTEM: &str = "You are an assistant with tools. Look things up with a tool rather than guess, and say truthfully \
     what a tool did or did not do. Answer briefly, in the language of the user's last message.";
 
 impl Model {
     /// Reads the script, or downloads and loads the model; without either, loads the bundled one.
     pub(crate) async fn load(wanted: &ModelChoice, locale: UiLanguage) -> Result<Self, Failure> {
+        if let Some(name) = &wanted.remote.name {
+            return Self::remote(name, &wanted.remote);
+        }
         let fetched = match &wanted.hf {
             Some(name) => Some(fetch(name, wanted.sha256.as_ref(), locale).await?),
             None => None,
@@ -55,6 +63,21 @@ impl Model {
             None => Self::llama(file.as_deref(), engine, tuning),
         });
         loading.await.map_err(|cause| Failure::because("failed to load the model", cause))?
+    }
+
+    fn remote(name: &RemoteName, remote: &Remote) -> Result<Self, Failure> {
+        let mut options = RemoteOptions::new(name.provider, &*name.model);
+        if let Some(url) = &remote.url {
+            options = options.url(url);
+        }
+        if let Some(tokens) = remote.thinking {
+            options = options.thinking_tokens(tokens);
+        }
+        if let Some(tokens) = remote.context {
+            options = options.context_tokens(tokens);
+        }
+        let model = RemoteModel::new(options.key_from_env()).map_err(Failure::of)?;
+        Ok(Self::of(model, Some(SYSTEM)))
     }
 
     fn of(model: impl ChatModel, system: Option<&'static str>) -> Self {

@@ -22,11 +22,13 @@ fn sealed(opaque: &str) -> Completion {
 
 /// What the model gets back with its calls.
 fn given_back(request: &CompletionRequest) -> Vec<Option<&str>> {
-    let of = |message| match message {
-        &PromptMessage::ToolCall { ref opaque, .. } => Some(opaque.as_deref()),
-        PromptMessage::User { .. } | PromptMessage::Model { .. } => None,
-    };
-    request.messages.iter().filter_map(of).collect()
+    let mut given_back = Vec::new();
+    for message in request.messages.iter() {
+        if let PromptMessage::ToolCall { opaque, .. } = message {
+            given_back.push(opaque.as_deref());
+        }
+    }
+    given_back
 }
 
 async fn runtime(file: &Path, limits: Limits) -> (Runtime, HandScript) {

@@ -26,7 +26,9 @@ pub(crate) use notes::{Notes, Workspace};
 pub(crate) use serving::{Serve, Token, TokenAdd, TokenOrder, TokenPlace};
 #[cfg(feature = "llama")]
 pub(crate) use shared::Switch;
-pub(crate) use shared::{Database, EngineHost, ModelChoice, Toolkit, Toolkits, Tuning};
+pub(crate) use shared::{
+    Database, EngineHost, ModelChoice, Remote, RemoteName, Toolkit, Toolkits, Tuning,
+};
 
 /// An assistant with tools, in the terminal.
 ///

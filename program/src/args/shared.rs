@@ -1,9 +1,12 @@
 //! Options that several commands share: model, database, user, tools.
 
-use std::{env, path::PathBuf, sync::Arc};
+use std::{env, path::PathBuf, str::FromStr, sync::Arc};
 
 use clap::{Args as Options, ValueEnum};
-use madang::{SessionId, UserId};
+use madang::{
+    SessionId, UserId,
+    model::remote::{Provider, UnknownProvider},
+};
 
 use crate::hub::{HubName, Sum};
 
@@ -22,7 +25,9 @@ pub(crate) struct ModelChoice {
     /// A script in place of a model: JSON lines, one completion each.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
-    /// The place where the model runs. A script always runs in this process.
+    #[command(flatten)]
+    pub(crate) remote: Remote,
+    /// The place where the model runs. Scripts and remote models are asked from this process.
     #[arg(long, value_name = "PLACE", default_value = "child")]
     pub(crate) engine: EngineHost,
     #[command(flatten)]
@@ -32,7 +37,46 @@ pub(crate) struct ModelChoice {
 impl ModelChoice {
     /// Chooses this file, or the bundled model.
     pub(crate) fn of_file(model: Option<PathBuf>, engine: EngineHost) -> Self {
-        Self { model, hf: None, sha256: None, script: None, engine, tuning: Tuning::default() }
+        let (remote, tuning) = (Remote::default(), Tuning::default());
+        Self { model, hf: None, sha256: None, script: None, remote, engine, tuning }
+    }
+}
+
+/// A model that runs elsewhere.
+#[derive(Debug, Default, Clone, Options)]
+pub(crate) struct Remote {
+    /// A model that runs elsewhere: openai, anthropic, gemini or ollama, and its name. The key comes from
+    /// `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `MADANG_REMOTE_KEY`.
+    #[arg(long = "remote", value_name = "PROVIDER:MODEL", conflicts_with_all = ["model", "hf", "script"])]
+    pub(crate) name: Option<RemoteName>,
+    /// The address of a server that speaks the provider's format, such as `http://127.0.0.1:8080/v1`. Its key comes from
+    /// `MADANG_REMOTE_KEY`.
+    #[arg(long = "remote-url", value_name = "URL", requires = "name")]
+    pub(crate) url: Option<String>,
+    /// The tokens in which a remote model may think before it answers.
+    #[arg(long = "remote-thinking", value_name = "TOKENS", requires = "name")]
+    pub(crate) thinking: Option<u32>,
+    /// The tokens of prompt and answer that Ollama gives room for. Without it, 16384.
+    #[arg(long = "remote-context", value_name = "TOKENS", requires = "name")]
+    pub(crate) context: Option<u32>,
+}
+
+/// The provider of a model, and its name there.
+#[derive(Debug, Clone)]
+pub(crate) struct RemoteName {
+    pub(crate) provider: Provider,
+    pub(crate) model: String,
+}
+
+impl FromStr for RemoteName {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let named = name.split_once(':').filter(|(_, model)| !model.is_empty());
+        let (provider, model) =
+            named.ok_or("give PROVIDER:MODEL, such as anthropic:claude-opus-4-5")?;
+        let provider = provider.parse().map_err(|error: UnknownProvider| error.to_string())?;
+        Ok(Self { provider, model: model.to_owned() })
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     answer::{Answer, Broken, text, tokens},
     conversation::Entry,
     options::RemoteOptions,
-    stream::Reader,
+    reader::Reader,
     system,
 };
 

@@ -28,6 +28,7 @@ mod opaque;
 mod openai;
 mod options;
 mod provider;
+mod reader;
 mod refusal;
 mod stream;
 mod wire;

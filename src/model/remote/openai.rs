@@ -7,7 +7,7 @@ use super::{
     answer::{Answer, Broken, text, tokens},
     conversation::{Entry, PastCall},
     options::RemoteOptions,
-    stream::Reader,
+    reader::Reader,
     system,
 };
 

@@ -38,15 +38,9 @@ impl Refusal {
             429 | 503 | 529 => Self::Overloaded { retry_after },
             401 | 403 => Self::Final { kind: ModelError::UNAUTHORIZED.to_owned() },
             413 => Self::TooLong,
-            400 | 422 => match provider {
-                Provider::OpenAi if has(&["max_completion_tokens"]) => Self::UnknownBound,
-                Provider::Gemini if has(&["thought_signature", "thought signature"]) => {
-                    Self::BadSignature
-                }
-                Provider::Anthropic if has(&["signature", "thinking"]) => Self::BadSignature,
-                _ if has(TOO_LONG) => Self::TooLong,
-                _ => Self::Final { kind: format!("Http{status}") },
-            },
+            400 | 422 if has(&["max_completion_tokens"]) => Self::UnknownBound,
+            400 | 422 if has(signature_words(provider)) => Self::BadSignature,
+            400 | 422 if has(TOO_LONG) => Self::TooLong,
             500 | 502 | 504 => Self::Failed { kind: format!("Http{status}") },
             _ => Self::Final { kind: format!("Http{status}") },
         }
@@ -67,6 +61,15 @@ impl Refusal {
             "context_length_exceeded" => Self::TooLong,
             _ => Self::Failed { kind: "ProviderFailed".to_owned() },
         }
+    }
+}
+
+/// Words by which a provider says that it does not take back what its model signed, in small letters.
+const fn signature_words(provider: Provider) -> &'static [&'static str] {
+    match provider {
+        Provider::Anthropic => &["signature", "thinking"],
+        Provider::Gemini => &["thought_signature", "thought signature"],
+        Provider::OpenAi | Provider::Ollama => &[],
     }
 }
 

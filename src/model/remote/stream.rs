@@ -1,7 +1,5 @@
 //! The stream of one answer: bytes come in, the answer grows, and the stream ends well or not.
 
-use serde_json::Value;
-
 use super::{
     answer::{Answer, Broken},
     anthropic::AnthropicReader,
@@ -10,13 +8,8 @@ use super::{
     ollama::OllamaReader,
     openai::OpenAiReader,
     provider::Provider,
+    reader::Reader,
 };
-
-/// Reads the frames of one stream.
-pub(super) trait Reader: Send {
-    /// Reads a frame, and puts what it says into the answer.
-    fn push(&mut self, frame: &Value, answer: &mut Answer) -> Result<(), Broken>;
-}
 
 /// A stream that is read.
 pub(super) struct Stream {

@@ -258,7 +258,16 @@ impl Failure {
             Self::Refused(Refusal::Overloaded { .. } | Refusal::Failed { .. }) => {
                 ModelError::failed(ModelError::CONNECTION_LOST)
             }
-            other => other.into_error(),
+            Self::Refused(
+                Refusal::TooLong
+                | Refusal::UnknownBound
+                | Refusal::BadSignature
+                | Refusal::Final { .. },
+            )
+            | Self::Lost(_)
+            | Self::Cut
+            | Self::Silent
+            | Self::Final(_) => self.into_error(),
         }
     }
 }

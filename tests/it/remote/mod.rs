@@ -9,7 +9,7 @@ use std::time::Duration;
 use madang::{
     Runtime,
     error::TurnError,
-    event::TurnEnding,
+    event::{Content, TurnEnding},
     model::remote::{Provider, RemoteModel, RemoteOptions},
 };
 use madang_testing::{FakeTool, MemoryStore, Probe};
@@ -33,9 +33,9 @@ async fn ask(runtime: &Runtime, text: &str) -> (String, TurnEnding, Option<TurnE
     let turn = session.send(text).await.unwrap();
     let end = timeout(PATIENCE, turn.ended()).await.expect("the turn ends").unwrap();
     let state = session.state().await.unwrap();
-    let said = state.messages.iter().rev().find_map(|message| match &message.content {
-        madang::event::Content::Model { text, .. } => Some(text.to_string()),
-        _ => None,
+    let said = state.messages.iter().rev().find_map(|message| {
+        let Content::Model { text, .. } = &message.content else { return None };
+        Some(text.to_string())
     });
     (said.unwrap_or_default(), end.ending, end.error)
 }

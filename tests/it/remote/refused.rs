@@ -140,7 +140,11 @@ async fn the_oldest_half_of_a_long_prompt_is_left_out_three_times_at_most() {
     const LONG: &str = r#"{"error":{"code":"context_length_exceeded","message":"too long"}}"#;
     let said = |number: usize| {
         let text = format!("text {number}").into();
-        if number % 2 == 0 { PromptMessage::User { text } } else { PromptMessage::Model { text } }
+        if number.is_multiple_of(2) {
+            PromptMessage::User { text }
+        } else {
+            PromptMessage::Model { text }
+        }
     };
     let messages: Vec<_> = (0..33).map(said).collect();
     let here = Reply::Stream(answer(Provider::OpenAi, "Here."));

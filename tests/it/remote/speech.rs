@@ -1,5 +1,7 @@
 //! What each provider writes: texts, thoughts, calls and ends, in its own format.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "the last format is Ollama's")]
+
 use madang::model::remote::Provider;
 use serde_json::{Value, json};
 
@@ -103,7 +105,7 @@ pub(super) fn calls(provider: Provider, names: &[&str], signature: &str) -> Stri
         }
         _ => {
             let calls =
-                numbered.map(|(_, name)| json!({ "function": { "name": name, "arguments": {} } }));
+                names.iter().map(|name| json!({ "function": { "name": name, "arguments": {} } }));
             let calls: Vec<Value> = calls.collect();
             line(&json!({ "message": { "content": "", "tool_calls": calls }, "done": false }))
         }

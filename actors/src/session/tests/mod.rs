@@ -45,7 +45,7 @@ use crate::{
 };
 
 fn calling(text: &str, names: &[&str]) -> Completion {
-    let call = |name: &&str| WantedCall::new((*name), "{}");
+    let call = |name: &&str| WantedCall::new(*name, "{}");
     Completion {
         text: text.to_owned(),
         tool_calls: names.iter().map(call).collect(),

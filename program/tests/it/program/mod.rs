@@ -29,6 +29,7 @@ mod page;
 mod picture;
 #[cfg(target_os = "linux")]
 mod pty;
+mod remote;
 #[cfg(target_os = "linux")]
 mod resolving;
 #[cfg(target_os = "linux")]

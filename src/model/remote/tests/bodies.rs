@@ -54,7 +54,7 @@ fn model(provider: Provider) -> RemoteModel {
     RemoteModel::new(options).unwrap()
 }
 
-fn check(provider: Provider, opaque: &str, expected: Expect) {
+fn check(provider: Provider, opaque: &str, expected: &Expect) {
     let model = model(provider);
     let body = model.body(&request(opaque), Style::default());
     expected.assert_eq(&serde_json::to_string_pretty(&body).unwrap());
@@ -66,7 +66,7 @@ fn openai_gets_the_calls_of_one_answer_in_one_message() {
     check(
         Provider::OpenAi,
         r#"{"model":"openai:m","calls":2}"#,
-        expect![[r#"
+        &expect![[r#"
         {
           "model": "m",
           "messages": [
@@ -164,7 +164,7 @@ fn anthropic_gets_thoughts_back_before_the_text_and_results_first() {
     check(
         Provider::Anthropic,
         opaque,
-        expect![[r#"
+        &expect![[r#"
         {
           "model": "m",
           "messages": [
@@ -288,7 +288,7 @@ fn gemini_gets_the_signature_back_with_its_call() {
     check(
         Provider::Gemini,
         opaque,
-        expect![[r#"
+        &expect![[r#"
         {
           "contents": [
             {
@@ -428,7 +428,7 @@ fn ollama_is_told_the_room_for_the_prompt() {
     check(
         Provider::Ollama,
         r#"{"model":"ollama:m","calls":2}"#,
-        expect![[r#"
+        &expect![[r#"
         {
           "model": "m",
           "messages": [

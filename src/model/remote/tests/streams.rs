@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use super::{super::provider::Provider, read};
 
 /// Reads a stream as a whole and in two pieces, cut at every byte, and byte by byte: the same each time.
-fn check(provider: Provider, stream: &str, expected: Expect) {
+fn check(provider: Provider, stream: &str, expected: &Expect) {
     let bytes = stream.as_bytes();
     let whole = show(provider, &[bytes]);
     expected.assert_eq(&whole);
@@ -53,7 +53,7 @@ fn openai_speaks() {
             r#"data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":8}}}"#,
             "\n\ndata: [DONE]\n\n",
         ),
-        expect![[r#"
+        &expect![[r#"
             began
             says 안녕, "Kim"
 
@@ -79,7 +79,7 @@ fn openai_thinks_and_calls_twice_at_once() {
             r#"data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":20,"completion_tokens":11}}"#,
             "\n\ndata: [DONE]\n\n",
         ),
-        expect![[r#"
+        &expect![[r#"
             began
             thinks Two calls.
             calls look {"word":"\ud55c"}
@@ -99,7 +99,7 @@ fn a_server_that_numbers_no_calls_and_sends_whole_ones_is_read_too() {
             r#"data: {"choices":[{"delta":{"tool_calls":[{"id":"b","function":{"name":"list"}}]},"finish_reason":"stop"}]}"#,
             "\n\n",
         ),
-        expect![[r#"
+        &expect![[r#"
             began
             calls look {"word":"x"}
               with {"model":"openai:m","calls":2}
@@ -151,7 +151,7 @@ fn anthropic_thinks_speaks_and_calls() {
             r#"data: {"type":"message_stop"}"#,
             "\n\n",
         ),
-        expect![[r#"
+        &expect![[r#"
             began
             thinks Look first.
             says 볼게요.
@@ -174,7 +174,7 @@ fn gemini_thinks_speaks_and_calls_twice_with_one_signature() {
             r#"data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"look","args":{"word":"한"}},"thoughtSignature":"CiEB"},{"functionCall":{"name":"list"}}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":12,"candidatesTokenCount":9,"thoughtsTokenCount":20}}"#,
             "\n\n",
         ),
-        expect![[r#"
+        &expect![[r#"
             began
             thinks Look first.
             says 볼게요.
@@ -199,7 +199,7 @@ fn ollama_thinks_speaks_and_calls() {
             r#"{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":26,"eval_count":18}"#,
             "\n",
         ),
-        expect![[r#"
+        &expect![[r#"
             began
             thinks Look first.
             says 볼게요.

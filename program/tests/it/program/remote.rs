@@ -1,0 +1,92 @@
+//! `--remote`: a model that runs elsewhere, with a key that no log has.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpListener,
+    sync::mpsc,
+    thread,
+};
+
+use serde_json::{Value, json};
+
+use super::{Home, PATIENCE, RunningProgram};
+
+const KEY: &str = "sk-that-no-log-may-have";
+
+/// Answers requests in order, one a connection. Gives its address, and what was asked: the headers and the body.
+fn provider(frames: Vec<Vec<Value>>) -> (String, mpsc::Receiver<(String, Value)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (asks, asked) = mpsc::channel();
+    thread::spawn(move || {
+        for (frames, connection) in frames.into_iter().zip(listener.incoming()) {
+            let mut connection = BufReader::new(connection.unwrap());
+            let (mut head, mut length) = (String::new(), 0);
+            while !head.ends_with("\r\n\r\n") {
+                let begin = head.len();
+                connection.read_line(&mut head).unwrap();
+                if let Some(value) = head[begin..].strip_prefix("content-length: ") {
+                    length = value.trim().parse().unwrap();
+                }
+            }
+            let mut body = vec![0; length];
+            connection.read_exact(&mut body).unwrap();
+            asks.send((head, serde_json::from_slice(&body).unwrap())).unwrap();
+            let frames: String = frames.iter().map(|frame| format!("data: {frame}\n\n")).collect();
+            let head =
+                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            let answer = format!("{head}{frames}data: [DONE]\n\n");
+            connection.get_mut().write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    (url, asked)
+}
+
+fn chunk(delta: &Value, finish: Option<&str>) -> Value {
+    json!({ "choices": [{ "delta": delta, "finish_reason": finish }] })
+}
+
+#[test]
+fn a_remote_model_calls_a_tool_and_answers_and_its_key_is_in_no_log() {
+    let home = Home::new();
+    let function =
+        json!({ "name": "search_catalog", "arguments": r#"{"category":"sleep","limit":1}"# });
+    let call = json!({ "tool_calls": [{ "index": 0, "id": "a", "function": function }] });
+    let (url, asked) = provider(vec![
+        vec![chunk(&call, Some("tool_calls"))],
+        vec![chunk(&json!({ "content": "Sleep well." }), Some("stop"))],
+    ]);
+    let mut command =
+        home.command(&["chat", "--remote", "openai:any-model", "--remote-url", &url, "--verbose"]);
+    command.env("MADANG_REMOTE_KEY", KEY).env("RUST_LOG", "trace");
+    let mut chat = RunningProgram::start(command);
+    chat.feed(b"what helps me sleep?\n");
+    let ended = chat.ended();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.out.contains("Sleep well."), "{}", ended.out);
+    let (head, body) = asked.recv_timeout(PATIENCE).unwrap();
+    assert!(head.starts_with("POST /v1/chat/completions ") && head.contains(KEY), "{head}");
+    assert_eq!(body["model"], "any-model");
+    let (_, body) = asked.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(body["messages"].as_array().unwrap().last().unwrap()["role"], "tool");
+    assert!(ended.err.contains("reqwest") || ended.err.contains("hyper"), "the log has the client");
+    assert!(!ended.err.contains(KEY) && !ended.out.contains(KEY), "{}", ended.err);
+}
+
+#[test]
+fn a_wrong_choice_is_told_in_one_sentence() {
+    let home = Home::new();
+    for (arguments, code, said) in [
+        (&["--remote", "openai:m"][..], 1, "set OPENAI_API_KEY or MADANG_REMOTE_KEY"),
+        (&["--remote", "openai"], 2, "give PROVIDER:MODEL"),
+        (&["--remote", "none:m"], 2, "there is no provider \"none\""),
+        (&["--remote-url", "http://127.0.0.1:1"], 2, "--remote"),
+        (&["--remote", "openai:m", "--remote-url", "nonsense"], 1, "is no address"),
+        (&["--remote", "openai:m", "--script", "x"], 2, "cannot be used with"),
+    ] {
+        let ended = home.run(&[&["chat"], arguments].concat(), "");
+        assert_eq!(ended.code, Some(code), "{arguments:?}: {ended:?}");
+        assert!(ended.err.contains(said), "{arguments:?}: {}", ended.err);
+        assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    }
+}
