@@ -37,6 +37,11 @@ pub(super) enum Source {
     Bytes { name: Cow<'static, str>, bytes: Cow<'static, [u8]> },
 }
 
+/// Whether llama.cpp was built for a graphics card.
+const HAS_CARD: bool = cfg!(any(feature = "cuda", feature = "metal", feature = "vulkan"));
+/// More layers than any model has.
+const ALL_LAYERS: u32 = 10_000;
+
 impl LlamaOptions {
     /// Uses the GGUF file at this path, with default options.
     #[must_use]
@@ -64,7 +69,7 @@ impl LlamaOptions {
             prefill_context_tokens: None,
             swapped_bytes: 256 << 20,
             threads: None,
-            gpu_layers: 0,
+            gpu_layers: if HAS_CARD { ALL_LAYERS } else { 0 },
             has_flash_attention: true,
             sampling: Sampling::default(),
             has_thinking: false,
@@ -143,7 +148,9 @@ impl LlamaOptions {
         self
     }
 
-    /// Sets how many layers the graphics card keeps, if llama.cpp was built for one.
+    /// Sets how many layers the graphics card keeps, if llama.cpp was built for one (`cuda`, `metal`, `vulkan`). The
+    /// default is all of them, and none without such a feature. With any, no prefill worker reads long prompts: a card
+    /// computes one decode after another.
     #[must_use]
     pub fn gpu_layers(mut self, layers: u32) -> Self {
         self.gpu_layers = layers;

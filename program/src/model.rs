@@ -154,6 +154,10 @@ fn child_options(file: Option<&Path>, tuning: Tuning) -> Result<ChildOptions, Fa
         Some(Switch::Off) => options.argument("--flash-attention=off"),
         None => options,
     };
+    let options = match tuning.gpu_layers {
+        Some(layers) => options.argument(format!("--gpu-layers={layers}")),
+        None => options,
+    };
     let Some(path) = file else { return Ok(options) };
     let mut model = OsString::from("--model=");
     model.push(path);
@@ -164,8 +168,12 @@ fn child_options(file: Option<&Path>, tuning: Tuning) -> Result<ChildOptions, Fa
 #[cfg(feature = "llama")]
 pub(crate) fn llama_options(file: Option<&Path>, tuning: Tuning) -> Result<LlamaOptions, Failure> {
     let options = file.map_or_else(madang::model::bundled, LlamaOptions::new);
-    Ok(match tuning.flash_attention {
+    let options = match tuning.flash_attention {
         Some(switch) => options.flash_attention(switch == Switch::On),
+        None => options,
+    };
+    Ok(match tuning.gpu_layers {
+        Some(layers) => options.gpu_layers(layers),
         None => options,
     })
 }

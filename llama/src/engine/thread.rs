@@ -231,7 +231,7 @@ mod tests {
             made.map(|made| made.shapes.map(|shape| shape.threads))
         };
         assert_eq!([1, 2, 5].map(threads), [None, Some([1, 1]), Some([2, 3])]);
-        let options = || LlamaOptions::new("a.gguf");
+        let options = || LlamaOptions::new("a.gguf").gpu_layers(0);
         assert!(may_split(&options()) && may_split(&options().prefill_context_tokens(64)));
         assert!(
             !may_split(&options().prefill_context_tokens(0))

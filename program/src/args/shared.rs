@@ -87,6 +87,9 @@ pub(crate) struct Tuning {
     /// off for the bundled model and on for others.
     #[arg(long, value_name = "SWITCH")]
     pub(crate) flash_attention: Option<Switch>,
+    /// The layers that the graphics card keeps. Without it, all where this program was built for a card, else none.
+    #[arg(long, value_name = "N")]
+    pub(crate) gpu_layers: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
