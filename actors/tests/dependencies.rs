@@ -119,6 +119,12 @@ fn policy() -> Policy {
 
 /// The packages of the whole workspace for this machine's platform, as `cargo metadata` describes them.
 fn packages() -> Vec<Value> {
+    let Value::Array(packages) = metadata()["packages"].take() else { panic!("no packages") };
+    assert!(packages.len() > 200, "the whole workspace: {}", packages.len());
+    packages
+}
+
+fn metadata() -> Value {
     let host = Command::new("rustc").arg("-vV").output().unwrap();
     let host = String::from_utf8(host.stdout).unwrap();
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
@@ -130,10 +136,7 @@ fn packages() -> Vec<Value> {
         .output()
         .unwrap();
     assert!(metadata.status.success(), "{}", String::from_utf8_lossy(&metadata.stderr));
-    let mut metadata: Value = serde_json::from_slice(&metadata.stdout).unwrap();
-    let Value::Array(packages) = metadata["packages"].take() else { panic!("no packages") };
-    assert!(packages.len() > 200, "the whole workspace: {}", packages.len());
-    packages
+    serde_json::from_slice(&metadata.stdout).unwrap()
 }
 
 /// What is wrong with the Rust that a package asks for, where the workspace promises `oldest`.
@@ -192,7 +195,21 @@ fn the_file_says_what_is_allowed_banned_and_closed() {
     assert!(policy.is_closed);
     assert!(policy.licences.contains("Apache-2.0 WITH LLVM-exception"), "{policy:?}");
     assert!(policy.licences.len() > 5 && !policy.licences.contains(""), "{policy:?}");
-    assert!(policy.banned.contains("openssl-sys") && policy.banned.contains("reqwest"));
+    assert!(policy.banned.contains("openssl-sys"));
+}
+
+#[test]
+fn no_feature_lets_a_schema_fetch_what_it_refers_to() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.deny.toml");
+    let file = fs::read_to_string(file).unwrap();
+    let metadata = metadata();
+    let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
+    let of = |node: &&Value| node["id"].as_str().unwrap().contains("#jsonschema@");
+    let features = nodes.iter().find(of).unwrap()["features"].to_string();
+    for feature in ["resolve-http", "resolve-file", "resolve-async"] {
+        assert!(file.contains(&format!("\"{feature}\"")), "cargo deny looks for {feature} too");
+        assert!(!features.contains(feature), "{features}");
+    }
 }
 
 #[test]
