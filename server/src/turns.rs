@@ -10,6 +10,16 @@ use tokio::time::timeout;
 
 use crate::{problem::Problem, state::Shared};
 
+/// Goes on with work of several steps also where this future is dropped, as it is when the client leaves.
+pub(crate) async fn unbroken<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> T {
+    match tokio::spawn(work).await {
+        Ok(done) => done,
+        Err(broken) => std::panic::resume_unwind(broken.into_panic()),
+    }
+}
+
 /// A turn that began or was found, and the one whose question it took the place of.
 #[derive(Debug)]
 pub(crate) struct BegunTurn {
@@ -26,11 +36,23 @@ pub(crate) enum Supersede {
     Waiting,
 }
 
-/// Begins a turn, or finds the one that was begun under its key. Dropping the future leaves what it began.
+/// Begins a turn, or finds the one that was begun under its key. Dropping the future breaks off nothing: a question that
+/// was dismissed for a new text would leave neither.
 ///
 /// # Errors
 /// A problem where none began. A busy session tells which turn runs, and what it asks.
 pub(crate) async fn begin(
+    shared: &Arc<Shared>,
+    session: &Session,
+    text: Arc<str>,
+    options: TurnOptions,
+    supersede: Supersede,
+) -> Result<BegunTurn, Problem> {
+    let (shared, session) = (shared.clone(), session.clone());
+    unbroken(async move { begin_now(&shared, &session, text, options, supersede).await }).await
+}
+
+async fn begin_now(
     shared: &Shared,
     session: &Session,
     text: Arc<str>,
@@ -114,5 +136,27 @@ async fn busy(session: &Session) -> Problem {
             TurnPhase::Running | TurnPhase::Ended(_) => problem,
         },
         Ok(None) | Err(_) => problem,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Waker};
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_began_goes_on_though_its_client_leaves() {
+        let ((go, may_go), (tell, told)) = (oneshot::channel::<()>(), oneshot::channel());
+        let mut work = Box::pin(unbroken(async move {
+            may_go.await.unwrap();
+            tell.send("done").unwrap();
+        }));
+        assert!(work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(work);
+        go.send(()).unwrap();
+        assert_eq!(told.await.unwrap(), "done");
     }
 }

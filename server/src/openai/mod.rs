@@ -103,10 +103,17 @@ async fn complete(
         ..TurnOptions::default()
     };
     let supersede = if placed.is_named { Supersede::Waiting } else { Supersede::Never };
-    let session = placed.session.clone();
-    let text = placed.text.clone();
-    let turn = turns::begin(&shared, &session, text, options, supersede).await?.turn;
-    placed.remember(&shared, &caller, &request).await;
+    let (session, text) = (placed.session.clone(), placed.text.clone());
+    let begins = {
+        let (shared, session) = (shared.clone(), session.clone());
+        let (caller, request) = (caller.clone(), request.clone());
+        async move {
+            let begun = turns::begin(&shared, &session, text, options, supersede).await?;
+            placed.remember(&shared, &caller, &request).await;
+            Ok::<_, Problem>(begun.turn)
+        }
+    };
+    let turn = turns::unbroken(begins).await?;
     let model = request.model.clone().unwrap_or_else(|| shared.model.clone());
     let head = Head { turn: turn.id(), created: seconds_of(turn.id()), model };
     let mut response = match stream {

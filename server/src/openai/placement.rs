@@ -33,8 +33,10 @@ pub(super) struct Placed {
     pub(super) is_named: bool,
 }
 
-/// The headers by which clients name a chat, the first that is there counts.
-const NAMES: [&str; 3] = ["madang-session", "x-openwebui-chat-id", "x-conversation-id"];
+/// The header by which clients of ours name a chat; they may leave its history to this server.
+const OWN_NAME: &str = "madang-session";
+/// The headers by which other clients name a chat, the first that is there counts. They send the whole of it each time.
+const OTHER_NAMES: [&str; 2] = ["x-openwebui-chat-id", "x-conversation-id"];
 /// Counts the tries that a client of OpenAI's makes by itself.
 const RETRY_COUNT: &str = "x-stainless-retry-count";
 
@@ -51,8 +53,12 @@ pub(super) async fn place(
     body: &[u8],
     request: &ChatRequest,
 ) -> Result<Placed, Problem> {
-    let named = NAMES.iter().find_map(|name| headers.get(*name)?.to_str().ok());
-    let named = named.or(request.session.as_deref());
+    let name_in = |header: &str| headers.get(header)?.to_str().ok();
+    let own = name_in(OWN_NAME);
+    let others = OTHER_NAMES.into_iter().find_map(name_in);
+    let named = own.or(others).or(request.session.as_deref());
+    // A client that sends its last text alone leaves the history to this server.
+    let sends_all = own.is_none() && others.is_some();
     let digest = digest_of(wishes.key.as_ref(), body);
     let now = shared.now();
     if let Some(since) = repeats_since(wishes, headers, now) {
@@ -70,7 +76,7 @@ pub(super) async fn place(
         }
     }
     let found = match named {
-        Some(name) => named_chat(shared, caller, name, request).await?,
+        Some(name) => named_chat(shared, caller, name, request, sends_all).await?,
         None => None,
     };
     let is_named = found.is_some();
@@ -180,15 +186,15 @@ async fn named_chat(
     caller: &Caller,
     name: &str,
     ChatRequest { history, text, .. }: &ChatRequest,
+    sends_all: bool,
 ) -> Result<Option<(Session, Arc<str>)>, Problem> {
     let session = caller.open_session(&shared.runtime, name).await?;
     let messages = session.state().await?.messages;
     if let Some(text) = new_text(&messages, history, text) {
         return Ok(Some((session, text)));
     }
-    // A client that sends its last text alone leaves the history to this server.
-    let is_its =
-        history.is_empty() || messages.is_empty() && import(shared, &session, history).await?;
+    let leaves_it = history.is_empty() && !sends_all;
+    let is_its = leaves_it || messages.is_empty() && import(shared, &session, history).await?;
     Ok(is_its.then(|| (session, text.clone())))
 }
 

@@ -56,7 +56,8 @@ async fn wait_for(shared: &Shared, turn: Turn, head: Head) -> Result<Response, P
     match ending {
         TurnEnding::Answered | TurnEnding::Stopped => {}
         TurnEnding::Dismissed => {
-            return Err(failure("턴이 취소되었습니다.".into(), "The turn was dismissed.".into()));
+            let problem = failure("턴이 취소되었습니다.".into(), "The turn was dismissed.".into());
+            return Err(problem.with("kind", "dismissed"));
         }
         TurnEnding::Failed => {
             let Some((error, text)) = failed else {
@@ -85,8 +86,9 @@ async fn wait_for(shared: &Shared, turn: Turn, head: Head) -> Result<Response, P
     })))
 }
 
+/// Makes the problem of a turn that has ended so: the same request finds the same end.
 fn failure(ko: String, en: String) -> Problem {
-    Problem::new(ProblemName::Model, ko, en)
+    Problem::new(ProblemName::Model, ko, en).not_again()
 }
 
 async fn ended(mut events: TurnEvents) -> Result<Told, Problem> {

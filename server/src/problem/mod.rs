@@ -222,7 +222,10 @@ impl Problem {
             _ => "server_error",
         };
         let param = self.0.members.get("param").cloned().unwrap_or_default();
-        json!({ "error": { "message": self.detail(locale), "type": kind, "code": self.name().name(), "param": param } })
+        // The kind of a failure where it is known, as in a stream.
+        let code = self.0.members.get("kind").cloned();
+        let code = code.unwrap_or_else(|| self.name().name().into());
+        json!({ "error": { "message": self.detail(locale), "type": kind, "code": code, "param": param } })
     }
 
     /// Answers with this problem in a language and a form. Members come only with forms that have room for them.
@@ -259,7 +262,7 @@ impl Problem {
         {
             headers.insert(MADANG_TURN, turn);
         }
-        if self.status().is_client_error() && !self.0.may_be_repeated {
+        if !self.0.may_be_repeated {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
     }

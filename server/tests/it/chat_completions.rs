@@ -254,8 +254,12 @@ async fn an_edited_history_branches_into_a_chat_of_its_own_and_stays_there() {
     assert_eq!((&again, seen), (&branch, 5), "the branch goes on");
     let named = test.get("/v1/sessions/page-1").await.ok(200);
     assert_eq!(named["messages"].as_array().unwrap().len(), 4, "it is left as it was");
-    // A client that keeps no history leaves it to the server.
-    let (same, seen) = answer(in_chat(&[user("e")]), "5").await;
+    // Its first text alone is edited, too: such a client sends its whole history.
+    let (another, seen) = answer(in_chat(&[user("e")]), "5").await;
+    assert_eq!((another == "page-1", seen), (false, 1));
+    // A client of ours may leave the history to the server.
+    let ours = ask(&[user("e")]).header("madang-session", "page-1");
+    let (same, seen) = answer(ours, "6").await;
     assert_eq!((&*same, seen), ("page-1", 5));
     test.shutdown().await;
 }
@@ -325,7 +329,7 @@ async fn an_error_in_mid_stream_is_told_and_the_body_breaks_off() {
     assert!(error["message"].as_str().is_some_and(|text| !text.is_empty()));
     assert!(told.iter().all(|frame| frame.data["choices"][0]["finish_reason"].is_null()));
     let plain = test.send(ask(&[user("hi")])).await;
-    assert_eq!((plain.status, &*plain.problem()), (502, "model"));
+    assert_eq!((plain.status, &*plain.problem()), (502, "ConnectionLost"));
     assert!(plain.header("madang-turn").is_some());
     test.shutdown().await;
 }
@@ -483,6 +487,48 @@ async fn a_new_text_in_a_named_chat_takes_the_place_of_a_question_and_is_no_yes(
     let again = open(&test, tried("1")).await;
     assert_eq!(again.header("madang-turn"), next.header("madang-turn"));
     assert_eq!(runs.count(), 0);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edited_first_text_leaves_the_question_of_its_chat_open() {
+    let (test, runs) = deleting().await;
+    let in_chat = |text: &str| stream(&[user(text)]).header("x-openwebui-chat-id", "s");
+    let asking = in_chat("delete 7").header("madang-ask", "elsewhere");
+    let mut events = open(&test, asking).await;
+    events.until_comment("waiting for a person").await;
+    let mut edited = open(&test, in_chat("keep 7")).await;
+    assert_ne!(edited.header("madang-session"), Some("s"));
+    edited.end().await;
+    decide(&test, "approve").await;
+    assert_eq!(streamed(&events.end().await.0), "done");
+    assert_eq!(runs.count(), 1);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plain_answer_that_was_dismissed_or_failed_says_so_and_is_not_asked_for_again() {
+    let (test, runs) = deleting().await;
+    let request = ask(&[user("delete 7")]).header("madang-ask", "elsewhere");
+    let asks = test.send(request.header("madang-session", "s"));
+    let dismisses = async {
+        let chat = async || test.get("/v1/sessions").await.ok(200)["sessions"][0].clone();
+        until(async || chat().await["waits"] == true).await;
+        let turn = chat().await["open_turn"].as_str().unwrap().to_owned();
+        let path = format!("/v1/sessions/s/turns/{turn}/dismiss");
+        test.post(&path, json!({})).await.ok(200);
+    };
+    let (answer, ()) = tokio::join!(asks, dismisses);
+    assert_eq!((answer.status, answer.header("x-should-retry")), (502, Some("false")));
+    assert_eq!(answer.json()["error"]["code"], "dismissed");
+    assert_eq!(runs.count(), 0);
+    test.shutdown().await;
+
+    let fails = ScriptedCompletion::error("BadOutput");
+    let test = Setup::new(ScriptedModel::new([fails])).start().await;
+    let answer = test.send(ask(&[user("hi")])).await;
+    assert_eq!((answer.status, answer.header("x-should-retry")), (502, Some("false")));
+    assert_eq!(answer.json()["error"]["code"], "BadOutput");
     test.shutdown().await;
 }
 
