@@ -45,7 +45,14 @@ async fn read(
     moment: Moment,
     findings: &mut Findings,
 ) -> Result<Findings, Box<dyn Error>> {
-    let effects = if path.exists() { effects(path, findings).await? } else { None };
+    let effects = if path.exists() { effects(path, findings).await } else { Ok(None) };
+    let effects = match effects {
+        Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some(HOT_JOURNAL) => {
+            roll_back(path).await?;
+            self::effects(path, findings).await?
+        }
+        effects => effects?,
+    };
     let Some(effects) = effects else {
         // The tables of tools are made last. A process that dies before has made no promise yet, or the oracle knows of
         // it.
@@ -57,6 +64,18 @@ async fn read(
     let found = audit(&store, effects, sessions, oracle, moment).await;
     store.close().await;
     Ok(found)
+}
+
+/// A process died while it made the file, before the file had a log (`SQLITE_READONLY_ROLLBACK`). Only a connection that
+/// may write can read it again.
+const HOT_JOURNAL: &str = "776";
+
+/// Undoes what the dead process had half made, as the next process would.
+async fn roll_back(path: &Path) -> sqlx::Result<()> {
+    let options = SqliteConnectOptions::new().filename(path);
+    let mut db = SqliteConnection::connect_with(&options).await?;
+    sqlx::query("SELECT count(*) FROM sqlite_schema").fetch_one(&mut db).await?;
+    db.close().await
 }
 
 /// Reads the effects, and checks the file with SQLite; `None` before the table of effects exists.

@@ -1,6 +1,6 @@
-//! Tests that the audit finds a step that is missing in a changed file.
+//! Tests of the audit of a file: it finds a step that is missing, and takes a file that was half made for none.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use madang::store::SqliteStore;
 use madang_proof::{
@@ -52,4 +52,24 @@ async fn a_step_that_is_taken_out_of_the_chain_is_found_damaged() {
     let findings = audit().await;
     let is_of_a_chain = |what: &str| what.starts_with("chat ");
     assert!(findings.of(Counter::Damaged).any(is_of_a_chain), "{findings:#?}");
+}
+
+/// What a process leaves that dies while it makes the file: half a transaction, and a journal to undo it. Only a connection
+/// that may write can read such a file.
+#[tokio::test]
+async fn a_file_that_was_half_made_is_rolled_back_and_has_promised_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, half) = (folder.path().join(DATABASE), folder.path().join("half.db"));
+    let options = SqliteConnectOptions::new().filename(&half).create_if_missing(true);
+    let mut db = SqliteConnection::connect_with(&options).await.unwrap();
+    // With a cache of one page, pages are written before the end.
+    let fills = "CREATE TABLE a (b); PRAGMA cache_size = 1; BEGIN; WITH RECURSIVE n (i) AS (VALUES (1) \
+        UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO a SELECT randomblob(4000) FROM n";
+    sqlx::raw_sql(fills).execute(&mut db).await.unwrap();
+    for end in ["", "-journal"] {
+        let name = |path: &Path| format!("{}{end}", path.display());
+        std::fs::copy(name(&half), name(&path)).unwrap();
+    }
+    let found = audit_file(folder.path(), &[], &Oracle::default(), Moment::AfterDeath).await;
+    assert!(found.is_clean(), "{found:?}");
 }
