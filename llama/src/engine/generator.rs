@@ -222,4 +222,4 @@ const BYTES_OF_A_TOKEN: usize = 32;
 /// The kind of error of a chat that the model's template refuses.
 const TEMPLATE: &str = "Template";
 /// The kind of error of a question that is longer than the context.
-const TOO_LONG: &str = "PromptTooLong";
+const TOO_LONG: &str = ModelError::PROMPT_TOO_LONG;

@@ -47,11 +47,11 @@ fn cut(mut at: usize, text: String, max_bytes: usize) -> impl Iterator<Item = (u
 fn bounded(event: Arc<SessionEvent>, max_bytes: usize) -> Arc<SessionEvent> {
     let EventKind::ToolCallEnded { record } = &event.kind else { return event };
     let Some(ToolOutcome::Ok(ToolOk { data, .. })) = &record.outcome else { return event };
-    let bytes = json_bytes(data);
-    if bytes <= max_bytes {
+    if json_bytes(record) <= max_bytes {
         return event;
     }
-    let instead = json!({ "too_large": bytes, "href": format!("/v1/calls/{}", record.id) });
+    let instead =
+        json!({ "too_large": json_bytes(data), "href": format!("/v1/calls/{}", record.id) });
     let outcome = record.outcome.clone().map(|outcome| match outcome {
         ToolOutcome::Ok(ok) => ToolOutcome::Ok(ToolOk { data: instead, ..ok }),
         other @ (ToolOutcome::Err(_) | ToolOutcome::Cancelled(_)) => other,

@@ -141,6 +141,13 @@ fn model_failed(kind: &str) -> String {
         "AnswerTooLong" => {
             ". It reached its bound before it said anything of use. Ask for one thing at a time, and for less."
         }
+        "ConnectionLost" => ". It could not be reached, or the connection broke. Try again.",
+        "Unauthorized" => ". Its provider does not take the key.",
+        "Refused" => ". Its provider refuses to answer this.",
+        "PromptTooLong" => {
+            ". The text is too long for it. Say less, or clear the chat and ask again."
+        }
+        "Http404" => ". Its provider knows no such model, or the address is wrong.",
         _ => "",
     };
     format!("the model failed: {kind}{what}")
