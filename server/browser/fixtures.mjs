@@ -146,6 +146,9 @@ export function openStreams(context) {
   return open;
 }
 
+/** Waits until a check passes: a text is read as it streams, and is an entry of the chat a moment later. */
+export const soon = (check) => expect(check).toPass({ timeout: 10_000 });
+
 /** The messages that the server has of the chat, by role and text or tool. */
 export async function stored(server, session) {
   const { body } = await ask(server, `v1/sessions/${session}`);

@@ -108,11 +108,16 @@ impl Life {
             return false;
         }
         fate.note(format_args!("a life ends"));
-        // Stopped actors end a moment later.
-        sleep(Duration::from_millis(50)).await;
-        let held: Vec<_> =
-            Bound::ALL.into_iter().filter(|bound| self.runtime.held(*bound) > 0).collect();
-        let tasks = self.runtime.running_tasks();
+        // Stopped actors end a moment later, or later still where the machine is busy.
+        let held = || -> Vec<_> {
+            Bound::ALL.into_iter().filter(|bound| self.runtime.held(*bound) > 0).collect()
+        };
+        let mut patience = 0..40;
+        while patience.next().is_some() && !(held().is_empty() && self.runtime.running_tasks() == 0)
+        {
+            sleep(Duration::from_millis(50)).await;
+        }
+        let (held, tasks) = (held(), self.runtime.running_tasks());
         if !held.is_empty() || tasks > 0 {
             self.finds(Counter::Stuck, format!("held after the shutdown: {held:?}, {tasks} tasks"));
         }

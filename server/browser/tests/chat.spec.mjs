@@ -1,6 +1,6 @@
 // A turn on the screen: what is said, streamed, done by tools, and how a person stops it.
 
-import { ADD, SEARCH, ask, box, chatOf, dialog, enter, expect, fillChat, log, says, send, shown, stored, test } from "../fixtures.mjs";
+import { ADD, SEARCH, ask, box, chatOf, dialog, enter, expect, fillChat, log, says, send, shown, soon, stored, test } from "../fixtures.mjs";
 
 test("a text is sent, the answer streams, a tool's end is shown", async ({ page, serve }) => {
   const server = await serve([{ ...SEARCH, delay_ms: 1200 }, says("Get up at **one** time.")]);
@@ -13,10 +13,10 @@ test("a text is sent, the answer streams, a tool's end is shown", async ({ page,
   await expect(log(page).locator(".call .state")).toHaveText("done");
   await expect(log(page).locator("strong")).toHaveText("one");
   await expect(page).toHaveTitle(/Find something for sleep/);
-  expect(await shown(page)).toEqual(["user: Find something for sleep", "model: Let me look.", "tool_call: search_catalog", "model: Get up at one time."]);
+  await soon(async () => expect(await shown(page)).toEqual(["user: Find something for sleep", "model: Let me look.", "tool_call: search_catalog", "model: Get up at one time."]));
   await page.reload();
   await expect(log(page).locator("strong")).toHaveText("one");
-  expect(await shown(page)).toHaveLength(4);
+  await soon(async () => expect(await shown(page)).toHaveLength(4));
 });
 
 test("finished messages and ends of tools are read out, pieces of text are not", async ({ page, serve }) => {
@@ -55,8 +55,8 @@ test("what is sent while an answer comes goes when it is done, and can be taken 
   await expect(box(page)).toHaveValue("on second thoughts");
   await expect(log(page).getByText("Another.")).toBeVisible();
   const all = ["user: one", "model: A long one.", "user: two", "model: Another."];
-  expect(await shown(page)).toEqual(all);
-  expect(await stored(server, chatOf(page))).toEqual(all);
+  await soon(async () => expect(await shown(page)).toEqual(all));
+  await soon(async () => expect(await stored(server, chatOf(page))).toEqual(all));
   // The moment between the last word of an answer and its end is no trap.
   await box(page).press("Enter");
   await expect(log(page).getByText("Third.")).toBeVisible();
@@ -137,7 +137,7 @@ test("Enter while a letter is composed sends nothing", async ({ page, serve }) =
   await box(page).press("Enter");
   await expect(log(page).getByText("안녕")).toBeVisible();
   await expect(log(page).getByText("네.")).toBeVisible();
-  expect(await stored(server, chatOf(page))).toEqual(["user: 안녕", "model: 네."]);
+  await soon(async () => expect(await stored(server, chatOf(page))).toEqual(["user: 안녕", "model: 네."]));
 });
 
 test("a question waits until a letter is composed", async ({ page, serve }) => {

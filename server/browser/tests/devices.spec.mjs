@@ -1,6 +1,6 @@
 // One person, several windows and devices: who asks need not be who answers, and nothing is heard twice.
 
-import { ADD, ask, box, chatOf, dialog, enter, expect, log, openStreams, says, send, shown, status, test, watch } from "../fixtures.mjs";
+import { ADD, ask, box, chatOf, dialog, enter, expect, log, openStreams, says, send, shown, soon, status, test, watch } from "../fixtures.mjs";
 
 test("one device asks, the other says yes", async ({ page, serve, browser, wrongs }) => {
   const server = await serve([ADD, says("Done.")]);
@@ -20,7 +20,7 @@ test("one device asks, the other says yes", async ({ page, serve, browser, wrong
   await expect(log(page).getByText("Done.")).toBeVisible();
   await small.goto(`${server.origin}/#/s/${chatOf(page)}`);
   await expect(log(small).getByText("Done.")).toBeVisible();
-  expect(await shown(small)).toEqual(await shown(page));
+  await soon(async () => expect(await shown(small)).toEqual(await shown(page)));
   await phone.close();
 });
 
@@ -113,7 +113,7 @@ test("a tab that nobody looks at gives its stream back after half a minute, and 
   await ask(server, `v1/sessions/${chatOf(page)}/turns`, { method: "POST", body: { text: "from elsewhere" } });
   await look("visible");
   await expect(log(page).getByText("Second.")).toBeVisible();
-  expect(await shown(page)).toEqual(["user: one", "model: First.", "user: from elsewhere", "model: Second."]);
+  await soon(async () => expect(await shown(page)).toEqual(["user: one", "model: First.", "user: from elsewhere", "model: Second."]));
 });
 
 test("a notification tells of a question while no tab is looked at, and only on demand", async ({ page, serve, context }) => {

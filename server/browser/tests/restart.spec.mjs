@@ -1,6 +1,6 @@
 // The network and the server go away and come back: nothing is lost, nothing is doubled, nothing is loaded anew.
 
-import { ADD, SEARCH, ask, box, chatOf, cut, dialog, enter, expect, fail, log, says, send, shown, status, stored, test } from "../fixtures.mjs";
+import { ADD, SEARCH, ask, box, chatOf, cut, dialog, enter, expect, fail, log, says, send, shown, soon, status, stored, test } from "../fixtures.mjs";
 
 /** Marks the page, so that a reload would show. */
 const mark = (page) => page.evaluate(() => (window.isTheSame = true));
@@ -22,7 +22,7 @@ test("the server is killed in the middle of an answer and started again", async 
   await expect(log(page).getByText("one two three, again")).toBeVisible();
   await expect(page.locator(".banner")).toBeEmpty();
   await expect.poll(() => stored(server, chatOf(page))).toEqual(["user: count", "model: Let me look.", "tool_call: search_catalog", "model: one two three, again"]);
-  expect(await shown(page)).toEqual(await stored(server, chatOf(page)));
+  await soon(async () => expect(await shown(page)).toEqual(await stored(server, chatOf(page))));
   expect(await isTheSame(page)).toBe(true);
 });
 
@@ -59,8 +59,8 @@ test("what is sent while the server is away waits under its key, also over a rel
   await server.restart([says("Yes, I am.")]);
   await page.reload();
   await expect(log(page).getByText("Yes, I am.")).toBeVisible({ timeout: 40_000 });
-  expect(await shown(page)).toEqual(["user: hi", "model: Hello.", "user: are you there?", "model: Yes, I am."]);
-  expect(await stored(server, chatOf(page))).toEqual(await shown(page));
+  await soon(async () => expect(await shown(page)).toEqual(["user: hi", "model: Hello.", "user: are you there?", "model: Yes, I am."]));
+  await soon(async () => expect(await stored(server, chatOf(page))).toEqual(await shown(page)));
   expect(await page.evaluate(() => Object.keys(sessionStorage).filter((name) => name.startsWith("madang.unsent")))).toEqual([]);
   if (server.mock) expect(server.mock.store.chats.get(chatOf(page)).keys.has(key)).toBe(true);
 });
@@ -89,7 +89,7 @@ test("a message can be taken back while it was not sent", async ({ page, serve }
   await server.restart([says("Second.")]);
   await send(page, "on purpose");
   await expect(log(page).getByText("Second.")).toBeVisible({ timeout: 40_000 });
-  expect(await stored(server, chatOf(page))).toEqual(["user: hi", "model: Hello.", "user: on purpose", "model: Second."]);
+  await soon(async () => expect(await stored(server, chatOf(page))).toEqual(["user: hi", "model: Hello.", "user: on purpose", "model: Second."]));
 });
 
 test("a stream that is cut at random goes on where it was, each event once", async ({ page, serve }) => {
@@ -102,8 +102,8 @@ test("a stream that is cut at random goes on where it was, each event once", asy
     await cut(page);
   }
   await expect(log(page).getByText("the end")).toBeVisible({ timeout: 20_000 });
-  expect(await shown(page)).toEqual(await stored(server, chatOf(page)));
-  expect(await shown(page)).toHaveLength(8);
+  await soon(async () => expect(await shown(page)).toEqual(await stored(server, chatOf(page))));
+  await soon(async () => expect(await shown(page)).toHaveLength(8));
 });
 
 // Only the mock's ring can be emptied.
@@ -120,7 +120,7 @@ test("a reader that was away so long that the ring forgot reads from the store",
   server.mock.engine.feed(server.mock.store.chats.get(session)).forget();
   await away.heal();
   await expect(log(page).getByText("Second.")).toBeVisible({ timeout: 20_000 });
-  expect(await shown(page)).toEqual(await stored(server, session));
+  await soon(async () => expect(await shown(page)).toEqual(await stored(server, session)));
 });
 
 test("the answer to a message is lost: it is sent again under its key, and is one turn", async ({ page, serve }) => {
@@ -137,8 +137,8 @@ test("the answer to a message is lost: it is sent again under its key, and is on
   await away.heal();
   await page.getByRole("button", { name: "Try now" }).click();
   await expect(log(page).getByText("Once.")).toBeVisible();
-  expect(await stored(server, chatOf(page))).toEqual(["user: hi", "model: Hello.", "user: once", "model: Once."]);
-  expect(await shown(page)).toEqual(await stored(server, chatOf(page)));
+  await soon(async () => expect(await stored(server, chatOf(page))).toEqual(["user: hi", "model: Hello.", "user: once", "model: Once."]));
+  await soon(async () => expect(await shown(page)).toEqual(await stored(server, chatOf(page))));
 });
 
 test("a busy chat takes the message when its turn is over", async ({ page, serve }) => {
@@ -155,7 +155,7 @@ test("a busy chat takes the message when its turn is over", async ({ page, serve
   await away.heal();
   await page.getByRole("button", { name: "Try now" }).click();
   await expect(log(page).getByText("Now yours.")).toBeVisible({ timeout: 20_000 });
-  expect(await shown(page)).toEqual(await stored(server, chatOf(page)));
+  await soon(async () => expect(await shown(page)).toEqual(await stored(server, chatOf(page))));
 });
 
 // Only the mock drains without ending.
@@ -188,5 +188,5 @@ test("another database behind the same address: the chat is read anew", async ({
   await server.putBack();
   await server.restart([]);
   await expect(log(page).getByText("Second.")).toBeHidden({ timeout: 20_000 });
-  expect(await shown(page)).toEqual(["user: one", "model: First."]);
+  await soon(async () => expect(await shown(page)).toEqual(["user: one", "model: First."]));
 });
