@@ -74,7 +74,7 @@ class OpenAITest(ServerTest):
         self.assertEqual(len(self.requests), 1, "what has begun is not tried again")
         with self.assertRaises(openai.InternalServerError) as raised:
             client.with_options(max_retries=0).chat.completions.create(model="any", messages=[user("plain")])
-        self.assertEqual((raised.exception.status_code, raised.exception.code), (502, "model"))
+        self.assertEqual((raised.exception.status_code, raised.exception.code), (502, "Broken"))
 
     def test_a_stream_whose_server_dies_is_no_complete_answer(self):
         server = self.serve([LONG])
