@@ -176,8 +176,10 @@ impl AnthropicReader {
 
     fn add(&mut self, name: &str, index: u64, part: &str) {
         if let Some(block) = self.open.get_mut(&index) {
-            let whole = [text(block, &format!("/{name}")), part].concat();
-            block[name] = whole.into();
+            match block.get_mut(name) {
+                Some(Value::String(whole)) => whole.push_str(part),
+                _ => block[name] = part.into(),
+            }
         }
     }
 }

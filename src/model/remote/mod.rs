@@ -36,10 +36,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    fmt,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-};
+use std::{fmt, sync::atomic::AtomicBool};
 
 use madang_actors::{
     port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo},
@@ -119,6 +116,8 @@ struct Style {
     left_out: usize,
     /// Opaque state stays at home: the provider does not take it.
     is_stripped: bool,
+    /// The bound on tokens has its older name.
+    has_old_bound: bool,
 }
 
 impl RemoteModel {
@@ -127,9 +126,7 @@ impl RemoteModel {
         let (options, tag) = (&self.options, self.options.name());
         let entries = conversation(&request.messages[style.left_out..], &tag, style.is_stripped);
         match options.provider {
-            Provider::OpenAi => {
-                openai::body(options, request, &entries, self.has_old_bound.load(Relaxed))
-            }
+            Provider::OpenAi => openai::body(options, request, &entries, style.has_old_bound),
             Provider::Anthropic => anthropic::body(options, request, &entries),
             Provider::Gemini => gemini::body(options, request, &entries),
             Provider::Ollama => ollama::body(options, request, &entries),

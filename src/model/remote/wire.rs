@@ -77,6 +77,7 @@ pub(super) async fn complete(
     answer: &mut Answer,
 ) -> Result<Completion, ModelError> {
     let (mut style, mut retries, mut halvings) = (Style::default(), 0, 0);
+    style.has_old_bound = model.has_old_bound.load(Relaxed);
     loop {
         let failure = match one_try(model, request, style, answer).await {
             Ok(()) => return answer.finish(&model.options.name(), style.left_out),
@@ -87,7 +88,9 @@ pub(super) async fn complete(
         }
         answer.forget();
         let pause = match &failure {
-            Failure::Refused(Refusal::UnknownBound) if !model.has_old_bound.swap(true, Relaxed) => {
+            Failure::Refused(Refusal::UnknownBound) if !style.has_old_bound => {
+                style.has_old_bound = true;
+                model.has_old_bound.store(true, Relaxed);
                 continue;
             }
             Failure::Refused(Refusal::BadSignature) if !style.is_stripped => {

@@ -95,6 +95,18 @@ async fn a_server_that_knows_the_older_bound_alone_is_asked_by_it_from_then_on()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn completions_that_meet_such_a_server_at_once_all_ask_again() {
+    let unknown = r#"{"error":{"message":"Unrecognized request argument: max_completion_tokens"}}"#;
+    let here = || Reply::Stream(answer(Provider::OpenAi, "Here."));
+    let mock = Mock::start([whole(WRONG, unknown), whole(WRONG, unknown), here(), here()]).await;
+    let model = mock.model(Provider::OpenAi);
+    let ask = || model.complete(request(Vec::new()), Deltas::ignored(), CancellationToken::new());
+    // Both futures send before either hears of it: the second is refused behind the first.
+    let (first, second) = tokio::join!(ask(), ask());
+    assert_eq!((&*first.unwrap().text, &*second.unwrap().text), ("Here.", "Here."));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_signature_that_is_not_taken_back_is_left_at_home_once() {
     for (provider, message) in [
         (Provider::Gemini, "corrupted thought_signature"),

@@ -523,7 +523,7 @@ fn ollama_is_told_the_room_for_the_prompt() {
 #[test]
 fn another_model_or_a_second_try_gets_no_signature_but_the_same_groups() {
     let of = |opaque: &str, is_stripped| {
-        let style = Style { is_stripped, left_out: 0 };
+        let style = Style { is_stripped, ..Style::default() };
         model(Provider::Gemini).body(&request(opaque), style).to_string()
     };
     let with = |model: &str| format!(r#"{{"model":"{model}","calls":2,"signature":"CiEB"}}"#);
@@ -538,7 +538,7 @@ fn another_model_or_a_second_try_gets_no_signature_but_the_same_groups() {
 
 #[test]
 fn the_oldest_messages_can_be_left_out() {
-    let style = Style { left_out: 6, is_stripped: false };
+    let style = Style { left_out: 6, ..Style::default() };
     let body = model(Provider::OpenAi).body(&request(""), style);
     let texts = body["messages"].as_array().unwrap().iter();
     let texts: Vec<_> = texts.map(|message| message["content"].as_str().unwrap()).collect();
