@@ -16,7 +16,11 @@ pub(crate) async fn unbroken<T: Send + 'static>(
 ) -> T {
     match tokio::spawn(work).await {
         Ok(done) => done,
-        Err(broken) => std::panic::resume_unwind(broken.into_panic()),
+        Err(broken) => match broken.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The process ends, and this with it.
+            Err(_) => std::future::pending().await,
+        },
     }
 }
 
