@@ -212,6 +212,26 @@ async fn data_that_is_too_large_for_an_event_is_read_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_event_is_too_large_by_its_arguments_as_well() {
+    let small = madang::tool::ToolOutcome::ok(json!({ "text": "small" }));
+    let script = [
+        madang_testing::ScriptedCompletion::call("look", &json!({ "at": "x".repeat(5_000) })),
+        madang_testing::ScriptedCompletion::text("done"),
+    ];
+    let test = Setup::new(ScriptedModel::repeating(script))
+        .tool(FakeTool::read("look").end(End::Give(small)))
+        .limits(|limits| limits.max_event_bytes = 4_096)
+        .start()
+        .await;
+    test.open("s").await;
+    test.say("s", "hi").await;
+    let mut events = test.stream("/v1/sessions/s/events").await;
+    let ended = events.until("tool_call_ended").await.pop().unwrap().data;
+    assert_eq!(ended["outcome"]["data"]["too_large"], json!({ "text": "small" }).to_string().len());
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_long_piece_of_text_comes_in_frames_that_a_reader_can_take() {
     let (model, mut script) = model_pair();
     let test = Setup::new(model).limits(|limits| limits.max_text_frame_bytes = 1_000).start().await;
