@@ -40,7 +40,7 @@ impl Runtime {
     /// runtime has shut down; [`SessionError::Overloaded`] where too many bytes wait to be stored, and the call was not
     /// recorded.
     pub async fn begin(&self, mut call: Call) -> Result<RunningCall, SessionError> {
-        if self.shared().is_closed() {
+        if self.shared().is_closing() {
             return Err(SessionError::Closed);
         }
         let locale = self.shared().languages().locale(call.language.take());

@@ -37,7 +37,7 @@ impl Runtime {
     /// # Errors
     /// [`InboxError`] says why there is no inbox.
     pub async fn inbox(&self, user: &UserId) -> Result<Inbox, InboxError> {
-        if self.shared().is_closed() {
+        if self.shared().is_closing() {
             return Err(InboxError::Closed);
         }
         let calls = &self.shared().handles.calls;

@@ -1,6 +1,9 @@
 //! The runtime: the actors, and the slots to its sessions.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use madang_actors::{
     port::{
@@ -154,6 +157,7 @@ impl Runtime {
             keyed_calls: KeyedCalls::default(),
             occupied,
             writer_health,
+            is_closed: AtomicBool::new(false),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -197,7 +201,7 @@ impl Runtime {
         Some(Session::new(slot, self.shared.clone()))
     }
 
-    /// Ensures that the session exists and belongs to this user.
+    /// Ensures that the session exists and belongs to this user. A runtime that shuts down makes none.
     pub(crate) async fn open(
         &self,
         user: &UserId,
@@ -213,6 +217,9 @@ impl Runtime {
             } else {
                 Err(SessionError::Foreign(session.clone()))
             };
+        }
+        if self.shared.is_closing() {
+            return Err(SessionError::Closed);
         }
         let open = Write::Session {
             session: session.clone(),
@@ -303,7 +310,7 @@ impl Runtime {
     }
 
     /// Stops in order: no new turns begin, models stop, begun handlers finish and commit, the store is closed last.
-    /// Waits at most `Limits::shutdown_timeout`.
+    /// Waits at most `Limits::shutdown_timeout`. Meanwhile chats can be read, turns dismissed and effects resolved.
     ///
     /// Running turns stay open in the store with their questions, and go on after the next start. Those of a chat in
     /// memory end as dismissed.
@@ -317,6 +324,10 @@ impl Runtime {
         let ended = tokio::time::timeout(patience, async {
             shared.sessions.close().await;
             shared.tasks().close();
+            shared.tasks().wait().await;
+            // Readers may have woken sessions since. From here on none wakes.
+            shared.is_closed.store(true, Relaxed);
+            shared.sessions.close().await;
             shared.tasks().wait().await;
         })
         .await;

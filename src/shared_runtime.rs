@@ -1,12 +1,17 @@
 //! What all handles of a runtime share: its actors, its sessions, and the way of a message to a session.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use madang_actors::{
     approval,
     port::{Clock, Occupied, Store},
     protocol::{CallId, Decision, DecisionError, Digest, Languages, LimitExceeded, Limits, UserId},
-    session::{RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, WakePolicy, open},
+    session::{
+        History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, WakePolicy, open,
+    },
     store::WriterHealth,
     supervisor::RuntimeHandles,
 };
@@ -28,6 +33,8 @@ pub(crate) struct SharedRuntime {
     pub(crate) keyed_calls: KeyedCalls<DirectCall>,
     pub(crate) occupied: Option<Arc<Occupied>>,
     pub(crate) writer_health: Arc<WriterHealth>,
+    /// Whether shutdown is past its last wait, so that no session may wake any more.
+    pub(crate) is_closed: AtomicBool,
 }
 
 /// Tells whether a message reaches a session.
@@ -37,7 +44,7 @@ pub(crate) enum Delivery {
     Sent,
     /// Too many messages wait already.
     Full(LimitExceeded),
-    /// The runtime shuts down.
+    /// The runtime has shut down.
     Closed,
 }
 
@@ -69,6 +76,11 @@ impl SharedRuntime {
         }
         match slot.send(msg) {
             Sent::Delivered => Delivery::Sent,
+            // What it knew went with its actor.
+            Sent::WakeIt if self.is_closing() && self.context.history == History::InMemory => {
+                drop(slot.did_not_wake());
+                Delivery::Closed
+            }
             Sent::WakeIt => {
                 self.open(slot, WakePolicy::RefuseIfFull);
                 Delivery::Sent
@@ -79,7 +91,7 @@ impl SharedRuntime {
 
     /// Wakes a session without a message, because a turn or call of it must go on.
     pub(crate) fn wake(&self, slot: &Arc<SessionSlot>) {
-        if !self.is_closed() && slot.wake() {
+        if !self.is_closing() && slot.wake() {
             self.open(slot, WakePolicy::WaitForRoom);
         }
     }
@@ -89,8 +101,14 @@ impl SharedRuntime {
         drop(self.tasks().spawn(open(slot.clone(), self.context.clone(), policy)));
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
+    /// Tells whether nothing may begin or go on any more. Chats can still be read, and turns dismissed.
+    pub(crate) fn is_closing(&self) -> bool {
         self.context.closing.is_cancelled()
+    }
+
+    /// Tells whether the runtime has shut down: no session wakes any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Relaxed)
     }
 
     pub(crate) async fn decide(

@@ -116,7 +116,7 @@ impl Runtime {
     {
         let (shared, caller) = (self.shared().clone(), Location::caller());
         Box::pin(async move {
-            if shared.is_closed() {
+            if shared.is_closing() {
                 return Err(TransactionError::Closed);
             }
             let store = &shared.handles.store;

@@ -67,6 +67,7 @@ impl Actor for SessionActor {
         reached(&msg).await?;
         state.0.with(|session| {
             session.take(&me, msg);
+            session.end_if_closing(&me);
             session.mark_idle_or_busy(&me);
         });
         Ok(())

@@ -49,7 +49,19 @@ async fn a_call_that_runs_commits_its_reader_hears_it_and_the_next_server_goes_o
         assert_eq!((refused.status, &*refused.problem()), (503, "draining"), "{path}");
         assert_eq!(refused.header("retry-after"), Some("5"));
     }
+    // What begins nothing goes on: a view, a reader that comes back, a question of how a turn stands.
+    let view = test.get("/v1/sessions/s").await.ok(200);
+    assert_eq!(view["messages"][0]["text"], "hi");
+    let turn = format!("/v1/sessions/s/turns/{}", view["turn"].as_str().unwrap());
+    assert_eq!(test.get(&turn).await.ok(200)["status"], "running");
+    let mut back = test.stream("/v1/sessions/s/events?after=0").await;
     gate.release();
+    let (told_again, end) = back.end().await;
+    assert_eq!(end, StreamEnd::Whole);
+    assert_eq!(
+        names(&told_again),
+        ["user_message", "tool_call_proposed", "tool_call_ended", "bye"]
+    );
     let (told, end) = events.end().await;
     assert_eq!(end, StreamEnd::Whole);
     assert_eq!(names(&told), ["user_message", "tool_call_proposed", "tool_call_ended", "bye"]);
@@ -67,6 +79,36 @@ async fn a_call_that_runs_commits_its_reader_hears_it_and_the_next_server_goes_o
     let told: Vec<_> = names(&told).into_iter().filter(|name| *name != "text").collect();
     assert_eq!(told, ["turn_resumed", "model_message", "turn_ended"]);
     assert_eq!(runs.count(), 1);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_is_dismissed_while_its_call_runs_to_its_end_and_the_next_server_does_not_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chats.db");
+    let store = async || SqliteStore::options(&path).open().await.unwrap();
+    let gate = Gate::new();
+    let script = [ScriptedCompletion::call("send", &json!({}))];
+    let mut test = Setup::over(ScriptedModel::repeating(script), store().await)
+        .tool(FakeTool::write("send").gate(&gate))
+        .start()
+        .await;
+    test.open("s").await;
+    let begun = test.post("/v1/sessions/s/turns", json!({ "text": "hi" })).await.ok(202);
+    gate.arrived(1).await;
+    test.stop();
+    until(async || test.get("/readyz").await.status == 503).await;
+    let turn = format!("/v1/sessions/s/turns/{}", begun["turn"].as_str().unwrap());
+    let dismissed = test.post(&format!("{turn}/dismiss"), json!({})).await;
+    assert_eq!(dismissed.ok(200), json!({ "dismissed": true }));
+    gate.release();
+    test.ended().await.unwrap();
+
+    let (model, _never_asked) = model_pair();
+    let test = Setup::over(model, store().await).tool(FakeTool::write("send")).start().await;
+    test.get("/v1/sessions/s").await.ok(200);
+    until(async || test.get(&turn).await.ok(200)["status"] == "ended").await;
+    assert_eq!(test.get(&turn).await.ok(200)["ending"], "dismissed");
     test.shutdown().await;
 }
 

@@ -6,10 +6,12 @@ use expect_test::expect;
 use madang::{
     SessionId,
     approval::Decision,
-    error::{SessionError, TurnRefused},
+    error::{DismissError, SessionError, TurnRefused},
+    event::EventCursor,
     ledger::Effect,
     store::Store,
 };
+use madang_testing::{Probe, RuntimeHooks as _};
 
 use super::life::{World, ask, effects, read};
 
@@ -80,6 +82,49 @@ fn handlers_that_run_finish_and_their_outcome_is_used_after_the_next_start() {
         assert_eq!((world.begun(tool), world.begun("mail")), (1, 1));
         life.shut_down();
     }
+}
+
+#[test]
+fn while_handlers_finish_chats_are_read_and_turns_dismissed_and_nothing_begins() {
+    let world = World::new();
+    let mut life = world.start();
+    life.run(async |life| {
+        let other = life.runtime.session("kim", "other").await.unwrap();
+        let said = other.send("hello").await.unwrap();
+        life.script.next().await.say("Hi.");
+        said.ended().await.unwrap();
+        drop(other);
+        let (session, _) = life.session().await;
+        ask(&session, "go").await;
+        life.model_calls("", &["slow_mail", "mail"]).await;
+        life.gate.begun(1).await;
+        let (ended, ()) = tokio::join!(life.runtime.shutdown(), async {
+            let opens = async || life.runtime.session("kim", "new").await;
+            while !matches!(opens().await, Err(SessionError::Closed)) {}
+            let other = life.runtime.session("kim", "other").await.unwrap();
+            let mut told = Probe::new(other.subscribe_after(EventCursor::START).await.unwrap());
+            told.until_turns_ended(1).await;
+            assert_eq!(other.state().await.unwrap().messages.len(), 2);
+            assert!(matches!(other.send("more").await, Err(TurnRefused::Closed)));
+            let dismissed = other.dismiss().await.map(drop);
+            assert!(matches!(dismissed, Err(DismissError::Closed)), "{dismissed:?}");
+            session.dismiss().await.unwrap();
+            life.gate.open();
+        });
+        ended.unwrap();
+        assert!(matches!(life.runtime.session("kim", "other").await, Err(SessionError::Closed)));
+        assert_eq!(life.runtime.running_tasks(), 0, "what woke to be read is asleep again");
+    });
+    life.end();
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        probe.until_turns_ended(1).await;
+        assert!(probe.lines().ends_with("turn ended Dismissed"), "{}", probe.lines());
+        assert_eq!(session.state().await.unwrap().turn, None);
+    });
+    assert_eq!((world.begun("slow_mail"), world.begun("mail")), (1, 0));
+    life.shut_down();
 }
 
 #[test]

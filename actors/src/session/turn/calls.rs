@@ -183,15 +183,11 @@ impl SessionState {
                 turn.approval_requests.retain(|request| request.call != call);
                 self.publish(EventKind::ApprovalEnded { call, end });
             }
-            DispatcherEvent::Ended(end) => {
-                self.call_ended(me, end);
-                self.end_if_closing(me);
-            }
+            DispatcherEvent::Ended(end) => self.call_ended(me, end),
             DispatcherEvent::Left { call } => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.calls.remove(&call);
                 }
-                self.end_if_closing(me);
             }
             DispatcherEvent::Lost { call, .. } => {
                 let Some(running) = self.turn.as_ref().and_then(|turn| turn.calls.get(&call))

@@ -40,14 +40,23 @@ impl SessionState {
         only: Option<(TurnId, When)>,
     ) -> Result<DismissalStored, DismissError> {
         let running = self.turn.as_ref().filter(|turn| !turn.core.is_over());
+        let Some(turn) = running else {
+            // The store may have an open turn that is left to the next start.
+            return Err(if self.is_closing() {
+                DismissError::Closed
+            } else {
+                DismissError::NoTurn
+            });
+        };
         let is_meant = only.is_none_or(|(id, when)| {
-            running.filter(|turn| turn.id == id).is_some_and(|turn| match when {
-                When::Any => true,
-                // The news that a person has decided may be on its way: the call itself knows.
-                When::Waits => {
-                    turn.approval_request().is_some() && turn.cancellation.forbid_decision()
+            turn.id == id
+                && match when {
+                    When::Any => true,
+                    // The news that a person has decided may be on its way: the call itself knows.
+                    When::Waits => {
+                        turn.approval_request().is_some() && turn.cancellation.forbid_decision()
+                    }
                 }
-            })
         });
         if is_meant { self.dismiss(me) } else { Err(DismissError::NoTurn) }
     }
@@ -106,14 +115,17 @@ impl SessionState {
                 }
             }
         }
-        self.end_if_closing(me);
     }
 
-    pub(super) fn end_if_closing(&mut self, me: &ActorRef<SessionMsg>) {
+    /// Ends the session, if it was asked to, nothing of it runs any more and every message is answered. A later message
+    /// wakes it again.
+    pub(in crate::session) fn end_if_closing(&mut self, me: &ActorRef<SessionMsg>) {
         let is_quiet =
             self.turn.as_ref().is_none_or(|turn| turn.core.is_suspended() && turn.is_quiet());
-        if is_quiet
-            && !self.has_exclusive_write
+        let has_ended = is_quiet && !self.has_exclusive_write && self.lookups == 0;
+        if self.closing.is_some()
+            && has_ended
+            && self.slot.try_sleep(me.get_id())
             && let Some(reply) = self.closing.take()
         {
             answer(reply, ());

@@ -81,7 +81,6 @@ impl SessionState {
                 if opens {
                     self.opened(me);
                 }
-                self.end_if_closing(me);
             }
             Err(cause) => {
                 if let Some(turn) = self.turn.as_mut() {
