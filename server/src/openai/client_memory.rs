@@ -1,8 +1,8 @@
-//! What the surface remembers between requests: the chats that end at a chain, and the tries of a body.
+//! What the surface remembers between requests: the chats that end at a chain, and the tries of a request.
 //!
 //! Clients of this protocol send a request again by themselves when its connection breaks, without an idempotency key. A
-//! try is therefore stored before its turn begins: the next one with the same body finds the chat and the key, and the
-//! store of chats makes one turn of both.
+//! try is therefore stored before its turn begins: the next one with the same body, or under the client's own key, finds
+//! the chat and the key of the turn. The store of chats makes one turn of both.
 
 use std::{
     collections::HashMap,
@@ -13,10 +13,8 @@ use std::{
 
 use madang::{IdempotencyKey, SessionId, Timestamp, UserId, approval::Digest, tool::BoxFuture};
 
-/// The time in which a repeated request is taken for another try of the same.
+/// The time in which a repeated request without a key is taken for another try of the same. No client tries for longer.
 pub(crate) const TRY_LIFE: Duration = Duration::from_secs(10 * 60);
-/// The time in which a key names one request.
-pub(crate) const KEY_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Chats of one chain that are looked at: a text that was sent often ends in many.
 pub(crate) const MAX_CANDIDATES: usize = 8;
 
@@ -27,6 +25,16 @@ pub struct Tried {
     pub session: SessionId,
     /// The key of its turn.
     pub key: IdempotencyKey,
+    /// The last moment at which it counts; `None` where it counts for ever.
+    pub until: Option<Timestamp>,
+}
+
+impl Tried {
+    /// Tells whether the try counts at this moment.
+    #[must_use]
+    pub fn counts(&self, now: Timestamp) -> bool {
+        self.until.is_none_or(|until| now <= until)
+    }
 }
 
 /// Tells that what clients without a chat's name said could not be looked up or stored.
@@ -56,21 +64,21 @@ pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
         at: Timestamp,
     ) -> BoxFuture<'_, Result<(), MemoryError>>;
 
-    /// Gives the try of this body, if one was stored since that moment.
+    /// Gives the try of this name, if one was stored that counts at this moment. The name is the digest of a key or body.
     fn tried(
         &self,
         user: UserId,
-        body: Digest,
-        since: Timestamp,
+        name: Digest,
+        now: Timestamp,
     ) -> BoxFuture<'_, Result<Option<Tried>, MemoryError>>;
 
-    /// Stores the try of a body in place of an earlier one.
+    /// Stores the try of this name in place of an earlier one. Others that no longer count now may be removed.
     fn add_try(
         &self,
         user: UserId,
-        body: Digest,
+        name: Digest,
         tried: Tried,
-        at: Timestamp,
+        now: Timestamp,
     ) -> BoxFuture<'_, Result<(), MemoryError>>;
 }
 
@@ -81,7 +89,7 @@ pub struct ForgetfulMemory(Mutex<Remembered>);
 #[derive(Debug, Default)]
 struct Remembered {
     chats: HashMap<(UserId, Digest), Vec<SessionId>>,
-    tries: HashMap<(UserId, Digest), (Tried, Timestamp)>,
+    tries: HashMap<(UserId, Digest), Tried>,
 }
 
 /// Entries that are kept of each kind; beyond them it forgets all and begins anew.
@@ -130,27 +138,24 @@ impl ClientMemory for ForgetfulMemory {
     fn tried(
         &self,
         user: UserId,
-        body: Digest,
-        since: Timestamp,
+        name: Digest,
+        now: Timestamp,
     ) -> BoxFuture<'_, Result<Option<Tried>, MemoryError>> {
-        self.with(|all| {
-            let (tried, at) = all.tries.get(&(user, body))?;
-            (*at >= since).then(|| tried.clone())
-        })
+        self.with(|all| all.tries.get(&(user, name)).filter(|tried| tried.counts(now)).cloned())
     }
 
     fn add_try(
         &self,
         user: UserId,
-        body: Digest,
+        name: Digest,
         tried: Tried,
-        at: Timestamp,
+        _: Timestamp,
     ) -> BoxFuture<'_, Result<(), MemoryError>> {
         self.with(|all| {
             if all.tries.len() >= MAX_ENTRIES {
                 all.tries.clear();
             }
-            all.tries.insert((user, body), (tried, at));
+            all.tries.insert((user, name), tried);
         })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use madang::{
-    IdempotencyKey, Imported, ImportedRole, Session, Timestamp, TurnEnd, TurnId, TurnPhase,
+    IdempotencyKey, Imported, ImportedRole, Session, TurnEnd, TurnId, TurnPhase,
     approval::Digest,
     error::{ImportError, TurnError},
     event::Content,
@@ -15,7 +15,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 use super::{
-    client_memory::{KEY_LIFE, MemoryError, TRY_LIFE, Tried},
+    client_memory::{MemoryError, TRY_LIFE, Tried},
     conversation::{chain, is_of, new_text},
     request::ChatRequest,
 };
@@ -59,11 +59,11 @@ pub(super) async fn place(
     let named = own.or(others).or(request.session.as_deref());
     // A client that sends its last text alone leaves the history to this server.
     let sends_all = own.is_none() && others.is_some();
-    let digest = digest_of(wishes.key.as_ref(), body);
+    let name = name_of(wishes.key.as_ref(), body);
     let now = shared.now();
-    if let Some(since) = repeats_since(wishes, headers, now) {
-        let found = shared.memory.tried(caller.user.clone(), digest, since).await;
-        if let Some(Tried { session, key }) = found.map_err(|error| unreachable(&error))? {
+    if may_repeat(wishes, headers) {
+        let found = shared.memory.tried(caller.user.clone(), name, now).await;
+        if let Some(Tried { session, key, .. }) = found.map_err(|error| unreachable(&error))? {
             let session = caller.session(&shared.runtime, session.as_str()).await?;
             let begun = begun_under(&session, &key).await?;
             if wishes.key.is_some() || !was_put_off(&session, begun.as_ref()).await? {
@@ -85,8 +85,9 @@ pub(super) async fn place(
         None => (unnamed_chat(shared, caller, request).await?, request.text.clone()),
     };
     let key = wishes.key.clone().unwrap_or_else(random_key);
-    let tried = Tried { session: session.id().clone(), key: key.clone() };
-    let stored = shared.memory.add_try(caller.user.clone(), digest, tried, now).await;
+    let until = wishes.key.is_none().then(|| now.after(TRY_LIFE));
+    let tried = Tried { session: session.id().clone(), key: key.clone(), until };
+    let stored = shared.memory.add_try(caller.user.clone(), name, tried, now).await;
     stored.map_err(|error| unreachable(&error))?;
     Ok(Placed { session, key, text, is_named })
 }
@@ -150,21 +151,15 @@ impl Placed {
     }
 }
 
-/// Gives the moment since which an earlier try is the same wish; `None` where the request is a wish of its own. A key is
-/// one for as long as tries are kept. Without one a client says itself that it tries again.
-fn repeats_since(wishes: &Wishes, headers: &HeaderMap, now: Timestamp) -> Option<Timestamp> {
+/// Tells whether an earlier try may be the same wish. Without a key a client says itself that it tries again; the same
+/// body once more may be a wish of its own.
+fn may_repeat(wishes: &Wishes, headers: &HeaderMap) -> bool {
     let count = headers.get(RETRY_COUNT).and_then(|count| count.to_str().ok()?.parse::<u32>().ok());
-    let life = match (&wishes.key, count) {
-        (Some(_), _) => KEY_LIFE,
-        (None, Some(1..)) => TRY_LIFE,
-        (None, Some(0) | None) => return None,
-    };
-    let millis = i64::try_from(life.as_millis()).unwrap_or(i64::MAX);
-    Some(Timestamp::from_millis(now.millis().saturating_sub(millis)))
+    wishes.key.is_some() || count.is_some_and(|count| count > 0)
 }
 
-/// Gives the name under which a try is stored: that of its key, or of its body.
-fn digest_of(key: Option<&IdempotencyKey>, body: &[u8]) -> Digest {
+/// Gives the name under which a try is stored: the digest of its key, or of its body.
+fn name_of(key: Option<&IdempotencyKey>, body: &[u8]) -> Digest {
     let mut hash = Sha256::new();
     match key {
         Some(key) => {
@@ -298,7 +293,6 @@ mod tests {
 
     #[test]
     fn a_request_is_another_try_where_it_has_a_key_or_counts_its_tries() {
-        let now = Timestamp::from_millis(2 * 24 * 60 * 60 * 1_000);
         let wishes = |key: Option<&str>| Wishes {
             key: key.map(|key| IdempotencyKey::new(key).unwrap()),
             ..Wishes::default()
@@ -307,17 +301,17 @@ mod tests {
             let pairs = count.map(|count| (RETRY_COUNT.parse().unwrap(), count.parse().unwrap()));
             pairs.into_iter().collect::<HeaderMap>()
         };
-        let since =
-            |key, count| repeats_since(&wishes(key), &headers(count), now).map(Timestamp::millis);
-        assert_eq!(
-            (since(None, None), since(None, Some("0")), since(None, Some("x"))),
-            (None, None, None)
-        );
-        assert_eq!(since(None, Some("2")), Some(now.millis() - 10 * 60 * 1_000));
-        assert_eq!(since(Some("k"), None), Some(now.millis() - 24 * 60 * 60 * 1_000));
-        assert_ne!(
-            digest_of(None, b"k"),
-            digest_of(Some(&IdempotencyKey::new("k").unwrap()), b"k")
-        );
+        for (key, count, may) in [
+            (None, None, false),
+            (None, Some("0"), false),
+            (None, Some("x"), false),
+            (None, Some("2"), true),
+            (Some("k"), None, true),
+            (Some("k"), Some("0"), true),
+        ] {
+            assert_eq!(may_repeat(&wishes(key), &headers(count)), may, "{key:?} {count:?}");
+        }
+        let key = IdempotencyKey::new("k").unwrap();
+        assert_ne!(name_of(None, b"k"), name_of(Some(&key), b"k"));
     }
 }

@@ -1,6 +1,6 @@
 //! The same memory in the tables of the server, in the file of the chats: it survives the process that wrote it.
 
-use std::{sync::LazyLock, time::Duration};
+use std::sync::LazyLock;
 
 use madang::{
     IdempotencyKey, Runtime, SessionId, Timestamp, UserId, approval::Digest, tool::BoxFuture,
@@ -21,10 +21,8 @@ pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
 pub const FORGET: [&str; 2] =
     ["DELETE FROM server_chats WHERE user = $1", "DELETE FROM server_tries WHERE user = $1"];
 
-/// The time after which the end of a chat is not looked for any more.
-const CHAT_LIFE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
-/// The time after which a try is removed: no client waits so long.
-const TRY_ROW_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The time after which the end of a chat is not looked for any more: 90 days.
+const CHAT_LIFE_MILLIS: i64 = 90 * 24 * 60 * 60 * 1_000;
 
 /// Remembers in the tables of [`MIGRATIONS`], through the store's one writer.
 #[derive(Debug)]
@@ -47,10 +45,6 @@ impl SqliteMemory {
             async move { done.await.map_err(|cause| MemoryError { doing, cause: cause.into() }) },
         )
     }
-}
-
-fn before(at: Timestamp, life: Duration) -> i64 {
-    at.millis().saturating_sub(i64::try_from(life.as_millis()).unwrap_or(i64::MAX))
 }
 
 impl ClientMemory for SqliteMemory {
@@ -82,7 +76,7 @@ impl ClientMemory for SqliteMemory {
     ) -> BoxFuture<'_, Result<(), MemoryError>> {
         self.run("store the chat of a client", async move |db: &mut SqliteConnection| {
             sqlx::query("DELETE FROM server_chats WHERE at < $1")
-                .bind(before(at, CHAT_LIFE))
+                .bind(at.millis().saturating_sub(CHAT_LIFE_MILLIS))
                 .execute(&mut *db)
                 .await?;
             sqlx::query(
@@ -102,45 +96,50 @@ impl ClientMemory for SqliteMemory {
     fn tried(
         &self,
         user: UserId,
-        body: Digest,
-        since: Timestamp,
+        name: Digest,
+        now: Timestamp,
     ) -> BoxFuture<'_, Result<Option<Tried>, MemoryError>> {
         self.run("look up an earlier try", async move |db: &mut SqliteConnection| {
-            let row: Option<(String, String)> = sqlx::query_as(
-                "SELECT session, key FROM server_tries WHERE user = $1 AND body = $2 AND at >= $3",
+            let row: Option<(String, String, Option<i64>)> = sqlx::query_as(
+                "SELECT session, key, until FROM server_tries WHERE user = $1 AND name = $2",
             )
             .bind(user.as_str())
-            .bind(body.to_string())
-            .bind(since.millis())
+            .bind(name.to_string())
             .fetch_optional(db)
             .await?;
-            Ok(row.and_then(|(session, key)| {
+            let tried = row.and_then(|(session, key, until)| {
                 Some(Tried {
                     session: SessionId::new(session).ok()?,
                     key: IdempotencyKey::new(key).ok()?,
+                    until: until.map(Timestamp::from_millis),
                 })
-            }))
+            });
+            Ok(tried.filter(|tried| tried.counts(now)))
         })
     }
 
     fn add_try(
         &self,
         user: UserId,
-        body: Digest,
+        name: Digest,
         tried: Tried,
-        at: Timestamp,
+        now: Timestamp,
     ) -> BoxFuture<'_, Result<(), MemoryError>> {
         self.run("store a try", async move |db: &mut SqliteConnection| {
-            sqlx::query("DELETE FROM server_tries WHERE at < $1").bind(before(at, TRY_ROW_LIFE)).execute(&mut *db).await?;
+            sqlx::query("DELETE FROM server_tries WHERE until < $1")
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
             sqlx::query(
-                "INSERT INTO server_tries (user, body, session, key, at) VALUES ($1, $2, $3, $4, $5)
-                 ON CONFLICT (user, body) DO UPDATE SET session = excluded.session, key = excluded.key, at = excluded.at",
+                "INSERT INTO server_tries (user, name, session, key, until) VALUES ($1, $2, $3, $4, $5)
+                 ON CONFLICT (user, name) DO UPDATE
+                 SET session = excluded.session, key = excluded.key, until = excluded.until",
             )
             .bind(user.as_str())
-            .bind(body.to_string())
+            .bind(name.to_string())
             .bind(tried.session.as_str())
             .bind(tried.key.as_str())
-            .bind(at.millis())
+            .bind(tried.until.map(Timestamp::millis))
             .execute(db)
             .await?;
             Ok(())

@@ -12,11 +12,13 @@ CREATE INDEX server_chats_by_age ON server_chats (at);
 
 CREATE TABLE server_tries (
     user TEXT NOT NULL,
-    body TEXT NOT NULL,
+    -- The digest of the client's key, or of the body where it has none.
+    name TEXT NOT NULL,
     session TEXT NOT NULL,
     key TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    PRIMARY KEY (user, body)
+    -- NULL for a client's key: it names its request for ever.
+    until INTEGER,
+    PRIMARY KEY (user, name)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX server_tries_by_age ON server_tries (at);
+CREATE INDEX server_tries_by_end ON server_tries (until) WHERE until IS NOT NULL;

@@ -1,0 +1,58 @@
+//! What is remembered for clients that name no chat: tries of a body for minutes, those under a key for ever.
+
+use std::time::Duration;
+
+use madang::{
+    IdempotencyKey, Runtime, SessionId, Timestamp, UserId, approval::Digest, store::SqliteStore,
+};
+use madang_server::{ClientMemory, ForgetfulMemory, MIGRATIONS, SqliteMemory, Tried};
+use madang_testing::ScriptedModel;
+
+fn tried(session: &str, until: Option<Timestamp>) -> Tried {
+    let (session, key) = (SessionId::new(session).unwrap(), IdempotencyKey::new("turn").unwrap());
+    Tried { session, key, until }
+}
+
+async fn counts_as_long_as_it_says(memory: &dyn ClientMemory) {
+    let (kim, lee) = (UserId::new("kim").unwrap(), UserId::new("lee").unwrap());
+    let (body, key, other) = (Digest::new([1; 32]), Digest::new([2; 32]), Digest::new([3; 32]));
+    let now = Timestamp::from_millis(1_800_000_000_000);
+    let soon = now.after(Duration::from_secs(600));
+    let years = now.after(Duration::from_secs(10 * 365 * 24 * 60 * 60));
+    memory.add_try(kim.clone(), body, tried("a", Some(soon)), now).await.unwrap();
+    memory.add_try(kim.clone(), key, tried("b", None), now).await.unwrap();
+    let of = async |user: &UserId, name, now| memory.tried(user.clone(), name, now).await.unwrap();
+    assert_eq!(of(&kim, body, soon).await, Some(tried("a", Some(soon))));
+    assert_eq!(of(&kim, body, soon.after(Duration::from_millis(1))).await, None);
+    assert_eq!((of(&lee, body, now).await, of(&lee, key, now).await), (None, None));
+    // A try that is stored later removes those that count no more, and no key.
+    memory.add_try(lee.clone(), other, tried("c", None), years).await.unwrap();
+    assert_eq!(of(&kim, key, years).await, Some(tried("b", None)));
+    memory.add_try(kim.clone(), body, tried("d", Some(soon)), now).await.unwrap();
+    assert_eq!(of(&kim, body, now).await, Some(tried("d", Some(soon))), "the last one counts");
+}
+
+#[tokio::test]
+async fn a_try_in_memory_counts_as_long_as_it_says() {
+    counts_as_long_as_it_says(&ForgetfulMemory::default()).await;
+}
+
+#[tokio::test]
+async fn a_try_in_the_tables_counts_as_long_as_it_says_and_over_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chats.db");
+    let start = async || {
+        let store = SqliteStore::options(&path).migrations("server", &MIGRATIONS).open().await;
+        let builder = Runtime::builder().model(ScriptedModel::new([])).store(store.unwrap());
+        builder.start().await.unwrap()
+    };
+    let runtime = start().await;
+    counts_as_long_as_it_says(&SqliteMemory::new(runtime.clone())).await;
+    runtime.shutdown().await.unwrap();
+    let runtime = start().await;
+    let memory = SqliteMemory::new(runtime.clone());
+    let kim = UserId::new("kim").unwrap();
+    let found = memory.tried(kim, Digest::new([2; 32]), Timestamp::from_millis(0)).await;
+    assert_eq!(found.unwrap(), Some(tried("b", None)));
+    runtime.shutdown().await.unwrap();
+}
