@@ -5,8 +5,8 @@ use std::{fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalEnd, ApprovalRequest, CallId, CallRecord, Ending, EntryOrigin, IdempotencyKey, Notice,
-    ResolvedCall, Timestamp, TurnId, Usage, WantedCall,
+    ApprovalEnd, ApprovalRequest, CallId, CallRecord, Ending, EntryOrigin, IdempotencyKey, Locale,
+    Notice, ResolvedCall, Text, Timestamp, TurnId, Usage, WantedCall,
 };
 
 /// One event of a session: `{"type":..,"seq":..,..}`.
@@ -261,5 +261,17 @@ impl TurnError {
     #[must_use]
     pub fn model(kind: impl Into<String>) -> Self {
         Self::Model { kind: kind.into(), retry_after_ms: None }
+    }
+
+    /// Says the reason to a person.
+    #[must_use]
+    pub fn in_locale(&self, locale: Locale) -> String {
+        let text = match self {
+            Self::TooManyRounds => Text::TooManyRounds,
+            Self::Model { kind, .. } => Text::ModelFailed(kind),
+            Self::Store => Text::TurnNotStored,
+            Self::CutOff => Text::TurnCutOff,
+        };
+        text.in_locale(locale)
     }
 }

@@ -111,8 +111,7 @@ struct FailedTurn {
     #[serde(flatten)]
     error: TurnError,
     /// The same in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
+    text: String,
 }
 
 async fn begin(
@@ -230,7 +229,7 @@ async fn ended(mut events: TurnEvents, turn: TurnId) -> Option<EndedTurn> {
         } else if let EventKind::ToolCallEnded { record } = &event.kind {
             calls.push((**record).clone());
         } else if let EventKind::Error { error, text } = &event.kind {
-            failed = Some(FailedTurn { error: error.clone(), text: Some(text.clone()) });
+            failed = Some(FailedTurn { error: error.clone(), text: text.clone() });
         } else if let EventKind::TurnEnded { ending, usage } = event.kind {
             let status = "ended";
             return Some(EndedTurn { turn, status, ending, error: failed, text, calls, usage });
@@ -285,7 +284,10 @@ async fn status(
         TurnPhase::Ended(TurnEnd { ending, error, usage, .. }) => {
             answer.status = "ended";
             (answer.ending, answer.usage) = (Some(ending), Some(usage));
-            answer.error = error.map(|error| FailedTurn { error, text: None });
+            answer.error = error.map(|error| {
+                let text = error.in_locale(caller.locale);
+                FailedTurn { error, text }
+            });
         }
     }
     Ok(json(&answer))

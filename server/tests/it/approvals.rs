@@ -1,12 +1,14 @@
 //! A person decides on any device, once; whoever comes late, twice or for another is told what stands.
 
+use std::time::Duration;
+
 use madang::store::SqliteStore;
-use madang_testing::{FakeTool, ScriptedCompletion, ScriptedModel};
+use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::{
     http::{Answer, EventReader, Request},
-    support::{Setup, TestServer},
+    support::{Setup, TestServer, until},
 };
 
 fn delete() -> FakeTool {
@@ -200,6 +202,50 @@ async fn a_decision_with_parts_of_another_is_refused() {
     let call = "00000000-0000-0000-0000-000000000000";
     let unknown = json!({ "call": call, "digest": request["digest"] });
     assert_eq!(decide(&test, &unknown, json!({ "decision": "approve" })).await.status, 404);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_of_which_the_store_does_not_tell_whether_it_counts_is_found_out_by_its_call() {
+    let store = MemoryStore::new();
+    let script = [ScriptedCompletion::call("delete_note", &json!({}))];
+    let test = Setup::over(ScriptedModel::repeating(script), store.clone())
+        .tool(FakeTool::destructive("delete_note"))
+        .start()
+        .await;
+    test.open("s").await;
+    let (_events, request) = ask(&test).await;
+    store.lose_next_commit_reply();
+    store.fail_next_links();
+    let told = decide(&test, &request, json!({ "decision": "approve" })).await;
+    assert_eq!((told.status, &*told.problem()), (503, "decision-not-known"));
+    assert_eq!(told.header("retry-after"), Some("5"));
+    let call = format!("/v1/calls/{}", request["call"].as_str().unwrap());
+    until(async || test.get(&call).await.ok(200)["state"] == "ended").await;
+    let row = test.get(&call).await.ok(200);
+    assert_eq!((&row["approval"]["kind"], &row["effect"]), (&json!("once"), &json!("none")));
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_takes_a_question_s_place_waits_for_the_old_turn_for_a_while_only() {
+    let store = MemoryStore::new();
+    let script = [ScriptedCompletion::call("delete_note", &json!({}))];
+    let test = Setup::over(ScriptedModel::repeating(script), store.clone())
+        .tool(FakeTool::destructive("delete_note"))
+        .limits(|limits| limits.supersede_wait = Duration::from_millis(50))
+        .start()
+        .await;
+    test.open("s").await;
+    let (mut events, _) = ask(&test).await;
+    let paused = store.pause().await;
+    let else_ = json!({ "text": "else", "supersede": true });
+    let busy = test.post("/v1/sessions/s/turns", else_.clone()).await;
+    assert_eq!((busy.status, &*busy.problem()), (409, "busy"));
+    drop(paused);
+    let told = events.until("turn_ended").await;
+    assert_eq!(told.last().unwrap().data["ending"], "dismissed");
+    test.post("/v1/sessions/s/turns", else_).await.ok(202);
     test.shutdown().await;
 }
 

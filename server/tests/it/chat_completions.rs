@@ -549,6 +549,20 @@ async fn a_history_that_is_too_long_is_taken_over_from_its_newest_part_and_a_bod
         seen
     });
     assert_eq!((said(&answer), seen), ("yes".to_owned(), 5));
+    test.shutdown().await;
+
+    let (model, mut script) = model_pair();
+    let test = Setup::new(model)
+        .limits(|limits| (limits.max_import_bytes, limits.max_history_body_bytes) = (8, 10_000))
+        .start()
+        .await;
+    let (answer, seen) = tokio::join!(test.send(ask(&messages)), async {
+        let completion = script.next().await;
+        let seen = completion.request().messages.len();
+        completion.say("yes");
+        seen
+    });
+    assert_eq!((said(&answer), seen), ("yes".to_owned(), 5), "eight bytes are four texts");
     let long = test.send(ask(&[user(&"x".repeat(10_000))])).await;
     assert_eq!((long.status, &*long.problem()), (413, "too-long"));
     assert_eq!(long.header("x-should-retry"), Some("false"));

@@ -325,6 +325,10 @@ async fn what_tools_and_models_do_is_a_result_and_no_problem() {
     let path = format!("{TURNS}/{}", ended["turn"].as_str().unwrap());
     let status = test.get(&path).await.ok(200);
     assert_eq!((&status["status"], &status["ending"]), (&json!("ended"), &json!("failed")));
+    assert_eq!(status["error"], ended["error"]);
+    let korean = Request::get(&path).header("accept-language", "ko").bearer(test.kim.reveal());
+    let korean = korean.send(test.address).await.ok(200);
+    assert_eq!(korean["error"]["text"], "LLM 응답 실패: ScriptExhausted");
     let direct = test.post("/v1/tools/breaks/calls", json!({})).await.ok(200);
     assert_eq!(direct["record"]["outcome"]["code"], "r1_closed");
     let unknown = test.post("/v1/tools/no_such_tool/calls", json!({})).await.ok(200);

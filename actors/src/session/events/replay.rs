@@ -96,14 +96,7 @@ pub(in crate::session) fn kinds_of_end(
     usage: Usage,
     locale: Locale,
 ) -> (Option<EventKind>, EventKind) {
-    let failed = error.map(|error| {
-        let text = match error {
-            TurnError::TooManyRounds => Text::TooManyRounds.in_locale(locale),
-            TurnError::Model { kind, .. } => Text::ModelFailed(kind).in_locale(locale),
-            TurnError::Store => Text::TurnNotStored.in_locale(locale),
-            TurnError::CutOff => Text::TurnCutOff.in_locale(locale),
-        };
-        EventKind::Error { error: error.clone(), text }
-    });
+    let failed =
+        error.map(|error| EventKind::Error { error: error.clone(), text: error.in_locale(locale) });
     (failed, EventKind::TurnEnded { ending, usage })
 }
