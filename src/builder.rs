@@ -19,6 +19,9 @@ use tracing::warn;
 
 use crate::{Runtime, error::BuildError, runtime, telemetry, time_zone::TimeZones};
 
+/// The longest name of a tool, in bytes, that the interfaces of common models and of MCP take.
+const PORTABLE_NAME: usize = 64;
+
 /// Puts a [`Runtime`] together: at least a model and a store.
 ///
 /// ```
@@ -207,6 +210,10 @@ impl Builder {
                     lent,
                 });
             }
+        }
+        for tool in registry.iter().filter(|tool| tool.spec().name.len() > PORTABLE_NAME) {
+            let (tool, bytes) = (&tool.spec().name, tool.spec().name.len());
+            warn!(%tool, bytes, "other programs take names of tools of at most {PORTABLE_NAME} bytes");
         }
         let specs: Vec<_> = registry.iter().map(|tool| tool.spec().clone()).collect();
         for Unconstrained { tool, place, keyword } in model.unconstrained(&specs) {

@@ -60,6 +60,10 @@ impl Interrupted {
         self.sessions().remove(session).is_some()
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.sessions().len()
+    }
+
     pub(crate) fn take_any(&self) -> Option<(SessionId, UserId)> {
         self.sessions().pop_first().map(|(session, cut_off)| (session, cut_off.user))
     }

@@ -309,6 +309,13 @@ impl Runtime {
         self.shared.sessions.count()
     }
 
+    /// Counts the sessions that the last end cut off in mid-turn and that sleep still. They go on when they are opened, or
+    /// by [`resume_open`](Self::resume_open).
+    #[must_use]
+    pub fn interrupted_sessions(&self) -> usize {
+        self.shared.interrupted.count()
+    }
+
     /// Stops in order: no new turns begin, models stop, begun handlers finish and commit, the store is closed last.
     /// Waits at most `Limits::shutdown_timeout`. Meanwhile chats can be read, turns dismissed and effects resolved.
     ///

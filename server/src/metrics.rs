@@ -33,7 +33,7 @@ pub fn describe_server() {
     describe_counter!(
         RESUMES,
         Unit::Count,
-        "streams that go on behind a cursor, by where they read on"
+        "streams that go on behind a cursor, by where they read on and how it went"
     );
     describe_counter!(LAGGED, Unit::Count, "events that slow readers missed in memory");
     describe_counter!(REWRITES, Unit::Count, "messages that differ from what was streamed of them");
@@ -106,9 +106,9 @@ pub(crate) fn decided(surface: &'static str, outcome: &'static str) {
     counter!(DECISIONS, "surface" => surface, "outcome" => outcome).increment(1);
 }
 
-/// Counts a stream that goes on behind a cursor.
-pub(crate) fn resumed(from: &'static str) {
-    counter!(RESUMES, "from" => from).increment(1);
+/// Counts a stream that is to go on behind a cursor: from memory or from the store, and whether it does.
+pub(crate) fn resumed(from: &'static str, outcome: &'static str) {
+    counter!(RESUMES, "from" => from, "outcome" => outcome).increment(1);
 }
 
 /// Counts events that a slow reader missed in memory.

@@ -14,7 +14,7 @@ use madang::{
     error::TurnRefused,
     tool::{self, ToolContext, ToolResult},
 };
-use madang_testing::{MemoryStore, ScriptedModel};
+use madang_testing::{FakeTool, MemoryStore, ScriptedModel};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -67,6 +67,19 @@ impl Log {
 }
 
 /// The loudest of what was said.
+#[tokio::test]
+async fn a_tool_whose_name_other_programs_do_not_take_is_told_at_the_start() {
+    let (log, _watching) = Log::keep();
+    let start = async |name: &'static str| {
+        let builder = Runtime::builder().model(ScriptedModel::new([])).store(MemoryStore::new());
+        builder.tool(FakeTool::read(name)).start().await.unwrap().shutdown().await.unwrap();
+        log.take().iter().any(|(level, said)| *level == Level::WARN && said.contains(name))
+    };
+    let longest: &'static str = "x".repeat(64).leak();
+    let longer: &'static str = "x".repeat(65).leak();
+    assert_eq!((start(longest).await, start(longer).await), (false, true));
+}
+
 fn loudest(said: &[(Level, String)]) -> Option<Level> {
     // The loudest is the least of levels.
     said.iter().map(|(level, _)| *level).min()

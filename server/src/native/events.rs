@@ -56,10 +56,11 @@ async fn events(
 async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> {
     let items = session.subscribe_after(after).await?;
     if after.told.is_some_and(|(epoch, _)| epoch == items.epoch()) {
-        metrics::resumed("memory"); // this very feed has told it
+        metrics::resumed("memory", "goes_on"); // this very feed has told it
     } else {
         let end = session.state().await?.cursor.stored;
         if end < after.stored {
+            metrics::resumed("store", "cursor_ahead");
             let problem = Problem::new(
                 ProblemName::CursorAhead,
                 "이 대화에는 그 커서까지의 내용이 없습니다. 처음부터 다시 읽으세요.",
@@ -67,7 +68,7 @@ async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> 
             );
             return Err(problem.with("cursor", end));
         }
-        metrics::resumed("store");
+        metrics::resumed("store", "goes_on");
     }
     Ok(Items::Session(Box::new(items)))
 }

@@ -44,7 +44,11 @@ pub(super) fn routes() -> Vec<Route> {
 #[serde(tag = "status", rename_all = "snake_case")]
 enum Readiness {
     /// It takes requests.
-    Ready,
+    Ready {
+        /// The chats that the last end cut off in mid-turn and that have not gone on yet.
+        #[serde(skip_serializing_if = "is_zero")]
+        interrupted: usize,
+    },
     /// It is about to end.
     Draining,
     /// A part of it is broken.
@@ -54,6 +58,11 @@ enum Readiness {
     },
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives it so")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 async fn healthy() -> &'static str {
     "ok"
 }
@@ -61,12 +70,12 @@ async fn healthy() -> &'static str {
 async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     let readiness = match shared.runtime.health() {
         _ if shared.drain.is_draining() => Readiness::Draining,
-        Health::Healthy => Readiness::Ready,
+        Health::Healthy => Readiness::Ready { interrupted: shared.runtime.interrupted_sessions() },
         Health::Unhealthy { actor } => Readiness::Unhealthy { part: actor },
         _ => Readiness::Unhealthy { part: "runtime" },
     };
     let status = match readiness {
-        Readiness::Ready => StatusCode::OK,
+        Readiness::Ready { .. } => StatusCode::OK,
         Readiness::Draining | Readiness::Unhealthy { .. } => StatusCode::SERVICE_UNAVAILABLE,
     };
     (status, answer::json(&readiness)).into_response()

@@ -9,6 +9,7 @@ mod ledger;
 mod login;
 mod mapper;
 pub(crate) mod paths;
+mod problems;
 mod sessions;
 mod turns;
 
@@ -26,6 +27,7 @@ pub(crate) fn routes() -> Vec<Route> {
         ledger::routes(),
         login::routes(),
         health::routes(),
+        problems::routes(),
     ];
     routes.into_iter().flatten().collect()
 }

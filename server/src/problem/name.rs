@@ -14,7 +14,6 @@ macro_rules! problems {
 
         impl ProblemName {
             /// All problems.
-            #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// Gives the name on the wire.

@@ -73,12 +73,15 @@ async fn a_call_that_runs_commits_its_reader_hears_it_and_the_next_server_goes_o
 
     let cursor = told[told.len() - 2].id.clone().unwrap();
     let test = Setup::over(says("sent"), store().await).tool(FakeTool::write("send")).start().await;
+    let interrupted = json!({ "status": "ready", "interrupted": 1 });
+    assert_eq!(test.get("/readyz").await.ok(200), interrupted, "it sleeps still");
     let request = Request::get("/v1/sessions/s/events").header("last-event-id", &cursor);
     let mut events = request.bearer(test.kim.reveal()).stream(test.address).await;
     let told = events.until("turn_ended").await;
     let told: Vec<_> = names(&told).into_iter().filter(|name| *name != "text").collect();
     assert_eq!(told, ["turn_resumed", "model_message", "turn_ended"]);
     assert_eq!(runs.count(), 1);
+    assert_eq!(test.get("/readyz").await.ok(200), json!({ "status": "ready" }));
     test.shutdown().await;
 }
 

@@ -308,6 +308,22 @@ async fn an_effect_that_is_known_that_is_not_and_that_may_still_come() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_type_of_a_problem_is_an_address_that_tells_what_it_means() {
+    let test = plain().await;
+    let empty = test.post(TURNS, json!({ "text": "" })).await;
+    let at = empty.json()["type"].as_str().unwrap().to_owned();
+    let meaning = Request::get(&at).send(test.address).await.ok(200);
+    let expected = json!({
+        "name": "empty", "title": "The text is empty", "status": 422, "may_be_repeated": false,
+    });
+    assert_eq!(meaning, expected);
+    let korean = Request::get(&at).header("accept-language", "ko").send(test.address).await;
+    assert_eq!(korean.ok(200)["title"], "내용이 없습니다");
+    is(&Request::get("/problems/no-such-one").send(test.address).await, 404, "not-found");
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_tools_and_models_do_is_a_result_and_no_problem() {
     let script = [
         ScriptedCompletion::call("breaks", &json!({})),

@@ -17,6 +17,7 @@ mod jwt;
 mod keys;
 mod limits;
 mod matrix;
+mod metrics;
 mod openapi;
 mod page;
 mod resume;
