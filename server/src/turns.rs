@@ -7,6 +7,7 @@ use madang::{
     error::TurnRefused,
 };
 use tokio::time::timeout;
+use tracing::{Instrument as _, Span, field::display};
 
 use crate::{problem::Problem, state::Shared};
 
@@ -14,7 +15,7 @@ use crate::{problem::Problem, state::Shared};
 pub(crate) async fn unbroken<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> T {
-    match tokio::spawn(work).await {
+    match tokio::spawn(work.in_current_span()).await {
         Ok(done) => done,
         Err(broken) => match broken.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
@@ -23,6 +24,9 @@ pub(crate) async fn unbroken<T: Send + 'static>(
         },
     }
 }
+
+/// The field of a request's span that names the turn, as the span of the turn itself does.
+pub(crate) const TURN_ID: &str = "madang.turn.id";
 
 /// A turn that began or was found, and the one whose question it took the place of.
 #[derive(Debug)]
@@ -53,7 +57,11 @@ pub(crate) async fn begin(
     supersede: Supersede,
 ) -> Result<BegunTurn, Problem> {
     let (shared, session) = (shared.clone(), session.clone());
-    unbroken(async move { begin_now(&shared, &session, text, options, supersede).await }).await
+    let begins = async move { begin_now(&shared, &session, text, options, supersede).await };
+    let begun = unbroken(begins).await?;
+    // The turn has a span of its own, which outlives that of the request.
+    Span::current().record(TURN_ID, display(begun.turn.id()));
+    Ok(begun)
 }
 
 async fn begin_now(

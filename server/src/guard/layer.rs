@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use tokio::time::Instant;
-use tracing::{Instrument as _, debug, info_span};
+use tracing::{Instrument as _, debug, field, info_span};
 use uuid::Uuid;
 
 use super::{Admitted, admit, cors, csrf, origin::ComesFrom};
@@ -21,6 +21,7 @@ use crate::{
     problem::{Form, Problem, ProblemName},
     route::{Access, RouteRule},
     state::Shared,
+    turns::TURN_ID,
 };
 
 /// The path that tells only that the process answers.
@@ -39,7 +40,7 @@ pub(crate) async fn outermost(
     let method = method_of(&request);
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let route = route.unwrap_or_else(|| "none".to_owned());
-    let span = info_span!("http.server", %trace, method, %route);
+    let span = info_span!("http.server", %trace, method, %route, { TURN_ID } = field::Empty);
     let admitted = match request.uri().path() {
         HEALTH => Ok(None),
         _ => admit(&shared.site, request.method(), request.uri(), request.headers()).map(Some),

@@ -1,12 +1,17 @@
 //! The metrics say what happened: streams that went on, events that a slow reader missed, decisions, open requests.
 
-use std::time::Duration;
+use std::{
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use madang::Limits;
 use madang_testing::{FakeTool, ScriptedCompletion, ScriptedModel, model_pair};
 use metrics::{LocalRecorderGuard, set_default_local_recorder};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use serde_json::json;
+use tracing::Level;
 
 use crate::{
     http::Request,
@@ -109,6 +114,48 @@ async fn what_a_slow_reader_missed_in_memory_and_what_was_streamed_otherwise_are
         "madang.server.stream.first_byte.duration{surface=native} 1 values",
     ] {
         assert!(told.iter().any(|said| said == line), "{line} in {told:?}");
+    }
+    test.shutdown().await;
+}
+
+/// Keeps the lines of a log.
+#[derive(Debug, Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn the_span_of_a_request_has_its_trace_and_names_the_turn_that_it_began() {
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let log = tracing_subscriber::fmt().with_max_level(Level::DEBUG).with_ansi(false);
+    let log = log.with_writer(move || writer.clone()).finish();
+    let _logging = tracing::subscriber::set_default(log);
+    let test = Setup::new(says("a")).start().await;
+    test.open("s").await;
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let parent = format!("00-{trace}-00f067aa0ba902b7-01");
+    let hi = json!([{ "id": "m", "role": "user", "content": "hi" }]);
+    for (path, body) in [
+        ("/v1/sessions/s/turns", json!({ "text": "hi" })),
+        ("/v1/chat/completions", json!({ "messages": hi })),
+    ] {
+        let request = Request::post(path, &body).header("traceparent", &parent);
+        let answer = test.send(request).await;
+        let turn = answer.header("madang-turn").unwrap();
+        let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let begins = format!("http.server{{trace={trace}");
+        let names = format!("madang.turn.id={turn}");
+        let is_it = |line: &&str| line.contains(&begins) && line.contains(&names);
+        assert!(log.lines().find(is_it).is_some_and(|line| line.contains("answered")), "{log}");
     }
     test.shutdown().await;
 }
