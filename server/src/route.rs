@@ -48,6 +48,9 @@ pub(crate) enum Access {
     Scope(TokenScope),
 }
 
+/// An object of a protocol that describes itself elsewhere, such as that of OpenAI. Its reader says what counts of it.
+pub(crate) type ForeignObject = serde_json::Map<String, serde_json::Value>;
+
 /// Makes the schema of a type.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 

@@ -28,7 +28,7 @@ use crate::{
     auth::{caller::Caller, scope::TokenScope},
     extract::{Bytes, Wishes},
     problem::{MADANG_TURN, Problem, ProblemName},
-    route::{Access, Route},
+    route::{Access, ForeignObject, Route},
     state::Shared,
     stream::{
         body::{Items, OpenStream},
@@ -48,12 +48,12 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/ag-ui", chat, can)
             .says("Tells what a client of AG-UI may expect.")
-            .gives::<Value>(StatusCode::OK, "The capabilities."),
+            .gives::<ForeignObject>(StatusCode::OK, "The capabilities."),
         Route::post("/ag-ui", chat, run)
             .takes_histories()
             .says("Runs a turn of a thread: begins it, joins it, or goes on behind decisions, as AG-UI does.")
             .header("Madang-Ask", "Which person is asked for approvals: here, elsewhere or none.")
-            .takes::<Value>()
+            .takes::<ForeignObject>()
             .gives_text("text/event-stream", "The events of the run.")
             .refuses(&[
                 ProblemName::NotFound,

@@ -14,7 +14,6 @@ use madang::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tracing::warn;
 use uuid::Uuid;
 
@@ -30,7 +29,7 @@ use crate::{
     auth::{caller::Caller, scope::TokenScope},
     extract::{Bytes, Ids, Json, Wishes},
     problem::{MADANG_TURN, Problem, ProblemName},
-    route::{Access, Route},
+    route::{Access, ForeignObject, Route},
     state::Shared,
     stream::{
         body::{Items, OpenStream},
@@ -54,7 +53,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .takes_histories()
             .says("Answers the last message of a chat, or goes on behind its decisions, for `useChat` of the AI SDK.")
             .header("Madang-Ask", "Which person is asked for approvals: here, elsewhere or none.")
-            .takes::<Value>()
+            .takes::<ForeignObject>()
             .gives_text("text/event-stream", "The parts of the assistant's message.")
             .refuses(&[
                 ProblemName::NotFound,
@@ -78,7 +77,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .gives::<Stopped>(StatusCode::OK, "Whether this dismissed a turn."),
         Route::get("/api/chat/{session}/messages", chat, all)
             .says("Gives the messages of a chat as `useChat` takes them.")
-            .gives::<Value>(StatusCode::OK, "The messages."),
+            .gives::<Vec<ForeignObject>>(StatusCode::OK, "The messages."),
     ]
 }
 

@@ -30,14 +30,13 @@ use axum::{
     response::Response,
 };
 use madang::{Session, TurnId, TurnOptions};
-use serde_json::Value;
 
 use crate::{
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Bytes, Wishes},
     problem::{MADANG_TURN, Problem, ProblemName},
-    route::{Access, Route},
+    route::{Access, ForeignObject, Route},
     state::Shared,
     stream::body::{Items, OpenStream},
     turns::{self, Supersede},
@@ -60,8 +59,8 @@ pub(crate) fn routes() -> Vec<Route> {
             .header("Idempotency-Key", "Makes the request harmless to repeat.")
             .header("Madang-Ask", "Which person is asked for approvals: elsewhere or none.")
             .header("Madang-Session", "The chat to go on with.")
-            .takes::<Value>()
-            .gives::<Value>(
+            .takes::<ForeignObject>()
+            .gives::<ForeignObject>(
                 StatusCode::OK,
                 "The completion; a stream of chunks where that is asked for.",
             )
