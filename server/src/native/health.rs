@@ -46,7 +46,6 @@ enum Readiness {
     /// It takes requests.
     Ready {
         /// The chats that the last end cut off in mid-turn and that have not gone on yet.
-        #[serde(skip_serializing_if = "is_zero")]
         interrupted: usize,
     },
     /// It is about to end.
@@ -56,11 +55,6 @@ enum Readiness {
         /// The part.
         part: &'static str,
     },
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives it so")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 async fn healthy() -> &'static str {

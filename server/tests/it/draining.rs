@@ -81,7 +81,7 @@ async fn a_call_that_runs_commits_its_reader_hears_it_and_the_next_server_goes_o
     let told: Vec<_> = names(&told).into_iter().filter(|name| *name != "text").collect();
     assert_eq!(told, ["turn_resumed", "model_message", "turn_ended"]);
     assert_eq!(runs.count(), 1);
-    assert_eq!(test.get("/readyz").await.ok(200), json!({ "status": "ready" }));
+    assert_eq!(test.get("/readyz").await.ok(200), json!({ "status": "ready", "interrupted": 0 }));
     test.shutdown().await;
 }
 
