@@ -251,7 +251,7 @@ impl Runtime {
     /// message of the user: one that was only opened is not listed, nor are calls without a model. Nor is a chat whose
     /// history is kept [in memory](crate::History::InMemory).
     ///
-    /// A chat moves to the front with each message and each end of a turn. Pages behind one another show no chat
+    /// A chat moves to the front with each message of the user and each end of a turn. Pages behind one another show no chat
     /// twice; one that moves meanwhile is found on the first page.
     ///
     /// # Errors

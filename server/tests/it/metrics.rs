@@ -120,9 +120,9 @@ async fn what_a_slow_reader_missed_in_memory_and_what_was_streamed_otherwise_are
 
 /// Keeps the lines of a log.
 #[derive(Debug, Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+struct LogText(Arc<Mutex<Vec<u8>>>);
 
-impl io::Write for Lines {
+impl io::Write for LogText {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -134,7 +134,7 @@ impl io::Write for Lines {
 
 #[tokio::test]
 async fn the_span_of_a_request_has_its_trace_and_names_the_turn_that_it_began() {
-    let lines = Lines::default();
+    let lines = LogText::default();
     let writer = lines.clone();
     let log = tracing_subscriber::fmt().with_max_level(Level::DEBUG).with_ansi(false);
     let log = log.with_writer(move || writer.clone()).finish();

@@ -14,7 +14,6 @@
 //! assert_eq!(store.commits(), 0);
 //! ```
 
-mod activity;
 mod connection;
 mod forget;
 mod layer;

@@ -5,7 +5,6 @@ use std::{any::Any, sync::Arc};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
-    activity::Activity,
     connection::MemoryConnection,
     layer::{Entry, Layer, SessionTable, Turn},
     shared::{Committed, Shared},
@@ -169,7 +168,9 @@ impl MemoryTransaction {
             message.seq,
             Entry::Message(message.clone().into()),
         )?;
-        self.note_activity(session, message.at, Activity::of(&message.content));
+        if matches!(message.content, Content::User { .. }) {
+            self.put_on_the_list(session, message.at);
+        }
         self.count(session, stored_bytes(&message.content));
         Ok(())
     }

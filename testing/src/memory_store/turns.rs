@@ -1,6 +1,6 @@
 //! Turns of the memory store: their beginnings, steps and ends.
 
-use super::{activity::Activity, layer::Turn, transaction::MemoryTransaction};
+use super::{layer::Turn, transaction::MemoryTransaction};
 use madang_actors::{
     port::{StoreError, StoredEnd, TurnStep},
     protocol::{SessionId, Timestamp, TurnId},
@@ -61,7 +61,9 @@ impl MemoryTransaction {
         let table = self.table(session);
         table.turns.insert(id, Turn { end: Some(end), ended: Some(ended), ..turn }.into());
         table.open = Some(None);
-        self.note_activity(session, ended.0, Activity::Other);
+        if self.find(session, |table| table.last_at).is_some() {
+            self.put_on_the_list(session, ended.0);
+        }
         Ok(())
     }
 
@@ -75,11 +77,10 @@ impl MemoryTransaction {
         open.ok_or_else(|| StoreError::refused(format!("turn {id} is not open")))
     }
 
-    /// Notes when the session was last active, if it is on the list or comes onto it. The moment never goes back.
-    pub(super) fn note_activity(&mut self, session: &SessionId, at: Timestamp, activity: Activity) {
+    /// Puts the session on the list of its user's chats, or moves it to the front. The moment never goes back.
+    pub(super) fn put_on_the_list(&mut self, session: &SessionId, at: Timestamp) {
         let last_at = self.find(session, |table| table.last_at);
-        let is_listed = last_at.is_some() || activity == Activity::UserMessage;
-        if is_listed && last_at.is_none_or(|last_at| last_at < at) {
+        if last_at.is_none_or(|last_at| last_at < at) {
             self.table(session).last_at = Some(at);
         }
     }

@@ -111,7 +111,7 @@ macro_rules! store_contract {
             a_transcript_is_read_in_parts_with_the_ends_of_turns_in_their_places,
             a_users_chats_are_listed_newest_first_in_pages_of_any_size,
             a_session_is_listed_from_the_first_message_of_its_user_on,
-            a_chat_moves_to_the_front_by_messages_and_ends_of_turns_and_never_back,
+            a_chat_moves_to_the_front_by_its_user_s_messages_and_ends_of_turns_and_never_back,
             a_chat_is_titled_by_the_first_text_since_its_last_clearing,
             a_chats_cursor_stands_behind_its_last_event,
             a_chat_waits_while_a_call_of_its_open_turn_is_asked_about,

@@ -122,8 +122,8 @@ pub async fn a_session_is_listed_from_the_first_message_of_its_user_on(store: &d
     assert_eq!(only(store).await, expected);
 }
 
-/// Messages and ends of turns move a chat to the front; a clock that was set back moves none.
-pub async fn a_chat_moves_to_the_front_by_messages_and_ends_of_turns_and_never_back(
+/// Messages of the user and ends of turns move a chat to the front; a clock that was set back moves none.
+pub async fn a_chat_moves_to_the_front_by_its_user_s_messages_and_ends_of_turns_and_never_back(
     store: &dyn Store,
 ) {
     written(store, &[chat_at("a", "kim", 10), chat_at("b", "kim", 20)].concat()).await;
@@ -135,16 +135,18 @@ pub async fn a_chat_moves_to_the_front_by_messages_and_ends_of_turns_and_never_b
     };
     let both = |a: (&str, i64), b: (&str, i64)| vec![(a.0.to_owned(), a.1), (b.0.to_owned(), b.1)];
     assert_eq!(moments().await, both(("b", 20), ("a", 10)));
-    let said = |seq, millis| says("a", &ChatMessage { at: at(millis), ..answer(seq, "well") });
+    let said = |seq, millis| says("a", &text_of(1, seq, millis, "well"));
     written(store, &[said(2, 30)]).await;
     assert_eq!(moments().await, both(("a", 30), ("b", 20)));
-    // A call alone moves nothing, nor does anything that came earlier.
-    written(store, &[step("b", 1, 90, proposed_in(1, 2)), said(3, 29)]).await;
+    // A call or an answer alone moves nothing, nor does anything that came earlier.
+    let answered = says("b", &ChatMessage { at: at(90), ..answer(3, "well") });
+    written(store, &[step("b", 1, 90, proposed_in(1, 2)), answered, said(3, 29)]).await;
     written(store, &[turn_step("b", 1, TurnStep::Dismissed)]).await;
     assert_eq!(moments().await, both(("a", 30), ("b", 20)));
-    written(store, &[ended_at("b", 1, 1, 40), ended_at("a", 1, 3, 25)]).await;
+    written(store, &[ended_at("b", 1, 3, 40), ended_at("a", 1, 3, 25)]).await;
     assert_eq!(moments().await, both(("b", 40), ("a", 30)));
-    written(store, &[began("a", 2), says("a", &entry(2, 4, 41, Content::Cleared))]).await;
+    written(store, &[began("a", 2), says("a", &entry(2, 4, 90, Content::Cleared))]).await;
+    written(store, &[says("a", &text_of(2, 5, 41, "again"))]).await;
     assert_eq!(moments().await, both(("a", 41), ("b", 40)));
     // Undone, it never was.
     let mut transaction = store.begin().await.expect("the store takes writes");

@@ -98,13 +98,13 @@ BEGIN
     WHERE user = (SELECT user FROM madang_sessions WHERE session = NEW.session);
 END;
 
--- A chat is on its user's list from the first message of the user on, by its last message or end of a turn.
+-- A chat is on its user's list from the first message of the user on, by the last of them or the last end of a turn. What the
+-- model says moves nothing: the end of its turn follows, and each move costs an entry of an index.
 CREATE TRIGGER madang_sessions_follow_their_messages AFTER INSERT ON madang_messages
-WHEN NEW.content IS NOT NULL
+WHEN NEW.content GLOB '{"role":"user"*'
 BEGIN
     UPDATE madang_sessions SET last_at = NEW.at
-    WHERE session = NEW.session
-        AND (last_at < NEW.at OR (last_at IS NULL AND NEW.content GLOB '{"role":"user"*'));
+    WHERE session = NEW.session AND (last_at IS NULL OR last_at < NEW.at);
 END;
 
 CREATE TRIGGER madang_sessions_follow_their_turns AFTER UPDATE OF ended_at ON madang_turns
