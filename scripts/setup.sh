@@ -2,7 +2,9 @@
 # Makes sure that Madang can be built here: Rust, and what llama.cpp asks for (a C++ compiler, cmake, libclang).
 # Installs what is missing where it may; otherwise says what to type, and stops. Quick when nothing is missing.
 #
-# usage: scripts/setup.sh [lints] [browser]     rustfmt and clippy, or a Chromium for the tests of the page, are wanted as well
+# usage: scripts/setup.sh [lints] [browser] [clients]
+#   lints: rustfmt and clippy as well; browser: a Chromium, for the tests of the page; clients: npm, Python with venv and
+#   curl, for the tests by the clients of others
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -140,17 +142,43 @@ add_lints() {
 
 has_chromium() { command -v "${CHROMIUM:-chromium-headless-shell}" chromium chromium-browser google-chrome >/dev/null; }
 
-# `make test` skips the tests of the page where there is none.
-add_browser() {
-    local install="apt-get install -y --no-install-recommends" as_root="" command
-    command="apt-get update && { $install chromium-headless-shell || $install chromium; }"
-    if has_chromium; then return 0; fi
+# Types this for Debian and its kin, where no password is asked for: what for, and how.
+try_apt() {
+    local as_root=""
     if [ "$(id -u)" -ne 0 ]; then as_root="sudo -n"; fi
     if command -v apt-get >/dev/null && { [ -z "$as_root" ] || sudo -n true 2>/dev/null; }; then
-        say "Installing what the page is tried with: chromium-headless-shell"
-        $as_root env DEBIAN_FRONTEND=noninteractive sh -c "$command" >&2 || true
+        say "Installing $1"
+        $as_root env DEBIAN_FRONTEND=noninteractive sh -c "apt-get update && $2" >&2 || true
     fi
+}
+
+apt_install="apt-get install -y --no-install-recommends"
+
+# `make test` skips the tests of the page where there is none.
+add_browser() {
+    if has_chromium; then return 0; fi
+    try_apt "what the page is tried with: chromium-headless-shell" \
+        "{ $apt_install chromium-headless-shell || $apt_install chromium; }"
     has_chromium || stop "The tests of the page need a Chromium, and there is none: install it with your package manager, then try again."
+}
+
+# The packages of Debian that the tests by the clients of others lack here.
+missing_for_clients() {
+    local name packages=()
+    for name in npm python3 curl; do command -v $name >/dev/null || packages+=($name); done
+    command -v node >/dev/null || packages+=(nodejs)
+    python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
+    printf '%s' "${packages[*]-}"
+}
+
+# `make test` skips the tests by the clients of others without them.
+add_clients() {
+    local missing
+    missing=$(missing_for_clients)
+    [ -n "$missing" ] || return 0
+    try_apt "what the clients of others run in: $missing" "$apt_install $missing"
+    missing=$(missing_for_clients)
+    [ -z "$missing" ] || stop "The tests by the clients of others need $missing: install that with your package manager, then try again."
 }
 
 check_rust
@@ -159,6 +187,7 @@ for wanted in "$@"; do
     case $wanted in
     lints) add_lints ;;
     browser) add_browser ;;
-    *) stop "scripts/setup.sh knows \`lints\` and \`browser\`, not \`$wanted\`." ;;
+    clients) add_clients ;;
+    *) stop "scripts/setup.sh knows \`lints\`, \`browser\` and \`clients\`, not \`$wanted\`." ;;
     esac
 done
