@@ -93,6 +93,7 @@ async fn chat(store: StoreHandle, number: u32, turns: u32) {
 
         let call = CallId::new(Uuid::now_v7());
         let proposal = Proposal {
+            model: None,
             opaque: None,
             turn,
             seq: seq + 1,

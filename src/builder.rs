@@ -8,16 +8,25 @@ use std::{
 };
 
 use madang_actors::{
+    llm::NamedModel,
     port::{
         ChatModel, Clock, Extensions, Need, Store, SystemClock, Tool, Unconstrained, UserWeights,
     },
-    protocol::{EffectPolicy, Language, LanguageTag, Languages, Limits, UserId},
+    protocol::{
+        EffectPolicy, Language, LanguageTag, Languages, Limits, ModelName, SessionId, UserId,
+    },
     registry::ToolRegistry,
     session::History,
 };
 use tracing::warn;
 
-use crate::{Runtime, error::BuildError, runtime, telemetry, time_zone::TimeZones};
+use crate::{
+    Runtime,
+    error::BuildError,
+    model_choice::{ModelChoice, ModelList},
+    runtime, telemetry,
+    time_zone::TimeZones,
+};
 
 /// The longest name of a tool, in bytes, that the interfaces of common models and of MCP take.
 const PORTABLE_NAME: usize = 64;
@@ -51,7 +60,8 @@ const PORTABLE_NAME: usize = 64;
 /// ```
 #[derive(Default)]
 pub struct Builder {
-    model: Option<Arc<dyn ChatModel>>,
+    models: ModelList,
+    model_choice: ModelChoice,
     weights: UserWeights,
     store: Option<Arc<dyn Store>>,
     tools: Vec<Arc<dyn Tool>>,
@@ -75,14 +85,56 @@ impl Runtime {
 }
 
 impl Builder {
-    /// Sets the model that answers.
+    /// Sets the model that answers. Where others are [added](Self::add_model) it stands before them, and its name is
+    /// `default`.
     #[must_use]
     pub fn model(mut self, model: impl ChatModel) -> Self {
-        self.model = Some(Arc::new(model));
+        self.models.set_first(Arc::new(model));
         self
     }
 
-    /// Weighs users that wait for the model at the same time: a user with twice the weight of another is served twice
+    /// Adds a model under this name, behind those before it. A turn chooses it by its name
+    /// ([`TurnOptions::model`](crate::TurnOptions)); the first model is asked where none is chosen.
+    ///
+    /// A model that is overloaded or loses its connection before it has said anything is followed by the next one added,
+    /// and never by one before it. So the text of a turn that chose the last model goes nowhere else. Each model has a
+    /// queue of its own, and users share each of them by itself.
+    ///
+    /// ```
+    /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
+    /// use madang::{ModelName, Runtime, TurnOptions};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let model = |text| ScriptedModel::repeating([ScriptedCompletion::text(text)]);
+    /// # let (large, small) = (model("From the large one."), model("From the small one."));
+    ///
+    /// let builder = Runtime::builder().model(large).add_model("small", small);
+    /// let runtime = builder.store(MemoryStore::new()).start().await?;
+    /// let session = runtime.session("kim", "chat-1").await?;
+    /// let options = TurnOptions { model: Some(ModelName::new("small")?), ..TurnOptions::default() };
+    /// let turn = session.send_with("Hi", options).await?;
+    /// assert_eq!(turn.text().await?, "From the small one.");
+    /// # Ok(runtime.shutdown().await?)
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn add_model(mut self, name: impl Into<Arc<str>>, model: impl ChatModel) -> Self {
+        self.models.add(name.into(), Arc::new(model));
+        self
+    }
+
+    /// Sets how the model of a session is found, by its name. It ranks before the first model and behind the one that a
+    /// turn chooses. It is asked for each turn, so it must not block.
+    #[must_use]
+    pub fn model_of(
+        mut self,
+        of_session: impl Fn(&UserId, &SessionId) -> Option<Arc<str>> + Send + Sync + 'static,
+    ) -> Self {
+        self.model_choice.set_of_session(of_session);
+        self
+    }
+
+    /// Weighs users that wait for a model at the same time: a user with twice the weight of another is served twice
     /// as many tokens. By default all weigh the same.
     #[must_use]
     pub fn weights(mut self, weight: impl Fn(&UserId) -> u32 + Send + Sync + 'static) -> Self {
@@ -192,7 +244,7 @@ impl Builder {
     /// # Errors
     /// [`BuildError`] says what is missing or does not fit.
     pub async fn start(self) -> Result<Runtime, BuildError> {
-        let model = self.model.ok_or(BuildError::NoModel)?;
+        let models = self.models.named()?;
         let store = self.store.ok_or(BuildError::NoStore)?;
         self.limits.check()?;
         let mut registry = ToolRegistry::new();
@@ -216,17 +268,21 @@ impl Builder {
             warn!(%tool, bytes, "other programs take names of tools of at most {PORTABLE_NAME} bytes");
         }
         let specs: Vec<_> = registry.iter().map(|tool| tool.spec().clone()).collect();
-        for Unconstrained { tool, place, keyword } in model.unconstrained(&specs) {
-            warn!(
-                %tool, place, keyword,
-                "the model's calls may break this part of a schema: they are checked by the dispatcher only"
-            );
+        for NamedModel { name, model } in &models {
+            let name = name.as_ref().map(ModelName::as_str);
+            for Unconstrained { tool, place, keyword } in model.unconstrained(&specs) {
+                warn!(
+                    model = name, %tool, place, keyword,
+                    "the model's calls may break this part of a schema: they are checked by the dispatcher only"
+                );
+            }
         }
         if self.has_panic_hook {
             telemetry::install_panic_hook();
         }
         let config = runtime::RuntimeConfig {
-            model,
+            models,
+            model_choice: self.model_choice,
             weights: self.weights,
             store,
             registry: Arc::new(registry),
@@ -245,7 +301,7 @@ impl Builder {
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
-            .field("model", &self.model)
+            .field("models", &self.models)
             .field("store", &self.store)
             .finish_non_exhaustive()
     }

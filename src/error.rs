@@ -5,13 +5,15 @@ use std::{sync::Arc, time::Duration};
 
 use madang_actors::{
     port::{ConnectionType, StoreError},
-    protocol::{CallId, LimitError, SessionId},
+    protocol::{CallId, LimitError, ModelName, SessionId},
     registry::RegistryError,
     supervisor::StartError,
 };
 
 pub use madang_actors::{
-    protocol::{Bound, DecisionError, InvalidId, LimitExceeded, Scope, TurnError},
+    protocol::{
+        Bound, DecisionError, InvalidId, InvalidModelName, LimitExceeded, Scope, TurnError,
+    },
     session::{ClearError, DismissError, ImportError, ResolveError, TurnRefused},
 };
 
@@ -24,6 +26,20 @@ pub enum BuildError {
     /// No model was given.
     #[error("a runtime needs a model, and its builder was given none")]
     NoModel,
+    /// A name cannot be that of a model.
+    #[error("no model can be named {name:?}: {cause}")]
+    ModelName {
+        /// The name that was given.
+        name: Arc<str>,
+        /// What a name consists of.
+        cause: InvalidModelName,
+    },
+    /// Two models have one name.
+    #[error("two models are named {name}; give each a name of its own")]
+    SameModelName {
+        /// The name of both.
+        name: ModelName,
+    },
     /// No store was given.
     #[error("a runtime needs a store, and its builder was given none")]
     NoStore,

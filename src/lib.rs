@@ -53,6 +53,7 @@ mod keyed_calls;
 pub mod language;
 pub mod ledger;
 pub mod model;
+mod model_choice;
 mod resume;
 mod running_call;
 mod runtime;
@@ -76,8 +77,8 @@ pub use madang_actors::{
         SystemClock,
     },
     protocol::{
-        CallId, IdempotencyKey, Imported, ImportedRole, LanguageTag, Limits, OnDismiss, SessionId,
-        Timestamp, TurnId, TurnOptions, UserId,
+        CallId, IdempotencyKey, Imported, ImportedRole, LanguageTag, Limits, ModelName, OnDismiss,
+        SessionId, Timestamp, TurnId, TurnOptions, UserId,
     },
     session::{History, SessionView, TurnEnd, When},
     supervisor::Health,

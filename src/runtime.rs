@@ -6,12 +6,14 @@ use std::sync::{
 };
 
 use madang_actors::{
+    llm::NamedModel,
     port::{
-        ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Occupancy, Occupied, SessionPage,
+        Clock, Extensions, LedgerFilter, LedgerRow, Occupancy, Occupied, SessionPage,
         SessionSummary, Store, StoreError, UserWeights, Write,
     },
     protocol::{
-        CallId, Decision, DecisionError, Digest, Languages, Limits, SessionId, ToolSpec, UserId,
+        CallId, Decision, DecisionError, Digest, Languages, Limits, ModelName, SessionId, ToolSpec,
+        UserId,
     },
     registry::ToolRegistry,
     session::{History, RuntimeContext, SessionRegistry},
@@ -25,11 +27,12 @@ use crate::{
     error::{BuildError, SessionError, ShutdownError},
     interrupted::Interrupted,
     keyed_calls::KeyedCalls,
+    model_choice::ModelChoice,
     shared_runtime::SharedRuntime,
     time_zone::TimeZones,
 };
 
-/// Many concurrent chats on one model, one store and one set of tools. Cheap to clone.
+/// Many concurrent chats on one model or several, one store and one set of tools. Cheap to clone.
 ///
 /// Dropping every clone does not stop running turns and calls: call [`Runtime::shutdown`].
 ///
@@ -62,7 +65,8 @@ pub struct Runtime {
 
 /// The settings that a builder has put together for a runtime.
 pub(crate) struct RuntimeConfig {
-    pub(crate) model: Arc<dyn ChatModel>,
+    pub(crate) models: Vec<NamedModel>,
+    pub(crate) model_choice: ModelChoice,
     pub(crate) weights: UserWeights,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) registry: Arc<ToolRegistry>,
@@ -96,7 +100,8 @@ impl Drop for Unfinished {
 impl Runtime {
     pub(crate) async fn from_config(config: RuntimeConfig) -> Result<Self, BuildError> {
         let RuntimeConfig {
-            model,
+            models,
+            model_choice,
             weights,
             store,
             registry,
@@ -117,7 +122,7 @@ impl Runtime {
         let tasks = TaskTracker::new();
         let writer_health = Arc::new(WriterHealth::default());
         let config = SupervisorConfig {
-            model: model.clone(),
+            models,
             weights,
             store,
             occupied: occupied.clone(),
@@ -137,8 +142,7 @@ impl Runtime {
         let specs: Vec<ToolSpec> = registry.iter().map(|tool| tool.spec().clone()).collect();
         let context = Arc::new(RuntimeContext {
             store: handles.store.clone(),
-            llm: handles.model_queue.clone(),
-            model,
+            models: handles.models.clone(),
             dispatcher: handles.dispatcher.clone(),
             calls: handles.calls.clone(),
             specs: specs.into(),
@@ -152,6 +156,7 @@ impl Runtime {
             handles,
             context,
             sessions: SessionRegistry::default(),
+            model_choice,
             time_zones,
             interrupted,
             keyed_calls: KeyedCalls::default(),
@@ -247,6 +252,12 @@ impl Runtime {
         &self.shared.handles.calls.registry
     }
 
+    /// Gives the names of the models, in the order of fall-back: a turn can choose each of them. Empty where the only
+    /// model was given without a name.
+    pub fn models(&self) -> impl Iterator<Item = &ModelName> {
+        self.shared.handles.models.names()
+    }
+
     /// Reads a page of the user's chats, newest first, as the store has them; it wakes none. A chat is a session with a
     /// message of the user: one that was only opened is not listed, nor are calls without a model. Nor is a chat whose
     /// history is kept [in memory](crate::History::InMemory).
@@ -294,10 +305,10 @@ impl Runtime {
     pub fn health(&self) -> Health {
         let shared = &self.shared;
         if shared.writer_health.overdue_leases() > 0 {
-            return Health::Unhealthy { actor: "store" };
+            return Health::Unhealthy { actor: "store", model: None };
         }
         if shared.handles.health.has_changed().is_err() {
-            return Health::Unhealthy { actor: "supervisor" };
+            return Health::Unhealthy { actor: "supervisor", model: None };
         }
         shared.handles.health.borrow().clone()
     }

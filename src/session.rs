@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use crate::{
     Dismissed, Turn,
     error::{SessionError, UnknownTimeZone},
+    model_choice::UnknownModel,
     shared_runtime::{Delivery, SharedRuntime},
 };
 
@@ -100,6 +101,11 @@ impl Session {
         let zone = self.runtime.time_zones.of(self.user(), options.time_zone.take());
         let zone = zone.map_err(|UnknownTimeZone { name }| TurnRefused::UnknownTimeZone { name });
         options.time_zone = Some(zone?);
+        let whose = (self.user(), self.id());
+        let models = &self.runtime.context.models;
+        let model = self.runtime.model_choice.of(whose, options.model.take(), models);
+        options.model =
+            model.map_err(|UnknownModel { name }| TurnRefused::UnknownModel { name })?;
         options.language = Some(self.runtime.languages().locale(options.language).tag());
         let text = text.into();
         let bytes = check_lengths(&text, &options, self.runtime.limits())?;

@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     direct_call::DirectCall, interrupted::Interrupted, keyed_calls::KeyedCalls,
-    time_zone::TimeZones,
+    model_choice::ModelChoice, time_zone::TimeZones,
 };
 
 /// The inside of a [`Runtime`](crate::Runtime).
@@ -28,6 +28,7 @@ pub(crate) struct SharedRuntime {
     pub(crate) handles: RuntimeHandles,
     pub(crate) context: Arc<RuntimeContext>,
     pub(crate) sessions: SessionRegistry,
+    pub(crate) model_choice: ModelChoice,
     pub(crate) time_zones: TimeZones,
     pub(crate) interrupted: Interrupted,
     pub(crate) keyed_calls: KeyedCalls<DirectCall>,

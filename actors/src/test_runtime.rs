@@ -78,7 +78,7 @@ impl TestRuntime {
         let (store, model, tasks) =
             (MemoryStore::new(), Arc::new(model) as Arc<dyn ChatModel>, TaskTracker::new());
         let config = SupervisorConfig {
-            model: model.clone(),
+            models: vec![model.into()],
             weights: UserWeights::default(),
             occupied: None,
             store: Arc::new(store.clone()),
@@ -94,8 +94,7 @@ impl TestRuntime {
         let specs: Vec<_> = handles.calls.registry.iter().map(|tool| tool.spec().clone()).collect();
         let context = Arc::new(RuntimeContext {
             store: handles.store.clone(),
-            llm: handles.model_queue.clone(),
-            model,
+            models: handles.models.clone(),
             dispatcher: handles.dispatcher.clone(),
             calls: handles.calls.clone(),
             specs: specs.into(),
@@ -213,6 +212,7 @@ impl TestRuntime {
             turn,
             seq: 1,
             call: ToolCall {
+                model: None,
                 opaque: None,
                 id: CallId::new(Uuid::now_v7()),
                 name: tool.into(),

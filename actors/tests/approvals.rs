@@ -50,6 +50,7 @@ fn typed() -> Value {
 fn beginning(number: u128) -> [Step; 2] {
     let (user_name, tool) = owner(number);
     let proposal = Proposal {
+        model: None,
         opaque: None,
         turn: TurnId::new(Uuid::nil()),
         seq: u64::try_from(number).unwrap(),

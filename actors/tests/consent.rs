@@ -47,6 +47,7 @@ fn digest_of(number: u128, shown: &Shown) -> Digest {
 /// A proposal and the question about it, with the digest of what was shown, as it claims.
 fn asked(number: u128, stored: &Shown, digest: Digest) -> [Transition; 2] {
     let proposal = Proposal {
+        model: None,
         opaque: None,
         turn: TurnId::new(Uuid::nil()),
         seq: u64::try_from(number).unwrap(),

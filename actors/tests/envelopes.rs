@@ -259,6 +259,7 @@ proptest! {
 
 fn record(outcome: Option<ToolOutcome>, effect: Effect) -> CallRecord {
     CallRecord {
+        model: None,
         opaque: None,
         id: CallId::new(uuid::Uuid::nil()),
         name: "mail".into(),

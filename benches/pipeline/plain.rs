@@ -167,7 +167,7 @@ impl Chat {
     async fn call(&mut self, turn: TurnId, round: u32, wanted: WantedCall, span: &Span) {
         let (plain, call, seq) = (self.plain.clone(), CallId::new(Uuid::now_v7()), self.next());
         let (session, user, at) = (self.session.clone(), self.user.clone(), plain.clock.now());
-        let proposed = EventKind::ToolCallProposed { call, wanted: wanted.clone() };
+        let proposed = EventKind::ToolCallProposed { call, model: None, wanted: wanted.clone() };
         self.feed.publish(turn, at, Durability::Transient, proposed);
         let tool = plain.registry.get(&wanted.name).unwrap().clone();
         let checked = tool.check(&wanted.arguments, &plain.limits).unwrap();
@@ -216,6 +216,7 @@ impl Chat {
             let record = [
                 Write::Turn { session: session.clone(), turn, at, step: called },
                 step(Transition::Proposed(Proposal {
+                    model: None,
                     opaque: None,
                     turn,
                     seq,
@@ -247,6 +248,7 @@ impl Chat {
         at: Timestamp,
     ) -> CallRecord {
         CallRecord {
+            model: None,
             opaque: None,
             id,
             name,
@@ -276,7 +278,10 @@ impl Chat {
         };
         self.plain.write(&[self.says(&answer), end]).await;
         let at = answer.at;
-        self.show(answer, EventKind::ModelMessage { text, ending, origin: EntryOrigin::Chat });
+        self.show(
+            answer,
+            EventKind::ModelMessage { text, ending, model: None, origin: EntryOrigin::Chat },
+        );
         let ended = EventKind::TurnEnded { ending: TurnEnding::Answered, usage: Usage::default() };
         self.feed.publish(turn, at, Durability::End, ended);
     }
@@ -295,6 +300,7 @@ impl Chat {
         Arc::make_mut(&mut self.prompt).extend(prompt_entry(
             &message,
             false,
+            None,
             &plain.specs,
             Locale::default(),
             &plain.limits,

@@ -206,6 +206,7 @@ impl Began {
             | TurnRefused::TooLong { .. }
             | TurnRefused::InstructionsTooLong { .. }
             | TurnRefused::UnknownTimeZone { .. }
+            | TurnRefused::UnknownModel { .. }
             | TurnRefused::OtherText
             | TurnRefused::Overloaded(_)
             | TurnRefused::Store(_) => Self::No,

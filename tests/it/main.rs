@@ -23,6 +23,7 @@ mod languages;
 mod layers;
 mod limits;
 mod logs;
+mod models;
 mod named;
 mod one_runtime;
 mod opaque;

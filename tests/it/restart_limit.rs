@@ -31,9 +31,9 @@ async fn test_runtime() -> (TestRuntime, HandScript) {
 
 async fn reaches_its_limit(test: &TestRuntime, actor: &'static str) {
     let mut health = test.runtime.actors().health.clone();
-    let unhealthy = health.wait_for(|health| *health == Health::Unhealthy { actor });
+    let unhealthy = health.wait_for(|health| *health == Health::Unhealthy { actor, model: None });
     drop(in_time(unhealthy).await.unwrap());
-    assert_eq!(test.runtime.health(), Health::Unhealthy { actor });
+    assert_eq!(test.runtime.health(), Health::Unhealthy { actor, model: None });
 }
 
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
@@ -78,7 +78,7 @@ async fn without_an_llm_actor_turns_end_with_the_model_s_error() {
     let session = test.runtime.session("kim", "s").await.unwrap();
     let turn = session.send("go").await.unwrap();
     let _completion = script.next().await;
-    test.runtime.actors().llm.actor().kill();
+    test.runtime.actors().llms[0].actor().kill();
     reaches_its_limit(&test, "llm").await;
     let died = Some(TurnError::model("EngineDied"));
     assert_eq!(in_time(turn.ended()).await.unwrap().error, died);

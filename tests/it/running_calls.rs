@@ -300,6 +300,7 @@ async fn a_call_of_another_user_is_not_given_though_it_had_the_id_of_a_key() {
     let (session, at) = (SessionId::new(format!("call-{id}")).unwrap(), Timestamp::from_millis(0));
     let (lee, turn) = (UserId::new("lee").unwrap(), TurnId::new(id.uuid()));
     let proposed = Transition::Proposed(Proposal {
+        model: None,
         opaque: None,
         turn,
         seq: 1,

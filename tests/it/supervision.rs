@@ -89,7 +89,7 @@ async fn the_model_actor_is_killed_while_it_streams_and_the_turn_says_so() {
     let completion = script.next().await;
     completion.delta("Hel");
     probe.until_streamed("Hel").await;
-    let llm = test.runtime.actors().llm.clone();
+    let llm = test.runtime.actors().llms[0].clone();
     let gone = llm.actor();
     gone.kill();
     let end = turn.ended().await.unwrap();
@@ -150,7 +150,8 @@ async fn an_actor_that_dies_again_and_again_makes_the_runtime_unhealthy() {
     assert_eq!(test.runtime.health(), Health::Healthy);
     confirm.actor().kill();
     let mut health = test.runtime.actors().health.clone();
-    let unhealthy = health.wait_for(|health| *health == Health::Unhealthy { actor: "confirm" });
+    let unhealthy =
+        health.wait_for(|health| *health == Health::Unhealthy { actor: "confirm", model: None });
     drop(tokio::time::timeout(PATIENCE, unhealthy).await.unwrap().unwrap());
     test.shutdown().await;
 }

@@ -87,6 +87,7 @@ impl DispatchRequest {
                 id: row.call,
                 name: row.name,
                 arguments: row.raw_arguments,
+                model: row.model,
                 opaque: row.opaque,
             },
             locale,
@@ -108,6 +109,7 @@ impl DispatchRequest {
             seq: self.seq,
             name: self.call.name.clone(),
             arguments: self.call.arguments.clone(),
+            model: self.call.model.clone(),
             opaque: self.call.opaque.clone(),
             user: self.user.clone(),
         })

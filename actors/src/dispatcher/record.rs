@@ -266,6 +266,7 @@ impl Record {
             id: self.request.call.id,
             name: self.request.call.name.clone(),
             arguments,
+            model: self.request.call.model.clone(),
             opaque: self.request.call.opaque.clone(),
             asked: self.asked.clone(),
             approval: self.approval,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::protocol::{
-    Approval, CallId, CallResult, Digest, Effect, EffectResolution, ResolvedBy, SessionId, Shown,
-    Timestamp, ToolOutcome, TurnId, UserId,
+    Approval, CallId, CallResult, Digest, Effect, EffectResolution, ModelName, ResolvedBy,
+    SessionId, Shown, Timestamp, ToolOutcome, TurnId, UserId,
 };
 
 use super::Seal;
@@ -126,6 +126,9 @@ pub struct Proposal {
     pub name: Arc<str>,
     /// The arguments as the model wrote them.
     pub arguments: Arc<str>,
+    /// The model that asked, where it has a name; `None` without a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelName>,
     /// What the model wants back with the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Arc<str>>,
@@ -238,6 +241,7 @@ mod tests {
         let user = UserId::new("kim").unwrap();
         match to {
             Proposed => Transition::Proposed(Proposal {
+                model: None,
                 opaque: None,
                 turn: TurnId::new(Uuid::nil()),
                 seq: 1,

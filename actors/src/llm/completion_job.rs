@@ -34,21 +34,20 @@ impl CompletionJob {
     pub(super) fn end(self, result: Result<Completion, ModelError>) {
         let Self { request, span, reply, .. } = self;
         span.ended(&result);
-        reply.send(LlmEvent::Ended { completion: request.id, result });
+        reply.send(LlmEvent::Ended { completion: request.id, result, has_begun: false });
     }
 }
 
 /// Lets the model complete, and gives what was spent, if that is known.
 pub(super) async fn run(model: &dyn ChatModel, job: CompletionJob) -> Option<Usage> {
     let CompletionJob { request, deltas, cancel, first_due, due, span, reply } = job;
-    let completion = request.id;
+    let (completion, clock) = (request.id, span.clock());
     let result = if let Err(failed) = failpoint("job.runs").await {
         Err(ModelError::failed_by(ModelError::ENGINE_DIED, failed))
     } else if cancel.is_cancelled() {
         Err(ModelError::Cancelled { usage: Default::default() })
     } else {
         span.runs();
-        let clock = span.clock();
         let deltas = telling(deltas, clock.clone());
         let work = model.complete(*request, deltas, cancel.clone());
         let work = work.instrument(span.span().clone());
@@ -68,7 +67,8 @@ pub(super) async fn run(model: &dyn ChatModel, job: CompletionJob) -> Option<Usa
         Err(ModelError::Failed { .. } | ModelError::Overloaded { .. }) => None,
     };
     span.ended(&result);
-    reply.send(LlmEvent::Ended { completion, result });
+    let has_begun = clock.has_first_token();
+    reply.send(LlmEvent::Ended { completion, result, has_begun });
     spent
 }
 

@@ -1,4 +1,4 @@
-//! The LlmActor: one model, and a fair bounded queue in front of it. It does not know what a tool does.
+//! The LlmActor: one model of the runtime, and a fair bounded queue in front of it. It does not know what a tool does.
 //!
 //! A caller hands a [`QueuedCompletion`] to the [`ModelQueue`], which begins it at once where none waits and a slot is free.
 //! Otherwise it waits in weighted fair order, by user and then by session. The actor begins the waiting ones as slots come
@@ -13,7 +13,9 @@
 mod actor;
 mod completion_job;
 mod model_queue;
+mod models;
 mod msg;
+mod named_model;
 mod queue;
 mod retry_estimator;
 #[cfg(test)]
@@ -21,4 +23,6 @@ mod tests;
 
 pub use actor::LlmActor;
 pub use model_queue::{ModelQueue, QueuedCompletion};
+pub use models::Models;
 pub use msg::{LlmEvent, LlmMsg};
+pub use named_model::NamedModel;

@@ -12,15 +12,15 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Span, debug, error};
 
 use super::{
-    LlmEvent, LlmMsg,
+    LlmEvent, LlmMsg, NamedModel,
     completion_job::{CompletionJob, run},
     queue::{Charge, Queue, prompt_cost},
     retry_estimator::RetryEstimator,
 };
 use crate::{
     mailbox::Reply,
-    port::{ChatModel, Deltas, ModelError, UserWeights},
-    protocol::{CompletionId, CompletionRequest, Limits, Usage},
+    port::{Deltas, ModelError, UserWeights},
+    protocol::{CompletionId, CompletionRequest, Limits, ModelName, Usage},
     telemetry::CompletionSpan,
 };
 
@@ -32,9 +32,9 @@ pub struct ModelQueue(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    model: Arc<dyn ChatModel>,
-    /// The model's name in metrics.
-    name: SharedString,
+    model: NamedModel,
+    /// The model's name in metrics: the one in its runtime, or else its own.
+    label: SharedString,
     limits: Arc<Limits>,
     state: Mutex<QueueState>,
 }
@@ -62,6 +62,8 @@ struct RunningCompletion {
 pub struct QueuedCompletion {
     /// The chat and the tools.
     pub request: Box<CompletionRequest>,
+    /// The moment from which its time counts: where another model was asked before, the moment of that.
+    pub since: Instant,
     /// Receives the text while it is generated.
     pub deltas: Deltas,
     /// Cancelled when the completion is not wanted any more, also because it has ended.
@@ -75,7 +77,7 @@ pub struct QueuedCompletion {
 impl ModelQueue {
     /// Makes a queue to which no actor attends yet.
     #[must_use]
-    pub fn new(model: Arc<dyn ChatModel>, weights: UserWeights, limits: Arc<Limits>) -> Self {
+    pub fn new(model: NamedModel, weights: UserWeights, limits: Arc<Limits>) -> Self {
         let state = QueueState {
             actor: None,
             waiting: Queue::new(limits.max_waiting_completions, weights),
@@ -83,19 +85,33 @@ impl ModelQueue {
             begun: 0,
             retries: RetryEstimator::default(),
         };
-        let name = SharedString::from(model.info().name);
-        Self(Arc::new(Shared { model, name, limits, state: Mutex::new(state) }))
+        let label = match &model.name {
+            Some(name) => SharedString::from(name.to_string()),
+            None => SharedString::from(model.model.info().name),
+        };
+        Self(Arc::new(Shared { model, label, limits, state: Mutex::new(state) }))
+    }
+
+    /// Gives the name of the model within its runtime.
+    #[must_use]
+    pub fn name(&self) -> Option<&ModelName> {
+        self.0.model.name.as_ref()
+    }
+
+    /// Tells whether the model may ask for several calls in one completion.
+    #[must_use]
+    pub fn has_parallel_calls(&self) -> bool {
+        self.0.model.model.info().has_parallel_calls
     }
 
     /// Completes a chat: begins at once where no completion waits and a slot is free; otherwise the completion waits.
     /// Never blocks. While no actor attends to the queue, the caller is told that the answer was lost.
     pub fn complete(&self, queued: QueuedCompletion) {
-        let Shared { name, limits, .. } = &*self.0;
-        let QueuedCompletion { request, deltas, cancel, span, reply } = queued;
-        let now = Instant::now();
-        let due = now + limits.completion_timeout;
-        let first_due = due.min(now + limits.first_token_timeout);
-        let span = CompletionSpan::begin(&span, name, &request);
+        let Shared { label, limits, .. } = &*self.0;
+        let QueuedCompletion { request, since, deltas, cancel, span, reply } = queued;
+        let due = since + limits.completion_timeout;
+        let first_due = due.min(since + limits.first_token_timeout);
+        let span = CompletionSpan::begin(&span, label, &request);
         self.admit(CompletionJob { request, deltas, cancel, first_due, due, span, reply });
     }
 
@@ -203,14 +219,14 @@ impl ModelQueue {
             // because a runtime that shuts down drops the task in `spawn`, under the lock that this would wait for.
             let mut freed =
                 Freed { model_queue: &model_queue, slot, completion: job.request.id, spent: None };
-            freed.spent = run(&*model_queue.0.model, job).await;
+            freed.spent = run(&*model_queue.0.model.model, job).await;
         }));
         let (since, task) = (Instant::now(), work.abort_handle());
         state.running.insert(slot, RunningCompletion { charge, since, task });
     }
 
     fn max_concurrent(&self) -> usize {
-        self.0.model.info().max_concurrent.max(1)
+        self.0.model.model.info().max_concurrent.max(1)
     }
 
     /// Gives a slot back, and gives the actor to tell where a completion waits for it.

@@ -30,5 +30,7 @@ pub enum LlmEvent {
         completion: CompletionId,
         /// The completion, or why it has none.
         result: Result<Completion, ModelError>,
+        /// Whether the model had said anything: then no other model may be asked in its place.
+        has_begun: bool,
     },
 }

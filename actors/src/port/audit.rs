@@ -263,6 +263,7 @@ mod tests {
 
     fn proposed(seq: u64) -> Transition {
         Transition::Proposed(Proposal {
+            model: None,
             opaque: None,
             turn: TurnId::new(Uuid::nil()),
             seq,

@@ -118,6 +118,7 @@ mod tests {
     /// The row behind these steps, each with its moment.
     fn row(steps: impl IntoIterator<Item = (i64, Transition)>) -> LedgerRow {
         let proposed = Transition::Proposed(Proposal {
+            model: None,
             opaque: None,
             turn: TurnId::new(Uuid::nil()),
             seq: 1,

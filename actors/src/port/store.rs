@@ -18,9 +18,9 @@ use super::{
 use crate::{
     ledger::{CallState, ChainEnd, ErasedChain, Link, Seal, SealKeys, Transition},
     protocol::{
-        Approval, CallId, CallResult, ChatMessage, Digest, Effect, IdempotencyKey, ResolvedBy,
-        SessionId, Shown, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions,
-        Usage, UserId,
+        Approval, CallId, CallResult, ChatMessage, Digest, Effect, IdempotencyKey, ModelName,
+        ResolvedBy, SessionId, Shown, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId,
+        TurnOptions, Usage, UserId,
     },
 };
 
@@ -336,6 +336,9 @@ pub struct LedgerRow {
     pub asked: Option<Value>,
     /// The raw text of the arguments as the model wrote it.
     pub raw_arguments: Arc<str>,
+    /// The model that asked, where it has a name; `None` without a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelName>,
     /// What the model wants back with the call; never shown.
     #[serde(skip)]
     pub opaque: Option<Arc<str>>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallRecord, IdempotencyKey, Timestamp, TurnId};
+use super::{CallRecord, IdempotencyKey, ModelName, Timestamp, TurnId};
 
 /// One entry of a chat. Entries are numbered from 1 without gaps within their session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +43,9 @@ pub enum Content {
         text: Arc<str>,
         /// Whether the text came to its end.
         ending: Ending,
+        /// The model that spoke, where it has a name. `None` for an imported text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<ModelName>,
         /// The source of the text.
         #[serde(default, skip_serializing_if = "EntryOrigin::is_chat")]
         origin: EntryOrigin,
@@ -65,10 +68,16 @@ impl Content {
         Self::User { text: text.into(), key: None, origin: EntryOrigin::Chat }
     }
 
-    /// Makes a message that the model wrote in this chat.
+    /// Makes a message that a model without a name wrote in this chat.
     #[must_use]
     pub fn model(text: impl Into<Arc<str>>, ending: Ending) -> Self {
-        Self::Model { text: text.into(), ending, origin: EntryOrigin::Chat }
+        Self::said_by(None, text, ending)
+    }
+
+    /// Makes a message that this model wrote in this chat.
+    #[must_use]
+    pub fn said_by(model: Option<ModelName>, text: impl Into<Arc<str>>, ending: Ending) -> Self {
+        Self::Model { text: text.into(), ending, model, origin: EntryOrigin::Chat }
     }
 }
 

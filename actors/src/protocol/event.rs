@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ApprovalEnd, ApprovalRequest, CallId, CallRecord, Ending, EntryOrigin, IdempotencyKey, Locale,
-    Notice, ResolvedCall, Text, Timestamp, TurnId, Usage, WantedCall,
+    ModelName, Notice, ResolvedCall, Text, Timestamp, TurnId, Usage, WantedCall,
 };
 
 /// One event of a session: `{"type":..,"seq":..,..}`.
@@ -139,6 +139,9 @@ pub enum EventKind {
         text: Arc<str>,
         /// Whether the text came to its end.
         ending: Ending,
+        /// The model that spoke, where it has a name. `None` for an imported text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<ModelName>,
         /// The source of the text.
         #[serde(default, skip_serializing_if = "EntryOrigin::is_chat")]
         origin: EntryOrigin,
@@ -147,6 +150,9 @@ pub enum EventKind {
     ToolCallProposed {
         /// The id that the runtime gave the call.
         call: CallId,
+        /// The model that asks, where it has a name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<ModelName>,
         /// The name and the raw arguments, as the model wrote them.
         #[serde(flatten)]
         wanted: WantedCall,

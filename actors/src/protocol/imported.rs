@@ -47,7 +47,9 @@ impl From<Imported> for Content {
         let origin = EntryOrigin::Imported;
         match role {
             ImportedRole::User => Self::User { text, key: None, origin },
-            ImportedRole::Model => Self::Model { text, ending: Ending::Complete, origin },
+            ImportedRole::Model => {
+                Self::Model { text, ending: Ending::Complete, model: None, origin }
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The JSON Schemas of values that are more than their Rust types say: ids, cursors, digests, tags and moments.
 
 use super::{
-    CallId, CompletionId, Digest, EventCursor, FeedCursor, IdempotencyKey, LanguageTag, SessionId,
-    Timestamp, TurnId, UserId,
+    CallId, CompletionId, Digest, EventCursor, FeedCursor, IdempotencyKey, LanguageTag, ModelName,
+    SessionId, Timestamp, TurnId, UserId,
 };
 
 /// Gives types a schema under their own name: a description, and the keywords that their JSON keeps to.
@@ -51,6 +51,9 @@ json_schema_of! {
     LanguageTag: "A BCP 47 tag, such as ko or pt-BR.", {
         "type": "string", "minLength": 2, "maxLength": 35,
         "pattern": "^[A-Za-z]{2}[A-Za-z0-9]{0,6}(-[A-Za-z0-9]{1,8})*$",
+    };
+    ModelName: "The name of a model of this runtime.", {
+        "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:/@+-]+$",
     };
     Timestamp: "Milliseconds since 1970 (UTC).", { "type": "integer", "format": "int64" };
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Approval, CallId, Effect, Limits, MAX_BYTES, ResolvedBy, Timestamp, ToolOutcome};
+use super::{
+    Approval, CallId, Effect, Limits, MAX_BYTES, ModelName, ResolvedBy, Timestamp, ToolOutcome,
+};
 
 /// A call as the model wrote it: a name and the raw text of its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +78,9 @@ pub struct ToolCall {
     pub name: Arc<str>,
     /// The raw text of the arguments.
     pub arguments: Arc<str>,
+    /// The model that asked, where it has a name; `None` without a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelName>,
     /// What the model wants back with the call; never shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -104,6 +109,9 @@ pub struct CallRecord {
     /// The arguments that were validated, or the raw text as a JSON string where they were refused. Where the user
     /// changed them, those that the user typed.
     pub arguments: Value,
+    /// The model that asked, where it has a name; `None` without a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelName>,
     /// What the model wants back with the call; never shown.
     #[serde(skip)]
     pub opaque: Option<Arc<str>>,

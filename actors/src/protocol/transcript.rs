@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallId, CallRecord, ChatMessage, Content, Limits, Locale, Notice, Text, ToolSpec, TurnId,
-    bare_envelope, call_envelope,
+    CallId, CallRecord, ChatMessage, Content, Limits, Locale, ModelName, Notice, Text, ToolSpec,
+    TurnId, bare_envelope, call_envelope,
 };
 
 /// One entry of the prompt that the model reads.
@@ -65,10 +65,11 @@ pub fn visible(messages: &[ChatMessage]) -> &[ChatMessage] {
 }
 
 /// Gives the prompt of a chat: the entries since the last clearing, without notices. Where the result of a call was
-/// discarded, the prompt tells only whether it took effect.
+/// discarded, the prompt tells only whether it took effect. What another model than `model` wants back is left out.
 #[must_use]
 pub fn prompt(
     messages: &[ChatMessage],
+    model: Option<&ModelName>,
     tools: &[ToolSpec],
     locale: Locale,
     limits: &Limits,
@@ -77,7 +78,7 @@ pub fn prompt(
     let left_out: BTreeSet<TurnId> = visible.iter().filter_map(left_out).collect();
     let read = |message: &ChatMessage| {
         let is_left_out = left_out.contains(&message.turn);
-        prompt_entry(message, is_left_out, tools, locale, limits)
+        prompt_entry(message, is_left_out, model, tools, locale, limits)
     };
     visible.iter().filter_map(read).collect()
 }
@@ -94,11 +95,13 @@ fn tool_of<'a>(record: &CallRecord, tools: &'a [ToolSpec]) -> Option<&'a ToolSpe
 }
 
 /// Gives what the model reads of one entry; `None` for a notice and a clearing. Of a turn that is left out it reads no
-/// text: only that a message stood there, and of each call whether it took effect.
+/// text: only that a message stood there, and of each call whether it took effect. Opaque state goes only to the model
+/// that wrote it.
 #[must_use]
 pub fn prompt_entry(
     message: &ChatMessage,
     is_left_out: bool,
+    model: Option<&ModelName>,
     tools: &[ToolSpec],
     locale: Locale,
     limits: &Limits,
@@ -128,7 +131,7 @@ pub fn prompt_entry(
                 name: record.name.clone(),
                 arguments: arguments.to_string().into(),
                 envelope: envelope.into(),
-                opaque: record.opaque.clone(),
+                opaque: record.opaque.clone().filter(|_| record.model.as_ref() == model),
             })
         }
         Content::Notice { .. } | Content::Cleared => None,

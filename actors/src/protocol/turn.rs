@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{IdempotencyKey, LanguageTag};
+use super::{IdempotencyKey, LanguageTag, ModelName};
 
 /// The options of a turn. They are stored with it, so that it goes on in the same way after a crash.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -24,6 +24,11 @@ pub struct TurnOptions {
     /// words: no approval, limit or tool depends on it. At most [`Limits::max_instructions_bytes`](super::Limits).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Arc<str>>,
+    /// The model that is asked. `None` takes that of the runtime: its session's, or the first. Where the runtime's models
+    /// have names, the one that was taken is stored with the turn. Where it is overloaded or its connection is lost before
+    /// it has said anything, the completion goes to the next model behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelName>,
     /// The key that makes a repeated submit harmless. The same text under the same key in the same session is the same
     /// turn, whether it runs or has ended. The options of the first submit count.
     #[serde(skip)]

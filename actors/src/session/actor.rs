@@ -131,8 +131,8 @@ impl SessionState {
                 self.submitted(me, *asked, found, turns_begun);
             }
             SessionMsg::Stored { written, result } => self.stored(me, written, result),
-            SessionMsg::Llm(LlmEvent::Ended { completion, result }) => {
-                self.completed(me, completion, result);
+            SessionMsg::Llm(LlmEvent::Ended { completion, result, has_begun }) => {
+                self.completed(me, completion, result, has_begun);
             }
             SessionMsg::Dispatcher(event) => self.on_dispatcher(me, event),
             SessionMsg::Resolved => {

@@ -8,9 +8,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     dispatcher::{CallContext, DispatcherMsg},
-    llm::ModelQueue,
+    llm::Models,
     mailbox::Address,
-    port::ChatModel,
     protocol::ToolSpec,
     store::StoreHandle,
 };
@@ -20,10 +19,8 @@ use crate::{
 pub struct RuntimeContext {
     /// The store for messages and turns.
     pub store: StoreHandle,
-    /// The queue before the model.
-    pub llm: ModelQueue,
-    /// The model, which tells whether its family asks for several calls at once.
-    pub model: Arc<dyn ChatModel>,
+    /// The models, each behind its queue.
+    pub models: Models,
     /// The actor that takes calls.
     pub dispatcher: Address<DispatcherMsg>,
     /// The context of calls: registry, bounds, clock.

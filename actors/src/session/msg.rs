@@ -215,6 +215,12 @@ pub enum TurnRefused {
         /// The name that was asked for.
         name: Arc<str>,
     },
+    /// No model of the runtime has this name.
+    #[error("no model of this runtime is named {name:?}")]
+    UnknownModel {
+        /// The name that was asked for.
+        name: Arc<str>,
+    },
     /// Another text was submitted under the same idempotency key.
     #[error("the idempotency key was used for another text")]
     OtherText,

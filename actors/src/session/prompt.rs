@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::protocol::{
-    ChatMessage, Content, Limits, Locale, PromptMessage, ToolSpec, TurnId, left_out, prompt_entry,
+    ChatMessage, Content, Limits, Locale, ModelName, PromptMessage, ToolSpec, TurnId, left_out,
+    prompt_entry,
 };
 
 /// The prompt of a chat: the same as [`prompt`](crate::protocol::prompt) of its entries.
@@ -15,20 +16,23 @@ pub(super) struct Prompt {
     made_of: usize,
     /// Turns whose texts the model reads no more.
     left_out: BTreeSet<TurnId>,
+    /// The model that reads it.
+    model: Option<ModelName>,
     locale: Locale,
 }
 
 impl Prompt {
-    /// Reads the new entries, in this language.
+    /// Reads the new entries for this model, in this language.
     pub(super) fn of(
         &mut self,
         messages: &[ChatMessage],
+        model: Option<&ModelName>,
         tools: &[ToolSpec],
         locale: Locale,
         limits: &Limits,
     ) -> Arc<Vec<PromptMessage>> {
-        if locale != self.locale {
-            *self = Self { locale, ..Self::default() };
+        if locale != self.locale || model != self.model.as_ref() {
+            *self = Self { locale, model: model.cloned(), ..Self::default() };
         }
         let known = self.left_out.len();
         self.left_out.extend(messages[self.made_of..].iter().filter_map(left_out));
@@ -43,7 +47,7 @@ impl Prompt {
                 entries.clear();
             }
             let is_left_out = self.left_out.contains(&message.turn);
-            entries.extend(prompt_entry(message, is_left_out, tools, locale, limits));
+            entries.extend(prompt_entry(message, is_left_out, model, tools, locale, limits));
         }
         self.made_of = messages.len();
         self.entries.clone()
@@ -69,6 +73,7 @@ mod tests {
     fn chat() -> Vec<ChatMessage> {
         let at = Timestamp::from_millis(1);
         let record = CallRecord {
+            model: None,
             opaque: None,
             id: CallId::new(Uuid::from_u128(1)),
             name: "look".into(),
@@ -113,7 +118,7 @@ mod tests {
             chat.push(message);
         }
         let (limits, mut kept) = (Limits::default(), Prompt::default());
-        let before = kept.of(&chat, &[], Locale::EN, &limits);
+        let before = kept.of(&chat, None, &[], Locale::EN, &limits);
         assert!(
             before
                 .iter()
@@ -122,8 +127,8 @@ mod tests {
         let (seq, at) = (chat.len() as u64 + 1, Timestamp::from_millis(2));
         let content = Content::Notice { notice: Notice::TurnLeftOut };
         chat.push(ChatMessage { seq, turn: killer, at, content });
-        let after = kept.of(&chat, &[], Locale::EN, &limits);
-        assert_eq!(*after, prompt(&chat, &[], Locale::EN, &limits));
+        let after = kept.of(&chat, None, &[], Locale::EN, &limits);
+        assert_eq!(*after, prompt(&chat, None, &[], Locale::EN, &limits));
         let last: Vec<_> = after.iter().rev().take(2).rev().collect();
         let PromptMessage::User { text } = last[0] else { panic!("{last:?}") };
         assert!(text.starts_with("(The text of this message is left out"), "{text}");
@@ -148,8 +153,8 @@ mod tests {
         let (chat, limits, mut kept) = (chat(), Limits::default(), Prompt::default());
         for end in 0..=chat.len() {
             for locale in [Locale::KO, Locale::KO, Locale::EN] {
-                let anew = prompt(&chat[..end], &[], locale, &limits);
-                assert_eq!(*kept.of(&chat[..end], &[], locale, &limits), anew);
+                let anew = prompt(&chat[..end], None, &[], locale, &limits);
+                assert_eq!(*kept.of(&chat[..end], None, &[], locale, &limits), anew);
             }
         }
     }
@@ -158,7 +163,7 @@ mod tests {
     fn what_was_written_is_kept_and_not_written_anew() {
         let (chat, limits, mut kept) = (chat(), Limits::default(), Prompt::default());
         let mut envelope = |end| {
-            let prompt = kept.of(&chat[..end], &[], Locale::EN, &limits);
+            let prompt = kept.of(&chat[..end], None, &[], Locale::EN, &limits);
             let call = prompt.iter().find_map(|entry| match entry {
                 PromptMessage::ToolCall { envelope, .. } => Some(envelope.clone()),
                 PromptMessage::User { .. } | PromptMessage::Model { .. } => None,

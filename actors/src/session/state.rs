@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use tokio::{runtime::Handle, sync::oneshot, time::Instant};
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use super::{
     context::{History, RuntimeContext},
@@ -22,7 +23,7 @@ use crate::{
     mailbox::Alarm,
     port::{ModelError, StoreError},
     protocol::{
-        ApprovalRequest, CallId, CompletionId, Digest, EventCursor, EventKind, Locale,
+        ApprovalRequest, CallId, CompletionId, Digest, EventCursor, EventKind, Locale, ModelName,
         ResolvedCall, SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
         visible,
     },
@@ -81,6 +82,10 @@ pub(super) struct ActiveTurn {
     pub(super) core: Turn,
     pub(super) span: TurnSpan,
     pub(super) options: TurnOptions,
+    /// The place of the model that each of its completions is asked of first.
+    pub(super) model: usize,
+    /// The place of the model that speaks, or spoke last: another where that one was overloaded or unreachable.
+    pub(super) speaker: usize,
     /// The hash of what the user typed.
     pub(super) text: Digest,
     /// Cancels its calls.
@@ -98,13 +103,22 @@ pub(super) struct ActiveTurn {
     pub(super) sent_end: Option<(TurnEnd, Timestamp)>,
     /// The callers that dismissed it, until that is on its way to the store.
     pub(super) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
-    pub(super) completion: Option<(CompletionId, CancellationToken)>,
+    pub(super) completion: Option<AskedCompletion>,
     pub(super) calls: BTreeMap<CallId, ActiveCall>,
     pub(super) approval_requests: Vec<ApprovalRequest>,
     /// The number of the model's message that is on its way to the store.
     pub(super) saying: Option<u64>,
     /// What happens to the calls of that message until the store has it. Readers are told of it behind the message.
     pub(super) behind_message: Vec<EventKind>,
+}
+
+/// The completion that a turn waits for.
+#[derive(Debug)]
+pub(super) struct AskedCompletion {
+    pub(super) id: CompletionId,
+    pub(super) cancel: CancellationToken,
+    /// The moment at which the first model was asked for it.
+    pub(super) since: Instant,
 }
 
 #[derive(Debug)]
@@ -120,6 +134,7 @@ impl ActiveTurn {
     pub(super) fn new(
         (id, core, span): (TurnId, Turn, TurnSpan),
         (options, text): (TurnOptions, Digest),
+        model: usize,
         cancellation: Cancellation,
         permit: Permit,
     ) -> Self {
@@ -128,6 +143,8 @@ impl ActiveTurn {
             core,
             span,
             options,
+            model,
+            speaker: model,
             text,
             cancellation,
             _permit: permit,
@@ -146,8 +163,8 @@ impl ActiveTurn {
     }
 
     pub(super) fn cancel_completion(&mut self) {
-        if let Some((_, cancel)) = self.completion.take() {
-            cancel.cancel();
+        if let Some(asked) = self.completion.take() {
+            asked.cancel.cancel();
         }
     }
 
@@ -241,6 +258,21 @@ impl SessionState {
         let (sent_end, waiting) =
             (turn.sent_end.take(), WaitingForEnd::new(std::mem::take(&mut turn.ended)));
         AbandonedTurn { end: (end, at), sent_end, has_begun, locale, waiting }
+    }
+
+    /// Gives the place of the model that a turn chose; the first where it chose none, or one that is here no more.
+    pub(super) fn model_of(&self, options: &TurnOptions) -> usize {
+        let Some(name) = &options.model else { return 0 };
+        self.context.models.find(name).unwrap_or_else(|| {
+            let session = self.slot.session();
+            warn!(%session, model = %name, "the model of a turn is here no more: the first is asked");
+            0
+        })
+    }
+
+    /// Gives the name of the model that speaks in a turn, or spoke last.
+    pub(super) fn speaker_of(&self, turn: &ActiveTurn) -> Option<ModelName> {
+        self.context.models.queue(turn.speaker).name().cloned()
     }
 
     /// Gives the locale of a turn.

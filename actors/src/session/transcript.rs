@@ -8,7 +8,8 @@ use std::{
 
 use super::prompt::Prompt;
 use crate::protocol::{
-    ChatMessage, Content, Limits, Locale, Notice, PromptMessage, ResolvedCall, ToolSpec, TurnId,
+    ChatMessage, Content, Limits, Locale, ModelName, Notice, PromptMessage, ResolvedCall, ToolSpec,
+    TurnId,
 };
 
 /// The transcript of one chat.
@@ -92,14 +93,15 @@ impl Chat {
         &self.messages
     }
 
-    /// Gives the prompt of the chat.
+    /// Gives the prompt of the chat for this model.
     pub(super) fn prompt(
         &mut self,
+        model: Option<&ModelName>,
         tools: &[ToolSpec],
         locale: Locale,
         limits: &Limits,
     ) -> Arc<Vec<PromptMessage>> {
-        self.prompt.of(&self.messages, tools, locale, limits)
+        self.prompt.of(&self.messages, model, tools, locale, limits)
     }
 
     /// Gives the turn of the last entry; `None` in an empty chat.

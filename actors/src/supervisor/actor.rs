@@ -17,10 +17,10 @@ use super::{
 use crate::{
     approval::{ConfirmActor, ConfirmMsg},
     dispatcher::{CallContext, DispatcherActor, DispatcherMsg},
-    llm::{LlmActor, LlmMsg, ModelQueue},
+    llm::{LlmActor, LlmMsg, ModelQueue, Models, NamedModel},
     mailbox::{Address, answer},
-    port::{ChatModel, Clock, Extensions, Occupied, Store, UserWeights},
-    protocol::{Languages, Limits},
+    port::{Clock, Extensions, Occupied, Store, UserWeights},
+    protocol::{Languages, Limits, ModelName},
     registry::ToolRegistry,
     store::{Jobs, StoreActor, StoreArguments, StoreHandle, StoreMsg, WriterHealth},
 };
@@ -78,9 +78,9 @@ pub struct StartError(#[source] Box<dyn Error + Send + Sync>);
 /// The parts from which the actors of a runtime are made.
 #[derive(Debug, Clone)]
 pub struct SupervisorConfig {
-    /// The model behind the LlmActor.
-    pub model: Arc<dyn ChatModel>,
-    /// The weights by which users share its time.
+    /// The models, at least one, each of which gets an LlmActor.
+    pub models: Vec<NamedModel>,
+    /// The weights by which users share the time of each model.
     pub weights: UserWeights,
     /// The store behind the StoreActor.
     pub store: Arc<dyn Store>,
@@ -109,10 +109,10 @@ pub struct RuntimeHandles {
     pub supervisor: ActorCell,
     /// The handle through which callers reach the StoreActor.
     pub store: StoreHandle,
-    /// The address of the LlmActor.
-    pub llm: Address<LlmMsg>,
-    /// The queue before the model, where callers ask it.
-    pub model_queue: ModelQueue,
+    /// The addresses of the LlmActors, in the order of the models.
+    pub llms: Arc<[Address<LlmMsg>]>,
+    /// The models with their queues, where callers ask them.
+    pub models: Models,
     /// The address of the ConfirmActor.
     pub confirm: Address<ConfirmMsg>,
     /// The address of the DispatcherActor.
@@ -136,6 +136,8 @@ pub enum Health {
     Unhealthy {
         /// The name of the actor.
         actor: &'static str,
+        /// The model of the actor, where it has one with a name. Other models go on.
+        model: Option<ModelName>,
     },
 }
 
@@ -156,8 +158,8 @@ pub enum SupervisorMsg {
 pub enum Role {
     /// The StoreActor.
     Store,
-    /// The LlmActor.
-    Llm,
+    /// The LlmActor of the model at this place.
+    Llm(usize),
     /// The ConfirmActor.
     Confirm,
     /// The DispatcherActor.
@@ -165,12 +167,15 @@ pub enum Role {
 }
 
 impl Role {
-    const ALL: [Self; 4] = [Self::Store, Self::Llm, Self::Confirm, Self::Dispatcher];
+    /// Gives the roles of a runtime with so many models.
+    fn all(models: usize) -> impl Iterator<Item = Self> {
+        [Self::Store, Self::Confirm, Self::Dispatcher].into_iter().chain((0..models).map(Self::Llm))
+    }
 
     const fn name(self) -> &'static str {
         match self {
             Self::Store => "store",
-            Self::Llm => "llm",
+            Self::Llm(_) => "llm",
             Self::Confirm => "confirm",
             Self::Dispatcher => "dispatcher",
         }
@@ -179,7 +184,7 @@ impl Role {
     const fn policy(self) -> Policy {
         match self {
             Self::Store | Self::Confirm | Self::Dispatcher => Policy::Permanent,
-            Self::Llm => Policy::PermanentWithDelay,
+            Self::Llm(_) => Policy::PermanentWithDelay,
         }
     }
 }
@@ -225,24 +230,27 @@ impl Actor for Supervisor {
         );
         let calls = Arc::new(calls.speaking(config.languages.clone()));
         let dispatcher = Address::new(start_dispatcher(&calls, &me).await?);
-        let (model, weights) = (config.model.clone(), config.weights.clone());
-        let model_queue = ModelQueue::new(model, weights, config.limits.clone());
-        let llm = Address::new(start_llm(&model_queue, &me).await?);
+        let models = Models::new(config.models.clone(), &config.weights, &config.limits);
+        let mut llms = Vec::with_capacity(models.queues().len());
+        for queue in models.queues() {
+            llms.push(Address::new(start_llm(queue, &me).await?));
+        }
         let Limits { max_restarts, restart_window, .. } = *config.limits;
-        let restarts = Role::ALL
+        let restarts = Role::all(llms.len())
             .map(|role| (role, Restarts::new(role.policy(), max_restarts, restart_window)));
+        let restarts = restarts.collect();
         let handles = RuntimeHandles {
             supervisor: me.get_cell(),
             store,
-            llm,
-            model_queue,
+            llms: llms.into(),
+            models,
             confirm,
             dispatcher,
             store_actor,
             calls,
             health: healthy,
         };
-        Ok(Supervising { config, jobs, handles, health, restarts: restarts.into() })
+        Ok(Supervising { config, jobs, handles, health, restarts })
     }
 
     async fn handle(
@@ -296,10 +304,10 @@ impl Actor for Supervisor {
 impl Supervising {
     /// Finds the role that this child has now; sessions have none.
     fn role(&self, child: ActorId) -> Option<Role> {
-        Role::ALL.into_iter().find(|role| {
-            let now = match role {
+        Role::all(self.handles.llms.len()).find(|role| {
+            let now = match *role {
                 Role::Store => self.handles.store_actor.actor().get_id(),
-                Role::Llm => self.handles.llm.actor().get_id(),
+                Role::Llm(model) => self.handles.llms[model].actor().get_id(),
                 Role::Confirm => self.handles.confirm.actor().get_id(),
                 Role::Dispatcher => self.handles.dispatcher.actor().get_id(),
             };
@@ -319,7 +327,10 @@ impl Supervising {
                 // For a job that came after it had looked, and was told to the actor before it.
                 store.cast(StoreMsg::Work)?;
             }
-            Role::Llm => self.handles.llm.moved(start_llm(&self.handles.model_queue, me).await?),
+            Role::Llm(model) => {
+                let llm = start_llm(self.handles.models.queue(model), me).await?;
+                self.handles.llms[model].moved(llm);
+            }
             Role::Confirm => self.handles.confirm.moved(self.config.start_confirm(me).await?),
             Role::Dispatcher => {
                 self.handles.dispatcher.moved(start_dispatcher(&self.handles.calls, me).await?)
@@ -329,17 +340,27 @@ impl Supervising {
     }
 
     fn restart_limit_reached(&self, role: Role) {
-        error!(actor = role.name(), "an actor reached its restart limit; the runtime is unhealthy");
+        let model = self.model(role);
+        let (actor, of) = (role.name(), model.as_ref().map(ModelName::as_str));
+        error!(actor, model = of, "an actor reached its restart limit; the runtime is unhealthy");
         match role {
             Role::Store => {
                 self.jobs.close();
                 self.handles.store_actor.restarts_end();
             }
-            Role::Llm => self.handles.llm.restarts_end(),
+            Role::Llm(model) => self.handles.llms[model].restarts_end(),
             Role::Confirm => self.handles.confirm.restarts_end(),
             Role::Dispatcher => self.handles.dispatcher.restarts_end(),
         }
-        self.health.send_replace(Health::Unhealthy { actor: role.name() });
+        self.health.send_replace(Health::Unhealthy { actor, model });
+    }
+
+    /// Gives the name of a role's model.
+    fn model(&self, role: Role) -> Option<ModelName> {
+        match role {
+            Role::Llm(model) => self.handles.models.queue(model).name().cloned(),
+            Role::Store | Role::Confirm | Role::Dispatcher => None,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The supervisor: starts, watches and restarts the actors of a runtime. It knows nothing of chat.
 //!
-//! [`Supervisor::start`] spawns the StoreActor, LlmActor, ConfirmActor and DispatcherActor and gives their addresses as
+//! [`Supervisor::start`] spawns the StoreActor, an LlmActor for each model, ConfirmActor and DispatcherActor, and gives their addresses as
 //! [`RuntimeHandles`]. A child that panics, fails or is killed is started anew at once, or after a growing delay where
 //! its start is expensive. A child that ends too often within the window is given up, and [`Health`] says so. Sessions
 //! are children too, but temporary: the next use reopens one from the store.

@@ -17,6 +17,7 @@ use super::{
     exit::{ChildExit, child_exit},
 };
 use crate::{
+    llm::NamedModel,
     mailbox::Address,
     port::{Extensions, SystemClock, UserWeights},
     protocol::{Languages, Limits},
@@ -27,7 +28,7 @@ use crate::{
 
 async fn handles(limits: Limits) -> RuntimeHandles {
     let config = SupervisorConfig {
-        model: Arc::new(ScriptedModel::new([])),
+        models: vec![NamedModel { name: None, model: Arc::new(ScriptedModel::new([])) }],
         weights: UserWeights::default(),
         occupied: None,
         store: Arc::new(MemoryStore::new()),
@@ -47,7 +48,7 @@ async fn every_child_that_is_killed_comes_back_under_its_address() {
     let handles = handles(Limits::default()).await;
     let gone = (
         handles.store_actor.actor(),
-        handles.llm.actor(),
+        handles.llms[0].actor(),
         handles.confirm.actor(),
         handles.dispatcher.actor(),
     );
@@ -56,7 +57,7 @@ async fn every_child_that_is_killed_comes_back_under_its_address() {
     gone.2.kill();
     gone.3.kill();
     handles.store_actor.after(&gone.0).await;
-    handles.llm.after(&gone.1).await;
+    handles.llms[0].after(&gone.1).await;
     handles.confirm.after(&gone.2).await;
     handles.dispatcher.after(&gone.3).await;
     assert_eq!(*handles.health.borrow(), Health::Healthy);
@@ -94,7 +95,7 @@ async fn is_restarted<M: Message>(
     assert_eq!(restarts(&address, 4).await, delays, "{actor}: what is long past does not count");
     assert_eq!(*handles.health.borrow(), Health::Healthy);
     assert_eq!(restarts(&address, 1).await, [None], "{actor}");
-    assert_eq!(*handles.health.borrow(), Health::Unhealthy { actor });
+    assert_eq!(*handles.health.borrow(), Health::Unhealthy { actor, model: None });
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,7 +105,7 @@ async fn each_child_is_restarted_within_its_intensity_and_no_more_beyond_it() {
     is_restarted("confirm", |handles| handles.confirm.clone(), at_once).await;
     is_restarted("dispatcher", |handles| handles.dispatcher.clone(), at_once).await;
     let growing = [AT_ONCE, Some(100), Some(200), Some(400)];
-    is_restarted("llm", |handles| handles.llm.clone(), growing).await;
+    is_restarted("llm", |handles| handles.llms[0].clone(), growing).await;
 }
 
 /// Hears how its one child ends.

@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use samples::{
-    USAGE, approvals, at, call, contents, decisions, digest, kinds, outcomes, records, request,
-    resolved, rows, session, turn, user,
+    USAGE, approvals, at, call, contents, decisions, digest, kinds, model, outcomes, records,
+    request, resolved, rows, session, turn, user,
 };
 
 /// Both readings of a schema: of what is sent, and of what is taken.
@@ -131,7 +131,13 @@ fn entries_and_calls_are_what_their_schema_says() {
     check(contents().into_iter().map(message));
     check(records());
     check(outcomes());
-    check([ToolCall { opaque: None, id: call(), name: "save".into(), arguments: "{}".into() }]);
+    check([ToolCall {
+        model: model(),
+        opaque: None,
+        id: call(),
+        name: "save".into(),
+        arguments: "{}".into(),
+    }]);
     check([Imported::user("hi"), Imported::model("Hello.")]);
     check(rows());
 }
@@ -173,6 +179,7 @@ fn tools_turns_and_bounds_are_what_their_schema_says() {
         language: Some(LanguageTag::KO),
         time_zone: Some("Asia/Seoul".into()),
         instructions: Some("Be brief.".into()),
+        model: model(),
         key: None,
     };
     check([TurnOptions::default(), options]);

@@ -6,8 +6,8 @@ use madang_actors::{
     protocol::{
         Approval, ApprovalEnd, ApprovalRequest, CallId, CallRecord, CallResult, CancelReason,
         Content, Decision, Digest, Effect, EffectResolution, Ending, EntryOrigin, EventKind,
-        IdempotencyKey, Notice, ResolvedBy, ResolvedCall, SessionId, Shown, Timestamp, ToolOutcome,
-        TurnEnding, TurnError, TurnId, Usage, UserId, WantedCall,
+        IdempotencyKey, ModelName, Notice, ResolvedBy, ResolvedCall, SessionId, Shown, Timestamp,
+        ToolOutcome, TurnEnding, TurnError, TurnId, Usage, UserId, WantedCall,
     },
 };
 use serde_json::json;
@@ -69,6 +69,7 @@ pub(super) fn outcomes() -> Vec<ToolOutcome> {
 
 pub(super) fn records() -> Vec<CallRecord> {
     let plain = CallRecord {
+        model: model(),
         opaque: None,
         id: call(),
         name: "save".into(),
@@ -115,6 +116,11 @@ fn keys() -> [Option<IdempotencyKey>; 2] {
     [None, Some(IdempotencyKey::new("mine").unwrap())]
 }
 
+/// The name of a model.
+pub(super) fn model() -> Option<ModelName> {
+    Some(ModelName::new("small").unwrap())
+}
+
 pub(super) fn contents() -> Vec<Content> {
     let mut contents = vec![Content::Cleared];
     contents.extend(NOTICES.map(|notice| Content::Notice { notice }));
@@ -123,8 +129,8 @@ pub(super) fn contents() -> Vec<Content> {
         for key in keys() {
             contents.push(Content::User { text: "hi".into(), key, origin });
         }
-        for ending in [Ending::Complete, Ending::Interrupted] {
-            contents.push(Content::Model { text: "Hello.".into(), ending, origin });
+        for (ending, model) in [(Ending::Complete, None), (Ending::Interrupted, model())] {
+            contents.push(Content::Model { text: "Hello.".into(), ending, model, origin });
         }
     }
     contents
@@ -171,7 +177,11 @@ pub(super) fn resolved(by: ResolvedBy, resolution: EffectResolution) -> Resolved
 pub(super) fn kinds() -> Vec<EventKind> {
     let text = || "text".to_owned();
     let mut kinds = vec![
-        EventKind::ToolCallProposed { call: call(), wanted: WantedCall::new("save", "{") },
+        EventKind::ToolCallProposed {
+            call: call(),
+            model: model(),
+            wanted: WantedCall::new("save", "{"),
+        },
         EventKind::ApprovalRequested { request: request() },
         EventKind::Cleared,
         EventKind::MessagesLeftOut { messages: 2, text: text() },
@@ -189,8 +199,8 @@ pub(super) fn kinds() -> Vec<EventKind> {
     for origin in ORIGINS {
         let text = || "hi".into();
         kinds.extend(keys().map(|key| EventKind::UserMessage { text: text(), key, origin }));
-        for ending in [Ending::Complete, Ending::Interrupted] {
-            kinds.push(EventKind::ModelMessage { text: text(), ending, origin });
+        for (ending, model) in [(Ending::Complete, None), (Ending::Interrupted, model())] {
+            kinds.push(EventKind::ModelMessage { text: text(), ending, model, origin });
         }
     }
     for (by, resolution) in [
@@ -215,6 +225,7 @@ pub(super) fn rows() -> Vec<LedgerRow> {
         CallState::Ended,
     ];
     let bare = LedgerRow {
+        model: model(),
         opaque: None,
         session: session(),
         call: call(),

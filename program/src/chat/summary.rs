@@ -90,6 +90,7 @@ mod tests {
 
     fn line(name: &str, outcome: Option<ToolOutcome>, locale: UiLanguage) -> String {
         let record = CallRecord {
+            model: None,
             opaque: None,
             id: CallId::new(uuid::Uuid::nil()),
             name: name.into(),

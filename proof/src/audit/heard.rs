@@ -120,9 +120,9 @@ fn is_same(event: &SessionEvent, message: &ChatMessage) -> bool {
                 Content::User { text, key, origin },
             ) => (reported, reported_key, from) == (text, key, origin),
             (
-                EventKind::ModelMessage { text: reported, ending: how, origin: from },
-                Content::Model { text, ending, origin },
-            ) => (reported, how, from) == (text, ending, origin),
+                EventKind::ModelMessage { text: reported, ending: how, model: by, origin: from },
+                Content::Model { text, ending, model, origin },
+            ) => (reported, how, by, from) == (text, ending, model, origin),
             (EventKind::ToolCallEnded { record: reported }, Content::ToolCall(record)) => {
                 is_same_call(reported, record)
             }

@@ -147,7 +147,7 @@ impl Life {
             Victim::Confirm => tree.confirm.kill().await,
             Victim::Dispatcher => tree.dispatcher.kill().await,
             Victim::Store => tree.store_actor.kill().await,
-            Victim::Llm => tree.llm.kill().await,
+            Victim::Llm => tree.llms[0].kill().await,
         }
     }
 

@@ -80,12 +80,15 @@ impl AgUiMapper {
                     self.snapshot_in_order(out);
                 }
             }
-            EventKind::ModelMessage { text, ending, origin } => {
+            EventKind::ModelMessage { text, ending, model, origin } => {
                 let (ending, origin) = (*ending, *origin);
-                self.store(event, Content::Model { text: text.clone(), ending, origin });
+                self.store(
+                    event,
+                    Content::Model { text: text.clone(), ending, model: model.clone(), origin },
+                );
                 self.message(event, text, out);
             }
-            EventKind::ToolCallProposed { call, wanted } => {
+            EventKind::ToolCallProposed { call, wanted, .. } => {
                 let (name, arguments) = (wanted.name.clone(), wanted.arguments.clone());
                 self.show(OpenCall { call: *call, name, arguments }, out);
             }

@@ -76,7 +76,7 @@ impl AiMapper {
                 // The model speaks once all calls have ended, so none that is shown holds back another.
                 self.round.end_shown();
             }
-            EventKind::ToolCallProposed { call, wanted } => {
+            EventKind::ToolCallProposed { call, wanted, .. } => {
                 let (name, arguments) = (wanted.name.clone(), wanted.arguments.clone());
                 self.propose(HiddenCall { call: *call, name, arguments }, out);
             }

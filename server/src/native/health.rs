@@ -7,7 +7,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
-use madang::Health;
+use madang::{Health, ModelName};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// Whether the server may take requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 enum Readiness {
     /// It takes requests.
@@ -54,6 +54,9 @@ enum Readiness {
     Unhealthy {
         /// The part.
         part: &'static str,
+        /// The model of the part, where it is one of several.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        model: Option<ModelName>,
     },
 }
 
@@ -65,8 +68,8 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     let readiness = match shared.runtime.health() {
         _ if shared.drain.is_draining() => Readiness::Draining,
         Health::Healthy => Readiness::Ready { interrupted: shared.runtime.interrupted_sessions() },
-        Health::Unhealthy { actor } => Readiness::Unhealthy { part: actor },
-        _ => Readiness::Unhealthy { part: "runtime" },
+        Health::Unhealthy { actor, model } => Readiness::Unhealthy { part: actor, model },
+        _ => Readiness::Unhealthy { part: "runtime", model: None },
     };
     let status = match readiness {
         Readiness::Ready { .. } => StatusCode::OK,

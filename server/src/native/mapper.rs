@@ -197,6 +197,7 @@ mod tests {
         let said = EventKind::ModelMessage {
             text: "안녕".into(),
             ending: Ending::Complete,
+            model: None,
             origin: EntryOrigin::Chat,
         };
         let mut mapper = NativeMapper::of_turn(turn());

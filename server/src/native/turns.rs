@@ -134,6 +134,7 @@ async fn begin(
         language: Some(body.language.unwrap_or(caller.locale.tag())),
         time_zone: body.time_zone,
         instructions: body.instructions,
+        model: None,
         key: wishes.key.clone(),
     };
     let supersede = if body.supersede { Supersede::Waiting } else { Supersede::Never };

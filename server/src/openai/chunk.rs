@@ -282,6 +282,7 @@ mod tests {
         event(EventKind::ModelMessage {
             text: text.into(),
             ending: Ending::Complete,
+            model: None,
             origin: EntryOrigin::Chat,
         })
     }

@@ -87,6 +87,14 @@ impl Problem {
         );
         Self::with_words(ProblemName::Malformed, words.clone()).at("/time_zone", words)
     }
+
+    fn model(name: &str) -> Self {
+        let words = Words::new(
+            format!("{name:?}(이)라는 모델은 여기에 없습니다."),
+            format!("No model here is named {name:?}."),
+        );
+        Self::with_words(ProblemName::Malformed, words.clone()).at("/model", words)
+    }
 }
 
 impl From<TurnRefused> for Problem {
@@ -103,6 +111,7 @@ impl From<TurnRefused> for Problem {
                 Self::too_long(Some(bytes), max_bytes)
             }
             TurnRefused::UnknownTimeZone { name } => Self::time_zone(&name),
+            TurnRefused::UnknownModel { name } => Self::model(&name),
             TurnRefused::OtherText => Self::new(
                 ProblemName::KeyReused,
                 "이 키로 이미 다른 내용을 보냈습니다.",

@@ -66,6 +66,7 @@ pub(crate) fn request(number: u8) -> ApprovalRequest {
 /// The record of a call that ended so.
 pub(crate) fn record(number: u8, name: &str, outcome: ToolOutcome, effect: Effect) -> CallRecord {
     CallRecord {
+        model: None,
         opaque: None,
         id: call(number),
         name: name.into(),
@@ -143,12 +144,12 @@ impl Scene {
     pub(crate) fn message(mut self, text: &str) -> Self {
         self.spoken = 0;
         let (ending, origin) = (Ending::Complete, EntryOrigin::Chat);
-        self.stored(EventKind::ModelMessage { text: text.into(), ending, origin })
+        self.stored(EventKind::ModelMessage { text: text.into(), ending, model: None, origin })
     }
 
     pub(crate) fn proposes(self, number: u8, name: &str) -> Self {
         let wanted = WantedCall::new(name, r#"{"id": "sleep"}"#);
-        self.event(EventKind::ToolCallProposed { call: call(number), wanted })
+        self.event(EventKind::ToolCallProposed { call: call(number), model: None, wanted })
     }
 
     pub(crate) fn asks(self, number: u8) -> Self {

@@ -6,8 +6,8 @@ use madang_actors::{
     ledger::{CallState, ChainEnd, ErasedChain, Link, Salt, Seal, Transition},
     port::{LedgerRow, OpenTurn, Owner, StoreError, StoredEnd, StoredTurn, SubmittedTurn},
     protocol::{
-        CallId, Content, Digest, IdempotencyKey, InvalidLanguageTag, LanguageTag, Locale, Notice,
-        SessionId, Text, Timestamp, ToolOutcome, TurnId, TurnOptions, UserId,
+        CallId, Content, Digest, IdempotencyKey, InvalidLanguageTag, LanguageTag, Locale,
+        ModelName, Notice, SessionId, Text, Timestamp, ToolOutcome, TurnId, TurnOptions, UserId,
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -188,6 +188,7 @@ pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRo
         arguments: arguments.unwrap_or_else(|| Value::String(raw_arguments.to_string())),
         asked: values.json("asked")?,
         raw_arguments,
+        model: column::<Option<&str>>(row, "model")?.map(model_name).transpose()?,
         opaque: column::<Option<&str>>(row, "opaque")?.map(Arc::from),
         schema: column::<Option<&[u8]>>(row, "schema")?.map(digest).transpose()?,
         shown: values.json("shown")?,
@@ -270,6 +271,10 @@ pub(super) fn erased(row: &SqliteRow) -> Result<ErasedChain, StoreError> {
         hashes: hashes.collect::<Result<_, _>>()?,
         seal: seal(column(row, "seal")?)?,
     })
+}
+
+fn model_name(text: &str) -> Result<ModelName, StoreError> {
+    ModelName::new(text).map_err(|cause| unreadable("the name of a model", cause))
 }
 
 fn salt(bytes: &[u8]) -> Result<Salt, StoreError> {

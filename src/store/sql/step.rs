@@ -4,7 +4,7 @@ use super::{calls, own::Own, row, script::Script};
 use madang_actors::{
     ledger::{ChainEnd, Salt, Transition, next_hash},
     port::{LedgerFilter, LedgerRow, StoreError, poll_before_park},
-    protocol::{CallId, SessionId, Timestamp, UserId},
+    protocol::{CallId, ModelName, SessionId, Timestamp, UserId},
 };
 use sqlx::sqlite::SqliteRow;
 
@@ -163,15 +163,15 @@ fn link(
 fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
     for insert in [
         "INSERT INTO madang_messages (session, seq, turn, at, call) VALUES (?, ?, ?, ?, ?)",
-        "INSERT INTO madang_calls (session, seq, turn, proposed_at, call, user, name, raw_arguments, opaque, state) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'proposed')",
+        "INSERT INTO madang_calls (session, seq, turn, proposed_at, call, user, name, raw_arguments, model, opaque, \
+         state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'proposed')",
     ] {
         script.statement(insert);
         script.bind(row.session.as_str()).bind(place(row.seq)?).bind(row.turn.to_string());
         script.bind(row.proposed_at.millis()).bind(row.call.to_string());
     }
     script.bind(row.user.as_str()).bind(&*row.name).bind(&*row.raw_arguments);
-    script.bind(row.opaque.as_deref());
+    script.bind(row.model.as_ref().map(ModelName::as_str)).bind(row.opaque.as_deref());
     Ok(())
 }
 

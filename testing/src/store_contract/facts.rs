@@ -7,8 +7,8 @@ use madang_actors::{
     ledger::{Ended, Proposal, Transition, text_digest},
     port::{LedgerFilter, LedgerRow, Store, StoreError, StoredSession, TurnStep, Write},
     protocol::{
-        Approval, CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, SessionId,
-        Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage, UserId,
+        Approval, CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, ModelName,
+        SessionId, Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage, UserId,
     },
 };
 
@@ -119,6 +119,7 @@ fn proposal(owner: &str, tool: &str, number: u128, seq: u64) -> Proposal {
         seq,
         name: tool.into(),
         arguments: r#"{"id": "수면"}"#.into(),
+        model: ModelName::new("small").ok(),
         opaque: Some("signed: 수면".into()),
         user: user(owner),
     }

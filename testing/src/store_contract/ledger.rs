@@ -12,7 +12,7 @@ use madang_actors::{
     port::{LedgerFilter, LedgerRow, Store, StoreError},
     protocol::{
         Approval, CallRecord, CallResult, CancelReason, ChatMessage, Content, Effect, MAX_BYTES,
-        MAX_LEVELS, ToolOutcome,
+        MAX_LEVELS, ModelName, ToolOutcome,
     },
 };
 
@@ -29,6 +29,7 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
         arguments: json!(r#"{"id": "수면"}"#),
         asked: None,
         raw_arguments: r#"{"id": "수면"}"#.into(),
+        model: ModelName::new("small").ok(),
         opaque: Some("signed: 수면".into()),
         schema: None,
         shown: None,
@@ -220,6 +221,7 @@ pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
         id: call(1),
         name: "add_habit".into(),
         arguments: json!({ "id": "수면" }),
+        model: ModelName::new("small").ok(),
         opaque: Some("signed: 수면".into()),
         asked: None,
         approval: None,

@@ -30,6 +30,7 @@ async fn many_calls(store: &dyn Store) {
     }
     let of_lee = |seq| {
         let proposal = Proposal {
+            model: None,
             opaque: None,
             turn: turn(2),
             seq,

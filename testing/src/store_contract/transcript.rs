@@ -88,6 +88,7 @@ pub async fn a_message_needs_a_turn_that_has_begun(store: &dyn Store) {
     written(store, &[began("s", 1), says("s", &text(1, "now"))]).await;
 
     let record = CallRecord {
+        model: None,
         opaque: None,
         id: call(1),
         name: "t".into(),

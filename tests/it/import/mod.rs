@@ -30,7 +30,7 @@ fn words(messages: &[ChatMessage]) -> Vec<String> {
     let from = |origin: &EntryOrigin| if origin.is_chat() { "" } else { " (imported)" };
     let word = |message: &ChatMessage| match &message.content {
         Content::User { text, origin, .. } => format!("user {text}{}", from(origin)),
-        Content::Model { text, ending: Ending::Complete, origin } => {
+        Content::Model { text, ending: Ending::Complete, model: None, origin } => {
             format!("model {text}{}", from(origin))
         }
         other @ (Content::Model { .. }

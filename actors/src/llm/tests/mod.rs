@@ -5,11 +5,14 @@ mod threads;
 use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorRef};
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::{
+    sync::mpsc::{self, UnboundedReceiver},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{LlmActor, LlmEvent, LlmMsg, ModelQueue, QueuedCompletion};
+use super::{LlmActor, LlmEvent, LlmMsg, ModelQueue, NamedModel, QueuedCompletion};
 use crate::{
     mailbox::{Recipient, Reply},
     port::{ChatModel, Deltas, ModelError, UserWeights},
@@ -26,8 +29,11 @@ struct Llm {
 
 impl Llm {
     async fn new(model: impl ChatModel, limits: Limits) -> Self {
-        let model_queue =
-            ModelQueue::new(Arc::new(model), UserWeights::default(), Arc::new(limits));
+        let model_queue = ModelQueue::new(
+            NamedModel { name: None, model: Arc::new(model) },
+            UserWeights::default(),
+            Arc::new(limits),
+        );
         let (actor, _) = LlmActor::spawn(None, LlmActor, model_queue.clone()).await.unwrap();
         let (sender, heard) = mpsc::unbounded_channel();
         Self { model_queue, actor, heard, news: Recipient::channel(sender) }
@@ -49,10 +55,12 @@ impl Llm {
         let lost = LlmEvent::Ended {
             completion: id,
             result: Err(ModelError::failed(ModelError::ENGINE_DIED)),
+            has_begun: false,
         };
         let reply = Reply::new(self.news.clone(), lost);
         self.model_queue.complete(QueuedCompletion {
             request: Box::new(request),
+            since: Instant::now(),
             deltas: Deltas::ignored(),
             cancel: cancel.clone(),
             span: tracing::Span::none(),
@@ -62,7 +70,7 @@ impl Llm {
     }
 
     async fn ended(&mut self) -> (u128, String) {
-        let LlmEvent::Ended { completion, result } = self.heard.recv().await.unwrap();
+        let LlmEvent::Ended { completion, result, .. } = self.heard.recv().await.unwrap();
         let how = match result {
             Ok(completion) => completion.text,
             Err(ModelError::Cancelled { .. }) => "cancelled".to_owned(),

@@ -80,7 +80,9 @@ fn events(entry: &StoredEntry, languages: &Languages) -> Vec<SessionEvent> {
 pub(in crate::session) fn kind_of(message: &ChatMessage, locale: Locale) -> EventKind {
     match message.content.clone() {
         Content::User { text, key, origin } => EventKind::UserMessage { text, key, origin },
-        Content::Model { text, ending, origin } => EventKind::ModelMessage { text, ending, origin },
+        Content::Model { text, ending, model, origin } => {
+            EventKind::ModelMessage { text, ending, model, origin }
+        }
         Content::ToolCall(record) => EventKind::ToolCallEnded { record },
         Content::Notice { notice } => {
             EventKind::SystemNotice { notice, text: Text::Notice(notice).in_locale(locale) }

@@ -52,6 +52,7 @@ fn text_is_read_once_however_slowly_and_late_deltas_are_not_heard() {
         EventKind::ModelMessage {
             text: "Hello!".into(),
             ending: Ending::Complete,
+            model: None,
             origin: EntryOrigin::Chat,
         },
     );

@@ -131,8 +131,15 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
     ];
     left.extend((2..5).map(|seq| {
         let (name, arguments, user) = ("note".into(), "{}".into(), slot.user().clone());
-        let proposed =
-            Transition::Proposed(Proposal { opaque: None, turn, seq, name, arguments, user });
+        let proposed = Transition::Proposed(Proposal {
+            model: None,
+            opaque: None,
+            turn,
+            seq,
+            name,
+            arguments,
+            user,
+        });
         let (session, call) = (session.clone(), CallId::new(Uuid::now_v7()));
         Write::Call { session, call, at, transition: proposed }
     }));

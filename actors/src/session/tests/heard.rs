@@ -269,9 +269,9 @@ fn differs(event: &SessionEvent, message: &ChatMessage) -> Option<String> {
                 Content::User { text, key, origin },
             ) => (told, told_key, from) == (text, key, origin),
             (
-                EventKind::ModelMessage { text: told, ending: how, origin: from },
-                Content::Model { text, ending, origin },
-            ) => (told, how, from) == (text, ending, origin),
+                EventKind::ModelMessage { text: told, ending: how, model: by, origin: from },
+                Content::Model { text, ending, model, origin },
+            ) => (told, how, by, from) == (text, ending, model, origin),
             (EventKind::ToolCallEnded { record: told }, Content::ToolCall(record)) => {
                 same(told, record)
             }

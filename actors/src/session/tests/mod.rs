@@ -210,6 +210,7 @@ impl Actor for Quick {
         let DispatcherMsg::Dispatch { request, reply } = msg else { return Ok(()) };
         let at = Timestamp::from_millis(0);
         let record = Box::new(CallRecord {
+            model: None,
             opaque: None,
             id: request.call.id,
             name: request.call.name.clone(),

@@ -86,12 +86,13 @@ impl SessionState {
         self.error = None;
         self.turns_begun += 1;
         let core = Turn::new(self.context.calls.limits.max_rounds, options.on_dismiss);
+        let model = self.model_of(&options);
         let span = TurnSpan::begin(self.slot.session(), self.slot.user(), id, false);
         self.turn = Some(ActiveTurn {
             bytes: Some(bytes),
             began: Some(vec![began]),
             ended: vec![ended],
-            ..ActiveTurn::new((id, core, span), (options, hash), self.cancellation(), permit)
+            ..ActiveTurn::new((id, core, span), (options, hash), model, self.cancellation(), permit)
         });
         self.store(me, [started], Outgoing { messages: vec![message], ..Outgoing::default() });
     }

@@ -18,7 +18,7 @@ use crate::{
     port::{StoreError, TurnStep, Write},
     protocol::{
         ApprovalEnd, ApprovalRequest, CallId, CancelReason, ChatMessage, Content, EffectPolicy,
-        Ending, EventKind, Timestamp, ToolCall, TurnOptions, Usage, WantedCall,
+        Ending, EventKind, ModelName, Timestamp, ToolCall, TurnOptions, Usage, WantedCall,
     },
 };
 
@@ -36,16 +36,17 @@ impl SessionState {
     /// at once.
     pub(super) fn propose(&mut self, me: &ActorRef<SessionMsg>, called: Called) {
         let Called { round, usage, text, calls } = called;
-        let Some(turn) = self.turn.as_ref().map(|turn| turn.id) else { return };
+        let Some(running) = self.turn.as_ref() else { return };
+        let (turn, speaker, place) = (running.id, self.speaker_of(running), running.speaker);
         let said = text.map(|text| {
-            let content = Content::model(text, Ending::Complete);
+            let content = Content::said_by(speaker.clone(), text, Ending::Complete);
             self.message(turn, content)
         });
         let saying = said.as_ref().map(|message| message.seq);
         let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
         let requests = (0..).zip(calls).filter_map(|(index, wanted)| {
-            let request = self.request(me, at, wanted)?;
-            Some(DispatchRequest { beyond: self.beyond(index), ..request })
+            let request = self.request(me, at, wanted, speaker.clone())?;
+            Some(DispatchRequest { beyond: self.beyond(index, place), ..request })
         });
         let mut requests: Vec<_> = requests.collect();
         let Some(from) = requests.first().map(|request| request.seq) else { return };
@@ -77,10 +78,11 @@ impl SessionState {
         me: &ActorRef<SessionMsg>,
         at: Timestamp,
         wanted: WantedCall,
+        model: Option<ModelName>,
     ) -> Option<DispatchRequest> {
         let seq = self.chat.reserve();
         let WantedCall { name, arguments, opaque } = wanted.bounded(&self.context.calls.limits);
-        let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments, opaque };
+        let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments, model, opaque };
         self.turn.as_ref().map(|turn| self.request_in(turn, me, (seq, at), call))
     }
 
@@ -120,10 +122,11 @@ impl SessionState {
         let Some(mut request) = turn.proposed.get_mut(index).and_then(Option::take) else { return };
         // As the turn is now: the user may have dismissed it since the model asked for the call.
         Arc::make_mut(&mut request).cancellation = turn.cancellation.from_here();
-        let ToolCall { id, name, arguments, .. } = request.call.clone();
+        let ToolCall { id, name, arguments, model, .. } = request.call.clone();
         turn.calls.insert(id, ActiveCall { index, request: request.clone(), has_ended: false });
         self.publish(EventKind::ToolCallProposed {
             call: id,
+            model,
             wanted: WantedCall::new(name, arguments),
         });
         let reply = self.reply(me, &request);
@@ -141,9 +144,9 @@ impl SessionState {
         Reply::new(Recipient::actor(me.clone()).holding(self.slot.begins()), lost)
     }
 
-    /// Tells whether a call of this tool may run beside others. A call beyond the bound runs nothing.
-    pub(super) fn sharing_of(&self, index: u64, tool: &str) -> Sharing {
-        if self.beyond(index).is_some() {
+    /// Tells whether a call of this tool by this model may run beside others. A call beyond the bound runs nothing.
+    pub(super) fn sharing_of(&self, index: u64, tool: &str, model: usize) -> Sharing {
+        if self.beyond(index, model).is_some() {
             return Sharing::Shared;
         }
         let tool = self.context.calls.registry.get(tool);
@@ -151,10 +154,10 @@ impl SessionState {
         if is_alone { Sharing::Alone } else { Sharing::Shared }
     }
 
-    /// Gives the number of calls taken from a completion, where this one is beyond it: the call is recorded and told as
-    /// an error.
-    pub(super) fn beyond(&self, index: u64) -> Option<usize> {
-        let max = if self.context.model.info().has_parallel_calls {
+    /// Gives the number of calls taken from a completion of this model, where this one is beyond it: the call is recorded
+    /// and told as an error.
+    pub(super) fn beyond(&self, index: u64, model: usize) -> Option<usize> {
+        let max = if self.context.models.queue(model).has_parallel_calls() {
             self.context.calls.limits.max_calls_per_completion
         } else {
             1
@@ -162,10 +165,11 @@ impl SessionState {
         (index >= max as u64).then_some(max)
     }
 
-    /// Tells for each call of a completion whether it may run beside others.
+    /// Tells for each call of the completion that has ended whether it may run beside others.
     pub(super) fn sharing(&self, calls: Vec<WantedCall>) -> Vec<(WantedCall, Sharing)> {
+        let speaker = self.turn.as_ref().map_or(0, |turn| turn.speaker);
         let with_sharing = |(index, call): (u64, WantedCall)| {
-            let sharing = self.sharing_of(index, &call.name);
+            let sharing = self.sharing_of(index, &call.name, speaker);
             (call, sharing)
         };
         (0..).zip(calls).map(with_sharing).collect()

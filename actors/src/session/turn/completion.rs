@@ -1,11 +1,17 @@
 //! The completions of a turn: asked for with the chat, and taken when the model ends.
 
 use ractor::ActorRef;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, error};
+use tracing::{debug, error, warn};
 use uuid::Uuid;
 
-use crate::session::{msg::SessionMsg, state::SessionState, turn::machine::TurnInput};
+use crate::session::{
+    msg::SessionMsg,
+    state::{AskedCompletion, SessionState},
+    turn::fall_back::next_model,
+    turn::machine::TurnInput,
+};
 use crate::{
     llm::{LlmEvent, QueuedCompletion},
     mailbox::{Recipient, Reply},
@@ -14,11 +20,21 @@ use crate::{
 };
 
 impl SessionState {
+    /// Asks the turn's own model.
     pub(super) fn complete(&mut self, me: &ActorRef<SessionMsg>) {
+        if let Some(turn) = self.turn.as_mut() {
+            turn.speaker = turn.model;
+            self.ask_speaker(me, Instant::now());
+        }
+    }
+
+    /// Asks the model that is to speak now, within the time that began at this moment.
+    fn ask_speaker(&mut self, me: &ActorRef<SessionMsg>, since: Instant) {
         let Some(turn) = self.turn.as_mut() else { return };
         let (id, cancel) = (CompletionId::new(Uuid::now_v7()), CancellationToken::new());
-        turn.completion = Some((id, cancel.clone()));
+        turn.completion = Some(AskedCompletion { id, cancel: cancel.clone(), since });
         let (slot, calls) = (&self.slot, &self.context.calls);
+        let queue = self.context.models.queue(turn.speaker);
         let locale = calls.languages.locale(turn.options.language);
         let request = CompletionRequest {
             id,
@@ -26,7 +42,7 @@ impl SessionState {
             user: slot.user().clone(),
             system: self.context.system.clone(),
             instructions: turn.options.instructions.clone(),
-            messages: self.chat.prompt(&self.context.specs, locale, &calls.limits),
+            messages: self.chat.prompt(queue.name(), &self.context.specs, locale, &calls.limits),
             tools: self.context.specs.clone(),
             language: locale.tag(),
             max_tokens: calls.limits.max_completion_tokens,
@@ -37,11 +53,12 @@ impl SessionState {
         let lost = LlmEvent::Ended {
             completion: id,
             result: Err(ModelError::failed(ModelError::ENGINE_DIED)),
+            has_begun: false,
         };
         let reply = Reply::new(Recipient::actor(me.clone()), lost);
         // If the model's actor is gone, the reply is lost, and reports that.
         let (request, span) = (Box::new(request), turn.span.span().clone());
-        self.context.llm.complete(QueuedCompletion { request, deltas, cancel, span, reply });
+        queue.complete(QueuedCompletion { request, since, deltas, cancel, span, reply });
     }
 
     pub(super) fn cancel_completion(&mut self) {
@@ -55,14 +72,22 @@ impl SessionState {
         me: &ActorRef<SessionMsg>,
         completion: CompletionId,
         result: Result<Completion, ModelError>,
+        has_begun: bool,
     ) {
-        let awaited = self.turn.as_ref().and_then(|turn| turn.completion.as_ref());
-        if awaited.is_none_or(|(id, _)| *id != completion) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        let Some(asked) = turn.completion.take_if(|asked| asked.id == completion) else {
             debug!(%completion, "dropped a late completion");
             return;
-        }
-        if let Some(turn) = self.turn.as_mut() {
-            turn.completion = None;
+        };
+        let models = &self.context.models;
+        if let Err(error) = &result
+            && let Some(next) = next_model(turn.speaker, models.queues().len(), error, has_begun)
+        {
+            let of = |place| models.queue(place).name().map(ToString::to_string);
+            let (model, next_model) = (of(turn.speaker), of(next));
+            warn!(session = %self.slot.session(), %completion, model, kind = error.kind(), cause = ?error, next_model, "the next model is asked");
+            turn.speaker = next;
+            return self.ask_speaker(me, asked.since);
         }
         let spoken = self.slot.feed().silence();
         let input = match result {

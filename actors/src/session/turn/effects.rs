@@ -24,7 +24,8 @@ impl SessionState {
                 TurnEffect::CancelCompletion => self.cancel_completion(),
                 TurnEffect::Say { text, ending } => {
                     let Some(turn) = &self.turn else { return };
-                    let message = self.message(turn.id, Content::model(text, ending));
+                    let content = Content::said_by(self.speaker_of(turn), text, ending);
+                    let message = self.message(turn.id, content);
                     outgoing.messages.push(message);
                 }
                 TurnEffect::Propose { round, usage, text, calls } => {

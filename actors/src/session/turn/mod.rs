@@ -1,7 +1,8 @@
 //! One turn of a session: from the stored user message to its end.
 //!
-//! `machine` and `recovery` are pure. The one takes an input and gives effects, the other takes the stored facts of an
-//! open turn and gives a plan. The other files carry out what these two decide, as methods of the session's state:
+//! `machine`, `recovery` and `fall_back` are pure. The first takes an input and gives effects, the second takes the stored
+//! facts of an open turn and gives a plan, the third says which model is asked in place of one that failed. The other
+//! files carry out what these decide, as methods of the session's state:
 //!
 //! - `begin` checks what was submitted and opens a turn; `idempotency` finds the turn of a key.
 //! - `effects` says which method carries out which effect.
@@ -22,6 +23,7 @@ mod completion;
 mod dismissal;
 pub(super) mod effect_resolution;
 mod effects;
+mod fall_back;
 mod idempotency;
 pub(super) mod left_open;
 pub(super) mod lost_reply;

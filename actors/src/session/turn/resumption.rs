@@ -28,6 +28,7 @@ impl SessionState {
         }
         let Resumption { open, calls, stops_loop, permit, news } = resumption;
         let max_rounds = self.context.calls.limits.max_rounds;
+        let model = self.model_of(&open.options);
         let progress = Progress {
             round: open.round,
             usage: open.usage,
@@ -36,13 +37,15 @@ impl SessionState {
             // The plan takes no call from before the round.
             waiting: calls
                 .iter()
-                .map(|row| self.sharing_of(row.seq - open.from, &row.name))
+                .map(|row| {
+                    self.sharing_of(row.seq - open.from, &row.name, self.caller_of(row, model))
+                })
                 .collect(),
         };
         let core = Turn::resumed(max_rounds, open.options.on_dismiss, progress);
         let span = TurnSpan::begin(self.slot.session(), self.slot.user(), open.turn, true);
         let (asked, cancellation) = ((open.options, open.text), self.cancellation());
-        let mut turn = ActiveTurn::new((open.turn, core, span), asked, cancellation, permit);
+        let mut turn = ActiveTurn::new((open.turn, core, span), asked, model, cancellation, permit);
         if open.is_dismissed {
             turn.dismiss();
         }
@@ -56,6 +59,11 @@ impl SessionState {
         self.on(me, TurnInput::Opened);
     }
 
+    /// Gives the place of the model that asked for a call, or that of its turn where that one is here no more.
+    fn caller_of(&self, row: &LedgerRow, of_turn: usize) -> usize {
+        row.model.as_ref().and_then(|name| self.context.models.find(name)).unwrap_or(of_turn)
+    }
+
     fn again(
         &self,
         turn: &ActiveTurn,
@@ -64,13 +72,15 @@ impl SessionState {
         row: LedgerRow,
     ) -> DispatchRequest {
         let (ledger_row, proposed_at) = (Some(Box::new(row.clone())), row.proposed_at);
+        let model = self.caller_of(&row, turn.model);
         let call = ToolCall {
             id: row.call,
             name: row.name,
             arguments: row.raw_arguments,
+            model: row.model,
             opaque: row.opaque,
         };
-        let beyond = self.beyond(row.seq - from);
+        let beyond = self.beyond(row.seq - from, model);
         let request = self.request_in(turn, me, (row.seq, proposed_at), call);
         DispatchRequest { ledger_row, beyond, ..request }
     }

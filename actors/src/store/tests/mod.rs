@@ -136,6 +136,7 @@ fn say(seq: u64, text: &str) -> Vec<Write> {
 
 fn record(seq: u64) -> Vec<Write> {
     let proposal = Proposal {
+        model: None,
         opaque: None,
         turn: turn(),
         seq,

@@ -43,6 +43,7 @@ async fn cut_off(home: &Home) {
     for seq in [2, 3] {
         let arguments: Value = json!({ "to": format!("friend {seq}") });
         let proposal = Proposal {
+            model: None,
             opaque: None,
             turn,
             seq,

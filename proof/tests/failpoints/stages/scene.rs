@@ -199,7 +199,7 @@ impl Scene {
                 Way::Killed => self.session.kill(),
                 Way::Failed | Way::Panicked => drop(self.session.state().await),
             },
-            Victim::Llm => ends!(tree.llm, LlmMsg::Freed),
+            Victim::Llm => ends!(tree.llms[0], LlmMsg::Freed),
             Victim::Dispatcher => {
                 let (reply, _) = oneshot::channel();
                 ends!(tree.dispatcher, DispatcherMsg::RunningCalls { reply });

@@ -257,6 +257,7 @@ fn data() -> impl Strategy<Value = Value> {
 
 fn proposed(user: UserId, number: u64, seq: u64) -> Transition {
     Transition::Proposed(Proposal {
+        model: None,
         opaque: None,
         turn: turn(number),
         seq,

@@ -104,6 +104,8 @@ CREATE TABLE madang_calls (
     user          TEXT    NOT NULL,
     name          TEXT    NOT NULL,
     raw_arguments TEXT    NOT NULL,
+    -- The model that asked, where it has a name.
+    model         TEXT,
     -- What the model wants back with the call.
     opaque        TEXT,
     -- The validated arguments; NULL where there are none but the raw text.

@@ -45,7 +45,7 @@ BEGIN
 END;
 
 CREATE TRIGGER madang_calls_keep_their_proposal
-BEFORE UPDATE OF number, call, session, turn, seq, user, name, raw_arguments, opaque, proposed_at ON madang_calls
+BEFORE UPDATE OF number, call, session, turn, seq, user, name, raw_arguments, model, opaque, proposed_at ON madang_calls
 BEGIN
     SELECT raise(ABORT, 'what was proposed stays as it was');
 END;

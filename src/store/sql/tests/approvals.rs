@@ -33,6 +33,7 @@ fn step(number: u64, at: i64, transition: Transition) -> Write {
 /// Asks about this tool; the question expires at 600.
 fn asked(number: u64, tool: &str, owner: &UserId) -> Vec<Write> {
     let proposal = Proposal {
+        model: None,
         opaque: None,
         turn: turn(),
         seq: number,

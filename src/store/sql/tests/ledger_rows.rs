@@ -22,6 +22,7 @@ fn call() -> CallId {
 
 fn proposed() -> Transition {
     Transition::Proposed(Proposal {
+        model: None,
         opaque: None,
         turn: turn(),
         seq: 1,
@@ -221,6 +222,7 @@ async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
                 "user = 'lee'",
                 "seq = 2",
                 "raw_arguments = ''",
+                "model = 'x'",
                 "opaque = 'x'",
                 "call = 'x'",
                 "proposed_at = 9",

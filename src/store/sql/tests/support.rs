@@ -192,6 +192,7 @@ pub(super) fn say(name: &str, seq: u64) -> Vec<Write> {
 /// Records a call that ran; its number is its place.
 pub(super) fn record(name: &str, number: u64) -> Vec<Write> {
     let proposal = Proposal {
+        model: None,
         opaque: None,
         turn: turn(),
         seq: number,

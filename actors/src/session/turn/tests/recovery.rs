@@ -45,6 +45,7 @@ fn user() -> ChatMessage {
 fn ended(seq: u64, stops_loop: bool) -> ChatMessage {
     let outcome = ToolOutcome::ok(json!({})).with_metadata("stop_loop", json!(stops_loop));
     let record = CallRecord {
+        model: None,
         opaque: None,
         id: call(seq),
         name: "t".into(),
@@ -63,6 +64,7 @@ fn ended(seq: u64, stops_loop: bool) -> ChatMessage {
 
 fn row_of(number: u128, seq: u64, state: CallState) -> LedgerRow {
     LedgerRow {
+        model: None,
         opaque: None,
         session: SessionId::new("s").unwrap(),
         call: call(seq),

@@ -1,0 +1,55 @@
+//! The models of a runtime, in their order, each behind a queue of its own.
+
+use std::sync::Arc;
+
+use super::{ModelQueue, NamedModel};
+use crate::{
+    port::UserWeights,
+    protocol::{Limits, ModelName},
+};
+
+/// The models of a runtime, at least one. Cheap to clone. They stand in the order of fall-back, and the first is asked
+/// where a turn chooses none. A model is known by its place in the order.
+#[derive(Debug, Clone)]
+pub struct Models(Arc<[ModelQueue]>);
+
+impl Models {
+    /// Makes a queue for each model; no actor attends to any yet. Each queue is bounded, and fair, by itself.
+    ///
+    /// # Panics
+    /// If there is no model.
+    #[must_use]
+    pub fn new(
+        models: impl IntoIterator<Item = NamedModel>,
+        weights: &UserWeights,
+        limits: &Arc<Limits>,
+    ) -> Self {
+        let queue = |model| ModelQueue::new(model, weights.clone(), limits.clone());
+        let queues: Arc<[_]> = models.into_iter().map(queue).collect();
+        assert!(!queues.is_empty(), "a runtime has a model");
+        Self(queues)
+    }
+
+    /// Gives the queues, in the order of the models.
+    #[must_use]
+    pub fn queues(&self) -> &[ModelQueue] {
+        &self.0
+    }
+
+    /// Gives the queue before the model at this place, or before the last one.
+    #[must_use]
+    pub fn queue(&self, place: usize) -> &ModelQueue {
+        &self.0[place.min(self.0.len() - 1)]
+    }
+
+    /// Finds the place of a model by its name.
+    #[must_use]
+    pub fn find(&self, name: &ModelName) -> Option<usize> {
+        self.0.iter().position(|queue| queue.name() == Some(name))
+    }
+
+    /// Gives the names of the models, in their order. The only model of a runtime may have none.
+    pub fn names(&self) -> impl Iterator<Item = &ModelName> {
+        self.0.iter().filter_map(ModelQueue::name)
+    }
+}

@@ -1,0 +1,20 @@
+//! A model with its name.
+
+use std::sync::Arc;
+
+use crate::{port::ChatModel, protocol::ModelName};
+
+/// A model, and the name by which turns choose it. Only the one model of a runtime may do without.
+#[derive(Debug, Clone)]
+pub struct NamedModel {
+    /// The name of the model within its runtime.
+    pub name: Option<ModelName>,
+    /// The model.
+    pub model: Arc<dyn ChatModel>,
+}
+
+impl From<Arc<dyn ChatModel>> for NamedModel {
+    fn from(model: Arc<dyn ChatModel>) -> Self {
+        Self { name: None, model }
+    }
+}

@@ -1,0 +1,72 @@
+//! The name of a model within its runtime.
+
+use std::{fmt, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+/// Names one of the models of a runtime, such as `small` or `anthropic:claude-opus-4-5`. The embedder chooses it: it is
+/// no id of a provider, although it may look like one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ModelName(Arc<str>);
+
+/// Tells that a text is no name of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the name of a model has 1 to {max_bytes} ASCII letters, digits and characters of ._:/@+-", max_bytes = ModelName::MAX_BYTES)]
+pub struct InvalidModelName;
+
+impl ModelName {
+    /// The most bytes of a name: it stands in each message and metric of its model, and a provider's own names fit.
+    pub const MAX_BYTES: usize = 128;
+
+    /// Takes a name of 1 to 128 ASCII letters, digits and characters of `._:/@+-`.
+    ///
+    /// # Errors
+    /// [`InvalidModelName`] for any other text.
+    pub fn new(name: impl Into<Arc<str>>) -> Result<Self, InvalidModelName> {
+        let name = name.into();
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/@+-".contains(&byte);
+        if (1..=Self::MAX_BYTES).contains(&name.len()) && name.bytes().all(fits) {
+            Ok(Self(name))
+        } else {
+            Err(InvalidModelName)
+        }
+    }
+
+    /// Gives the name as it was chosen.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ModelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for ModelName {
+    type Error = InvalidModelName;
+    fn try_from(name: String) -> Result<Self, InvalidModelName> {
+        Self::new(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_short_and_stands_anywhere_as_it_is() {
+        let longest = "x".repeat(128);
+        for name in ["small", "Qwen3-8B.Q4_K_M", "openai:org/model@2", "a+b", &longest] {
+            assert_eq!(ModelName::new(name).unwrap().to_string(), name);
+        }
+        let too_long = "x".repeat(129);
+        for name in ["", " ", "a b", "a\n", "모델", "a\"b", "a,b", "a?b", "a#b", &too_long] {
+            assert_eq!(ModelName::new(name), Err(InvalidModelName), "{name:?}");
+            assert!(serde_json::from_value::<ModelName>(name.into()).is_err(), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The models of a runtime by their names, and which of them a turn is asked of.
+
+use std::{fmt, sync::Arc};
+
+use madang_actors::{
+    llm::{Models, NamedModel},
+    port::ChatModel,
+    protocol::{ModelName, SessionId, UserId},
+};
+
+use crate::error::BuildError;
+
+/// Tells that no model of the runtime has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no model of this runtime is named {name:?}")]
+pub(crate) struct UnknownModel {
+    pub(crate) name: Arc<str>,
+}
+
+/// The name of a model that was given without one, where others stand beside it.
+const DEFAULT: &str = "default";
+
+/// The models of a builder.
+#[derive(Debug, Default)]
+pub(crate) struct ModelList {
+    first: Option<Arc<dyn ChatModel>>,
+    named: Vec<(Arc<str>, Arc<dyn ChatModel>)>,
+}
+
+impl ModelList {
+    pub(crate) fn set_first(&mut self, model: Arc<dyn ChatModel>) {
+        self.first = Some(model);
+    }
+
+    pub(crate) fn add(&mut self, name: Arc<str>, model: Arc<dyn ChatModel>) {
+        self.named.push((name, model));
+    }
+
+    /// Names all models, and puts them in the order of fall-back. A model that is alone needs no name.
+    pub(crate) fn named(self) -> Result<Vec<NamedModel>, BuildError> {
+        let Self { first, named } = self;
+        let mut models = Vec::with_capacity(named.len() + 1);
+        if let Some(model) = first {
+            if named.is_empty() {
+                return Ok(vec![model.into()]);
+            }
+            models.push((DEFAULT.into(), model));
+        }
+        models.extend(named);
+        let mut all = Vec::<NamedModel>::with_capacity(models.len());
+        for (name, model) in models {
+            let wrong = |cause| BuildError::ModelName { name: name.clone(), cause };
+            let name = ModelName::new(name.clone()).map_err(wrong)?;
+            if all.iter().any(|other| other.name.as_ref() == Some(&name)) {
+                return Err(BuildError::SameModelName { name });
+            }
+            all.push(NamedModel { name: Some(name), model });
+        }
+        if all.is_empty() { Err(BuildError::NoModel) } else { Ok(all) }
+    }
+}
+
+/// Chooses the model of turns that choose none.
+#[derive(Clone, Default)]
+pub(crate) struct ModelChoice {
+    of_session: Option<Arc<OfSession>>,
+}
+
+type OfSession = dyn Fn(&UserId, &SessionId) -> Option<Arc<str>> + Send + Sync;
+
+impl ModelChoice {
+    pub(crate) fn set_of_session(
+        &mut self,
+        of_session: impl Fn(&UserId, &SessionId) -> Option<Arc<str>> + Send + Sync + 'static,
+    ) {
+        self.of_session = Some(Arc::new(of_session));
+    }
+
+    /// Gives the name of the model that is asked for, else of the session's own, else of the first. `None` where the only
+    /// model has no name.
+    pub(crate) fn of(
+        &self,
+        (user, session): (&UserId, &SessionId),
+        wanted: Option<ModelName>,
+        models: &Models,
+    ) -> Result<Option<ModelName>, UnknownModel> {
+        let own = || self.of_session.as_ref().and_then(|of_session| of_session(user, session));
+        let known = |name: &ModelName| models.find(name).is_some();
+        match wanted {
+            Some(name) if known(&name) => Ok(Some(name)),
+            Some(name) => Err(UnknownModel { name: name.as_str().into() }),
+            None => match own() {
+                Some(name) => match ModelName::new(name.clone()) {
+                    Ok(name) if known(&name) => Ok(Some(name)),
+                    Ok(_) | Err(_) => Err(UnknownModel { name }),
+                },
+                None => Ok(models.queue(0).name().cloned()),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for ModelChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ModelChoice")
+            .field("is_of_session", &self.of_session.is_some())
+            .finish_non_exhaustive()
+    }
+}
