@@ -89,7 +89,8 @@ impl ServerOptions {
         self
     }
 
-    /// Sets the name under which clients of OpenAI's protocol find the model. By default `madang`.
+    /// Sets the name under which clients of OpenAI's protocol find the model that the runtime chooses. By default `madang`.
+    /// Other models of the runtime have their own names.
     #[must_use]
     pub fn model(mut self, name: impl Into<Arc<str>>) -> Self {
         self.model = Some(name.into());

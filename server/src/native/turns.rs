@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use madang::{
-    IdempotencyKey, LanguageTag, OnDismiss, Session, Turn, TurnEnd, TurnEvents, TurnId,
+    IdempotencyKey, LanguageTag, ModelName, OnDismiss, Session, Turn, TurnEnd, TurnEvents, TurnId,
     TurnOptions, TurnPhase, TurnStatus, When,
     approval::ApprovalRequest,
     error::TurnError,
@@ -67,6 +67,8 @@ struct TurnBody {
     language: Option<LanguageTag>,
     /// The user's time zone, an IANA name.
     time_zone: Option<Arc<str>>,
+    /// The model that is asked, by its name here.
+    model: Option<ModelName>,
     /// Which person is asked for approvals. It goes before the header.
     ask: Option<Ask>,
     /// What a dismissal does.
@@ -134,7 +136,7 @@ async fn begin(
         language: Some(body.language.unwrap_or(caller.locale.tag())),
         time_zone: body.time_zone,
         instructions: body.instructions,
-        model: None,
+        model: body.model,
         key: wishes.key.clone(),
     };
     let supersede = if body.supersede { Supersede::Waiting } else { Supersede::Never };

@@ -29,7 +29,7 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
     response::Response,
 };
-use madang::{Session, TurnId, TurnOptions};
+use madang::{ModelName, Session, TurnId, TurnOptions};
 
 use crate::{
     ask::Ask,
@@ -98,6 +98,7 @@ async fn complete(
         can_ask: ask.can_ask(),
         language: Some(caller.locale.tag()),
         instructions: request.instructions.clone(),
+        model: chosen(&shared, &request),
         key: Some(placed.key.clone()),
         ..TurnOptions::default()
     };
@@ -124,6 +125,12 @@ async fn complete(
     };
     name(&mut response, &session, head.turn, &request);
     Ok(response)
+}
+
+/// Gives the model that a request names, if it is one of the runtime's. Clients send any name, so another chooses none.
+fn chosen(shared: &Shared, request: &ChatRequest) -> Option<ModelName> {
+    let wanted = request.model.as_deref()?;
+    shared.runtime.models().find(|name| name.as_str() == wanted).cloned()
 }
 
 /// Names the chat, the turn and what was passed over.

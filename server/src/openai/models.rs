@@ -1,8 +1,9 @@
-//! The list of models, which has the one of this server.
+//! The list of models: the server's own name stands for the model that it chooses, and behind it the others have theirs.
 
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
+use madang::ModelName;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -43,12 +44,15 @@ struct ModelEntry {
     owned_by: &'static str,
 }
 
-fn entry(shared: &Shared) -> ModelEntry {
-    ModelEntry { id: shared.model.clone(), object: "model", created: 0, owned_by: "madang" }
+fn entries(shared: &Shared) -> impl Iterator<Item = ModelEntry> {
+    let others = shared.runtime.models().skip(1).map(ModelName::as_str);
+    let others = others.filter(|name| **name != *shared.model).map(Arc::from);
+    let entry = |id| ModelEntry { id, object: "model", created: 0, owned_by: "madang" };
+    std::iter::once(shared.model.clone()).chain(others).map(entry)
 }
 
 async fn list(State(shared): State<Arc<Shared>>, _: Caller) -> Result<Response, Problem> {
-    Ok(answer::json(&ModelList { object: "list", data: vec![entry(&shared)] }))
+    Ok(answer::json(&ModelList { object: "list", data: entries(&shared).collect() }))
 }
 
 async fn one(
@@ -56,8 +60,6 @@ async fn one(
     _: Caller,
     Ids(model): Ids<String>,
 ) -> Result<Response, Problem> {
-    if *model != *shared.model {
-        return Err(Problem::not_found());
-    }
-    Ok(answer::json(&entry(&shared)))
+    let entry = entries(&shared).find(|entry| *entry.id == *model);
+    Ok(answer::json(&entry.ok_or_else(Problem::not_found)?))
 }

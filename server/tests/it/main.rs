@@ -18,6 +18,7 @@ mod keys;
 mod limits;
 mod matrix;
 mod metrics;
+mod models;
 mod openapi;
 mod page;
 mod resume;
