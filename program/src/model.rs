@@ -15,7 +15,7 @@ use madang::model::{
     llama::{LlamaModel, LlamaOptions},
 };
 use madang::{
-    Builder,
+    Builder, ModelName,
     model::{
         ChatModel,
         remote::{RemoteModel, RemoteOptions},
@@ -26,7 +26,7 @@ use madang_testing::ScriptedModel;
 #[cfg(feature = "llama")]
 use crate::{args::Switch, hub, progress::Progress};
 use crate::{
-    args::{EngineHost, ModelChoice, Remote, RemoteName, Tuning},
+    args::{EngineHost, FallBacks, ModelChoice, Remote, RemoteName, Tuning},
     bounded_input::{self, Unusable},
     failure::Failure,
     hub::{HubName, Sum},
@@ -40,6 +40,10 @@ pub(crate) struct Model {
     pub(crate) model: Arc<dyn ChatModel>,
     /// The text before every chat; the bundled model was trained without one.
     pub(crate) system: Option<&'static str>,
+    /// The name of a remote model in the runtime, which chats keep when the program is started with another.
+    name: Option<String>,
+    /// The models behind it, by their names.
+    others: Vec<(String, RemoteModel)>,
 }
 
 /// The text for a model that knows nothing of Madang.
@@ -77,11 +81,25 @@ impl Model {
             options = options.context_tokens(tokens);
         }
         let model = RemoteModel::new(options.key_from_env()).map_err(Failure::of)?;
-        Ok(Self::of(model, Some(SYSTEM)))
+        let name = Some(name.name()).filter(|name| ModelName::new(&**name).is_ok());
+        Ok(Self { name, ..Self::of(model, Some(SYSTEM)) })
+    }
+
+    /// Puts others behind this one.
+    pub(crate) fn before(mut self, others: &FallBacks) -> Result<Self, Failure> {
+        for other in &others.models {
+            let mut options = RemoteOptions::new(other.model.provider, &*other.model.model);
+            if let Some(url) = &other.url {
+                options = options.url(url);
+            }
+            let model = RemoteModel::new(options.key_from_env()).map_err(Failure::of)?;
+            self.others.push((other.name(), model));
+        }
+        Ok(self)
     }
 
     fn of(model: impl ChatModel, system: Option<&'static str>) -> Self {
-        Self { model: Arc::new(model), system }
+        Self { model: Arc::new(model), system, name: None, others: Vec::new() }
     }
 
     #[cfg(feature = "llama")]
@@ -114,9 +132,14 @@ impl Model {
         printable(&self.model.info().name).into_owned()
     }
 
-    /// Gives the model to a runtime.
+    /// Gives the model to a runtime, and those behind it.
     pub(crate) fn put_into(self, builder: Builder) -> Builder {
-        let builder = builder.model(self.model);
+        let builder = match self.name {
+            Some(name) => builder.add_model(name, self.model),
+            None => builder.model(self.model),
+        };
+        let add = |builder: Builder, (name, model)| builder.add_model(name, model);
+        let builder = self.others.into_iter().fold(builder, add);
         match self.system {
             Some(text) => builder.system(text),
             None => builder,

@@ -46,6 +46,7 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
         issuer.try_keys().map_err(of_file)?;
     }
     let model = Model::load(&wanted.which, wanted.locale()).await?;
+    let model = model.before(&wanted.fall_backs)?;
     let name = model.name();
     let mut predecessor = Predecessor { until, signals: &mut signals };
     let mut bound = Vec::new();

@@ -10,7 +10,9 @@ use madang::{
 
 use super::{
     notes::Workspace,
-    shared::{Database, ModelChoice, Person, Toolkits, Tuning, Zone, or_usual, session, user},
+    shared::{
+        Database, FallBacks, ModelChoice, Person, Toolkits, Tuning, Zone, or_usual, session, user,
+    },
 };
 use crate::{
     hub::{HubName, Sum},
@@ -21,6 +23,8 @@ use crate::{
 pub(crate) struct Chat {
     #[command(flatten)]
     pub(crate) which: ModelChoice,
+    #[command(flatten)]
+    pub(crate) fall_backs: FallBacks,
     #[command(flatten)]
     pub(crate) database: Database,
     #[command(flatten)]

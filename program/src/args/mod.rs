@@ -27,7 +27,7 @@ pub(crate) use serving::{Serve, Token, TokenAdd, TokenOrder, TokenPlace};
 #[cfg(feature = "llama")]
 pub(crate) use shared::Switch;
 pub(crate) use shared::{
-    Database, EngineHost, ModelChoice, Remote, RemoteName, Toolkit, Toolkits, Tuning,
+    Database, EngineHost, FallBacks, ModelChoice, Remote, RemoteName, Toolkit, Toolkits, Tuning,
 };
 
 /// An assistant with tools, in the terminal.

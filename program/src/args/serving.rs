@@ -10,7 +10,7 @@ use madang_server::{
 
 use super::{
     notes::Workspace,
-    shared::{Database, ModelChoice, Person, Toolkits, Zone, user},
+    shared::{Database, FallBacks, ModelChoice, Person, Toolkits, Zone, user},
 };
 use crate::language::{UiLanguage, spoken};
 
@@ -18,6 +18,8 @@ use crate::language::{UiLanguage, spoken};
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) which: ModelChoice,
+    #[command(flatten)]
+    pub(crate) fall_backs: FallBacks,
     #[command(flatten)]
     pub(crate) database: Database,
     #[command(flatten)]

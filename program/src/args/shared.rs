@@ -4,7 +4,7 @@ use std::{env, path::PathBuf, str::FromStr, sync::Arc};
 
 use clap::{Args as Options, ValueEnum};
 use madang::{
-    SessionId, UserId,
+    ModelName, SessionId, UserId,
     model::remote::{Provider, UnknownProvider},
 };
 
@@ -68,6 +68,13 @@ pub(crate) struct RemoteName {
     pub(crate) model: String,
 }
 
+impl RemoteName {
+    /// Returns the name of the model in the runtime.
+    pub(crate) fn name(&self) -> String {
+        format!("{}:{}", self.provider.name(), self.model)
+    }
+}
+
 impl FromStr for RemoteName {
     type Err = String;
 
@@ -77,6 +84,49 @@ impl FromStr for RemoteName {
             named.ok_or("give PROVIDER:MODEL, such as anthropic:claude-opus-4-5")?;
         let provider = provider.parse().map_err(|error: UnknownProvider| error.to_string())?;
         Ok(Self { provider, model: model.to_owned() })
+    }
+}
+
+/// The models that stand behind the first.
+#[derive(Debug, Default, Options)]
+pub(crate) struct FallBacks {
+    /// A remote model that is asked where the one before it has too much to do or cannot be reached, and has said nothing.
+    /// Can be given several times, in their order. Without an address it is asked at its provider's.
+    #[arg(long = "fall-back", value_name = "PROVIDER:MODEL[@URL]")]
+    pub(crate) models: Vec<FallBack>,
+}
+
+/// A remote model that stands behind another.
+#[derive(Debug, Clone)]
+pub(crate) struct FallBack {
+    pub(crate) model: RemoteName,
+    pub(crate) url: Option<String>,
+}
+
+impl FallBack {
+    /// Returns the name of the model in the runtime. Of an address it has the host alone.
+    pub(crate) fn name(&self) -> String {
+        let host = self.url.as_ref().and_then(|url| url.split("//").nth(1)?.split('/').next());
+        let host = host.and_then(|host| host.rsplit('@').next());
+        match host {
+            Some(host) => format!("{}@{host}", self.model.name()),
+            None => self.model.name(),
+        }
+    }
+}
+
+impl FromStr for FallBack {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let at = ["@http://", "@https://"].into_iter().find_map(|mark| text.find(mark));
+        let (model, url) = match at {
+            Some(at) => (&text[..at], Some(text[at + 1..].to_owned())),
+            None => (text, None),
+        };
+        let fall_back = Self { model: model.parse()?, url };
+        let name = ModelName::new(fall_back.name());
+        name.map(|_| fall_back).map_err(|error| error.to_string())
     }
 }
 

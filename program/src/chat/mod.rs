@@ -48,6 +48,7 @@ use talk::{Answers, Talk};
 pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
     // This order leaves no database behind if the script or the model is unusable.
     let model = Model::load(&wanted.which, wanted.locale()).await?;
+    let model = model.before(&wanted.fall_backs)?;
     let name = model.name();
     let store = setup::store(&wanted.database, &wanted.toolkits).await?;
     let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user());

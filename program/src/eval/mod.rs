@@ -71,7 +71,7 @@ pub(crate) async fn run(wanted: Eval) -> Result<(), Failure> {
     }
     let model = Model::load(&wanted.which, language::ui_language()).await?;
     let name = model.name();
-    let Model { model, system } = model;
+    let Model { model, system, .. } = model;
     let stage = Stage { model, system, toolkits: &toolkits, cast: Cast::Model };
     let mut signals = Signals::new()?;
     let verdicts = tokio::select! {

@@ -74,6 +74,29 @@ fn a_remote_model_calls_a_tool_and_answers_and_its_key_is_in_no_log() {
 }
 
 #[test]
+fn another_model_answers_where_the_first_has_too_much_to_do_and_the_events_say_which() {
+    let home = Home::new();
+    let script = home.script(&[json!({ "error": "Overloaded" }), json!({ "text": "I am back." })]);
+    let (url, asked) = provider(vec![vec![chunk(&json!({ "content": "Hello." }), Some("stop"))]]);
+    let other = format!("openai:org/any-model@{url}");
+    let ended = home.run(
+        &["chat", "--script", script.to_str().unwrap(), "--fall-back", &other, "--json"],
+        "hi\nand again\n",
+    );
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let (_, body) = asked.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(body["model"], "org/any-model");
+    let events = ended.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let said: Vec<_> = events
+        .filter(|event| event["type"] == "model_message")
+        .map(|event| [event["model"].clone(), event["text"].clone()])
+        .collect();
+    let host = url.strip_prefix("http://").unwrap().strip_suffix("/v1").unwrap();
+    let other = json!(format!("openai:org/any-model@{host}"));
+    assert_eq!(said, [[other, json!("Hello.")], [json!("default"), json!("I am back.")]]);
+}
+
+#[test]
 fn a_wrong_choice_is_told_in_one_sentence() {
     let home = Home::new();
     for (arguments, code, said) in [
@@ -83,6 +106,10 @@ fn a_wrong_choice_is_told_in_one_sentence() {
         (&["--remote-url", "http://127.0.0.1:1"], 2, "--remote"),
         (&["--remote", "openai:m", "--remote-url", "nonsense"], 1, "is no address"),
         (&["--remote", "openai:m", "--script", "x"], 2, "cannot be used with"),
+        (&["--fall-back", "openai"], 2, "give PROVIDER:MODEL"),
+        (&["--fall-back", "openai:a*b"], 2, "the name of a model has"),
+        (&["--remote", "ollama:m", "--fall-back", "openai:m"], 1, "set OPENAI_API_KEY"),
+        (&["--remote", "ollama:m", "--fall-back", "ollama:m"], 1, "two models are named ollama:m"),
     ] {
         let ended = home.run(&[&["chat"], arguments].concat(), "");
         assert_eq!(ended.code, Some(code), "{arguments:?}: {ended:?}");
