@@ -67,14 +67,18 @@ impl Scene {
         self.begin_with(store, cast).await
     }
 
-    /// Builds the model that follows plans, with this many completions at once, and the tools that it calls.
+    /// Builds two models that follow plans, each with this many completions at once, and the tools that they call. The
+    /// second answers where the first is too busy or lost.
     pub(crate) fn cast<S: Store + Clone>(&self, store: &S, at_once: usize) -> Builder {
         let (Self { fate, witness, .. }, mistake) = (self, self.mistake);
         let timeout = self.limits.tool_timeout;
         let tools = tools::all(store.connection_type(), timeout, fate, witness);
         let tools = mistaken_tools(tools, &(Arc::new(store.clone()) as Arc<dyn Store>), mistake);
-        let model = FickleModel { fate: fate.clone(), at_once };
-        Runtime::builder().model(MistakenModel { model, mistake }).tools(tools)
+        let model = || {
+            let model = FickleModel { fate: fate.clone(), at_once };
+            MistakenModel { model, mistake }
+        };
+        Runtime::builder().model(model()).add_model("spare", model()).tools(tools)
     }
 
     /// Starts a runtime with this model and these tools.

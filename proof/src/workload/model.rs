@@ -33,6 +33,15 @@ impl FickleModel {
         if fate.fails_once_in(60) {
             return Err(ModelError::failed("Offline"));
         }
+        // Where another model stands behind it, that one answers.
+        if fate.fails_once_in(20) {
+            fate.note(format_args!("model too busy for {session}"));
+            return Err(ModelError::Overloaded { retry_after: None });
+        }
+        if fate.fails_once_in(30) {
+            fate.note(format_args!("model lost by {session}"));
+            return Err(ModelError::failed(ModelError::CONNECTION_LOST));
+        }
         if fate.fails_once_in(120) {
             // A usual panic, except that it is not printed.
             resume_unwind(Box::new("the model panics on purpose"));
