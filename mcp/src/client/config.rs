@@ -1,0 +1,475 @@
+//! Reads the configuration: the file that other clients have, `mcpServers`, with some keys of our own.
+
+use std::{
+    collections::BTreeMap,
+    env, fmt, fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use reqwest::{
+    Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+use serde_json::{Map, Value};
+
+use super::{
+    error::McpConfigError,
+    expand::expand,
+    limits::{CALL_TIMEOUT, MAX_CONFIG_BYTES, MAX_SERVERS, MAX_TIMEOUT, START_TIMEOUT},
+};
+
+/// The servers that a file names: `{"mcpServers": {"gh": {"command": "gh-mcp", "args": [], "env": {}}}}`, or `{"url": ..,
+/// "headers": {}}`.
+///
+/// Beside the usual keys an entry may say `"trust": "annotations"` (what the server says of its tools counts), `"optional":
+/// true` (the start goes on without it), `"timeout"` and `"startTimeout"` in seconds, `"exclude"` (tools left out) and
+/// `"disabled": true`. Other keys are named by [`warnings`](Self::warnings).
+#[derive(Debug, Clone)]
+pub struct McpConfig {
+    path: PathBuf,
+    entries: Vec<Entry>,
+    warnings: Vec<String>,
+}
+
+/// A server of the configuration.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) reach: Reach,
+    /// Whether what the server says of its tools' effects counts.
+    pub(super) is_trusted: bool,
+    pub(super) is_optional: bool,
+    pub(super) timeout: Duration,
+    pub(super) start_timeout: Duration,
+    pub(super) exclude: Vec<String>,
+}
+
+/// How a server is reached.
+#[derive(Clone)]
+pub(super) enum Reach {
+    /// A program that is started and spoken to over its standard input and output.
+    Command {
+        program: String,
+        arguments: Vec<String>,
+        variables: BTreeMap<String, String>,
+        folder: Option<PathBuf>,
+    },
+    /// An address that is asked over HTTP.
+    Http { url: Url, headers: HeaderMap },
+}
+
+/// Variables and headers are left out: they have secrets.
+impl fmt::Debug for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command { program, .. } => {
+                f.debug_struct("Command").field("program", program).finish_non_exhaustive()
+            }
+            Self::Http { url, .. } => {
+                f.debug_struct("Http").field("host", &url.host_str()).finish_non_exhaustive()
+            }
+        }
+    }
+}
+
+impl McpConfig {
+    /// Reads a file. `${NAME}` in its texts is a variable of the environment.
+    ///
+    /// # Errors
+    /// [`McpConfigError`] names the file, the key and its mistake.
+    pub fn read(path: impl Into<PathBuf>) -> Result<Self, McpConfigError> {
+        let path = path.into();
+        match read_text(&path) {
+            Ok(text) => Self::parse(&text, path, &|name| env::var(name).ok()),
+            Err(what) => Err(McpConfigError { path, what }),
+        }
+    }
+
+    /// Reads a text as the content of this file, with variables from elsewhere.
+    ///
+    /// # Errors
+    /// [`McpConfigError`] names the file, the key and its mistake.
+    pub fn parse(
+        text: &str,
+        path: impl Into<PathBuf>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, McpConfigError> {
+        let path = path.into();
+        let mut warnings = Vec::new();
+        match entries(text, variable, &mut warnings) {
+            Ok(entries) => Ok(Self { path, entries, warnings }),
+            Err(what) => Err(McpConfigError { path, what }),
+        }
+    }
+
+    /// Gives what is odd in the file, but no reason to stop: keys that nothing here reads.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Gives the names of the servers, in the order of the file.
+    pub fn servers(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let mut text = String::new();
+    let read = fs::File::open(path)
+        .and_then(|file| file.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut text));
+    match read {
+        Err(error) => Err(format!("the file cannot be read: {error}")),
+        Ok(_) if text.len() as u64 > MAX_CONFIG_BYTES => {
+            Err(format!("the file has more than {MAX_CONFIG_BYTES} bytes"))
+        }
+        Ok(_) => Ok(text),
+    }
+}
+
+fn entries(
+    text: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Entry>, String> {
+    let whole: Value =
+        serde_json::from_str(text).map_err(|error| format!("the file is not JSON: {error}"))?;
+    let Value::Object(mut whole) = whole else {
+        return Err("the file is not a JSON object".to_owned());
+    };
+    let Some(servers) = whole.shift_remove("mcpServers") else {
+        return Err("the key mcpServers is missing".to_owned());
+    };
+    warnings
+        .extend(whole.keys().map(|key| format!("the key {key} is not known, and was not read")));
+    let Value::Object(servers) = servers else {
+        return Err("mcpServers is not an object of servers".to_owned());
+    };
+    if servers.len() > MAX_SERVERS {
+        return Err(format!(
+            "mcpServers has {} servers, and at most {MAX_SERVERS} are taken",
+            servers.len()
+        ));
+    }
+    let mut entries = Vec::new();
+    for (name, entry) in servers {
+        let mut fields =
+            Fields { place: format!("mcpServers.{name}"), left: object(&name, entry)?, variable };
+        if name.trim().is_empty() {
+            return Err("mcpServers has a server without a name".to_owned());
+        }
+        let is_disabled = fields.flag("disabled")?;
+        let entry = entry_of(name, &mut fields)?;
+        let unknown = fields
+            .left
+            .keys()
+            .map(|key| format!("the key {}.{key} is not known, and was not read", fields.place));
+        warnings.extend(unknown);
+        if !is_disabled {
+            entries.push(entry);
+        }
+    }
+    Ok(entries)
+}
+
+fn object(name: &str, entry: Value) -> Result<Map<String, Value>, String> {
+    match entry {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(format!("mcpServers.{name} is not an object")),
+    }
+}
+
+fn entry_of(name: String, fields: &mut Fields<'_>) -> Result<Entry, String> {
+    let place = fields.place.clone();
+    let is_trusted = match fields.text("trust")?.as_deref() {
+        None | Some("nothing") => false,
+        Some("annotations") => true,
+        Some(_) => return Err(format!("{place}.trust is neither \"nothing\" nor \"annotations\"")),
+    };
+    let kind = fields.text("type")?;
+    let reach = match (fields.text("command")?, fields.text("url")?) {
+        (Some(_), Some(_)) => return Err(format!("{place} has both a command and a url")),
+        (None, None) => return Err(format!("{place} has neither a command nor a url")),
+        (Some(program), None) if program.is_empty() => {
+            return Err(format!("{place}.command is empty"));
+        }
+        (Some(program), None) => Reach::Command {
+            program,
+            arguments: fields.texts("args")?,
+            variables: fields.table("env")?.into_iter().collect(),
+            folder: fields.text("cwd")?.map(PathBuf::from),
+        },
+        (None, Some(url)) => http(&url, fields)?,
+    };
+    let is_as_said = match kind.as_deref() {
+        None => true,
+        Some("stdio") => matches!(reach, Reach::Command { .. }),
+        Some("http" | "streamable-http" | "streamableHttp") => matches!(reach, Reach::Http { .. }),
+        Some("sse") => {
+            return Err(format!(
+                "{place}.type is \"sse\", which the protocol has given up: give the address of streamable HTTP"
+            ));
+        }
+        Some(_) => return Err(format!("{place}.type is neither \"stdio\" nor \"http\"")),
+    };
+    if !is_as_said {
+        return Err(format!("{place}.type does not go with its other keys"));
+    }
+    Ok(Entry {
+        name,
+        reach,
+        is_trusted,
+        is_optional: fields.flag("optional")?,
+        timeout: fields.seconds("timeout")?.unwrap_or(CALL_TIMEOUT),
+        start_timeout: fields.seconds("startTimeout")?.unwrap_or(START_TIMEOUT),
+        exclude: fields.texts("exclude")?,
+    })
+}
+
+fn http(url: &str, fields: &mut Fields<'_>) -> Result<Reach, String> {
+    let place = fields.place.clone();
+    let url = Url::parse(url).ok().filter(Url::has_host);
+    let url = url.ok_or_else(|| format!("{place}.url is no address"))?;
+    match url.scheme() {
+        "https" => {}
+        "http" if is_this_machine(&url) => {}
+        "http" => {
+            return Err(format!(
+                "{place}.url has no TLS: only addresses of this machine go without, others need https"
+            ));
+        }
+        _ => return Err(format!("{place}.url is neither http nor https")),
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(format!("{place}.url has a name or a password in it: give them in headers"));
+    }
+    let mut headers = HeaderMap::new();
+    for (name, value) in fields.table("headers")? {
+        let key = HeaderName::try_from(&name)
+            .map_err(|_| format!("{place}.headers has {name:?}, which is no name of a header"))?;
+        if is_ours(&key) {
+            return Err(format!("{place}.headers has {name}, which the protocol sets itself"));
+        }
+        let mut value = HeaderValue::try_from(value)
+            .map_err(|_| format!("{place}.headers.{name} has characters that no header has"))?;
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    Ok(Reach::Http { url, headers })
+}
+
+/// Tells whether the transport sets this header itself.
+fn is_ours(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    let set = [
+        "accept",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "last-event-id",
+        "transfer-encoding",
+    ];
+    set.contains(&name) || name.starts_with("mcp-")
+}
+
+/// Tells whether an address never leaves this machine.
+fn is_this_machine(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let ip = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    ip.map_or(host == "localhost", |ip| ip.is_loopback())
+}
+
+/// The fields of an entry that were not read yet.
+struct Fields<'a> {
+    place: String,
+    left: Map<String, Value>,
+    variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Fields<'_> {
+    fn text(&mut self, key: &str) -> Result<Option<String>, String> {
+        match self.left.shift_remove(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => self.expanded(key, &text).map(Some),
+            Some(_) => Err(format!("{}.{key} is not a text", self.place)),
+        }
+    }
+
+    fn texts(&mut self, key: &str) -> Result<Vec<String>, String> {
+        let wrong = format!("{}.{key} is not a list of texts", self.place);
+        match self.left.shift_remove(key) {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(Value::Array(items)) => {
+                let text = |item: Value| match item {
+                    Value::String(text) => self.expanded(key, &text),
+                    _ => Err(wrong.clone()),
+                };
+                items.into_iter().map(text).collect()
+            }
+            Some(_) => Err(wrong),
+        }
+    }
+
+    fn table(&mut self, key: &str) -> Result<Vec<(String, String)>, String> {
+        let wrong = format!("{}.{key} is not an object of texts", self.place);
+        match self.left.shift_remove(key) {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(Value::Object(fields)) => {
+                let pair = |(name, value): (String, Value)| match value {
+                    Value::String(text) => {
+                        Ok((name.clone(), self.expanded(&format!("{key}.{name}"), &text)?))
+                    }
+                    _ => Err(wrong.clone()),
+                };
+                fields.into_iter().map(pair).collect()
+            }
+            Some(_) => Err(wrong),
+        }
+    }
+
+    fn flag(&mut self, key: &str) -> Result<bool, String> {
+        match self.left.shift_remove(key) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(_) => Err(format!("{}.{key} is neither true nor false", self.place)),
+        }
+    }
+
+    fn seconds(&mut self, key: &str) -> Result<Option<Duration>, String> {
+        let Some(value) = self.left.shift_remove(key) else { return Ok(None) };
+        let seconds = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let seconds = seconds.filter(|time| !time.is_zero() && *time <= MAX_TIMEOUT);
+        let most = MAX_TIMEOUT.as_secs();
+        seconds.map(Some).ok_or_else(|| {
+            format!("{}.{key} is no number of seconds above 0 and up to {most}", self.place)
+        })
+    }
+
+    fn expanded(&self, key: &str, text: &str) -> Result<String, String> {
+        expand(text, self.variable).map_err(|what| format!("{}.{key} {what}", self.place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<McpConfig, String> {
+        let variable = |name: &str| (name == "GH_TOKEN").then(|| "s3cret".to_owned());
+        McpConfig::parse(text, "mcp.json", &variable).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_usual_file_is_read_and_odd_keys_are_named() {
+        let text = r#"{
+            "inputs": [],
+            "mcpServers": {
+                "files": {"type": "stdio", "command": "npx", "args": ["-y", "${GH_TOKEN}"], "env": {"A": "b"}, "cwd": "/tmp", "autoApprove": []},
+                "gh": {"url": "https://example.org/mcp", "headers": {"Authorization": "Bearer ${GH_TOKEN}"}, "trust": "annotations",
+                       "optional": true, "timeout": 1.5, "exclude": ["x"]},
+                "off": {"command": "no", "disabled": true}
+            }
+        }"#;
+        let config = parsed(text).unwrap();
+        assert_eq!(config.servers().collect::<Vec<_>>(), ["files", "gh"]);
+        assert_eq!(
+            config.warnings(),
+            [
+                "the key inputs is not known, and was not read",
+                "the key mcpServers.files.autoApprove is not known, and was not read"
+            ]
+        );
+        let [files, gh] = config.entries() else { panic!("two servers") };
+        assert!(!files.is_trusted && !files.is_optional);
+        let Reach::Command { arguments, .. } = &files.reach else { panic!("a command") };
+        assert_eq!(arguments, &["-y", "s3cret"]);
+        assert!(gh.is_trusted && gh.is_optional);
+        assert_eq!(gh.timeout, Duration::from_millis(1_500));
+        let Reach::Http { headers, .. } = &gh.reach else { panic!("an address") };
+        assert_eq!(headers["authorization"], "Bearer s3cret");
+        let shown = format!("{config:?}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+
+    #[test]
+    fn each_mistake_is_one_sentence_with_file_and_key() {
+        let server = |fields: &str| format!(r#"{{"mcpServers": {{"gh": {{{fields}}}}}}}"#);
+        let table = [
+            (
+                "{".to_owned(),
+                "the file is not JSON: EOF while parsing an object at line 1 column 1",
+            ),
+            ("[]".to_owned(), "the file is not a JSON object"),
+            ("{}".to_owned(), "the key mcpServers is missing"),
+            (r#"{"mcpServers": []}"#.to_owned(), "mcpServers is not an object of servers"),
+            (r#"{"mcpServers": {"gh": 1}}"#.to_owned(), "mcpServers.gh is not an object"),
+            (server(""), "mcpServers.gh has neither a command nor a url"),
+            (server(r#""command": "a", "url": "b""#), "mcpServers.gh has both a command and a url"),
+            (server(r#""command": 1"#), "mcpServers.gh.command is not a text"),
+            (server(r#""command": """#), "mcpServers.gh.command is empty"),
+            (server(r#""command": "a", "args": "b""#), "mcpServers.gh.args is not a list of texts"),
+            (
+                server(r#""command": "a", "env": {"B": 1}"#),
+                "mcpServers.gh.env is not an object of texts",
+            ),
+            (
+                server(r#""command": "a", "env": {"B": "${C}"}"#),
+                "mcpServers.gh.env.B needs the variable C, which the environment does not have",
+            ),
+            (
+                server(r#""command": "a", "optional": 1"#),
+                "mcpServers.gh.optional is neither true nor false",
+            ),
+            (
+                server(r#""command": "a", "timeout": 0"#),
+                "mcpServers.gh.timeout is no number of seconds above 0 and up to 86400",
+            ),
+            (
+                server(r#""command": "a", "trust": "all""#),
+                r#"mcpServers.gh.trust is neither "nothing" nor "annotations""#,
+            ),
+            (
+                server(r#""command": "a", "type": "http""#),
+                "mcpServers.gh.type does not go with its other keys",
+            ),
+            (server(r#""url": "example.org""#), "mcpServers.gh.url is no address"),
+            (
+                server(r#""url": "ftp://example.org""#),
+                "mcpServers.gh.url is neither http nor https",
+            ),
+            (
+                server(r#""url": "http://example.org""#),
+                "mcpServers.gh.url has no TLS: only addresses of this machine go without, others need https",
+            ),
+            (
+                server(r#""url": "https://a:b@example.org""#),
+                "mcpServers.gh.url has a name or a password in it: give them in headers",
+            ),
+            (
+                server(r#""url": "https://example.org", "headers": {"Host": "x"}"#),
+                "mcpServers.gh.headers has Host, which the protocol sets itself",
+            ),
+            (
+                server(r#""url": "https://example.org", "headers": {"A": "x\ny"}"#),
+                "mcpServers.gh.headers.A has characters that no header has",
+            ),
+        ];
+        for (text, sentence) in table {
+            assert_eq!(parsed(&text).unwrap_err(), format!("mcp.json: {sentence}"), "{text}");
+        }
+        for fine in ["http://127.0.0.1:1/mcp", "http://[::1]/", "http://localhost:8/"] {
+            assert!(parsed(&server(&format!(r#""url": "{fine}""#))).is_ok(), "{fine}");
+        }
+    }
+}

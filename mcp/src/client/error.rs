@@ -1,0 +1,62 @@
+//! What goes wrong before the first call: the file, the start of a server, names that collide.
+
+use std::{error::Error, path::PathBuf};
+
+/// A configuration file cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {what}", path.display())]
+#[non_exhaustive]
+pub struct McpConfigError {
+    /// The file.
+    pub path: PathBuf,
+    /// The key and its mistake.
+    pub what: String,
+}
+
+/// A reason why the tools of the configured servers cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// A server that is not optional could not be started.
+    #[error(
+        "the MCP server {server:?} could not be started: {cause}; mend its entry, or mark it \"optional\": true"
+    )]
+    Start {
+        /// The name of the server in the configuration.
+        server: String,
+        /// The reason.
+        cause: String,
+    },
+    /// Two tools would have the same name.
+    #[error("{first} and {second} would both be the tool {name}: leave one out by \"exclude\"")]
+    Collision {
+        /// The name that both would have.
+        name: String,
+        /// The one that has it.
+        first: String,
+        /// The one that would have it too.
+        second: String,
+    },
+    /// The configuration has no server of this name.
+    #[error("{} has no server {server:?}", path.display())]
+    UnknownServer {
+        /// The configuration file.
+        path: PathBuf,
+        /// The name that was asked for.
+        server: String,
+    },
+    /// The pinned descriptions cannot be read or written.
+    #[error("failed to {action} {}, which pins the descriptions of tools", path.display())]
+    Lock {
+        /// The step that failed.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The error beneath it.
+        #[source]
+        cause: Box<dyn Error + Send + Sync>,
+    },
+    /// The client for servers over HTTP could not be made.
+    #[error("failed to prepare the connections to MCP servers")]
+    Client(#[source] Box<dyn Error + Send + Sync>),
+}

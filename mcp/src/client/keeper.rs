@@ -1,0 +1,229 @@
+//! Keeps a server: starts it again with a growing delay, reads its tools again where they have changed, ends it with us.
+
+use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
+
+use rmcp::{RoleClient, service::Peer};
+use tokio::{
+    sync::{Mutex, Notify, watch},
+    task::JoinHandle,
+    time::{Instant, sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use super::{
+    config::Entry,
+    connection::{Connection, ToolList},
+    limits::{END_STEP, FIRST_DELAY, LAST_DELAY, STEADY_AFTER},
+    text::visible,
+};
+
+/// The fingerprints of a server's tools, by their original names.
+pub(super) type Fingerprints = HashMap<String, String>;
+
+/// The way to a server that is kept. Dropped, it ends the server.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    pub(super) server: String,
+    link: watch::Receiver<Link>,
+    stop: CancellationToken,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The state of a server.
+#[derive(Debug, Clone)]
+enum Link {
+    /// It is being started again, or its tools are being read again.
+    Down,
+    Up(Arc<Live>),
+    Stopped,
+}
+
+/// A running server and its tools as they are now.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) peer: Peer<RoleClient>,
+    pub(super) fingerprints: Fingerprints,
+    /// Notified where a call finds that the server has forgotten us.
+    pub(super) is_over: Arc<Notify>,
+}
+
+impl Keeper {
+    /// Keeps a server that was started. `offered` are the tools that were registered.
+    pub(super) fn keep(
+        entry: Entry,
+        connection: Connection,
+        list: &ToolList,
+        offered: Fingerprints,
+    ) -> Self {
+        let (link, watched) = watch::channel(Link::Down);
+        let stop = CancellationToken::new();
+        let server = entry.name.clone();
+        let keeping = Keeping { entry, offered, link, stop: stop.clone() };
+        let fingerprints = fingerprints(list);
+        let task = tokio::spawn(keeping.run(connection, fingerprints));
+        Self { server, link: watched, stop, task: Mutex::new(Some(task)) }
+    }
+
+    /// Gives the running server, after a wait of at most this long.
+    pub(super) async fn live(&self, patience: Duration) -> Option<Arc<Live>> {
+        let mut link = self.link.clone();
+        let known = link.wait_for(|link| !matches!(link, Link::Down));
+        match timeout(patience, known).await {
+            Ok(Ok(link)) => match &*link {
+                Link::Up(live) => Some(Arc::clone(live)),
+                Link::Down | Link::Stopped => None,
+            },
+            Ok(Err(_)) | Err(_) => None,
+        }
+    }
+
+    /// Lets the server end.
+    pub(super) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Waits until the server has ended.
+    pub(super) async fn ended(&self) {
+        if let Some(task) = self.task.lock().await.take() {
+            // A task that panicked has ended as well.
+            drop(task.await);
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+struct Keeping {
+    entry: Entry,
+    offered: Fingerprints,
+    link: watch::Sender<Link>,
+    stop: CancellationToken,
+}
+
+impl Keeping {
+    async fn run(self, mut connection: Connection, mut fingerprints: Fingerprints) {
+        let mut delay = FIRST_DELAY;
+        loop {
+            let began = Instant::now();
+            self.serve(connection, fingerprints).await;
+            if self.stop.is_cancelled() {
+                break;
+            }
+            warn!(server = %self.entry.name, "an MCP server is gone, and is started again");
+            if began.elapsed() >= STEADY_AFTER {
+                delay = FIRST_DELAY;
+            }
+            let Some(next) = self.start_again(&mut delay).await else { break };
+            (connection, fingerprints) = next;
+        }
+        self.link.send_replace(Link::Stopped);
+    }
+
+    /// Serves calls until the connection ends or we do.
+    async fn serve(&self, connection: Connection, mut fingerprints: Fingerprints) {
+        let Connection { service, process, list_changed } = connection;
+        let (peer, cancel) = (service.peer().clone(), service.cancellation_token());
+        let listening = tokio::spawn(Connection::listen(peer.clone(), Arc::clone(&list_changed)));
+        let is_over = Arc::new(Notify::new());
+        let mut closed = pin!(service.waiting());
+        loop {
+            self.log_changes(&fingerprints);
+            let live = Live { peer: peer.clone(), fingerprints, is_over: Arc::clone(&is_over) };
+            self.link.send_replace(Link::Up(Arc::new(live)));
+            tokio::select! {
+                _ = &mut closed => break,
+                () = self.stop.cancelled() => break,
+                () = is_over.notified() => break,
+                () = list_changed.notified() => {}
+            }
+            // Calls wait until it is known what the tools are now.
+            self.link.send_replace(Link::Down);
+            tokio::select! {
+                list = Connection::list(&peer) => match list {
+                    Ok(list) => fingerprints = self::fingerprints(&list),
+                    Err(what) => {
+                        warn!(server = %self.entry.name, what, "an MCP server does not tell its tools any more");
+                        break;
+                    }
+                },
+                () = self.stop.cancelled() => break,
+            }
+        }
+        self.link.send_replace(Link::Down);
+        listening.abort();
+        cancel.cancel();
+        // With its input closed a server ends by itself.
+        drop(timeout(END_STEP, closed).await);
+        if let Some(process) = process {
+            process.end(&self.entry.name).await;
+        }
+    }
+
+    async fn start_again(&self, delay: &mut Duration) -> Option<(Connection, Fingerprints)> {
+        loop {
+            tokio::select! {
+                () = sleep(*delay) => {}
+                () = self.stop.cancelled() => return None,
+            }
+            *delay = (*delay * 2).min(LAST_DELAY);
+            let started = async {
+                let connection = Connection::open(&self.entry).await?;
+                let list = Connection::list(connection.service.peer()).await?;
+                Ok::<_, String>((connection, fingerprints(&list)))
+            };
+            let started = tokio::select! {
+                started = started => started,
+                () = self.stop.cancelled() => return None,
+            };
+            match started {
+                Ok(started) => {
+                    info!(server = %self.entry.name, "an MCP server runs again");
+                    return Some(started);
+                }
+                Err(what) => {
+                    let delay = *delay;
+                    warn!(server = %self.entry.name, what, ?delay, "an MCP server does not start again");
+                }
+            }
+        }
+    }
+
+    /// Logs which tools differ from those that were registered: their calls end as `tool_changed`.
+    fn log_changes(&self, fingerprints: &Fingerprints) {
+        let server = &self.entry.name;
+        for (tool, print) in &self.offered {
+            let (now, tool) = (fingerprints.get(tool), visible(tool));
+            match now {
+                Some(now) if now == print => {}
+                Some(_) => warn!(
+                    server,
+                    tool,
+                    "a tool of an MCP server has changed: its calls are refused until a restart"
+                ),
+                None => warn!(
+                    server,
+                    tool, "a tool of an MCP server is gone: its calls are refused until a restart"
+                ),
+            }
+        }
+        for tool in fingerprints.keys().filter(|tool| !self.offered.contains_key(*tool)) {
+            debug!(server, tool = visible(tool), "an MCP server has a tool that is not registered");
+        }
+    }
+}
+
+/// Gives the fingerprints of the tools of a list. Of two tools with one name none counts.
+pub(super) fn fingerprints(list: &ToolList) -> Fingerprints {
+    let mut prints = Fingerprints::new();
+    for tool in &list.tools {
+        let print = tool.fingerprint();
+        let name = tool.name.clone();
+        prints.entry(name).and_modify(|print| print.push_str("+another")).or_insert(print);
+    }
+    prints
+}

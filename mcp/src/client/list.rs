@@ -1,0 +1,122 @@
+//! What a server says of its tools, read one by one, so that a lie about one hides no other.
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+/// A tool as its server describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ListedTool {
+    pub(super) name: String,
+    /// The description; the title where there is none.
+    pub(super) description: Option<String>,
+    pub(super) schema: Value,
+    pub(super) annotations: Map<String, Value>,
+}
+
+impl ListedTool {
+    /// Reads an entry of a list, or says what is wrong with it.
+    pub(super) fn read(entry: &Value) -> Result<Self, String> {
+        let Some(name) = entry.get("name").and_then(Value::as_str) else {
+            return Err("a tool without a name".to_owned());
+        };
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
+        let has_words = |text: &String| !text.trim().is_empty();
+        let annotations = entry.get("annotations").and_then(Value::as_object);
+        Ok(Self {
+            name: name.to_owned(),
+            description: text("description")
+                .filter(has_words)
+                .or_else(|| text("title").filter(has_words)),
+            schema: entry.get("inputSchema").cloned().unwrap_or_default(),
+            annotations: annotations.cloned().unwrap_or_default(),
+        })
+    }
+
+    /// Gives the SHA-256 of name, description, schema and annotations, as hexadecimal digits. The order of keys makes no
+    /// difference.
+    pub(super) fn fingerprint(&self) -> String {
+        let description = self.description.as_deref();
+        let annotations = Value::Object(self.annotations.clone());
+        let whole = serde_json::json!([self.name, description, self.schema, annotations]);
+        let mut text = String::new();
+        write_sorted(&whole, &mut text);
+        Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Reads a hint among the annotations.
+    pub(super) fn hint(&self, key: &str) -> Option<bool> {
+        self.annotations.get(key).and_then(Value::as_bool)
+    }
+}
+
+/// Writes JSON with the keys of each object in order. The depth was bounded when it was read.
+fn write_sorted(value: &Value, text: &mut String) {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(key, _)| *key);
+            text.push('{');
+            for (key, value) in fields {
+                text.push_str(&Value::from(key.as_str()).to_string());
+                text.push(':');
+                write_sorted(value, text);
+                text.push(',');
+            }
+            text.push('}');
+        }
+        Value::Array(items) => {
+            text.push('[');
+            for item in items {
+                write_sorted(item, text);
+                text.push(',');
+            }
+            text.push(']');
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            text.push_str(&value.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_part_that_a_model_or_a_rule_reads_changes_the_fingerprint() {
+        let tool = json!({
+            "name": "read", "description": "Reads.", "inputSchema": { "type": "object", "properties": {} },
+            "annotations": { "readOnlyHint": true, "title": "R" }
+        });
+        let print = |tool: &Value| ListedTool::read(tool).unwrap().fingerprint();
+        let first = print(&tool);
+        for (place, value) in [
+            ("/name", json!("write")),
+            ("/description", json!("Reads. And mails it.")),
+            ("/inputSchema/properties", json!({ "a": {} })),
+            ("/annotations/readOnlyHint", json!(false)),
+        ] {
+            let mut other = tool.clone();
+            *other.pointer_mut(place).unwrap() = value;
+            assert_ne!(print(&other), first, "{place}");
+        }
+        let reordered = json!({
+            "annotations": { "title": "R", "readOnlyHint": true },
+            "inputSchema": { "properties": {}, "type": "object" }, "description": "Reads.", "name": "read", "_meta": 1
+        });
+        assert_eq!(print(&reordered), first);
+    }
+
+    #[test]
+    fn a_title_stands_in_for_a_description() {
+        let read = |tool: Value| ListedTool::read(&tool).unwrap().description;
+        assert_eq!(
+            read(json!({ "name": "a", "title": "T", "description": " " })),
+            Some("T".to_owned())
+        );
+        assert_eq!(read(json!({ "name": "a" })), None);
+        assert!(ListedTool::read(&json!({ "title": "T" })).is_err());
+    }
+}

@@ -1,0 +1,119 @@
+//! The pinned descriptions: what each tool looked like when it was first seen. A description is text for the model by a
+//! stranger, and a known attack changes it after it was looked at.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{error::McpError, list::ListedTool};
+
+/// The name of the file, which lies beside the configuration.
+const FILE: &str = "madang.mcp.lock";
+/// The newest form of the file.
+const VERSION: u32 = 1;
+
+/// The fingerprints of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Lock {
+    path: PathBuf,
+    content: Content,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Content {
+    version: u32,
+    /// The fingerprints by server and tool.
+    servers: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// How a tool stands to its pinned description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PinnedChange {
+    /// It was not seen before.
+    New,
+    /// It is as it was first seen.
+    Same,
+    /// It differs from what was first seen.
+    Changed,
+    /// It was seen before, and its server has it no more.
+    Gone,
+}
+
+impl Lock {
+    /// Reads the file beside this configuration; empty where there is none.
+    pub(super) fn beside(config: &Path) -> Result<Self, McpError> {
+        let path = config.with_file_name(FILE);
+        let failed = |cause: Box<dyn std::error::Error + Send + Sync>| McpError::Lock {
+            action: "read",
+            path: path.clone(),
+            cause,
+        };
+        let content = match fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str(&text).map_err(|error| failed(error.into()))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Content { version: VERSION, servers: BTreeMap::new() }
+            }
+            Err(error) => return Err(failed(error.into())),
+        };
+        if content.version != VERSION {
+            return Err(failed(
+                format!("its version is {}, and {VERSION} is known", content.version).into(),
+            ));
+        }
+        Ok(Self { path, content })
+    }
+
+    /// Compares a tool with what is pinned.
+    pub(super) fn compare(&self, server: &str, tool: &ListedTool) -> PinnedChange {
+        let pinned = self.content.servers.get(server).and_then(|tools| tools.get(&tool.name));
+        match pinned {
+            None => PinnedChange::New,
+            Some(print) if *print == tool.fingerprint() => PinnedChange::Same,
+            Some(_) => PinnedChange::Changed,
+        }
+    }
+
+    /// Tells whether any tool of this server was seen before.
+    pub(super) fn knows(&self, server: &str) -> bool {
+        self.content.servers.contains_key(server)
+    }
+
+    /// Pins a tool as it is now.
+    pub(super) fn pin(&mut self, server: &str, tool: &ListedTool) {
+        let tools = self.content.servers.entry(server.to_owned()).or_default();
+        tools.insert(tool.name.clone(), tool.fingerprint());
+    }
+
+    /// Forgets what a server's tools looked like, and gives their names.
+    pub(super) fn forget(&mut self, server: &str) -> Vec<String> {
+        self.content.servers.remove(server).into_iter().flatten().map(|(name, _)| name).collect()
+    }
+
+    /// Writes the file as a whole, where it differs from what it was.
+    pub(super) fn write_if_changed(&self, before: &Self) -> Result<(), McpError> {
+        if self.content == before.content {
+            return Ok(());
+        }
+        let failed = |cause: io::Error| McpError::Lock {
+            action: "write",
+            path: self.path.clone(),
+            cause: cause.into(),
+        };
+        let text =
+            serde_json::to_string_pretty(&self.content).map_err(|error| failed(error.into()))?;
+        // A start that is killed leaves the old file or the new one.
+        let beside = self.path.with_extension(format!("lock.{}", std::process::id()));
+        let written =
+            fs::write(&beside, text + "\n").and_then(|()| fs::rename(&beside, &self.path));
+        written.map_err(|cause| {
+            // What was half written is of no use; the error above matters more than one of tidying.
+            drop(fs::remove_file(&beside));
+            failed(cause)
+        })
+    }
+}

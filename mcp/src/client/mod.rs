@@ -1,0 +1,38 @@
+//! The client: MCP servers that others wrote, started or reached, and their tools.
+//!
+//! `config` reads the file. `connection` starts or reaches one server by `process` or `http`, behind the bounds of `lines`
+//! and `guard`. `list` reads its tools. `offer` decides which become tools, with `name`, `schema` and `lock`. `keeper` keeps a
+//! server running and knows which tools it still has. `tool` makes calls, `call` says what became of one, and `result` reads
+//! an answer. `servers` puts all together.
+//!
+//! Invariants:
+//! - A call is sent once. Only a read of a trusted server, whose answer was lost, is asked once more.
+//! - What was sent and not answered has effect `unknown`.
+//! - No text of a server decides anything, unless the configuration says that its annotations count.
+//! - Whatever a server sends, memory and waits are bounded (`limits`).
+
+mod call;
+mod config;
+mod connection;
+mod error;
+mod expand;
+mod guard;
+mod http;
+mod keeper;
+mod limits;
+mod lines;
+mod list;
+mod lock;
+mod name;
+mod offer;
+mod process;
+mod result;
+mod schema;
+mod servers;
+mod text;
+mod tool;
+
+pub use config::McpConfig;
+pub use error::{McpConfigError, McpError};
+pub use lock::PinnedChange;
+pub use servers::{McpServerReport, McpServers, McpToolReport, trust};

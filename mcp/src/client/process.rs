@@ -1,0 +1,151 @@
+//! A server as a child process: what of our environment it sees, where its standard error goes, and how it ends.
+
+use std::{collections::BTreeMap, env, io, path::Path, process::Stdio, sync::Arc};
+
+use tokio::{
+    io::AsyncReadExt as _,
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    time::timeout,
+};
+use tracing::{debug, warn};
+
+use super::limits::{END_STEP, MAX_STDERR_LINE};
+
+/// The variables of our environment that a server sees. All others, such as keys of models, it sees only where the
+/// configuration hands them on.
+const INHERITED: &[&str] = &[
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    // Without these few programs start on Windows.
+    "APPDATA",
+    "COMSPEC",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+];
+
+/// A running server. Dropped, it is killed with all processes of its group.
+#[derive(Debug)]
+pub(super) struct ServerProcess {
+    child: Child,
+    group: Option<u32>,
+}
+
+/// The two pipes by which a server is spoken to.
+pub(super) struct Pipes {
+    pub(super) input: ChildStdin,
+    pub(super) output: ChildStdout,
+}
+
+impl ServerProcess {
+    /// Starts a server in a process group of its own, so that a terminal interrupts only us.
+    pub(super) fn start(
+        server: &str,
+        program: &str,
+        arguments: &[String],
+        variables: &BTreeMap<String, String>,
+        folder: Option<&Path>,
+    ) -> io::Result<(Self, Pipes)> {
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear();
+        command.envs(INHERITED.iter().filter_map(|name| Some((name, env::var_os(name)?))));
+        command.envs(variables);
+        if let Some(folder) = folder {
+            command.current_dir(folder);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command.spawn()?;
+        let group = child.id();
+        let piped = "all three are piped";
+        let pipes = Pipes {
+            input: child.stdin.take().expect(piped),
+            output: child.stdout.take().expect(piped),
+        };
+        tokio::spawn(drain(server.into(), child.stderr.take().expect(piped)));
+        Ok((Self { child, group }, pipes))
+    }
+
+    /// Ends the process, whose input is closed already: it has time to end by itself, is asked to, and is killed with
+    /// all that it started.
+    pub(super) async fn end(mut self, server: &str) {
+        if timeout(END_STEP, self.child.wait()).await.is_err() {
+            debug!(server, "an MCP server does not end by itself");
+            self.signal(Signal::End);
+            if timeout(END_STEP, self.child.wait()).await.is_err() {
+                warn!(server, "an MCP server did not end when asked, and is killed");
+            }
+        }
+    }
+
+    /// Tells how the process ended, if it has.
+    pub(super) fn ended(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+
+    fn signal(&self, signal: Signal) {
+        #[cfg(unix)]
+        if let Some(group) =
+            self.group.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()))
+        {
+            let signal = match signal {
+                Signal::End => rustix::process::Signal::TERM,
+                Signal::Kill => rustix::process::Signal::KILL,
+            };
+            // A group that is gone needs no signal.
+            rustix::process::kill_process_group(group, signal).ok();
+        }
+        #[cfg(not(unix))]
+        let _ = (signal, self.group);
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Signal {
+    End,
+    Kill,
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        self.signal(Signal::Kill);
+    }
+}
+
+/// Reads a server's standard error to its end, so that it never waits for a reader, and logs its lines, cut.
+async fn drain(server: Arc<str>, mut stderr: ChildStderr) {
+    let (mut line, mut read) = (Vec::new(), [0; 4096]);
+    while let Ok(count @ 1..) = stderr.read(&mut read).await {
+        for byte in &read[..count] {
+            if *byte == b'\n' {
+                log(&server, &mut line);
+            } else if line.len() < MAX_STDERR_LINE {
+                line.push(*byte);
+            }
+        }
+    }
+    log(&server, &mut line);
+}
+
+fn log(server: &str, line: &mut Vec<u8>) {
+    if !line.is_empty() {
+        debug!(server, line = ?String::from_utf8_lossy(line), "an MCP server wrote to its standard error");
+        line.clear();
+    }
+}

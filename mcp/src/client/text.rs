@@ -1,0 +1,63 @@
+//! Makes texts of servers readable for what they are: nothing in them is invisible, and none is longer than its bound.
+
+/// Shows every character that an eye would not see as its code: control and format characters, tags, fillers, marks of
+/// direction. Line breaks, tabs and blanks stay. Hidden orders to a model are so seen by a person as well.
+pub(super) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_visible(letter) { shown.push(letter) } else { shown.extend(letter.escape_unicode()) }
+    }
+    shown
+}
+
+/// Cuts a text to at most so many bytes, with a mark behind the cut.
+pub(super) fn cut(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    let mut end = max_bytes.saturating_sub('…'.len_utf8());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", &text[..end])
+}
+
+fn is_visible(letter: char) -> bool {
+    if letter.is_ascii() {
+        return matches!(letter, '\n' | '\t' | ' ') || letter.is_ascii_graphic();
+    }
+    let is_filler = matches!(letter,
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{2800}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0e}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{16fe4}' | '\u{1d159}' | '\u{e0000}'..='\u{e0fff}');
+    // The standard library escapes what it does not count as printable; accents only where they begin a text.
+    let pair = ['a', letter].iter().collect::<String>();
+    pair.escape_debug().eq(pair.chars()) && !is_filler
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_letters_are_shown_and_others_stay() {
+        let table = [
+            (
+                "Reads a file.\n\tTwice: 파일 é e\u{301} ✅️",
+                "Reads a file.\n\tTwice: 파일 é e\u{301} ✅️",
+            ),
+            ("a\u{1b}[2J\r\u{7}", r"a\u{1b}[2J\u{d}\u{7}"),
+            ("a\u{202e}b\u{200b}c\u{feff}", r"a\u{202e}b\u{200b}c\u{feff}"),
+            ("\u{e0041}\u{e0042}", r"\u{e0041}\u{e0042}"),
+        ];
+        for (text, shown) in table {
+            assert_eq!(visible(text), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_cut_falls_between_letters() {
+        assert_eq!(cut("가나다", 9), "가나다");
+        assert_eq!(cut("가나다라", 9), "가나…");
+        assert_eq!(cut("abcd", 4), "abcd");
+    }
+}

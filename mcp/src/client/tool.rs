@@ -1,0 +1,140 @@
+//! A tool of a server as a tool of the runtime: what a person is asked, and one call.
+
+use std::{sync::Arc, time::Duration};
+
+use madang::{
+    event::quoted,
+    tool::{
+        Access, BoxFuture, EffectPolicy, Locale, Prepared, Tool, ToolContext, ToolOutcome,
+        ToolResult, ToolSpec,
+    },
+};
+use rmcp::ServiceError;
+use serde_json::{Map, Value};
+use tokio::time::{Instant, sleep_until};
+
+use super::{
+    call::{Asked, Loss, asked, unavailable},
+    connection::Connection,
+    keeper::Keeper,
+    limits::{LATE_ANSWER, WAIT_FOR_SERVER},
+};
+
+/// A tool of a server.
+#[derive(Debug)]
+pub(super) struct McpTool {
+    spec: ToolSpec,
+    /// The name that the server knows.
+    original: String,
+    fingerprint: String,
+    timeout: Duration,
+    keeper: Arc<Keeper>,
+}
+
+impl McpTool {
+    pub(super) fn new(
+        spec: ToolSpec,
+        original: String,
+        fingerprint: String,
+        timeout: Duration,
+        keeper: Arc<Keeper>,
+    ) -> Self {
+        Self { spec, original, fingerprint, timeout, keeper }
+    }
+
+    fn is_read(&self) -> bool {
+        self.spec.effect == EffectPolicy::Read
+    }
+
+    async fn run(&self, arguments: Value, ctx: &ToolContext) -> ToolResult<ToolOutcome> {
+        let Value::Object(arguments) = arguments else {
+            return Ok(ToolOutcome::error("validation", "the arguments are not an object"));
+        };
+        // The dispatcher tells the deadline; an answer right behind it still tells what was done.
+        let due = Instant::now() + self.timeout;
+        let mut may_ask_again = self.is_read();
+        loop {
+            match self.ask(&arguments, ctx, due + LATE_ANSWER).await {
+                Asked::Ended(outcome) => return Ok(outcome),
+                // The server did not take the call, and a new session is on its way.
+                Asked::SessionOver => return Ok(unavailable(&self.keeper.server)),
+                Asked::Lost(Loss::Connection) if may_ask_again && Instant::now() < due => {
+                    may_ask_again = false;
+                }
+                Asked::Lost(loss) => {
+                    return Err(loss.fault(&self.keeper.server, self.is_read(), ctx.locale));
+                }
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        arguments: &Map<String, Value>,
+        ctx: &ToolContext,
+        until: Instant,
+    ) -> Asked {
+        let server = &self.keeper.server;
+        let Some(live) = self.keeper.live(WAIT_FOR_SERVER.min(self.timeout)).await else {
+            return Asked::Ended(unavailable(server));
+        };
+        if live.fingerprints.get(&self.original) != Some(&self.fingerprint) {
+            return Asked::Ended(self.changed(ctx.locale));
+        }
+        let call = ctx.call.to_string();
+        let sent =
+            Connection::send_call(&live.peer, &self.original, arguments.clone(), &call).await;
+        let mut sent = match sent {
+            Ok(sent) => sent,
+            Err(_) => return Asked::Ended(unavailable(server)),
+        };
+        let (loss, reason) = tokio::select! {
+            // An answer that is there counts before anything else.
+            biased;
+            reply = &mut sent.rx => {
+                let asked = asked(server, reply.unwrap_or(Err(ServiceError::TransportClosed)));
+                if let Asked::SessionOver = asked {
+                    live.is_over.notify_one();
+                }
+                return asked;
+            }
+            () = ctx.cancelled.cancelled() => (Loss::Dismissed, "the turn was dismissed"),
+            () = sleep_until(until) => (Loss::Deadline, "the deadline has passed"),
+        };
+        // The server may be gone; the call is lost in any case.
+        drop(sent.cancel(Some(reason.to_owned())).await);
+        Asked::Lost(loss)
+    }
+
+    fn changed(&self, locale: Locale) -> ToolOutcome {
+        let reason = locale.pick(
+            "시작할 때와 도구가 달라져서 실행하지 않았습니다.",
+            "Not run, because the tool has changed since the start.",
+        );
+        ToolOutcome::error("tool_changed", reason)
+    }
+}
+
+impl Tool for McpTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn consequence(&self, _: &Value, locale: Locale) -> Option<String> {
+        let (tool, server) = (quoted(&self.original), quoted(&self.keeper.server));
+        Some(locale.pick(
+            format!("MCP 서버 {server}의 도구 {tool}을(를) 실행합니다."),
+            format!("Runs the tool {tool} of the MCP server {server}."),
+        ))
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        _: Prepared,
+        ctx: &'a ToolContext,
+        _: Access<'a>,
+    ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
+        Box::pin(self.run(arguments, ctx))
+    }
+}

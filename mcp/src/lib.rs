@@ -1,0 +1,27 @@
+//! Tools of MCP servers as tools of Madang.
+//!
+//! ```no_run
+//! # async fn start(model: impl madang::model::ChatModel, store: impl madang::store::Store) -> Result<(), Box<dyn std::error::Error>> {
+//! use madang::Runtime;
+//! use madang_mcp::{McpConfig, McpServers};
+//!
+//! let servers = McpServers::start(&McpConfig::read("mcp.json")?).await?;
+//! let runtime = Runtime::builder().model(model).store(store).tools(servers.tools()).start().await?;
+//! runtime.shutdown().await?;
+//! servers.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The file is the usual one: `{"mcpServers": {"gh": {"command": "gh-mcp"}}}`. What a call of such a tool did is known only
+//! from the server's answer. So a call is recorded before it is sent, it is never sent again, and a lost answer is effect
+//! `unknown`.
+
+#[cfg(feature = "client")]
+mod client;
+
+#[cfg(feature = "client")]
+pub use client::{
+    McpConfig, McpConfigError, McpError, McpServerReport, McpServers, McpToolReport, PinnedChange,
+    trust,
+};

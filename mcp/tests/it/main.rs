@@ -1,0 +1,1 @@
+//! Tests the promises about tools of MCP servers, one file a promise.
