@@ -131,14 +131,14 @@ impl Keeping {
         let listening = tokio::spawn(Connection::listen(peer.clone(), Arc::clone(&list_changed)));
         let is_over = Arc::new(Notify::new());
         let mut closed = pin!(service.waiting());
-        loop {
+        let is_closed = loop {
             self.log_changes(&fingerprints);
             let live = Live { peer: peer.clone(), fingerprints, is_over: Arc::clone(&is_over) };
             self.link.send_replace(Link::Up(Arc::new(live)));
             tokio::select! {
-                _ = &mut closed => break,
-                () = self.stop.cancelled() => break,
-                () = is_over.notified() => break,
+                _ = &mut closed => break true,
+                () = self.stop.cancelled() => break false,
+                () = is_over.notified() => break false,
                 () = list_changed.notified() => {}
             }
             // Calls wait until it is known what the tools are now.
@@ -148,17 +148,19 @@ impl Keeping {
                     Ok(list) => fingerprints = self::fingerprints(&list),
                     Err(what) => {
                         warn!(server = %self.entry.name, what, "an MCP server does not tell its tools any more");
-                        break;
+                        break false;
                     }
                 },
-                () = self.stop.cancelled() => break,
+                () = self.stop.cancelled() => break false,
             }
-        }
+        };
         self.link.send_replace(Link::Down);
         listening.abort();
         cancel.cancel();
         // With its input closed a server ends by itself.
-        drop(timeout(END_STEP, closed).await);
+        if !is_closed {
+            drop(timeout(END_STEP, closed).await);
+        }
         if let Some(process) = process {
             process.end(&self.entry.name).await;
         }

@@ -31,12 +31,18 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.reader).poll_read(context, buffer))?;
+        let mut in_line = self.in_line;
+        let mut longest = 0;
         for byte in &buffer.filled()[before..] {
-            self.in_line = if *byte == b'\n' { 0 } else { self.in_line + 1 };
-            if self.in_line > self.max_bytes {
-                let what = format!("a message has more than {} bytes", self.max_bytes);
-                return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, what)));
-            }
+            in_line = if *byte == b'\n' { 0 } else { in_line + 1 };
+            longest = longest.max(in_line);
+        }
+        self.in_line = in_line;
+        if longest > self.max_bytes {
+            // An error comes without bytes.
+            buffer.set_filled(before);
+            let what = format!("a message has more than {} bytes", self.max_bytes);
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, what)));
         }
         Poll::Ready(Ok(()))
     }

@@ -42,7 +42,7 @@ mod tests {
             ("gh", "create-issue", "gh__create_issue"),
             ("My Server", "Read.File", "my_server__read_file"),
             ("21st", "x", "mcp_21st__x"),
-            ("서버", "읽기", "mcp______"),
+            ("서버", "읽기", "mcp_______"),
         ];
         for (server, tool, name) in table {
             assert_eq!(tool_name(server, tool), name);

@@ -1,1 +1,13 @@
 //! Tests the promises about tools of MCP servers, one file a promise.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod answers;
+mod asking;
+mod changes;
+mod fake;
+mod lost;
+mod over_http;
+mod pins;
+mod starts;
+mod support;

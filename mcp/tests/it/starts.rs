@@ -1,0 +1,65 @@
+//! A server that does not start costs one sentence, and neither memory nor time.
+
+use std::time::{Duration, Instant};
+
+use madang_mcp::McpServers;
+use serde_json::{Value, json};
+
+use crate::{
+    fake::{Script, tool},
+    support::{LEGACY, Place, with},
+};
+
+async fn failure(entry: Value) -> String {
+    let place = Place::new();
+    let config = place.configured(json!({ "gh": entry }));
+    let error = McpServers::start(&config).await.unwrap_err().to_string();
+    let rest = error.strip_prefix(r#"the MCP server "gh" could not be started: "#).unwrap();
+    rest.strip_suffix(r#"; mend its entry, or mark it "optional": true"#).unwrap().to_owned()
+}
+
+fn entry(place: &Place, version: &str, mode: &str) -> Value {
+    Script::new(place.notes(), version, json!([tool("echo")])).mode(mode).entry()
+}
+
+#[tokio::test]
+async fn each_failure_of_a_start_is_one_sentence() {
+    let place = Place::new();
+    let begun = Instant::now();
+    let silent = with(entry(&place, LEGACY, "silent"), json!({ "startTimeout": 0.5 }));
+    assert_eq!(failure(silent).await, "it did not answer within 0.5 s");
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert_eq!(
+        failure(entry(&place, "1999-01-01", "")).await,
+        r#"it speaks the revision "1999-01-01" of the protocol, which is not known"#
+    );
+    let exits = failure(entry(&place, LEGACY, "exits")).await;
+    assert!(
+        exits.starts_with("it ended while it was greeted")
+            || exits.starts_with("it closed")
+            || exits == "it cannot be reached",
+        "{exits}"
+    );
+    let floods = failure(entry(&place, LEGACY, "floods")).await;
+    assert!(floods.starts_with("it closed") || floods.starts_with("it ended"), "{floods}");
+    let missing = failure(json!({ "command": "/nonexistent/server" })).await;
+    assert!(
+        missing.starts_with(r#"its command "/nonexistent/server" does not start"#),
+        "{missing}"
+    );
+}
+
+#[tokio::test]
+async fn without_an_optional_server_the_start_goes_on() {
+    let place = Place::new();
+    let missing = json!({ "command": "/nonexistent/server", "optional": true });
+    let config = place.configured(json!({ "gone": missing, "s": entry(&place, LEGACY, "") }));
+    let servers = McpServers::start(&config).await.unwrap();
+    assert_eq!(servers.tools().len(), 1);
+    let [warning] = servers.warnings() else { panic!("{:?}", servers.warnings()) };
+    assert!(
+        warning.starts_with(r#"MCP server "gone": did not start, and has no tools here"#),
+        "{warning}"
+    );
+    servers.close().await;
+}
