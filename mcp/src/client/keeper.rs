@@ -44,6 +44,8 @@ enum Link {
 pub(super) struct Live {
     pub(super) peer: Peer<RoleClient>,
     pub(super) fingerprints: Fingerprints,
+    /// Whether a lost connection means that the server has ended.
+    is_process: bool,
     /// Notified where a call finds that the server has forgotten us.
     pub(super) is_over: Arc<Notify>,
 }
@@ -65,10 +67,22 @@ impl Keeper {
         Self { server, link: watched, stop, task: Mutex::new(Some(task)) }
     }
 
-    /// Gives the running server, after a wait of at most this long.
-    pub(super) async fn live(&self, patience: Duration) -> Option<Arc<Live>> {
+    /// Gives the running server, after a wait of at most this long; another one than the process that is `gone`.
+    pub(super) async fn live(
+        &self,
+        patience: Duration,
+        gone: Option<&Arc<Live>>,
+    ) -> Option<Arc<Live>> {
         let mut link = self.link.clone();
-        let known = link.wait_for(|link| !matches!(link, Link::Down));
+        let is_gone = |live: &Arc<Live>| {
+            live.peer.is_transport_closed()
+                || gone.is_some_and(|gone| gone.is_process && Arc::ptr_eq(gone, live))
+        };
+        let known = link.wait_for(|link| match link {
+            Link::Down => false,
+            Link::Up(live) => !is_gone(live),
+            Link::Stopped => true,
+        });
         match timeout(patience, known).await {
             Ok(Ok(link)) => match &*link {
                 Link::Up(live) => Some(Arc::clone(live)),
@@ -133,7 +147,12 @@ impl Keeping {
         let mut closed = pin!(service.waiting());
         let is_closed = loop {
             self.log_changes(&fingerprints);
-            let live = Live { peer: peer.clone(), fingerprints, is_over: Arc::clone(&is_over) };
+            let live = Live {
+                peer: peer.clone(),
+                fingerprints,
+                is_process: process.is_some(),
+                is_over: Arc::clone(&is_over),
+            };
             self.link.send_replace(Link::Up(Arc::new(live)));
             tokio::select! {
                 _ = &mut closed => break true,

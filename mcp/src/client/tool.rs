@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     call::{Asked, Loss, asked, unavailable},
     connection::Connection,
-    keeper::Keeper,
+    keeper::{Keeper, Live},
     limits::{LATE_ANSWER, WAIT_FOR_SERVER},
 };
 
@@ -53,8 +53,9 @@ impl McpTool {
         // The dispatcher tells the deadline; an answer right behind it still tells what was done.
         let due = Instant::now() + self.timeout;
         let mut may_ask_again = self.is_read();
+        let mut asked = None;
         loop {
-            match self.ask(&arguments, ctx, due + LATE_ANSWER).await {
+            match self.ask(&arguments, ctx, due + LATE_ANSWER, &mut asked).await {
                 Asked::Ended(outcome) => return Ok(outcome),
                 // The server did not take the call, and a new session is on its way.
                 Asked::SessionOver => return Ok(unavailable(&self.keeper.server)),
@@ -73,11 +74,14 @@ impl McpTool {
         arguments: &Map<String, Value>,
         ctx: &ToolContext,
         until: Instant,
+        before: &mut Option<Arc<Live>>,
     ) -> Asked {
         let server = &self.keeper.server;
-        let Some(live) = self.keeper.live(WAIT_FOR_SERVER.min(self.timeout)).await else {
+        let patience = WAIT_FOR_SERVER.min(self.timeout);
+        let Some(live) = self.keeper.live(patience, before.as_ref()).await else {
             return Asked::Ended(unavailable(server));
         };
+        *before = Some(Arc::clone(&live));
         if live.fingerprints.get(&self.original) != Some(&self.fingerprint) {
             return Asked::Ended(self.changed(ctx.locale));
         }
