@@ -1,7 +1,7 @@
 //! The program `madang`.
 //!
 //! Each command is a module: `chat`, `call`, `tools`, `ledger` and `verify`, `forget`, `fetch`, `notes`, `stress`,
-//! `bench_model`, `eval`, `serve` and `token`, and `engine`, the process in which a model runs.
+//! `bench_model`, `eval`, `serve`, `token` and `mcp`, and `engine`, the process in which a model runs.
 //!
 //! `args` parses the command line, `setup` opens the database and collects the tools, and `model` loads the model. The
 //! command then builds a runtime by the public API of the library, as any application would.
@@ -25,6 +25,7 @@ mod hub;
 mod language;
 mod ledger;
 mod log;
+mod mcp;
 mod metrics;
 mod model;
 mod notes;
@@ -106,6 +107,7 @@ fn run(command: Command) -> Result<(), Failure> {
             Command::Chat(wanted) => Box::pin(chat::run(wanted)).await,
             Command::Serve(wanted) => Box::pin(serve::run(*wanted)).await,
             Command::Tools(wanted) => tools::run(&wanted),
+            Command::Mcp(wanted) => Box::pin(mcp::run(wanted)).await,
             Command::Token(wanted) => token::run(wanted),
             Command::Call(wanted) => Box::pin(call::run(wanted)).await,
             Command::Ledger(wanted) => ledger::run(wanted).await,

@@ -6,6 +6,7 @@ use madang::{
     Limits, Runtime,
     store::{SqliteStore, Store as _},
 };
+use madang_mcp::McpServers;
 use madang_server::{
     CookieKey, ListenAddress, Listener, Server, ServerLimits, ServerOptions, SqliteMemory,
     TokenEntry, TokenFile, TokenHolder, TokenScopes, TokenSecret,
@@ -16,7 +17,7 @@ use tracing::debug;
 use crate::{
     args::Serve,
     failure::Failure,
-    metrics,
+    mcp, metrics,
     model::Model,
     notes, output,
     server_files::{TOKENS, beside, of_tokens},
@@ -62,12 +63,14 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     }
     let of_metrics = bound.split_off(wanted.listen.len());
     let listeners = bound;
+    let mcp = mcp::servers(&wanted.mcp).await?;
     let Some(store) = predecessor.wait(async || open(&wanted).await).await? else { return Ok(()) };
     let whose = (&*path, wanted.person.user());
     let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
     let mut limits = Limits::default();
     limits.decision_timeout = wanted.decision_timeout;
     let builder = setup::builder(store.clone(), &wanted.toolkits, wanted.locale()).limits(limits);
+    let builder = builder.tools(mcp.iter().flat_map(McpServers::tools));
     let builder = match &wanted.zone.time_zone {
         Some(zone) => builder.time_zone(zone.clone()),
         None => builder,
@@ -120,6 +123,9 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     }
     if let Some(mirror) = mirror {
         mirror.stop().await;
+    }
+    if let Some(mcp) = mcp {
+        mcp.close().await;
     }
     has_said?;
     served.map_err(Failure::of)

@@ -183,10 +183,10 @@ fn entries(
 }
 
 fn object(name: &str, entry: Value) -> Result<Map<String, Value>, String> {
-    match entry {
-        Value::Object(fields) => Ok(fields),
-        _ => Err(format!("mcpServers.{name} is not an object")),
-    }
+    let Value::Object(fields) = entry else {
+        return Err(format!("mcpServers.{name} is not an object"));
+    };
+    Ok(fields)
 }
 
 fn entry_of(name: String, fields: &mut Fields<'_>) -> Result<Entry, String> {
@@ -311,9 +311,9 @@ impl Fields<'_> {
         match self.left.shift_remove(key) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::Array(items)) => {
-                let text = |item: Value| match item {
-                    Value::String(text) => self.expanded(key, &text),
-                    _ => Err(wrong.clone()),
+                let text = |item: Value| match item.as_str() {
+                    Some(text) => self.expanded(key, text),
+                    None => Err(wrong.clone()),
                 };
                 items.into_iter().map(text).collect()
             }
@@ -326,11 +326,10 @@ impl Fields<'_> {
         match self.left.shift_remove(key) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::Object(fields)) => {
-                let pair = |(name, value): (String, Value)| match value {
-                    Value::String(text) => {
-                        Ok((name.clone(), self.expanded(&format!("{key}.{name}"), &text)?))
-                    }
-                    _ => Err(wrong.clone()),
+                let pair = |(name, value): (String, Value)| {
+                    let text = value.as_str().ok_or_else(|| wrong.clone())?;
+                    let text = self.expanded(&format!("{key}.{name}"), text)?;
+                    Ok((name, text))
                 };
                 fields.into_iter().map(pair).collect()
             }

@@ -247,12 +247,13 @@ impl Connection {
 
 /// Gives a result as the JSON that it came as. Results that the protocol's library does not know stay as they are.
 pub(super) fn as_value(result: ServerResult) -> Option<Value> {
-    match result {
-        ServerResult::CustomResult(custom) => Some(custom.0),
-        known => serde_json::to_value(known).ok(),
+    if let ServerResult::CustomResult(custom) = result {
+        return Some(custom.0);
     }
+    serde_json::to_value(result).ok()
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the library of the protocol may grow")]
 fn unlisted(error: &ServiceError) -> String {
     match error {
         ServiceError::McpError(error) => {
@@ -266,6 +267,7 @@ fn unlisted(error: &ServiceError) -> String {
 }
 
 /// Says in words of our own why a server was not greeted: its texts are a stranger's.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the library of the protocol may grow")]
 fn refusal(error: &ClientInitializeError) -> String {
     if error.is_authorization_required() {
         return "it wants another authorization: look at its headers".to_owned();

@@ -103,11 +103,11 @@ fn named(mut names: Vec<String>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn ok(result: Value) -> Value {
-        match meaning("gh", &result) {
-            Meaning::Ended(ToolOutcome::Ok(ok)) => ok.data,
-            other => panic!("{result}: {other:?}"),
-        }
+    fn ok(result: &Value) -> Value {
+        let Meaning::Ended(ToolOutcome::Ok(ok)) = meaning("gh", result) else {
+            panic!("it ended otherwise: {:?}", meaning("gh", result));
+        };
+        ok.data
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
             ),
         ];
         for (result, data) in table {
-            assert_eq!(ok(result.clone()), data, "{result}");
+            assert_eq!(ok(&result), data, "{result}");
         }
     }
 
@@ -154,10 +154,10 @@ mod tests {
     fn a_result_of_more_than_a_mebibyte_is_left_out_but_ended_well() {
         let result =
             json!({ "content": [{ "type": "text", "text": "x".repeat(MAX_RESULT_BYTES) }] });
-        assert_eq!(ok(result)["_truncated"], json!(true));
+        assert_eq!(ok(&result)["_truncated"], json!(true));
         let result =
             json!({ "content": [{ "type": "text", "text": "x".repeat(MAX_RESULT_BYTES - 2) }] });
-        assert!(ok(result).is_string());
+        assert!(ok(&result).is_string());
     }
 
     #[test]

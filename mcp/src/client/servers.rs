@@ -155,7 +155,7 @@ impl McpServers {
             };
             match &offer {
                 Ok(spec) => {
-                    let this = format!("{:?} of the MCP server {server:?}", original);
+                    let this = format!("{original:?} of the MCP server {server:?}");
                     if let Some(first) = names.insert(Arc::clone(&spec.name), this.clone()) {
                         return Err(McpError::Collision {
                             name: spec.name.to_string(),

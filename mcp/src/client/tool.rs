@@ -88,10 +88,7 @@ impl McpTool {
         let call = ctx.call.to_string();
         let sent =
             Connection::send_call(&live.peer, &self.original, arguments.clone(), &call).await;
-        let mut sent = match sent {
-            Ok(sent) => sent,
-            Err(_) => return Asked::Ended(unavailable(server)),
-        };
+        let Ok(mut sent) = sent else { return Asked::Ended(unavailable(server)) };
         let (loss, reason) = tokio::select! {
             // An answer that is there counts before anything else.
             biased;

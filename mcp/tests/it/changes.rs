@@ -113,8 +113,8 @@ async fn a_server_gives_no_more_tools_than_are_taken() {
 async fn names_that_collide_refuse_the_start_until_one_is_excluded() {
     let place = Place::new();
     let tools = json!([tool("create-issue"), tool("create_issue")]);
-    let entry = Script::new(place.notes(), LEGACY, tools).entry();
-    let config = place.configured(json!({ "gh": entry }));
+    let entry = Script::new(place.notes(), LEGACY, &tools).entry();
+    let config = place.configured(&json!({ "gh": entry }));
     let error = McpServers::start(&config).await.unwrap_err();
     assert!(matches!(error, McpError::Collision { .. }));
     assert_eq!(
@@ -122,7 +122,7 @@ async fn names_that_collide_refuse_the_start_until_one_is_excluded() {
         r#""create-issue" of the MCP server "gh" and "create_issue" of the MCP server "gh" would both be the tool gh__create_issue: leave one out by "exclude""#
     );
     let config =
-        place.configured(json!({ "gh": with(entry, json!({ "exclude": ["create_issue"] })) }));
+        place.configured(&json!({ "gh": with(entry, json!({ "exclude": ["create_issue"] })) }));
     let servers = McpServers::start(&config).await.unwrap();
     assert_eq!(servers.tools().len(), 1);
     servers.close().await;

@@ -5,7 +5,6 @@ use std::{
     io::{self, BufRead as _, Write as _},
     path::Path,
     process, thread,
-    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -20,7 +19,7 @@ pub(crate) struct Script(pub(crate) Value);
 
 impl Script {
     /// A server of this revision with these tools, which notes in this folder what it hears.
-    pub(crate) fn new(notes: &Path, version: &str, tools: Value) -> Self {
+    pub(crate) fn new(notes: &Path, version: &str, tools: &Value) -> Self {
         Self(json!({ "notes": notes, "version": version, "tools": tools, "mode": "" }))
     }
 
@@ -230,11 +229,11 @@ fn a_server_in_a_process() {
     let script: Value = serde_json::from_str(&script).unwrap();
     let mut mind = Mind::new(script.clone());
     mind.note("starts", &process::id().to_string());
-    eprintln!("\u{1b}[2Ja line on standard error");
+    io::stderr().write_all(b"\x1b[2Ja line on standard error\n").unwrap();
     let mut output = io::stdout();
     match script["mode"].as_str().unwrap() {
         "silent" => loop {
-            thread::sleep(Duration::from_secs(3_600));
+            thread::park();
         },
         "exits" => process::exit(7),
         "floods" => {

@@ -128,7 +128,7 @@ fn configured(place: &Place, url: &str, more: &Value) -> McpConfig {
 async fn scene(version: &str, names: &[&str], more: Value) -> (Scene, HttpServer) {
     let place = Place::new();
     let tools: Value = names.iter().map(|name| tool(name)).collect();
-    let server = HttpServer::start(Script::new(place.notes(), version, tools)).await;
+    let server = HttpServer::start(Script::new(place.notes(), version, &tools)).await;
     let config = configured(&place, &server.url, &more);
     (Scene::of(place, config, ScriptedModel::new([])).await, server)
 }
@@ -179,7 +179,7 @@ async fn an_answer_of_100_mb_is_not_kept_and_a_silent_one_has_a_deadline() {
 async fn no_redirect_is_followed_and_no_secret_is_shown() {
     let place = Place::new();
     let server =
-        HttpServer::start(Script::new(place.notes(), LEGACY, json!([])).mode("redirects")).await;
+        HttpServer::start(Script::new(place.notes(), LEGACY, &json!([])).mode("redirects")).await;
     let config = configured(&place, &server.url, &json!({}));
     let error = McpServers::start(&config).await.unwrap_err();
     assert!(!format!("{error:?} {config:?}").contains("s3cret"));

@@ -10,7 +10,7 @@ use crate::{
 
 async fn offered(place: &Place, tools: Value) -> (Vec<String>, Vec<String>) {
     let config =
-        place.configured(json!({ "s": Script::new(place.notes(), LEGACY, tools).entry() }));
+        place.configured(&json!({ "s": Script::new(place.notes(), LEGACY, &tools).entry() }));
     let servers = McpServers::start(&config).await.unwrap();
     let names = servers.tools().iter().map(|tool| tool.spec().name.to_string()).collect();
     let warnings = servers.warnings().to_vec();
@@ -41,7 +41,7 @@ async fn a_tool_that_differs_is_not_offered_until_its_server_is_trusted_again() 
 
     let tools = both("Does echo, and mails it.");
     let config =
-        place.configured(json!({ "s": Script::new(place.notes(), LEGACY, tools.clone()).entry() }));
+        place.configured(&json!({ "s": Script::new(place.notes(), LEGACY, &tools).entry() }));
     let changes = trust(&config, "s").await.unwrap();
     assert_eq!(
         changes,
@@ -56,7 +56,7 @@ async fn a_tool_that_differs_is_not_offered_until_its_server_is_trusted_again() 
 async fn a_new_tool_of_a_known_server_is_named_and_a_look_pins_nothing() {
     let place = Place::new();
     let config = place.configured(
-        json!({ "s": Script::new(place.notes(), LEGACY, json!([tool("echo")])).entry() }),
+        &json!({ "s": Script::new(place.notes(), LEGACY, &json!([tool("echo")])).entry() }),
     );
     let reports = McpServers::look(&config).await.unwrap();
     assert_eq!(reports[0].tools[0].original, "echo");
@@ -74,7 +74,7 @@ async fn a_new_tool_of_a_known_server_is_named_and_a_look_pins_nothing() {
 async fn a_lock_that_cannot_be_read_refuses_the_start() {
     let place = Place::new();
     std::fs::write(place.notes().join("madang.mcp.lock"), "{").unwrap();
-    let config = place.configured(json!({}));
+    let config = place.configured(&json!({}));
     let error = McpServers::start(&config).await.unwrap_err().to_string();
     assert!(error.starts_with("failed to read ") && error.contains("madang.mcp.lock"), "{error}");
 }

@@ -1,9 +1,10 @@
 //! A server that does not start costs one sentence, and neither memory nor time.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use madang_mcp::McpServers;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::{
     fake::{Script, tool},
@@ -12,14 +13,14 @@ use crate::{
 
 async fn failure(entry: Value) -> String {
     let place = Place::new();
-    let config = place.configured(json!({ "gh": entry }));
+    let config = place.configured(&json!({ "gh": entry }));
     let error = McpServers::start(&config).await.unwrap_err().to_string();
     let rest = error.strip_prefix(r#"the MCP server "gh" could not be started: "#).unwrap();
     rest.strip_suffix(r#"; mend its entry, or mark it "optional": true"#).unwrap().to_owned()
 }
 
 fn entry(place: &Place, version: &str, mode: &str) -> Value {
-    Script::new(place.notes(), version, json!([tool("echo")])).mode(mode).entry()
+    Script::new(place.notes(), version, &json!([tool("echo")])).mode(mode).entry()
 }
 
 #[tokio::test]
@@ -53,7 +54,7 @@ async fn each_failure_of_a_start_is_one_sentence() {
 async fn without_an_optional_server_the_start_goes_on() {
     let place = Place::new();
     let missing = json!({ "command": "/nonexistent/server", "optional": true });
-    let config = place.configured(json!({ "gone": missing, "s": entry(&place, LEGACY, "") }));
+    let config = place.configured(&json!({ "gone": missing, "s": entry(&place, LEGACY, "") }));
     let servers = McpServers::start(&config).await.unwrap();
     assert_eq!(servers.tools().len(), 1);
     let [warning] = servers.warnings() else { panic!("{:?}", servers.warnings()) };

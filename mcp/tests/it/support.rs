@@ -39,7 +39,7 @@ impl Place {
     }
 
     /// Writes a configuration of these servers and reads it.
-    pub(crate) fn configured(&self, servers: Value) -> McpConfig {
+    pub(crate) fn configured(&self, servers: &Value) -> McpConfig {
         std::fs::write(self.file(), json!({ "mcpServers": servers }).to_string()).unwrap();
         McpConfig::read(self.file()).unwrap()
     }
@@ -71,8 +71,8 @@ impl Scene {
         more: Value,
     ) -> Self {
         let place = Place::new();
-        let entry = Script::new(place.notes(), version, tools).entry();
-        let config = place.configured(json!({ "s": with(entry, more) }));
+        let entry = Script::new(place.notes(), version, &tools).entry();
+        let config = place.configured(&json!({ "s": with(entry, more) }));
         Self::of(place, config, ScriptedModel::new(script)).await
     }
 

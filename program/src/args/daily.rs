@@ -11,7 +11,8 @@ use madang::{
 use super::{
     notes::Workspace,
     shared::{
-        Database, FallBacks, ModelChoice, Person, Toolkits, Tuning, Zone, or_usual, session, user,
+        Database, FallBacks, McpChoice, ModelChoice, Person, Toolkits, Tuning, Zone, or_usual,
+        session, user,
     },
 };
 use crate::{
@@ -34,6 +35,8 @@ pub(crate) struct Chat {
     pub(crate) session: Option<SessionId>,
     #[command(flatten)]
     pub(crate) toolkits: Toolkits,
+    #[command(flatten)]
+    pub(crate) mcp: McpChoice,
     #[command(flatten)]
     pub(crate) workspace: Workspace,
     #[command(flatten)]

@@ -13,6 +13,7 @@
 //! - The options in `shared` mean the same in each command, because one struct declares them.
 
 mod daily;
+mod mcp;
 mod measure;
 mod notes;
 mod serving;
@@ -21,13 +22,15 @@ mod shared;
 use clap::{Parser, Subcommand};
 
 pub(crate) use daily::{ApprovalMode, Call, Chat, Engine, Fetch, Forget, Format, Ledger, Tools};
+pub(crate) use mcp::{McpOrder, McpTrust};
 pub(crate) use measure::{BenchModel, Eval, Played, Stress, StressStore};
 pub(crate) use notes::{Notes, Workspace};
 pub(crate) use serving::{Serve, Token, TokenAdd, TokenOrder, TokenPlace};
 #[cfg(feature = "llama")]
 pub(crate) use shared::Switch;
 pub(crate) use shared::{
-    Database, EngineHost, FallBacks, ModelChoice, Remote, RemoteName, Toolkit, Toolkits, Tuning,
+    Database, EngineHost, FallBacks, McpChoice, ModelChoice, Remote, RemoteName, Toolkit, Toolkits,
+    Tuning,
 };
 
 /// An assistant with tools, in the terminal.
@@ -60,6 +63,9 @@ pub(crate) enum Command {
     Token(Token),
     /// Print the tools as JSON.
     Tools(Tools),
+    /// Look at MCP servers, and trust their tools.
+    #[command(subcommand)]
+    Mcp(McpOrder),
     /// Make one tool call without a model, and print what a model would read.
     ///
     /// SIGTERM ends it in order within 35 seconds, with exit code 0. A running tool finishes, is recorded, and its

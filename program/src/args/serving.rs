@@ -10,7 +10,7 @@ use madang_server::{
 
 use super::{
     notes::Workspace,
-    shared::{Database, FallBacks, ModelChoice, Person, Toolkits, Zone, user},
+    shared::{Database, FallBacks, McpChoice, ModelChoice, Person, Toolkits, Zone, user},
 };
 use crate::language::{UiLanguage, spoken};
 
@@ -26,6 +26,8 @@ pub(crate) struct Serve {
     pub(crate) person: Person,
     #[command(flatten)]
     pub(crate) toolkits: Toolkits,
+    #[command(flatten)]
+    pub(crate) mcp: McpChoice,
     #[command(flatten)]
     pub(crate) workspace: Workspace,
     #[command(flatten)]

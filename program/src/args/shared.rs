@@ -191,6 +191,14 @@ pub(crate) struct Toolkits {
     pub(crate) names: Vec<Toolkit>,
 }
 
+#[derive(Debug, Options)]
+pub(crate) struct McpChoice {
+    /// The MCP servers whose tools the chats have too: a file with the usual key `mcpServers`. Each of their tools asks,
+    /// unless the file says that a server's own word counts.
+    #[arg(long = "mcp", value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Toolkit {
     /// Habits: a catalogue, what a person does daily, and the rules.

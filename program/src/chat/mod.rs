@@ -37,10 +37,12 @@ mod wrap;
 use std::io::{self, IsTerminal};
 
 use madang::{Runtime, Session, SessionId, TurnOptions, error::SessionError};
+use madang_mcp::McpServers;
 use uuid::Uuid;
 
 use crate::{
-    args::Chat, failure::Failure, model::Model, notes, output, setup, signals::Signals, texts::Text,
+    args::Chat, failure::Failure, mcp, model::Model, notes, output, setup, signals::Signals,
+    texts::Text,
 };
 use talk::{Answers, Talk};
 
@@ -50,16 +52,21 @@ pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
     let model = Model::load(&wanted.which, wanted.locale()).await?;
     let model = model.before(&wanted.fall_backs)?;
     let name = model.name();
+    let servers = mcp::servers(&wanted.mcp).await?;
     let store = setup::store(&wanted.database, &wanted.toolkits).await?;
     let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user());
     let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
     let builder = setup::builder(store, &wanted.toolkits, wanted.locale());
+    let builder = builder.tools(servers.iter().flat_map(McpServers::tools));
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let talked = Box::pin(talk(&runtime, &wanted, &name)).await;
     if let Some(mirror) = mirror {
         mirror.stop().await;
     }
     let ended = runtime.shutdown().await;
+    if let Some(servers) = servers {
+        servers.close().await;
+    }
     talked?;
     ended.map_err(Failure::of)
 }
