@@ -10,7 +10,7 @@ limit=""
 if command -v timeout >/dev/null; then limit="timeout 60"; fi
 
 ran=0
-for source in {.,actors,llama,toolkits,server,program}/examples/{*.rs,*/main.rs}; do
+for source in {.,actors,llama,toolkits,server,mcp,program}/examples/{*.rs,*/main.rs}; do
     [ -e "$source" ] || continue # the pattern itself: nothing matched
     name=${source%/main.rs}
     name=$(basename "$name" .rs)
