@@ -32,10 +32,16 @@ impl Script {
     pub(crate) fn entry(&self) -> Value {
         json!({
             "command": env::current_exe().unwrap(),
-            "args": ["--exact", "fake::a_server_in_a_process", "--nocapture"],
+            "args": ["--exact", this_test(), "--nocapture"],
             "env": { SCRIPT: self.0.to_string() },
         })
     }
+}
+
+/// The path of the test below, in whichever test program this file is.
+fn this_test() -> String {
+    let (_, module) = module_path!().split_once("::").unwrap();
+    format!("{module}::a_server_in_a_process")
 }
 
 /// A tool that takes any object.

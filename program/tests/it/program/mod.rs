@@ -20,6 +20,8 @@ mod gone;
 mod hostile_databases;
 #[cfg(unix)]
 mod hub;
+#[cfg(target_os = "linux")]
+mod mcp;
 #[cfg(unix)]
 mod notes;
 #[cfg(target_os = "linux")]

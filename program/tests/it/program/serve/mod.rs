@@ -4,6 +4,7 @@
 //! listens, and `tokens` what opens it.
 
 mod link;
+mod mcp;
 mod metrics;
 mod places;
 mod restarts;
