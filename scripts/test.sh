@@ -92,6 +92,7 @@ features() {
         fi
         run cargo check "${chosen[@]}" || return 1
     done
+    run cargo check -p madang-mcp --no-default-features || return 1
     run cargo check -p madang-program --no-default-features
 }
 

@@ -28,6 +28,7 @@ impl HttpServer {
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let heads = Arc::new(Mutex::new(Vec::new()));
         let mind = Arc::new(Mutex::new(Mind::new(script.0.clone())));
+        // The mode is empty, or the address to which everything is sent on.
         let (kept, mode) = (Arc::clone(&heads), script.0["mode"].as_str().unwrap().to_owned());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -65,8 +66,9 @@ async fn answer(
         stream.read_exact(&mut body).await.unwrap();
         let is_post = head.starts_with("POST");
         heads.lock().unwrap().push(head);
-        if mode == "redirects" {
-            let moved = "HTTP/1.1 307 Moved\r\nlocation: http://127.0.0.1:1/elsewhere\r\ncontent-length: 0\r\n\r\n";
+        if !mode.is_empty() {
+            let moved =
+                format!("HTTP/1.1 307 Moved\r\nlocation: {mode}\r\ncontent-length: 0\r\n\r\n");
             stream.write_all(moved.as_bytes()).await.unwrap();
             continue;
         }
@@ -178,10 +180,13 @@ async fn an_answer_of_100_mb_is_not_kept_and_a_silent_one_has_a_deadline() {
 #[tokio::test]
 async fn no_redirect_is_followed_and_no_secret_is_shown() {
     let place = Place::new();
-    let server =
-        HttpServer::start(Script::new(place.notes(), LEGACY, &json!([])).mode("redirects")).await;
+    let script = || Script::new(place.notes(), LEGACY, &json!([]));
+    let elsewhere = HttpServer::start(script()).await;
+    let server = HttpServer::start(script().mode(&elsewhere.url)).await;
     let config = configured(&place, &server.url, &json!({}));
     let error = McpServers::start(&config).await.unwrap_err();
     assert!(!format!("{error:?} {config:?}").contains("s3cret"));
     assert!(error.to_string().contains("could not be started"), "{error}");
+    assert!(!server.heads.lock().unwrap().is_empty());
+    assert_eq!(elsewhere.heads.lock().unwrap().len(), 0, "nothing is sent there");
 }
