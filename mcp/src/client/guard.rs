@@ -7,30 +7,31 @@ use std::sync::{
 
 use rmcp::{
     RoleClient,
+    model::JsonRpcMessage,
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 use tracing::warn;
 
-use super::limits::MAX_UNSENT;
+use super::limits::MAX_UNANSWERED;
 
-/// A transport that ends where too many messages wait to be written.
+/// A transport that ends where too many requests of the server wait for their answers to be written.
 pub(super) struct Guard<T> {
     inner: T,
-    unsent: Arc<AtomicUsize>,
+    unanswered: Arc<AtomicUsize>,
     server: String,
 }
 
 impl<T> Guard<T> {
     pub(super) fn new(inner: T, server: &str) -> Self {
-        Self { inner, unsent: Arc::default(), server: server.to_owned() }
+        Self { inner, unanswered: Arc::default(), server: server.to_owned() }
     }
 }
 
-/// Counts a message until it is written or given up.
-struct Unsent(Arc<AtomicUsize>);
+/// Counts a request until its answer is written or given up.
+struct Answering(Arc<AtomicUsize>);
 
-impl Drop for Unsent {
+impl Drop for Answering {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -43,21 +44,26 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Guard<T> {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.unsent.fetch_add(1, Relaxed);
-        let unsent = Unsent(Arc::clone(&self.unsent));
+        let is_answer = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
+        let counted = self.unanswered.load(Relaxed) > 0;
+        let answering = (is_answer && counted).then(|| Answering(Arc::clone(&self.unanswered)));
         let sending = self.inner.send(message);
         async move {
-            let _unsent = unsent;
+            let _answering = answering;
             sending.await
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        if self.unsent.load(Relaxed) > MAX_UNSENT {
+        if self.unanswered.load(Relaxed) > MAX_UNANSWERED {
             warn!(server = %self.server, "an MCP server asks without reading the answers, and is given up");
             return None;
         }
-        self.inner.receive().await
+        let received = self.inner.receive().await;
+        if let Some(JsonRpcMessage::Request(_)) = received {
+            self.unanswered.fetch_add(1, Relaxed);
+        }
+        received
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {

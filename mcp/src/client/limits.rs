@@ -10,8 +10,8 @@ pub(super) const MAX_SERVERS: usize = 64;
 pub(super) const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of a refused request that are read: more than any has.
 pub(super) const MAX_REFUSAL_BYTES: usize = 16 * 1024;
-/// Messages that wait to be written to a server: one that reads nothing while it asks is broken.
-pub(super) const MAX_UNSENT: usize = 256;
+/// Requests of a server whose answers wait to be written: one that reads nothing while it asks is broken.
+pub(super) const MAX_UNANSWERED: usize = 256;
 /// Tools of one server: more than a model can choose from.
 pub(super) const MAX_TOOLS: usize = 128;
 /// Tools of all servers together: their descriptions would fill any context.

@@ -79,6 +79,14 @@ async fn a_message_of_100_mb_ends_the_connection_and_the_call_is_unknown() {
     scene.end().await;
 }
 
+#[tokio::test]
+async fn a_server_that_asks_without_reading_the_answers_is_given_up() {
+    let scene = Scene::new(LEGACY, tools(&["pester"]), json!({})).await;
+    let report = scene.call("s__pester").await;
+    assert_eq!(report.record.effect, Effect::Unknown);
+    scene.end().await;
+}
+
 /// The most memory that this process has held.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

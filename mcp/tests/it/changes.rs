@@ -110,6 +110,19 @@ async fn a_server_gives_no_more_tools_than_are_taken() {
 }
 
 #[tokio::test]
+async fn all_servers_together_give_no_more_tools_than_are_taken() {
+    let place = Place::new();
+    let tools: Value = (0..128).map(|number| tool(&format!("t{number}"))).collect();
+    let entry = Script::new(place.notes(), LEGACY, &tools).entry();
+    let config =
+        place.configured(&json!({ "a": entry, "b": entry, "c": entry, "d": entry, "e": entry }));
+    let servers = McpServers::start(&config).await.unwrap();
+    assert_eq!(servers.tools().len(), 512);
+    assert_eq!(servers.warnings().len(), 128);
+    servers.close().await;
+}
+
+#[tokio::test]
 async fn names_that_collide_refuse_the_start_until_one_is_excluded() {
     let place = Place::new();
     let tools = json!([tool("create-issue"), tool("create_issue")]);

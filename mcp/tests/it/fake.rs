@@ -163,6 +163,13 @@ impl Mind {
                 line.push(b'\n');
                 vec![Reply::Noise(line), says("behind the flood")]
             }
+            "pester" => {
+                let ping = |number: u32| {
+                    format!("{{\"jsonrpc\":\"2.0\",\"id\":{number},\"method\":\"ping\"}}\n")
+                };
+                let pings: String = (0..50_000).map(ping).collect();
+                vec![Reply::Noise(pings.into_bytes()), says("pestered")]
+            }
             "fail" => vec![error(-32_603)],
             "refuse" => vec![error(-32_602)],
             "sorry" => vec![result(

@@ -1,10 +1,10 @@
 //! Tests `madang chat --mcp` and `madang mcp` as their users run them, with a scripted server.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, thread};
 
 use serde_json::{Value, json};
 
-use super::Home;
+use super::{Home, PATIENCE, RunningProgram, signal};
 
 #[path = "../../../../mcp/tests/it/fake.rs"]
 #[expect(dead_code, reason = "the tests of the crate need more of it")]
@@ -71,6 +71,25 @@ fn reads_run_writes_ask_and_a_dead_server_is_told() {
     assert_eq!(call["effect"], "unknown");
     assert_eq!(ended.of_type("model_message").len(), 2, "{ended:?}");
     assert_eq!(ended.code, Some(0));
+}
+
+#[test]
+fn a_server_ends_with_a_program_that_is_killed() {
+    let home = Home::new();
+    home.mcp(&tools(), &json!({}));
+    let script = home.script(&[says("Hello."), says("late")]);
+    let words = ["chat", "--script", script.to_str().unwrap(), "--mcp", "mcp.json", "--json"];
+    let mut program = RunningProgram::start(home.command(&words));
+    program.write(b"hello\n");
+    program.until("turn_ended");
+    signal("KILL", program.child.id());
+    assert_eq!(program.ended().code, None);
+    let ends = home.path("ends");
+    let begun = tokio::time::Instant::now();
+    while !ends.exists() {
+        assert!(begun.elapsed() < PATIENCE, "the server runs on");
+        thread::yield_now();
+    }
 }
 
 #[test]
