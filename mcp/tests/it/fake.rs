@@ -83,12 +83,14 @@ pub(crate) struct Mind {
     script: Value,
     tools: Value,
     subscription: Option<Value>,
+    /// The call that is answered once it is released.
+    held: Option<Value>,
 }
 
 impl Mind {
     pub(crate) fn new(script: Value) -> Self {
         let tools = script["tools"].clone();
-        Self { script, tools, subscription: None }
+        Self { script, tools, subscription: None, held: None }
     }
 
     fn note(&self, name: &str, line: &str) {
@@ -151,6 +153,14 @@ impl Mind {
         let name = params["name"].as_str().unwrap().to_owned();
         match name.as_str() {
             "hang" => Vec::new(),
+            "late" => {
+                self.held = Some(message["id"].clone());
+                Vec::new()
+            }
+            "release" => {
+                let held = json!({ "jsonrpc": "2.0", "id": self.held.take(), "result": { "content": [] } });
+                vec![Reply::Say(held), says("released")]
+            }
             "die" => vec![Reply::Die],
             "die_once" => {
                 if calls(Path::new(self.script["notes"].as_str().unwrap()), "die_once").len() == 1 {

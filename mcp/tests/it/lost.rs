@@ -1,6 +1,10 @@
 //! A call whose answer was lost has effect unknown, is not sent again, and the chat goes on.
 
-use madang::{TurnOptions, UserId, approval::Decision, ledger::Effect};
+use madang::{
+    TurnOptions, UserId,
+    approval::Decision,
+    ledger::{Effect, LedgerFilter},
+};
 use madang_testing::{Probe, ScriptedCompletion};
 use serde_json::{Value, json};
 
@@ -86,6 +90,22 @@ async fn a_deadline_leaves_the_effect_unknown_and_the_server_is_told_to_stop() {
     let notes = scene.place.notes();
     until("the cancellation", async || cancelled(&heard(notes)) == 1).await;
     assert_eq!(calls(notes, "hang").len(), 1);
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn an_answer_right_behind_the_deadline_makes_the_effect_known() {
+    let tools = json!([tool("late"), tool("release")]);
+    let scene = Scene::new(LEGACY, tools, json!({ "timeout": 0.3 })).await;
+    let report = scene.call("s__late").await;
+    assert_eq!(report.record.effect, Effect::Unknown);
+    assert_eq!(told(&scene.call("s__release").await), json!("released"));
+    let filter = LedgerFilter::call(report.record.id);
+    until("the effect is known", async || {
+        let rows = scene.runtime.ledger(&filter).await.unwrap();
+        rows[0].effect == Some(Effect::Committed)
+    })
+    .await;
     scene.end().await;
 }
 
