@@ -154,7 +154,7 @@ pub(crate) const MEMBERS: &[(&str, &[&str])] = &[
     ("toolkits", &["."]),
     ("server", &["."]),
     ("mcp", &["."]),
-    ("proof", &["actors", "testing", ".", "server"]),
+    ("proof", &["actors", "testing", ".", "server", "mcp"]),
     ("program", &["testing", ".", "toolkits", "proof", "server", "mcp"]),
 ];
 

@@ -15,21 +15,24 @@ use madang_proof::{
     audit::{Counter, Findings},
     fuzz::{Hunt, Target},
     kill::{self, Campaign, Orders},
-    mistakes::{Mistake, ProxyMistake},
+    mistakes::{Mistake, ProxyMistake, RemoteMistake},
     power::{Synced, Trial},
+    remote::{self, RemoteCampaign, RemoteFigures, RemoteOrders},
     serve::{self, ServeCampaign, ServeFigures, ServerOrders},
     simulation::Simulation,
     stress::Stress,
 };
 use tokio::{task::JoinSet, time::Instant};
 
-const USAGE: &str = "usage: proof kill|serve|power|fuzz|simulation|stress|all [--kills N] [--keys N] [--clients N] [--trials N]
+const USAGE: &str = "usage: proof kill|serve|remote|power|fuzz|simulation|stress|all [--kills N] [--keys N] [--clients N] [--trials N]
              [--seconds N] [--seeds N] [--turns N] [--runs N] [--sessions N] [--seed N]
 
   kill    kills a process with 8 chats, starts it again, compares its oracle with its database: --kills times (2000)
   serve   kills a server that --clients (64) submit to, read and answer, and compares what they heard with its database:
           --kills times (1000), and until turns began under --keys keys (10000);
           with --mistake NAME, one of docs/proof.md, which it should find
+  remote  kills a process whose chats call tools of a server that outlives it, and compares its ledger with the calls that
+          the server received: --kills times (1000); with --mistake NAME, one of docs/proof.md, which it should find
   power   records 8 chats on SQLite and cuts the power at 200 moments: --trials times (20)
   fuzz    sends mutations of fuzz/corpus through dispatch, parser and envelope: --seconds each (60)
   simulation
@@ -55,6 +58,7 @@ struct Dose {
     sessions: usize,
     mistake: Option<Mistake>,
     proxy_mistake: Option<ProxyMistake>,
+    remote_mistake: Option<RemoteMistake>,
     tail: usize,
     seed: u64,
 }
@@ -81,11 +85,16 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
         serve::serve(ServerOrders::read(rest).ok_or("these are no orders")?).await?;
         return Ok(ExitCode::SUCCESS);
     }
+    if command == "remote-child" {
+        remote::live(RemoteOrders::read(rest).ok_or("these are no orders")?).await?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let dose = Dose::read(rest)?;
     println!("seed {}", dose.seed);
     let findings = match command.as_str() {
         "kill" => kill(dose).await?,
         "serve" => serve(dose).await?,
+        "remote" => remote(dose).await?,
         "power" => power(dose).await,
         "fuzz" => fuzz(dose).await?,
         "simulation" => tokio::task::spawn_blocking(move || simulation(dose)).await?,
@@ -93,6 +102,7 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
         "all" => {
             let mut findings = kill(dose).await?;
             findings.add(serve(dose).await?);
+            findings.add(remote(dose).await?);
             findings.add(power(dose).await);
             findings.add(fuzz(dose).await?);
             findings.add(tokio::task::spawn_blocking(move || simulation(dose)).await?);
@@ -119,6 +129,7 @@ impl Dose {
             sessions: 10_000,
             mistake: None,
             proxy_mistake: None,
+            remote_mistake: None,
             tail: 40,
             seed: now.as_secs(),
         };
@@ -127,7 +138,11 @@ impl Dose {
             if name == "--mistake" {
                 (dose.mistake, dose.proxy_mistake) =
                     (Mistake::named(value), ProxyMistake::named(value));
-                if dose.mistake.is_none() && dose.proxy_mistake.is_none() {
+                dose.remote_mistake = RemoteMistake::named(value);
+                let is_known = dose.mistake.is_some()
+                    || dose.proxy_mistake.is_some()
+                    || dose.remote_mistake.is_some();
+                if !is_known {
                     return Err("no mistake has this name".into());
                 }
                 continue;
@@ -239,6 +254,36 @@ async fn serve(dose: Dose) -> Result<Findings, Box<dyn Error>> {
          {heard} events heard, {resumed} streams resumed, {decisions} decisions, {probes} foreign requests, \
          {acknowledged} effects acknowledged: {}",
         dose.clients,
+        counts(&figures.findings),
+    ));
+    Ok(figures.findings)
+}
+
+async fn remote(dose: Dose) -> Result<Findings, Box<dyn Error>> {
+    let mut clock = Clock::new();
+    let campaign = RemoteCampaign {
+        program: std::env::current_exe()?,
+        seed: dose.seed,
+        kills: dose.kills.unwrap_or(1_000),
+        kills_a_file: 20,
+        chats: 8,
+        mistake: dose.mistake,
+        remote_mistake: dose.remote_mistake,
+    };
+    let kills = campaign.kills;
+    let figures = campaign.run(|figures| {
+        clock.found(&figures.findings);
+        clock.say(|| {
+            format!("remote {} of {kills} kills, {}", figures.kills, counts(&figures.findings))
+        });
+    });
+    let figures = figures.await;
+    clock.found(&figures.findings);
+    let RemoteFigures { kills, kills_in_calls, files, received, unknown, acknowledged, .. } =
+        figures;
+    clock.end(&format!(
+        "remote {kills} kills ({kills_in_calls} at calls), {files} files: {received} calls received, {acknowledged} effects \
+         acknowledged, {unknown} unknown and resolved: {}",
         counts(&figures.findings),
     ));
     Ok(figures.findings)

@@ -9,12 +9,13 @@ use std::{
 
 use madang::store::SqliteStore;
 use rustix::process::{Signal, getpid, kill_process};
+use serde::Serialize;
 
 use crate::{
     audit::DATABASE,
     dice::Dice,
     mistakes::Mistake,
-    oracle::{Line, Oracle, Witness},
+    oracle::{Oracle, Witness},
     workload::{Death, EFFECTS, Fate, LifePlan, Scene, SessionPlan},
 };
 
@@ -112,7 +113,7 @@ pub(super) fn sessions(seed: u64, chats: usize) -> Vec<SessionPlan> {
 }
 
 /// Writes a line at once: the driver reads all or nothing of it, whenever this process dies.
-pub(crate) fn say(line: &Line) {
+pub(crate) fn say<T: Serialize>(line: &T) {
     let mut text = serde_json::to_string(line).expect("lines are plain data");
     text.push('\n');
     let mut out = stdout().lock();

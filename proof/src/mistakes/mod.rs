@@ -2,7 +2,7 @@
 //!
 //! Each mistake has a name, a sentence and the counters that it must raise. `store`, `tool`, `model` and `clock` wrap a
 //! part of the workload and make the mistake; the front end's mistakes are in the workload's people. Those of a server are
-//! made by a `proxy` before it. `docs/proof.md` lists which drivers find each, and a test compares that table with these
+//! made by a `proxy` before it, and those of a way to `remote` tools by what is around the tools. `docs/proof.md` lists which drivers find each, and a test compares that table with these
 //! lists.
 //!
 //! Invariant: neither the runtime nor the server contains a mistake or a switch for one.
@@ -11,6 +11,8 @@ mod clock;
 mod model;
 #[cfg(feature = "sqlite")]
 mod proxy;
+#[cfg(feature = "sqlite")]
+mod remote;
 mod store;
 mod tool;
 
@@ -18,6 +20,8 @@ pub(crate) use clock::MistakenClock;
 pub(crate) use model::MistakenModel;
 #[cfg(feature = "sqlite")]
 pub(crate) use proxy::Proxy;
+#[cfg(feature = "sqlite")]
+pub(crate) use remote::remote_tools;
 pub(crate) use store::MistakenSteps;
 pub(crate) use tool::tools;
 
@@ -118,4 +122,11 @@ mistakes! {
     ForgetsEpochs "server-ignores-epochs" [Doubled] "The server does not look at the feed in the cursor of a reader.";
     EndsInOrder "server-ends-in-order" [Misreported] "A stream ends in mid-turn as if it were whole.";
     OpensToOthers "server-opens-a-route" [Exposed] "One route gives each user what belongs to another.";
+}
+
+mistakes! {
+    /// A mistake on the way to a server of tools.
+    RemoteMistake:
+    SendsAgain "client-sends-again" [Doubled] "A new process sends a call again that a dead one had sent.";
+    CallsLostNone "client-calls-lost-none" [Misreported] "A call whose answer was lost is told as one that did nothing.";
 }

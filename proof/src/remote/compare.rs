@@ -1,0 +1,150 @@
+//! Holds the ledger against the server's book and against what people were told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use madang::{
+    CallId,
+    ledger::{Approval, CallState, Effect, LedgerRow},
+};
+
+use super::{
+    RemoteLine,
+    plan::RemoteTool,
+    server::{Course, Received},
+};
+use crate::{
+    audit::{Counter, Findings, Moment},
+    oracle::token_of,
+};
+
+/// What the children of a file have reported.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    approved: BTreeSet<CallId>,
+    heard: BTreeMap<CallId, Vec<Effect>>,
+    resolved: BTreeMap<CallId, Effect>,
+}
+
+impl Notes {
+    pub(super) fn note(&mut self, line: &RemoteLine) {
+        match line {
+            RemoteLine::Ready | RemoteLine::Rested => {}
+            RemoteLine::Approves { call } => drop(self.approved.insert(*call)),
+            RemoteLine::Heard { call, effect } => {
+                self.heard.entry(*call).or_default().push(*effect);
+            }
+            RemoteLine::Resolved { call, effect } => drop(self.resolved.insert(*call, *effect)),
+        }
+    }
+
+    /// Counts the effects that people were told.
+    pub(super) fn acknowledged(&self) -> usize {
+        self.heard.values().filter(|effects| effects.contains(&Effect::Committed)).count()
+    }
+
+    /// Tells whether a person said yes to this call, or to the one on which it rests.
+    fn allow(&self, row: &LedgerRow) -> bool {
+        match &row.approval {
+            Some(Approval::Standing { by_call, .. }) => self.approved.contains(by_call),
+            Some(_) => self.approved.contains(&row.call),
+            None => false,
+        }
+    }
+}
+
+/// Adds a finding for each broken promise.
+pub(super) fn compare(
+    rows: &[LedgerRow],
+    book: &[Received],
+    notes: &Notes,
+    moment: Moment,
+    findings: &mut Findings,
+) {
+    let mut of_calls = BTreeMap::<&str, Vec<&Received>>::new();
+    let mut of_tokens = BTreeMap::<&str, Vec<&Received>>::new();
+    let mut reads = BTreeMap::<(&str, u64), Vec<&Received>>::new();
+    for received in book {
+        of_calls.entry(&received.call).or_default().push(received);
+        if received.tool == Some(RemoteTool::Look) {
+            reads.entry((&received.call, received.life)).or_default().push(received);
+        } else {
+            of_tokens.entry(&received.token).or_default().push(received);
+        }
+    }
+    // Whatever the id of its call, a write comes once. A read whose answer was lost is asked once more in each process.
+    let repeated = of_tokens.values().filter(|all| all.len() > 1);
+    for all in repeated.chain(reads.values().filter(|all| all.len() > 2)) {
+        findings.find(Counter::Doubled, format!("the server received {all:?}"));
+    }
+    let known: BTreeMap<CallId, &LedgerRow> = rows.iter().map(|row| (row.call, row)).collect();
+    for row in rows {
+        let all = of_calls.remove(&*row.call.to_string()).unwrap_or_default();
+        compare_call(row, &all, notes, findings);
+        let is_open = row.state != CallState::Ended || row.effect == Some(Effect::Unknown);
+        if is_open && moment == Moment::AtRest {
+            let what = format!("call {} is {:?}, its effect {:?}", row.call, row.state, row.effect);
+            findings.find(Counter::Stuck, what);
+        }
+    }
+    // A read changes nothing, so it is recorded with its end, which a dead process did not write.
+    for all in of_calls.values().filter(|all| all[0].tool != Some(RemoteTool::Look)) {
+        findings.find(Counter::Lost, format!("the ledger has no call for {all:?}"));
+    }
+    for (call, effects) in &notes.heard {
+        let told = known.get(call).and_then(|row| row.effect);
+        for heard in effects.iter().filter(|effect| **effect != Effect::Unknown) {
+            if told != Some(*heard) {
+                let what = format!("a person heard {heard:?} of {call}, and it is {told:?}");
+                findings.find(Counter::Lost, what);
+            }
+        }
+    }
+    for (call, resolved) in &notes.resolved {
+        let row = known.get(call);
+        if row.is_none_or(|row| row.effect != Some(*resolved) || row.resolved_by.is_none()) {
+            findings.find(Counter::Lost, format!("{call} was resolved as {resolved:?}"));
+        }
+    }
+}
+
+fn compare_call(row: &LedgerRow, all: &[&Received], notes: &Notes, findings: &mut Findings) {
+    let tool = RemoteTool::called(&row.name);
+    let mut finds = |counter, what: &str| {
+        let (name, call, effect) = (&row.name, row.call, row.effect);
+        findings.find(counter, format!("{name} {call}, effect {effect:?}: {what}; {all:?}"));
+    };
+    let token = token_of(&row.arguments);
+    if all.iter().any(|received| received.tool != tool || Some(&received.token) != token.as_ref()) {
+        finds(Counter::Unasked, "the server received another call under this id");
+    }
+    if tool == Some(RemoteTool::Shred) && !all.is_empty() && !notes.allow(row) {
+        finds(Counter::Unasked, "the server received it without a yes");
+    }
+    if tool == Some(RemoteTool::Look) {
+        if !matches!(row.effect, None | Some(Effect::None)) {
+            finds(Counter::Misreported, "a read has no effect");
+        }
+        return;
+    }
+    let did = all.iter().any(|received| received.did);
+    let may_know = all.is_empty()
+        || row.resolved_by.is_some()
+        || all.iter().any(|received| received.course.is_told());
+    match row.effect {
+        Some(Effect::Committed) if !did => {
+            finds(Counter::Lost, "it took effect, and the server did nothing");
+        }
+        Some(Effect::None) if did => {
+            finds(Counter::Misreported, "it took no effect, and the server did it");
+        }
+        Some(Effect::Committed | Effect::None) if !may_know => {
+            finds(Counter::Misreported, "the server told nothing, and the effect is known");
+        }
+        Some(Effect::None | Effect::Committed | Effect::Unknown) | None => {}
+    }
+    let is_refused = all.iter().any(|received| received.course == Course::Refuses);
+    let says_ok = row.outcome.as_ref().is_some_and(madang::tool::ToolOutcome::is_ok);
+    if says_ok && is_refused {
+        finds(Counter::Misreported, "it succeeded, and the server refused it");
+    }
+}

@@ -1,0 +1,125 @@
+//! Plans what the model asks the remote tools for. The plan is the user's text, so the next process gets the same answer.
+
+use madang::{
+    model::{
+        ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
+        PromptMessage, Usage,
+    },
+    tool::{BoxFuture, WantedCall},
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    dice::Dice,
+    workload::{Fate, Point},
+};
+
+/// A tool of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RemoteTool {
+    /// Writes, and must not be repeated.
+    Note,
+    /// Only reads.
+    Look,
+    /// Destructive: a person is asked.
+    Shred,
+}
+
+/// The name of the server in its configuration.
+pub(super) const SERVER: &str = "far";
+
+impl RemoteTool {
+    pub(super) const ALL: [Self; 3] = [Self::Note, Self::Look, Self::Shred];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Look => "look",
+            Self::Shred => "shred",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+
+    /// Finds the tool that a model calls so.
+    pub(super) fn called(name: &str) -> Option<Self> {
+        Self::named(name.strip_prefix(SERVER)?.strip_prefix("__")?)
+    }
+
+    /// Describes it as the server lists it.
+    pub(super) fn listed(self) -> Value {
+        let name = self.name();
+        let properties = json!({ "token": { "type": "string" } });
+        json!({
+            "name": name,
+            "description": format!("Does {name}."),
+            "inputSchema": { "type": "object", "properties": properties, "required": ["token"] },
+            "annotations": { "readOnlyHint": self == Self::Look, "destructiveHint": self == Self::Shred },
+        })
+    }
+}
+
+/// Draws the user's text: some calls, each with a token that no other has.
+pub(super) fn draw(dice: &mut Dice, name: &str) -> String {
+    let call = |number: u64, dice: &mut Dice| {
+        let tools = [RemoteTool::Note, RemoteTool::Note, RemoteTool::Look, RemoteTool::Shred];
+        format!("{}:{name}.{number}", dice.pick(&tools).name())
+    };
+    let calls: Vec<_> = (0..=dice.below(4)).map(|number| call(number, dice)).collect();
+    calls.join(" ")
+}
+
+/// A model that asks for the calls of the user's last text, two in a round at most.
+#[derive(Debug)]
+pub(super) struct RemoteModel(pub(super) Fate);
+
+impl RemoteModel {
+    fn answer(messages: &[PromptMessage]) -> Completion {
+        let is_text = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
+        let begin = messages.iter().rposition(is_text).unwrap_or_default();
+        let text = match messages.get(begin) {
+            Some(PromptMessage::User { text }) => &**text,
+            _ => "",
+        };
+        let is_call = |message: &&PromptMessage| matches!(message, PromptMessage::ToolCall { .. });
+        let ended = messages[begin..].iter().filter(is_call).count();
+        let calls = text.split(' ').filter_map(|call| call.split_once(':')).skip(ended).take(2);
+        let wanted = calls.map(|(tool, token)| {
+            let arguments = json!({ "token": token }).to_string();
+            WantedCall::new(format!("{SERVER}__{tool}"), arguments)
+        });
+        let tool_calls: Vec<WantedCall> = wanted.collect();
+        let is_last = tool_calls.is_empty();
+        Completion {
+            text: if is_last { "done" } else { "wait" }.to_owned(),
+            tool_calls,
+            finish: if is_last { FinishReason::Stop } else { FinishReason::ToolCalls },
+            usage: Usage::default(),
+            left_out: 0,
+        }
+    }
+}
+
+impl ChatModel for RemoteModel {
+    fn info(&self) -> ModelInfo {
+        ModelInfo { name: "remote".into(), has_parallel_calls: true, max_concurrent: 4 }
+    }
+
+    fn complete(
+        &self,
+        request: CompletionRequest,
+        deltas: Deltas,
+        _: CancellationToken,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        Box::pin(async move {
+            self.0.pass(Point::ModelAsked, format_args!("model asked"));
+            let completion = Self::answer(&request.messages);
+            deltas.text(&completion.text);
+            self.0.pass(Point::ModelAnswers, format_args!("model ends"));
+            Ok(completion)
+        })
+    }
+}
