@@ -260,33 +260,46 @@ async fn serve(dose: Dose) -> Result<Findings, Box<dyn Error>> {
 }
 
 async fn remote(dose: Dose) -> Result<Findings, Box<dyn Error>> {
-    let mut clock = Clock::new();
-    let campaign = RemoteCampaign {
-        program: std::env::current_exe()?,
-        seed: dose.seed,
-        kills: dose.kills.unwrap_or(1_000),
-        kills_a_file: 20,
-        chats: 8,
-        mistake: dose.mistake,
-        remote_mistake: dose.remote_mistake,
-    };
-    let kills = campaign.kills;
-    let figures = campaign.run(|figures| {
-        clock.found(&figures.findings);
-        clock.say(|| {
-            format!("remote {} of {kills} kills, {}", figures.kills, counts(&figures.findings))
+    let program = std::env::current_exe()?;
+    let kills = dose.kills.unwrap_or(1_000);
+    let shared = Arc::new(Mutex::new(Clock::new()));
+    let clock = || shared.lock().expect("no code under this lock panics");
+    let mut drivers = JoinSet::new();
+    for number in 0..SIDE_BY_SIDE {
+        let campaign = RemoteCampaign {
+            program: program.clone(),
+            seed: dose.seed.wrapping_add(number),
+            kills: kills / SIDE_BY_SIDE + u64::from(number < kills % SIDE_BY_SIDE),
+            kills_a_file: 20,
+            chats: 8,
+            mistake: dose.mistake,
+            remote_mistake: dose.remote_mistake,
+        };
+        let shared = shared.clone();
+        drivers.spawn(async move {
+            let tell = |figures: &RemoteFigures| {
+                let mut clock = shared.lock().expect("no code under this lock panics");
+                clock.found(&figures.findings);
+                clock.say(|| {
+                    let (so_far, kills) = (figures.kills, campaign.kills);
+                    format!("remote {so_far} of {kills} kills, {}", counts(&figures.findings))
+                });
+            };
+            campaign.run(tell).await
         });
-    });
-    let figures = figures.await;
-    clock.found(&figures.findings);
-    let RemoteFigures { kills, kills_in_calls, files, received, unknown, acknowledged, .. } =
-        figures;
-    clock.end(&format!(
-        "remote {kills} kills ({kills_in_calls} at calls), {files} files: {received} calls received, {acknowledged} effects \
+    }
+    let mut all = RemoteFigures::default();
+    while let Some(figures) = drivers.join_next().await {
+        all.add(figures?);
+    }
+    clock().found(&all.findings);
+    let RemoteFigures { kills, kills_in_calls, files, received, unknown, acknowledged, .. } = all;
+    clock().end(&format!(
+        "remote {kills} kills ({kills_in_calls} at calls) on {files} files, {received} calls received, {acknowledged} effects \
          acknowledged, {unknown} unknown and resolved: {}",
-        counts(&figures.findings),
+        counts(&all.findings),
     ));
-    Ok(figures.findings)
+    Ok(all.findings)
 }
 
 async fn power(dose: Dose) -> Findings {

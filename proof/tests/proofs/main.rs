@@ -9,6 +9,7 @@ mod imports;
 mod kill;
 mod plan;
 mod power_cut;
+mod remote;
 mod serve;
 mod simulation;
 mod stores;

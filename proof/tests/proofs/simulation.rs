@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use madang_proof::{
     audit::Counter,
-    mistakes::{Mistake, ProxyMistake},
+    mistakes::{Mistake, ProxyMistake, RemoteMistake},
     simulation::{Simulation, SimulationReport},
 };
 
@@ -92,6 +92,10 @@ fn the_page_names_each_mistake_and_the_drivers_that_find_it() {
         found.iter().map(|(mistake, _)| mistake.name().to_owned()).collect::<BTreeSet<_>>()
     };
     assert_eq!(names("kill"), named(&super::kill::FOUND));
+    let remote = RemoteMistake::ALL.iter().map(|mistake| mistake.name().to_owned());
+    assert_eq!(names("remote"), &named(&super::remote::FOUND) | &remote.collect());
+    let described = RemoteMistake::ALL.iter().map(|one| row(one.name(), one.what(), one.raises()));
+    assert!(described.into_iter().all(|row| of("remote").contains(&row)));
     assert_eq!(names("stress"), named(&super::stress::FOUND));
     let disks = ["synchronous=normal", "synchronous=off"].map(str::to_owned);
     assert_eq!(names("power cut"), disks.into());
