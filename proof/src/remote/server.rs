@@ -65,20 +65,20 @@ pub(super) enum ServerMoment {
 #[derive(Debug)]
 pub(super) struct ToolServer {
     address: SocketAddr,
-    desk: Arc<Desk>,
+    inside: Arc<Inside>,
     accepts: AbortHandle,
 }
 
 #[derive(Debug, Default)]
-struct Desk {
-    book: Mutex<Book>,
+struct Inside {
+    receipts: Mutex<Receipts>,
     /// Notified when the client is to be killed.
     kills: Notify,
     connections: TaskTracker,
 }
 
 #[derive(Debug, Default)]
-struct Book {
+struct Receipts {
     received: Vec<Received>,
     life: u64,
     /// Whether every call is answered at once.
@@ -128,17 +128,17 @@ impl ToolServer {
     pub(super) async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let desk = Arc::new(Desk::default());
-        desk.connections.close();
-        let at_desk = desk.clone();
+        let inside = Arc::new(Inside::default());
+        inside.connections.close();
+        let of_server = inside.clone();
         let accepts = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let desk = at_desk.clone();
+                let inside = of_server.clone();
                 // A connection that breaks is broken for the client as well.
-                at_desk.connections.spawn(async move { drop(desk.serve(client).await) });
+                of_server.connections.spawn(async move { drop(inside.serve(client).await) });
             }
         });
-        Ok(Self { address, desk, accepts: accepts.abort_handle() })
+        Ok(Self { address, inside, accepts: accepts.abort_handle() })
     }
 
     pub(super) const fn address(&self) -> SocketAddr {
@@ -147,18 +147,18 @@ impl ToolServer {
 
     /// Answers every call at once from now on, or as drawn.
     pub(super) fn calm(&self, is_calm: bool) {
-        self.desk.book().is_calm = is_calm;
+        self.inside.receipts().is_calm = is_calm;
     }
 
     /// Begins with the next process of its client, which is to be killed at the given moment of the call of this number.
     pub(super) fn begins(&self, life: u64, deadly: Option<(ServerMoment, u64)>) {
-        let mut book = self.desk.book();
-        (book.life, book.deadly) = (life, deadly);
+        let mut receipts = self.inside.receipts();
+        (receipts.life, receipts.deadly) = (life, deadly);
     }
 
     /// Waits for the moment at which its client is to be killed.
     pub(super) async fn deadly_moment(&self) {
-        self.desk.kills.notified().await;
+        self.inside.kills.notified().await;
     }
 
     /// Waits until everything that a dead client had sent is in the book.
@@ -168,13 +168,13 @@ impl ToolServer {
     pub(super) async fn settles(&self) -> io::Result<()> {
         // This connection is accepted behind those that the dead client had opened.
         drop(HttpRequest::new("GET", "/").send(self.address).await?);
-        self.desk.connections.wait().await;
+        self.inside.connections.wait().await;
         Ok(())
     }
 
     /// Returns the calls that were received, in their order.
     pub(super) fn received(&self) -> Vec<Received> {
-        self.desk.book().received.clone()
+        self.inside.receipts().received.clone()
     }
 }
 
@@ -184,9 +184,9 @@ impl Drop for ToolServer {
     }
 }
 
-impl Desk {
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().expect("no code under this lock panics")
+impl Inside {
+    fn receipts(&self) -> MutexGuard<'_, Receipts> {
+        self.receipts.lock().expect("no code under this lock panics")
     }
 
     /// Answers the requests of a connection until one of the two closes it.
@@ -244,8 +244,9 @@ impl Desk {
 
     /// Tells whether the work of a call was done; `None` for one that was not received.
     fn did(&self, call: &str) -> Option<bool> {
-        let book = self.book();
-        let mut of_call = book.received.iter().filter(|received| received.call == call).peekable();
+        let receipts = self.receipts();
+        let mut of_call =
+            receipts.received.iter().filter(|received| received.call == call).peekable();
         of_call.peek()?;
         Some(of_call.any(|received| received.did))
     }
@@ -255,18 +256,18 @@ impl Desk {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let token = text(&params["arguments"]["token"]);
         let tool = params["name"].as_str().and_then(RemoteTool::named);
-        let mut book = self.book();
+        let mut receipts = self.receipts();
         let course =
-            if book.is_calm { Course::Answers(Duration::ZERO) } else { Course::of(&token) };
+            if receipts.is_calm { Course::Answers(Duration::ZERO) } else { Course::of(&token) };
         let did = tool != Some(RemoteTool::Look) && course.does();
         let call = text(&params["_meta"]["io.madang/call"]);
-        let received = Received { life: book.life, call, tool, token, course, did };
-        book.received.push(received.clone());
-        let Some((moment, left)) = &mut book.deadly else { return (received, None) };
+        let received = Received { life: receipts.life, call, tool, token, course, did };
+        receipts.received.push(received.clone());
+        let Some((moment, left)) = &mut receipts.deadly else { return (received, None) };
         *left = left.saturating_sub(1);
         let deadly = (*left == 0).then_some(*moment);
         if deadly.is_some() {
-            book.deadly = None;
+            receipts.deadly = None;
         }
         (received, deadly)
     }
