@@ -25,3 +25,9 @@ pub use client::{
     McpConfig, McpConfigError, McpError, McpServerReport, McpServers, McpToolReport, PinnedChange,
     trust,
 };
+
+#[cfg(feature = "server")]
+mod server;
+
+#[cfg(feature = "server")]
+pub use server::{McpServeError, ToolServer};

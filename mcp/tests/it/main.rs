@@ -9,5 +9,8 @@ mod fake;
 mod lost;
 mod over_http;
 mod pins;
+mod serving;
+mod serving_asks;
+mod serving_calls;
 mod starts;
 mod support;

@@ -1,0 +1,26 @@
+//! The server: the tools of a runtime, offered to MCP clients for one user.
+//!
+//! `offer` describes the tools, `result` the end of a call, and `question` the request for an approval and its answer; all
+//! three are pure. `serving` lists and calls the tools by the public API of the runtime. `state` seals what a client of a
+//! revision without a handshake brings back with its answer.
+//!
+//! ```text
+//! MCP client --tools/call--> serving --begin--> RunningCall
+//!     ^                         |                   |
+//!     '------- question --------'<---- request -----'
+//! ```
+//!
+//! Invariants:
+//! - A call that needs an approval runs after a plain yes of the client's person, or a decision elsewhere. An accepted form
+//!   without its `ok` is no yes, and a client that cannot ask gets `unreachable`.
+//! - An answer counts for the request that was shown, by its digest.
+//! - A call that its client cancels is dismissed.
+//! - A repeated key runs nothing again.
+
+mod offer;
+mod question;
+mod result;
+mod serving;
+mod state;
+
+pub use serving::{McpServeError, ToolServer};

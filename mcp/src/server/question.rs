@@ -1,0 +1,106 @@
+//! The request for an approval as an MCP form, and what its answer means.
+
+use std::{borrow::ToOwned, sync::Arc};
+
+use madang::approval::{ApprovalRequest, Decision};
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
+use serde_json::Value;
+
+/// The field that says yes or no. Clients show fields in alphabetical order: this is the first.
+const OK: &str = "ok";
+/// The person's own words beside a no.
+const REASON: &str = "reason";
+
+/// What a person answered.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Answer {
+    Decided(Decision),
+    /// Neither a yes nor a no. The call ends with it: a person that was told "cancelled" must find nothing done later.
+    Dismissed,
+}
+
+/// Gives the form: the request's text, and a field that has to be set.
+pub(super) fn form(request: &ApprovalRequest) -> ElicitRequestParams {
+    form_of(request.text.to_string())
+}
+
+fn form_of(message: String) -> ElicitRequestParams {
+    // Without a default, so that an untouched form says nothing.
+    let schema = ElicitationSchema::builder()
+        .required_bool(OK)
+        .optional_string(REASON)
+        .build()
+        .expect("the required field is there");
+    ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema }
+}
+
+/// Reads an answer. A yes is an accepted form whose `ok` is true, and nothing else.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the library of the protocol may grow")]
+pub(super) fn answer(given: &ElicitResult) -> Answer {
+    let field = |name: &str| given.content.as_ref().and_then(|content| content.get(name));
+    match given.action {
+        ElicitationAction::Accept => match field(OK).and_then(Value::as_bool) {
+            Some(true) => Answer::Decided(Decision::Approve),
+            Some(false) => Answer::Decided(no(field(REASON))),
+            None => Answer::Dismissed,
+        },
+        ElicitationAction::Decline => Answer::Decided(no(field(REASON))),
+        _ => Answer::Dismissed,
+    }
+}
+
+fn no(reason: Option<&Value>) -> Decision {
+    match reason.and_then(Value::as_str).map(ToOwned::to_owned) {
+        Some(message) => Decision::DenyWith { message: Arc::from(message) },
+        None => Decision::Deny,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_form_needs_its_first_field_and_gives_it_no_default() {
+        let form = serde_json::to_value(form_of("Remove 'Read'?".to_owned())).unwrap();
+        assert_eq!((&form["mode"], &form["message"]), (&json!("form"), &json!("Remove 'Read'?")));
+        let schema = &form["requestedSchema"];
+        assert_eq!(schema["required"], json!(["ok"]));
+        assert_eq!(
+            schema["properties"],
+            json!({ "ok": { "type": "boolean" }, "reason": { "type": "string" } })
+        );
+    }
+
+    #[test]
+    fn only_an_accepted_form_that_says_ok_is_a_yes() {
+        let yes = Answer::Decided(Decision::Approve);
+        let no = Answer::Decided(Decision::Deny);
+        let because = Answer::Decided(Decision::DenyWith { message: "later".into() });
+        for (given, meant) in [
+            (json!({ "action": "accept", "content": { "ok": true } }), &yes),
+            (json!({ "action": "accept", "content": { "ok": true, "reason": "x" } }), &yes),
+            (json!({ "action": "accept", "content": { "ok": false } }), &no),
+            (
+                json!({ "action": "accept", "content": { "ok": false, "reason": "later" } }),
+                &because,
+            ),
+            (json!({ "action": "accept", "content": { "ok": "true" } }), &Answer::Dismissed),
+            (json!({ "action": "accept", "content": { "ok": 1 } }), &Answer::Dismissed),
+            (json!({ "action": "accept", "content": { "reason": "x" } }), &Answer::Dismissed),
+            (json!({ "action": "accept", "content": [true] }), &Answer::Dismissed),
+            (json!({ "action": "accept", "content": true }), &Answer::Dismissed),
+            (json!({ "action": "accept", "content": {} }), &Answer::Dismissed),
+            (json!({ "action": "accept" }), &Answer::Dismissed),
+            (json!({ "action": "decline" }), &no),
+            (json!({ "action": "decline", "content": { "ok": true } }), &no),
+            (json!({ "action": "cancel" }), &Answer::Dismissed),
+            (json!({ "action": "cancel", "content": { "ok": true } }), &Answer::Dismissed),
+        ] {
+            let read: ElicitResult = serde_json::from_value(given.clone()).unwrap();
+            assert_eq!(&answer(&read), meant, "{given}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What a client of a revision without a handshake brings back with its answer: which call it answers, and which request
+//! it was shown. It is sealed, and bound to the user, the tool and the arguments.
+//!
+//! It has no expiry of its own: the request has one, and an answer to a call that has ended gives that end.
+
+use madang::{IdempotencyKey, UserId, approval::Digest};
+use rmcp::model::{RequestStateCodec, SealOptions};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::serving::McpServeError;
+
+/// The call and the request that a form was about.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Shown {
+    /// The key under which the call began: under it the call is found again, also after its end.
+    pub(super) key: String,
+    pub(super) digest: Digest,
+}
+
+/// Seals what was shown, with a key that this process alone has.
+#[derive(Debug)]
+pub(super) struct Seal(RequestStateCodec);
+
+impl Seal {
+    pub(super) fn new() -> Result<Self, McpServeError> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(|_| McpServeError::NoRandomness)?;
+        RequestStateCodec::try_new(key).map(Self).map_err(|_| McpServeError::NoRandomness)
+    }
+
+    pub(super) fn close(&self, shown: &Shown, bound: &[u8]) -> Option<String> {
+        let options = SealOptions::new().associated_data(bound);
+        self.0.seal_json_with(shown, &options).ok()
+    }
+
+    /// Gives what was sealed; `None` where it was not by this process, or for something else.
+    pub(super) fn open(&self, sealed: &str, bound: &[u8]) -> Option<Shown> {
+        self.0.open_json_with(sealed, bound).ok()
+    }
+}
+
+/// Gives what a sealed state is bound to, without any doubt about where one part ends.
+pub(super) fn bound_to(user: &UserId, tool: &str, arguments: &str) -> Vec<u8> {
+    json!([user.as_str(), tool, arguments]).to_string().into_bytes()
+}
+
+/// Makes a key that no other call has.
+pub(super) fn fresh_key() -> Result<IdempotencyKey, McpServeError> {
+    let random = getrandom::u64().and_then(|one| Ok([one, getrandom::u64()?]));
+    let [one, two] = random.map_err(|_| McpServeError::NoRandomness)?;
+    IdempotencyKey::new(format!("mcp-{one:016x}{two:016x}"))
+        .map_err(|_| McpServeError::NoRandomness)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_opens_for_its_user_tool_and_arguments_alone() {
+        let (seal, other) = (Seal::new().unwrap(), Seal::new().unwrap());
+        let bound = |user: &str, tool: &str, arguments: &str| {
+            bound_to(&UserId::new(user).unwrap(), tool, arguments)
+        };
+        let mine = bound("kim", "t", "{}");
+        let shown = Shown { key: "k".to_owned(), digest: Digest::new([7; 32]) };
+        let sealed = seal.close(&shown, &mine).unwrap();
+        assert_eq!(seal.open(&sealed, &mine).unwrap().digest, shown.digest);
+        for others in [bound("lee", "t", "{}"), bound("kim", "u", "{}"), bound("kim", "t", "{ }")] {
+            assert!(seal.open(&sealed, &others).is_none());
+        }
+        assert!(other.open(&sealed, &mine).is_none(), "another process has another key");
+        assert!(seal.open(&sealed[..sealed.len() - 2], &mine).is_none());
+    }
+}
