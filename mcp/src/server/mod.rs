@@ -2,7 +2,7 @@
 //!
 //! `offer` describes the tools, `result` the end of a call, and `question` the request for an approval and its answer; all
 //! three are pure. `serving` lists and calls the tools by the public API of the runtime. `state` seals what a client of a
-//! revision without a handshake brings back with its answer.
+//! revision without a handshake brings back with its answer, and `watched` tells when a client has left.
 //!
 //! ```text
 //! MCP client --tools/call--> serving --begin--> RunningCall
@@ -14,7 +14,7 @@
 //! - A call that needs an approval runs after a plain yes of the client's person, or a decision elsewhere. An accepted form
 //!   without its `ok` is no yes, and a client that cannot ask gets `unreachable`.
 //! - An answer counts for the request that was shown, by its digest.
-//! - A call that its client cancels is dismissed.
+//! - A call that its client cancels is dismissed, and so is one whose client leaves before it answers.
 //! - A repeated key runs nothing again.
 
 mod offer;
@@ -22,5 +22,6 @@ mod question;
 mod result;
 mod serving;
 mod state;
+mod watched;
 
 pub use serving::{McpServeError, ToolServer};

@@ -22,6 +22,7 @@ use rmcp::{
 };
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::{
@@ -29,6 +30,7 @@ use super::{
     question::{self, Answer},
     result,
     state::{Seal, Shown, bound_to, fresh_key},
+    watched::Watched,
 };
 
 /// The key of a request's metadata that makes it harmless to repeat.
@@ -52,6 +54,8 @@ pub struct ToolServer {
     language: Option<LanguageTag>,
     time_zone: Option<Arc<str>>,
     seal: Seal,
+    /// Cancelled once the client has left: from then on it answers no question.
+    left: CancellationToken,
 }
 
 /// A reason why no client was served.
@@ -75,7 +79,8 @@ impl ToolServer {
     /// # Errors
     /// [`McpServeError::NoRandomness`].
     pub fn new(runtime: Runtime, user: UserId) -> Result<Self, McpServeError> {
-        Ok(Self { runtime, user, language: None, time_zone: None, seal: Seal::new()? })
+        let (seal, left) = (Seal::new()?, CancellationToken::new());
+        Ok(Self { runtime, user, language: None, time_zone: None, seal, left })
     }
 
     /// Sets the language of questions and reasons. By default that of the runtime.
@@ -93,7 +98,8 @@ impl ToolServer {
     }
 
     /// Serves a client over these streams, a message on each line, until its input ends. The end, and dropping the future,
-    /// dismiss the calls that the client waits for. A handler that has begun commits.
+    /// dismiss the calls whose questions are open. A handler that has begun commits, and its result is still written within
+    /// five seconds.
     ///
     /// # Errors
     /// [`McpServeError`]. A client that leaves is none.
@@ -102,6 +108,8 @@ impl ToolServer {
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), McpServeError> {
+        let _left = self.left.clone().drop_guard();
+        let input = Watched::new(input, self.left.clone());
         let transport =
             AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_MESSAGE_BYTES);
         let service = match Box::pin(self.serve_with_ct(transport, Default::default())).await {
@@ -260,7 +268,7 @@ impl ToolServer {
             let answer = match (known, ask) {
                 (Some((_, answer)), _) => Some(answer.clone()),
                 (None, Ask::Nobody { .. }) => None,
-                (None, Ask::Now(peer)) => asked(peer, &request, running).await,
+                (None, Ask::Now(peer)) => self.asked(peer, &request, running).await,
                 (None, Ask::Again(again)) => return self.input_required(again, &request),
             };
             let Some(answer) = answer else { break };
@@ -295,6 +303,32 @@ impl ToolServer {
         Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
     }
 
+    /// Asks the client's person while the call waits. `None` where the call ended meanwhile, as by a decision elsewhere.
+    async fn asked(
+        &self,
+        peer: &Peer<RoleServer>,
+        request: &ApprovalRequest,
+        running: &RunningCall,
+    ) -> Option<Answer> {
+        let form = ServerRequest::ElicitRequest(Request::new(question::form(request)));
+        let sent = peer.send_request_with_option(form, PeerRequestOptions::no_options()).await;
+        let Ok(mut handle) = sent else { return Some(Answer::Dismissed) };
+        tokio::select! {
+            given = &mut handle.rx => Some(match given {
+                Ok(Ok(ClientResult::ElicitResult(given))) => question::answer(&given),
+                // A client that refuses or leaves has not said yes.
+                _ => Answer::Dismissed,
+            }),
+            // Else a person elsewhere could approve what the client has given up.
+            () = self.left.cancelled() => Some(Answer::Dismissed),
+            _ = running.ended() => {
+                let reason = "the question is no longer open".to_owned();
+                drop(handle.cancel(Some(reason)).await);
+                None
+            }
+        }
+    }
+
     async fn decide(&self, request: &ApprovalRequest, decision: Decision) {
         let decide =
             |decision| self.runtime.decide(&self.user, request.call, request.digest, decision);
@@ -305,29 +339,6 @@ impl ToolServer {
         }
         if let Err(error) = decided {
             debug!(%error, "an answer of an MCP client does not count");
-        }
-    }
-}
-
-/// Asks the client's person while the call waits. `None` where the call ended meanwhile, as by a decision elsewhere.
-async fn asked(
-    peer: &Peer<RoleServer>,
-    request: &ApprovalRequest,
-    running: &RunningCall,
-) -> Option<Answer> {
-    let form = ServerRequest::ElicitRequest(Request::new(question::form(request)));
-    let sent = peer.send_request_with_option(form, PeerRequestOptions::no_options()).await;
-    let Ok(mut handle) = sent else { return Some(Answer::Dismissed) };
-    tokio::select! {
-        given = &mut handle.rx => Some(match given {
-            Ok(Ok(ClientResult::ElicitResult(given))) => question::answer(&given),
-            // A client that refuses or leaves has not said yes.
-            _ => Answer::Dismissed,
-        }),
-        _ = running.ended() => {
-            let reason = "the question is no longer open".to_owned();
-            drop(handle.cancel(Some(reason)).await);
-            None
         }
     }
 }

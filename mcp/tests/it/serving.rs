@@ -160,7 +160,7 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    /// A person that answers so, and then never.
+    /// A person that answers so, and then not until the question is taken back.
     pub(crate) fn answering(answers: impl IntoIterator<Item = Value>) -> Self {
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = Some(ElicitationCapability::new().with_form(Default::default()));
@@ -183,13 +183,16 @@ impl ClientHandler for Person {
     async fn create_elicitation(
         &self,
         asked: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         self.shown.lock().unwrap().push(serde_json::to_value(asked).unwrap());
         let answer = self.answers.lock().unwrap().pop_front();
         match answer {
             Some(answer) => Ok(serde_json::from_value(answer).unwrap()),
-            None => std::future::pending().await,
+            None => {
+                context.ct.cancelled().await;
+                Err(ErrorData::internal_error("the question was taken back", None))
+            }
         }
     }
 }

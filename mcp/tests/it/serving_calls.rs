@@ -124,9 +124,11 @@ async fn a_client_that_leaves_ends_no_handler_that_has_begun() {
     let peer = client.service.peer().clone();
     let calling = tokio::spawn(async move { peer.call_tool(of("slow")).await });
     offered.handlers.begun.acquire().await.unwrap().forget();
-    client.leave().await;
-    calling.await.unwrap().unwrap_err();
-    offered.handlers.go_on.add_permits(1);
+    let failing = async {
+        calling.await.unwrap().unwrap_err();
+        offered.handlers.go_on.add_permits(1);
+    };
+    tokio::join!(client.leave(), failing);
     until("the handler commits", async || {
         offered.ledger("kim").await[0].effect == Some(Effect::Committed)
     })
