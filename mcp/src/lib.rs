@@ -1,4 +1,4 @@
-//! Tools of MCP servers as tools of Madang.
+//! Tools of MCP servers as tools of Madang, and our tools for MCP clients.
 //!
 //! ```no_run
 //! # async fn start(model: impl madang::model::ChatModel, store: impl madang::store::Store) -> Result<(), Box<dyn std::error::Error>> {
@@ -16,6 +16,9 @@
 //! The file is the usual one: `{"mcpServers": {"gh": {"command": "gh-mcp"}}}`. What a call of such a tool did is known only
 //! from the server's answer. So a call is recorded before it is sent, it is never sent again, and a lost answer is effect
 //! `unknown`.
+//!
+//! The other way round, [`ToolServer`] offers the tools of a runtime to an MCP client. A tool that needs an approval asks the
+//! client's person, and never runs without a plain yes.
 
 #[cfg(feature = "client")]
 mod client;

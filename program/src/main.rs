@@ -1,7 +1,7 @@
 //! The program `madang`.
 //!
 //! Each command is a module: `chat`, `call`, `tools`, `ledger` and `verify`, `forget`, `fetch`, `notes`, `stress`,
-//! `bench_model`, `eval`, `serve`, `token` and `mcp`, and `engine`, the process in which a model runs.
+//! `bench_model`, `eval`, `serve`, `token`, `mcp` and `mcp_server`, and `engine`, the process in which a model runs.
 //!
 //! `args` parses the command line, `setup` opens the database and collects the tools, and `model` loads the model. The
 //! command then builds a runtime by the public API of the library, as any application would.
@@ -26,6 +26,7 @@ mod language;
 mod ledger;
 mod log;
 mod mcp;
+mod mcp_server;
 mod metrics;
 mod model;
 mod notes;

@@ -6,7 +6,7 @@ use madang_mcp::{McpConfig, McpConfigError, McpServerReport, McpServers, PinnedC
 use crate::{
     args::{McpChoice, McpOrder, McpTrust},
     failure::Failure,
-    output,
+    mcp_server, output,
 };
 
 /// Starts the servers that were chosen, and says what is odd about them.
@@ -21,6 +21,7 @@ pub(crate) async fn servers(wanted: &McpChoice) -> Result<Option<McpServers>, Fa
 /// Carries out the order.
 pub(crate) async fn run(wanted: McpOrder) -> Result<(), Failure> {
     match wanted {
+        McpOrder::Serve(wanted) => mcp_server::run(*wanted).await,
         McpOrder::List(place) => {
             let config = McpConfig::read(&place.file).map_err(of_config)?;
             config.warnings().iter().for_each(|warning| output::complain(warning));

@@ -1,12 +1,24 @@
-//! Options of `madang mcp`: a look at MCP servers, and trust in what their tools look like now.
+//! Options of `madang mcp`: our tools for MCP clients, a look at MCP servers, and trust in what their tools look like now.
 
 use std::path::PathBuf;
 
 use clap::{Args as Options, Subcommand};
 
-/// Look at MCP servers, and trust their tools.
+use super::{
+    notes::Workspace,
+    shared::{Database, Person, Toolkits, Zone},
+};
+use crate::language::{UiLanguage, spoken};
+
+/// Offer the tools to MCP clients; or look at MCP servers, and trust their tools.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpOrder {
+    /// Offer the tools to the MCP client that starts this command, over standard input and output.
+    ///
+    /// A tool that must be confirmed asks the client's person, by elicitation. A client without elicitation gets an
+    /// error, and the tool does not run. The command ends with its input, or with a signal: open questions end, and
+    /// running tools finish.
+    Serve(Box<McpServe>),
     /// Start the servers of a file and list their tools, with what a call of each asks. Nothing is kept.
     List(McpPlace),
     /// Pin the tools of a server as they look now. Until then a tool that differs from what was first seen is left out.
@@ -28,4 +40,27 @@ pub(crate) struct McpTrust {
     /// The file with the servers. The pins lie beside it, in `madang.mcp.lock`.
     #[arg(long = "mcp", value_name = "FILE", default_value = "mcp.json")]
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct McpServe {
+    #[command(flatten)]
+    pub(crate) database: Database,
+    #[command(flatten)]
+    pub(crate) person: Person,
+    #[command(flatten)]
+    pub(crate) toolkits: Toolkits,
+    #[command(flatten)]
+    pub(crate) workspace: Workspace,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
+    /// The language of questions and reasons. Without it, that of the environment.
+    #[arg(long)]
+    locale: Option<UiLanguage>,
+}
+
+impl McpServe {
+    pub(crate) fn locale(&self) -> UiLanguage {
+        spoken(self.locale)
+    }
 }

@@ -22,7 +22,7 @@ mod shared;
 use clap::{Parser, Subcommand};
 
 pub(crate) use daily::{ApprovalMode, Call, Chat, Engine, Fetch, Forget, Format, Ledger, Tools};
-pub(crate) use mcp::{McpOrder, McpTrust};
+pub(crate) use mcp::{McpOrder, McpServe, McpTrust};
 pub(crate) use measure::{BenchModel, Eval, Played, Stress, StressStore};
 pub(crate) use notes::{Notes, Workspace};
 pub(crate) use serving::{Serve, Token, TokenAdd, TokenOrder, TokenPlace};
@@ -63,7 +63,7 @@ pub(crate) enum Command {
     Token(Token),
     /// Print the tools as JSON.
     Tools(Tools),
-    /// Look at MCP servers, and trust their tools.
+    /// Offer the tools to MCP clients; or look at MCP servers, and trust their tools.
     #[command(subcommand)]
     Mcp(McpOrder),
     /// Make one tool call without a model, and print what a model would read.

@@ -22,6 +22,8 @@ mod hostile_databases;
 mod hub;
 #[cfg(target_os = "linux")]
 mod mcp;
+#[cfg(target_os = "linux")]
+mod mcp_serve;
 #[cfg(unix)]
 mod notes;
 #[cfg(target_os = "linux")]
