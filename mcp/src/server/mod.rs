@@ -17,6 +17,7 @@
 //! - A call that its client cancels is dismissed, and so is one whose client leaves before it answers.
 //! - A repeated key runs nothing again.
 
+mod error;
 mod offer;
 mod question;
 mod result;
@@ -24,4 +25,5 @@ mod serving;
 mod state;
 mod watched;
 
-pub use serving::{McpServeError, ToolServer};
+pub use error::McpServeError;
+pub use serving::ToolServer;

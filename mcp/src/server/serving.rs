@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::{
+    error::McpServeError,
     offer,
     question::{self, Answer},
     result,
@@ -56,21 +57,6 @@ pub struct ToolServer {
     seal: Seal,
     /// Cancelled once the client has left: from then on it answers no question.
     left: CancellationToken,
-}
-
-/// A reason why no client was served.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum McpServeError {
-    /// The client did not begin as the protocol says.
-    #[error("the MCP client did not begin as the protocol says")]
-    Greeting(#[source] io::Error),
-    /// The connection ended by a fault of this program.
-    #[error("the connection to the MCP client failed")]
-    Failed(#[source] io::Error),
-    /// The system gives no random numbers.
-    #[error("the system gives no random numbers")]
-    NoRandomness,
 }
 
 impl ToolServer {

@@ -8,7 +8,7 @@ use rmcp::model::{RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::serving::McpServeError;
+use super::error::McpServeError;
 
 /// The call and the request that a form was about.
 #[derive(Debug, Serialize, Deserialize)]
