@@ -157,15 +157,21 @@ pub(crate) struct Person {
     capabilities: ClientCapabilities,
     answers: Mutex<VecDeque<Value>>,
     shown: Arc<Mutex<Vec<Value>>>,
+    is_mute: bool,
 }
 
 impl Person {
+    /// A person that never answers, not even where the question is taken back or the client leaves.
+    pub(crate) fn mute() -> Self {
+        Self { is_mute: true, ..Self::answering([]) }
+    }
+
     /// A person that answers so, and then not until the question is taken back.
     pub(crate) fn answering(answers: impl IntoIterator<Item = Value>) -> Self {
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = Some(ElicitationCapability::new().with_form(Default::default()));
         let answers = Mutex::new(answers.into_iter().collect());
-        Self { capabilities, answers, shown: Arc::default() }
+        Self { capabilities, answers, shown: Arc::default(), is_mute: false }
     }
 
     /// A person whose client cannot ask.
@@ -189,6 +195,7 @@ impl ClientHandler for Person {
         let answer = self.answers.lock().unwrap().pop_front();
         match answer {
             Some(answer) => Ok(serde_json::from_value(answer).unwrap()),
+            None if self.is_mute => std::future::pending().await,
             None => {
                 context.ct.cancelled().await;
                 Err(ErrorData::internal_error("the question was taken back", None))

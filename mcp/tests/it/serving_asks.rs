@@ -196,3 +196,18 @@ async fn a_lost_question_is_asked_again_under_its_key() {
     assert_eq!((offered.runs(), offered.ledger("kim").await.len()), (1, 1));
     client.leave().await;
 }
+
+#[tokio::test]
+async fn a_question_ends_at_once_when_its_client_leaves() {
+    let offered = Offered::new().await;
+    let client = offered.client("kim", Person::mute(), &ProtocolVersion::V_2025_11_25).await;
+    let peer = client.service.peer().clone();
+    let calling = tokio::spawn(async move { peer.call_tool_once(of("remove")).await });
+    until("the form is shown", async || !client.shown().is_empty()).await;
+    let leaves = tokio::time::Instant::now();
+    client.leave().await;
+    // The client takes two seconds of it; the server alone would wait for five more.
+    assert!(leaves.elapsed() < std::time::Duration::from_secs(6), "{:?}", leaves.elapsed());
+    calling.await.unwrap().unwrap_err();
+    assert_eq!((offered.runs(), effects(&offered, "kim").await), (0, vec![Some(Effect::None)]));
+}
