@@ -4,19 +4,19 @@ use serde_json::{Value, json};
 
 use super::{Ended, Home, RunningProgram, add_habit, signal};
 
-fn request(id: u32, method: &str, params: Value) -> String {
+fn request(id: u32, method: &str, params: &Value) -> String {
     format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
 }
 
 /// Starts the program and shakes hands.
-fn started(home: &Home, capabilities: Value) -> RunningProgram {
+fn started(home: &Home, capabilities: &Value) -> RunningProgram {
     let words = ["mcp", "serve", "--user", "kim", "--locale", "en", "--db", "madang.db"];
     let mut program = RunningProgram::start(home.command(&words));
     let hello = json!({
         "protocolVersion": "2025-11-25", "capabilities": capabilities,
         "clientInfo": { "name": "test", "version": "1" }
     });
-    program.write(request(0, "initialize", hello).as_bytes());
+    program.write(request(0, "initialize", &hello).as_bytes());
     let greeting = program.until("serverInfo");
     assert_eq!(message(&greeting)["result"]["protocolVersion"], "2025-11-25");
     let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
@@ -39,14 +39,14 @@ fn ended_well(ended: &Ended) {
 
 fn adding(id: u32) -> String {
     let arguments = add_habit()["tool_calls"][0]["arguments"].clone();
-    request(id, "tools/call", json!({ "name": "add_habit", "arguments": arguments }))
+    request(id, "tools/call", &json!({ "name": "add_habit", "arguments": arguments }))
 }
 
 #[test]
 fn a_client_lists_and_calls_the_tools_and_its_person_is_asked() {
     let home = Home::new();
-    let mut program = started(&home, json!({ "elicitation": {} }));
-    program.write(request(1, "tools/list", json!({})).as_bytes());
+    let mut program = started(&home, &json!({ "elicitation": {} }));
+    program.write(request(1, "tools/list", &json!({})).as_bytes());
     let list = message(&program.until("\"tools\""))["result"]["tools"].clone();
     let names: Vec<_> = list.as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     assert!(names.is_sorted_by_key(|name| name.as_str()) && names.len() > 5, "{names:?}");
@@ -68,13 +68,13 @@ fn a_client_lists_and_calls_the_tools_and_its_person_is_asked() {
 #[test]
 fn without_a_yes_nothing_is_done_whether_the_client_cannot_ask_leaves_or_is_ended() {
     let home = Home::new();
-    let mut program = started(&home, json!({}));
+    let mut program = started(&home, &json!({}));
     program.write(adding(1).as_bytes());
     let result = message(&program.until("isError"))["result"].clone();
     assert_eq!(result["isError"], true, "{result}");
     ended_well(&program.ended());
     for is_signalled in [false, true] {
-        let mut program = started(&home, json!({ "elicitation": {} }));
+        let mut program = started(&home, &json!({ "elicitation": {} }));
         program.write(adding(1).as_bytes());
         program.until("elicitation/create");
         if is_signalled {
