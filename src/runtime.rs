@@ -343,9 +343,8 @@ impl Runtime {
             shared.sessions.close().await;
             shared.tasks().close();
             shared.tasks().wait().await;
-            // Readers may have woken sessions since. From here on none wakes.
+            // From here on no session wakes. What those write that have woken since is waited for.
             shared.is_closed.store(true, Relaxed);
-            shared.sessions.close().await;
             shared.tasks().wait().await;
         })
         .await;

@@ -4,6 +4,7 @@ use madang_actors::{
     protocol::Bound,
     supervisor::{InspectRuntime, InspectSession, RuntimeHandles},
 };
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// Reaches into a runtime, for tests of supervision and for harnesses.
 pub trait RuntimeHooks {
@@ -12,6 +13,9 @@ pub trait RuntimeHooks {
 
     /// Counts the calls and writes that run.
     fn running_tasks(&self) -> usize;
+
+    /// Counts as one more of them until the token is dropped: a shutdown waits for it.
+    fn task(&self) -> TaskTrackerToken;
 
     /// Returns how much of a bound is taken in all. [`Bound::WaitingMessages`] belongs to each session alone and is 0 here.
     fn held(&self, bound: Bound) -> usize;
@@ -24,6 +28,10 @@ impl<R: InspectRuntime> RuntimeHooks for R {
 
     fn running_tasks(&self) -> usize {
         self.inspect_tasks().len()
+    }
+
+    fn task(&self) -> TaskTrackerToken {
+        self.inspect_tasks().token()
     }
 
     fn held(&self, bound: Bound) -> usize {

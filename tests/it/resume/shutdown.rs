@@ -4,14 +4,14 @@ use std::time::{Duration, SystemTime};
 
 use expect_test::expect;
 use madang::{
-    SessionId,
+    Runtime, SessionId,
     approval::Decision,
     error::{DismissError, SessionError, TurnRefused},
-    event::EventCursor,
+    event::{Content, EventCursor},
     ledger::Effect,
     store::Store,
 };
-use madang_testing::{Probe, RuntimeHooks as _};
+use madang_testing::{MemoryStore, Probe, RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 
 use super::life::{World, ask, effects, read};
 
@@ -125,6 +125,38 @@ fn while_handlers_finish_chats_are_read_and_turns_dismissed_and_nothing_begins()
     });
     assert_eq!((world.begun("slow_mail"), world.begun("mail")), (1, 0));
     life.shut_down();
+}
+
+#[tokio::test]
+async fn a_clearing_that_came_before_the_end_is_stored_and_answered() {
+    let store = MemoryStore::new();
+    let start =
+        async |model| Runtime::builder().model(model).store(store.clone()).start().await.unwrap();
+    let before = start(ScriptedModel::new([ScriptedCompletion::text("Hi.")])).await;
+    let said = before.session("kim", "s").await.unwrap().send("hello").await.unwrap();
+    said.ended().await.unwrap();
+    before.shutdown().await.unwrap();
+    let runtime = start(ScriptedModel::new([])).await;
+    let runs = runtime.task();
+    let (ended, cleared) = tokio::join!(runtime.shutdown(), async {
+        let opens = async || runtime.session("kim", "new").await;
+        while !matches!(opens().await, Err(SessionError::Closed)) {}
+        let session = runtime.session("kim", "s").await.unwrap();
+        // This one thread goes on with the shutdown when the message is on its way to the chat, which still sleeps.
+        drop(runs);
+        let paused = store.pause().await;
+        let wakes_store = async {
+            for _ in 0..100 {
+                tokio::task::yield_now().await; // time enough to end, if it did not wait
+            }
+            drop(paused);
+        };
+        tokio::join!(session.clear(), wakes_store).0
+    });
+    ended.unwrap();
+    cleared.unwrap();
+    let stored = store.session(&SessionId::new("s").unwrap()).await.unwrap().unwrap();
+    assert_eq!(stored.messages.last().unwrap().content, Content::Cleared);
 }
 
 #[test]
