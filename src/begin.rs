@@ -143,7 +143,7 @@ impl Runtime {
             Some((slot, _)) => slot.late(place.turn, locale, shared.clock().clone()),
             None => Recipient::discard(),
         };
-        let news = begun.clone();
+        let (news, reports) = (begun.clone(), begun.clone());
         let request = Arc::new(DispatchRequest {
             preamble,
             ledger_row: None,
@@ -166,6 +166,7 @@ impl Runtime {
             proposed_at: at,
             beyond: None,
             news: Recipient::function(move |event| news.on(event) == EndKnown::Yes),
+            progress: Recipient::function(move |report| reports.reports(report)),
             late,
         });
         let calls = shared.handles.calls.clone();

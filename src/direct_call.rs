@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use madang_actors::{
     dispatcher::{CallEnd, DispatcherEvent},
-    protocol::{ApprovalRequest, CallId, SessionId, WantedCall},
+    protocol::{ApprovalRequest, CallId, SessionId, ToolProgress, WantedCall},
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -20,19 +20,23 @@ pub(crate) struct DirectCall {
     /// The tool and the arguments, as the ledger has them.
     pub(crate) wanted: WantedCall,
     pub(crate) dismissal: CancellationToken,
-    pub(crate) progress: watch::Sender<Progress>,
+    pub(crate) stage: watch::Sender<Stage>,
     /// Kept as long as the call: a later caller with the key finds it.
     _entry: Option<Arc<KeyedCall<Self>>>,
 }
 
 /// How far a call has come.
 #[derive(Debug, Default)]
-pub(crate) struct Progress {
+pub(crate) struct Stage {
     /// How many times a person was asked: a request that is asked again counts again.
     pub(crate) asked: u64,
     /// The request that is open.
     pub(crate) open: Option<Arc<ApprovalRequest>>,
     pub(crate) end: Option<CallEnd>,
+    /// How many reports of progress its handler has made.
+    pub(crate) reports: u64,
+    /// The newest of them.
+    pub(crate) newest: Option<ToolProgress>,
 }
 
 impl DirectCall {
@@ -43,8 +47,8 @@ impl DirectCall {
         dismissal: CancellationToken,
         entry: Option<Arc<KeyedCall<Self>>>,
     ) -> Self {
-        let progress = watch::Sender::new(Progress::default());
-        Self { id, session, wanted, dismissal, progress, _entry: entry }
+        let stage = watch::Sender::new(Stage::default());
+        Self { id, session, wanted, dismissal, stage, _entry: entry }
     }
 
     /// Tells whether it is of this tool and these arguments, and in this session. Arguments are compared as JSON, where
@@ -57,20 +61,20 @@ impl DirectCall {
 
     /// Tells whether its end is known here and the ledger does not have it. A later caller asks the ledger then.
     pub(crate) fn has_unrecorded_end(&self) -> bool {
-        self.progress.borrow().end.as_ref().is_some_and(|end| !end.is_recorded)
+        self.stage.borrow().end.as_ref().is_some_and(|end| !end.is_recorded)
     }
 
     /// Notes an event of its pipeline. Gives back whether the end must be read from the ledger.
     pub(crate) fn on(&self, event: DispatcherEvent) -> EndKnown {
         match event {
             DispatcherEvent::ApprovalRequested { request } => {
-                self.progress.send_modify(|progress| {
-                    progress.asked += 1;
-                    progress.open = Some(Arc::new(*request));
+                self.stage.send_modify(|stage| {
+                    stage.asked += 1;
+                    stage.open = Some(Arc::new(*request));
                 });
             }
             DispatcherEvent::ApprovalEnded { .. } => {
-                self.progress.send_modify(|progress| progress.open = None);
+                self.stage.send_modify(|stage| stage.open = None);
             }
             DispatcherEvent::Ended(end) => self.ended(end),
             DispatcherEvent::Left { .. } | DispatcherEvent::Lost { .. } => return EndKnown::No,
@@ -78,11 +82,23 @@ impl DirectCall {
         EndKnown::Yes
     }
 
+    /// Notes a report of its handler. Gives back whether the call goes on.
+    pub(crate) fn reports(&self, report: ToolProgress) -> bool {
+        self.stage.send_if_modified(|stage| {
+            let goes_on = stage.end.is_none();
+            if goes_on {
+                stage.reports += 1;
+                stage.newest = Some(report);
+            }
+            goes_on
+        })
+    }
+
     /// Notes its end; the first one stays.
     pub(crate) fn ended(&self, end: CallEnd) {
-        self.progress.send_modify(|progress| {
-            progress.open = None;
-            progress.end.get_or_insert(end);
+        self.stage.send_modify(|stage| {
+            stage.open = None;
+            stage.end.get_or_insert(end);
         });
     }
 }

@@ -5,18 +5,21 @@ use std::sync::Arc;
 use crate::{CallReport, direct_call::DirectCall, shared_runtime::SharedRuntime};
 use madang_actors::{
     dispatcher::CallEnd,
-    protocol::{ApprovalRequest, CallId, Locale, SessionId, call_envelope},
+    protocol::{ApprovalRequest, CallId, Locale, SessionId, ToolProgress, call_envelope},
 };
 
 /// A call that began, given by [`Runtime::begin`](crate::Runtime::begin). Dropping it cancels nothing: the call runs to
-/// its end, and the ledger has that. Handles of the same key share one call.
-#[derive(Debug)]
+/// its end, and the ledger has that. Handles of the same key share one call, and a clone reads requests and progress on its
+/// own.
+#[derive(Debug, Clone)]
 pub struct RunningCall {
     call: Arc<DirectCall>,
     runtime: Arc<SharedRuntime>,
     locale: Locale,
     /// How many times the call had asked when this handle last gave a request.
     given: u64,
+    /// How many reports of progress the handler had made when this handle last gave one.
+    read: u64,
 }
 
 impl RunningCall {
@@ -25,7 +28,7 @@ impl RunningCall {
         runtime: Arc<SharedRuntime>,
         locale: Locale,
     ) -> Self {
-        Self { call, runtime, locale, given: 0 }
+        Self { call, runtime, locale, given: 0, read: 0 }
     }
 
     /// Gives the id under which the ledger names this call.
@@ -46,10 +49,10 @@ impl RunningCall {
     ///
     /// Dropping the future loses nothing.
     pub async fn request(&mut self) -> Option<Arc<ApprovalRequest>> {
-        let mut progress = self.call.progress.subscribe();
+        let mut stage = self.call.stage.subscribe();
         loop {
             {
-                let now = progress.borrow_and_update();
+                let now = stage.borrow_and_update();
                 if now.end.is_some() {
                     return None;
                 }
@@ -58,7 +61,28 @@ impl RunningCall {
                     return Some(request.clone());
                 }
             }
-            progress.changed().await.expect("the handle keeps the sender");
+            stage.changed().await.expect("the handle keeps the sender");
+        }
+    }
+
+    /// Waits until the handler reports how far it has come, and gives the newest report; `None` once the call has ended.
+    /// Each report is given once, and those that a newer one has overtaken are not.
+    ///
+    /// Dropping the future loses nothing.
+    pub async fn progress(&mut self) -> Option<ToolProgress> {
+        let mut stage = self.call.stage.subscribe();
+        loop {
+            {
+                let now = stage.borrow_and_update();
+                if now.end.is_some() {
+                    return None;
+                }
+                if now.reports > self.read {
+                    self.read = now.reports;
+                    return now.newest.clone();
+                }
+            }
+            stage.changed().await.expect("the handle keeps the sender");
         }
     }
 
@@ -71,8 +95,8 @@ impl RunningCall {
 
     /// Waits for the end of the call. Dropping the future cancels nothing.
     pub async fn ended(&self) -> CallReport {
-        let mut progress = self.call.progress.subscribe();
-        let ended = progress.wait_for(|progress| progress.end.is_some()).await;
+        let mut stage = self.call.stage.subscribe();
+        let ended = stage.wait_for(|stage| stage.end.is_some()).await;
         let ended = ended.expect("the handle keeps the sender");
         let CallEnd { record, is_recorded, .. } =
             ended.end.clone().expect("it was waited for until it was there");

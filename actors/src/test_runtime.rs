@@ -228,6 +228,7 @@ impl TestRuntime {
             ledger_row: None,
             span: tracing::Span::none(),
             news: Recipient::channel(news),
+            progress: Recipient::discard(),
             late: Recipient::discard(),
         };
         OneCall { request: Arc::new(request), heard }

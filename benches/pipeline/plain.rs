@@ -188,6 +188,7 @@ impl Chat {
                 time_zone: "UTC".into(),
                 clock: plain.clock.clone(),
                 cancelled: CancellationToken::new(),
+                progress: Default::default(),
                 extensions: Default::default(),
             };
             let arguments = checked.arguments;

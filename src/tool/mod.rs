@@ -88,12 +88,13 @@ pub use async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn};
 pub use madang_actors::port::Tool;
 pub use madang_actors::{
     port::{
-        Access, BoxFuture, ConnectionType, Need, Prepared, Resource, ToolContext, ToolFault,
-        ToolResult,
+        Access, BoxFuture, ConnectionType, Need, Prepared, ProgressReporter, Resource, ToolContext,
+        ToolFault, ToolResult,
     },
     protocol::{
         Breach, CancelReason, EffectPolicy, Fault, Locale, Problem, SpecError, Timestamp,
-        ToolCancelled, ToolErr, ToolOk, ToolOutcome, ToolSpec, WantedCall, call_envelope, envelope,
+        ToolCancelled, ToolErr, ToolOk, ToolOutcome, ToolProgress, ToolSpec, WantedCall,
+        call_envelope, envelope,
     },
     registry::{
         CallError, CheckedArguments, DuplicateTool, Execution, OtherEffect, Problems,

@@ -29,6 +29,7 @@ mod one_runtime;
 mod opaque;
 mod over_http;
 mod pages;
+mod progress;
 mod readers;
 mod refused;
 #[cfg(feature = "remote")]

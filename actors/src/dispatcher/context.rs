@@ -12,7 +12,7 @@ use crate::{
     admission::Admission,
     approval::{ConfirmMsg, Inboxes},
     mailbox::Address,
-    port::{Clock, Extensions, ToolContext},
+    port::{Clock, Extensions, ProgressReporter, ToolContext},
     protocol::{CallId, Languages, Limits},
     registry::ToolRegistry,
     store::StoreHandle,
@@ -120,6 +120,12 @@ impl CallContext {
 
     /// Makes the context that a handler is given.
     pub(super) fn tool_context(&self, request: &DispatchRequest) -> ToolContext {
+        let readers = request.progress.clone();
+        let pass = move |report| {
+            // A report behind the end of its call has no reader.
+            let _ = readers.tell(report);
+        };
+        let Limits { max_progress_bytes, progress_pause, .. } = *self.limits;
         ToolContext {
             session: request.session.clone(),
             user: request.user.clone(),
@@ -128,6 +134,7 @@ impl CallContext {
             time_zone: request.time_zone.clone(),
             clock: self.clock.clone(),
             cancelled: request.cancellation.handler(),
+            progress: ProgressReporter::new(pass, max_progress_bytes, progress_pause),
             extensions: self.extensions.clone(),
         }
     }

@@ -12,7 +12,7 @@ use crate::{
     port::{LedgerRow, Write},
     protocol::{
         ApprovalEnd, ApprovalRequest, CallId, CallRecord, Locale, ResolvedCall, SessionId,
-        Timestamp, ToolCall, TurnId, UserId,
+        Timestamp, ToolCall, ToolProgress, TurnId, UserId,
     },
 };
 
@@ -60,6 +60,8 @@ pub struct DispatchRequest {
     pub beyond: Option<usize>,
     /// Receives the events of approval requests.
     pub news: Recipient<DispatcherEvent>,
+    /// Receives the handler's reports of progress.
+    pub progress: Recipient<ToolProgress>,
     /// Receives the call's effect where its handler ended after its caller was told `timeout`.
     pub late: Recipient<ResolvedCall>,
     /// Facts that must be durable before this call's first entry and are not yet written. They become durable with it.
@@ -95,6 +97,7 @@ impl DispatchRequest {
             can_ask: false,
             cancellation: Cancellation::default(),
             news: Recipient::discard(),
+            progress: Recipient::discard(),
             late: Recipient::discard(),
             preamble: Vec::new(),
             ledger_row,

@@ -16,7 +16,7 @@ use std::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{BoxFuture, Clock, ConnectionType, Resource};
+use super::{BoxFuture, Clock, ConnectionType, ProgressReporter, Resource};
 use crate::protocol::{
     CallId, Fault, Locale, Problem, SessionId, Timestamp, ToolErr, ToolOutcome, ToolSpec, UserId,
 };
@@ -221,6 +221,8 @@ pub struct ToolContext {
     /// Cancelled when the turn was dismissed or the runtime shuts down. A long plain handler may then end early if it
     /// can still tell truthfully what it did.
     pub cancelled: CancellationToken,
+    /// Takes reports of how far the call has come. The person sees them, the model and the ledger do not.
+    pub progress: ProgressReporter,
     /// The values that the embedder handed in.
     pub extensions: Extensions,
 }

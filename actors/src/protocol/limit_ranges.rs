@@ -67,6 +67,8 @@ ranges! {
     max_opaque_bytes: 0, usize::MAX; // 0 keeps none
     max_arguments_depth: 1, usize::MAX;
     max_outcome_bytes: 1, usize::MAX;
+    max_progress_bytes: 0, usize::MAX;
+    progress_pause: Duration::ZERO, LONGEST; // 0 passes each report
     max_envelope_bytes: 1, usize::MAX;
     max_validation_steps: 1, u64::MAX;
     max_validation_problems: 1, usize::MAX;

@@ -31,6 +31,10 @@ pub struct Limits {
     /// Bytes of a call's result, as JSON: the longest arguments may come back, with their result.
     /// [`MAX_LEVELS`](super::MAX_LEVELS) bounds its depth.
     pub max_outcome_bytes: usize,
+    /// Bytes of the message of a handler's progress: a line beside the call.
+    pub max_progress_bytes: usize,
+    /// The shortest time between two reports of one call that readers see: an eye sees ten a second as one movement.
+    pub progress_pause: Duration,
     /// Bytes of an envelope: what a small model can read again and again.
     pub max_envelope_bytes: usize,
     /// Steps that checking a call's arguments may take: some 0.2 s. Alternatives inside alternatives double the steps
@@ -147,6 +151,8 @@ impl Default for Limits {
             max_opaque_bytes: 64 * 1024,
             max_arguments_depth: 64,
             max_outcome_bytes: 4 * 1024 * 1024,
+            max_progress_bytes: 512,
+            progress_pause: Duration::from_millis(100),
             max_envelope_bytes: 2_048,
             max_validation_steps: 4 << 20,
             max_validation_problems: 16,

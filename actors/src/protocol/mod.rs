@@ -35,6 +35,7 @@ pub(crate) mod schema;
 mod storable;
 mod texts;
 mod tool_call;
+mod tool_progress;
 mod tool_spec;
 mod transcript;
 mod turn;
@@ -68,6 +69,7 @@ pub use storable::{
 pub use texts::{Fault, Text};
 pub(crate) use tool_call::bytes_before_cut;
 pub use tool_call::{CallRecord, CallResult, ToolCall, WantedCall};
+pub use tool_progress::ToolProgress;
 pub use tool_spec::{EffectPolicy, SpecError, ToolSpec};
 pub use transcript::{PromptMessage, left_out, prompt, prompt_entry, visible};
 pub use turn::{OnDismiss, TurnOptions};

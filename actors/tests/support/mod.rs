@@ -96,6 +96,7 @@ pub(crate) fn context(locale: Locale) -> ToolContext {
         time_zone: "Asia/Seoul".into(),
         clock: Arc::new(SystemClock),
         cancelled: Default::default(),
+        progress: Default::default(),
         extensions: Default::default(),
     }
 }

@@ -35,6 +35,7 @@ impl Screen for Json {
             // Partial texts are part of later events.
             StreamItem::Text { .. }
             | StreamItem::Thinking { .. }
+            | StreamItem::Progress { .. }
             | StreamItem::Lagged { .. }
             | _ => Ok(()),
         }

@@ -134,6 +134,7 @@ impl Screen for Plain {
             // Partial texts are part of later events.
             StreamItem::Text { .. }
             | StreamItem::Thinking { .. }
+            | StreamItem::Progress { .. }
             | StreamItem::Lagged { .. }
             | _ => Ok(()),
         }

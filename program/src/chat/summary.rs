@@ -4,7 +4,7 @@ use madang::{
     event::{plain, quoted},
     language::Text as LibraryText,
     ledger::{Approval, CallRecord, Effect},
-    tool::ToolOutcome,
+    tool::{ToolOutcome, ToolProgress},
 };
 use serde_json::Value;
 
@@ -77,6 +77,15 @@ pub(super) fn short(text: &str) -> String {
     match shown.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &shown[..end]),
         None => shown.into_owned(),
+    }
+}
+
+/// Says how far a call has come, beside the sign that work is going on.
+pub(super) fn how_far(ToolProgress { done, total, message }: &ToolProgress) -> String {
+    let share = total.map_or_else(|| done.to_string(), |total| format!("{done}/{total}"));
+    match message {
+        Some(message) => format!("{share} {}", short(message)),
+        None => share,
     }
 }
 
@@ -219,5 +228,12 @@ mod tests {
             line("look", None, UiLanguage::En),
             "❗ the screen was closed and the result discarded, but it took effect. · look"
         );
+    }
+
+    #[test]
+    fn progress_is_one_line_of_numbers_and_a_stranger_s_words() {
+        let words = ToolProgress::new(2.0).of(3.0).saying("half\n\u{1b}[2Jway");
+        assert_eq!(how_far(&words), "2/3 half \\u{1b}[2Jway");
+        assert_eq!(how_far(&ToolProgress::new(0.5)), "0.5");
     }
 }

@@ -242,6 +242,7 @@ impl Talk {
             StreamItem::Event(event) => Some(&event.kind),
             StreamItem::Text { .. }
             | StreamItem::Thinking { .. }
+            | StreamItem::Progress { .. }
             | StreamItem::Lagged { .. }
             | StreamItem::ReplayFailed
             | _ => None,

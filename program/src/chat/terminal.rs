@@ -20,7 +20,7 @@ use super::{
     prompts,
     screen::Screen,
     streamed::Streamed,
-    summary::{json, short, summary},
+    summary::{how_far, json, short, summary},
     talk::{Next, Talk},
     wrap::{Gutter, Size, rows},
 };
@@ -375,6 +375,12 @@ impl Screen for Terminal {
                 self.said(&new)
             }
             StreamItem::ReplayFailed => self.dim(&Text::Missed.in_locale(self.locale)),
+            StreamItem::Progress { progress, .. } => {
+                if let Some(bar) = &self.waiting {
+                    bar.set_message(how_far(progress));
+                }
+                Ok(())
+            }
             // The complete event follows.
             StreamItem::Thinking { .. } | StreamItem::Lagged { .. } | _ => Ok(()),
         }

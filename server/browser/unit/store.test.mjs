@@ -161,6 +161,15 @@ test("an unknown effect that is resolved changes in its place", () => {
   assert.equal(chat.entries.length, 2);
 });
 
+test("a call that runs shows how far it has come, and its end takes the place of that", () => {
+  const proposed = { type: "tool_call_proposed", call: "c", name: "walk", arguments: "{}", seq: 2, cursor: "1", turn: "t", at: 2 };
+  const told = (done) => ({ type: "tool_progress", turn: "t", call: "c", done, total: 3, message: "walks" });
+  const chat = played([proposed, told(1), told(2), { ...told(9), call: "other" }], begun());
+  assert.deepEqual(chat.calls.map((call) => [call.name, call.progress.done]), [["walk", 2]]);
+  const ended = { type: "tool_call_ended", id: "c", name: "walk", arguments: {}, outcome: { status: "ok", data: {} }, effect: "none", result: "shown", seq: 3, cursor: "2", turn: "t", at: 2 };
+  assert.deepEqual(reduced(reduced(chat, ended), told(3)).calls, []);
+});
+
 test("clearing leaves nothing but its mark", () => {
   const chat = reduced(played(MORNING), { type: "cleared", seq: 20, cursor: "9", turn: "c", at: 1 });
   assert.deepEqual(shown(chat), ["cleared: "]);

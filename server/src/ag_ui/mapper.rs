@@ -352,7 +352,11 @@ impl Mapper for AgUiMapper {
             StreamItem::Event(event) => return self.event(event, out),
             StreamItem::Text { at, text, .. } => self.speak(*at, text, out),
             StreamItem::Thinking { text, .. } => self.think(text, out),
-            StreamItem::Lagged { .. } | StreamItem::ReplayFailed => {}
+            StreamItem::Progress { turn, call, progress } if Some(*turn) == self.run.turn => {
+                let value = json!({ "type": "tool_progress", "call": call, "progress": progress });
+                out.data(&AgUiEvent::Custom { name: "madang.tool_progress".into(), value });
+            }
+            StreamItem::Progress { .. } | StreamItem::Lagged { .. } | StreamItem::ReplayFailed => {}
             _ => {}
         }
         Then::Continue

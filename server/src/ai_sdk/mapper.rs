@@ -340,7 +340,11 @@ impl Mapper for AiMapper {
             StreamItem::Event(event) => return self.event(event, out),
             StreamItem::Text { at, text, .. } => self.speak(*at, text, out),
             StreamItem::Thinking { text, .. } => self.think(text, out),
-            StreamItem::Lagged { .. } | StreamItem::ReplayFailed => {}
+            StreamItem::Progress { turn, call, progress } if *turn == self.message.turn => {
+                let data = json!({ "type": "tool_progress", "call": call, "progress": progress });
+                out.data(&AiPart::DataMadangNotice { transient: true, data });
+            }
+            StreamItem::Progress { .. } | StreamItem::Lagged { .. } | StreamItem::ReplayFailed => {}
             _ => {}
         }
         Then::Continue

@@ -1,16 +1,28 @@
 //! What the native stream says of each item: the events as they are, with their cursor.
 
 use madang::{
-    TurnId,
+    CallId, TurnId,
     approval::InboxItem,
     event::{EventKind, FeedCursor, FeedEpoch, SessionEvent, StreamItem},
+    tool::ToolProgress,
 };
+use serde::Serialize;
 use serde_json::json;
 
 use crate::stream::{
     frame::Frames,
     mapper::{Cut, Mapper, Then},
 };
+
+/// How far a call has come.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "tool_progress")]
+struct CallProgress<'a> {
+    turn: TurnId,
+    call: CallId,
+    #[serde(flatten)]
+    progress: &'a ToolProgress,
+}
 
 /// Writes the events of a session, or of one turn to its end.
 #[derive(Debug, Default)]
@@ -59,6 +71,9 @@ impl Mapper for NativeMapper {
                 "thinking",
                 json!({ "type": "thinking", "completion": completion, "at": at, "text": text }),
             ),
+            StreamItem::Progress { turn, call, progress } => {
+                ("tool_progress", json!(CallProgress { turn: *turn, call: *call, progress }))
+            }
             StreamItem::Lagged { from, to } => {
                 ("lagged", json!({ "type": "lagged", "from": from, "to": to }))
             }
@@ -206,6 +221,11 @@ mod tests {
         let ended = EventKind::TurnEnded { ending: TurnEnding::Answered, usage: Usage::default() };
         let items = [
             event(0, at, said),
+            StreamItem::Progress {
+                turn: turn(),
+                call: CallId::new(Uuid::nil()),
+                progress: ToolProgress::new(1.0).of(4.0).saying("reads"),
+            },
             StreamItem::Lagged { from: 3, to: 9 },
             StreamItem::ReplayFailed,
             event(341, at.end(), ended.clone()),
@@ -215,6 +235,9 @@ mod tests {
             id: 17
             event: model_message
             data: {"type":"model_message","text":"안녕","ending":"complete","seq":0,"cursor":"17","turn":"00000000-0000-0000-0000-000000000007","at":1000}
+
+            event: tool_progress
+            data: {"type":"tool_progress","turn":"00000000-0000-0000-0000-000000000007","call":"00000000-0000-0000-0000-000000000000","done":1.0,"total":4.0,"message":"reads"}
 
             event: lagged
             data: {"type":"lagged","from":3,"to":9}
@@ -228,7 +251,8 @@ mod tests {
 
         "#]]
         .assert_eq(&text);
-        assert_eq!(then, [Then::Continue, Then::Continue, Then::Continue, Then::Close]);
+        assert_eq!(then[..4], [Then::Continue; 4]);
+        assert_eq!(then[4..], [Then::Close]);
         let (_, then) = written(&mut NativeMapper::default(), &[event(1, at.end(), ended)]);
         assert_eq!(then, [Then::Continue], "a session's stream goes on behind a turn");
     }

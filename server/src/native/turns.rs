@@ -219,6 +219,7 @@ async fn ended(mut events: TurnEvents, turn: TurnId) -> Option<EndedTurn> {
             StreamItem::ReplayFailed => return None,
             StreamItem::Text { .. }
             | StreamItem::Thinking { .. }
+            | StreamItem::Progress { .. }
             | StreamItem::Lagged { .. }
             | _ => {
                 continue;

@@ -226,7 +226,10 @@ impl Mapper for Chunks {
                 self.delta(out, &json!({ "reasoning_content": text }), None);
             }
             // The store catches up.
-            StreamItem::Lagged { .. } | StreamItem::ReplayFailed | _ => {}
+            StreamItem::Progress { .. }
+            | StreamItem::Lagged { .. }
+            | StreamItem::ReplayFailed
+            | _ => {}
         }
         Then::Continue
     }

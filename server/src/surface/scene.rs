@@ -11,7 +11,7 @@ use madang::{
     },
     ledger::{CallRecord, CallResult, Effect, EffectResolution, ResolvedBy, ResolvedCall},
     model::Usage,
-    tool::{EffectPolicy, ToolOutcome, ToolSpec, WantedCall},
+    tool::{EffectPolicy, ToolOutcome, ToolProgress, ToolSpec, WantedCall},
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -139,6 +139,12 @@ impl Scene {
 
     pub(crate) fn thinks(self, text: &str) -> Self {
         self.item(StreamItem::Thinking { completion: completion(), at: 0, text: text.into() })
+    }
+
+    pub(crate) fn progresses(self, number: u8) -> Self {
+        let progress = ToolProgress::new(1.0).of(4.0).saying("읽는 중");
+        let turn = self.turn;
+        self.item(StreamItem::Progress { turn, call: call(number), progress })
     }
 
     pub(crate) fn message(mut self, text: &str) -> Self {

@@ -102,6 +102,7 @@ pub(crate) fn all() -> Vec<(&'static str, Scene)> {
                 .proposes(1, "get_habits")
                 .proposes(2, "drop_habit")
                 .item(StreamItem::Lagged { from: 1, to: 2 })
+                .progresses(1)
                 .ends(read(1))
                 .asks(2),
         ),
@@ -191,6 +192,7 @@ pub(crate) fn all() -> Vec<(&'static str, Scene)> {
                 .of_turn(TurnId::new(Uuid::from_u128(0x71)))
                 .message("다른 턴")
                 .proposes(7, "log_habit")
+                .progresses(7)
                 .resolves(7)
                 .over(Answered)
                 .of_turn(turn())

@@ -65,6 +65,7 @@ fn context(locale: Locale) -> ToolContext {
         time_zone: "Asia/Seoul".into(),
         clock: Arc::new(SystemClock),
         cancelled: Default::default(),
+        progress: Default::default(),
         extensions: Default::default(),
     }
 }

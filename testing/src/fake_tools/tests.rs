@@ -17,6 +17,7 @@ fn context() -> ToolContext {
         time_zone: "UTC".into(),
         clock: Arc::new(SystemClock),
         cancelled: Default::default(),
+        progress: Default::default(),
         extensions: Default::default(),
     }
 }

@@ -7,9 +7,11 @@ use std::{
 
 use tokio::sync::watch;
 
+use super::progress::CallsProgress;
+use crate::mailbox::Recipient;
 use crate::protocol::{
-    CompletionDelta, CompletionId, EventCursor, EventKind, FeedCursor, FeedEpoch, ResolvedCall,
-    SessionEvent, Timestamp, TurnId,
+    CallId, CompletionDelta, CompletionId, EventCursor, EventKind, FeedCursor, FeedEpoch,
+    ResolvedCall, SessionEvent, Timestamp, ToolProgress, TurnId,
 };
 
 /// Tells whether the store has what an event tells.
@@ -56,6 +58,8 @@ pub(super) struct Recent {
     pub(super) speaking: Option<CompletionId>,
     pub(super) text: Beginning,
     pub(super) thinking: Beginning,
+    /// How far the calls of the turn have come.
+    pub(super) progress: CallsProgress,
     /// The generation of subscriptions; older ones receive nothing more.
     pub(super) audience: u64,
     /// The first event of a turn that goes on without a subscriber yet, and the cursor before it.
@@ -116,6 +120,7 @@ impl Feed {
             speaking: None,
             text: Beginning::default(),
             thinking: Beginning::default(),
+            progress: CallsProgress::default(),
             audience: 0,
             unheard: None,
             untaken: Vec::new(),
@@ -154,6 +159,24 @@ impl Feed {
         }
         drop(recent);
         self.changed.send_replace(());
+    }
+
+    /// Makes the receiver of a call's reports. A report behind the end of the call or its turn is ignored.
+    pub(in crate::session) fn progress_of(
+        self: &Arc<Self>,
+        turn: TurnId,
+        call: CallId,
+    ) -> Recipient<ToolProgress> {
+        self.recent().progress.expect(turn, call);
+        let feed = Arc::downgrade(self);
+        Recipient::function(move |report| {
+            let Some(feed) = feed.upgrade() else { return false };
+            let is_read = feed.recent().progress.report(call, report);
+            if is_read {
+                feed.changed.send_replace(());
+            }
+            is_read
+        })
     }
 
     /// Gives all that was told until now, and takes the resolutions.
@@ -245,6 +268,7 @@ impl Feed {
             // The message replaces the streamed text in one step.
             recent.silence();
         }
+        recent.progress.on(&kind);
         let seq = recent.next();
         if kind == EventKind::TurnResumed {
             recent.unheard = Some((seq, recent.published_up_to));

@@ -13,6 +13,7 @@
 //! - Publishing never waits for a reader.
 
 pub(super) mod feed;
+mod progress;
 pub(super) mod replay;
 pub(super) mod subscription;
 #[cfg(test)]

@@ -5,7 +5,9 @@ use std::{collections::VecDeque, sync::Arc};
 use tokio::sync::watch;
 use tracing::warn;
 
-use crate::protocol::{CompletionId, EventCursor, FeedCursor, FeedEpoch, SessionEvent};
+use crate::protocol::{
+    CallId, CompletionId, EventCursor, FeedCursor, FeedEpoch, SessionEvent, ToolProgress, TurnId,
+};
 use crate::session::{
     events::feed::{Beginning, Feed, PublishedEvent, Recent},
     events::replay::Replay,
@@ -20,6 +22,8 @@ pub struct Subscription {
     next: u64,
     audience: u64,
     streamed: Streamed,
+    /// The number of the last report of progress that it has read.
+    reports: u64,
     /// The cursor up to which it has read; `None` where that is the beginning of the session's next waking.
     read_to: Option<EventCursor>,
     /// The missed events that are not read yet: behind the first cursor, up to the second.
@@ -102,6 +106,7 @@ impl Subscription {
             replay: None,
             audience: recent.audience,
             streamed: Streamed { completion: recent.speaking, text: 0, thinking: 0 },
+            reports: 0,
             changed: feed.changed.subscribe(),
             feed: feed.clone(),
         }
@@ -187,6 +192,10 @@ impl Subscription {
             self.read_to = Some(event.cursor);
             return Ready::Item(StreamItem::Event(event.clone()));
         }
+        if let Some((number, turn, call, progress)) = recent.progress.after(self.reports) {
+            self.reports = number;
+            return Ready::Item(StreamItem::Progress { turn, call, progress });
+        }
         if self.streamed.completion != recent.speaking {
             self.streamed = Streamed { completion: recent.speaking, text: 0, thinking: 0 };
         }
@@ -240,6 +249,15 @@ pub enum StreamItem {
         at: usize,
         /// The piece itself.
         text: String,
+    },
+    /// A call that runs has come this far. A slow reader gets the newest report of each call, and none behind its end.
+    Progress {
+        /// The turn of the call.
+        turn: TurnId,
+        /// The call that runs.
+        call: CallId,
+        /// How far its handler has come, in its own words.
+        progress: ToolProgress,
     },
     /// The subscriber was too slow: these events are gone from memory. The stored ones follow, in order; the others
     /// told only progress.

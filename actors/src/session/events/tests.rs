@@ -28,6 +28,7 @@ fn rest(subscription: &mut Subscription) -> Vec<String> {
         StreamItem::Event(event) => format!("event {}", event.seq),
         StreamItem::Text { at, text, .. } => format!("text {at} {text}"),
         StreamItem::Thinking { at, text, .. } => format!("thinking {at} {text}"),
+        StreamItem::Progress { progress, .. } => format!("progress {}", progress.done),
         StreamItem::Lagged { from, to } => format!("lagged {from} to {to}"),
         StreamItem::ReplayFailed => "unread".to_owned(),
     };

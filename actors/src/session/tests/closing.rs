@@ -34,6 +34,7 @@ async fn it_waits_for_the_calls_that_run_and_tells_how_they_ended() {
         StreamItem::Event(event) => Some(event.kind.clone()),
         StreamItem::Text { .. }
         | StreamItem::Thinking { .. }
+        | StreamItem::Progress { .. }
         | StreamItem::Lagged { .. }
         | StreamItem::ReplayFailed => None,
     });

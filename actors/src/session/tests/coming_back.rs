@@ -53,7 +53,8 @@ impl Reader {
                     self.next = Some((of, to));
                 }
             }
-            StreamItem::Text { .. } | StreamItem::Thinking { .. } => {}
+            StreamItem::Text { .. } | StreamItem::Thinking { .. } | StreamItem::Progress { .. } => {
+            }
             StreamItem::ReplayFailed => panic!("the store can be read"),
         }
     }

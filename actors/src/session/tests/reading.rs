@@ -96,6 +96,7 @@ async fn read(
             StreamItem::Event(_)
             | StreamItem::Text { .. }
             | StreamItem::Thinking { .. }
+            | StreamItem::Progress { .. }
             | StreamItem::Lagged { .. } => {}
             StreamItem::ReplayFailed => panic!("the store can be read"),
         }

@@ -96,6 +96,7 @@ impl SessionState {
     ) -> DispatchRequest {
         let TurnOptions { can_ask, time_zone, .. } = &turn.options;
         let locale = self.locale_of(turn);
+        let call_id = call.id;
         DispatchRequest {
             session: self.slot.session().clone(),
             user: self.slot.user().clone(),
@@ -113,6 +114,7 @@ impl SessionState {
             ledger_row: None,
             span: turn.span.span().clone(),
             news: Recipient::actor(me.clone()),
+            progress: self.slot.feed().progress_of(turn.id, call_id),
             late: self.slot.late(turn.id, locale, self.context.calls.clock.clone()),
         }
     }

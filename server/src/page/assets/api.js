@@ -62,7 +62,7 @@ export function isPassing(error) {
 	return error.status === 401 || error.status === 408 || error.status === 429 || error.status >= 500 || error.name === "busy";
 }
 
-/** Tries until it counts or is refused for good. After a 401 it waits for a sign-in, else it tries by itself. */
+/** Tries until it counts or is refused for good. After a 401 it waits for a sign-in. */
 export async function persist(attempt, { signal, onWait } = {}) {
 	for (let tries = 0; ; tries += 1) {
 		try {
@@ -76,7 +76,7 @@ export async function persist(attempt, { signal, onWait } = {}) {
 	}
 }
 
-/** The pause before the next try: 1 s, doubled up to 30 s, and somewhat random, so that not all come at once. */
+/** The pause before the next try: 1 s, doubled up to 30 s, somewhat random. */
 export function backoff(tries, random = Math.random()) {
 	return Math.min(MAX_BACKOFF, 1000 * 2 ** tries) * (0.75 + random / 2);
 }

@@ -1,4 +1,4 @@
-// The question before a call runs, as a modal. Nothing but a button that says yes says yes, and closing says nothing.
+// The question before a call runs, as a modal. Only a button that says yes is a yes, and closing is no answer.
 
 import { call, persist, segment, serverNow } from "./api.js";
 import { announce, button, el, iconButton, isComposing, languageOf, toast } from "./dom.js";

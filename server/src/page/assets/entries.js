@@ -64,7 +64,14 @@ const OPEN = { proposed: ["work", "call.proposed"], asked: ["ask", "call.asked"]
 
 function openCall(row, acts) {
 	const [symbol, words] = OPEN[row.is];
-	const summary = [icon(symbol), el("code", {}, row.name), el("span", { class: "state" }, t(words))];
+	const { done, total, message } = row.progress ?? {};
+	const summary = [
+		icon(symbol),
+		el("code", {}, row.name),
+		el("span", { class: "state" }, t(words)),
+		total > 0 && el("progress", { value: done, max: total }),
+		message && el("span", { class: "why", lang: lang(message) }, message),
+	];
 	const look = row.is === "asked" && button("chat.look", () => acts.look(row.call), { class: "look" });
 	return callRow(row.is === "asked" ? "asked" : "open", summary, [detail("call.arguments", json(row.arguments))], look);
 }
@@ -139,7 +146,7 @@ function unsent(row, acts) {
 	return said("user", row, el("div", { class: "text", lang: lang(row.text) }, row.text), el("div", { class: ["unsent", row.is], role: "status" }, el("span", {}, t(words[row.is])), why, buttons));
 }
 
-/** Why something failed: no answer came, or the server refused it; in the page's words where it has some. */
+/** Why something failed, in the page's words where it has some. */
 export function failure({ status, name, body }) {
 	if (!status) return t("state.network");
 	return tOr(`problem.${name}`, "problem.unknown", { bytes: body?.bytes ?? 0, max: body?.max_bytes ?? 0, detail: body?.detail ?? "" });

@@ -67,7 +67,7 @@ export async function follow({ path, after, hear, place, tell, signal, isLook = 
 				return tell({ is: "signed-out" });
 			}
 			if (response.status === 404) return tell({ is: "missing" });
-			// Another database, or a cursor of another time: only what is stored now can tell where to begin.
+			// Another database or time: only what is stored now tells where to begin.
 			if (response.status === 409 || response.status === 400) return tell({ is: "lost-place" });
 			if (response.ok) {
 				tell({ is: "live" });

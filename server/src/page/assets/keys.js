@@ -1,4 +1,4 @@
-// The keys of the page: what each does, the dialog that lists them, and the switch that turns single letters off.
+// The keys of the page: what each does, the dialog that lists them, and the switch for single letters.
 
 import { el, iconButton, isComposing } from "./dom.js";
 import { t } from "./texts.js";

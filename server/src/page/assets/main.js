@@ -1,4 +1,4 @@
-// Starts the page, signs in, shows the view that the address names, and shares out the streams between the tabs.
+// Starts the page, signs in, shows the view of the address, and shares the streams between the tabs.
 
 import { call, newId, onSignedOut, persist, segment, wake } from "./api.js";
 import { ApprovalDialog } from "./approval.js";

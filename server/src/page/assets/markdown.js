@@ -4,7 +4,7 @@
 /** How deep quotations, lists and emphasis may lie in each other; deeper ones stay plain text. */
 const MAX_DEPTH = 12;
 
-/** Reads a text into blocks, each with its source, so that a growing text keeps its finished ones. */
+/** Reads a text into blocks with their sources: a growing text keeps its finished ones. */
 export function blocks(text, depth = 0) {
 	const lines = text.replaceAll("\r\n", "\n").split("\n");
 	const found = [];

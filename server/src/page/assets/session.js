@@ -132,7 +132,7 @@ export class ChatSession extends EventTarget {
 		});
 	}
 
-	/** A new chat exists from its first message on; its id was made here, so to make it twice is to make it once. */
+	/** A new chat exists from its first message on; its id was made here, so making it twice makes it once. */
 	async #create(signal) {
 		await call("POST", "v1/sessions", { body: { id: this.id }, signal });
 		this.isUncreated = false;

@@ -53,11 +53,13 @@ export function reduced(chat, item) {
 		case "approval_ended":
 			return {
 				...chat,
-				calls: chat.calls.map((call) => (call.call === item.call ? { ...call, is: isYes(item.decided) ? "running" : "ending", decided: item.decided } : call)),
+				calls: changed(chat.calls, item.call, { is: isYes(item.decided) ? "running" : "ending", decided: item.decided }),
 				approval: chat.approval?.call === item.call ? null : chat.approval,
 			};
+		case "tool_progress":
+			return { ...chat, calls: changed(chat.calls, item.call, { progress: item }) };
 		case "tool_call_resolved":
-			return { ...chat, entries: chat.entries.map((entry) => (entry.call === item.call ? { ...entry, effect: item.effect, resolved_by: item.resolved_by } : entry)) };
+			return { ...chat, entries: changed(chat.entries, item.call, { effect: item.effect, resolved_by: item.resolved_by }) };
 		case "turn_resumed":
 			return begun(noted(chat, item), item, {});
 		case "turn_interrupted":
@@ -166,7 +168,7 @@ export function runningTurn(chat) {
 	return chat.turn ?? chat.outbox.find((sent) => sent.is === "accepted")?.turn ?? null;
 }
 
-/** Orders cursors: `17` before `17.1` before `17.2` before `18`. What stands behind `@` names the feed, not the place. */
+/** Orders cursors: `17` before `17.1` before `17.2` before `18`. Behind `@` stands the feed. */
 export function compareCursors(a, b) {
 	return numberOf(a) - numberOf(b) || stepOf(a) - stepOf(b);
 }
@@ -195,6 +197,10 @@ function begun(chat, item, fields) {
 
 function openCall(call, name, given, is, turn) {
 	return { call, name, arguments: given, is, turn };
+}
+
+function changed(rows, call, fields) {
+	return rows.map((row) => (row.call === call ? { ...row, ...fields } : row));
 }
 
 function withCall(calls, call) {

@@ -1,7 +1,7 @@
-// What the tabs of one browser share: the two streams, of which one tab each is the holder, and what tabs tell each other.
+// What the tabs of one browser share: the two streams, each held by one tab, and what tabs tell each other.
 //
-// A browser opens six connections to a server at most. One more stream and every other request waits, so all tabs
-// together hold two: the chat's in the tab that was used last, the inbox's in any one.
+// A browser opens at most six connections to a server, and other requests wait. So all tabs together hold two: the
+// chat's in the tab that was used last, the inbox's in any one.
 
 /** One of the two streams, as a lock that one tab holds. */
 export class Slot {

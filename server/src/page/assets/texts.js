@@ -1,4 +1,4 @@
-// The page's words in Korean and English. Every text that a person reads comes from the two files beside this one.
+// The page's words in Korean and English, from the two files beside this one.
 
 export const LANGUAGES = ["ko", "en"];
 

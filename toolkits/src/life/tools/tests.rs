@@ -50,6 +50,7 @@ impl ToolFixture {
             time_zone: locale.pick("Asia/Seoul", "UTC").into(),
             clock: Arc::new(Stopped(Timestamp::from_millis(now.as_millisecond()))),
             cancelled: Default::default(),
+            progress: Default::default(),
             extensions: Default::default(),
         };
         Self { db, ctx }

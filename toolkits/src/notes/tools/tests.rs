@@ -26,6 +26,7 @@ impl ToolFixture {
             time_zone: "Asia/Seoul".into(),
             clock: Arc::new(SystemClock),
             cancelled: Default::default(),
+            progress: Default::default(),
             extensions: Default::default(),
         };
         Self { db, ctx }

@@ -34,6 +34,7 @@ impl Outside {
             time_zone: "UTC".into(),
             clock: Arc::new(SystemClock),
             cancelled: Default::default(),
+            progress: Default::default(),
             extensions: Default::default(),
         };
         Self { registry, db, ctx }
