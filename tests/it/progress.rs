@@ -133,22 +133,17 @@ async fn a_reader_of_a_call_without_a_model_is_told_the_newest_report_once() {
     runtime.shutdown().await.unwrap();
 }
 
-#[tokio::test]
-async fn a_handler_that_reports_without_end_costs_its_readers_some_ten_reports_a_second() {
-    let model = ScriptedModel::new([
-        ScriptedCompletion::call("flood", &json!({})),
-        ScriptedCompletion::text("Done."),
-    ]);
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_reports_without_end_costs_its_readers_ten_reports_a_second() {
     async fn flood(_: NoArguments, ctx: &ToolContext) -> ToolResult<Value> {
-        let began = std::time::Instant::now();
-        let mut reports = 0_u32;
-        while began.elapsed() < Duration::from_millis(250) {
-            reports += 1;
-            ctx.progress.report(ToolProgress::new(f64::from(reports)));
-            tokio::task::yield_now().await;
+        for done in 0..1_000 {
+            ctx.progress.report(ToolProgress::new(f64::from(done)));
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        Ok(json!({ "reports": reports }))
+        Ok(json!({}))
     }
+    let call = ScriptedCompletion::call("flood", &json!({}));
+    let model = ScriptedModel::new([call, ScriptedCompletion::text("Done.")]);
     let flood = tool::plain("flood", "Reports.", flood).effect(EffectPolicy::Read);
     let runtime = Runtime::builder().model(model).store(MemoryStore::new()).tool(flood);
     let runtime = runtime.start().await.unwrap();
@@ -156,19 +151,15 @@ async fn a_handler_that_reports_without_end_costs_its_readers_some_ten_reports_a
     let mut reader = subscribe(&session).await;
     let turn = session.send("go").await.unwrap();
     let mut told = 0;
-    let read = async {
-        loop {
-            match reader.next().await.unwrap() {
-                StreamItem::Progress { .. } => told += 1,
-                StreamItem::Event(event) if matches!(event.kind, EventKind::TurnEnded { .. }) => {
-                    break;
-                }
-                _ => {}
-            }
+    loop {
+        let item = reader.next().await.unwrap();
+        if matches!(&item, StreamItem::Event(event) if matches!(event.kind, EventKind::TurnEnded { .. }))
+        {
+            break;
         }
-    };
-    timeout(PATIENCE, read).await.unwrap();
+        told += u32::from(matches!(item, StreamItem::Progress { .. }));
+    }
     turn.ended().await.unwrap();
-    assert!((1..=3).contains(&told), "{told} reports in a quarter of a second");
+    assert_eq!(told, 10);
     runtime.shutdown().await.unwrap();
 }

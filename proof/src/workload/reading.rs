@@ -62,6 +62,7 @@ const fn name_of(item: &StreamItem) -> &'static str {
         StreamItem::Event(_) => "an event",
         StreamItem::Text { .. } => "text",
         StreamItem::Thinking { .. } => "thoughts",
+        StreamItem::Progress { .. } => "progress",
         StreamItem::Lagged { .. } => "that it lags",
         StreamItem::ReplayFailed => "that it cannot read on",
         _ => "something new",
