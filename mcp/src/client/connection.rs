@@ -2,7 +2,13 @@
 
 #![expect(deprecated, reason = "a server may still ask for what the newest revision has given up")]
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use rmcp::{
     ClientHandler, ErrorData, RoleClient, ServiceError,
@@ -103,12 +109,30 @@ impl Connection {
     /// Starts or reaches a server and greets it, or says in a few words why that failed.
     pub(super) async fn open(entry: &Entry) -> Result<Self, String> {
         let deadline = Instant::now() + entry.start_timeout;
-        let list_changed = Arc::new(Notify::new());
-        let client = Client { list_changed: Arc::clone(&list_changed) };
-        let lifecycle = ClientLifecycleMode::Auto {
-            preferred_versions: vec![NEWEST],
+        let late = Arc::new(AtomicBool::new(false));
+        let newest = vec![NEWEST];
+        // A silent server is taken for one that needs a handshake, after ten seconds.
+        let either = ClientLifecycleMode::Auto {
+            preferred_versions: newest.clone(),
             legacy_version: Some(NEWEST_WITH_HANDSHAKE),
         };
+        match Self::greet(entry, either, deadline, &late).await {
+            Err(_) if late.load(Relaxed) => {
+                let newest = ClientLifecycleMode::Discover { preferred_versions: newest };
+                Self::greet(entry, newest, deadline, &late).await
+            }
+            greeted => greeted,
+        }
+    }
+
+    async fn greet(
+        entry: &Entry,
+        lifecycle: ClientLifecycleMode,
+        deadline: Instant,
+        late: &Arc<AtomicBool>,
+    ) -> Result<Self, String> {
+        let list_changed = Arc::new(Notify::new());
+        let client = Client { list_changed: Arc::clone(&list_changed) };
         let (greeted, mut process) = match &entry.reach {
             Reach::Command { program, arguments, variables, folder } => {
                 let started = ServerProcess::start(
@@ -122,14 +146,14 @@ impl Connection {
                     .map_err(|error| format!("its command {program:?} does not start: {error}"))?;
                 let output = BoundedLines::new(pipes.output, MAX_MESSAGE_BYTES);
                 let transport = AsyncRwTransport::new_client(output, pipes.input);
-                let transport = Guard::new(transport, &entry.name);
+                let transport = Guard::new(transport, &entry.name, late);
                 let greeted =
                     timeout_at(deadline, client.serve_with_lifecycle(transport, lifecycle));
                 (greeted.await, Some(process))
             }
             Reach::Http { url, headers } => {
                 let transport = http::transport(url, headers).map_err(|error| error.to_string())?;
-                let transport = Guard::new(transport, &entry.name);
+                let transport = Guard::new(transport, &entry.name, late);
                 let greeted =
                     timeout_at(deadline, client.serve_with_lifecycle(transport, lifecycle));
                 (greeted.await, None)

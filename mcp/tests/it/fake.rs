@@ -5,6 +5,7 @@ use std::{
     io::{self, BufRead as _, Write as _},
     path::Path,
     process, thread,
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -134,6 +135,8 @@ impl Mind {
             }))],
             "tools/call" => self.call(message, &result, &error),
             _ if id.is_null() => Vec::new(),
+            // It says yes to what it does not know.
+            _ if self.script["mode"] == "agrees" => vec![result(json!({}))],
             _ => vec![error(-32_601)],
         }
     }
@@ -259,6 +262,13 @@ fn a_server_in_a_process() {
             thread::park();
         },
         "exits" => process::exit(7),
+        // As a program that is downloaded first, when it starts the first time.
+        "slow" => {
+            let notes = Path::new(script["notes"].as_str().unwrap());
+            if fs::read_to_string(notes.join("starts")).unwrap().lines().count() == 1 {
+                thread::park_timeout(Duration::from_secs(11));
+            }
+        }
         "floods" => {
             let piece = vec![b'x'; 1 << 20];
             for _ in 0..100 {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::{
     fake::{Script, tool},
-    support::{LEGACY, Place, with},
+    support::{LEGACY, NEWEST, Place, with},
 };
 
 async fn failure(entry: Value) -> String {
@@ -48,6 +48,27 @@ async fn each_failure_of_a_start_is_one_sentence() {
         missing.starts_with(r#"its command "/nonexistent/server" does not start"#),
         "{missing}"
     );
+}
+
+#[tokio::test]
+async fn a_server_that_agrees_to_what_it_does_not_know_is_greeted_by_a_handshake() {
+    let place = Place::new();
+    let config = place.configured(&json!({ "s": entry(&place, LEGACY, "agrees") }));
+    let servers = McpServers::start(&config).await.unwrap();
+    assert_eq!(servers.tools().len(), 1);
+    servers.close().await;
+}
+
+#[tokio::test]
+async fn a_server_whose_first_answer_comes_late_is_greeted_all_the_same() {
+    let start = async |version| {
+        let place = Place::new();
+        let config = place.configured(&json!({ "s": entry(&place, version, "slow") }));
+        let servers = McpServers::start(&config).await.unwrap();
+        assert_eq!(servers.tools().len(), 1, "{version}");
+        servers.close().await;
+    };
+    tokio::join!(start(LEGACY), start(NEWEST));
 }
 
 #[tokio::test]
