@@ -17,7 +17,8 @@ use rmcp::{
         CreateMessageRequestMethod, CreateMessageRequestParams, CreateMessageResult,
         ElicitRequestParams, ElicitResult, ElicitationCreateRequestMethod, Implementation,
         ListRootsRequestMethod, ListRootsResult, ListToolsRequest, PaginatedRequestParams,
-        ProtocolVersion, Request, RequestMetaObject, ServerResult, SubscriptionFilter,
+        ProgressNotificationParam, ProtocolVersion, Request, RequestMetaObject, ServerResult,
+        SubscriptionFilter,
     },
     service::{
         ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, NotificationContext,
@@ -40,6 +41,7 @@ use super::{
     lines::BoundedLines,
     list::ListedTool,
     process::ServerProcess,
+    progress::Reports,
     text::{cut, visible},
 };
 
@@ -55,12 +57,15 @@ pub(super) struct Connection {
     pub(super) process: Option<ServerProcess>,
     /// Notified where the server says that its list of tools has changed.
     pub(super) list_changed: Arc<Notify>,
+    /// The calls of which the server may report progress.
+    pub(super) reports: Arc<Reports>,
 }
 
 /// Our side of a connection. It declares no capability, and refuses what a server asks for all the same.
 #[derive(Debug)]
 pub(super) struct Client {
     list_changed: Arc<Notify>,
+    reports: Arc<Reports>,
 }
 
 /// The tools of a server as it lists them, and what is wrong with some of them.
@@ -79,6 +84,14 @@ impl ClientHandler for Client {
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.list_changed.notify_one();
+    }
+
+    async fn on_progress(
+        &self,
+        told: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.reports.report(told).await;
     }
 
     async fn create_message(
@@ -132,7 +145,9 @@ impl Connection {
         late: &Arc<AtomicBool>,
     ) -> Result<Self, String> {
         let list_changed = Arc::new(Notify::new());
-        let client = Client { list_changed: Arc::clone(&list_changed) };
+        let reports = Arc::new(Reports::default());
+        let client =
+            Client { list_changed: Arc::clone(&list_changed), reports: Arc::clone(&reports) };
         let (greeted, mut process) = match &entry.reach {
             Reach::Command { program, arguments, variables, folder } => {
                 let started = ServerProcess::start(
@@ -178,7 +193,7 @@ impl Connection {
         match version {
             Some(version) if ProtocolVersion::KNOWN_VERSIONS.contains(&version) => {
                 debug!(server = %entry.name, %version, "greeted an MCP server");
-                Ok(Self { service, process, list_changed })
+                Ok(Self { service, process, list_changed, reports })
             }
             version => {
                 let version = version.map(|version| version.to_string()).unwrap_or_default();

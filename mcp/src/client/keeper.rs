@@ -15,6 +15,7 @@ use super::{
     config::Entry,
     connection::{Connection, ToolList},
     limits::{END_STEP, FIRST_DELAY, LAST_DELAY, STEADY_AFTER},
+    progress::Reports,
     text::visible,
 };
 
@@ -48,6 +49,8 @@ pub(super) struct Live {
     is_process: bool,
     /// Notified where a call finds that the server has forgotten us.
     pub(super) is_over: Arc<Notify>,
+    /// The calls of which the server may report progress.
+    pub(super) reports: Arc<Reports>,
 }
 
 impl Keeper {
@@ -140,7 +143,7 @@ impl Keeping {
 
     /// Serves calls until the connection ends or we do.
     async fn serve(&self, connection: Connection, mut fingerprints: Fingerprints) {
-        let Connection { service, process, list_changed } = connection;
+        let Connection { service, process, list_changed, reports } = connection;
         let (peer, cancel) = (service.peer().clone(), service.cancellation_token());
         let listening = tokio::spawn(Connection::listen(peer.clone(), Arc::clone(&list_changed)));
         let is_over = Arc::new(Notify::new());
@@ -152,6 +155,7 @@ impl Keeping {
                 fingerprints,
                 is_process: process.is_some(),
                 is_over: Arc::clone(&is_over),
+                reports: Arc::clone(&reports),
             };
             self.link.send_replace(Link::Up(Arc::new(live)));
             tokio::select! {

@@ -2,8 +2,8 @@
 //!
 //! `config` reads the file. `connection` starts or reaches one server by `process` or `http`, behind the bounds of `lines`
 //! and `guard`. `list` reads its tools. `offer` decides which become tools, with `name`, `schema` and `lock`. `keeper` keeps a
-//! server running and knows which tools it still has. `tool` makes calls, `call` says what became of one, and `result` reads
-//! an answer. `servers` puts all together.
+//! server running and knows which tools it still has. `tool` makes calls, `progress` passes on how far one has come, `call`
+//! says what became of it, and `result` reads an answer. `servers` puts all together.
 //!
 //! Invariants:
 //! - A call is sent once. Only a read of a trusted server, whose answer was lost, is asked once more.
@@ -26,6 +26,7 @@ mod lock;
 mod name;
 mod offer;
 mod process;
+mod progress;
 mod result;
 mod schema;
 mod servers;

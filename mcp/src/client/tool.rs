@@ -86,9 +86,11 @@ impl McpTool {
             return Asked::Ended(self.changed(ctx.locale));
         }
         let call = ctx.call.to_string();
-        let sent =
-            Connection::send_call(&live.peer, &self.original, arguments.clone(), &call).await;
-        let Ok(mut sent) = sent else { return Asked::Ended(unavailable(server)) };
+        let progress = Arc::new(ctx.progress.clone());
+        let send = Connection::send_call(&live.peer, &self.original, arguments.clone(), &call);
+        let Ok(mut sent) = live.reports.of(&progress, send).await else {
+            return Asked::Ended(unavailable(server));
+        };
         let (loss, reason) = tokio::select! {
             // An answer that is there counts before anything else.
             biased;

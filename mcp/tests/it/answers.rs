@@ -1,11 +1,12 @@
 //! What a server answers is read within bounds, and says nothing about other calls.
 
-use madang::ledger::Effect;
+use madang::{Call, UserId, ledger::Effect, tool::ToolProgress};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::{
-    fake::{calls, heard, tool},
-    support::{LEGACY, NEWEST, Scene, told, until},
+    fake::{calls, heard, read, tool},
+    support::{LEGACY, NEWEST, PATIENCE, Scene, told, until},
 };
 
 fn tools(names: &[&str]) -> Value {
@@ -62,6 +63,21 @@ async fn noise_answers_to_other_ids_and_second_answers_change_nothing() {
     let report = scene.call("s__echo").await;
     assert_eq!(told(&report)["call"], json!(report.record.id.to_string()));
     scene.end().await;
+}
+
+#[tokio::test]
+async fn reports_of_progress_reach_their_own_call_and_hide_nothing() {
+    for version in [LEGACY, NEWEST] {
+        let tools = json!([read("walk"), read("release")]);
+        let scene = Scene::new(version, tools, json!({ "trust": "annotations" })).await;
+        let walk = Call::new(UserId::new("kim").unwrap(), "s__walk", r#"{"text":"hi"}"#);
+        let mut walking = scene.runtime.begin(walk).await.unwrap();
+        let report = timeout(PATIENCE, walking.progress()).await.unwrap().unwrap();
+        assert_eq!(report, ToolProgress::new(1.0).of(3.0).saying(r"a hill\u{1b}[2J"), "{version}");
+        assert_eq!(told(&scene.call("s__release").await), json!("released"));
+        assert_eq!(timeout(PATIENCE, walking.progress()).await.unwrap(), None);
+        scene.end().await;
+    }
 }
 
 #[tokio::test]

@@ -160,6 +160,17 @@ impl Mind {
                 self.held = Some(message["id"].clone());
                 Vec::new()
             }
+            "walk" => {
+                self.held = Some(message["id"].clone());
+                let report = |token: &Value, words: &str| {
+                    let params = json!({ "progressToken": token, "progress": 1, "total": 3, "message": words });
+                    Reply::Say(
+                        json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }),
+                    )
+                };
+                let mine = &params["_meta"]["progressToken"];
+                vec![report(&json!("another"), "not mine"), report(mine, "a hill\u{1b}[2J")]
+            }
             "release" => {
                 let held = json!({ "jsonrpc": "2.0", "id": self.held.take(), "result": { "content": [] } });
                 vec![Reply::Say(held), says("released")]
