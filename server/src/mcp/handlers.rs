@@ -1,0 +1,164 @@
+//! The routes: requests of any revision, the stream of an older one's session, and its end.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::{FromRequest as _, Request, State},
+    http::{StatusCode, header},
+    response::Response,
+};
+use madang_mcp::{AskWhere, EndpointRefusal, ToolCaller, begins};
+use tokio::time::sleep;
+
+use super::{SURFACE, relay::Relay};
+use crate::{
+    ask::Ask,
+    auth::{caller::Caller, scope::TokenScope},
+    extract::{Bytes, Wishes},
+    guard::host,
+    problem::{Problem, ProblemName},
+    route::{Access, ForeignObject, Route},
+    state::Shared,
+};
+
+/// The time after which an answer begins though nothing is known of it: clients give up soon where not even a head comes.
+const HEAD_PATIENCE: Duration = Duration::from_secs(5);
+/// The time after which a place may be free.
+const RETRY: Duration = Duration::from_secs(30);
+
+pub(crate) fn routes() -> Vec<Route> {
+    const PATH: &str = "/mcp";
+    let tools = Access::Scope(TokenScope::Tools);
+    let session = "The session, of a revision that has them.";
+    let version = "The revision of the protocol.";
+    let ask = "Which person is asked for an approval: here, elsewhere or none.";
+    vec![
+        Route::post(PATH, tools, answer)
+            .takes_mcp()
+            .says("Takes a message of the Model Context Protocol. Both kinds of revisions are spoken.")
+            .header("MCP-Protocol-Version", version)
+            .header("Mcp-Session-Id", session)
+            .header("Madang-Ask", ask)
+            .takes::<ForeignObject>()
+            .gives::<ForeignObject>(StatusCode::OK, "The answer.")
+            .gives_text("text/event-stream", "The answer behind what comes before it.")
+            .gives_nothing(StatusCode::ACCEPTED, "The message was taken.")
+            .refuses(&[
+                ProblemName::NotFound,
+                ProblemName::NotAcceptable,
+                ProblemName::Draining,
+                ProblemName::Overloaded,
+            ]),
+        Route::get(PATH, tools, answer)
+            .says("Streams what a session has to say, where its revision has sessions.")
+            .header("Mcp-Session-Id", session)
+            .gives_text("text/event-stream", "The messages.")
+            .refuses(&[
+                ProblemName::Malformed,
+                ProblemName::NotFound,
+                ProblemName::NotAcceptable,
+                ProblemName::MethodNotAllowed,
+                ProblemName::Overloaded,
+            ]),
+        Route::delete(PATH, tools, answer)
+            .says("Ends a session, where its revision has sessions.")
+            .header("Mcp-Session-Id", session)
+            .gives_nothing(StatusCode::ACCEPTED, "The session has ended.")
+            .refuses(&[
+                ProblemName::Malformed,
+                ProblemName::NotFound,
+                ProblemName::MethodNotAllowed,
+                ProblemName::Overloaded,
+            ]),
+    ]
+}
+
+async fn answer(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    wishes: Wishes,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (head, body) = request.into_parts();
+    let page = page(&shared, &head.uri, &head.headers);
+    let request = Request::from_parts(head.clone(), body);
+    let Bytes(message) = Bytes::from_request(request, &shared).await?;
+    if shared.drain.is_draining() && begins(&message) {
+        return Err(Problem::draining());
+    }
+    let is_stream_alone = head.method == axum::http::Method::GET;
+    let relay = Relay::new(&shared, &caller, is_stream_alone)?;
+    let endpoint = shared.mcp.clone();
+    let site = shared.site.names();
+    let of_client = of_client(caller, wishes.ask, page);
+    let answering = async move {
+        let request = Request::from_parts(head, message.into());
+        endpoint.answer(of_client, site, request).await
+    };
+    let mut answering = Box::pin(answering);
+    let answer = tokio::select! {
+        biased;
+        answer = answering.as_mut() => answer.map_err(refused)?,
+        () = sleep(HEAD_PATIENCE) => return Ok(relay.of_later(answering)),
+    };
+    let media_type = answer.headers().get(header::CONTENT_TYPE);
+    if media_type.is_some_and(|name| name == "text/event-stream") {
+        return Ok(relay.of(answer));
+    }
+    match (answer.status(), media_type) {
+        // The library's own words for this are plain text.
+        (StatusCode::NOT_FOUND, None) => Err(Problem::not_found()),
+        (StatusCode::NOT_ACCEPTABLE, _) => Err(Problem::new(
+            ProblemName::NotAcceptable,
+            "application/json과 text/event-stream을 모두 받아야 합니다.",
+            "The client must accept application/json and text/event-stream.",
+        )),
+        _ => {
+            let (mut head, body) = answer.into_parts();
+            let no_store = axum::http::HeaderValue::from_static("no-store");
+            head.headers.insert(header::CACHE_CONTROL, no_store);
+            Ok(Response::from_parts(head, Body::new(body)))
+        }
+    }
+}
+
+/// Says for whom the client calls, and which person may be asked.
+fn of_client(caller: Caller, requested: Option<Ask>, page: Option<String>) -> ToolCaller {
+    let may_decide = caller.has(TokenScope::Decide);
+    let ask = match caller.asks(requested, Ask::Here) {
+        Ask::Here => AskWhere::Here,
+        Ask::Elsewhere => AskWhere::Elsewhere,
+        Ask::None => AskWhere::Nowhere,
+    };
+    let of_client = ToolCaller::new(caller.user).language(caller.locale.tag()).ask(ask);
+    let of_client = page.into_iter().fold(of_client, ToolCaller::page);
+    if may_decide { of_client } else { of_client.without_decisions() }
+}
+
+/// Gives the address of the page's approval requests, as the client reaches this server.
+fn page(
+    shared: &Shared,
+    uri: &axum::http::Uri,
+    headers: &axum::http::HeaderMap,
+) -> Option<String> {
+    let own = shared.site.public.clone().or_else(|| host::named(&shared.site, uri, headers))?;
+    shared.extras.has_page.then(|| format!("{own}/#/inbox"))
+}
+
+fn refused(refusal: EndpointRefusal) -> Problem {
+    let (name, scope, max) = match refusal {
+        EndpointRefusal::TooManyOfUser { max } => (ProblemName::TooMany, "user", max),
+        EndpointRefusal::TooMany { max } => (ProblemName::Overloaded, "all", max),
+        _ => return Problem::not_found(),
+    };
+    Problem::new(
+        name,
+        format!("MCP 세션이 너무 많습니다. {max}개까지 열 수 있습니다."),
+        format!("Too many MCP sessions are open. At most {max} are allowed."),
+    )
+    .with("bound", "mcp_sessions")
+    .with("scope", scope)
+    .with("max", max)
+    .retry_after(RETRY)
+}
