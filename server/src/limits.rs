@@ -63,6 +63,9 @@ pub struct ServerLimits {
     pub max_mcp_sessions_per_user: usize,
     /// The time after which such a session without a request or stream ends: clients that leave seldom say so.
     pub mcp_session_idle: Duration,
+    /// The time after which an answer to an MCP client begins though its end is not known: clients and proxies give up
+    /// where not even a head comes.
+    pub mcp_head_patience: Duration,
     /// The time between two looks at the file of tokens: a removed token is refused so soon.
     pub token_poll: Duration,
     /// The time that a login by cookie lasts.
@@ -112,6 +115,7 @@ impl Default for ServerLimits {
             max_mcp_sessions: 1_024,
             max_mcp_sessions_per_user: 64,
             mcp_session_idle: Duration::from_secs(5 * 60),
+            mcp_head_patience: Duration::from_secs(5),
             token_poll: Duration::from_secs(1),
             cookie_life: Duration::from_secs(30 * 24 * 60 * 60),
             max_page: 100,

@@ -1,6 +1,6 @@
 //! The routes: requests of any revision, the stream of an older one's session, and its end.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
@@ -11,7 +11,7 @@ use axum::{
 use madang_mcp::{AskWhere, EndpointRefusal, ToolCaller, begins};
 use tokio::time::sleep;
 
-use super::{SURFACE, relay::Relay};
+use super::relay::Relay;
 use crate::{
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
@@ -22,8 +22,6 @@ use crate::{
     state::Shared,
 };
 
-/// The time after which an answer begins though nothing is known of it: clients give up soon where not even a head comes.
-const HEAD_PATIENCE: Duration = Duration::from_secs(5);
 /// The time after which a place may be free.
 const RETRY: Duration = Duration::from_secs(30);
 
@@ -100,7 +98,7 @@ async fn answer(
     let answer = tokio::select! {
         biased;
         answer = answering.as_mut() => answer.map_err(refused)?,
-        () = sleep(HEAD_PATIENCE) => return Ok(relay.of_later(answering)),
+        () = sleep(shared.limits.mcp_head_patience) => return Ok(relay.of_later(answering)),
     };
     let media_type = answer.headers().get(header::CONTENT_TYPE);
     if media_type.is_some_and(|name| name == "text/event-stream") {
