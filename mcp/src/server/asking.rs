@@ -116,7 +116,11 @@ mod tests {
             (Elsewhere, page, Value::Null, &Way::Elsewhere),
             (Nowhere, page, json!({ "form": {} }), &Way::Nobody { lacks_a_capability: false }),
         ] {
-            assert_eq!(&of(ask, true, page, elicitation.clone()), expected, "{ask:?} {elicitation}");
+            assert_eq!(
+                &of(ask, true, page, elicitation.clone()),
+                expected,
+                "{ask:?} {elicitation}"
+            );
         }
         for elicitation in [json!({ "form": {} }), json!({ "url": {} }), Value::Null] {
             let way = of(Here, false, page, elicitation);

@@ -10,7 +10,7 @@ use axum::{
 };
 use bytes::Bytes;
 use madang_mcp::{EndpointBody, EndpointRefusal};
-use tokio::time::{interval_at, Instant, sleep};
+use tokio::time::{Instant, interval_at, sleep};
 
 use super::SURFACE;
 use crate::{

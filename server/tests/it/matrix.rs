@@ -379,7 +379,9 @@ async fn each_route_needs_its_scope_and_no_other() {
     let test = setup.start().await;
     let mut routes = ROUTES.to_vec();
     if cfg!(feature = "mcp") {
-        routes.extend(["POST", "GET", "DELETE"].map(|method| (method, "/mcp", Some(TokenScope::Tools))));
+        routes.extend(
+            ["POST", "GET", "DELETE"].map(|method| (method, "/mcp", Some(TokenScope::Tools))),
+        );
     }
     for (method, path, scope) in described(&test).await {
         let Some(scope) = scope else { continue };

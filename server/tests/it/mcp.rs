@@ -36,10 +36,7 @@ async fn a_client_of_each_kind_lists_and_calls_for_the_user_of_its_token() {
     let lee = test.lee.reveal();
     let session = Session::begin(&test, lee, &nothing()).await;
     let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
-    assert_eq!(
-        names(&result(&session.post(&list).send(test.address).await)),
-        ["remove", "write"]
-    );
+    assert_eq!(names(&result(&session.post(&list).send(test.address).await)), ["remove", "write"]);
     let called = session.call(3, "write").send(test.address).await;
     assert_eq!(result(&called)["structuredContent"], json!({ "what": "it" }));
     for (token, count) in [(test.kim.reveal(), 1), (lee, 1)] {
@@ -111,12 +108,23 @@ async fn what_is_no_message_of_the_protocol_is_refused() {
     for (request, status) in [
         (Request::post("/mcp", &long).header("accept", json), 413),
         (Request::post("/mcp", &json!({})), 406),
-        (Request::new("POST", "/mcp").header("accept", json).header("content-type", "text/plain").body("{}"), 415),
+        (
+            Request::new("POST", "/mcp")
+                .header("accept", json)
+                .header("content-type", "text/plain")
+                .body("{}"),
+            415,
+        ),
         (Request::get("/mcp"), 406),
         (Request::get("/mcp").header("accept", "text/event-stream"), 400),
         (Request::new("DELETE", "/mcp"), 400),
         (Request::new("PUT", "/mcp"), 405),
-        (Request::get("/mcp").header("accept", "text/event-stream").header("mcp-protocol-version", NEWEST), 405),
+        (
+            Request::get("/mcp")
+                .header("accept", "text/event-stream")
+                .header("mcp-protocol-version", NEWEST),
+            405,
+        ),
     ] {
         let answer = test.send(request.clone()).await;
         assert_eq!(answer.status, status, "{request:?}: {}", answer.text());

@@ -124,7 +124,10 @@ async fn a_client_that_shows_addresses_gets_that_of_the_page_and_its_word_is_no_
     let page = format!("http://{}/#/inbox", test.address);
     let opened = json!({ "action": "accept", "content": { "ok": true } });
     let (question, state) = asked(&test, &pages()).await;
-    assert_eq!((&question["params"]["mode"], &question["params"]["url"]), (&json!("url"), &json!(page)));
+    assert_eq!(
+        (&question["params"]["mode"], &question["params"]["url"]),
+        (&json!("url"), &json!(page))
+    );
     let mut params = called("remove");
     params["requestState"] = state;
     params["inputResponses"] = json!({ "question": opened });

@@ -50,7 +50,12 @@ pub(crate) fn modern(method: &str, mut params: Value, capabilities: &Value) -> R
 
 /// A call of the newest revision.
 pub(crate) fn call(tool: &str, capabilities: &Value) -> Request {
-    modern("tools/call", called(tool), capabilities)
+    call_with(called(tool), capabilities)
+}
+
+/// A call of the newest revision with these parameters.
+pub(crate) fn call_with(params: Value, capabilities: &Value) -> Request {
+    modern("tools/call", params, capabilities)
 }
 
 /// The parameters of a call.
@@ -60,7 +65,16 @@ pub(crate) fn called(tool: &str) -> Value {
 
 /// The same call again, with a state and an answer to its question.
 pub(crate) fn retry(tool: &str, capabilities: &Value, state: &Value, answer: Value) -> Request {
-    let mut params = called(tool);
+    retry_of(called(tool), capabilities, state, answer)
+}
+
+/// The same for a call with these parameters.
+pub(crate) fn retry_of(
+    mut params: Value,
+    capabilities: &Value,
+    state: &Value,
+    answer: Value,
+) -> Request {
     params["requestState"] = state.clone();
     params["inputResponses"] = json!({ "question": answer });
     modern("tools/call", params, capabilities)
@@ -84,7 +98,9 @@ pub(crate) fn messages(answer: &Answer) -> Vec<Value> {
         return vec![answer.json()];
     }
     let data = answer.text().lines().filter_map(|line| line.strip_prefix("data:"));
-    data.filter(|data| !data.trim().is_empty()).map(|data| serde_json::from_str(data).unwrap()).collect()
+    data.filter(|data| !data.trim().is_empty())
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect()
 }
 
 /// The result of an answer.

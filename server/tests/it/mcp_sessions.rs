@@ -24,7 +24,9 @@ async fn a_session_of_another_user_is_not_there() {
     for send in [
         |session: &Session| session.call(1, "write"),
         |session: &Session| session.ping(),
-        |session: &Session| session.post(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })),
+        |session: &Session| {
+            session.post(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
+        },
         |session: &Session| session.post(&json!({ "jsonrpc": "2.0", "id": 0, "result": {} })),
         |session: &Session| session.stream(),
         |session: &Session| session.stream().header("last-event-id", "0"),
@@ -86,6 +88,28 @@ async fn a_session_ends_when_it_is_idle_and_not_while_a_stream_is_open() {
         kept.ping().send(test.address).await.status == 404
     })
     .await;
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_lives_no_longer_than_streams_do() {
+    let (setup, _) = setup();
+    let life = |limits: &mut madang_server::ServerLimits| {
+        limits.stream_life = Duration::from_millis(300);
+    };
+    let test = setup.limits(life).start().await;
+    let session = Session::begin(&test, test.kim.reveal(), &forms()).await;
+    let mut alone = session.stream().stream(test.address).await;
+    let mut calls = session.call(1, "remove").stream(test.address).await;
+    let asked = until_method(&mut calls, "elicitation/create").await;
+    assert_eq!(alone.end().await.1, StreamEnd::Whole);
+    assert_eq!(calls.end().await.1, StreamEnd::BrokenOff, "it does not look complete");
+    // Its client comes back behind what it heard last, and hears the end.
+    let resumed = session.stream().header("last-event-id", "1/0");
+    let mut resumed = resumed.stream(test.address).await;
+    session.answer(&test, &asked, crate::mcp_client::yes()).await;
+    let told = crate::mcp_client::until_result(&mut resumed).await;
+    assert_eq!(told["structuredContent"], json!({ "what": "it" }));
     test.shutdown().await;
 }
 

