@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     body::Body,
     extract::{FromRequest as _, Request, State},
-    http::{StatusCode, header},
-    response::Response,
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
+    response::{IntoResponse as _, Response},
 };
 use madang_mcp::{AskWhere, EndpointRefusal, ToolCaller, begins};
 use tokio::time::sleep;
@@ -42,6 +42,8 @@ pub(crate) fn routes() -> Vec<Route> {
             .gives::<ForeignObject>(StatusCode::OK, "The answer.")
             .gives_text("text/event-stream", "The answer behind what comes before it.")
             .gives_nothing(StatusCode::ACCEPTED, "The message was taken.")
+            .gives::<ForeignObject>(StatusCode::BAD_REQUEST, "The error, as the protocol has it.")
+            .gives::<ForeignObject>(StatusCode::NOT_FOUND, "The error, as the protocol has it.")
             .refuses(&[
                 ProblemName::NotFound,
                 ProblemName::NotAcceptable,
@@ -85,7 +87,7 @@ async fn answer(
     if shared.drain.is_draining() && begins(&message) {
         return Err(Problem::draining());
     }
-    let is_stream_alone = head.method == axum::http::Method::GET;
+    let is_stream_alone = head.method == Method::GET;
     let relay = Relay::new(&shared, &caller, is_stream_alone)?;
     let endpoint = shared.mcp.clone();
     let site = shared.site.names();
@@ -104,20 +106,46 @@ async fn answer(
     if media_type.is_some_and(|name| name == "text/event-stream") {
         return Ok(relay.of(answer));
     }
-    match (answer.status(), media_type) {
-        // The library's own words for this are plain text.
-        (StatusCode::NOT_FOUND, None) => Err(Problem::not_found()),
-        (StatusCode::NOT_ACCEPTABLE, _) => Err(Problem::new(
+    let is_json = media_type.is_some_and(|name| name == "application/json");
+    if !is_json && let Some(problem) = in_our_words(answer.status()) {
+        let allow = answer.headers().get(header::ALLOW).cloned();
+        let mut response = problem.into_response();
+        if let Some(allow) = allow {
+            response.headers_mut().insert(header::ALLOW, allow);
+        }
+        return Ok(response);
+    }
+    let (mut head, body) = answer.into_parts();
+    head.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(Response::from_parts(head, Body::new(body)))
+}
+
+/// Gives the problem in place of the plain text with which the protocol's library refuses what it does not read.
+fn in_our_words(status: StatusCode) -> Option<Problem> {
+    match status {
+        StatusCode::NOT_FOUND => Some(Problem::not_found()),
+        StatusCode::METHOD_NOT_ALLOWED => Some(Problem::new(
+            ProblemName::MethodNotAllowed,
+            "이 프로토콜 버전에서 지원하지 않는 메서드입니다.",
+            "This revision of the protocol has other methods.",
+        )),
+        StatusCode::NOT_ACCEPTABLE => Some(Problem::new(
             ProblemName::NotAcceptable,
             "application/json과 text/event-stream을 모두 받아야 합니다.",
             "The client must accept application/json and text/event-stream.",
         )),
-        _ => {
-            let (mut head, body) = answer.into_parts();
-            let no_store = axum::http::HeaderValue::from_static("no-store");
-            head.headers.insert(header::CACHE_CONTROL, no_store);
-            Ok(Response::from_parts(head, Body::new(body)))
-        }
+        StatusCode::FORBIDDEN => Some(Problem::new(
+            ProblemName::Origin,
+            "다른 사이트에서 온 요청입니다.",
+            "The request comes from a site that is not allowed here.",
+        )),
+        StatusCode::BAD_REQUEST
+        | StatusCode::UNSUPPORTED_MEDIA_TYPE
+        | StatusCode::UNPROCESSABLE_ENTITY => Some(Problem::malformed(
+            "MCP 메시지로 읽을 수 없습니다.",
+            "The request is none of the protocol: its message, its revision or its session does not fit.",
+        )),
+        _ => None,
     }
 }
 
@@ -135,7 +163,7 @@ fn of_client(caller: Caller, requested: Option<Ask>, page: Option<String>) -> To
 }
 
 /// Gives the address of the page's approval requests, as the client reaches this server.
-fn page(shared: &Shared, uri: &axum::http::Uri, headers: &axum::http::HeaderMap) -> Option<String> {
+fn page(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Option<String> {
     let own = shared.site.public.clone().or_else(|| host::named(&shared.site, uri, headers))?;
     shared.extras.has_page.then(|| format!("{own}/#/inbox"))
 }

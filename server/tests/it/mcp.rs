@@ -129,6 +129,11 @@ async fn what_is_no_message_of_the_protocol_is_refused() {
         let answer = test.send(request.clone()).await;
         assert_eq!(answer.status, status, "{request:?}: {}", answer.text());
     }
+    for body in ["[", "[1]", r#"{"method":"tools/call"}"#, "\"canary\""] {
+        let request = Request::new("POST", "/mcp").header("accept", json).body(body);
+        let answer = test.send(request.header("content-type", "application/json")).await;
+        assert_eq!((answer.status, &*answer.problem()), (400, "malformed"), "{body}");
+    }
     let unknown = test.send(call("nothing", &nothing())).await;
     assert_eq!(code(&unknown), -32_602);
     test.shutdown().await;
