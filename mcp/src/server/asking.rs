@@ -87,14 +87,12 @@ mod tests {
 
     use super::*;
 
-    fn of(ask: AskWhere, may_decide: bool, page: Option<&str>, elicitation: Value) -> Way {
+    fn of(ask: AskWhere, may_decide: bool, page: Option<&str>, elicitation: &Value) -> Way {
         let caller = ToolCaller::new(UserId::new("kim").unwrap()).ask(ask);
         let caller = if may_decide { caller } else { caller.without_decisions() };
         let caller = page.into_iter().fold(caller, ToolCaller::page);
-        let capabilities = match elicitation {
-            Value::Null => json!({}),
-            elicitation => json!({ "elicitation": elicitation }),
-        };
+        let capabilities =
+            if elicitation.is_null() { json!({}) } else { json!({ "elicitation": elicitation }) };
         way(&caller, Some(&serde_json::from_value(capabilities).unwrap()))
     }
 
@@ -116,14 +114,10 @@ mod tests {
             (Elsewhere, page, Value::Null, &Way::Elsewhere),
             (Nowhere, page, json!({ "form": {} }), &Way::Nobody { lacks_a_capability: false }),
         ] {
-            assert_eq!(
-                &of(ask, true, page, elicitation.clone()),
-                expected,
-                "{ask:?} {elicitation}"
-            );
+            assert_eq!(&of(ask, true, page, &elicitation), expected, "{ask:?} {elicitation}");
         }
         for elicitation in [json!({ "form": {} }), json!({ "url": {} }), Value::Null] {
-            let way = of(Here, false, page, elicitation);
+            let way = of(Here, false, page, &elicitation);
             assert_eq!(way, Way::Elsewhere, "a client that may not decide decides nothing");
         }
     }

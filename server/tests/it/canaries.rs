@@ -69,10 +69,10 @@ async fn mcp_calls(test: &crate::support::TestServer) {
     });
     let asked = result(&test.send(call_with(params.clone(), &forms())).await);
     let no = json!({ "action": "decline" });
-    let answered = test.send(retry_of(params.clone(), &forms(), &asked["requestState"], no)).await;
+    let answered = test.send(retry_of(params.clone(), &forms(), &asked["requestState"], &no)).await;
     assert_eq!(result(&answered)["isError"], true);
     let session = Session::begin(test, test.kim.reveal(), &json!({})).await;
-    assert_eq!(result(&session.call_with(1, params).send(test.address).await)["isError"], true);
+    assert_eq!(result(&session.call_with(1, &params).send(test.address).await)["isError"], true);
 }
 
 #[tokio::test(flavor = "multi_thread")]

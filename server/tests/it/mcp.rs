@@ -89,7 +89,7 @@ async fn a_repeated_key_runs_once() {
     let first = result(&test.send(modern("tools/call", params.clone(), &nothing())).await);
     let mut second = result(&test.send(modern("tools/call", params.clone(), &nothing())).await);
     assert_eq!(first, second);
-    let older = session.call_with(1, params.clone()).send(test.address).await;
+    let older = session.call_with(1, &params).send(test.address).await;
     second.as_object_mut().unwrap().remove("resultType"); // older ones do not have it
     assert_eq!(result(&older), second, "the key is the user's, whatever the revision");
     assert_eq!(runs.count(), 1);

@@ -45,14 +45,14 @@ async fn a_form_of_the_newest_revision_counts_with_its_state_and_for_its_user() 
     let text = state.as_str().unwrap();
     let last = if text.ends_with('A') { 'E' } else { 'A' };
     let forged = json!(format!("{}{last}", &text[..text.len() - 1]));
-    assert_eq!(code(&test.send(retry("remove", &forms(), &forged, yes())).await), -32_602);
-    let lees = retry("remove", &forms(), &state, yes()).bearer(test.lee.reveal());
+    assert_eq!(code(&test.send(retry("remove", &forms(), &forged, &yes())).await), -32_602);
+    let lees = retry("remove", &forms(), &state, &yes()).bearer(test.lee.reveal());
     assert_eq!(code(&lees.send(test.address).await), -32_602);
-    assert_eq!(code(&test.send(retry("write", &forms(), &state, yes())).await), -32_602);
+    assert_eq!(code(&test.send(retry("write", &forms(), &state, &yes())).await), -32_602);
     assert_eq!(runs.count(), 0);
-    let done = result(&test.send(retry("remove", &forms(), &state, yes())).await);
+    let done = result(&test.send(retry("remove", &forms(), &state, &yes())).await);
     assert_eq!((&done["structuredContent"], runs.count()), (&json!({ "what": "it" }), 1));
-    assert_eq!(result(&test.send(retry("remove", &forms(), &state, yes())).await), done);
+    assert_eq!(result(&test.send(retry("remove", &forms(), &state, &yes())).await), done);
     assert_eq!(runs.count(), 1, "the same answer again is the same call");
 
     for (answer, told) in [
@@ -61,7 +61,7 @@ async fn a_form_of_the_newest_revision_counts_with_its_state_and_for_its_user() 
         (json!({ "action": "cancel" }), "the user left before answering"),
     ] {
         let (_, state) = asked(&test, &forms()).await;
-        let ended = result(&test.send(retry("remove", &forms(), &state, answer)).await);
+        let ended = result(&test.send(retry("remove", &forms(), &state, &answer)).await);
         assert!(failure(&ended).contains(told), "{ended}");
     }
     assert_eq!(runs.count(), 1);
@@ -87,7 +87,7 @@ async fn an_answer_behind_a_restart_finds_its_call_and_is_told_that_nothing_was_
     let remove = FakeTool::destructive("remove");
     let runs_again = remove.runs();
     let test = start(remove).await;
-    let ended = result(&test.send(retry("remove", &forms(), &state, yes())).await);
+    let ended = result(&test.send(retry("remove", &forms(), &state, &yes())).await);
     assert!(failure(&ended).contains("cancelled"), "{ended}");
     let rows = ledger(&test, test.kim.reveal()).await;
     assert_eq!(rows.len(), 1, "no other call was begun: {rows:?}");
@@ -180,7 +180,7 @@ async fn a_token_that_may_not_decide_asks_elsewhere_and_its_answers_decide_nothi
     let (_, state) = asked(&test, &forms()).await;
     // It knows the state of a client that may, and says yes.
     let says = tokio::spawn(
-        retry("remove", &forms(), &state, yes()).bearer(secret.reveal()).send(test.address),
+        retry("remove", &forms(), &state, &yes()).bearer(secret.reveal()).send(test.address),
     );
     decide(&test, "deny").await;
     assert!(failure(&result(&says.await.unwrap())).contains("user did not confirm"));

@@ -64,7 +64,7 @@ pub(crate) fn called(tool: &str) -> Value {
 }
 
 /// The same call again, with a state and an answer to its question.
-pub(crate) fn retry(tool: &str, capabilities: &Value, state: &Value, answer: Value) -> Request {
+pub(crate) fn retry(tool: &str, capabilities: &Value, state: &Value, answer: &Value) -> Request {
     retry_of(called(tool), capabilities, state, answer)
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn retry_of(
     mut params: Value,
     capabilities: &Value,
     state: &Value,
-    answer: Value,
+    answer: &Value,
 ) -> Request {
     params["requestState"] = state.clone();
     params["inputResponses"] = json!({ "question": answer });
@@ -159,10 +159,10 @@ impl Session {
     }
 
     pub(crate) fn call(&self, id: u32, tool: &str) -> Request {
-        self.call_with(id, called(tool))
+        self.call_with(id, &called(tool))
     }
 
-    pub(crate) fn call_with(&self, id: u32, params: Value) -> Request {
+    pub(crate) fn call_with(&self, id: u32, params: &Value) -> Request {
         self.post(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
     }
 
