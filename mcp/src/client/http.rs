@@ -21,12 +21,12 @@ pub(super) fn transport(
         .max_error_response_size(MAX_REFUSAL_BYTES)
         // A call would be sent a second time behind an expired session. The keeper makes a new one instead.
         .reinit_on_expired_session(false);
-    // A stream that broke off is a lost answer.
+    // A stream that broke off is a lost answer, unless its server has said when to ask for the rest.
     config.retry_config = Arc::new(Never);
     Ok(StreamableHttpClientTransport::with_client(client(headers)?, config))
 }
 
-/// A stream is never asked for again.
+/// A stream is not asked for again by our own wish. The library follows the server's.
 #[derive(Debug)]
 struct Never;
 
