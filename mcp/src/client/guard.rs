@@ -1,4 +1,5 @@
-//! Bounds what waits for a server that reads nothing: each of its own requests makes an answer that has to be written.
+//! Bounds what waits for a server that reads nothing: each of its own requests makes an answer that has to be written. And
+//! it reads a nonsensical answer to the newest revision's greeting as that of a server which does not know it.
 
 use std::sync::{
     Arc,
@@ -7,7 +8,9 @@ use std::sync::{
 
 use rmcp::{
     RoleClient,
-    model::JsonRpcMessage,
+    model::{
+        ClientRequest, DiscoverRequestMethod, ErrorData, JsonRpcMessage, RequestId, ServerResult,
+    },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
@@ -19,12 +22,28 @@ use super::limits::MAX_UNANSWERED;
 pub(super) struct Guard<T> {
     inner: T,
     unanswered: Arc<AtomicUsize>,
+    /// The greeting of the newest revision, until it is answered.
+    greeting: Option<RequestId>,
     server: String,
 }
 
 impl<T> Guard<T> {
     pub(super) fn new(inner: T, server: &str) -> Self {
-        Self { inner, unanswered: Arc::default(), server: server.to_owned() }
+        Self { inner, unanswered: Arc::default(), greeting: None, server: server.to_owned() }
+    }
+
+    /// Lets servers that answer what they do not know by some result or other be greeted by a handshake.
+    fn understood(
+        &mut self,
+        message: RxJsonRpcMessage<RoleClient>,
+    ) -> RxJsonRpcMessage<RoleClient> {
+        let JsonRpcMessage::Response(answer) = message else { return message };
+        let is_greeting = self.greeting.take_if(|greeting| *greeting == answer.id).is_some();
+        if is_greeting && !matches!(answer.result, ServerResult::DiscoverResult(_)) {
+            let unknown = ErrorData::method_not_found::<DiscoverRequestMethod>();
+            return JsonRpcMessage::error(unknown, Some(answer.id));
+        }
+        JsonRpcMessage::Response(answer)
     }
 }
 
@@ -44,6 +63,11 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Guard<T> {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        if let JsonRpcMessage::Request(asked) = &message
+            && matches!(asked.request, ClientRequest::DiscoverRequest(_))
+        {
+            self.greeting = Some(asked.id.clone());
+        }
         let is_answer = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
         let counted = self.unanswered.load(Relaxed) > 0;
         let answering = (is_answer && counted).then(|| Answering(Arc::clone(&self.unanswered)));
@@ -63,7 +87,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Guard<T> {
         if let Some(JsonRpcMessage::Request(_)) = received {
             self.unanswered.fetch_add(1, Relaxed);
         }
-        received
+        received.map(|message| self.understood(message))
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {

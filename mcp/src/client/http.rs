@@ -1,38 +1,159 @@
-//! A server that is asked over HTTP: TLS as the remote models have it, no redirects, bounded answers.
+//! A server that is asked over HTTP: TLS as the remote models have it, no redirects, bounded answers, streams at our pace.
 
-use std::{sync::Arc, time::Duration};
-
-use reqwest::{Client, Url, header::HeaderMap, redirect::Policy};
-use rmcp::transport::{
-    StreamableHttpClientTransport, common::client_side_sse::SseRetryPolicy,
-    streamable_http_client::StreamableHttpClientTransportConfig,
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
-use super::limits::{CONNECT_TIMEOUT, MAX_MESSAGE_BYTES, MAX_REFUSAL_BYTES};
+use reqwest::{
+    Client, Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+    redirect::Policy,
+};
+use rmcp::{
+    model::ClientJsonRpcMessage,
+    transport::{
+        StreamableHttpClientTransport,
+        common::client_side_sse::{BoxedSseResponse, SseRetryPolicy},
+        streamable_http_client::{
+            StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+            StreamableHttpPostResponse, StreamableHttpResponseLimits,
+        },
+    },
+};
+use tokio::time::{Instant, sleep_until};
+
+use super::limits::{CONNECT_TIMEOUT, MAX_MESSAGE_BYTES, MAX_REFUSAL_BYTES, STREAM_PAUSE};
 
 /// Makes the transport of a server. Nothing is sent yet.
 pub(super) fn transport(
     url: &Url,
     headers: &HeaderMap,
-) -> reqwest::Result<StreamableHttpClientTransport<Client>> {
+) -> reqwest::Result<StreamableHttpClientTransport<Paced>> {
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
         .max_sse_event_size(MAX_MESSAGE_BYTES)
         .max_json_response_size(MAX_MESSAGE_BYTES)
         .max_error_response_size(MAX_REFUSAL_BYTES)
         // A call would be sent a second time behind an expired session. The keeper makes a new one instead.
         .reinit_on_expired_session(false);
-    // A stream that broke off is a lost answer.
+    // A stream that broke off is a lost answer, unless its server has said when to ask for the rest.
     config.retry_config = Arc::new(Never);
-    Ok(StreamableHttpClientTransport::with_client(client(headers)?, config))
+    let client = Paced { client: client(headers)?, next: Arc::new(Mutex::new(Instant::now())) };
+    Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-/// A stream is never asked for again.
+/// A stream is not asked for again by our own wish. The library follows the server's.
 #[derive(Debug)]
 struct Never;
 
 impl SseRetryPolicy for Never {
     fn retry(&self, _: usize) -> Option<Duration> {
         None
+    }
+}
+
+/// A client that opens streams one after the other with a pause, because the library keeps to the pause that a server names,
+/// also where that is none.
+#[derive(Debug, Clone)]
+pub(super) struct Paced {
+    client: Client,
+    /// When the next stream may be opened.
+    next: Arc<Mutex<Instant>>,
+}
+
+impl Paced {
+    /// Waits for its turn to open a stream.
+    async fn pause(&self) {
+        let turn = {
+            let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+            let turn = (*next).max(Instant::now());
+            *next = turn + STREAM_PAUSE;
+            turn
+        };
+        sleep_until(turn).await;
+    }
+}
+
+type Answered<T> = Result<T, StreamableHttpError<reqwest::Error>>;
+
+impl StreamableHttpClient for Paced {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        authorization: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Answered<StreamableHttpPostResponse> {
+        self.client.post_message(uri, message, session, authorization, headers).await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        authorization: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        limits: StreamableHttpResponseLimits,
+    ) -> Answered<StreamableHttpPostResponse> {
+        self.client
+            .post_message_with_response_limits(
+                uri,
+                message,
+                session,
+                authorization,
+                headers,
+                limits,
+            )
+            .await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        authorization: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Answered<()> {
+        self.client.delete_session(uri, session, authorization, headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        authorization: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Answered<BoxedSseResponse> {
+        self.pause().await;
+        self.client.get_stream(uri, session, last_event, authorization, headers).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        authorization: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        max_bytes: usize,
+    ) -> Answered<BoxedSseResponse> {
+        self.pause().await;
+        self.client
+            .get_stream_with_max_sse_event_size(
+                uri,
+                session,
+                last_event,
+                authorization,
+                headers,
+                max_bytes,
+            )
+            .await
     }
 }
 

@@ -54,3 +54,5 @@ pub(super) const STEADY_AFTER: Duration = Duration::from_secs(60);
 pub(super) const END_STEP: Duration = Duration::from_secs(2);
 /// The time to find and greet a host.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time between two streams of a server that are opened: one that ends them at once costs next to nothing.
+pub(super) const STREAM_PAUSE: Duration = Duration::from_millis(100);

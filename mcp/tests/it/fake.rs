@@ -134,6 +134,8 @@ impl Mind {
             }))],
             "tools/call" => self.call(message, &result, &error),
             _ if id.is_null() => Vec::new(),
+            // It says yes to what it does not know.
+            _ if self.script["mode"] == "agrees" => vec![result(json!({}))],
             _ => vec![error(-32_601)],
         }
     }

@@ -9,12 +9,16 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::{TcpListener, TcpStream},
+    time::Instant,
 };
 
 use crate::{
     fake::{Mind, Reply, Script, calls, tool},
     support::{LEGACY, NEWEST, Place, Scene, told, until},
 };
+
+/// The mode of a server that ends each stream at once and wants it to be asked for again without any pause.
+const HASTY: &str = "hasty";
 
 /// A server over HTTP in this process, with the mind of the scripted one.
 struct HttpServer {
@@ -28,7 +32,7 @@ impl HttpServer {
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let heads = Arc::new(Mutex::new(Vec::new()));
         let mind = Arc::new(Mutex::new(Mind::new(script.0.clone())));
-        // The mode is empty, or the address to which everything is sent on.
+        // The mode is empty, that of a hasty server, or the address to which everything is sent on.
         let (kept, mode) = (Arc::clone(&heads), script.0["mode"].as_str().unwrap().to_owned());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -66,10 +70,19 @@ async fn answer(
         stream.read_exact(&mut body).await.unwrap();
         let is_post = head.starts_with("POST");
         heads.lock().unwrap().push(head);
-        if !mode.is_empty() {
+        let is_hasty = mode == HASTY;
+        if !mode.is_empty() && !is_hasty {
             let moved =
                 format!("HTTP/1.1 307 Moved\r\nlocation: {mode}\r\ncontent-length: 0\r\n\r\n");
             stream.write_all(moved.as_bytes()).await.unwrap();
+            continue;
+        }
+        let is_call = || String::from_utf8_lossy(&body).contains("tools/call");
+        if is_hasty && (!is_post || is_call()) {
+            let event = "id: 1\nretry: 0\ndata: \n\n";
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length:";
+            let answer = format!("{head} {}\r\n\r\n{event}", event.len());
+            stream.write_all(answer.as_bytes()).await.unwrap();
             continue;
         }
         if !is_post {
@@ -175,6 +188,25 @@ async fn an_answer_of_100_mb_is_not_kept_and_a_silent_one_has_a_deadline() {
         (Effect::Unknown, json!("timeout"))
     );
     scene.end().await;
+}
+
+#[tokio::test]
+async fn a_server_that_ends_its_streams_is_asked_for_the_rest_at_our_own_pace() {
+    let place = Place::new();
+    let script = Script::new(place.notes(), LEGACY, &json!([tool("echo")])).mode(HASTY);
+    let server = HttpServer::start(script).await;
+    let config = configured(&place, &server.url, &json!({ "timeout": 1 }));
+    let begun = Instant::now();
+    let scene = Scene::of(place, config, ScriptedModel::new([])).await;
+    let report = scene.call("s__echo").await;
+    assert_eq!((report.record.effect, &told(&report)[0]), (Effect::Unknown, &json!("timeout")));
+    scene.end().await;
+    let most = 2 + begun.elapsed().as_millis() / 100;
+    let heads = server.heads.lock().unwrap().clone();
+    let count = |start: &str| heads.iter().filter(|head| head.starts_with(start)).count();
+    let resumed = heads.iter().filter(|head| head.contains("last-event-id: 1")).count();
+    assert!(resumed > 1, "the rest is asked for: {heads:?}");
+    assert!(count("GET") as u128 <= most, "{} streams, at most {most}", count("GET"));
 }
 
 #[tokio::test]

@@ -51,6 +51,15 @@ async fn each_failure_of_a_start_is_one_sentence() {
 }
 
 #[tokio::test]
+async fn a_server_that_agrees_to_what_it_does_not_know_is_greeted_by_a_handshake() {
+    let place = Place::new();
+    let config = place.configured(&json!({ "s": entry(&place, LEGACY, "agrees") }));
+    let servers = McpServers::start(&config).await.unwrap();
+    assert_eq!(servers.tools().len(), 1);
+    servers.close().await;
+}
+
+#[tokio::test]
 async fn without_an_optional_server_the_start_goes_on() {
     let place = Place::new();
     let missing = json!({ "command": "/nonexistent/server", "optional": true });
