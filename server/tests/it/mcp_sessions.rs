@@ -75,15 +75,24 @@ async fn sessions_have_a_bound_for_a_user_and_for_all() {
 async fn a_session_ends_when_it_is_idle_and_not_while_a_stream_is_open() {
     let (setup, _) = setup();
     let idle = Duration::from_millis(300);
-    let test = setup.limits(|limits| limits.mcp_session_idle = idle).start().await;
-    let session = Session::begin(&test, test.kim.reveal(), &nothing()).await;
-    let kept = Session::begin(&test, test.kim.reveal(), &nothing()).await;
+    let limits = |limits: &mut madang_server::ServerLimits| {
+        (limits.mcp_session_idle, limits.max_mcp_sessions_per_user) = (idle, 2);
+    };
+    let (test, none) = (setup.limits(limits).start().await, nothing());
+    let kim = test.kim.reveal();
+    let kept = Session::begin(&test, kim, &none).await;
     let stream = kept.stream().stream(test.address).await;
-    until(async || session.delete().send(test.address).await.status == 404).await;
+    let session = Session::begin(&test, kim, &none).await;
+    // Each finds room once the one before it has ended: two whole lives, while the stream is open.
+    for _ in 0..2 {
+        assert_eq!(initialize(&test, kim, &none).await.status, 429);
+        until(async || initialize(&test, kim, &none).await.status == 200).await;
+    }
+    assert_eq!(session.ping().send(test.address).await.status, 404);
     assert_eq!(kept.ping().send(test.address).await.status, 200);
     drop(stream);
     until(async || {
-        // A look at it would keep it; a new one has room only once it is gone.
+        // A look at it keeps it for another while.
         tokio::time::sleep(idle * 2).await;
         kept.ping().send(test.address).await.status == 404
     })
