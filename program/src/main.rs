@@ -49,7 +49,6 @@ use std::{env, io, process::ExitCode, time::Duration};
 
 use clap::{CommandFactory as _, Parser, error::ErrorKind};
 use peak_alloc::PeakAlloc;
-use tracing_subscriber::EnvFilter;
 
 use args::{Args, Command};
 use failure::Failure;
@@ -70,11 +69,12 @@ fn main() -> ExitCode {
     {
         wrong_usage("serve", sentence)
     }
-    let is_logging = env::var_os("RUST_LOG").is_some_and(|filter| !filter.is_empty());
+    let said = env::var("RUST_LOG").unwrap_or_default();
+    let is_logging = !said.is_empty();
     if is_logging {
         // Without colours, whose sequences could not be told from those of a foreign text.
         let log = tracing_subscriber::fmt().with_writer(|| Log(io::stderr())).with_ansi(false);
-        let log = log.with_env_filter(EnvFilter::from_default_env());
+        let log = log.with_env_filter(log::filter(&said));
         if let Command::Engine(_) = command {
             // The parent reads this log and adds the time.
             log.without_time().init();

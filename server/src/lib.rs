@@ -21,6 +21,8 @@ mod extract;
 mod guard;
 mod language;
 mod limits;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod metrics;
 mod native;
 mod openai;

@@ -23,6 +23,8 @@ pub struct ServerLimits {
     pub max_body_bytes: usize,
     /// Bytes of a body with a client's history: such clients send all of it each time.
     pub max_history_body_bytes: usize,
+    /// Bytes of a message of an MCP client: the arguments of a call, a state and an answer.
+    pub max_mcp_body_bytes: usize,
     /// The time that a body may take.
     pub body_timeout: Duration,
     /// The time without a read behind a piece of text: at most 25 pieces a second, which looks like speech to an eye and
@@ -55,6 +57,15 @@ pub struct ServerLimits {
     pub wrong_credentials_per_minute: u32,
     /// Users and addresses that the rates remember; the oldest goes first.
     pub max_remembered_rates: usize,
+    /// Sessions at once of MCP clients whose revision has sessions: each keeps a task and some queues.
+    pub max_mcp_sessions: usize,
+    /// Such sessions of one user: the clients of a person, each with several windows.
+    pub max_mcp_sessions_per_user: usize,
+    /// The time after which such a session without a request or stream ends: clients that leave seldom say so.
+    pub mcp_session_idle: Duration,
+    /// The time after which an answer to an MCP client begins though its end is not known: clients and proxies give up
+    /// where not even a head comes.
+    pub mcp_head_patience: Duration,
     /// The time between two looks at the file of tokens: a removed token is refused so soon.
     pub token_poll: Duration,
     /// The time that a login by cookie lasts.
@@ -85,6 +96,7 @@ impl Default for ServerLimits {
             head_timeout: Duration::from_secs(10),
             max_body_bytes: 256 * 1024,
             max_history_body_bytes: 8 * 1024 * 1024,
+            max_mcp_body_bytes: 4 * 1024 * 1024,
             body_timeout: Duration::from_secs(20),
             text_pace: Duration::from_millis(40),
             keep_alive: Duration::from_secs(15),
@@ -100,6 +112,10 @@ impl Default for ServerLimits {
             request_burst: 100,
             wrong_credentials_per_minute: 10,
             max_remembered_rates: 8_192,
+            max_mcp_sessions: 1_024,
+            max_mcp_sessions_per_user: 64,
+            mcp_session_idle: Duration::from_secs(5 * 60),
+            mcp_head_patience: Duration::from_secs(5),
             token_poll: Duration::from_secs(1),
             cookie_life: Duration::from_secs(30 * 24 * 60 * 60),
             max_page: 100,

@@ -228,6 +228,7 @@ fn tag(path: &str) -> &'static str {
         (Some("v1"), _) => "openai",
         (Some("ag-ui"), _) => "ag-ui",
         (Some("api"), _) => "ai-sdk",
+        (Some("mcp"), _) => "mcp",
         (Some("" | "assets"), _) => "page",
         (Some(_) | None, _) => "server",
     }

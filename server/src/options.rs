@@ -126,7 +126,8 @@ impl ServerOptions {
         self
     }
 
-    /// Sets the key that seals cookies. By default logins end with the process.
+    /// Sets the key that seals cookies, and the questions that MCP clients bring back. By default logins end with the process,
+    /// and so do such questions.
     #[must_use]
     pub fn cookie_key(mut self, key: CookieKey) -> Self {
         self.cookie_key = Some(key);

@@ -135,6 +135,13 @@ impl Route {
         self
     }
 
+    /// Lets bodies be as long as messages of MCP may be.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn takes_mcp(mut self) -> Self {
+        self.rule.body = BodyLimit::Mcp;
+        self
+    }
+
     /// Names a value of the query.
     pub(crate) fn query(mut self, name: &'static str, meaning: &'static str) -> Self {
         self.doc.query.push((name, meaning));

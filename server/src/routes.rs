@@ -10,6 +10,8 @@ use axum::{
 
 use serde_json::Value;
 
+#[cfg(feature = "mcp")]
+use crate::mcp;
 use crate::{
     ag_ui, ai_sdk, answer,
     guard::layer,
@@ -24,8 +26,15 @@ pub(crate) fn table() -> Vec<Route> {
     let own = Route::get("/openapi.json", Access::Public, description)
         .says("Describes the interface.")
         .gives_text("application/json", "OpenAPI 3.1.");
-    let surfaces =
-        [native::routes(), openai::routes(), ag_ui::routes(), ai_sdk::routes(), page::routes()];
+    let surfaces = [
+        native::routes(),
+        openai::routes(),
+        ag_ui::routes(),
+        ai_sdk::routes(),
+        #[cfg(feature = "mcp")]
+        mcp::routes(),
+        page::routes(),
+    ];
     surfaces.into_iter().flatten().chain([own]).collect()
 }
 

@@ -18,6 +18,8 @@ use tracing::{info, warn};
 
 #[cfg(feature = "jwt")]
 use crate::auth::jwt::{JwtFileError, Jwts};
+#[cfg(feature = "mcp")]
+use crate::mcp;
 use crate::{
     ForgetfulMemory, ServerOptions, TokenFileError,
     accept::{
@@ -140,6 +142,8 @@ impl Server {
             changes: watch::Sender::new(()),
         };
         let shared = Arc::new(Shared {
+            #[cfg(feature = "mcp")]
+            mcp: mcp::endpoint(runtime.clone(), &auth.key, &limits),
             tools: ToolTable::new(runtime.registry().iter().map(|tool| tool.spec().clone())),
             runtime,
             model: model.unwrap_or_else(|| "madang".into()),
@@ -249,6 +253,15 @@ impl Server {
         self.shared.drain.enter(DrainPhase::Draining);
         let ended = self.shared.runtime.shutdown().await;
         self.shared.drain.enter(DrainPhase::Leaving);
+        #[cfg(feature = "mcp")]
+        drop(tokio::spawn({
+            let endpoint = self.shared.mcp.clone();
+            async move {
+                // Answers that came with the runtime's end are told first.
+                tokio::time::sleep(mcp::LAST_WORDS).await;
+                endpoint.close();
+            }
+        }));
         ended
     }
 

@@ -43,6 +43,9 @@ pub(crate) struct Shared {
     pub(crate) memory: Arc<dyn ClientMemory>,
     /// The tools, as the protocols of other projects must know them.
     pub(crate) tools: ToolTable,
+    /// The tools for MCP clients.
+    #[cfg(feature = "mcp")]
+    pub(crate) mcp: madang_mcp::ToolEndpoint,
     /// How often callers come.
     pub(crate) rates: CallerRates,
 }

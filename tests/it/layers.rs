@@ -152,8 +152,8 @@ pub(crate) const MEMBERS: &[(&str, &[&str])] = &[
     ("testing", &["actors"]),
     (".", &["actors", "llama"]),
     ("toolkits", &["."]),
-    ("server", &["."]),
     ("mcp", &["."]),
+    ("server", &[".", "mcp"]),
     ("proof", &["actors", "testing", ".", "server", "mcp"]),
     ("program", &["testing", ".", "toolkits", "proof", "server", "mcp"]),
 ];

@@ -17,13 +17,24 @@
 //! - A call that its client cancels is dismissed, and so is one whose client leaves before it answers.
 //! - A repeated key runs nothing again.
 
+mod asking;
+mod bounded;
+mod caller;
 mod error;
 mod offer;
+#[cfg(feature = "http")]
+mod over_http;
+mod progress;
 mod question;
 mod result;
 mod serving;
 mod state;
 mod watched;
 
+pub use caller::{AskWhere, ToolCaller};
 pub use error::McpServeError;
+#[cfg(feature = "http")]
+pub use over_http::{
+    EndpointBody, EndpointLimits, EndpointRefusal, EndpointSite, ToolEndpoint, begins,
+};
 pub use serving::ToolServer;

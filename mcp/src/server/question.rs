@@ -1,4 +1,4 @@
-//! The request for an approval as an MCP form, and what its answer means.
+//! The request for an approval as an MCP form or an address, and what the answer means.
 
 use std::{borrow::ToOwned, sync::Arc};
 
@@ -11,17 +11,36 @@ const OK: &str = "ok";
 /// The person's own words beside a no.
 const REASON: &str = "reason";
 
+/// What a client can show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A form.
+    Form,
+    /// The address of a page, on which the person decides.
+    Page(String),
+}
+
 /// What a person answered.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     Decided(Decision),
+    /// The person went to the page: what it decides there counts, and nothing here does.
+    Elsewhere,
     /// Neither a yes nor a no. The call ends with it: a person that was told "cancelled" must find nothing done later.
     Dismissed,
 }
 
-/// Gives the form: the request's text, and a field that has to be set.
-pub(super) fn form(request: &ApprovalRequest) -> ElicitRequestParams {
-    form_of(request.text.to_string())
+/// Gives what the client shows: the request's text, with a field that has to be set, or with the page's address.
+pub(super) fn asking(request: &ApprovalRequest, shape: &Shape) -> ElicitRequestParams {
+    match shape {
+        Shape::Form => form_of(request.text.to_string()),
+        Shape::Page(address) => ElicitRequestParams::UrlElicitationParams {
+            meta: None,
+            message: request.text.to_string(),
+            url: address.clone(),
+            elicitation_id: request.call.to_string(),
+        },
+    }
 }
 
 fn form_of(message: String) -> ElicitRequestParams {
@@ -34,11 +53,12 @@ fn form_of(message: String) -> ElicitRequestParams {
     ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema }
 }
 
-/// Reads an answer. A yes is an accepted form whose `ok` is true, and nothing else.
+/// Reads an answer. A yes is an accepted form whose `ok` is true, and nothing else: that an address was opened is none.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the library of the protocol may grow")]
-pub(super) fn answer(given: &ElicitResult) -> Answer {
+pub(super) fn answer(given: &ElicitResult, shape: &Shape) -> Answer {
     let field = |name: &str| given.content.as_ref().and_then(|content| content.get(name));
     match given.action {
+        ElicitationAction::Accept if *shape != Shape::Form => Answer::Elsewhere,
         ElicitationAction::Accept => match field(OK).and_then(Value::as_bool) {
             Some(true) => Answer::Decided(Decision::Approve),
             Some(false) => Answer::Decided(no(field(REASON))),
@@ -100,7 +120,21 @@ mod tests {
             (json!({ "action": "cancel", "content": { "ok": true } }), &Answer::Dismissed),
         ] {
             let read: ElicitResult = serde_json::from_value(given.clone()).unwrap();
-            assert_eq!(&answer(&read), meant, "{given}");
+            assert_eq!(&answer(&read, &Shape::Form), meant, "{given}");
+        }
+    }
+
+    #[test]
+    fn an_opened_page_is_no_yes_whatever_the_client_adds() {
+        let page = Shape::Page("http://localhost/#/inbox".to_owned());
+        for (given, meant) in [
+            (json!({ "action": "accept" }), Answer::Elsewhere),
+            (json!({ "action": "accept", "content": { "ok": true } }), Answer::Elsewhere),
+            (json!({ "action": "decline" }), Answer::Decided(Decision::Deny)),
+            (json!({ "action": "cancel" }), Answer::Dismissed),
+        ] {
+            let read: ElicitResult = serde_json::from_value(given.clone()).unwrap();
+            assert_eq!(answer(&read, &page), meant, "{given}");
         }
     }
 }

@@ -3,19 +3,18 @@
 use std::{borrow::Cow, io, sync::Arc};
 
 use madang::{
-    Call, IdempotencyKey, LanguageTag, RunningCall, Runtime, UserId,
-    approval::{ApprovalRequest, Decision, Digest},
+    Call, CallReport, IdempotencyKey, LanguageTag, RunningCall, Runtime, UserId,
+    approval::{ApprovalRequest, Decision},
     error::{DecisionError, SessionError},
     tool::{CancelReason, ToolOutcome},
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult,
-        ElicitResult, ElicitationCapability, FormElicitationCapability, Implementation,
-        InputRequest, InputRequests, InputRequiredResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, Request, RequestMetaObject, ServerCapabilities, ServerConfig,
-        ServerRequest,
+        CacheScope, CallToolRequestParams, CallToolResponse, ClientResult, ElicitResult,
+        Implementation, InputRequest, InputRequests, InputRequiredResult, InputResponses,
+        ListToolsResult, PaginatedRequestParams, Request, RequestMetaObject, ServerCapabilities,
+        ServerConfig, ServerRequest,
     },
     service::{Peer, PeerRequestOptions, RequestContext, ServerInitializeError},
     transport::async_rw::AsyncRwTransport,
@@ -26,9 +25,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::{
+    asking::{Again, Ask, Way, forms, is_without_handshake, way},
+    bounded::{Bounded, MAX_REQUESTS},
+    caller::ToolCaller,
     error::McpServeError,
     offer,
-    question::{self, Answer},
+    progress::Progress,
+    question::{self, Answer, Shape},
     result,
     state::{Seal, Shown, bound_to, fresh_key},
     watched::Watched,
@@ -51,9 +54,8 @@ const INSTRUCTIONS: &str = "A tool that is destructive asks the person first, by
 #[derive(Debug)]
 pub struct ToolServer {
     runtime: Runtime,
-    user: UserId,
-    language: Option<LanguageTag>,
-    time_zone: Option<Arc<str>>,
+    /// For whom a request calls that does not say it by itself.
+    caller: ToolCaller,
     seal: Seal,
     /// Cancelled once the client has left: from then on it answers no question.
     left: CancellationToken,
@@ -65,27 +67,35 @@ impl ToolServer {
     /// # Errors
     /// [`McpServeError::NoRandomness`].
     pub fn new(runtime: Runtime, user: UserId) -> Result<Self, McpServeError> {
-        let (seal, left) = (Seal::new()?, CancellationToken::new());
-        Ok(Self { runtime, user, language: None, time_zone: None, seal, left })
+        Ok(Self::with(runtime, ToolCaller::new(user), Seal::random()?, CancellationToken::new()))
+    }
+
+    pub(super) const fn with(
+        runtime: Runtime,
+        caller: ToolCaller,
+        seal: Seal,
+        left: CancellationToken,
+    ) -> Self {
+        Self { runtime, caller, seal, left }
     }
 
     /// Sets the language of questions and reasons. By default that of the runtime.
     #[must_use]
     pub fn language(mut self, tag: LanguageTag) -> Self {
-        self.language = Some(tag);
+        self.caller = self.caller.language(tag);
         self
     }
 
     /// Sets the user's time zone, an IANA name. By default that of the runtime.
     #[must_use]
     pub fn time_zone(mut self, time_zone: impl Into<Arc<str>>) -> Self {
-        self.time_zone = Some(time_zone.into());
+        self.caller = self.caller.time_zone(time_zone);
         self
     }
 
     /// Serves a client over these streams, a message on each line, until its input ends. The end, and dropping the future,
     /// dismiss the calls whose questions are open. A handler that has begun commits, and its result is still written within
-    /// five seconds.
+    /// five seconds. A request above 64 that are open is refused.
     ///
     /// # Errors
     /// [`McpServeError`]. A client that leaves is none.
@@ -98,6 +108,7 @@ impl ToolServer {
         let input = Watched::new(input, self.left.clone());
         let transport =
             AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_MESSAGE_BYTES);
+        let transport = Bounded::new(transport, MAX_REQUESTS);
         let service = match Box::pin(self.serve_with_ct(transport, Default::default())).await {
             Ok(service) => service,
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
@@ -108,24 +119,6 @@ impl ToolServer {
         let ended = service.waiting().await;
         ended.map(drop).map_err(|error| McpServeError::Failed(io::Error::other(error)))
     }
-}
-
-/// How a client's person can be asked.
-enum Ask<'a> {
-    /// Not at all. Clients of the newest revision are told by an error what they lack.
-    Nobody { is_told_by_error: bool },
-    /// By a request of ours, while the call waits.
-    Now(&'a Peer<RoleServer>),
-    /// By the result, which the client answers with the same call again.
-    Again(Again),
-}
-
-/// What a call of a revision without a handshake brings, and needs to be answered.
-struct Again {
-    key: IdempotencyKey,
-    bound: Vec<u8>,
-    /// The answer to the request that was shown.
-    answered: Option<(Digest, Answer)>,
 }
 
 impl ServerHandler for ToolServer {
@@ -157,33 +150,26 @@ impl ServerHandler for ToolServer {
         if !self.runtime.registry().has(&params.name) {
             return Err(invalid("there is no such tool"));
         }
-        let given_key = key_of(&context.meta)?;
+        let caller = self.caller(&context);
         let arguments = Value::Object(params.arguments.unwrap_or_default()).to_string();
-        let ask = if !can_show_a_form(&context) {
-            Ask::Nobody { is_told_by_error: is_without_handshake(&context) }
-        } else if is_without_handshake(&context) {
-            let bound = bound_to(&self.user, &params.name, &arguments);
-            let responses = params.input_responses.unwrap_or_default();
-            let state = params.request_state.as_deref();
-            Ask::Again(self.again(given_key.clone(), bound, state, &responses)?)
-        } else {
-            Ask::Now(&context.peer)
+        let shown = Brought {
+            key: key_of(&context.meta)?,
+            bound: bound_to(&caller.user, &params.name, &arguments),
+            state: params.request_state,
+            responses: params.input_responses.unwrap_or_default(),
         };
-        let key = match &ask {
-            Ask::Again(again) => Some(again.key.clone()),
-            Ask::Nobody { .. } | Ask::Now(_) => given_key,
-        };
-        let mut call = Call::new(self.user.clone(), &*params.name, arguments);
+        let (key, ask) = self.ask(caller, &context, shown)?;
+        let mut call = Call::new(caller.user.clone(), &*params.name, arguments);
         if !matches!(ask, Ask::Nobody { .. }) {
             call = call.can_ask();
         }
         if let Some(key) = key {
             call = call.key(key);
         }
-        if let Some(language) = self.language {
+        if let Some(language) = caller.language {
             call = call.language(language);
         }
-        if let Some(zone) = &self.time_zone {
+        if let Some(zone) = &caller.time_zone {
             call = call.time_zone(zone.clone());
         }
         let mut running = match self.runtime.begin(call).await {
@@ -199,7 +185,7 @@ impl ServerHandler for ToolServer {
         let carried = tokio::select! {
             biased;
             () = context.ct.cancelled() => None,
-            carried = self.carry_out(&mut running, &ask) => Some(carried),
+            carried = self.carry_out(&mut running, &ask, (caller, &context)) => Some(carried),
         };
         carried.unwrap_or_else(|| {
             running.dismiss();
@@ -208,34 +194,73 @@ impl ServerHandler for ToolServer {
     }
 }
 
+/// What a call brings back, and what that must have been sealed for.
+struct Brought {
+    key: Option<IdempotencyKey>,
+    bound: Vec<u8>,
+    state: Option<String>,
+    responses: InputResponses,
+}
+
 impl ToolServer {
-    /// Reads what a call brings back. An answer counts with the state of its question alone.
-    fn again(
+    /// Gives for whom a request calls: over HTTP its credential says that.
+    #[cfg(feature = "http")]
+    fn caller<'a>(&'a self, context: &'a RequestContext<RoleServer>) -> &'a ToolCaller {
+        let head = context.extensions.get::<http::request::Parts>();
+        head.and_then(|head| head.extensions.get()).unwrap_or(&self.caller)
+    }
+
+    #[cfg(not(feature = "http"))]
+    const fn caller<'a>(&'a self, _: &'a RequestContext<RoleServer>) -> &'a ToolCaller {
+        &self.caller
+    }
+
+    /// Finds the key of a call, and how its person is asked. An answer counts with the state of its question alone.
+    fn ask<'a>(
         &self,
-        given_key: Option<IdempotencyKey>,
-        bound: Vec<u8>,
-        state: Option<&str>,
-        responses: &rmcp::model::InputResponses,
-    ) -> Result<Again, ErrorData> {
-        let Some(state) = state else {
-            let key = match given_key {
-                Some(key) => key,
-                None => fresh_key().map_err(|error| internal(error.to_string()))?,
+        caller: &ToolCaller,
+        context: &'a RequestContext<RoleServer>,
+        brought: Brought,
+    ) -> Result<(Option<IdempotencyKey>, Ask<'a>), ErrorData> {
+        let way = way(caller, context.client_capabilities().as_ref());
+        if !is_without_handshake(context) {
+            let ask = match way {
+                Way::Nobody { .. } => Ask::Nobody { is_told_by_error: false },
+                Way::Elsewhere => Ask::Elsewhere,
+                Way::Client(shape) => Ask::Now(&context.peer, shape),
             };
-            return Ok(Again { key, bound, answered: None });
-        };
+            return Ok((brought.key, ask));
+        }
+        let Brought { key, bound, state, responses } = brought;
         let forged = || invalid("the request state is not that of this call");
-        let shown = self.seal.open(state, &bound).ok_or_else(forged)?;
-        let key = IdempotencyKey::new(shown.key).map_err(|_| forged())?;
-        let answered = match responses.get(QUESTION) {
-            Some(response) => {
+        let (key, shown) = match state {
+            Some(state) => {
+                let shown = self.seal.open(&state, &bound).ok_or_else(forged)?;
+                let key = IdempotencyKey::new(shown.key).map_err(|_| forged())?;
+                (Some(key), Some(shown.digest))
+            }
+            None => (key, None),
+        };
+        let shape = match way {
+            Way::Nobody { lacks_a_capability } => {
+                return Ok((key, Ask::Nobody { is_told_by_error: lacks_a_capability }));
+            }
+            Way::Elsewhere => return Ok((key, Ask::Elsewhere)),
+            Way::Client(shape) => shape,
+        };
+        let answered = match (shown, responses.get(QUESTION)) {
+            (Some(digest), Some(response)) => {
                 let read: ElicitResult = serde_json::from_value(response.clone())
                     .map_err(|_| invalid("the answer to the question is no answer to a form"))?;
-                Some((shown.digest, question::answer(&read)))
+                Some((digest, question::answer(&read, &shape)))
             }
-            None => None,
+            (Some(_) | None, _) => None,
         };
-        Ok(Again { key, bound, answered })
+        let key = match key {
+            Some(key) => key,
+            None => fresh_key().map_err(|error| internal(error.to_string()))?,
+        };
+        Ok((Some(key.clone()), Ask::Again(Again { key, bound, shape, answered })))
     }
 
     /// Brings a call to its end, or to a question for the client.
@@ -243,28 +268,36 @@ impl ToolServer {
         &self,
         running: &mut RunningCall,
         ask: &Ask<'_>,
+        (caller, context): (&ToolCaller, &RequestContext<RoleServer>),
     ) -> Result<CallToolResponse, ErrorData> {
+        let mut progress = Progress::of(context);
         let mut answered = match ask {
             Ask::Again(again) => again.answered.clone(),
-            Ask::Nobody { .. } | Ask::Now(_) => None,
+            Ask::Nobody { .. } | Ask::Elsewhere | Ask::Now(..) => None,
         };
-        while let Some(request) = running.request().await {
+        while let Some(request) = progress.during(running.request()).await {
             // A request comes again where the decision may have been lost. The person is not asked again.
             let known = answered.as_ref().filter(|(digest, _)| *digest == request.digest);
             let answer = match (known, ask) {
-                (Some((_, answer)), _) => Some(answer.clone()),
-                (None, Ask::Nobody { .. }) => None,
-                (None, Ask::Now(peer)) => self.asked(peer, &request, running).await,
+                (Some((_, answer)), _) => answer.clone(),
+                (None, Ask::Nobody { .. }) => break,
+                (None, Ask::Elsewhere) => Answer::Elsewhere,
+                (None, Ask::Now(peer, shape)) => {
+                    match self.asked(peer, &request, shape, running).await {
+                        Some(answer) => answer,
+                        None => break,
+                    }
+                }
                 (None, Ask::Again(again)) => return self.input_required(again, &request),
             };
-            let Some(answer) = answer else { break };
             match &answer {
-                Answer::Decided(decision) => self.decide(&request, decision.clone()).await,
+                Answer::Decided(decision) => self.decide(caller, &request, decision.clone()).await,
+                Answer::Elsewhere => progress.waits_elsewhere().await,
                 Answer::Dismissed => running.dismiss(),
             }
             answered = Some((request.digest, answer));
         }
-        let report = running.ended().await;
+        let report: CallReport = progress.during(running.ended()).await;
         match (report.outcome(), ask) {
             (Some(ToolOutcome::Cancelled(cancelled)), Ask::Nobody { is_told_by_error: true })
                 if cancelled.reason == CancelReason::Unreachable =>
@@ -284,8 +317,9 @@ impl ToolServer {
         let shown = Shown { key: again.key.as_str().to_owned(), digest: request.digest };
         let state = self.seal.close(&shown, &again.bound);
         let state = state.ok_or_else(|| internal("the request state cannot be sealed"))?;
-        let form = InputRequest::Elicitation(Request::new(question::form(request)));
-        let requests = InputRequests::from([(QUESTION.to_owned(), form)]);
+        let asking = Request::new(question::asking(request, &again.shape));
+        let requests =
+            InputRequests::from([(QUESTION.to_owned(), InputRequest::Elicitation(asking))]);
         Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
     }
 
@@ -294,14 +328,15 @@ impl ToolServer {
         &self,
         peer: &Peer<RoleServer>,
         request: &ApprovalRequest,
+        shape: &Shape,
         running: &RunningCall,
     ) -> Option<Answer> {
-        let form = ServerRequest::ElicitRequest(Request::new(question::form(request)));
-        let sent = peer.send_request_with_option(form, PeerRequestOptions::no_options()).await;
+        let asking = ServerRequest::ElicitRequest(Request::new(question::asking(request, shape)));
+        let sent = peer.send_request_with_option(asking, PeerRequestOptions::no_options()).await;
         let Ok(mut handle) = sent else { return Some(Answer::Dismissed) };
         tokio::select! {
             given = &mut handle.rx => Some(match given {
-                Ok(Ok(ClientResult::ElicitResult(given))) => question::answer(&given),
+                Ok(Ok(ClientResult::ElicitResult(given))) => question::answer(&given, shape),
                 // A client that refuses or leaves has not said yes.
                 _ => Answer::Dismissed,
             }),
@@ -315,9 +350,9 @@ impl ToolServer {
         }
     }
 
-    async fn decide(&self, request: &ApprovalRequest, decision: Decision) {
+    async fn decide(&self, caller: &ToolCaller, request: &ApprovalRequest, decision: Decision) {
         let decide =
-            |decision| self.runtime.decide(&self.user, request.call, request.digest, decision);
+            |decision| self.runtime.decide(&caller.user, request.call, request.digest, decision);
         let mut decided = decide(decision).await;
         if let Err(DecisionError::MessageTooLong { .. }) = decided {
             // The no counts more than its words.
@@ -327,29 +362,6 @@ impl ToolServer {
             debug!(%error, "an answer of an MCP client does not count");
         }
     }
-}
-
-/// Tells whether the request is of a revision in which a server cannot ask by itself.
-fn is_without_handshake(context: &RequestContext<RoleServer>) -> bool {
-    context
-        .protocol_version()
-        .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
-}
-
-/// Tells whether the client shows forms. Older ones say only that they can ask.
-fn can_show_a_form(context: &RequestContext<RoleServer>) -> bool {
-    let capabilities = context.client_capabilities();
-    capabilities
-        .and_then(|capabilities| capabilities.elicitation)
-        .is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
-}
-
-/// What a client must be able to do so that its person can be asked.
-fn forms() -> ClientCapabilities {
-    let mut capabilities = ClientCapabilities::default();
-    let form = FormElicitationCapability::default();
-    capabilities.elicitation = Some(ElicitationCapability::new().with_form(form));
-    capabilities
 }
 
 fn key_of(meta: &RequestMetaObject) -> Result<Option<IdempotencyKey>, ErrorData> {

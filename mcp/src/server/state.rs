@@ -18,15 +18,21 @@ pub(super) struct Shown {
     pub(super) digest: Digest,
 }
 
-/// Seals what was shown, with a key that this process alone has.
-#[derive(Debug)]
+/// Seals what was shown.
+#[derive(Debug, Clone)]
 pub(super) struct Seal(RequestStateCodec);
 
 impl Seal {
-    pub(super) fn new() -> Result<Self, McpServeError> {
+    /// Seals with a key that this process alone has.
+    pub(super) fn random() -> Result<Self, McpServeError> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|_| McpServeError::NoRandomness)?;
-        RequestStateCodec::try_new(key).map(Self).map_err(|_| McpServeError::NoRandomness)
+        Ok(Self::of_key(key))
+    }
+
+    /// Seals with this key.
+    pub(super) fn of_key(key: [u8; 32]) -> Self {
+        Self(RequestStateCodec::try_new(key).expect("a key of 32 bytes is long enough"))
     }
 
     pub(super) fn close(&self, shown: &Shown, bound: &[u8]) -> Option<String> {
@@ -34,7 +40,7 @@ impl Seal {
         self.0.seal_json_with(shown, &options).ok()
     }
 
-    /// Gives what was sealed; `None` where it was not by this process, or for something else.
+    /// Gives what was sealed; `None` where it was not by this key, or for something else.
     pub(super) fn open(&self, sealed: &str, bound: &[u8]) -> Option<Shown> {
         self.0.open_json_with(sealed, bound).ok()
     }
@@ -59,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_state_opens_for_its_user_tool_and_arguments_alone() {
-        let (seal, other) = (Seal::new().unwrap(), Seal::new().unwrap());
+        let (seal, other) = (Seal::of_key([1; 32]), Seal::random().unwrap());
         let bound = |user: &str, tool: &str, arguments: &str| {
             bound_to(&UserId::new(user).unwrap(), tool, arguments)
         };
@@ -67,10 +73,11 @@ mod tests {
         let shown = Shown { key: "k".to_owned(), digest: Digest::new([7; 32]) };
         let sealed = seal.close(&shown, &mine).unwrap();
         assert_eq!(seal.open(&sealed, &mine).unwrap().digest, shown.digest);
+        assert!(Seal::of_key([1; 32]).open(&sealed, &mine).is_some(), "the key is all it needs");
         for others in [bound("lee", "t", "{}"), bound("kim", "u", "{}"), bound("kim", "t", "{ }")] {
             assert!(seal.open(&sealed, &others).is_none());
         }
-        assert!(other.open(&sealed, &mine).is_none(), "another process has another key");
+        assert!(other.open(&sealed, &mine).is_none(), "another key opens nothing");
         assert!(seal.open(&sealed[..sealed.len() - 2], &mine).is_none());
     }
 }

@@ -5,12 +5,15 @@
 mod answers;
 mod asking;
 mod changes;
+#[cfg(feature = "http")]
+mod endpoint;
 mod fake;
 mod lost;
 mod over_http;
 mod pins;
 mod serving;
 mod serving_asks;
+mod serving_bounds;
 mod serving_calls;
 mod starts;
 mod support;

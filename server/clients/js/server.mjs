@@ -81,7 +81,7 @@ class Server {
   }
 
   async #addToken() {
-    const child = this.#spawn(["token", "add", "kim", "--tokens", this.#tokens]);
+    const child = this.#spawn(["token", "add", "kim", "--scope", "chat,decide,tools", "--tokens", this.#tokens]);
     let said = "";
     for await (const chunk of child.stdout) said += chunk;
     return /mdg_[\w-]{43}/.exec(said)[0];

@@ -62,7 +62,8 @@ impl fmt::Debug for TokenSecret {
     }
 }
 
-/// The key that seals cookies. Logins survive a restart where it outlives the process. Its `Debug` hides it.
+/// The key that seals cookies, and the questions that MCP clients bring back. Logins survive a restart where it outlives the
+/// process. Its `Debug` hides it.
 #[derive(Clone)]
 pub struct CookieKey([u8; 32]);
 
@@ -90,6 +91,16 @@ impl CookieKey {
                 Err(SecretFileError::new(path, cause))
             }
         }
+    }
+
+    /// Makes a key for another use.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn derive(&self, purpose: &[u8]) -> [u8; 32] {
+        use hmac::{Hmac, KeyInit as _, Mac as _};
+        let mac = Hmac::<Sha256>::new_from_slice(&self.0);
+        let mut mac = mac.expect("HMAC takes a key of any length");
+        mac.update(purpose);
+        mac.finalize().into_bytes().into()
     }
 
     pub(crate) const fn bytes(&self) -> &[u8; 32] {

@@ -28,6 +28,9 @@ pub(crate) enum BodyLimit {
     Native,
     /// A client's whole history.
     History,
+    /// A message of an MCP client.
+    #[cfg(feature = "mcp")]
+    Mcp,
 }
 
 impl BodyLimit {
@@ -35,6 +38,8 @@ impl BodyLimit {
         match self {
             Self::Native => limits.max_body_bytes,
             Self::History => limits.max_history_body_bytes,
+            #[cfg(feature = "mcp")]
+            Self::Mcp => limits.max_mcp_body_bytes,
         }
     }
 }

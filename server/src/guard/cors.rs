@@ -16,7 +16,7 @@ const HEADERS: [&str; 8] = [
 /// What the names of further ones begin with.
 const PREFIXES: [&str; 3] = ["madang-", "mcp-", "x-stainless-"];
 /// The headers of answers that such a page may read.
-const EXPOSED: &str = "location, madang-ignored, madang-session, madang-turn, preference-applied, \
+const EXPOSED: &str = "location, madang-ignored, madang-session, madang-turn, mcp-session-id, preference-applied, \
                        retry-after, retry-after-ms, x-should-retry";
 /// The methods that such a page may use.
 const METHODS: &str = "GET, POST, DELETE";

@@ -20,6 +20,9 @@ pub struct WebOrigin {
 #[error("give a scheme, a host and perhaps a port, such as https://chat.example.org")]
 pub struct InvalidOrigin;
 
+/// The names of loopback, which no other site can point at another machine.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
 impl WebOrigin {
     fn new(is_https: bool, authority: &Authority) -> Option<Self> {
         // A port that is no number of 16 bits counts as none there, and must not count as the usual one.
@@ -43,7 +46,14 @@ impl WebOrigin {
     }
 
     fn is_loopback(&self) -> bool {
-        ["localhost", "127.0.0.1", "[::1]"].contains(&&*self.host)
+        LOOPBACK.contains(&&*self.host)
+    }
+
+    /// Gives the host, with its port where that is not the usual one.
+    #[cfg(feature = "mcp")]
+    fn authority(&self) -> String {
+        let usual = if self.is_https { 443 } else { 80 };
+        if self.port == usual { self.host.clone() } else { format!("{}:{}", self.host, self.port) }
     }
 }
 
@@ -107,6 +117,32 @@ impl Site {
             (origin.is_loopback() && origin.port == own.port).then_some(origin)
         });
         ours.next()
+    }
+
+    /// Gives the hosts and the origins of this server, and the origins that may call it.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn names(&self) -> madang_mcp::EndpointSite {
+        let listeners = self.listeners.get();
+        let ours = listeners.into_iter().flatten().flat_map(|own| {
+            LOOPBACK.map(|host| WebOrigin {
+                is_https: own.is_https,
+                host: host.to_owned(),
+                port: own.port,
+            })
+        });
+        let own: Vec<_> = self.public.iter().cloned().chain(ours).collect();
+        let mut hosts: Vec<_> = own.iter().map(WebOrigin::authority).collect();
+        let with_port = |origin: &WebOrigin| {
+            let scheme = if origin.is_https { "https" } else { "http" };
+            format!("{scheme}://{}:{}", origin.host, origin.port)
+        };
+        let mut origins: Vec<_> = own.iter().chain(&self.allowed).map(with_port).collect();
+        if listeners.is_none() {
+            // Another program listens: any port of loopback is ours.
+            hosts.extend(LOOPBACK.map(str::to_owned));
+            origins.extend(LOOPBACK.map(|host| format!("http://{host}:*")));
+        }
+        madang_mcp::EndpointSite { hosts, origins }
     }
 
     /// Notes its own listeners, once.

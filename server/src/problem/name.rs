@@ -56,6 +56,8 @@ problems! {
     NotFound, "not-found", NOT_FOUND, false, "찾을 수 없습니다", "Not found";
     /// The path has other methods.
     MethodNotAllowed, "method-not-allowed", METHOD_NOT_ALLOWED, false, "지원하지 않는 메서드입니다", "This path has other methods";
+    /// The client does not take what the path answers with.
+    NotAcceptable, "not-acceptable", NOT_ACCEPTABLE, false, "받을 수 없는 형식입니다", "The answer has another form";
     /// The body did not come in time.
     TooSlow, "too-slow", REQUEST_TIMEOUT, true, "요청이 너무 느립니다", "The request came too slowly";
     /// A turn or call runs.

@@ -201,7 +201,7 @@ impl Drop for Leaves {
     }
 }
 
-fn respond(body: WrittenBody) -> Response {
+pub(crate) fn respond(body: WrittenBody) -> Response {
     let mut response = Response::new(Body::new(body));
     let headers = response.headers_mut();
     let fixed = HeaderValue::from_static;
@@ -355,7 +355,7 @@ fn ended(then: Then) -> Option<Result<(), BrokenOff>> {
 }
 
 /// What may end a stream from outside.
-struct Ends<'a> {
+pub(crate) struct Ends<'a> {
     shared: &'a Shared,
     credential: CallerCredential,
     changes: Option<watch::Receiver<()>>,
@@ -364,7 +364,7 @@ struct Ends<'a> {
 
 /// What has ended a stream from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+pub(crate) enum Ending {
     Leaving,
     Expired,
     TooLong,
@@ -383,7 +383,7 @@ impl Ending {
 }
 
 impl<'a> Ends<'a> {
-    fn new(shared: &'a Shared, credential: CallerCredential) -> Self {
+    pub(crate) fn new(shared: &'a Shared, credential: CallerCredential) -> Self {
         let auth = &shared.auth;
         let may_change = auth.may_change() && credential.rests_on.is_some();
         let changes = may_change.then(|| auth.changes.subscribe());
@@ -394,7 +394,7 @@ impl<'a> Ends<'a> {
     }
 
     /// Waits for the first of them.
-    async fn first(self) -> Ending {
+    pub(crate) async fn first(self) -> Ending {
         let Self { shared, credential, changes, life } = self;
         let leaving = shared.drain.reached(DrainPhase::Leaving);
         let still_counts = || shared.auth.counts(credential, shared.now());

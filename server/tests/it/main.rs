@@ -17,6 +17,14 @@ mod jwt;
 mod keys;
 mod limits;
 mod matrix;
+#[cfg(feature = "mcp")]
+mod mcp;
+#[cfg(feature = "mcp")]
+mod mcp_asks;
+#[cfg(feature = "mcp")]
+mod mcp_client;
+#[cfg(feature = "mcp")]
+mod mcp_sessions;
 mod metrics;
 mod models;
 mod openapi;

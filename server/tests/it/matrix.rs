@@ -377,13 +377,19 @@ async fn each_route_needs_its_scope_and_no_other() {
         setup = setup.options(|options| options.token(token));
     }
     let test = setup.start().await;
+    let mut routes = ROUTES.to_vec();
+    if cfg!(feature = "mcp") {
+        routes.extend(
+            ["POST", "GET", "DELETE"].map(|method| (method, "/mcp", Some(TokenScope::Tools))),
+        );
+    }
     for (method, path, scope) in described(&test).await {
         let Some(scope) = scope else { continue };
         let is_it = |route: &&(&str, &str, _)| (route.0, route.1) == (&*method, &*path);
-        let (.., needed) = ROUTES.iter().find(is_it).unwrap_or_else(|| panic!("{method} {path}"));
+        let (.., needed) = routes.iter().find(is_it).unwrap_or_else(|| panic!("{method} {path}"));
         assert_eq!(needed.map_or("any", TokenScope::name), scope, "{method} {path}");
     }
-    for (method, path, needed) in ROUTES {
+    for (method, path, needed) in routes {
         for (scope, secret) in &secrets {
             let has = needed.is_none_or(|needed| needed == *scope)
                 || *scope == TokenScope::Admin && needed == Some(TokenScope::Chat);

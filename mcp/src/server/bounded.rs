@@ -1,0 +1,124 @@
+//! A client has a bound of requests at once. A request counts until its answer was taken, so that a client that asks and
+//! does not read costs no more than the bound.
+
+use std::{
+    collections::HashSet,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{ClientNotification, ErrorCode, JsonRpcMessage, RequestId},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use tracing::debug;
+
+/// Requests of one client at once. A model calls a handful of tools at a time.
+pub(super) const MAX_REQUESTS: usize = 64;
+
+/// A transport that refuses what is above the bound.
+pub(super) struct Bounded<T> {
+    transport: T,
+    max: usize,
+    open: Open,
+    /// A refusal that the client has not taken yet. Until then nothing more of it is read.
+    refusal: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+/// The requests whose answers were not taken.
+#[derive(Debug, Clone, Default)]
+struct Open(Arc<Mutex<HashSet<RequestId>>>);
+
+impl Open {
+    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.0.lock().expect("no code under this lock panics")
+    }
+
+    /// Counts a request, or says why it is refused.
+    fn come(&self, id: &RequestId, max: usize) -> Result<(), ErrorData> {
+        let mut open = self.ids();
+        if open.contains(id) {
+            return Err(ErrorData::invalid_request("a request with this id is open", None));
+        }
+        if open.len() >= max {
+            let sentence = format!("at most {max} requests of a client may be open at once");
+            return Err(ErrorData::new(TOO_MANY, sentence, None));
+        }
+        open.insert(id.clone());
+        Ok(())
+    }
+}
+
+/// Tells a client that it has too many requests open: a code of our own, from the range that JSON-RPC leaves to servers.
+const TOO_MANY: ErrorCode = ErrorCode(-32_050);
+
+impl<T> Bounded<T> {
+    pub(super) fn new(transport: T, max: usize) -> Self {
+        Self { transport, max, open: Open::default(), refusal: None }
+    }
+}
+
+impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
+        let answered = match &message {
+            JsonRpcMessage::Response(answer) => Some(answer.id.clone()),
+            JsonRpcMessage::Error(error) => error.id.clone(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        let (open, sent) = (self.open.clone(), self.transport.send(message));
+        async move {
+            let sent = sent.await;
+            if let Some(id) = answered {
+                open.ids().remove(&id);
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            // The caller may drop this future at any await: what was begun stands in `self`.
+            if let Some(refusal) = &mut self.refusal {
+                refusal.await;
+                self.refusal = None;
+            }
+            let message = self.transport.receive().await?;
+            match &message {
+                JsonRpcMessage::Request(request) => {
+                    let Err(error) = self.open.come(&request.id, self.max) else {
+                        return Some(message);
+                    };
+                    let refused = JsonRpcMessage::error(error, Some(request.id.clone()));
+                    let sent = self.transport.send(refused);
+                    self.refusal = Some(Box::pin(async move {
+                        if let Err(error) = sent.await {
+                            debug!(%error, "a refusal was not taken");
+                        }
+                    }));
+                }
+                JsonRpcMessage::Notification(notification) => {
+                    if let ClientNotification::CancelledNotification(cancelled) =
+                        &notification.notification
+                        && let Some(id) = &cancelled.params.request_id
+                    {
+                        // It gets no answer any more.
+                        self.open.ids().remove(id);
+                    }
+                    return Some(message);
+                }
+                JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => return Some(message),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), T::Error> {
+        self.transport.close().await
+    }
+}

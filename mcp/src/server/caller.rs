@@ -1,0 +1,80 @@
+//! For whom a client calls, and which person its calls may ask.
+
+use std::sync::Arc;
+
+use madang::{LanguageTag, UserId};
+
+/// Which person a call may ask for an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AskWhere {
+    /// The person in front of the client.
+    #[default]
+    Here,
+    /// The same person on another device: the call waits for the decision.
+    Elsewhere,
+    /// No person: a call that needs an approval does not run.
+    Nowhere,
+}
+
+/// The user for whom a client calls, and how.
+#[derive(Debug, Clone)]
+pub struct ToolCaller {
+    pub(super) user: UserId,
+    pub(super) language: Option<LanguageTag>,
+    pub(super) time_zone: Option<Arc<str>>,
+    pub(super) may_decide: bool,
+    pub(super) page: Option<Arc<str>>,
+    ask: AskWhere,
+}
+
+impl ToolCaller {
+    /// Calls for this user, whose person is asked by the client.
+    #[must_use]
+    pub const fn new(user: UserId) -> Self {
+        let (language, time_zone, page) = (None, None, None);
+        Self { user, language, time_zone, may_decide: true, page, ask: AskWhere::Here }
+    }
+
+    /// Sets the language of questions and reasons. By default that of the runtime.
+    #[must_use]
+    pub fn language(mut self, tag: LanguageTag) -> Self {
+        self.language = Some(tag);
+        self
+    }
+
+    /// Sets the user's time zone, an IANA name. By default that of the runtime.
+    #[must_use]
+    pub fn time_zone(mut self, time_zone: impl Into<Arc<str>>) -> Self {
+        self.time_zone = Some(time_zone.into());
+        self
+    }
+
+    /// Sets which person a call may ask.
+    #[must_use]
+    pub const fn ask(mut self, ask: AskWhere) -> Self {
+        self.ask = ask;
+        self
+    }
+
+    /// Lets no answer of this client decide: its person is asked elsewhere.
+    #[must_use]
+    pub const fn without_decisions(mut self) -> Self {
+        self.may_decide = false;
+        self
+    }
+
+    /// Sets the address of a page on which the user decides, for clients that show addresses and no forms.
+    #[must_use]
+    pub fn page(mut self, address: impl Into<Arc<str>>) -> Self {
+        self.page = Some(address.into());
+        self
+    }
+
+    /// Gives which person is asked.
+    pub(super) const fn asks(&self) -> AskWhere {
+        match self.ask {
+            AskWhere::Here if !self.may_decide => AskWhere::Elsewhere,
+            asked @ (AskWhere::Here | AskWhere::Elsewhere | AskWhere::Nowhere) => asked,
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Answers the requests of MCP clients over HTTP.
+
+use std::{
+    borrow::Cow,
+    convert::Infallible,
+    pin::Pin,
+    sync::{Arc, Weak},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body::{Body, Frame};
+use madang::Runtime;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use super::sessions::{OwnSessions, SessionLimits, Sessions, SessionsFull};
+use crate::server::{caller::ToolCaller, serving::ToolServer, state::Seal};
+
+/// The header that names the session of a client.
+const SESSION: &str = "mcp-session-id";
+/// The time after which a client that was cut off should come back.
+const RETRY: Duration = Duration::from_secs(3);
+
+/// The bounds of an endpoint.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct EndpointLimits {
+    /// Sessions at once.
+    pub max_sessions: usize,
+    /// Sessions at once of one user.
+    pub max_sessions_per_user: usize,
+    /// The time after which a session without a request or stream ends.
+    pub session_idle: Duration,
+    /// Bytes of a body.
+    pub max_body_bytes: usize,
+    /// The time of silence after which a stream sends a comment.
+    pub keep_alive: Duration,
+}
+
+impl Default for EndpointLimits {
+    fn default() -> Self {
+        Self {
+            max_sessions: 1_024,
+            max_sessions_per_user: 64,
+            session_idle: Duration::from_secs(5 * 60),
+            max_body_bytes: 4 * 1024 * 1024,
+            keep_alive: Duration::from_secs(15),
+        }
+    }
+}
+
+/// The hosts and origins under which an endpoint is reached. The protocol's library checks them once more behind the guard.
+#[derive(Debug, Clone)]
+pub struct EndpointSite {
+    /// Hosts, with their ports where these are not the usual ones.
+    pub hosts: Vec<String>,
+    /// Origins, each with its port.
+    pub origins: Vec<String>,
+}
+
+/// A reason why a request was not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EndpointRefusal {
+    /// The user has as many sessions as one may have.
+    #[error("this user has {max} sessions, and more are not allowed")]
+    TooManyOfUser {
+        /// The bound.
+        max: usize,
+    },
+    /// There are as many sessions as there may be.
+    #[error("{max} sessions are open, and more are not allowed")]
+    TooMany {
+        /// The bound.
+        max: usize,
+    },
+    /// There is no such session, or it is another user's.
+    #[error("there is no such session, or it is not this user's")]
+    NoSession,
+}
+
+/// The tools of a runtime, offered to MCP clients over HTTP. Cheap to clone. The last clone ends all sessions.
+///
+/// It checks no credential: a guard before it does.
+#[derive(Debug, Clone)]
+pub struct ToolEndpoint {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    runtime: Runtime,
+    seal: Seal,
+    limits: EndpointLimits,
+    sessions: Arc<Sessions>,
+    ended: CancellationToken,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.ended.cancel();
+    }
+}
+
+impl ToolEndpoint {
+    /// Offers the tools of this runtime, on the tokio runtime that this is called in. The key seals what clients of
+    /// revisions without a handshake bring back: kept over a restart, it finds their calls again.
+    #[must_use]
+    pub fn new(runtime: Runtime, key: [u8; 32], limits: EndpointLimits) -> Self {
+        let sessions = Arc::new(Sessions::new(SessionLimits {
+            max: limits.max_sessions,
+            max_per_user: limits.max_sessions_per_user,
+            idle: limits.session_idle,
+        }));
+        let ended = CancellationToken::new();
+        let closing = close_idle(Arc::downgrade(&sessions), limits.session_idle);
+        drop(tokio::spawn(ended.clone().run_until_cancelled_owned(closing)));
+        let seal = Seal::of_key(key);
+        Self { shared: Arc::new(Shared { runtime, seal, limits, sessions, ended }) }
+    }
+
+    /// Answers a request of a client that the guard has let in for this user. Dropping the future, and the answer's body
+    /// before its end, dismiss the call of a revision without a handshake.
+    ///
+    /// # Errors
+    /// [`EndpointRefusal`].
+    pub async fn answer(
+        &self,
+        caller: ToolCaller,
+        site: EndpointSite,
+        mut request: Request<Bytes>,
+    ) -> Result<Response<EndpointBody>, EndpointRefusal> {
+        let Shared { runtime, seal, limits, sessions, ended } = &*self.shared;
+        if request.method() == Method::DELETE {
+            let session = request.headers().get(SESSION).and_then(|id| id.to_str().ok());
+            // The library answers that any session has ended.
+            if session.is_some_and(|id| !sessions.is_of(id, &caller)) {
+                return Err(EndpointRefusal::NoSession);
+            }
+        }
+        let place = match Peek::of(request.body()) {
+            Some(peek) if peek.method == "initialize" => {
+                Some(sessions.place(&caller).map_err(EndpointRefusal::from)?)
+            }
+            Some(_) | None => None,
+        };
+        request.extensions_mut().insert(caller.clone());
+        let left = CancellationToken::new();
+        let own = OwnSessions::new(sessions.clone(), caller.clone(), place, left.clone());
+        let (runtime, seal) = (runtime.clone(), seal.clone());
+        let server = move || {
+            Ok(ToolServer::with(runtime.clone(), caller.clone(), seal.clone(), left.clone()))
+        };
+        let config = StreamableHttpServerConfig::default()
+            .with_allowed_hosts(site.hosts)
+            .with_allowed_origins(site.origins)
+            .enforce_origin_validation()
+            .with_sse_keep_alive(Some(limits.keep_alive))
+            .with_sse_retry(Some(RETRY))
+            .with_max_request_body_bytes(limits.max_body_bytes)
+            .with_cancellation_token(ended.child_token());
+        let service = StreamableHttpService::new(server, Arc::new(own), config);
+        let answer = service.handle(request.map(Whole)).await;
+        Ok(answer.map(|body| EndpointBody(Box::pin(body))))
+    }
+
+    /// Ends all sessions and streams.
+    pub fn close(&self) {
+        self.shared.ended.cancel();
+    }
+
+    /// Counts the sessions.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.shared.sessions.len()
+    }
+}
+
+impl From<SessionsFull> for EndpointRefusal {
+    fn from(full: SessionsFull) -> Self {
+        match full {
+            SessionsFull::OfUser(max) => Self::TooManyOfUser { max },
+            SessionsFull::OfAll(max) => Self::TooMany { max },
+        }
+    }
+}
+
+/// Ends sessions that are idle, for as long as they are kept.
+async fn close_idle(sessions: Weak<Sessions>, idle: Duration) {
+    let mut ticks = interval((idle / 4).max(Duration::from_millis(1)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Some(sessions) = sessions.upgrade() else { return };
+        sessions.close_idle().await;
+    }
+}
+
+/// Tells whether a message of a client begins something, which a server that is about to end does not do.
+#[must_use]
+pub fn begins(message: &[u8]) -> bool {
+    Peek::of(message).is_some_and(|peek| matches!(&*peek.method, "initialize" | "tools/call"))
+}
+
+/// What is looked at before the protocol's library reads a message.
+#[derive(Deserialize)]
+struct Peek<'a> {
+    #[serde(borrow)]
+    method: Cow<'a, str>,
+}
+
+impl<'a> Peek<'a> {
+    fn of(message: &'a [u8]) -> Option<Self> {
+        serde_json::from_slice(message).ok()
+    }
+}
+
+/// The body of an answer.
+pub struct EndpointBody(Pin<Box<dyn Body<Data = Bytes, Error = Infallible> + Send>>);
+
+impl std::fmt::Debug for EndpointBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EndpointBody(..)")
+    }
+}
+
+impl Body for EndpointBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.as_mut().poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.0.size_hint()
+    }
+}
+
+/// A body that is there already.
+struct Whole(Bytes);
+
+impl Body for Whole {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = std::mem::take(&mut self.0);
+        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_and_handshakes_begin_something() {
+        let of = |method: &str| {
+            format!(r#"{{"id":1,"jsonrpc":"2.0","method":"{method}","params":{{}}}}"#)
+        };
+        for (method, expected) in
+            [("initialize", true), ("tools/call", true), ("tools/list", false), ("ping", false)]
+        {
+            assert_eq!(begins(of(method).as_bytes()), expected, "{method}");
+        }
+        assert!(!begins(br#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#));
+        assert!(begins(br#"{"method":"tools\/call"}"#), "as it is read, not as it is written");
+        assert!(!begins(b"") && !begins(b"[") && !begins(b"[1]"));
+    }
+}

@@ -1,0 +1,329 @@
+//! The sessions of clients whose revision has a handshake: whose each is, how many there are, and since when one is idle.
+
+use std::{
+    collections::HashMap,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_core::Stream;
+use madang::UserId;
+use rmcp::{
+    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    transport::{
+        WorkerTransport,
+        streamable_http_server::{
+            SessionId, SessionManager,
+            session::{
+                ServerSseMessage,
+                local::{
+                    LocalSessionManager, LocalSessionManagerError, LocalSessionWorker,
+                    SessionConfig,
+                },
+            },
+        },
+    },
+};
+use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::debug;
+
+use crate::server::{
+    bounded::{Bounded, MAX_REQUESTS},
+    caller::ToolCaller,
+};
+
+/// The bounds of sessions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SessionLimits {
+    pub(super) max: usize,
+    pub(super) max_per_user: usize,
+    pub(super) idle: Duration,
+}
+
+/// Whose a session is. A credential that may not decide is another owner: else it could answer the questions of one that
+/// may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Owner {
+    user: UserId,
+    may_decide: bool,
+}
+
+impl Owner {
+    fn of(caller: &ToolCaller) -> Self {
+        Self { user: caller.user.clone(), may_decide: caller.may_decide }
+    }
+}
+
+/// All sessions.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    local: LocalSessionManager,
+    opened: Arc<Opened>,
+    limits: SessionLimits,
+}
+
+/// The sessions that are open, and the places that are taken for them.
+#[derive(Debug, Default)]
+struct Opened(Mutex<Book>);
+
+#[derive(Debug, Default)]
+struct Book {
+    sessions: HashMap<SessionId, Entry>,
+    places: HashMap<UserId, usize>,
+    all: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    owner: Owner,
+    /// Requests and streams that are open.
+    open: usize,
+    idle_since: Instant,
+    _place: SessionPlace,
+    /// Tells the calls of the session its end.
+    _left: DropGuard,
+}
+
+impl Opened {
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.0.lock().expect("no code under this lock panics")
+    }
+}
+
+/// The place of a session, which is free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct SessionPlace {
+    opened: Arc<Opened>,
+    user: UserId,
+}
+
+/// There is no place, with the bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SessionsFull {
+    OfUser(usize),
+    OfAll(usize),
+}
+
+impl Drop for SessionPlace {
+    fn drop(&mut self) {
+        let mut book = self.opened.book();
+        book.all -= 1;
+        if let Some(count) = book.places.get_mut(&self.user) {
+            *count -= 1;
+            if *count == 0 {
+                book.places.remove(&self.user);
+            }
+        }
+    }
+}
+
+impl Sessions {
+    pub(super) fn new(limits: SessionLimits) -> Self {
+        let mut config = SessionConfig::default();
+        // The library counts only messages: a call that takes long would end its own session.
+        config.keep_alive = None;
+        let mut local = LocalSessionManager::default();
+        local.session_config = config;
+        Self { local, opened: Arc::default(), limits }
+    }
+
+    /// Takes a place for a session of this caller.
+    pub(super) fn place(&self, caller: &ToolCaller) -> Result<SessionPlace, SessionsFull> {
+        let SessionLimits { max, max_per_user, .. } = self.limits;
+        let mut book = self.opened.book();
+        let of_user = book.places.get(&caller.user).copied().unwrap_or_default();
+        if of_user >= max_per_user {
+            return Err(SessionsFull::OfUser(max_per_user));
+        }
+        if book.all >= max {
+            return Err(SessionsFull::OfAll(max));
+        }
+        book.all += 1;
+        book.places.insert(caller.user.clone(), of_user + 1);
+        Ok(SessionPlace { opened: self.opened.clone(), user: caller.user.clone() })
+    }
+
+    /// Tells whether there is such a session and it is this caller's.
+    pub(super) fn is_of(&self, id: &str, caller: &ToolCaller) -> bool {
+        let book = self.opened.book();
+        book.sessions.get(id).is_some_and(|entry| entry.owner == Owner::of(caller))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.opened.book().sessions.len()
+    }
+
+    /// Ends the sessions that are idle for too long.
+    pub(super) async fn close_idle(&self) {
+        let now = Instant::now();
+        let idle: Vec<_> = {
+            let book = self.opened.book();
+            let is_idle =
+                |entry: &Entry| entry.open == 0 && now - entry.idle_since >= self.limits.idle;
+            let idle = book.sessions.iter().filter(|(_, entry)| is_idle(entry));
+            idle.map(|(id, _)| id.clone()).collect()
+        };
+        for id in idle {
+            debug!("an idle session ends");
+            drop(self.close(&id).await);
+        }
+    }
+
+    async fn close(&self, id: &SessionId) -> Result<(), LocalSessionManagerError> {
+        let entry = self.opened.book().sessions.remove(id);
+        drop(entry); // not under the lock: its place takes it
+        self.local.close_session(id).await
+    }
+}
+
+/// The sessions of one caller. To it those of others are not there.
+#[derive(Debug)]
+pub(super) struct OwnSessions {
+    all: Arc<Sessions>,
+    caller: ToolCaller,
+    /// What a new session is made of.
+    fresh: Mutex<Option<(SessionPlace, DropGuard)>>,
+}
+
+impl OwnSessions {
+    pub(super) fn new(
+        all: Arc<Sessions>,
+        caller: ToolCaller,
+        place: Option<SessionPlace>,
+        left: CancellationToken,
+    ) -> Self {
+        let fresh = Mutex::new(place.map(|place| (place, left.drop_guard())));
+        Self { all, caller, fresh }
+    }
+
+    /// Counts a request or stream of a session.
+    fn open(&self, id: &SessionId) -> Result<OpenInSession, LocalSessionManagerError> {
+        let mut book = self.all.opened.book();
+        let entry = book.sessions.get_mut(id);
+        let entry = entry.filter(|entry| entry.owner == Owner::of(&self.caller));
+        let entry = entry.ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))?;
+        entry.open += 1;
+        Ok(OpenInSession { opened: self.all.opened.clone(), id: id.clone() })
+    }
+}
+
+/// A request or stream of a session that is open.
+#[derive(Debug)]
+struct OpenInSession {
+    opened: Arc<Opened>,
+    id: SessionId,
+}
+
+impl Drop for OpenInSession {
+    fn drop(&mut self) {
+        if let Some(entry) = self.opened.book().sessions.get_mut(&self.id) {
+            entry.open -= 1;
+            entry.idle_since = Instant::now();
+        }
+    }
+}
+
+/// A stream that counts as long as it lives.
+struct Counted {
+    stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
+    _open: OpenInSession,
+}
+
+impl Counted {
+    fn new(
+        stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+        open: OpenInSession,
+    ) -> Self {
+        Self { stream: Box::pin(stream), _open: open }
+    }
+}
+
+impl Stream for Counted {
+    type Item = ServerSseMessage;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<ServerSseMessage>> {
+        self.stream.as_mut().poll_next(context)
+    }
+}
+
+impl SessionManager for OwnSessions {
+    type Error = LocalSessionManagerError;
+    type Transport = Bounded<WorkerTransport<LocalSessionWorker>>;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        let fresh = self.fresh.lock().expect("no code under this lock panics").take();
+        let (id, transport) = self.all.local.create_session().await?;
+        let Some((place, left)) = fresh else {
+            self.all.local.close_session(&id).await?;
+            return Err(LocalSessionManagerError::SessionNotFound(id));
+        };
+        let entry = Entry {
+            owner: Owner::of(&self.caller),
+            open: 0,
+            idle_since: Instant::now(),
+            _place: place,
+            _left: left,
+        };
+        self.all.opened.book().sessions.insert(id.clone(), entry);
+        Ok((id, Bounded::new(transport, MAX_REQUESTS)))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        let _open = self.open(id)?;
+        self.all.local.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        Ok(self.all.is_of(id, &self.caller) && self.all.local.has_session(id).await?)
+    }
+
+    /// Also the end of the session's own task, whoever asked for it: whose a session is was checked before.
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        self.all.close(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let open = self.open(id)?;
+        Ok(Counted::new(self.all.local.create_stream(id, message).await?, open))
+    }
+
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), Self::Error> {
+        let _open = self.open(id)?;
+        self.all.local.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let open = self.open(id)?;
+        Ok(Counted::new(self.all.local.create_standalone_stream(id).await?, open))
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let open = self.open(id)?;
+        Ok(Counted::new(self.all.local.resume(id, last_event_id).await?, open))
+    }
+}

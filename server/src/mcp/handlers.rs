@@ -1,0 +1,186 @@
+//! The routes: requests of any revision, the stream of an older one's session, and its end.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::{FromRequest as _, Request, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
+    response::{IntoResponse as _, Response},
+};
+use madang_mcp::{AskWhere, EndpointRefusal, ToolCaller, begins};
+use tokio::time::sleep;
+
+use super::relay::Relay;
+use crate::{
+    ask::Ask,
+    auth::{caller::Caller, scope::TokenScope},
+    extract::{Bytes, Wishes},
+    guard::host,
+    problem::{Problem, ProblemName},
+    route::{Access, ForeignObject, Route},
+    state::Shared,
+};
+
+/// The time after which a place may be free.
+const RETRY: Duration = Duration::from_secs(30);
+
+pub(crate) fn routes() -> Vec<Route> {
+    const PATH: &str = "/mcp";
+    let tools = Access::Scope(TokenScope::Tools);
+    let session = "The session, of a revision that has them.";
+    let version = "The revision of the protocol.";
+    let ask = "Which person is asked for an approval: here, elsewhere or none.";
+    vec![
+        Route::post(PATH, tools, answer)
+            .takes_mcp()
+            .says("Takes a message of the Model Context Protocol. Both kinds of revisions are spoken.")
+            .header("MCP-Protocol-Version", version)
+            .header("Mcp-Session-Id", session)
+            .header("Madang-Ask", ask)
+            .takes::<ForeignObject>()
+            .gives::<ForeignObject>(StatusCode::OK, "The answer.")
+            .gives_text("text/event-stream", "The answer behind what comes before it.")
+            .gives_nothing(StatusCode::ACCEPTED, "The message was taken.")
+            .gives::<ForeignObject>(StatusCode::BAD_REQUEST, "The error, as the protocol has it.")
+            .gives::<ForeignObject>(StatusCode::NOT_FOUND, "The error, as the protocol has it.")
+            .refuses(&[
+                ProblemName::NotFound,
+                ProblemName::NotAcceptable,
+                ProblemName::Draining,
+                ProblemName::Overloaded,
+            ]),
+        Route::get(PATH, tools, answer)
+            .says("Streams what a session has to say, where its revision has sessions.")
+            .header("Mcp-Session-Id", session)
+            .gives_text("text/event-stream", "The messages.")
+            .refuses(&[
+                ProblemName::Malformed,
+                ProblemName::NotFound,
+                ProblemName::NotAcceptable,
+                ProblemName::MethodNotAllowed,
+                ProblemName::Overloaded,
+            ]),
+        Route::delete(PATH, tools, answer)
+            .says("Ends a session, where its revision has sessions.")
+            .header("Mcp-Session-Id", session)
+            .gives_nothing(StatusCode::ACCEPTED, "The session has ended.")
+            .refuses(&[
+                ProblemName::Malformed,
+                ProblemName::NotFound,
+                ProblemName::MethodNotAllowed,
+                ProblemName::Overloaded,
+            ]),
+    ]
+}
+
+async fn answer(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    wishes: Wishes,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (head, body) = request.into_parts();
+    let page = page(&shared, &head.uri, &head.headers);
+    let request = Request::from_parts(head.clone(), body);
+    let Bytes(message) = Bytes::from_request(request, &shared).await?;
+    if shared.drain.is_draining() && begins(&message) {
+        return Err(Problem::draining());
+    }
+    let is_stream_alone = head.method == Method::GET;
+    let relay = Relay::new(&shared, &caller, is_stream_alone)?;
+    let endpoint = shared.mcp.clone();
+    let site = shared.site.names();
+    let of_client = of_client(caller, wishes.ask, page);
+    let answering = async move {
+        let request = Request::from_parts(head, message.into());
+        endpoint.answer(of_client, site, request).await
+    };
+    let mut answering = Box::pin(answering);
+    let answer = tokio::select! {
+        biased;
+        answer = answering.as_mut() => answer.map_err(refused)?,
+        () = sleep(shared.limits.mcp_head_patience) => return Ok(relay.of_later(answering)),
+    };
+    let media_type = answer.headers().get(header::CONTENT_TYPE);
+    if media_type.is_some_and(|name| name == "text/event-stream") {
+        return Ok(relay.of(answer));
+    }
+    let is_json = media_type.is_some_and(|name| name == "application/json");
+    if !is_json && let Some(problem) = in_our_words(answer.status()) {
+        let allow = answer.headers().get(header::ALLOW).cloned();
+        let mut response = problem.into_response();
+        if let Some(allow) = allow {
+            response.headers_mut().insert(header::ALLOW, allow);
+        }
+        return Ok(response);
+    }
+    let (mut head, body) = answer.into_parts();
+    head.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(Response::from_parts(head, Body::new(body)))
+}
+
+/// Gives the problem in place of the plain text with which the protocol's library refuses what it does not read.
+fn in_our_words(status: StatusCode) -> Option<Problem> {
+    match status {
+        StatusCode::NOT_FOUND => Some(Problem::not_found()),
+        StatusCode::METHOD_NOT_ALLOWED => Some(Problem::new(
+            ProblemName::MethodNotAllowed,
+            "이 프로토콜 버전에서 지원하지 않는 메서드입니다.",
+            "This revision of the protocol has other methods.",
+        )),
+        StatusCode::NOT_ACCEPTABLE => Some(Problem::new(
+            ProblemName::NotAcceptable,
+            "application/json과 text/event-stream을 모두 받아야 합니다.",
+            "The client must accept application/json and text/event-stream.",
+        )),
+        StatusCode::FORBIDDEN => Some(Problem::new(
+            ProblemName::Origin,
+            "다른 사이트에서 온 요청입니다.",
+            "The request comes from a site that is not allowed here.",
+        )),
+        StatusCode::BAD_REQUEST
+        | StatusCode::UNSUPPORTED_MEDIA_TYPE
+        | StatusCode::UNPROCESSABLE_ENTITY => Some(Problem::malformed(
+            "MCP 메시지로 읽을 수 없습니다.",
+            "The request is none of the protocol: its message, its revision or its session does not fit.",
+        )),
+        _ => None,
+    }
+}
+
+/// Says for whom the client calls, and which person may be asked.
+fn of_client(caller: Caller, requested: Option<Ask>, page: Option<String>) -> ToolCaller {
+    let may_decide = caller.has(TokenScope::Decide);
+    let ask = match caller.asks(requested, Ask::Here) {
+        Ask::Here => AskWhere::Here,
+        Ask::Elsewhere => AskWhere::Elsewhere,
+        Ask::None => AskWhere::Nowhere,
+    };
+    let of_client = ToolCaller::new(caller.user).language(caller.locale.tag()).ask(ask);
+    let of_client = page.into_iter().fold(of_client, ToolCaller::page);
+    if may_decide { of_client } else { of_client.without_decisions() }
+}
+
+/// Gives the address of the page's approval requests, as the client reaches this server.
+fn page(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Option<String> {
+    let own = shared.site.public.clone().or_else(|| host::named(&shared.site, uri, headers))?;
+    shared.extras.has_page.then(|| format!("{own}/#/inbox"))
+}
+
+fn refused(refusal: EndpointRefusal) -> Problem {
+    let (name, scope, max) = match refusal {
+        EndpointRefusal::TooManyOfUser { max } => (ProblemName::TooMany, "user", max),
+        EndpointRefusal::TooMany { max } => (ProblemName::Overloaded, "all", max),
+        EndpointRefusal::NoSession | _ => return Problem::not_found(),
+    };
+    Problem::new(
+        name,
+        format!("MCP 세션이 너무 많습니다. {max}개까지 열 수 있습니다."),
+        format!("Too many MCP sessions are open. At most {max} are allowed."),
+    )
+    .with("bound", "mcp_sessions")
+    .with("scope", scope)
+    .with("max", max)
+    .retry_after(RETRY)
+}

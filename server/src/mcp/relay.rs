@@ -1,0 +1,147 @@
+//! Passes an answer of the endpoint on as a stream of the server: with a place, for as long as its credential counts, and
+//! no longer than the server.
+
+use std::{future::poll_fn, sync::Arc, time::Duration};
+
+use axum::{
+    body::HttpBody as _,
+    http::{Response as HttpResponse, header},
+    response::Response,
+};
+use bytes::Bytes;
+use madang_mcp::{EndpointBody, EndpointRefusal};
+use tokio::time::{Instant, interval_at, sleep};
+
+use super::SURFACE;
+use crate::{
+    auth::caller::{Caller, CallerCredential},
+    metrics::Counted,
+    problem::Problem,
+    state::Shared,
+    stream::{
+        body::{Ending, Ends, respond},
+        outlet::{BrokenOff, Outlet, WrittenBody},
+        places::StreamPlace,
+    },
+};
+
+/// The time in which answers are told that came with the end of the runtime.
+pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// An answer of the endpoint.
+type Answer = Result<HttpResponse<EndpointBody>, EndpointRefusal>;
+
+/// A request's place, and what may end its answer from outside.
+#[derive(Debug)]
+pub(super) struct Relay {
+    shared: Arc<Shared>,
+    credential: CallerCredential,
+    /// Whether it answers no request, so that it has nothing more to say once the server leaves.
+    is_stream_alone: bool,
+    _held: (StreamPlace, Counted),
+}
+
+impl Relay {
+    /// Takes a place for a request of this caller.
+    ///
+    /// # Errors
+    /// A problem where there is none.
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        caller: &Caller,
+        is_stream_alone: bool,
+    ) -> Result<Self, Problem> {
+        let held = (shared.streams.take(&caller.user)?, Counted::stream(SURFACE));
+        let (shared, credential) = (shared.clone(), caller.credential);
+        Ok(Self { shared, credential, is_stream_alone, _held: held })
+    }
+
+    /// Passes on an answer that is a stream.
+    pub(super) fn of(self, answer: HttpResponse<EndpointBody>) -> Response {
+        let (head, body) = answer.into_parts();
+        let mut response = self.write(|outlet| async move { pass(body, &outlet).await });
+        for (name, value) in head.headers {
+            if let Some(name) = name.filter(|name| name.as_str().starts_with("mcp-")) {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        response
+    }
+
+    /// Answers with a stream at once, in which the answer comes as soon as it is there.
+    pub(super) fn of_later<F>(self, answering: F) -> Response
+    where
+        F: Future<Output = Answer> + Send + Unpin + 'static,
+    {
+        let silence = self.shared.limits.keep_alive;
+        self.write(move |outlet| async move {
+            outlet.send(Bytes::from_static(b":\n\n")).await;
+            let answer = wait(answering, silence, &outlet).await;
+            let Ok(answer) = answer else { return Err(BrokenOff) };
+            let is_stream = answer
+                .headers()
+                .get(header::CONTENT_TYPE)
+                .is_some_and(|name| name == "text/event-stream");
+            if is_stream {
+                return pass(answer.into_body(), &outlet).await;
+            }
+            // The status is told already: the message says the same.
+            outlet.send(Bytes::from_static(b"data: ")).await;
+            pass(answer.into_body(), &outlet).await?;
+            outlet.send(Bytes::from_static(b"\n\n")).await;
+            Ok(())
+        })
+    }
+
+    fn write<F>(self, passes: impl FnOnce(Outlet) -> F + Send + 'static) -> Response
+    where
+        F: Future<Output = Result<(), BrokenOff>> + Send + 'static,
+    {
+        let body = WrittenBody::new(move |outlet| async move {
+            let Self { shared, credential, is_stream_alone, _held } = self;
+            let ends = async {
+                let ending = Ends::new(&shared, credential).first().await;
+                if let (Ending::Leaving, false) = (ending, is_stream_alone) {
+                    sleep(LAST_WORDS).await;
+                }
+                ending
+            };
+            tokio::select! {
+                biased;
+                passed = passes(outlet) => passed,
+                ending = ends => match (ending, is_stream_alone) {
+                    // An answer that is cut off must not look complete.
+                    (_, false) => Err(BrokenOff),
+                    (_, true) => Ok(()),
+                },
+            }
+        });
+        respond(body)
+    }
+}
+
+/// Passes a body on to its end.
+async fn pass(mut body: EndpointBody, outlet: &Outlet) -> Result<(), BrokenOff> {
+    let mut body = std::pin::Pin::new(&mut body);
+    while let Some(Ok(frame)) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
+        if let Ok(data) = frame.into_data() {
+            outlet.send(data).await;
+        }
+    }
+    Ok(())
+}
+
+/// Waits for an answer, and keeps the connection open meanwhile.
+async fn wait<F>(mut answering: F, silence: Duration, outlet: &Outlet) -> Answer
+where
+    F: Future<Output = Answer> + Unpin,
+{
+    let mut ticks = interval_at(Instant::now() + silence, silence);
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut answering => return answer,
+            _ = ticks.tick() => outlet.send(Bytes::from_static(b":\n\n")).await,
+        }
+    }
+}
