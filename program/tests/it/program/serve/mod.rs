@@ -1,11 +1,12 @@
 //! Tests `madang serve` and `madang token` as their users run them: the built binary, spoken to over sockets.
 //!
-//! `link` has what the program prints and what that opens, `restarts` its ends and its next starts, `places` where it
-//! listens, and `tokens` what opens it.
+//! `link` has what the program prints and what that opens, `restarts` its ends and its next starts, `misuse` its ends while
+//! clients do wrong, `places` where it listens, and `tokens` what opens it.
 
 mod link;
 mod mcp;
 mod metrics;
+mod misuse;
 mod places;
 mod restarts;
 mod tokens;
