@@ -13,6 +13,7 @@ use super::request::{Begun, Request};
 use crate::program::{
     Ended, Home,
     serve::{Answer, RunningServer, until_line},
+    signal,
 };
 
 /// A server whose clients do wrong.
@@ -190,6 +191,17 @@ impl Stage {
             .reads()
     }
 
+    /// Gives the types of the events of a chat's only turn.
+    fn told(&self, chat: &str) -> Vec<String> {
+        let mut events = self.events(chat);
+        let mut told = Vec::new();
+        while told.last().is_none_or(|last| last != "turn_ended") {
+            let line = until_line(&mut events, "event: ");
+            told.push(line.trim_end()["event: ".len()..].to_owned());
+        }
+        told
+    }
+
     fn until_ended(&self, chat: &str) {
         until_line(&mut self.events(chat), r#""type":"turn_ended""#);
     }
@@ -252,23 +264,10 @@ impl Stage {
         self.half_came_once(told);
         let was_approved = self.one_device_counts(told);
         self.until_ended("open");
-        let begins = |chat: &str, name: &str| -> Vec<String> {
-            let mut events = self.events(chat);
-            let mut all = Vec::new();
-            loop {
-                let line = until_line(&mut events, "data: ");
-                let event: Value = serde_json::from_str(&line["data: ".len()..]).unwrap();
-                if event["type"] == name {
-                    all.push(event["cursor"].to_string());
-                }
-                if event["type"] == "turn_ended" {
-                    return all;
-                }
-            }
-        };
         for chat in ["approved", "denied", "open"] {
+            let told = self.told(chat);
             for name in ["user_message", "tool_call_ended", "turn_ended"] {
-                assert_eq!(begins(chat, name).len(), 1, "{name} of {chat}");
+                assert_eq!(told.iter().filter(|told| *told == name).count(), 1, "{chat}: {told:?}");
             }
             let [call] = &self.calls(chat)[..] else { panic!("{chat} has one call") };
             let effect = if chat == "approved" || chat == "open" && was_approved {
@@ -283,7 +282,7 @@ impl Stage {
             );
         }
         assert_eq!(self.calls("open")[0]["call"], self.open["call"]);
-        crate::program::signal("TERM", self.id());
+        signal("TERM", self.id());
         assert_eq!(self.ended().code, Some(0));
         let verified = self.home.run(&["ledger", "--verify"], "");
         assert_eq!(verified.code, Some(0), "{verified:?}");
