@@ -143,7 +143,7 @@ fn readers_that_come_back_at_once_to_a_server_that_ends_hear_each_event_once() {
         let ended = server.program.ended();
         assert_eq!(ended.code, (name == "TERM").then_some(0), "{ended:?}");
         let took = begin.unwrap().elapsed();
-        assert!(took < PROMISED, "{took:?}");
+        assert!(name == "KILL" || took < PROMISED, "{took:?}");
         println!("{name} among {count} readers: {all} had heard all; the end took {took:?}");
     }
 
