@@ -1,11 +1,12 @@
 //! A request as its bytes, so that a client can send a part of it and leave it at that.
 
 use std::{
-    io::{BufReader, ErrorKind, Read as _, Write as _},
+    io::{BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
 };
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::program::{PATIENCE, serve::Answer};
 
@@ -80,6 +81,10 @@ impl Request {
     }
 }
 
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 impl Begun {
     /// Sends the end of the request, if the server still takes it.
     pub(super) fn finish(&mut self) {
@@ -103,11 +108,13 @@ impl Begun {
 
     /// Reads what the server says until it closes the connection. `None` where that is no whole answer.
     pub(super) fn answer(mut self) -> Option<Answer> {
-        let mut answer = Vec::new();
-        if let Err(error) = self.stream.read_to_end(&mut answer) {
-            let waited = [ErrorKind::WouldBlock, ErrorKind::TimedOut];
-            assert!(!waited.contains(&error.kind()), "the connection stays open");
+        let (begin, mut answer, mut piece) = (Instant::now(), Vec::new(), [0; 16 * 1024]);
+        // An error says that the connection was cut.
+        while let Ok(count @ 1..) = self.stream.read(&mut piece) {
+            answer.extend_from_slice(&piece[..count]);
+            assert!(begin.elapsed() < PATIENCE, "the connection stays open: {}", lossy(&answer));
         }
+        assert!(begin.elapsed() < PATIENCE, "the connection stays open: {}", lossy(&answer));
         let answer = String::from_utf8(answer).ok()?;
         let (head, text) = answer.split_once("\r\n\r\n")?;
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
