@@ -21,8 +21,11 @@ use self::{
 use super::{Answer, PATIENCE, until_line};
 use crate::program::signal;
 
-/// The longest end that the program promises.
+/// The longest end that the program promises: a tool that runs has thirty seconds of it.
 const PROMISED: Duration = Duration::from_secs(35);
+/// The longest end where no tool runs: goodbyes have five seconds, and a busy machine takes some more. Without them slow
+/// bodies would hold up the end for twenty seconds, and readers that do not read for thirty.
+const WITHOUT_TOOLS: Duration = Duration::from_secs(15);
 
 /// What clients do wrong.
 struct Misuse {
@@ -114,7 +117,7 @@ impl Misuse {
         let took = begin.elapsed();
         let code = (name == "TERM").then_some(0);
         assert_eq!(ended.code, code, "{ended:?}");
-        assert!(took < PROMISED, "{took:?}");
+        assert!(took < WITHOUT_TOOLS, "{took:?}");
         for (begun, refusal) in begun {
             if let Some(answer) = begun.answer() {
                 let is_draining = name == "TERM" && answer.status == 503;
@@ -236,7 +239,7 @@ fn cursors_that_are_none_or_of_another_database() {
             refused(400, "malformed", query),
             refused(400, "malformed", ledger),
             refused(409, "cursor-ahead", events("kept", "900.2@5f1c.341")),
-            refused(409, "cursor-ahead", events("open", "2.2")),
+            refused(409, "cursor-ahead", events("kept", "3")),
         ]
     };
     Misuse { wrong, holds: |_| Vec::new(), then: |_| () }.at_each_end();
