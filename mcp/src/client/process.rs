@@ -176,3 +176,57 @@ fn log(server: &str, line: &mut Vec<u8>) {
         line.clear();
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::{fs, time::Duration};
+
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+    use super::*;
+
+    /// Starts a shell that starts a process of its own and then does this; gives that process's id.
+    async fn with_a_child(then: &str) -> (ServerProcess, Pipes, String) {
+        let script = format!("sleep 600 & echo $!; {then}");
+        let arguments = ["-c".to_owned(), script];
+        let started = ServerProcess::start("a", "sh", &arguments, &BTreeMap::new(), None);
+        let (process, mut pipes) = started.unwrap();
+        let mut child = String::new();
+        BufReader::new(&mut pipes.output).read_line(&mut child).await.unwrap();
+        (process, pipes, child.trim().to_owned())
+    }
+
+    /// Gives the state of a process, as the system names it; `None` once it is reaped.
+    fn state(id: &str) -> Option<char> {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
+    }
+
+    async fn until_it_is_over(id: &str) {
+        let over = async {
+            while !matches!(state(id), None | Some('Z')) {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(30), over).await.expect("it was killed");
+    }
+
+    #[tokio::test]
+    async fn what_a_server_started_ends_with_it() {
+        let (mut process, pipes, child) = with_a_child("cat").await;
+        assert_eq!(process.ended(), None);
+        drop(pipes);
+        process.exited().await;
+        let leader = process.group.unwrap().to_string();
+        assert_eq!(state(&leader), Some('Z'), "it is not reaped, so its group is no other's");
+        assert_ne!(state(&child), Some('Z'), "the child goes on");
+        process.end("a").await;
+        until_it_is_over(&child).await;
+
+        let (mut process, _pipes, child) = with_a_child("exit 7").await;
+        process.exited().await;
+        assert_eq!(process.ended().as_deref(), Some("exit status: 7"));
+        assert_eq!(process.group, None, "its id may be another's now");
+        until_it_is_over(&child).await;
+    }
+}
