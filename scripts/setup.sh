@@ -154,12 +154,25 @@ try_apt() {
 
 apt_install="apt-get install -y --no-install-recommends"
 
+# What a person does to install these packages of Debian.
+by_hand() {
+    local typed="apt-get install $*"
+    if ! command -v apt-get >/dev/null; then
+        echo "install $* with your package manager"
+        return
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        if command -v sudo >/dev/null; then typed="sudo $typed"; else typed="su -c '$typed'"; fi
+    fi
+    echo "type \`$typed\`"
+}
+
 # `make test` skips the tests of the page where there is none.
 add_browser() {
     if has_chromium; then return 0; fi
     try_apt "what the page is tried with: chromium-headless-shell" \
         "{ $apt_install chromium-headless-shell || $apt_install chromium; }"
-    has_chromium || stop "The tests of the page need a Chromium, and there is none: install it with your package manager, then try again."
+    has_chromium || stop "The tests of the page need a Chromium, and there is none: $(by_hand chromium), then try again."
 }
 
 # The packages of Debian that the tests by the clients of others lack here.
@@ -178,7 +191,7 @@ add_clients() {
     [ -n "$missing" ] || return 0
     try_apt "what the clients of others run in: $missing" "$apt_install $missing"
     missing=$(missing_for_clients)
-    [ -z "$missing" ] || stop "The tests by the clients of others need $missing: install that with your package manager, then try again."
+    [ -z "$missing" ] || stop "The tests by the clients of others need $missing: $(by_hand "$missing"), then try again."
 }
 
 check_rust

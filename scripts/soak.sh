@@ -21,6 +21,8 @@ MADANG_WORLDS=400 cargo test --locked -p madang-actors --lib -- session::tests::
 MADANG_LONG_TEXTS=1 cargo test --locked -p madang-llama --lib pre_tokenizers
 MADANG_LONG_TEXTS=1 cargo test --locked -p madang-program --test it child::long_texts
 MADANG_MODEL_FILES=2000 cargo test --locked -p madang-program --test it child::hostile_files
+# Ten thousand readers come back at once to a server that ends meanwhile, where a process may have so many files open.
+MADANG_READERS=10000 cargo test --locked -p madang-program --test it serve::misuse::readers
 scripts/fuzz.sh 30
 # Every step that can go wrong does, in `make test` as well; here beside nothing else.
 scripts/test.sh failpoints

@@ -39,6 +39,8 @@ mod resume;
 mod running_calls;
 mod sentences;
 mod sessions;
+#[cfg(target_os = "linux")]
+mod setup;
 mod smallest;
 mod sqlite;
 mod supervision;

@@ -52,6 +52,8 @@ pub(super) const LAST_DELAY: Duration = Duration::from_secs(60);
 pub(super) const STEADY_AFTER: Duration = Duration::from_secs(60);
 /// The time for each step of ending a process: its input closes, it is asked to end, it is killed.
 pub(super) const END_STEP: Duration = Duration::from_secs(2);
+/// The time between two looks whether a process has ended.
+pub(super) const EXIT_POLL: Duration = Duration::from_millis(10);
 /// The time to find and greet a host.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time between two streams of a server that are opened: one that ends them at once costs next to nothing.

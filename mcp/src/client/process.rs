@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, env, io, path::Path, process::Stdio, sync::Arc}
 use tokio::{
     io::AsyncReadExt as _,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
-    time::timeout,
+    time::{sleep, timeout},
 };
 use tracing::{debug, warn};
 
-use super::limits::{END_STEP, MAX_STDERR_LINE};
+use super::limits::{END_STEP, EXIT_POLL, MAX_STDERR_LINE};
 
 /// The variables of our environment that a server sees. All others, such as keys of models, it sees only where the
 /// configuration hands them on.
@@ -85,25 +85,52 @@ impl ServerProcess {
     /// Ends the process, whose input is closed already: it has time to end by itself, is asked to, and is killed with
     /// all that it started.
     pub(super) async fn end(mut self, server: &str) {
-        if timeout(END_STEP, self.child.wait()).await.is_err() {
+        if timeout(END_STEP, self.exited()).await.is_err() {
             debug!(server, "an MCP server does not end by itself");
             self.signal(Signal::End);
-            if timeout(END_STEP, self.child.wait()).await.is_err() {
+            if timeout(END_STEP, self.exited()).await.is_err() {
                 warn!(server, "an MCP server did not end when asked, and is killed");
             }
         }
     }
 
-    /// Tells how the process ended, if it has.
+    /// Tells how the process ended, if it has, and kills what it left behind.
     pub(super) fn ended(&mut self) -> Option<String> {
+        if !self.has_exited() {
+            return None;
+        }
+        self.signal(Signal::Kill);
+        self.group = None;
         self.child.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+
+    async fn exited(&mut self) {
+        while !self.has_exited() {
+            sleep(EXIT_POLL).await;
+        }
+    }
+
+    /// Tells whether the process has ended, without reaping it: until it is reaped, no other process or group can have
+    /// its id, so the signal to its group reaches no stranger.
+    fn has_exited(&mut self) -> bool {
+        #[cfg(unix)]
+        if let Some(id) = self.group_id() {
+            use rustix::process::{WaitId, WaitIdOptions, waitid};
+            let looks = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            // An error says that there is no such child any more.
+            return waitid(WaitId::Pid(id), looks).map_or(true, |status| status.is_some());
+        }
+        self.child.try_wait().map_or(true, |status| status.is_some())
+    }
+
+    #[cfg(unix)]
+    fn group_id(&self) -> Option<rustix::process::Pid> {
+        self.group.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()))
     }
 
     fn signal(&self, signal: Signal) {
         #[cfg(unix)]
-        if let Some(group) =
-            self.group.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()))
-        {
+        if let Some(group) = self.group_id() {
             let signal = match signal {
                 Signal::End => rustix::process::Signal::TERM,
                 Signal::Kill => rustix::process::Signal::KILL,
@@ -147,5 +174,59 @@ fn log(server: &str, line: &mut Vec<u8>) {
     if !line.is_empty() {
         debug!(server, line = ?String::from_utf8_lossy(line), "an MCP server wrote to its standard error");
         line.clear();
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::{fs, time::Duration};
+
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+    use super::*;
+
+    /// Starts a shell that starts a process of its own and then does this; gives that process's id.
+    async fn with_a_child(then: &str) -> (ServerProcess, Pipes, String) {
+        let script = format!("sleep 600 & echo $!; {then}");
+        let arguments = ["-c".to_owned(), script];
+        let started = ServerProcess::start("a", "sh", &arguments, &BTreeMap::new(), None);
+        let (process, mut pipes) = started.unwrap();
+        let mut child = String::new();
+        BufReader::new(&mut pipes.output).read_line(&mut child).await.unwrap();
+        (process, pipes, child.trim().to_owned())
+    }
+
+    /// Gives the state of a process, as the system names it; `None` once it is reaped.
+    fn state(id: &str) -> Option<char> {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
+    }
+
+    async fn until_it_is_over(id: &str) {
+        let over = async {
+            while !matches!(state(id), None | Some('Z')) {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(30), over).await.expect("it was killed");
+    }
+
+    #[tokio::test]
+    async fn what_a_server_started_ends_with_it() {
+        let (mut process, pipes, child) = with_a_child("cat").await;
+        assert_eq!(process.ended(), None);
+        drop(pipes);
+        process.exited().await;
+        let leader = process.group.unwrap().to_string();
+        assert_eq!(state(&leader), Some('Z'), "it is not reaped, so its group is no other's");
+        assert_ne!(state(&child), Some('Z'), "the child goes on");
+        process.end("a").await;
+        until_it_is_over(&child).await;
+
+        let (mut process, _pipes, child) = with_a_child("exit 7").await;
+        process.exited().await;
+        assert_eq!(process.ended().as_deref(), Some("exit status: 7"));
+        assert_eq!(process.group, None, "its id may be another's now");
+        until_it_is_over(&child).await;
     }
 }

@@ -26,6 +26,27 @@ test("the server is killed in the middle of an answer and started again", async 
   expect(await isTheSame(page)).toBe(true);
 });
 
+// docs/serve.md advises readers to use `fetch` for this reason.
+test("a server that restarts refuses two readers once: EventSource gives up, and the page's reader by fetch goes on", { tag: "@once" }, async ({ page, serve }) => {
+  const server = await serve([says("Hello.")]);
+  await enter(page, server);
+  await send(page, "hi");
+  await expect(log(page).getByText("Hello.")).toBeVisible();
+  await page.evaluate((chat) => (window.source = new EventSource(`/v1/sessions/${chat}/events?after=0`)), chatOf(page));
+  const state = () => page.evaluate(() => window.source.readyState);
+  await expect.poll(state).toBe(1);
+  const refusal = { status: 503, name: "draining", retryAfter: 1, times: 1 };
+  const ofSource = await fail(page, "GET", "**/events?after=0", refusal);
+  const ofFetch = await fail(page, "GET", /\/v1\/sessions\/[^/?]+\/events$/, refusal);
+  await server.kill();
+  await server.restart([says("Here I am.")]);
+  await expect.poll(state, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => ofFetch.seen, { timeout: 20_000 }).toBeGreaterThan(0);
+  await send(page, "are you there?");
+  await expect(log(page).getByText("Here I am.")).toBeVisible({ timeout: 40_000 });
+  expect([ofSource.seen, await state()]).toEqual([1, 2]);
+});
+
 test("the server is killed while a question is open: the question comes back, and runs once", async ({ page, serve }) => {
   const server = await serve([ADD]);
   await enter(page, server);

@@ -61,6 +61,15 @@ pub enum OpenError {
         #[source]
         cause: Box<dyn Error + Send + Sync>,
     },
+    /// A program died while it wrote the file without a log. Only a connection that may write can undo what it left.
+    #[error("the database {} is half written, because a program died meanwhile; begin a chat with it to undo that, and try again", path.display())]
+    HalfWritten {
+        /// The path of the database.
+        path: PathBuf,
+        /// The underlying error.
+        #[source]
+        cause: Box<dyn Error + Send + Sync>,
+    },
     /// The disk has no room for the tables or the log.
     #[error("the disk is full; make room for the database {}, or choose another file", path.display())]
     Full {
@@ -165,6 +174,9 @@ pub(super) fn is_of_a_damaged_file(error: &sqlx::Error) -> bool {
 impl OpenError {
     /// Translates SQLite's error at opening into advice.
     pub(super) fn of_sql(path: &Path, cause: sqlx::Error) -> Self {
+        if ResultCode::of(&cause) == Some(ResultCode::HOT_JOURNAL) {
+            return Self::HalfWritten { path: path.to_owned(), cause: cause.into() };
+        }
         match WriteFault::kind(&cause) {
             Some(kind) => Self::at_fault(path, kind, cause),
             None if is_of_a_damaged_file(&cause) => {
@@ -298,6 +310,8 @@ impl ResultCode {
     const VETOED: i32 = 531;
     /// The index of the log, a file shared by all processes, could not grow (`SQLITE_IOERR_SHMSIZE`).
     const NO_ROOM_FOR_THE_INDEX: Self = Self(4_874);
+    /// A journal has to be played back, and the connection may only read (`SQLITE_READONLY_ROLLBACK`).
+    const HOT_JOURNAL: Self = Self(776);
 
     /// Finds the code, if SQLite gave the error.
     pub(super) fn of(error: &sqlx::Error) -> Option<Self> {

@@ -215,3 +215,53 @@ async fn a_page_of_rubbish_never_ends_a_command_in_another_way() {
     }
     assert!(refused > 6, "{refused}");
 }
+
+/// Makes a file that SQLite has begun and that has no table.
+async fn empty(home: &Home) -> PathBuf {
+    let path = home.path("empty.db");
+    let mut db = connect(&path).await;
+    sqlx::raw_sql("CREATE TABLE a (b); DROP TABLE a").execute(&mut db).await.unwrap();
+    db.close().await.unwrap();
+    path
+}
+
+/// Leaves what a program without a log leaves that dies while it writes: a part of its pages, and a journal to undo them.
+async fn half_written(home: &Home, whole: &Path) -> PathBuf {
+    let left = home.path("left.db");
+    let mut db = connect(whole).await;
+    // With a cache of one page, pages are written before the end.
+    let writes = "PRAGMA cache_size = 1; BEGIN; CREATE TABLE more (a); WITH RECURSIVE n (i) AS \
+        (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO more SELECT randomblob(4000) FROM n";
+    sqlx::raw_sql(writes).execute(&mut db).await.unwrap();
+    for end in ["", "-journal"] {
+        let name = |path: &Path| format!("{}{end}", path.display());
+        fs::copy(name(whole), name(&left)).unwrap();
+    }
+    left
+}
+
+#[tokio::test]
+async fn a_half_written_database_is_read_only_once_a_writer_has_undone_that() {
+    for has_been_whole in [true, false] {
+        let home = Home::new();
+        let whole = if has_been_whole { good(&home).await } else { empty(&home).await };
+        let path = half_written(&home, &whole).await;
+        let files =
+            || [path.clone(), home.path("left.db-journal")].map(|file| fs::read(file).unwrap());
+        let before = files();
+        let path = path.to_str().unwrap();
+        for order in [&["ledger", "--db", path][..], &["ledger", "--verify", "--db", path]] {
+            home.run(order, "").failed_with(&[
+                "left.db is half written",
+                "begin a chat with it",
+                "again",
+            ]);
+        }
+        assert!(files() == before, "a reader changes nothing");
+        let written = home.run(&["call", "list_active_habits", "{}", "--db", path], "");
+        assert_eq!(written.code, Some(0), "{written:?}");
+        let rows = home.run(&["ledger", "--db", path], "").events();
+        assert_eq!(rows.len(), 1 + usize::from(has_been_whole), "{rows:?}");
+        assert_eq!(home.run(&["ledger", "--verify", "--db", path], "").code, Some(0));
+    }
+}

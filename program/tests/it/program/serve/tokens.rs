@@ -9,12 +9,12 @@ use super::{Home, PATIENCE, RunningProgram, RunningServer, until_line};
 use crate::program::{Ended, signal};
 
 impl Home {
-    fn token(&self, arguments: &[&str]) -> Ended {
+    pub(super) fn token(&self, arguments: &[&str]) -> Ended {
         self.run(&[&["token"], arguments].concat(), "")
     }
 
     /// Makes a token and gives its secret.
-    fn added(&self, arguments: &[&str]) -> String {
+    pub(super) fn added(&self, arguments: &[&str]) -> String {
         let ended = self.token(&[&["add"], arguments].concat());
         assert_eq!((ended.code, &*ended.err), (Some(0), ""), "{ended:?}");
         let secret = ended.out.trim_end();
