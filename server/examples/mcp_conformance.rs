@@ -5,13 +5,18 @@
 
 #![expect(clippy::print_stdout, reason = "the suite reads the address")]
 
-use madang::{Runtime, UserId, tool::ToolOutcome};
+use std::time::Duration;
+
+use madang::{
+    Runtime, UserId,
+    tool::{self, EffectPolicy, NoArguments, ToolContext, ToolOutcome, ToolProgress, ToolResult},
+};
 use madang_server::{Listener, Server, ServerLimits, ServerOptions};
 use madang_testing::{End, FakeTool, MemoryStore, ScriptedModel};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Tools that give a text.
-const TEXTS: [&str; 2] = ["test_simple_text", "test_tool_with_progress"];
+const TEXTS: [&str; 1] = ["test_simple_text"];
 /// Tools that a person must confirm.
 const ASKS: [&str; 6] = [
     "test_elicitation",
@@ -21,6 +26,15 @@ const ASKS: [&str; 6] = [
     "test_input_required_result_request_state",
     "test_input_required_result_tampered_state",
 ];
+
+async fn walk(_: NoArguments, ctx: &ToolContext) -> ToolResult<Value> {
+    for done in [0.0, 50.0, 100.0] {
+        ctx.progress.report(ToolProgress::new(done).of(100.0));
+        // Longer than the pause between two reports that are passed on.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    Ok(json!({ "steps": 3 }))
+}
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,7 +48,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let fails = FakeTool::read("test_error_handling");
     builder = builder.tool(fails.end(End::Refuse("refused", "This tool always fails.")));
-    let runtime = builder.start().await?;
+    let walks = tool::plain("test_tool_with_progress", "Reports three steps.", walk);
+    let runtime = builder.tool(walks.effect(EffectPolicy::Read)).start().await?;
     let mut limits = ServerLimits::default();
     // The suite asks faster than a person's programs do.
     (limits.requests_per_second, limits.request_burst) = (10_000, 10_000);

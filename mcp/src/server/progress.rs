@@ -1,7 +1,9 @@
-//! Tells a client that its call still runs, where it has asked for that by a token.
+//! Tells a client how far its call has come, where it has asked for that by a token: what the tool reports, and from time to
+//! time that the call still runs.
 
 use std::{pin::pin, time::Duration};
 
+use madang::{RunningCall, tool::ToolProgress};
 use rmcp::{
     RoleServer,
     model::{ProgressNotificationParam, ProgressToken},
@@ -11,46 +13,58 @@ use tokio::time::{Instant, interval_at};
 
 /// The time between two words of progress: sooner than the first wait that clients and proxies end.
 const PERIOD: Duration = Duration::from_secs(10);
+/// What a word adds that tells nothing new: the protocol wants each number above the last.
+const NEXT: f64 = 1e-6;
 const RUNS: &str = "The call runs.";
 const WAITS: &str = "The call waits for a decision of its user on another device.";
 
 /// How far a call has come, for a client that wants to hear it.
 pub(super) struct Progress<'a> {
     told: Option<(&'a Peer<RoleServer>, ProgressToken)>,
-    steps: f64,
-    message: &'static str,
+    /// A handle of its own: each report is read here.
+    call: RunningCall,
+    newest: ToolProgress,
+    /// The number that was told last.
+    last: Option<f64>,
 }
 
 impl<'a> Progress<'a> {
-    pub(super) fn of(context: &'a RequestContext<RoleServer>) -> Self {
+    pub(super) fn of(context: &'a RequestContext<RoleServer>, call: &RunningCall) -> Self {
         let token = context.meta.get_progress_token();
-        Self { told: token.map(|token| (&context.peer, token)), steps: 0.0, message: RUNS }
+        let told = token.map(|token| (&context.peer, token));
+        let newest = ToolProgress::new(0.0).saying(RUNS);
+        Self { told, call: call.clone(), newest, last: None }
     }
 
-    /// Waits, and tells of it from time to time.
+    /// Waits, and tells meanwhile how far the call has come.
     pub(super) async fn during<T>(&mut self, wait: impl Future<Output = T>) -> T {
         let mut wait = pin!(wait);
         let mut ticks = interval_at(Instant::now() + PERIOD, PERIOD);
         loop {
+            let wants = self.told.is_some();
             tokio::select! {
                 biased;
                 ended = wait.as_mut() => return ended,
-                _ = ticks.tick(), if self.told.is_some() => self.tell().await,
+                Some(report) = self.call.progress(), if wants => self.tell(report).await,
+                _ = ticks.tick(), if wants => self.tell(self.newest.clone()).await,
             }
         }
     }
 
     /// Tells that a person is asked elsewhere.
     pub(super) async fn waits_elsewhere(&mut self) {
-        self.message = WAITS;
-        self.tell().await;
+        self.tell(self.newest.clone().saying(WAITS)).await;
     }
 
-    async fn tell(&mut self) {
+    async fn tell(&mut self, mut report: ToolProgress) {
+        report.done = self.last.map_or(report.done, |last| report.done.max(last + NEXT));
+        self.last = Some(report.done);
+        self.newest = report.clone();
         let Some((peer, token)) = &self.told else { return };
-        self.steps += 1.0;
-        let step = ProgressNotificationParam::new(token.clone(), self.steps);
+        let mut told = ProgressNotificationParam::new(token.clone(), report.done);
+        told.total = report.total;
+        told.message = report.message.map(|message| message.to_string());
         // A client that has left hears nothing.
-        drop(peer.notify_progress(step.with_message(self.message)).await);
+        drop(peer.notify_progress(told).await);
     }
 }

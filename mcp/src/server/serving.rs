@@ -270,7 +270,7 @@ impl ToolServer {
         ask: &Ask<'_>,
         (caller, context): (&ToolCaller, &RequestContext<RoleServer>),
     ) -> Result<CallToolResponse, ErrorData> {
-        let mut progress = Progress::of(context);
+        let mut progress = Progress::of(context, running);
         let mut answered = match ask {
             Ask::Again(again) => again.answered.clone(),
             Ask::Nobody { .. } | Ask::Elsewhere | Ask::Now(..) => None,

@@ -12,7 +12,7 @@ use std::{
 use madang::{
     Limits, Runtime, UserId,
     ledger::{LedgerFilter, LedgerRow},
-    tool::{self, EffectPolicy, ToolContext, ToolResult},
+    tool::{self, EffectPolicy, ToolContext, ToolProgress, ToolResult},
 };
 use madang_mcp::ToolServer;
 use madang_testing::{MemoryStore, ScriptedModel};
@@ -20,10 +20,13 @@ use rmcp::{
     ClientHandler, ErrorData, RoleClient, ServiceError,
     model::{
         CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
-        ElicitRequestParams, ElicitResult, ElicitationCapability, Implementation, ProtocolVersion,
-        RequestMetaObject,
+        ElicitRequestParams, ElicitResult, ElicitationCapability, Implementation,
+        ProgressNotificationParam, ProtocolVersion, RequestMetaObject,
     },
-    service::{ClientLifecycleMode, ClientServiceExt as _, RequestContext, RunningService},
+    service::{
+        ClientLifecycleMode, ClientServiceExt as _, NotificationContext, RequestContext,
+        RunningService,
+    },
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -57,6 +60,7 @@ async fn run(_: Text, ctx: &ToolContext) -> ToolResult<Value> {
 
 async fn slow(_: Text, ctx: &ToolContext) -> ToolResult<Value> {
     let handlers = ctx.extension::<Arc<Handlers>>().unwrap();
+    ctx.progress.report(ToolProgress::new(1.0).of(2.0).saying("half"));
     handlers.begun.add_permits(1);
     handlers.go_on.acquire().await.unwrap().forget();
     handlers.runs.fetch_add(1, SeqCst);
@@ -121,9 +125,9 @@ impl Offered {
         } else {
             ClientLifecycleMode::Discover { preferred_versions: vec![version.clone()] }
         };
-        let shown = Arc::clone(&person.shown);
+        let (shown, heard) = (Arc::clone(&person.shown), Arc::clone(&person.heard));
         let service = person.serve_with_lifecycle(theirs, lifecycle).await.unwrap();
-        Client { service, serving, shown }
+        Client { service, serving, shown, heard }
     }
 }
 
@@ -132,6 +136,7 @@ pub(crate) struct Client {
     pub(crate) service: RunningService<RoleClient, Person>,
     serving: JoinHandle<Result<(), madang_mcp::McpServeError>>,
     shown: Arc<Mutex<Vec<Value>>>,
+    heard: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Client {
@@ -143,6 +148,11 @@ impl Client {
     /// The forms that the person was shown.
     pub(crate) fn shown(&self) -> Vec<Value> {
         self.shown.lock().unwrap().clone()
+    }
+
+    /// What the client was told of the progress of its calls.
+    pub(crate) fn heard(&self) -> Vec<Value> {
+        self.heard.lock().unwrap().clone()
     }
 
     /// Leaves, and waits until the server has seen it.
@@ -157,6 +167,7 @@ pub(crate) struct Person {
     capabilities: ClientCapabilities,
     answers: Mutex<VecDeque<Value>>,
     shown: Arc<Mutex<Vec<Value>>>,
+    heard: Arc<Mutex<Vec<Value>>>,
     is_mute: bool,
 }
 
@@ -171,7 +182,7 @@ impl Person {
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = Some(ElicitationCapability::new().with_form(Default::default()));
         let answers = Mutex::new(answers.into_iter().collect());
-        Self { capabilities, answers, shown: Arc::default(), is_mute: false }
+        Self { capabilities, answers, shown: Arc::default(), heard: Arc::default(), is_mute: false }
     }
 
     /// A person whose client cannot ask.
@@ -184,6 +195,14 @@ impl ClientHandler for Person {
     fn get_info(&self) -> ClientConfig {
         ClientConfig::new(self.capabilities.clone(), Implementation::new("test", "1"))
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
+    }
+
+    async fn on_progress(
+        &self,
+        told: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.heard.lock().unwrap().push(serde_json::to_value(told).unwrap());
     }
 
     async fn create_elicitation(

@@ -117,6 +117,25 @@ async fn a_repeated_key_runs_once_and_another_call_under_it_is_refused() {
 }
 
 #[tokio::test]
+async fn what_a_tool_reports_is_told_to_the_client_of_its_call() {
+    for version in BOTH {
+        let offered = Offered::new().await;
+        let client = offered.client("kim", Person::out_of_reach(), &version).await;
+        let peer = client.service.peer().clone();
+        let calling = tokio::spawn(async move { peer.call_tool(of("slow")).await });
+        until("the report is told", async || !client.heard().is_empty()).await;
+        let told = client.heard().remove(0);
+        assert_eq!(
+            (&told["progress"], &told["total"], &told["message"]),
+            (&json!(1.0), &json!(2.0), &json!("half"))
+        );
+        offered.handlers.go_on.add_permits(1);
+        calling.await.unwrap().unwrap();
+        client.leave().await;
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_leaves_ends_no_handler_that_has_begun() {
     let offered = Offered::new().await;
     let client =
