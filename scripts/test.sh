@@ -93,6 +93,8 @@ features() {
         run cargo check "${chosen[@]}" || return 1
     done
     run cargo check -p madang-mcp --no-default-features || return 1
+    run cargo check -p madang-mcp --no-default-features --features http || return 1
+    run cargo check -p madang-server --no-default-features --features mcp || return 1
     run cargo check -p madang-program --no-default-features
 }
 

@@ -190,6 +190,28 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "mcp")]
+    #[test]
+    fn its_names_are_those_of_listeners_and_the_public_url_and_origins_also_those_that_are_allowed()
+    {
+        let site = Site {
+            public: Some(origin("https://chat.example.org")),
+            listeners: vec![OwnPort { port: 8_137, is_https: false }].into(),
+            allowed: vec![origin("http://app.example.org")],
+        };
+        let madang_mcp::EndpointSite { hosts, origins } = site.names();
+        let own = ["localhost:8137", "127.0.0.1:8137", "[::1]:8137"];
+        assert_eq!(hosts, [&["chat.example.org"], &own[..]].concat());
+        let own = own.map(|host| format!("http://{host}"));
+        let mut expected = vec!["https://chat.example.org:443".to_owned()];
+        expected.extend(own);
+        expected.push("http://app.example.org:80".to_owned());
+        assert_eq!(origins, expected);
+        let anywhere = Site::default().names();
+        assert_eq!(anywhere.hosts, LOOPBACK);
+        assert_eq!(anywhere.origins, LOOPBACK.map(|host| format!("http://{host}:*")));
+    }
+
     #[test]
     fn ours_are_loopback_names_with_our_ports_and_the_public_host() {
         let site = Site {

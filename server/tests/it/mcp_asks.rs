@@ -163,8 +163,12 @@ async fn a_client_that_shows_nothing_runs_nothing_and_is_told_what_it_lacks() {
     let session = Session::begin(&test, test.kim.reveal(), &nothing()).await;
     let ended = result(&session.call(1, "remove").send(test.address).await);
     assert!(failure(&ended).contains("nobody could be asked"), "{ended}");
-    let none = test.send(call("remove", &forms()).header("madang-ask", "none")).await;
-    assert!(failure(&result(&none)).contains("nobody could be asked"));
+    // A client that could show a form, and whose request wants no person asked. In a session each request says it anew.
+    let session = Session::begin(&test, test.kim.reveal(), &forms()).await;
+    for request in [call("remove", &forms()).bearer(test.kim.reveal()), session.call(1, "remove")] {
+        let none = request.header("madang-ask", "none").send(test.address).await;
+        assert!(failure(&result(&none)).contains("nobody could be asked"));
+    }
     assert_eq!(runs.count(), 0);
     test.shutdown().await;
 }
