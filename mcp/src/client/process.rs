@@ -190,9 +190,10 @@ mod tests {
         let script = format!("sleep 600 & echo $!; {then}");
         let arguments = ["-c".to_owned(), script];
         let started = ServerProcess::start("a", "sh", &arguments, &BTreeMap::new(), None);
-        let (process, mut pipes) = started.unwrap();
+        let (process, mut pipes) = started.expect("there is a shell");
         let mut child = String::new();
-        BufReader::new(&mut pipes.output).read_line(&mut child).await.unwrap();
+        let read = BufReader::new(&mut pipes.output).read_line(&mut child).await;
+        read.expect("the shell says it");
         (process, pipes, child.trim().to_owned())
     }
 

@@ -9,7 +9,7 @@ mod readers;
 mod request;
 mod stage;
 
-use std::{fs, thread, time::Duration};
+use std::{collections::HashSet, fs, thread, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -350,20 +350,24 @@ fn loud(stage: &Stage) -> Request {
 /// Waits until the server has bytes for each of these connections that no one takes.
 fn until_full(unread: &[Begun]) {
     let begin = Instant::now();
-    while unread.iter().any(|reader| unsent(reader.ports()) == 0) {
+    let mut waits: HashSet<_> = unread.iter().map(Begun::ports).collect();
+    while !waits.is_empty() {
         assert!(begin.elapsed() < PATIENCE, "a reader has all that there is");
         thread::park_timeout(Duration::from_millis(20));
+        waits = waits.difference(&unsent()).copied().collect();
     }
 }
 
-/// Gives the bytes that the kernel keeps for a client's end of a connection, from the server's port.
-fn unsent((client, server): (u16, u16)) -> u64 {
+/// Finds the connections with bytes that the kernel keeps for a client: the ports of the client and of the server.
+fn unsent() -> HashSet<(u16, u16)> {
     let table = fs::read_to_string("/proc/net/tcp").unwrap();
-    let port = |address: &str| u16::from_str_radix(address.split_once(':')?.1, 16).ok();
+    let number = |part: &str| u16::from_str_radix(part, 16).ok();
     let of_line = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let is_this = (port(words[1])?, port(words[2])?) == (server, client);
-        is_this.then(|| u64::from_str_radix(words[4].split_once(':')?.0, 16).ok())?
+        let [_, server, client, _, queues, ..] = words[..] else { return None };
+        let port = |address: &str| number(address.split_once(':')?.1);
+        let has_some = !queues.starts_with("00000000:");
+        has_some.then_some((port(client)?, port(server)?))
     };
-    table.lines().skip(1).find_map(of_line).unwrap_or(0)
+    table.lines().skip(1).filter_map(of_line).collect()
 }
