@@ -30,10 +30,11 @@ pub(super) enum Answer {
     Dismissed,
 }
 
-/// Gives what the client shows: the request's text, with a field that has to be set, or with the page's address.
+/// Gives what the client shows: the request in words, with a field that has to be set, or with the page's address.
 pub(super) fn asking(request: &ApprovalRequest, shape: &Shape) -> ElicitRequestParams {
     match shape {
-        Shape::Form => form_of(request.text.to_string()),
+        // A form has no "always", of which the whole text says how long it holds.
+        Shape::Form => form_of(request.plain_text()),
         Shape::Page(address) => ElicitRequestParams::UrlElicitationParams {
             meta: None,
             message: request.text.to_string(),
