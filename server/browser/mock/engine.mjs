@@ -162,7 +162,8 @@ export class Engine {
     }
     row.state = "running";
     const pause = (ms) => this.#pause(ms);
-    const done = await tool.run(row.arguments, { habits: this.store.habits(chat.user), language: turn.language, pause });
+    const report = (progress) => feed.report(turn.id, row.call, progress);
+    const done = await tool.run(row.arguments, { habits: this.store.habits(chat.user), language: turn.language, pause, report });
     return this.#ended(chat, turn, row, done);
   }
 

@@ -44,6 +44,11 @@ export class Feed {
     this.#tell();
   }
 
+  /** Tells how far a call has come to the readers of this moment. */
+  report(turn, call, progress) {
+    for (const reader of this.#readers) reader.write(null, "tool_progress", { type: "tool_progress", turn, call, ...progress });
+  }
+
   silence() {
     const text = this.speech?.text ?? "";
     this.speech = this.thought = null;

@@ -62,8 +62,9 @@ export const TOOLS = {
     isDestructive: true,
     isOutside: true,
     consequence: ({ to }, language) => (language === "ko" ? `${to}에게 편지를 보냅니다` : `Sends a letter to ${to}`),
-    run: async ({ to }, { pause }) => {
-      await pause(600);
+    run: async ({ to }, { pause, report }) => {
+      report({ done: 1, total: 2, message: "the stamp <b>sticks</b>" });
+      await pause(1200);
       return { ...ok({ sent_to: to }), effect: "committed" };
     },
   },

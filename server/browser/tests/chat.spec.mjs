@@ -32,6 +32,20 @@ test("finished messages and ends of tools are read out, pieces of text are not",
   await expect(log(page)).toHaveAttribute("aria-live", "off");
 });
 
+// No tool of the program's own toolkits takes long enough to report.
+test("a call shows how far it has come, and its end takes the place of that", { tag: "@mock" }, async ({ page, serve }) => {
+  const letter = { tool_calls: [{ name: "send_letter", arguments: { to: "Lee", body: "Hello" } }] };
+  const server = await serve([letter, says("Sent.")]);
+  await enter(page, server);
+  await send(page, "write to Lee");
+  await dialog(page).getByRole("button", { name: "Yes", exact: true }).click();
+  const bar = log(page).locator(".call progress");
+  await expect(bar).toHaveJSProperty("position", 0.5);
+  await expect(log(page).getByText("the stamp <b>sticks</b>")).toBeVisible();
+  await expect(log(page).getByText("Sent.")).toBeVisible();
+  await expect(bar).toHaveCount(0);
+});
+
 test("an error of the model is told, and the chat goes on", async ({ page, serve }) => {
   const server = await serve([{ text: "Half of", error: "Timeout" }, says("Whole.")]);
   await enter(page, server);
