@@ -19,18 +19,23 @@ async fn over(file: &Path, models: Vec<(&str, Arc<dyn ChatModel>)>) -> (Runtime,
     (runtime, session)
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_turn_goes_on_with_its_model_after_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("chats.db");
+/// Ends a runtime in the middle of a turn of `second`, which wants something back with its call.
+async fn interrupted(file: &Path) {
     let ((first, _one), (second, mut two)) = (model_pair(), model_pair());
     let (runtime, session) =
-        over(&file, vec![("first", Arc::new(first)), ("second", Arc::new(second))]).await;
+        over(file, vec![("first", Arc::new(first)), ("second", Arc::new(second))]).await;
     session.send_with("look", asking("second")).await.unwrap();
     two.next().await.finish(call(Some("sealed")));
     let completion = two.next().await;
     runtime.shutdown().await.unwrap();
-    drop((completion, session, runtime));
+    drop((completion, session));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_goes_on_with_its_model_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chats.db");
+    interrupted(&file).await;
 
     // The order is another one now.
     let ((second, mut two), (first, mut one)) = (model_pair(), model_pair());
@@ -50,14 +55,7 @@ async fn a_turn_goes_on_with_its_model_after_a_restart() {
 async fn a_turn_whose_model_is_here_no_more_goes_on_with_the_first() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("chats.db");
-    let ((first, _one), (second, mut two)) = (model_pair(), model_pair());
-    let (runtime, session) =
-        over(&file, vec![("first", Arc::new(first)), ("second", Arc::new(second))]).await;
-    session.send_with("look", asking("second")).await.unwrap();
-    two.next().await.finish(call(Some("sealed")));
-    let completion = two.next().await;
-    runtime.shutdown().await.unwrap();
-    drop((completion, session, runtime));
+    interrupted(&file).await;
 
     let ((first, mut one), (third, mut three)) = (model_pair(), model_pair());
     let (runtime, session) =
