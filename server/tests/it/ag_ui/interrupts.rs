@@ -7,8 +7,8 @@ use madang_server::{TokenEntry, TokenHolder, TokenScope, TokenSecret};
 use madang_testing::{End, FakeTool, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::{Value, json};
 
-use super::{Client, SHOWN, Told, decide_elsewhere, delete, deleting, deleting_script, ended};
-use crate::support::Setup;
+use super::{Client, SHOWN, Told, decide_elsewhere, deleting, deleting_script, ended};
+use crate::support::{Setup, delete};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_is_an_interrupt_and_the_run_that_resumes_it_goes_on() {

@@ -5,12 +5,12 @@ mod interrupts;
 mod restarts;
 mod runs;
 
-use madang_testing::{FakeTool, Runs, ScriptedCompletion, ScriptedModel};
+use madang_testing::{Runs, ScriptedCompletion, ScriptedModel};
 use serde_json::{Map, Value, json};
 
 use crate::{
     http::{Answer, EventReader, Request, StreamEnd},
-    support::{Setup, TestServer},
+    support::{Setup, TestServer, delete},
 };
 
 const PATH: &str = "/ag-ui";
@@ -220,15 +220,6 @@ impl<'a> Client<'a> {
 fn deleting_script() -> [ScriptedCompletion; 2] {
     let call = ScriptedCompletion::call("delete", &json!({ "id": 7 }));
     [call.saying("I delete it."), ScriptedCompletion::text("done")]
-}
-
-fn delete() -> FakeTool {
-    FakeTool::destructive("delete").parameters(json!({
-        "type": "object",
-        "properties": { "id": { "type": "integer" } },
-        "required": ["id"],
-        "additionalProperties": false,
-    }))
 }
 
 /// A server whose model asks for the destructive tool, and then says that it is done.

@@ -4,8 +4,8 @@ use madang::store::SqliteStore;
 use madang_testing::{ScriptedModel, model_pair};
 use serde_json::json;
 
-use super::{Client, SHOWN, delete, deleting_script};
-use crate::support::Setup;
+use super::{Client, SHOWN, deleting_script};
+use crate::support::{Setup, delete};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_the_server_leaves_ends_with_an_error_and_the_next_server_asks_again() {
