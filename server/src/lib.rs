@@ -46,11 +46,11 @@ pub use ask::Ask;
 #[cfg(feature = "jwt")]
 pub use auth::jwt::{JwtFileError, JwtIssuer};
 pub use auth::{
+    holder::{InvalidPrefix, ServicePrefix, TokenHolder},
     scope::{InvalidScope, TokenScope, TokenScopes},
     secret::{CookieKey, SecretFileError, TokenSecret},
-    token_file::{
-        InvalidPrefix, ServicePrefix, TokenEntry, TokenFile, TokenFileError, TokenHolder,
-    },
+    token_entry::TokenEntry,
+    token_file::{TokenFile, TokenFileError},
 };
 pub use guard::site::{InvalidOrigin, WebOrigin};
 pub use limits::ServerLimits;

@@ -14,10 +14,7 @@ use madang::{
 use crate::auth::jwt::JwtIssuer;
 use crate::{
     ClientMemory, ServerLimits,
-    auth::{
-        secret::CookieKey,
-        token_file::{TokenEntry, TokenFile},
-    },
+    auth::{secret::CookieKey, token_entry::TokenEntry, token_file::TokenFile},
     guard::site::WebOrigin,
 };
 

@@ -34,7 +34,7 @@ use tokio::{
 use tracing::debug;
 
 use super::{
-    config::{Entry, Reach},
+    entry::{Entry, Reach},
     guard::Guard,
     http,
     limits::{LIST_TIMEOUT, MAX_MESSAGE_BYTES, MAX_PAGES, MAX_TOOLS},

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::{
-    config::Entry,
     connection::{Connection, ToolList},
+    entry::Entry,
     limits::{END_STEP, FIRST_DELAY, LAST_DELAY, STEADY_AFTER},
     progress::Reports,
     text::visible,

@@ -1,9 +1,10 @@
 //! The client: MCP servers that others wrote, started or reached, and their tools.
 //!
-//! `config` reads the file. `connection` starts or reaches one server by `process` or `http`, behind the bounds of `lines`
-//! and `guard`. `list` reads its tools. `offer` decides which become tools, with `name`, `schema` and `lock`. `keeper` keeps a
-//! server running and knows which tools it still has. `tool` makes calls, `progress` passes on how far one has come, `call`
-//! says what became of it, and `result` reads an answer. `servers` puts all together.
+//! `config` reads the file, and `entry` a server of it from its `fields`. `connection` starts or reaches one server by
+//! `process` or `http`, behind the bounds of `lines` and `guard`. `list` reads its tools. `offer` decides which become
+//! tools, with `name`, `schema` and `lock`. `keeper` keeps a server running and knows which tools it still has. `tool`
+//! makes calls, `progress` passes on how far one has come, `call` says what became of it, and `result` reads an answer.
+//! `servers` puts all together.
 //!
 //! Invariants:
 //! - A call is sent once. Only a read of a trusted server, whose answer was lost, is asked once more.
@@ -14,8 +15,10 @@
 mod call;
 mod config;
 mod connection;
+mod entry;
 mod error;
 mod expand;
+mod fields;
 mod guard;
 mod http;
 mod keeper;

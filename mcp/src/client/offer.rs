@@ -4,7 +4,7 @@ use madang::tool::{self, EffectPolicy, ToolOutcome, ToolRegistry, ToolSpec};
 use serde_json::Value;
 
 use super::{
-    config::Entry,
+    entry::Entry,
     limits::{MAX_DESCRIPTION_BYTES, MAX_NAME_BYTES},
     list::ListedTool,
     name::{tool_name, word},

@@ -10,8 +10,9 @@ use tokio::task::JoinSet;
 use tracing::warn;
 
 use super::{
-    config::{Entry, McpConfig},
+    config::McpConfig,
     connection::{Connection, ToolList},
+    entry::Entry,
     error::McpError,
     keeper::{Fingerprints, Keeper, fingerprints},
     limits::MAX_TOOLS_IN_ALL,

@@ -2,44 +2,18 @@
 // the tools strictly, reads, and cannot be asked, so what must be confirmed does not run.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 
+import { homeFor, inspector, REFUSED, run } from "./mcp_inspector.mjs";
 import { ADD, SEARCH } from "./server.mjs";
-
-const INSPECTOR = fileURLToPath(new URL("node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js", import.meta.url));
-
-/** What the destructive tool's call ends with, by era. */
-const REFUSED = {
-  legacy: "Tool 'add_habit' returned isError:true.",
-  auto: "Missing required client capability",
-  modern: "Missing required client capability",
-};
-
-/** Runs a program to its end, with a home of its own, and reads its lines as JSON. */
-async function run(home, program, ...words) {
-  const env = { ...process.env, HOME: home, XDG_CONFIG_HOME: home, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) };
-  const child = spawn(program, words, { env, stdio: ["ignore", "pipe", "pipe"] });
-  const said = { out: "", err: "" };
-  child.stdout.on("data", (chunk) => (said.out += chunk));
-  child.stderr.on("data", (chunk) => (said.err += chunk));
-  const code = await new Promise((resolve) => child.once("close", resolve));
-  const read = (text) => text.trim().split("\n").filter(Boolean).map((line) => JSON.parse(line));
-  return { code, out: read(said.out), err: read(said.err) };
-}
 
 for (const [era, refused] of Object.entries(REFUSED)) {
   test(`the inspector in the era ${era}`, async (t) => {
-    const home = mkdtempSync(join(tmpdir(), "madang-inspector-"));
-    t.after(() => rmSync(home, { recursive: true, force: true }));
+    const home = homeFor(t);
     const database = ["--db", join(home, "madang.db")];
     const serve = [process.env.MADANG_BIN, "mcp", "serve", ...database, "--user", "kim", "--locale", "en"];
-    const inspect = (...words) => run(home, process.execPath, INSPECTOR, "--cli", ...serve, "--protocol-era", era, "--format", "json", "--quiet", ...words);
-    const call = ({ name, arguments: args }) => inspect("--method", "tools/call", "--tool-name", name, "--tool-args-json", JSON.stringify(args));
+    const { inspect, call } = inspector(home, era, serve);
 
     const list = await inspect("--method", "tools/list", "--strict");
     assert.equal(list.code, 0, JSON.stringify(list.err));

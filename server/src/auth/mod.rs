@@ -7,10 +7,12 @@
 pub(crate) mod caller;
 pub(crate) mod cookie;
 pub(crate) mod credential;
+pub(crate) mod holder;
 #[cfg(feature = "jwt")]
 pub(crate) mod jwt;
 pub(crate) mod scope;
 pub(crate) mod secret;
+pub(crate) mod token_entry;
 pub(crate) mod token_file;
 pub(crate) mod tokens;
 mod watched;
@@ -23,9 +25,10 @@ use self::{
     caller::{Caller, CallerCredential, TokenName},
     cookie::Login,
     credential::{Credential, named_user},
+    holder::TokenHolder,
     scope::TokenScopes,
     secret::CookieKey,
-    token_file::{TokenEntry, TokenHolder},
+    token_entry::TokenEntry,
     tokens::Tokens,
 };
 
@@ -180,7 +183,7 @@ impl Auth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::{secret::TokenSecret, token_file::ServicePrefix};
+    use crate::auth::{holder::ServicePrefix, secret::TokenSecret};
 
     struct Scene {
         auth: Auth,

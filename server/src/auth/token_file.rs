@@ -1,154 +1,24 @@
-//! The file of tokens: one JSON object a line, each with a name, a holder, scopes and the SHA-256 of its secret.
+//! The file of tokens: one entry a line, as JSON. Programs change it under a lock.
 
 use std::{
     collections::HashSet,
     fs::{self, File, OpenOptions},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
-use madang::{UserId, approval::Digest};
-use serde::{Deserialize, Serialize};
+use madang::UserId;
 
 use super::{
+    holder::{TokenHolder, is_plain},
     scope::TokenScopes,
     secret::{TokenSecret, create_private},
+    token_entry::TokenEntry,
 };
 use crate::ask::Ask;
 
-/// The holder of a token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TokenHolder {
-    /// One user.
-    User(UserId),
-    /// A service that speaks for many users, each named below this prefix: `prefix/user`.
-    Service(ServicePrefix),
-}
-
-/// The name of a service, which stands before the names of its users. It has no slash: otherwise two services could
-/// speak for the same user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String")]
-pub struct ServicePrefix(Arc<str>);
-
-/// Tells that a text is no prefix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a service's prefix has 1 to 64 letters, digits, hyphens, underscores and dots")]
-pub struct InvalidPrefix;
-
-impl ServicePrefix {
-    /// Takes a prefix of 1 to 64 letters, digits, hyphens, underscores and dots.
-    ///
-    /// # Errors
-    /// [`InvalidPrefix`] for any other text.
-    pub fn new(prefix: &str) -> Result<Self, InvalidPrefix> {
-        if is_plain(prefix) { Ok(Self(prefix.into())) } else { Err(InvalidPrefix) }
-    }
-
-    /// Gives the user of this name below the prefix; `None` where the name cannot be one.
-    pub(crate) fn user(&self, name: &str) -> Option<UserId> {
-        if name.is_empty() { None } else { UserId::new(format!("{}/{name}", self.0)).ok() }
-    }
-
-    /// Tells whether a service of this prefix speaks for the user.
-    #[must_use]
-    pub fn speaks_for(&self, user: &UserId) -> bool {
-        let below = user.as_str().strip_prefix(&*self.0);
-        below.and_then(|rest| rest.strip_prefix('/')).is_some_and(|name| !name.is_empty())
-    }
-
-    /// Gives the prefix itself.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for ServicePrefix {
-    type Error = InvalidPrefix;
-
-    fn try_from(prefix: String) -> Result<Self, InvalidPrefix> {
-        Self::new(&prefix)
-    }
-}
-
 /// The most bytes of a file: some ten thousand tokens.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
-
-fn is_plain(name: &str) -> bool {
-    let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    (1..=64).contains(&name.len()) && name.bytes().all(is_fit)
-}
-
-/// A token as its file has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Line", try_from = "Line")]
-pub struct TokenEntry {
-    /// The name under which it is listed and removed.
-    pub name: String,
-    /// The user or service that it speaks for.
-    pub holder: TokenHolder,
-    /// What it may do.
-    pub scopes: TokenScopes,
-    /// Which person its requests ask where they do not say.
-    pub ask: Option<Ask>,
-    /// The SHA-256 of its secret.
-    pub sha256: Digest,
-}
-
-impl TokenEntry {
-    /// Makes the entry of a secret that this program keeps elsewhere.
-    #[must_use]
-    pub fn new(
-        name: impl Into<String>,
-        holder: TokenHolder,
-        scopes: TokenScopes,
-        secret: &TokenSecret,
-    ) -> Self {
-        Self { name: name.into(), holder, scopes, ask: None, sha256: secret.digest() }
-    }
-}
-
-/// A line of the file.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line {
-    name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    user: Option<UserId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    service: Option<ServicePrefix>,
-    scopes: TokenScopes,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ask: Option<Ask>,
-    sha256: Digest,
-}
-
-impl From<TokenEntry> for Line {
-    fn from(TokenEntry { name, holder, scopes, ask, sha256 }: TokenEntry) -> Self {
-        let (user, service) = match holder {
-            TokenHolder::User(user) => (Some(user), None),
-            TokenHolder::Service(prefix) => (None, Some(prefix)),
-        };
-        Self { name, user, service, scopes, ask, sha256 }
-    }
-}
-
-impl TryFrom<Line> for TokenEntry {
-    type Error = &'static str;
-
-    fn try_from(
-        Line { name, user, service, scopes, ask, sha256 }: Line,
-    ) -> Result<Self, Self::Error> {
-        let holder = match (user, service) {
-            (Some(user), None) => TokenHolder::User(user),
-            (None, Some(prefix)) => TokenHolder::Service(prefix),
-            (Some(_), Some(_)) | (None, None) => return Err("a token has a user or a service"),
-        };
-        Ok(Self { name, holder, scopes, ask, sha256 })
-    }
-}
 
 /// A file of tokens. A server reads it again when it changes.
 #[derive(Debug, Clone)]
@@ -385,6 +255,7 @@ fn is_same_file(_: &File, _: &Path) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::holder::ServicePrefix;
 
     fn kim() -> TokenHolder {
         TokenHolder::User(UserId::new("kim").unwrap())
@@ -476,24 +347,5 @@ mod tests {
         }
         std::fs::write(file.path(), " ".repeat(MAX_BYTES as usize + 1)).unwrap();
         assert!(file.list().is_err());
-    }
-
-    #[test]
-    fn a_service_speaks_for_users_below_its_prefix_only() {
-        let prefix = ServicePrefix::new("openwebui").unwrap();
-        assert_eq!(prefix.user("alice").unwrap().as_str(), "openwebui/alice");
-        assert_eq!(prefix.user("../kim").unwrap().as_str(), "openwebui/../kim");
-        assert!(prefix.user("").is_none() && prefix.user("a\nb").is_none());
-        for (user, is_below) in [
-            ("openwebui/alice", true),
-            ("openwebui/", false),
-            ("openwebui", false),
-            ("openwebuix/a", false),
-        ] {
-            assert_eq!(prefix.speaks_for(&UserId::new(user).unwrap()), is_below, "{user}");
-        }
-        for bad in ["", "a/b", "a b", "한", &"x".repeat(65)] {
-            assert_eq!(ServicePrefix::new(bad), Err(InvalidPrefix), "{bad}");
-        }
     }
 }

@@ -6,7 +6,8 @@ use madang::approval::Digest;
 
 use super::{
     secret::digest_of,
-    token_file::{TokenEntry, TokenFile, TokenFileError},
+    token_entry::TokenEntry,
+    token_file::{TokenFile, TokenFileError},
     watched::Watched,
 };
 
@@ -77,7 +78,7 @@ mod tests {
     use madang::UserId;
 
     use super::*;
-    use crate::auth::{scope::TokenScopes, secret::TokenSecret, token_file::TokenHolder};
+    use crate::auth::{holder::TokenHolder, scope::TokenScopes, secret::TokenSecret};
 
     fn kim() -> TokenHolder {
         TokenHolder::User(UserId::new("kim").unwrap())

@@ -17,8 +17,8 @@ use crate::{
     auth::{
         caller::Caller,
         cookie::{self, Login},
+        holder::TokenHolder,
         scope::TokenScopes,
-        token_file::TokenHolder,
     },
     extract::Json,
     guard::layer,

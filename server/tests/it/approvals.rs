@@ -8,17 +8,8 @@ use serde_json::{Value, json};
 
 use crate::{
     http::{Answer, EventReader, Request},
-    support::{Setup, TestServer, until},
+    support::{Setup, TestServer, delete, until},
 };
-
-fn delete() -> FakeTool {
-    FakeTool::destructive("delete").parameters(json!({
-        "type": "object",
-        "properties": { "id": { "type": "integer" } },
-        "required": ["id"],
-        "additionalProperties": false,
-    }))
-}
 
 /// A server whose model asks for the destructive tool, and then says that it is done.
 async fn asking() -> (TestServer, madang_testing::Runs) {

@@ -7,7 +7,7 @@ use madang_server::{
     Listener, ServeError, Server, ServerLimits, ServerOptions, SqliteMemory, TokenEntry,
     TokenHolder, TokenScopes, TokenSecret,
 };
-use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
+use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::timeout};
 
@@ -154,6 +154,16 @@ impl TestServer {
 /// A model that answers each session in the same way again and again.
 pub(crate) fn says(text: &str) -> ScriptedModel {
     ScriptedModel::repeating([ScriptedCompletion::text(text)])
+}
+
+/// The destructive tool whose one argument has a type.
+pub(crate) fn delete() -> FakeTool {
+    FakeTool::destructive("delete").parameters(json!({
+        "type": "object",
+        "properties": { "id": { "type": "integer" } },
+        "required": ["id"],
+        "additionalProperties": false,
+    }))
 }
 
 /// Waits until this holds, and fails where it takes too long.

@@ -5,23 +5,13 @@ use std::{fs, thread, time::Duration};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Ended, Home, PATIENCE, RunningProgram, signal};
+use super::{
+    Ended, Home, PATIENCE, RunningProgram,
+    running::{children, state},
+    signal,
+};
 
 const SEARCH: &str = "수면에 좋은 프로토콜 찾아줘\n";
-
-/// Returns the state of a process and its parent; `None` after its end.
-fn process(number: u32) -> Option<(String, u32)> {
-    let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    let mut fields = stat.rsplit(") ").next()?.split(' ');
-    Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
-}
-
-/// Lists the children of a process, living or dead.
-fn children(parent: u32) -> Vec<u32> {
-    let numbers = fs::read_dir("/proc").unwrap().flatten();
-    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers.filter(|number| process(*number).is_some_and(|(_, of)| of == parent)).collect()
-}
 
 fn until<T>(what: &str, found: impl Fn() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
@@ -106,7 +96,7 @@ fn a_child_that_is_killed_in_a_turn_costs_nothing_but_time() {
     });
     let ended = chat.ended();
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(process(next), None, "the child ends before the program");
+    assert_eq!(state(next), None, "the child ends before the program");
 }
 
 #[test]
@@ -119,7 +109,7 @@ fn a_program_that_is_killed_leaves_no_child() {
     signal("KILL", chat.child.id());
     chat.child.wait().unwrap();
     // The process that inherits it may reap it.
-    until("the child ends", || process(child).is_none_or(|(state, _)| state == "Z").then_some(()));
+    until("the child ends", || state(child).is_none_or(|(now, _)| now == "Z").then_some(()));
 }
 
 #[test]

@@ -38,6 +38,7 @@ mod remote;
 mod resolving;
 #[cfg(target_os = "linux")]
 mod resume;
+mod running;
 #[cfg(target_os = "linux")]
 mod serve;
 mod stress;
@@ -45,19 +46,12 @@ mod stress;
 mod terminal;
 mod verify;
 
-use std::{
-    ffi::OsStr,
-    fs,
-    io::{Read, Write},
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    sync::mpsc,
-    thread,
-    time::Duration,
-};
+use std::{ffi::OsStr, fs, path::PathBuf, process::Command, time::Duration};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use running::{RunningProgram, signal};
 
 /// The time after which a test takes the program for hung.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -86,11 +80,6 @@ struct Ended {
     code: Option<i32>,
     out: String,
     err: String,
-}
-
-/// A running program.
-struct RunningProgram {
-    child: Child,
 }
 
 impl Home {
@@ -157,76 +146,6 @@ impl Home {
     fn habits(&self) -> u64 {
         self.call("list_active_habits", &json!({}))["data"]["count"].as_u64().unwrap()
     }
-}
-
-impl RunningProgram {
-    fn start(mut command: Command) -> Self {
-        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Self { child: command.spawn().unwrap() }
-    }
-
-    /// Writes to its standard input, which stays open.
-    fn write(&mut self, input: &[u8]) {
-        let mut stdin = self.child.stdin.take().unwrap();
-        stdin.write_all(input).unwrap();
-        self.child.stdin = Some(stdin);
-    }
-
-    /// Writes to its standard input and closes it; the program may answer or end without reading.
-    fn feed(&mut self, input: &[u8]) {
-        let (mut stdin, input) = (self.child.stdin.take().unwrap(), input.to_vec());
-        thread::spawn(move || {
-            if let Err(error) = stdin.write_all(&input) {
-                println!("the program did not read everything: {error}");
-            }
-        });
-    }
-
-    /// Reads its standard output up to the end of the line with this text.
-    fn until(&mut self, wanted: &str) -> String {
-        let mut read = self.until_shown(wanted);
-        if !read.ends_with('\n') {
-            read += &self.until_shown("\n");
-        }
-        read
-    }
-
-    /// Reads its standard output until this is shown.
-    fn until_shown(&mut self, wanted: &str) -> String {
-        let mut out = self.child.stdout.take().unwrap();
-        let (wanted, (give_back, back)) = (wanted.to_owned(), mpsc::channel());
-        thread::spawn(move || {
-            let (mut read, mut byte) = (Vec::new(), [0]);
-            while !read.ends_with(wanted.as_bytes()) && out.read(&mut byte).unwrap() == 1 {
-                read.push(byte[0]);
-            }
-            drop(give_back.send((out, String::from_utf8(read).unwrap())));
-        });
-        let (out, read) = back.recv_timeout(PATIENCE).expect("the program writes in time");
-        self.child.stdout = Some(out);
-        read
-    }
-
-    /// Closes its standard input and waits for its end.
-    fn ended(mut self) -> Ended {
-        drop(self.child.stdin.take());
-        let id = self.child.id();
-        let (ended, end) = mpsc::channel();
-        thread::spawn(move || drop(ended.send(self.child.wait_with_output())));
-        let Ok(output) = end.recv_timeout(PATIENCE) else {
-            signal("KILL", id);
-            panic!("the program hangs");
-        };
-        let output = output.unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ended { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
-    }
-}
-
-fn signal(name: &str, process: u32) {
-    let sent =
-        Command::new("kill").args([format!("-{name}"), process.to_string()]).status().unwrap();
-    assert!(sent.success());
 }
 
 impl Ended {

@@ -18,7 +18,7 @@ use rustix::{
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Home, PATIENCE};
+use super::{Home, PATIENCE, running::Process};
 
 /// Tells whether the pseudo-terminal controls the program: only then its end also sends SIGHUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) enum Control {
 
 /// The program in a terminal.
 pub(super) struct Pty {
-    pub(super) child: Child,
+    pub(super) child: Process,
     master: File,
     /// Dropping it ends the thread that reads.
     stop: Option<std::io::PipeWriter>,
@@ -77,8 +77,9 @@ impl Pty {
         let end = || slave.try_clone().unwrap();
         let mut command = in_session(command, control);
         command.env("TERM", "xterm");
-        let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
-        drop((slave, command));
+        command.stdin(end()).stdout(end()).stderr(end());
+        let child = Process::spawned(command);
+        drop(slave);
         let (shown, master) = (Arc::new(Shown::default()), File::from(master));
         let (stopped, stop) = std::io::pipe().unwrap();
         let (output, heard) = (master.try_clone().unwrap(), shown.clone());
@@ -134,7 +135,7 @@ impl Pty {
     }
 
     /// Takes the terminal away.
-    pub(super) fn hang_up(self) -> Child {
+    pub(super) fn hang_up(self) -> Process {
         let Self { child, master, stop, reading, .. } = self;
         drop(stop);
         reading.unwrap().join().unwrap();
@@ -143,7 +144,7 @@ impl Pty {
     }
 
     /// Splits the program from its terminal, which stays while the second value is kept.
-    pub(super) fn apart(self) -> (Child, impl Drop + use<>) {
+    pub(super) fn apart(self) -> (Process, impl Drop + use<>) {
         let Self { child, master, stop, reading, .. } = self;
         (child, Apart { _master: master, stop, reading })
     }

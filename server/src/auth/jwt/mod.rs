@@ -19,8 +19,8 @@ use serde::Deserialize;
 pub use self::file::JwtFileError;
 use self::file::{JwtKey, JwtKeys};
 use super::{
+    holder::ServicePrefix,
     scope::{TokenScope, TokenScopes},
-    token_file::ServicePrefix,
     watched::Watched,
 };
 

@@ -13,14 +13,14 @@ fn two_programs_at_once_download_the_model_once_and_the_second_says_that_it_wait
     let mut second = command(&home, &hub, &["fetch", MODEL]);
     let told = home.path("told");
     second.stderr(fs::File::create(&told).unwrap());
-    let mut second = second.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    second.stdout(std::process::Stdio::piped());
+    let mut second = RunningProgram::spawned(second);
     let says = || fs::read_to_string(&told).unwrap();
     until(|| says().contains(&format!("Waits for another program that downloads {FILE}.")));
-    assert!(second.try_wait().unwrap().is_none());
+    assert!(second.child.try_wait().unwrap().is_none());
     release.send(()).unwrap();
     brought(&first.ended(), &bytes);
-    let second = second.wait_with_output().unwrap();
-    assert!(second.status.success(), "{}", says());
+    assert_eq!(second.ended().code, Some(0), "{}", says());
     assert_eq!((hub.asked().len(), hub.sent_bytes()), (1, bytes.len()));
 }
 

@@ -131,7 +131,7 @@ fn an_inherited_socket_outlives_its_servers_and_keeps_the_requests_between_them(
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let start = || {
         let third = OwnedFd::from(socket.try_clone().unwrap());
-        RunningProgram { child: with_third(&home, third.into()).spawn().unwrap() }
+        RunningProgram::spawned(with_third(&home, third.into()))
     };
     let server = RunningServer::once_up(start(), "open ");
     assert_eq!(server.address, socket.local_addr().unwrap());
@@ -150,7 +150,7 @@ fn an_inherited_socket_outlives_its_servers_and_keeps_the_requests_between_them(
 #[test]
 fn a_number_that_is_no_socket_and_an_address_of_another_machine_are_told() {
     let home = Home::new();
-    let nothing = RunningProgram { child: with_third(&home, Stdio::null()).spawn().unwrap() };
+    let nothing = RunningProgram::spawned(with_third(&home, Stdio::null()));
     nothing.ended().failed_with(&["failed to listen on fd:3", "--listen"]);
     let options =
         ["--listen", "192.0.2.1:80", "--tokens", "none", "--public-url", "https://a.example"];

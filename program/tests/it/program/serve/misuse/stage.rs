@@ -327,15 +327,6 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
-    /// A test that fails leaves no server behind.
-    fn drop(&mut self) {
-        if let Some(server) = &mut self.server {
-            drop(server.program.child.kill());
-        }
-    }
-}
-
 impl Told {
     pub(super) const fn is_nothing(&self) -> bool {
         self.turn.is_none() && self.yes.is_none() && self.no.is_none()

@@ -1,0 +1,156 @@
+//! Reads a server of the configuration: how it is reached, and what is trusted of it.
+
+use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
+
+use reqwest::{
+    Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+
+use super::{
+    fields::Fields,
+    limits::{CALL_TIMEOUT, START_TIMEOUT},
+};
+
+/// A server of the configuration.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) reach: Reach,
+    /// Whether what the server says of its tools' effects counts.
+    pub(super) is_trusted: bool,
+    pub(super) is_optional: bool,
+    pub(super) timeout: Duration,
+    pub(super) start_timeout: Duration,
+    pub(super) exclude: Vec<String>,
+}
+
+/// How a server is reached.
+#[derive(Clone)]
+pub(super) enum Reach {
+    /// A program that is started and spoken to over its standard input and output.
+    Command {
+        program: String,
+        arguments: Vec<String>,
+        variables: BTreeMap<String, String>,
+        folder: Option<PathBuf>,
+    },
+    /// An address that is asked over HTTP.
+    Http { url: Url, headers: HeaderMap },
+}
+
+/// Variables and headers are left out: they have secrets.
+impl fmt::Debug for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command { program, .. } => {
+                f.debug_struct("Command").field("program", program).finish_non_exhaustive()
+            }
+            Self::Http { url, .. } => {
+                f.debug_struct("Http").field("host", &url.host_str()).finish_non_exhaustive()
+            }
+        }
+    }
+}
+
+/// Reads an entry from its fields.
+pub(super) fn entry_of(name: String, fields: &mut Fields<'_>) -> Result<Entry, String> {
+    let place = fields.place.clone();
+    let is_trusted = match fields.text("trust")?.as_deref() {
+        None | Some("nothing") => false,
+        Some("annotations") => true,
+        Some(_) => return Err(format!("{place}.trust is neither \"nothing\" nor \"annotations\"")),
+    };
+    let kind = fields.text("type")?;
+    let reach = match (fields.text("command")?, fields.text("url")?) {
+        (Some(_), Some(_)) => return Err(format!("{place} has both a command and a url")),
+        (None, None) => return Err(format!("{place} has neither a command nor a url")),
+        (Some(program), None) if program.is_empty() => {
+            return Err(format!("{place}.command is empty"));
+        }
+        (Some(program), None) => Reach::Command {
+            program,
+            arguments: fields.texts("args")?,
+            variables: fields.table("env")?.into_iter().collect(),
+            folder: fields.text("cwd")?.map(PathBuf::from),
+        },
+        (None, Some(url)) => http(&url, fields)?,
+    };
+    let is_as_said = match kind.as_deref() {
+        None => true,
+        Some("stdio") => matches!(reach, Reach::Command { .. }),
+        Some("http" | "streamable-http" | "streamableHttp") => matches!(reach, Reach::Http { .. }),
+        Some("sse") => {
+            return Err(format!(
+                "{place}.type is \"sse\", which the protocol has given up: give the address of streamable HTTP"
+            ));
+        }
+        Some(_) => return Err(format!("{place}.type is neither \"stdio\" nor \"http\"")),
+    };
+    if !is_as_said {
+        return Err(format!("{place}.type does not go with its other keys"));
+    }
+    Ok(Entry {
+        name,
+        reach,
+        is_trusted,
+        is_optional: fields.flag("optional")?,
+        timeout: fields.seconds("timeout")?.unwrap_or(CALL_TIMEOUT),
+        start_timeout: fields.seconds("startTimeout")?.unwrap_or(START_TIMEOUT),
+        exclude: fields.texts("exclude")?,
+    })
+}
+
+fn http(url: &str, fields: &mut Fields<'_>) -> Result<Reach, String> {
+    let place = fields.place.clone();
+    let url = Url::parse(url).ok().filter(Url::has_host);
+    let url = url.ok_or_else(|| format!("{place}.url is no address"))?;
+    match url.scheme() {
+        "https" => {}
+        "http" if is_this_machine(&url) => {}
+        "http" => {
+            return Err(format!(
+                "{place}.url has no TLS: only addresses of this machine go without, others need https"
+            ));
+        }
+        _ => return Err(format!("{place}.url is neither http nor https")),
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(format!("{place}.url has a name or a password in it: give them in headers"));
+    }
+    let mut headers = HeaderMap::new();
+    for (name, value) in fields.table("headers")? {
+        let key = HeaderName::try_from(&name)
+            .map_err(|_| format!("{place}.headers has {name:?}, which is no name of a header"))?;
+        if is_ours(&key) {
+            return Err(format!("{place}.headers has {name}, which the protocol sets itself"));
+        }
+        let mut value = HeaderValue::try_from(value)
+            .map_err(|_| format!("{place}.headers.{name} has characters that no header has"))?;
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    Ok(Reach::Http { url, headers })
+}
+
+/// Tells whether the transport sets this header itself.
+fn is_ours(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    let set = [
+        "accept",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "last-event-id",
+        "transfer-encoding",
+    ];
+    set.contains(&name) || name.starts_with("mcp-")
+}
+
+/// Tells whether an address never leaves this machine.
+fn is_this_machine(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let ip = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    ip.map_or(host == "localhost", |ip| ip.is_loopback())
+}

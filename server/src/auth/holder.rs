@@ -1,0 +1,92 @@
+//! The holder of a token: a user, or a service that speaks for users below its prefix.
+
+use std::sync::Arc;
+
+use madang::UserId;
+use serde::{Deserialize, Serialize};
+
+/// The holder of a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenHolder {
+    /// One user.
+    User(UserId),
+    /// A service that speaks for many users, each named below this prefix: `prefix/user`.
+    Service(ServicePrefix),
+}
+
+/// The name of a service, which stands before the names of its users. It has no slash: otherwise two services could
+/// speak for the same user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ServicePrefix(Arc<str>);
+
+/// Tells that a text is no prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a service's prefix has 1 to 64 letters, digits, hyphens, underscores and dots")]
+pub struct InvalidPrefix;
+
+impl ServicePrefix {
+    /// Takes a prefix of 1 to 64 letters, digits, hyphens, underscores and dots.
+    ///
+    /// # Errors
+    /// [`InvalidPrefix`] for any other text.
+    pub fn new(prefix: &str) -> Result<Self, InvalidPrefix> {
+        if is_plain(prefix) { Ok(Self(prefix.into())) } else { Err(InvalidPrefix) }
+    }
+
+    /// Gives the user of this name below the prefix; `None` where the name cannot be one.
+    pub(crate) fn user(&self, name: &str) -> Option<UserId> {
+        if name.is_empty() { None } else { UserId::new(format!("{}/{name}", self.0)).ok() }
+    }
+
+    /// Tells whether a service of this prefix speaks for the user.
+    #[must_use]
+    pub fn speaks_for(&self, user: &UserId) -> bool {
+        let below = user.as_str().strip_prefix(&*self.0);
+        below.and_then(|rest| rest.strip_prefix('/')).is_some_and(|name| !name.is_empty())
+    }
+
+    /// Gives the prefix itself.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for ServicePrefix {
+    type Error = InvalidPrefix;
+
+    fn try_from(prefix: String) -> Result<Self, InvalidPrefix> {
+        Self::new(&prefix)
+    }
+}
+
+/// Tells whether a name has 1 to 64 letters, digits, hyphens, underscores and dots, and nothing else.
+pub(super) fn is_plain(name: &str) -> bool {
+    let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=64).contains(&name.len()) && name.bytes().all(is_fit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_speaks_for_users_below_its_prefix_only() {
+        let prefix = ServicePrefix::new("openwebui").unwrap();
+        assert_eq!(prefix.user("alice").unwrap().as_str(), "openwebui/alice");
+        assert_eq!(prefix.user("../kim").unwrap().as_str(), "openwebui/../kim");
+        assert!(prefix.user("").is_none() && prefix.user("a\nb").is_none());
+        for (user, is_below) in [
+            ("openwebui/alice", true),
+            ("openwebui/", false),
+            ("openwebui", false),
+            ("openwebuix/a", false),
+        ] {
+            assert_eq!(prefix.speaks_for(&UserId::new(user).unwrap()), is_below, "{user}");
+        }
+        for bad in ["", "a/b", "a b", "한", &"x".repeat(65)] {
+            assert_eq!(ServicePrefix::new(bad), Err(InvalidPrefix), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A token as a file has it: a name, a holder, scopes and the SHA-256 of its secret.
+
+use madang::{UserId, approval::Digest};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    holder::{ServicePrefix, TokenHolder},
+    scope::TokenScopes,
+    secret::TokenSecret,
+};
+use crate::ask::Ask;
+
+/// A token as its file has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Line", try_from = "Line")]
+pub struct TokenEntry {
+    /// The name under which it is listed and removed.
+    pub name: String,
+    /// The user or service that it speaks for.
+    pub holder: TokenHolder,
+    /// What it may do.
+    pub scopes: TokenScopes,
+    /// Which person its requests ask where they do not say.
+    pub ask: Option<Ask>,
+    /// The SHA-256 of its secret.
+    pub sha256: Digest,
+}
+
+impl TokenEntry {
+    /// Makes the entry of a secret that this program keeps elsewhere.
+    #[must_use]
+    pub fn new(
+        name: impl Into<String>,
+        holder: TokenHolder,
+        scopes: TokenScopes,
+        secret: &TokenSecret,
+    ) -> Self {
+        Self { name: name.into(), holder, scopes, ask: None, sha256: secret.digest() }
+    }
+}
+
+/// A line of the file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user: Option<UserId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    service: Option<ServicePrefix>,
+    scopes: TokenScopes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ask: Option<Ask>,
+    sha256: Digest,
+}
+
+impl From<TokenEntry> for Line {
+    fn from(TokenEntry { name, holder, scopes, ask, sha256 }: TokenEntry) -> Self {
+        let (user, service) = match holder {
+            TokenHolder::User(user) => (Some(user), None),
+            TokenHolder::Service(prefix) => (None, Some(prefix)),
+        };
+        Self { name, user, service, scopes, ask, sha256 }
+    }
+}
+
+impl TryFrom<Line> for TokenEntry {
+    type Error = &'static str;
+
+    fn try_from(
+        Line { name, user, service, scopes, ask, sha256 }: Line,
+    ) -> Result<Self, Self::Error> {
+        let holder = match (user, service) {
+            (Some(user), None) => TokenHolder::User(user),
+            (None, Some(prefix)) => TokenHolder::Service(prefix),
+            (Some(_), Some(_)) | (None, None) => return Err("a token has a user or a service"),
+        };
+        Ok(Self { name, holder, scopes, ask, sha256 })
+    }
+}
