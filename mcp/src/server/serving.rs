@@ -26,7 +26,7 @@ use tracing::{debug, warn};
 
 use super::{
     asking::{Again, Ask, Way, forms, is_without_handshake, way},
-    bounded::{Bounded, MAX_REQUESTS},
+    bounded::Bounded,
     caller::ToolCaller,
     error::McpServeError,
     offer,
@@ -108,7 +108,7 @@ impl ToolServer {
         let input = Watched::new(input, self.left.clone());
         let transport =
             AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_MESSAGE_BYTES);
-        let transport = Bounded::new(transport, MAX_REQUESTS);
+        let transport = Bounded::new(transport);
         let service = match Box::pin(self.serve_with_ct(transport, Default::default())).await {
             Ok(service) => service,
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {

@@ -1,12 +1,21 @@
 //! The endpoint for HTTP answers under its own hosts and to its own origins alone, whatever guard stands before it.
 
-use bytes::Bytes;
-use http::{Request, StatusCode};
-use madang::UserId;
-use madang_mcp::{EndpointLimits, EndpointRefusal, EndpointSite, ToolCaller, ToolEndpoint};
-use serde_json::json;
+use std::{future::poll_fn, pin::Pin};
 
-use crate::{serving::Offered, support::until};
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body::Body as _;
+use madang::UserId;
+use madang_mcp::{
+    EndpointBody, EndpointLimits, EndpointRefusal, EndpointSite, ToolCaller, ToolEndpoint,
+};
+use serde_json::{Value, json};
+use tokio::{task::JoinSet, time::timeout};
+
+use crate::{
+    serving::Offered,
+    support::{PATIENCE, until},
+};
 
 const OURS: &str = "localhost:8137";
 
@@ -70,4 +79,73 @@ async fn a_refused_handshake_leaves_its_place_and_the_end_ends_all_sessions() {
     assert_eq!(full.unwrap_err(), EndpointRefusal::TooManyOfUser { max: 1 });
     endpoint.close();
     until("the session has ended", async || endpoint.sessions() == 0).await;
+}
+
+/// A client in a session.
+#[derive(Clone)]
+struct InSession {
+    endpoint: ToolEndpoint,
+    id: String,
+}
+
+impl InSession {
+    async fn begin(endpoint: &ToolEndpoint) -> Self {
+        let begun = endpoint.answer(kim(), site(), initialize(OURS, None)).await.unwrap();
+        let id = begun.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+        Self { endpoint: endpoint.clone(), id }
+    }
+
+    async fn send(&self, message: Value) -> Response<EndpointBody> {
+        let mut request = initialize(OURS, None);
+        *request.body_mut() = Bytes::from(message.to_string());
+        request.headers_mut().insert("mcp-session-id", self.id.parse().unwrap());
+        self.endpoint.answer(kim(), site(), request).await.unwrap()
+    }
+
+    async fn call(&self, id: usize, tool: &str) -> Response<EndpointBody> {
+        let params = json!({ "name": tool, "arguments": {} });
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
+            .await
+    }
+}
+
+/// Reads an answer to its last message.
+async fn last(answer: Response<EndpointBody>) -> Value {
+    let mut body = answer.into_body();
+    let mut text = String::new();
+    while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        text += std::str::from_utf8(&frame.into_data().unwrap()).unwrap();
+    }
+    let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    let last = data.rfind(|data| !data.trim().is_empty());
+    serde_json::from_str(last.unwrap_or_else(|| panic!("no message: {text}"))).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_refusals_leaves_a_session_that_answers() {
+    const MAX: usize = 64;
+    let offered = Offered::new().await;
+    let runtime = offered.runtime.clone();
+    let endpoint = ToolEndpoint::new(runtime, [7; 32], EndpointLimits::default());
+    let session = InSession::begin(&endpoint).await;
+    let first = session.call(1, "slow").await;
+    for id in 2..=MAX {
+        drop(session.call(id, "slow").await);
+    }
+    offered.handlers.begun.acquire_many(MAX as u32).await.unwrap().forget();
+    let mut flood = JoinSet::new();
+    for id in MAX + 1..10 * MAX {
+        let session = session.clone();
+        // Every second one has the id of a request that is open.
+        let (id, code) = if id % 2 == 0 { (1, -32_600) } else { (id, -32_050) };
+        flood.spawn(async move {
+            let told = last(session.call(id, "look").await).await;
+            assert_eq!((&told["id"], &told["error"]["code"]), (&json!(id), &json!(code)));
+        });
+    }
+    timeout(PATIENCE, flood.join_all()).await.expect("each is answered");
+    assert_eq!(offered.runs(), 0);
+    offered.handlers.go_on.add_permits(MAX);
+    let told = timeout(PATIENCE, last(first)).await.expect("its answer still finds it");
+    assert!(told["result"].is_object(), "{told}");
 }
