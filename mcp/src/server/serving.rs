@@ -11,16 +11,19 @@ use madang::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, ClientResult, ElicitResult,
-        Implementation, InputRequest, InputRequests, InputRequiredResult, InputResponses,
-        ListToolsResult, PaginatedRequestParams, Request, RequestMetaObject, ServerCapabilities,
-        ServerConfig, ServerRequest,
+        CacheScope, CallToolRequestParams, CallToolResponse, CancelledNotificationParam,
+        ClientResult, ElicitResult, Implementation, InputRequest, InputRequests,
+        InputRequiredResult, InputResponses, ListToolsResult, PaginatedRequestParams, Request,
+        RequestId, RequestMetaObject, ServerCapabilities, ServerConfig, ServerRequest,
     },
-    service::{Peer, PeerRequestOptions, RequestContext, ServerInitializeError},
+    service::{Peer, PeerRequestOptions, RequestContext, RequestHandle, ServerInitializeError},
     transport::async_rw::AsyncRwTransport,
 };
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    runtime::Handle,
+};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
@@ -333,20 +336,20 @@ impl ToolServer {
     ) -> Option<Answer> {
         let asking = ServerRequest::ElicitRequest(Request::new(question::asking(request, shape)));
         let sent = peer.send_request_with_option(asking, PeerRequestOptions::no_options()).await;
-        let Ok(mut handle) = sent else { return Some(Answer::Dismissed) };
+        let Ok(RequestHandle { rx, peer, id, .. }) = sent else { return Some(Answer::Dismissed) };
+        let mut open = OpenQuestion { peer, id: Some(id) };
         tokio::select! {
-            given = &mut handle.rx => Some(match given {
-                Ok(Ok(ClientResult::ElicitResult(given))) => question::answer(&given, shape),
-                // A client that refuses or leaves has not said yes.
-                _ => Answer::Dismissed,
-            }),
+            given = rx => {
+                open.id = None;
+                Some(match given {
+                    Ok(Ok(ClientResult::ElicitResult(given))) => question::answer(&given, shape),
+                    // A client that refuses or leaves has not said yes.
+                    _ => Answer::Dismissed,
+                })
+            }
             // Else a person elsewhere could approve what the client has given up.
             () = self.left.cancelled() => Some(Answer::Dismissed),
-            _ = running.ended() => {
-                let reason = "the question is no longer open".to_owned();
-                drop(handle.cancel(Some(reason)).await);
-                None
-            }
+            _ = running.ended() => None,
         }
     }
 
@@ -361,6 +364,23 @@ impl ToolServer {
         if let Err(error) = decided {
             debug!(%error, "an answer of an MCP client does not count");
         }
+    }
+}
+
+/// A question to a client, which is taken back where this is dropped before the answer: also a call that was cancelled
+/// drops it.
+struct OpenQuestion {
+    peer: Peer<RoleServer>,
+    id: Option<RequestId>,
+}
+
+impl Drop for OpenQuestion {
+    fn drop(&mut self) {
+        let (Some(id), Ok(tokio)) = (self.id.take(), Handle::try_current()) else { return };
+        let reason = Some("the question is no longer open".to_owned());
+        let taken_back = CancelledNotificationParam::new(Some(id), reason);
+        let peer = self.peer.clone();
+        drop(tokio.spawn(async move { peer.notify_cancelled(taken_back).await }));
     }
 }
 
