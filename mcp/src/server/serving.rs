@@ -13,8 +13,9 @@ use rmcp::{
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CancelledNotificationParam,
         ClientResult, ElicitResult, Implementation, InputRequest, InputRequests,
-        InputRequiredResult, InputResponses, ListToolsResult, PaginatedRequestParams, Request,
-        RequestId, RequestMetaObject, ServerCapabilities, ServerConfig, ServerRequest,
+        InputRequiredResult, InputResponses, ListToolsResult, NumberOrString,
+        PaginatedRequestParams, ProgressToken, Request, RequestId, RequestMetaObject,
+        ServerCapabilities, ServerConfig, ServerRequest,
     },
     service::{Peer, PeerRequestOptions, RequestContext, RequestHandle, ServerInitializeError},
     transport::async_rw::AsyncRwTransport,
@@ -48,6 +49,8 @@ const QUESTION: &str = "question";
 const LIST_TTL_MS: u64 = 300_000;
 /// Bytes of one message of a client: more than the arguments of any call may have.
 const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of a request's id and of its progress token.
+const MAX_NAME_BYTES: usize = 256;
 const INSTRUCTIONS: &str = "A tool that is destructive asks the person first, by elicitation. \
     To make a call harmless to repeat, give it a key of your own in _meta[\"io.madang/idempotencyKey\"]: \
     the same key is the same call, and a repetition gets its recorded result. \
@@ -148,12 +151,17 @@ impl ServerHandler for ToolServer {
     async fn call_tool(
         &self,
         params: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if !self.runtime.registry().has(&params.name) {
             return Err(invalid("there is no such tool"));
         }
-        let caller = self.caller(&context);
+        let token = context.meta.get_progress_token();
+        if is_long(&context.id) || token.as_ref().is_some_and(|ProgressToken(token)| is_long(token))
+        {
+            return Err(invalid("the id or the progress token is too long"));
+        }
+        let caller = self.caller(&context).clone();
         let arguments = Value::Object(params.arguments.unwrap_or_default()).to_string();
         let shown = Brought {
             key: key_of(&context.meta)?,
@@ -161,7 +169,9 @@ impl ServerHandler for ToolServer {
             state: params.request_state,
             responses: params.input_responses.unwrap_or_default(),
         };
-        let (key, ask) = self.ask(caller, &context, shown)?;
+        let (key, ask) = self.ask(&caller, &context, shown)?;
+        // Else a client's words that nothing reads any more were kept until the call ends.
+        context.meta = RequestMetaObject::default();
         let mut call = Call::new(caller.user.clone(), &*params.name, arguments);
         if !matches!(ask, Ask::Nobody { .. }) {
             call = call.can_ask();
@@ -185,10 +195,11 @@ impl ServerHandler for ToolServer {
                 return Ok(result::failed(&format!("This call did not begin: {error}.")).into());
             }
         };
+        let progress = Progress::new(context.peer.clone(), token, &running);
         let carried = tokio::select! {
             biased;
             () = context.ct.cancelled() => None,
-            carried = self.carry_out(&mut running, &ask, (caller, &context)) => Some(carried),
+            carried = self.carry_out(&mut running, &ask, &caller, progress) => Some(carried),
         };
         carried.unwrap_or_else(|| {
             running.dismiss();
@@ -219,18 +230,18 @@ impl ToolServer {
     }
 
     /// Finds the key of a call, and how its person is asked. An answer counts with the state of its question alone.
-    fn ask<'a>(
+    fn ask(
         &self,
         caller: &ToolCaller,
-        context: &'a RequestContext<RoleServer>,
+        context: &RequestContext<RoleServer>,
         brought: Brought,
-    ) -> Result<(Option<IdempotencyKey>, Ask<'a>), ErrorData> {
+    ) -> Result<(Option<IdempotencyKey>, Ask), ErrorData> {
         let way = way(caller, context.client_capabilities().as_ref());
         if !is_without_handshake(context) {
             let ask = match way {
                 Way::Nobody { .. } => Ask::Nobody { is_told_by_error: false },
                 Way::Elsewhere => Ask::Elsewhere,
-                Way::Client(shape) => Ask::Now(&context.peer, shape),
+                Way::Client(shape) => Ask::Now(context.peer.clone(), shape),
             };
             return Ok((brought.key, ask));
         }
@@ -270,10 +281,10 @@ impl ToolServer {
     async fn carry_out(
         &self,
         running: &mut RunningCall,
-        ask: &Ask<'_>,
-        (caller, context): (&ToolCaller, &RequestContext<RoleServer>),
+        ask: &Ask,
+        caller: &ToolCaller,
+        mut progress: Progress,
     ) -> Result<CallToolResponse, ErrorData> {
-        let mut progress = Progress::of(context, running);
         let mut answered = match ask {
             Ask::Again(again) => again.answered.clone(),
             Ask::Nobody { .. } | Ask::Elsewhere | Ask::Now(..) => None,
@@ -382,6 +393,11 @@ impl Drop for OpenQuestion {
         let peer = self.peer.clone();
         drop(tokio.spawn(async move { peer.notify_cancelled(taken_back).await }));
     }
+}
+
+/// Tells whether a name that a client gives its request is longer than any that it needs. Names are kept until the answer.
+fn is_long(name: &NumberOrString) -> bool {
+    matches!(name, NumberOrString::String(text) if text.len() > MAX_NAME_BYTES)
 }
 
 fn key_of(meta: &RequestMetaObject) -> Result<Option<IdempotencyKey>, ErrorData> {

@@ -103,7 +103,11 @@ impl InSession {
     }
 
     async fn call(&self, id: usize, tool: &str) -> Response<EndpointBody> {
-        let params = json!({ "name": tool, "arguments": {} });
+        self.call_with(json!(id), tool, &json!({})).await
+    }
+
+    async fn call_with(&self, id: Value, tool: &str, meta: &Value) -> Response<EndpointBody> {
+        let params = json!({ "name": tool, "arguments": {}, "_meta": meta });
         self.send(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
             .await
     }
@@ -148,4 +152,65 @@ async fn a_flood_of_refusals_leaves_a_session_that_answers() {
     offered.handlers.go_on.add_permits(MAX);
     let told = timeout(PATIENCE, last(first)).await.expect("its answer still finds it");
     assert!(told["result"].is_object(), "{told}");
+}
+
+#[tokio::test]
+async fn a_name_that_is_longer_than_any_needs_to_be_is_refused() {
+    let offered = Offered::new().await;
+    let endpoint = ToolEndpoint::new(offered.runtime.clone(), [7; 32], EndpointLimits::default());
+    let session = InSession::begin(&endpoint).await;
+    let (fits, long) = ("x".repeat(256), "x".repeat(257));
+    for (id, token, is_refused) in
+        [(&fits, &fits, false), (&long, &fits, true), (&fits, &long, true)]
+    {
+        let meta = json!({ "progressToken": token });
+        let told = last(session.call_with(json!(id), "look", &meta).await).await;
+        assert_eq!(told["error"]["code"] == -32_602, is_refused, "{told}");
+    }
+    assert_eq!(offered.runs(), 1);
+}
+
+#[tokio::test]
+async fn a_handshake_has_a_bound_of_its_own() {
+    let offered = Offered::new().await;
+    let endpoint = ToolEndpoint::new(offered.runtime, [7; 32], EndpointLimits::default());
+    let of = |bytes: usize| {
+        let mut request = initialize(OURS, None);
+        let body = String::from_utf8(request.body().to_vec()).unwrap();
+        let spaces = " ".repeat(bytes - body.len());
+        *request.body_mut() = Bytes::from(body + &spaces);
+        request
+    };
+    let max = 64 * 1024;
+    let long = endpoint.answer(kim(), site(), of(max + 1)).await;
+    assert_eq!(long.unwrap_err(), EndpointRefusal::LongHandshake { max });
+    let fits = endpoint.answer(kim(), site(), of(max)).await.unwrap();
+    assert_eq!((fits.status(), endpoint.sessions()), (StatusCode::OK, 1));
+}
+
+/// The bytes that this process holds in memory.
+#[cfg(target_os = "linux")]
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_call_brings_that_nothing_reads_is_not_kept_while_it_runs() {
+    const CALLS: usize = 16;
+    let offered = Offered::new().await;
+    let endpoint = ToolEndpoint::new(offered.runtime.clone(), [7; 32], EndpointLimits::default());
+    let session = InSession::begin(&endpoint).await;
+    // A megabyte of text, and many times that as values.
+    let meta = json!({ "junk": vec![0; 512 * 1024] });
+    let before = resident();
+    for id in 1..=CALLS {
+        drop(session.call_with(json!(id), "slow", &meta).await);
+        offered.handlers.begun.acquire().await.unwrap().forget();
+    }
+    let held = resident().saturating_sub(before);
+    assert!(held < 256 * 1024 * 1024, "{held} bytes are held");
+    offered.handlers.go_on.add_permits(CALLS);
 }
