@@ -15,13 +15,13 @@ use super::{
 };
 
 /// How the person of a call is asked.
-pub(super) enum Ask<'a> {
+pub(super) enum Ask {
     /// Not at all. A client of the newest revision is told by an error what it lacks.
     Nobody { is_told_by_error: bool },
     /// On another device, while the call waits.
     Elsewhere,
     /// By a request of ours, while the call waits.
-    Now(&'a Peer<RoleServer>, Shape),
+    Now(Peer<RoleServer>, Shape),
     /// By the result, which the client answers with the same call again.
     Again(Again),
 }

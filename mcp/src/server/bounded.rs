@@ -16,20 +16,42 @@ use rmcp::{
 use tracing::debug;
 
 /// Requests of one client at once. A model calls a handful of tools at a time.
-pub(super) const MAX_REQUESTS: usize = 64;
+const MAX_REQUESTS: usize = 64;
 
 /// A transport that refuses what is above the bound.
 pub(super) struct Bounded<T> {
     transport: T,
-    max: usize,
     open: Open,
+    /// Whether requests are counted before they come here.
+    is_counted: bool,
     /// A refusal that the client has not taken yet. Until then nothing more of it is read.
     refusal: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 /// The requests whose answers were not taken.
 #[derive(Debug, Clone, Default)]
-struct Open(Arc<Mutex<HashSet<RequestId>>>);
+pub(super) struct Open(Arc<Mutex<HashSet<RequestId>>>);
+
+/// A request that is counted, and is not once this is dropped before it has come to the server.
+pub(super) struct Coming {
+    open: Open,
+    id: Option<RequestId>,
+}
+
+impl Coming {
+    /// Counts it until its answer is taken.
+    pub(super) fn has_come(mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        if let Some(id) = &self.id {
+            self.open.ids().remove(id);
+        }
+    }
+}
 
 impl Open {
     fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
@@ -37,17 +59,18 @@ impl Open {
     }
 
     /// Counts a request, or says why it is refused.
-    fn come(&self, id: &RequestId, max: usize) -> Result<(), ErrorData> {
+    pub(super) fn come(&self, id: &RequestId) -> Result<Coming, ErrorData> {
         let mut open = self.ids();
         if open.contains(id) {
             return Err(ErrorData::invalid_request("a request with this id is open", None));
         }
-        if open.len() >= max {
-            let sentence = format!("at most {max} requests of a client may be open at once");
+        if open.len() >= MAX_REQUESTS {
+            let sentence =
+                format!("at most {MAX_REQUESTS} requests of a client may be open at once");
             return Err(ErrorData::new(TOO_MANY, sentence, None));
         }
         open.insert(id.clone());
-        Ok(())
+        Ok(Coming { open: self.clone(), id: Some(id.clone()) })
     }
 }
 
@@ -55,8 +78,15 @@ impl Open {
 const TOO_MANY: ErrorCode = ErrorCode(-32_050);
 
 impl<T> Bounded<T> {
-    pub(super) fn new(transport: T, max: usize) -> Self {
-        Self { transport, max, open: Open::default(), refusal: None }
+    pub(super) fn new(transport: T) -> Self {
+        Self { transport, open: Open::default(), is_counted: false, refusal: None }
+    }
+
+    /// Counts answers alone. Over HTTP a request is refused before it comes here: the task of a session hands requests in
+    /// and takes refusals, and would wait for a transport that waits for it.
+    #[cfg(feature = "http")]
+    pub(super) const fn counted(transport: T, open: Open) -> Self {
+        Self { transport, open, is_counted: true, refusal: None }
     }
 }
 
@@ -91,9 +121,13 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
             }
             let message = self.transport.receive().await?;
             match &message {
-                JsonRpcMessage::Request(request) => {
-                    let Err(error) = self.open.come(&request.id, self.max) else {
-                        return Some(message);
+                JsonRpcMessage::Request(request) if !self.is_counted => {
+                    let error = match self.open.come(&request.id) {
+                        Ok(coming) => {
+                            coming.has_come();
+                            return Some(message);
+                        }
+                        Err(error) => error,
                     };
                     let refused = JsonRpcMessage::error(error, Some(request.id.clone()));
                     let sent = self.transport.send(refused);
@@ -113,7 +147,9 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
                     }
                     return Some(message);
                 }
-                JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => return Some(message),
+                JsonRpcMessage::Request(_)
+                | JsonRpcMessage::Response(_)
+                | JsonRpcMessage::Error(_) => return Some(message),
             }
         }
     }

@@ -7,7 +7,7 @@ use madang::{RunningCall, tool::ToolProgress};
 use rmcp::{
     RoleServer,
     model::{ProgressNotificationParam, ProgressToken},
-    service::{Peer, RequestContext},
+    service::Peer,
 };
 use tokio::time::{Instant, interval_at};
 
@@ -19,8 +19,8 @@ const RUNS: &str = "The call runs.";
 const WAITS: &str = "The call waits for a decision of its user on another device.";
 
 /// How far a call has come, for a client that wants to hear it.
-pub(super) struct Progress<'a> {
-    told: Option<(&'a Peer<RoleServer>, ProgressToken)>,
+pub(super) struct Progress {
+    told: Option<(Peer<RoleServer>, ProgressToken)>,
     /// A handle of its own: each report is read here.
     call: RunningCall,
     newest: ToolProgress,
@@ -28,10 +28,13 @@ pub(super) struct Progress<'a> {
     last: Option<f64>,
 }
 
-impl<'a> Progress<'a> {
-    pub(super) fn of(context: &'a RequestContext<RoleServer>, call: &RunningCall) -> Self {
-        let token = context.meta.get_progress_token();
-        let told = token.map(|token| (&context.peer, token));
+impl Progress {
+    pub(super) fn new(
+        peer: Peer<RoleServer>,
+        token: Option<ProgressToken>,
+        call: &RunningCall,
+    ) -> Self {
+        let told = token.map(|token| (peer, token));
         let newest = ToolProgress::new(0.0).saying(RUNS);
         Self { told, call: call.clone(), newest, last: None }
     }

@@ -11,22 +11,26 @@ use madang::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, ClientResult, ElicitResult,
-        Implementation, InputRequest, InputRequests, InputRequiredResult, InputResponses,
-        ListToolsResult, PaginatedRequestParams, Request, RequestMetaObject, ServerCapabilities,
-        ServerConfig, ServerRequest,
+        CacheScope, CallToolRequestParams, CallToolResponse, CancelledNotificationParam,
+        ClientResult, ElicitResult, Implementation, InputRequest, InputRequests,
+        InputRequiredResult, InputResponses, ListToolsResult, NumberOrString,
+        PaginatedRequestParams, ProgressToken, Request, RequestId, RequestMetaObject,
+        ServerCapabilities, ServerConfig, ServerRequest,
     },
-    service::{Peer, PeerRequestOptions, RequestContext, ServerInitializeError},
+    service::{Peer, PeerRequestOptions, RequestContext, RequestHandle, ServerInitializeError},
     transport::async_rw::AsyncRwTransport,
 };
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    runtime::Handle,
+};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::{
     asking::{Again, Ask, Way, forms, is_without_handshake, way},
-    bounded::{Bounded, MAX_REQUESTS},
+    bounded::Bounded,
     caller::ToolCaller,
     error::McpServeError,
     offer,
@@ -45,6 +49,8 @@ const QUESTION: &str = "question";
 const LIST_TTL_MS: u64 = 300_000;
 /// Bytes of one message of a client: more than the arguments of any call may have.
 const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of a request's id and of its progress token.
+const MAX_NAME_BYTES: usize = 256;
 const INSTRUCTIONS: &str = "A tool that is destructive asks the person first, by elicitation. \
     To make a call harmless to repeat, give it a key of your own in _meta[\"io.madang/idempotencyKey\"]: \
     the same key is the same call, and a repetition gets its recorded result. \
@@ -108,7 +114,7 @@ impl ToolServer {
         let input = Watched::new(input, self.left.clone());
         let transport =
             AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_MESSAGE_BYTES);
-        let transport = Bounded::new(transport, MAX_REQUESTS);
+        let transport = Bounded::new(transport);
         let service = match Box::pin(self.serve_with_ct(transport, Default::default())).await {
             Ok(service) => service,
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
@@ -145,12 +151,17 @@ impl ServerHandler for ToolServer {
     async fn call_tool(
         &self,
         params: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if !self.runtime.registry().has(&params.name) {
             return Err(invalid("there is no such tool"));
         }
-        let caller = self.caller(&context);
+        let token = context.meta.get_progress_token();
+        if is_long(&context.id) || token.as_ref().is_some_and(|ProgressToken(token)| is_long(token))
+        {
+            return Err(invalid("the id or the progress token is too long"));
+        }
+        let caller = self.caller(&context).clone();
         let arguments = Value::Object(params.arguments.unwrap_or_default()).to_string();
         let shown = Brought {
             key: key_of(&context.meta)?,
@@ -158,7 +169,9 @@ impl ServerHandler for ToolServer {
             state: params.request_state,
             responses: params.input_responses.unwrap_or_default(),
         };
-        let (key, ask) = self.ask(caller, &context, shown)?;
+        let (key, ask) = self.ask(&caller, &context, shown)?;
+        // Else a client's words that nothing reads any more were kept until the call ends.
+        context.meta = RequestMetaObject::default();
         let mut call = Call::new(caller.user.clone(), &*params.name, arguments);
         if !matches!(ask, Ask::Nobody { .. }) {
             call = call.can_ask();
@@ -182,10 +195,11 @@ impl ServerHandler for ToolServer {
                 return Ok(result::failed(&format!("This call did not begin: {error}.")).into());
             }
         };
+        let progress = Progress::new(context.peer.clone(), token, &running);
         let carried = tokio::select! {
             biased;
             () = context.ct.cancelled() => None,
-            carried = self.carry_out(&mut running, &ask, (caller, &context)) => Some(carried),
+            carried = self.carry_out(&mut running, &ask, &caller, progress) => Some(carried),
         };
         carried.unwrap_or_else(|| {
             running.dismiss();
@@ -216,18 +230,18 @@ impl ToolServer {
     }
 
     /// Finds the key of a call, and how its person is asked. An answer counts with the state of its question alone.
-    fn ask<'a>(
+    fn ask(
         &self,
         caller: &ToolCaller,
-        context: &'a RequestContext<RoleServer>,
+        context: &RequestContext<RoleServer>,
         brought: Brought,
-    ) -> Result<(Option<IdempotencyKey>, Ask<'a>), ErrorData> {
+    ) -> Result<(Option<IdempotencyKey>, Ask), ErrorData> {
         let way = way(caller, context.client_capabilities().as_ref());
         if !is_without_handshake(context) {
             let ask = match way {
                 Way::Nobody { .. } => Ask::Nobody { is_told_by_error: false },
                 Way::Elsewhere => Ask::Elsewhere,
-                Way::Client(shape) => Ask::Now(&context.peer, shape),
+                Way::Client(shape) => Ask::Now(context.peer.clone(), shape),
             };
             return Ok((brought.key, ask));
         }
@@ -267,10 +281,10 @@ impl ToolServer {
     async fn carry_out(
         &self,
         running: &mut RunningCall,
-        ask: &Ask<'_>,
-        (caller, context): (&ToolCaller, &RequestContext<RoleServer>),
+        ask: &Ask,
+        caller: &ToolCaller,
+        mut progress: Progress,
     ) -> Result<CallToolResponse, ErrorData> {
-        let mut progress = Progress::of(context, running);
         let mut answered = match ask {
             Ask::Again(again) => again.answered.clone(),
             Ask::Nobody { .. } | Ask::Elsewhere | Ask::Now(..) => None,
@@ -333,20 +347,20 @@ impl ToolServer {
     ) -> Option<Answer> {
         let asking = ServerRequest::ElicitRequest(Request::new(question::asking(request, shape)));
         let sent = peer.send_request_with_option(asking, PeerRequestOptions::no_options()).await;
-        let Ok(mut handle) = sent else { return Some(Answer::Dismissed) };
+        let Ok(RequestHandle { rx, peer, id, .. }) = sent else { return Some(Answer::Dismissed) };
+        let mut open = OpenQuestion { peer, id: Some(id) };
         tokio::select! {
-            given = &mut handle.rx => Some(match given {
-                Ok(Ok(ClientResult::ElicitResult(given))) => question::answer(&given, shape),
-                // A client that refuses or leaves has not said yes.
-                _ => Answer::Dismissed,
-            }),
+            given = rx => {
+                open.id = None;
+                Some(match given {
+                    Ok(Ok(ClientResult::ElicitResult(given))) => question::answer(&given, shape),
+                    // A client that refuses or leaves has not said yes.
+                    _ => Answer::Dismissed,
+                })
+            }
             // Else a person elsewhere could approve what the client has given up.
             () = self.left.cancelled() => Some(Answer::Dismissed),
-            _ = running.ended() => {
-                let reason = "the question is no longer open".to_owned();
-                drop(handle.cancel(Some(reason)).await);
-                None
-            }
+            _ = running.ended() => None,
         }
     }
 
@@ -362,6 +376,28 @@ impl ToolServer {
             debug!(%error, "an answer of an MCP client does not count");
         }
     }
+}
+
+/// A question to a client, which is taken back where this is dropped before the answer: also a call that was cancelled
+/// drops it.
+struct OpenQuestion {
+    peer: Peer<RoleServer>,
+    id: Option<RequestId>,
+}
+
+impl Drop for OpenQuestion {
+    fn drop(&mut self) {
+        let (Some(id), Ok(tokio)) = (self.id.take(), Handle::try_current()) else { return };
+        let reason = Some("the question is no longer open".to_owned());
+        let taken_back = CancelledNotificationParam::new(Some(id), reason);
+        let peer = self.peer.clone();
+        drop(tokio.spawn(async move { peer.notify_cancelled(taken_back).await }));
+    }
+}
+
+/// Tells whether a name that a client gives its request is longer than any that it needs. Names are kept until the answer.
+fn is_long(name: &NumberOrString) -> bool {
+    matches!(name, NumberOrString::String(text) if text.len() > MAX_NAME_BYTES)
 }
 
 fn key_of(meta: &RequestMetaObject) -> Result<Option<IdempotencyKey>, ErrorData> {

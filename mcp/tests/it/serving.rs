@@ -150,7 +150,7 @@ impl Client {
         self.shown.lock().unwrap().clone()
     }
 
-    /// What the client was told of the progress of its calls.
+    /// What the client was told of the progress of its calls, and of questions that were taken back.
     pub(crate) fn heard(&self) -> Vec<Value> {
         self.heard.lock().unwrap().clone()
     }
@@ -161,6 +161,9 @@ impl Client {
         tokio::time::timeout(PATIENCE, self.serving).await.unwrap().unwrap().unwrap();
     }
 }
+
+/// What a client hears of a question that it need not answer any more.
+pub(crate) const TAKEN_BACK: &str = "the question was taken back";
 
 /// The person behind a client, and what it answers.
 pub(crate) struct Person {
@@ -217,7 +220,8 @@ impl ClientHandler for Person {
             None if self.is_mute => std::future::pending().await,
             None => {
                 context.ct.cancelled().await;
-                Err(ErrorData::internal_error("the question was taken back", None))
+                self.heard.lock().unwrap().push(json!(TAKEN_BACK));
+                Err(ErrorData::internal_error(TAKEN_BACK, None))
             }
         }
     }

@@ -9,7 +9,7 @@ use rmcp::model::{CallToolResponse, ProtocolVersion};
 use serde_json::{Value, json};
 
 use crate::{
-    serving::{BOTH, Offered, Person, code, failure, keyed, of, soon, yes},
+    serving::{BOTH, Offered, Person, TAKEN_BACK, code, failure, keyed, of, soon, yes},
     support::until,
 };
 
@@ -124,6 +124,7 @@ async fn a_call_whose_client_cancels_or_leaves_is_dismissed_and_cannot_be_approv
             client.leave().await;
         } else {
             calling.abort();
+            until("the question is taken back", async || client.heard() == [TAKEN_BACK]).await;
             until("the call has ended", async || {
                 effects(&offered, "kim").await.iter().all(Option::is_some)
             })

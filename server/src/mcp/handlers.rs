@@ -172,6 +172,7 @@ fn refused(refusal: EndpointRefusal) -> Problem {
     let (name, scope, max) = match refusal {
         EndpointRefusal::TooManyOfUser { max } => (ProblemName::TooMany, "user", max),
         EndpointRefusal::TooMany { max } => (ProblemName::Overloaded, "all", max),
+        EndpointRefusal::LongHandshake { max } => return Problem::too_long(None, max),
         EndpointRefusal::NoSession | _ => return Problem::not_found(),
     };
     Problem::new(

@@ -26,6 +26,9 @@ const SESSION: &str = "mcp-session-id";
 /// The time after which a client that was cut off should come back.
 const RETRY: Duration = Duration::from_secs(3);
 
+/// Bytes of a handshake. An icon of a client may be in it.
+const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
+
 /// The bounds of an endpoint.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -76,6 +79,12 @@ pub enum EndpointRefusal {
     /// There are as many sessions as there may be.
     #[error("{max} sessions are open, and more are not allowed")]
     TooMany {
+        /// The bound.
+        max: usize,
+    },
+    /// The request for a session is longer than such a request may be: a session keeps what it says.
+    #[error("a handshake may have {max} bytes")]
+    LongHandshake {
         /// The bound.
         max: usize,
     },
@@ -145,6 +154,9 @@ impl ToolEndpoint {
         }
         let place = match Peek::of(request.body()) {
             Some(peek) if peek.method == "initialize" => {
+                if request.body().len() > MAX_HANDSHAKE_BYTES {
+                    return Err(EndpointRefusal::LongHandshake { max: MAX_HANDSHAKE_BYTES });
+                }
                 Some(sessions.place(&caller).map_err(EndpointRefusal::from)?)
             }
             Some(_) | None => None,

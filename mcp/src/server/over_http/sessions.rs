@@ -11,7 +11,7 @@ use std::{
 use futures_core::Stream;
 use madang::UserId;
 use rmcp::{
-    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage},
     transport::{
         WorkerTransport,
         streamable_http_server::{
@@ -31,7 +31,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::debug;
 
 use crate::server::{
-    bounded::{Bounded, MAX_REQUESTS},
+    bounded::{Bounded, Open},
     caller::ToolCaller,
 };
 
@@ -81,6 +81,8 @@ struct Entry {
     owner: Owner,
     /// Requests and streams that are open.
     open: usize,
+    /// The requests that the session has not answered.
+    requests: Open,
     idle_since: Instant,
     _place: SessionPlace,
     /// Tells the calls of the session its end.
@@ -206,7 +208,8 @@ impl OwnSessions {
         let entry = entry.filter(|entry| entry.owner == Owner::of(&self.caller));
         let entry = entry.ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))?;
         entry.open += 1;
-        Ok(OpenInSession { opened: self.all.opened.clone(), id: id.clone() })
+        let requests = entry.requests.clone();
+        Ok(OpenInSession { opened: self.all.opened.clone(), id: id.clone(), requests })
     }
 }
 
@@ -215,6 +218,7 @@ impl OwnSessions {
 struct OpenInSession {
     opened: Arc<Opened>,
     id: SessionId,
+    requests: Open,
 }
 
 impl Drop for OpenInSession {
@@ -252,6 +256,17 @@ impl Stream for Counted {
     }
 }
 
+/// A stream of one message.
+struct Alone(Option<ServerSseMessage>);
+
+impl Stream for Alone {
+    type Item = ServerSseMessage;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
+        Poll::Ready(self.0.take())
+    }
+}
+
 impl SessionManager for OwnSessions {
     type Error = LocalSessionManagerError;
     type Transport = Bounded<WorkerTransport<LocalSessionWorker>>;
@@ -263,15 +278,17 @@ impl SessionManager for OwnSessions {
             self.all.local.close_session(&id).await?;
             return Err(LocalSessionManagerError::SessionNotFound(id));
         };
+        let requests = Open::default();
         let entry = Entry {
             owner: Owner::of(&self.caller),
             open: 0,
+            requests: requests.clone(),
             idle_since: Instant::now(),
             _place: place,
             _left: left,
         };
         self.all.opened.book().sessions.insert(id.clone(), entry);
-        Ok((id, Bounded::new(transport, MAX_REQUESTS)))
+        Ok((id, Bounded::counted(transport, requests)))
     }
 
     async fn initialize_session(
@@ -298,7 +315,22 @@ impl SessionManager for OwnSessions {
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let open = self.open(id)?;
-        Ok(Counted::new(self.all.local.create_stream(id, message).await?, open))
+        let JsonRpcMessage::Request(request) = &message else {
+            return Ok(Counted::new(self.all.local.create_stream(id, message).await?, open));
+        };
+        let coming = match open.requests.come(&request.id) {
+            Ok(coming) => coming,
+            Err(error) => {
+                let refused = JsonRpcMessage::error(error, Some(request.id.clone()));
+                return Ok(Counted::new(
+                    Alone(Some(ServerSseMessage::from_message(refused))),
+                    open,
+                ));
+            }
+        };
+        let stream = self.all.local.create_stream(id, message).await?;
+        coming.has_come();
+        Ok(Counted::new(stream, open))
     }
 
     async fn accept_message(
