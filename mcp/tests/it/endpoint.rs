@@ -95,11 +95,15 @@ impl InSession {
         Self { endpoint: endpoint.clone(), id }
     }
 
-    async fn send(&self, message: Value) -> Response<EndpointBody> {
+    fn message(&self, message: &Value) -> Request<Bytes> {
         let mut request = initialize(OURS, None);
         *request.body_mut() = Bytes::from(message.to_string());
         request.headers_mut().insert("mcp-session-id", self.id.parse().unwrap());
-        self.endpoint.answer(kim(), site(), request).await.unwrap()
+        request
+    }
+
+    async fn send(&self, message: Value) -> Response<EndpointBody> {
+        self.endpoint.answer(kim(), site(), self.message(&message)).await.unwrap()
     }
 
     async fn call(&self, id: usize, tool: &str) -> Response<EndpointBody> {
@@ -213,4 +217,26 @@ async fn what_a_call_brings_that_nothing_reads_is_not_kept_while_it_runs() {
     let held = resident().saturating_sub(before);
     assert!(held < 256 * 1024 * 1024, "{held} bytes are held");
     offered.handlers.go_on.add_permits(CALLS);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_whose_session_ends_meanwhile_is_told_that_there_is_none() {
+    let offered = Offered::new().await;
+    let endpoint = ToolEndpoint::new(offered.runtime, [7; 32], EndpointLimits::default());
+    for _ in 0..50 {
+        let session = InSession::begin(&endpoint).await;
+        let mut requests = JoinSet::new();
+        for id in 1..=8 {
+            let request = session.message(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }));
+            let endpoint = endpoint.clone();
+            requests.spawn(async move { endpoint.answer(kim(), site(), request).await });
+        }
+        let mut end = session.message(&Value::Null);
+        *end.method_mut() = http::Method::DELETE;
+        drop(endpoint.answer(kim(), site(), end).await);
+        for answer in requests.join_all().await {
+            let status = answer.map_or(StatusCode::NOT_FOUND, |answer| answer.status());
+            assert!(matches!(status, StatusCode::OK | StatusCode::NOT_FOUND), "{status}");
+        }
+    }
 }

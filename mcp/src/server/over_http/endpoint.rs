@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use madang::Runtime;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -145,12 +145,13 @@ impl ToolEndpoint {
         mut request: Request<Bytes>,
     ) -> Result<Response<EndpointBody>, EndpointRefusal> {
         let Shared { runtime, seal, limits, sessions, ended } = &*self.shared;
-        if request.method() == Method::DELETE {
-            let session = request.headers().get(SESSION).and_then(|id| id.to_str().ok());
-            // The library answers that any session has ended.
-            if session.is_some_and(|id| !sessions.is_of(id, &caller)) {
-                return Err(EndpointRefusal::NoSession);
-            }
+        let session = request.headers().get(SESSION).and_then(|id| id.to_str().ok());
+        let session = session.map(ToOwned::to_owned);
+        let owner = caller.clone();
+        let is_gone = || session.as_ref().is_some_and(|id| !sessions.is_of(id, &owner));
+        // The library answers that any session has ended.
+        if request.method() == Method::DELETE && is_gone() {
+            return Err(EndpointRefusal::NoSession);
         }
         let place = match Peek::of(request.body()) {
             Some(peek) if peek.method == "initialize" => {
@@ -178,6 +179,10 @@ impl ToolEndpoint {
             .with_cancellation_token(ended.child_token());
         let service = StreamableHttpService::new(server, Arc::new(own), config);
         let answer = service.handle(request.map(Whole)).await;
+        // The library takes a session that ended meanwhile for a fault of its own.
+        if answer.status() == StatusCode::INTERNAL_SERVER_ERROR && is_gone() {
+            return Err(EndpointRefusal::NoSession);
+        }
         Ok(answer.map(|body| EndpointBody(Box::pin(body))))
     }
 
