@@ -192,6 +192,23 @@ async fn a_handshake_has_a_bound_of_its_own() {
     assert_eq!((fits.status(), endpoint.sessions()), (StatusCode::OK, 1));
 }
 
+#[tokio::test]
+async fn a_message_of_more_values_than_any_needs_is_refused_before_it_is_read() {
+    let offered = Offered::new().await;
+    let endpoint = ToolEndpoint::new(offered.runtime, [7; 32], EndpointLimits::default());
+    let with = |body: String| {
+        let mut request = initialize(OURS, None);
+        *request.body_mut() = Bytes::from(body);
+        endpoint.answer(kim(), site(), request)
+    };
+    let max = 128 * 1024;
+    let zeros = format!("[{}0]", "0,".repeat(max));
+    assert_eq!(with(zeros).await.unwrap_err(), EndpointRefusal::ManyValues { max });
+    // What stands in a text is no value.
+    let text = format!(r#"["\"{}"]"#, ",".repeat(2 * max));
+    assert_eq!(with(text).await.unwrap().status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
+}
+
 /// The bytes that this process holds in memory.
 #[cfg(target_os = "linux")]
 fn resident() -> usize {
@@ -203,12 +220,12 @@ fn resident() -> usize {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn what_a_call_brings_that_nothing_reads_is_not_kept_while_it_runs() {
-    const CALLS: usize = 16;
+    const CALLS: usize = 60;
     let offered = Offered::new().await;
     let endpoint = ToolEndpoint::new(offered.runtime.clone(), [7; 32], EndpointLimits::default());
     let session = InSession::begin(&endpoint).await;
-    // A megabyte of text, and many times that as values.
-    let meta = json!({ "junk": vec![0; 512 * 1024] });
+    // As many values as a message may have, nearly.
+    let meta = json!({ "junk": vec![0; 128_000] });
     let before = resident();
     for id in 1..=CALLS {
         drop(session.call_with(json!(id), "slow", &meta).await);

@@ -173,6 +173,12 @@ fn refused(refusal: EndpointRefusal) -> Problem {
         EndpointRefusal::TooManyOfUser { max } => (ProblemName::TooMany, "user", max),
         EndpointRefusal::TooMany { max } => (ProblemName::Overloaded, "all", max),
         EndpointRefusal::LongHandshake { max } => return Problem::too_long(None, max),
+        EndpointRefusal::ManyValues { max } => {
+            return Problem::malformed(
+                format!("메시지에 값이 너무 많습니다. {max}개까지 담을 수 있습니다."),
+                format!("The message has too many values. At most {max} are allowed."),
+            );
+        }
         EndpointRefusal::NoSession | _ => return Problem::not_found(),
     };
     Problem::new(

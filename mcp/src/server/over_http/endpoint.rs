@@ -29,6 +29,10 @@ const RETRY: Duration = Duration::from_secs(3);
 /// Bytes of a handshake. An icon of a client may be in it.
 const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
 
+/// Values of a message. The protocol's library holds some hundred bytes for each while it reads: four megabytes of digits
+/// took 450 MB.
+const MAX_VALUES: usize = 128 * 1024;
+
 /// The bounds of an endpoint.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -85,6 +89,12 @@ pub enum EndpointRefusal {
     /// The request for a session is longer than such a request may be: a session keeps what it says.
     #[error("a handshake may have {max} bytes")]
     LongHandshake {
+        /// The bound.
+        max: usize,
+    },
+    /// The message has more values than a message may have.
+    #[error("a message may have {max} values")]
+    ManyValues {
         /// The bound.
         max: usize,
     },
@@ -152,6 +162,9 @@ impl ToolEndpoint {
         // The library answers that any session has ended.
         if request.method() == Method::DELETE && is_gone() {
             return Err(EndpointRefusal::NoSession);
+        }
+        if values(request.body()) > MAX_VALUES {
+            return Err(EndpointRefusal::ManyValues { max: MAX_VALUES });
         }
         let place = match Peek::of(request.body()) {
             Some(peek) if peek.method == "initialize" => {
@@ -235,6 +248,21 @@ impl<'a> Peek<'a> {
     fn of(message: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(message).ok()
     }
+}
+
+/// Counts the values of a JSON text without reading them: each stands behind a comma or is the first of its list or object.
+fn values(text: &[u8]) -> usize {
+    let (mut values, mut is_text, mut is_escaped) = (1, false, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b',' | b'[' | b'{' if !is_text => values += 1,
+            _ => {}
+        }
+    }
+    values
 }
 
 /// The body of an answer.
