@@ -17,6 +17,7 @@ use madang_actors::{
     },
     registry::ToolRegistry,
     session::History,
+    supervisor::SupervisorConfig,
 };
 use tracing::warn;
 
@@ -24,7 +25,7 @@ use crate::{
     Runtime,
     error::BuildError,
     model_choice::{ModelChoice, ModelList},
-    runtime, telemetry,
+    telemetry,
     time_zone::TimeZones,
 };
 
@@ -280,21 +281,19 @@ impl Builder {
         if self.has_panic_hook {
             telemetry::install_panic_hook();
         }
-        let config = runtime::RuntimeConfig {
+        let time_zones = self.time_zones.started()?;
+        let config = SupervisorConfig {
             models,
-            model_choice: self.model_choice,
             weights: self.weights,
             store,
+            occupied: None,
             registry: Arc::new(registry),
             limits: Arc::new(self.limits),
-            system: self.system,
-            history: self.history,
             languages: Languages::new(self.languages, self.language),
-            time_zones: self.time_zones.started()?,
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             extensions: Extensions::new(self.extensions),
         };
-        Runtime::from_config(config).await
+        Runtime::start(config, self.system, self.history, self.model_choice, time_zones).await
     }
 }
 

@@ -7,12 +7,11 @@ use std::sync::{
 
 use madang_actors::{
     approval,
-    port::{Clock, Occupied, Store},
+    port::{Clock, Store},
     protocol::{CallId, Decision, DecisionError, Digest, Languages, LimitExceeded, Limits, UserId},
     session::{
         History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, WakePolicy, open,
     },
-    store::WriterHealth,
     supervisor::RuntimeHandles,
 };
 use tokio_util::task::TaskTracker;
@@ -32,8 +31,6 @@ pub(crate) struct SharedRuntime {
     pub(crate) time_zones: TimeZones,
     pub(crate) interrupted: Interrupted,
     pub(crate) keyed_calls: KeyedCalls<DirectCall>,
-    pub(crate) occupied: Option<Arc<Occupied>>,
-    pub(crate) writer_health: Arc<WriterHealth>,
     /// Whether shutdown is past its last wait, so that no session may wake any more.
     pub(crate) is_closed: AtomicBool,
 }

@@ -9,7 +9,6 @@ use std::{
 };
 
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::testing::{FakeTool, MemoryStore, ScriptedModel};
@@ -75,8 +74,7 @@ impl TestRuntime {
         for tool in tools {
             registry.register(tool).unwrap();
         }
-        let (store, model, tasks) =
-            (MemoryStore::new(), Arc::new(model) as Arc<dyn ChatModel>, TaskTracker::new());
+        let (store, model) = (MemoryStore::new(), Arc::new(model) as Arc<dyn ChatModel>);
         let config = SupervisorConfig {
             models: vec![model.into()],
             weights: UserWeights::default(),
@@ -87,10 +85,8 @@ impl TestRuntime {
             languages: Languages::default(),
             clock: Arc::new(SystemClock),
             extensions: Default::default(),
-            tasks: tasks.clone(),
-            writer_health: Default::default(),
         };
-        let handles = Supervisor::start(config).await.unwrap();
+        let handles = Supervisor::start(config).await.unwrap().claim();
         let specs: Vec<_> = handles.calls.registry.iter().map(|tool| tool.spec().clone()).collect();
         let context = Arc::new(RuntimeContext {
             store: handles.store.clone(),
@@ -101,7 +97,7 @@ impl TestRuntime {
             system: None,
             history,
             supervisor: handles.supervisor.clone(),
-            tasks,
+            tasks: handles.calls.tasks.clone(),
             closing: Default::default(),
         });
         Self {
