@@ -23,7 +23,7 @@ mod check;
 mod context;
 mod keyed_semaphore;
 mod msg;
-mod not_authorized;
+mod not_run;
 mod permits;
 mod record;
 mod responder;
