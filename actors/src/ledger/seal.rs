@@ -10,7 +10,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::protocol::{SessionId, Timestamp, UserId};
+use crate::protocol::{SessionId, Timestamp, UserId, from_hex};
 
 /// The keys of a database, the newest first. The newest seals; each of them vouches for what it sealed. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -231,19 +231,6 @@ crate::protocol::schema::json_schema_of! {
 
 fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-}
-
-/// Reads bytes that were written as two lower-case digits each.
-fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let is_hex = |letter: u8| letter.is_ascii_digit() || (b'a'..=b'f').contains(&letter);
-    if text.len() != 2 * N || !text.bytes().all(is_hex) {
-        return None;
-    }
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

@@ -49,15 +49,20 @@ impl From<Digest> for String {
 impl TryFrom<String> for Digest {
     type Error = &'static str;
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        const NOT_A_DIGEST: &str = "a digest has 64 hexadecimal digits";
-        if text.len() != 64 || !text.is_ascii() {
-            return Err(NOT_A_DIGEST);
-        }
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-            let pair = std::str::from_utf8(pair).map_err(|_| NOT_A_DIGEST)?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| NOT_A_DIGEST)?;
-        }
-        Ok(Self(bytes))
+        let bytes = from_hex(&text.to_ascii_lowercase());
+        bytes.map(Self).ok_or("a digest has 64 hexadecimal digits")
     }
+}
+
+/// Reads bytes that were written as two lower-case digits each.
+pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let is_hex = |letter: u8| letter.is_ascii_digit() || (b'a'..=b'f').contains(&letter);
+    if text.len() != 2 * N || !text.bytes().all(is_hex) {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
 }
