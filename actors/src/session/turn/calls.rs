@@ -9,7 +9,7 @@ use crate::session::{
     msg::Outgoing,
     state::{ActiveCall, ActiveTurn, SessionState},
     turn::lost_reply::recover,
-    turn::machine::Sharing,
+    turn::machine::{Called, Sharing},
 };
 use crate::{
     dispatcher::{CallEnd, DispatchRequest, DispatcherEvent, DispatcherMsg},
@@ -17,17 +17,9 @@ use crate::{
     port::{StoreError, TurnStep, Write},
     protocol::{
         ApprovalEnd, ApprovalRequest, CallId, CancelReason, ChatMessage, Content, EffectPolicy,
-        Ending, EventKind, ModelName, Timestamp, ToolCall, TurnOptions, Usage, WantedCall,
+        Ending, EventKind, ModelName, Timestamp, ToolCall, TurnOptions, WantedCall,
     },
 };
-
-/// The parts of a completion that asked for tools.
-pub(super) struct Called {
-    pub(super) round: u32,
-    pub(super) usage: Usage,
-    pub(super) text: Option<String>,
-    pub(super) calls: Vec<WantedCall>,
-}
 
 impl SessionState {
     /// Records the calls of a completion before any of them begins. A single call without text is recorded together

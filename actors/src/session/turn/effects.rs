@@ -3,7 +3,6 @@
 use crate::session::{
     msg::{Outgoing, TurnEnd},
     state::SessionState,
-    turn::calls::Called,
     turn::machine::{TurnEffect, TurnInput},
 };
 use crate::{
@@ -26,9 +25,7 @@ impl SessionState {
                     let message = self.message(turn.id, content);
                     outgoing.messages.push(message);
                 }
-                TurnEffect::Propose { round, usage, text, calls } => {
-                    self.propose(Called { round, usage, text, calls });
-                }
+                TurnEffect::Propose(called) => self.propose(called),
                 // A withdrawn call finds its turn dismissed, and so does not begin.
                 TurnEffect::Dispatch { index } | TurnEffect::Withdraw { index } => {
                     self.dispatch(index);

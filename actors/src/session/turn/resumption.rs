@@ -10,7 +10,7 @@ use crate::session::{
 use crate::{
     dispatcher::DispatchRequest,
     port::{LedgerRow, TurnStep, Write},
-    protocol::{EventKind, ToolCall},
+    protocol::EventKind,
     telemetry::TurnSpan,
 };
 
@@ -63,17 +63,8 @@ impl SessionState {
     }
 
     fn again(&self, turn: &ActiveTurn, from: u64, row: LedgerRow) -> DispatchRequest {
-        let (ledger_row, proposed_at) = (Some(Box::new(row.clone())), row.proposed_at);
-        let model = self.caller_of(&row, turn.model);
-        let call = ToolCall {
-            id: row.call,
-            name: row.name,
-            arguments: row.raw_arguments,
-            model: row.model,
-            opaque: row.opaque,
-        };
-        let beyond = self.beyond(row.seq - from, model);
-        let request = self.request_in(turn, (row.seq, proposed_at), call);
-        DispatchRequest { ledger_row, beyond, ..request }
+        let beyond = self.beyond(row.seq - from, self.caller_of(&row, turn.model));
+        let request = self.request_in(turn, (row.seq, row.proposed_at), row.tool_call());
+        DispatchRequest { ledger_row: Some(Box::new(row)), beyond, ..request }
     }
 }
