@@ -116,8 +116,7 @@ impl Session {
         let (ended, end) = oneshot::channel();
         let may_be_there = options.key.is_some();
         // Before the text is submitted: the reader of the turn misses nothing.
-        let mut live =
-            Some(self.slot.watch(self.store(), self.runtime.limits(), self.runtime.languages()));
+        let mut live = Some(self.slot.watch(&self.runtime.context.calls));
         match self.post(SessionMsg::Ask { text, options, bytes, began, ended }) {
             Delivery::Sent => {}
             Delivery::Full(refusal) => return Err(TurnRefused::Overloaded(refusal)),
@@ -198,7 +197,7 @@ impl Session {
     /// and then reads the missed events from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
-        self.slot.subscribe(self.store(), self.runtime.limits(), self.runtime.languages())
+        self.slot.subscribe(&self.runtime.context.calls)
     }
 
     /// Reads on behind the cursor of the last event read
@@ -217,12 +216,7 @@ impl Session {
     ) -> Result<Subscription, SessionError> {
         let cursor = cursor.into();
         drop(self.turn().await?); // awake, the session has what the store has
-        Ok(self.slot.subscribe_after(
-            cursor,
-            self.store(),
-            self.runtime.limits(),
-            self.runtime.languages(),
-        ))
+        Ok(self.slot.subscribe_after(cursor, &self.runtime.context.calls))
     }
 
     /// Decides about an approval request of this session. Exactly one decision wins; it counts once it is recorded.

@@ -202,8 +202,7 @@ async fn start(
     };
     // A constant subscriber is told what is stored behind the last event published, whichever actor wrote it.
     let after = slot.feed().published_up_to().unwrap_or(begins);
-    let (store, calls) = (context.store.store(), &context.calls);
-    let unpublished = slot.unpublished((after, to), store, &calls.limits, &calls.languages).await;
+    let unpublished = slot.unpublished((after, to), &context.calls).await;
     let mut unpublished = unpublished.map_err(WakeError::Store)?;
     let end = abandoned.and_then(|abandoned| match has_ended {
         true => Some(&abandoned.end),
