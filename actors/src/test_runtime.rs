@@ -27,7 +27,7 @@ use crate::{
     registry::ToolRegistry,
     session::{
         History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, SessionView,
-        TurnEnd, TurnRefused, WakePolicy, open,
+        TurnEnd, TurnRefused, TurnRequest, WakePolicy, open,
     },
     supervisor::{RuntimeHandles, Supervisor, SupervisorConfig},
 };
@@ -148,7 +148,10 @@ impl TestRuntime {
         let admission = &self.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len());
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;
-        self.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
+        self.send(
+            slot,
+            SessionMsg::Ask(TurnRequest { text: text.into(), options, bytes, began, ended }),
+        );
         in_time(beginning).await.map_err(|_| TurnRefused::Closed)??;
         Ok(end)
     }

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::{
     lifecycle::{sleep::idle_alarm, slot::SlotGuard, state_cell::StateHolder},
-    msg::{SessionMsg, TurnRequest},
+    msg::SessionMsg,
     state::{SessionState, WakeSnapshot},
 };
 use crate::{
@@ -79,7 +79,7 @@ impl Actor for SessionActor {
 /// moved for it.
 async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
     match msg {
-        SessionMsg::Ask { .. } => failpoint("session.ask").await,
+        SessionMsg::Ask(_) => failpoint("session.ask").await,
         SessionMsg::Dismiss { .. } => failpoint("session.dismiss").await,
         SessionMsg::Clear { .. } => failpoint("session.clear").await,
         SessionMsg::Import { .. } => failpoint("session.import").await,
@@ -98,9 +98,9 @@ async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
 impl SessionState {
     fn take(&mut self, msg: SessionMsg) {
         match msg {
-            SessionMsg::Ask { text, options, bytes, began, ended } => {
+            SessionMsg::Ask(asked) => {
                 self.slot.handles_one();
-                self.ask(TurnRequest { text, options, bytes, began, ended });
+                self.ask(asked);
             }
             SessionMsg::Attach { ended, reply } => {
                 self.slot.handles_one();

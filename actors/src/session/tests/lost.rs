@@ -15,7 +15,7 @@ use crate::{
     },
     session::{
         History, Outgoing, RuntimeContext, SessionMsg, SessionSlot, StreamItem, TurnRefused,
-        lifecycle::handover::Handover,
+        TurnRequest, lifecycle::handover::Handover,
     },
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair},
@@ -84,7 +84,10 @@ fn sends(
     let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
     let admission = &runtime.handles.calls.admission;
     let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len()).unwrap();
-    runtime.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
+    runtime.send(
+        slot,
+        SessionMsg::Ask(TurnRequest { text: text.into(), options, bytes, began, ended }),
+    );
     beginning
 }
 
