@@ -90,7 +90,7 @@ impl Builder {
     /// `default`.
     #[must_use]
     pub fn model(mut self, model: impl ChatModel) -> Self {
-        self.models.set_first(Arc::new(model));
+        self.models.first = Some(Arc::new(model));
         self
     }
 
@@ -120,7 +120,7 @@ impl Builder {
     /// ```
     #[must_use]
     pub fn add_model(mut self, name: impl Into<Arc<str>>, model: impl ChatModel) -> Self {
-        self.models.add(name.into(), Arc::new(model));
+        self.models.named.push((name.into(), Arc::new(model)));
         self
     }
 
@@ -131,7 +131,7 @@ impl Builder {
         mut self,
         of_session: impl Fn(&UserId, &SessionId) -> Option<Arc<str>> + Send + Sync + 'static,
     ) -> Self {
-        self.model_choice.set_of_session(of_session);
+        self.model_choice.of_session = Some(Arc::new(of_session));
         self
     }
 
@@ -203,7 +203,7 @@ impl Builder {
     /// `Asia/Seoul`. By default the machine's, as `TZ` and the system's settings have it at the start.
     #[must_use]
     pub fn time_zone(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.time_zones.set_of_all(name.into());
+        self.time_zones.of_all = Some(name.into());
         self
     }
 
@@ -214,7 +214,7 @@ impl Builder {
         mut self,
         of_user: impl Fn(&UserId) -> Option<Arc<str>> + Send + Sync + 'static,
     ) -> Self {
-        self.time_zones.set_of_user(of_user);
+        self.time_zones.of_user = Some(Arc::new(of_user));
         self
     }
 

@@ -39,11 +39,7 @@ impl SessionState {
             History::Stored => &*outgoing.messages,
             History::InMemory => &[],
         };
-        let writes = facts.into_iter().chain(messages.iter().map(says)).collect();
-        self.send(writes, outgoing);
-    }
-
-    fn send(&self, writes: Vec<Write>, outgoing: Outgoing) {
+        let writes: Vec<_> = facts.into_iter().chain(messages.iter().map(says)).collect();
         let (to, begun, store) =
             (self.me.clone(), self.slot.begins(), self.context.store.store().clone());
         let report = WriteReport::new(to, outgoing, &writes, begun, store);
@@ -207,7 +203,8 @@ impl SessionState {
             if let Content::ToolCall(record) = &message.content {
                 ended.push((record.id, record.stops_loop()));
             }
-            self.publish_message(message, locale);
+            let (kind, durability) = (kind_of(message, locale), Durability::Entry(message.seq));
+            self.slot.feed().publish(message.turn, message.at, durability, kind);
             if let Some(turn) = self.turn.as_mut().filter(|turn| turn.saying == Some(message.seq)) {
                 turn.saying = None;
                 let (feed, at) = (self.slot.feed(), self.context.calls.clock.now());
@@ -222,12 +219,6 @@ impl SessionState {
                 self.on(TurnInput::CallEnded { index, stops_loop });
             }
         }
-    }
-
-    /// Publishes an entry that the store has.
-    fn publish_message(&self, message: &ChatMessage, locale: Locale) {
-        let kind = kind_of(message, locale);
-        self.slot.feed().publish(message.turn, message.at, Durability::Entry(message.seq), kind);
     }
 
     /// Publishes progress of the turn. What happens to a call stands behind the message that asks for it.
