@@ -4,13 +4,13 @@
 //! A program that can write the tables, but has no key, can neither make an approval nor change one. A seal cannot show
 //! that the tables were put back to an earlier true state: for that a head of the chain is kept elsewhere.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::protocol::{SessionId, Timestamp, UserId, from_hex};
+use crate::protocol::{SessionId, Timestamp, UserId, as_text, from_hex};
 
 /// The keys of a database, the newest first. The newest seals; each of them vouches for what it sealed. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -206,15 +206,11 @@ impl fmt::Display for Seal {
     }
 }
 
-impl From<Seal> for String {
-    fn from(seal: Seal) -> Self {
-        seal.to_string()
-    }
-}
+as_text!(Seal, &'static str);
 
-impl TryFrom<String> for Seal {
-    type Error = &'static str;
-    fn try_from(text: String) -> Result<Self, Self::Error> {
+impl FromStr for Seal {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         const NOT_A_SEAL: &str = "a seal has 16 and 64 hexadecimal digits";
         let (key, code) = text.split_once(':').ok_or(NOT_A_SEAL)?;
         let (key, code) = (from_hex(key).ok_or(NOT_A_SEAL)?, from_hex(code).ok_or(NOT_A_SEAL)?);

@@ -1,8 +1,10 @@
 //! The digest that binds an approval to what was shown and to what runs.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
+
+use super::as_text;
 
 /// A SHA-256 over what was shown and what is run: tool, schema, arguments, user, session and call, and the request's
 /// text.
@@ -40,15 +42,11 @@ impl fmt::Debug for Digest {
     }
 }
 
-impl From<Digest> for String {
-    fn from(digest: Digest) -> Self {
-        digest.to_string()
-    }
-}
+as_text!(Digest, &'static str);
 
-impl TryFrom<String> for Digest {
-    type Error = &'static str;
-    fn try_from(text: String) -> Result<Self, Self::Error> {
+impl FromStr for Digest {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bytes = from_hex(&text.to_ascii_lowercase());
         bytes.map(Self).ok_or("a digest has 64 hexadecimal digits")
     }

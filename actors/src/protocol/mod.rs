@@ -10,6 +10,7 @@
 
 mod approval;
 mod approval_request;
+mod as_text;
 mod chat;
 mod completion;
 mod cut;
@@ -42,6 +43,7 @@ mod turn;
 
 pub use approval::{Approval, StandingApproval};
 pub use approval_request::{ApprovalEnd, ApprovalRequest, Decision, DecisionError, Shown};
+pub(crate) use as_text::as_text;
 pub use chat::{ChatMessage, Content, Ending, EntryOrigin, Notice};
 pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
 pub use digest::Digest;
