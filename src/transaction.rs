@@ -129,7 +129,7 @@ impl Runtime {
             }));
             match done.await {
                 Ok(Ok(result)) => result,
-                Ok(Err(Panicked(_))) => {
+                Ok(Err(Panicked)) => {
                     error!(%caller, "a transaction panicked");
                     Err(TransactionError::Panicked)
                 }

@@ -1,9 +1,9 @@
 //! Measures the actors by themselves: as many messages, tasks and actors as a turn with one call has, which do nothing.
 //!
 //! The session hears six messages (asked, stored, completed, call ended, completed, stored), the model's actor two and the
-//! dispatcher one; each completion has its task, and the call has one.
+//! dispatcher one; each completion and the check of the call has its task, and the call its pair of actors.
 
-use ractor::{Actor, ActorProcessingErr, ActorRef};
+use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::oneshot;
 
 /// The actors that all chats share.
@@ -142,7 +142,57 @@ impl Actor for Dispatcher {
         Dispatch(session): Dispatch,
         (): &mut (),
     ) -> Result<(), ActorProcessingErr> {
-        tokio::spawn(async move { drop(session.cast(Heard::CallEnded)) });
+        tokio::spawn(async move { drop(Actor::spawn(None, Call, session).await) });
+        Ok(())
+    }
+}
+
+/// Supervises the run of a call.
+struct Call;
+
+enum Never {}
+
+impl Actor for Call {
+    type Msg = Never;
+    type State = ActorRef<Heard>;
+    type Arguments = ActorRef<Heard>;
+
+    async fn pre_start(
+        &self,
+        me: ActorRef<Never>,
+        session: ActorRef<Heard>,
+    ) -> Result<ActorRef<Heard>, ActorProcessingErr> {
+        Actor::spawn_linked(None, HandlerActor, (), me.get_cell()).await?;
+        Ok(session)
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        me: ActorRef<Never>,
+        event: SupervisionEvent,
+        session: &mut ActorRef<Heard>,
+    ) -> Result<(), ActorProcessingErr> {
+        if let SupervisionEvent::ActorTerminated(..) = event {
+            session.cast(Heard::CallEnded)?;
+            me.stop(None);
+        }
+        Ok(())
+    }
+}
+
+struct HandlerActor;
+
+impl Actor for HandlerActor {
+    type Msg = Never;
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, _: ActorRef<Never>, (): ()) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+
+    async fn post_start(&self, me: ActorRef<Never>, (): &mut ()) -> Result<(), ActorProcessingErr> {
+        me.stop(None);
         Ok(())
     }
 }

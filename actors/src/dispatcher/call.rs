@@ -1,10 +1,14 @@
-//! One running call: a tracked task that no actor owns, so no stop or kill of dispatcher, session or supervisor can cut
-//! a handler off. A panic of its pipeline is a value there, and so becomes a `ToolErr`.
+//! One running call: an unlinked CallActor that supervises its PipelineActor. Exactly one supervision event ends it.
+//!
+//! ractor's supervision turns a panic into an event, so a handler's panic becomes a `ToolErr`. No stop or kill of
+//! dispatcher, session or supervisor can cut a handler off.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
-use tracing::{Instrument as _, debug, error, info};
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use tracing::{Instrument as _, Span, debug, error, info, instrument::Instrumented};
 
 use super::{
     CallContext,
@@ -22,12 +26,12 @@ use crate::{
     failpoint::failpoint,
     ledger::CallState,
     mailbox::Recipient,
+    port::BoxFuture,
     protocol::{Bound, CancelReason, DecisionError, Fault, Text},
-    registry::{Panicked, unwind},
     telemetry::{refused, tool_executed},
 };
 
-/// Checks a call and runs it.
+/// Checks a call and starts its actors. A refusal needs none.
 ///
 /// Here and below, rare branches are boxed: a future is moved as a whole when it begins, with the branches that it
 /// never takes.
@@ -37,7 +41,7 @@ pub(super) async fn begin(
     context: Arc<CallContext>,
 ) {
     match may_begin(&request, &context).await {
-        Ok((checked, permit)) => Box::pin(run_to_end(checked, reply, context, permit)).await,
+        Ok((checked, permit)) => Box::pin(start(checked, reply, context, permit)).await,
         Err(not_run) => Box::pin(refuse(request, not_run, reply, context)).await,
     }
 }
@@ -69,51 +73,20 @@ fn interrupted(request: &DispatchRequest, interruption: Interruption) -> NotRun 
     }
 }
 
-/// Brings a call to its end, by its pipeline or, where that panics, without it. No other code stops the pipeline.
-async fn run_to_end(
-    checked: CheckedCall,
-    reply: Responder,
-    context: Arc<CallContext>,
-    _permit: Permit,
-) {
-    if let Err(error) = failpoint("call.starts").await {
-        return error!(%error, "failed to start a call; its caller reads the ledger");
-    }
-    let (request, span) = (checked.request().clone(), reply.span().clone());
-    let reply = Answer(Arc::new(Mutex::new(Some(reply))));
-    let early = reply.clone();
-    let early = Recipient::function(move |end| {
-        early.send(DispatcherEvent::Ended(end));
-        true
-    });
-    let ran = unwind(pipeline(checked, context.clone(), early).instrument(span)).await;
-    if failpoint("call.ends").await.is_err() {
-        return;
-    }
-    match ran {
-        Ok(Ran::Ended(end)) => reply.send(DispatcherEvent::Ended(end)),
-        Ok(Ran::Left) => reply.send(DispatcherEvent::Left { call: request.call.id }),
-        // The answer was given early; its caller is told this resolution afterwards.
-        Ok(Ran::Late(resolved)) => drop(resolved.map(|resolved| request.late.tell(resolved))),
-        Err(Panicked(panic)) => {
-            error!(call = %request.call.id, tool = %request.call.name, panic, "a handler panicked");
-            let end = Box::pin(end_lost(&context, request, &Fault::PANIC)).await;
-            reply.send(DispatcherEvent::Ended(end));
-        }
-    }
-}
-
-/// The answer to a call's caller: given once, at the call's end or at the deadline of its handler. Dropped before, it says
-/// that it was lost.
-#[derive(Clone)]
-struct Answer(Arc<Mutex<Option<Responder>>>);
-
-impl Answer {
-    fn send(&self, event: DispatcherEvent) {
-        let responder = self.0.lock().expect("no code under this lock panics").take();
-        if let Some(responder) = responder {
-            responder.send(event);
-        }
+/// Starts the actors of a call.
+async fn start(checked: CheckedCall, reply: Responder, context: Arc<CallContext>, permit: Permit) {
+    let running = context.tasks.token();
+    let call = Call {
+        request: checked.request().clone(),
+        checked: Some(checked),
+        reply: Some(reply),
+        context,
+        _permit: permit,
+        _running: running,
+    };
+    // Boxed: on its way into its actor it is moved by every layer of ractor.
+    if let Err(error) = CallActor::spawn(None, CallActor, Box::new(call)).await {
+        error!(%error, "failed to start a call; its caller reads the ledger");
     }
 }
 
@@ -157,12 +130,161 @@ async fn refuse(
     reply.send(DispatcherEvent::Ended(end));
 }
 
-/// Authorizes, runs, records: one straight function.
-async fn pipeline(
-    checked: CheckedCall,
+/// Supervises one run. No actor supervises it or holds its ref.
+struct CallActor;
+
+struct Call {
+    request: Arc<DispatchRequest>,
+    /// The call, until its run begins.
+    checked: Option<CheckedCall>,
+    /// The reply, until it is sent.
+    reply: Option<Responder>,
     context: Arc<CallContext>,
-    early: Recipient<CallEnd>,
-) -> Ran {
+    _permit: Permit,
+    _running: TaskTrackerToken,
+}
+
+enum CallMsg {
+    /// A plain handler passed its deadline: the caller is told, the handler goes on.
+    Early(CallEnd),
+}
+
+impl From<CallEnd> for CallMsg {
+    fn from(end: CallEnd) -> Self {
+        Self::Early(end)
+    }
+}
+
+impl Actor for CallActor {
+    type Msg = CallMsg;
+    type State = Box<Call>;
+    type Arguments = Box<Call>;
+
+    async fn pre_start(
+        &self,
+        me: ActorRef<CallMsg>,
+        mut call: Box<Call>,
+    ) -> Result<Box<Call>, ActorProcessingErr> {
+        failpoint("call.starts").await?;
+        let checked = call.checked.take().ok_or("a call is started once")?;
+        let span = call.reply.as_ref().map_or_else(Span::none, |reply| reply.span().clone());
+        let work: BoxFuture<'_, _> = Box::pin(pipeline(checked, call.context.clone(), me.clone()));
+        let work = work.instrument(span);
+        failpoint("call.runs").await?;
+        PipelineActor::spawn_linked(None, PipelineActor, work, me.get_cell()).await?;
+        Ok(call)
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<CallMsg>,
+        msg: CallMsg,
+        call: &mut Box<Call>,
+    ) -> Result<(), ActorProcessingErr> {
+        failpoint("call.early").await?;
+        match msg {
+            CallMsg::Early(end) => call.answer(end),
+        }
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        me: ActorRef<CallMsg>,
+        event: SupervisionEvent,
+        call: &mut Box<Call>,
+    ) -> Result<(), ActorProcessingErr> {
+        failpoint("call.supervises").await?;
+        match event {
+            SupervisionEvent::ActorTerminated(_, Some(mut state), _) => {
+                match state.take::<PipelineState>().ok().and_then(|run| run.end) {
+                    Some(Ran::Ended(end)) => call.answer(end),
+                    Some(Ran::Left) => call.leave(),
+                    // The answer was given early; its caller is told this resolution afterwards.
+                    Some(Ran::Late(Some(resolved))) => {
+                        call.request.late.tell(resolved);
+                    }
+                    Some(Ran::Late(None)) | None => {}
+                }
+            }
+            SupervisionEvent::ActorTerminated(_, None, reason) => {
+                let reason = reason.as_deref().unwrap_or("ended without a state");
+                Box::pin(call.panicked(reason)).await;
+            }
+            SupervisionEvent::ActorFailed(_, panic) => {
+                Box::pin(call.panicked(&panic.to_string())).await;
+            }
+            SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {
+                return Ok(());
+            }
+        }
+        me.stop(None);
+        Ok(())
+    }
+}
+
+impl Call {
+    fn answer(&mut self, end: CallEnd) {
+        if let Some(reply) = self.reply.take() {
+            reply.send(DispatcherEvent::Ended(end));
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(reply) = self.reply.take() {
+            reply.send(DispatcherEvent::Left { call: self.request.call.id });
+        }
+    }
+
+    async fn panicked(&mut self, panic: &str) {
+        let request = self.request.clone();
+        error!(call = %request.call.id, tool = %request.call.name, panic, "a handler panicked");
+        let end = end_lost(&self.context, request, &Fault::PANIC).await;
+        self.answer(end);
+    }
+}
+
+/// Executes one pipeline and nothing else.
+struct PipelineActor;
+
+struct PipelineState {
+    work: Option<Work>,
+    end: Option<Ran>,
+}
+
+type Work = Instrumented<BoxFuture<'static, Ran>>;
+
+enum Never {}
+
+impl Actor for PipelineActor {
+    type Msg = Never;
+    type State = PipelineState;
+    type Arguments = Work;
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<Never>,
+        work: Work,
+    ) -> Result<PipelineState, ActorProcessingErr> {
+        Ok(PipelineState { work: Some(work), end: None })
+    }
+
+    async fn post_start(
+        &self,
+        me: ActorRef<Never>,
+        state: &mut PipelineState,
+    ) -> Result<(), ActorProcessingErr> {
+        // Never `Err`: so `ActorFailed` is always a panic.
+        if let Some(work) = state.work.take() {
+            state.end = Some(work.await);
+        }
+        me.stop(None);
+        Ok(())
+    }
+}
+
+/// Authorizes, runs, records: one straight function.
+async fn pipeline(checked: CheckedCall, context: Arc<CallContext>, call: ActorRef<CallMsg>) -> Ran {
     let mut record = Record::new(context.clone(), checked.request().clone());
     let authorized = match authorize(checked, &mut record, &context).await {
         Ok(authorized) => authorized,
@@ -171,7 +293,7 @@ async fn pipeline(
         }
     };
     let (checked, began) = (authorized.checked(), Instant::now());
-    let ran = match run(&authorized, &mut record, &context, &early).await {
+    let ran = match run(&authorized, &mut record, &context, &Recipient::actor(call)).await {
         Ok(ran) => ran,
         Err(not_run) => Box::pin(unrun(checked, not_run, &mut record, &context)).await,
     };

@@ -80,7 +80,7 @@ limits! {
     max_inboxes_per_user: usize = 64, in 0..=usize::MAX;
     /// Changes that an inbox keeps for a slow reader; beyond them it reads all open requests anew.
     max_inbox_changes: usize = 64, in 0..=usize::MAX; // 0 makes each change a reading of all
-    /// Calls running at once in a runtime: each is a task, and may hold a handler.
+    /// Calls running at once in a runtime: each is two actors.
     max_running_calls: usize = 4_096, in 1..=usize::MAX;
     /// Calls running at once for one user: four for each of the user's turns; three quarters of the permits stay free
     /// for others.

@@ -224,7 +224,7 @@ impl RegisteredTool {
             Ok(Err(ToolFault::Unexpected { fault, cause, .. })) => {
                 Err(failed(fault, Some(cause)).into())
             }
-            Err(Panicked(_)) => Err(failed(Fault::PANIC, None).into()),
+            Err(Panicked) => Err(failed(Fault::PANIC, None).into()),
         }
     }
 
@@ -275,7 +275,7 @@ impl RegisteredTool {
             return match caught(|| self.tool.accepts(&arguments)) {
                 Ok(Err(problem)) => Err(Problems::new(vec![problem], limits)),
                 // A panic will happen again where the handler is run, and be an outcome there.
-                Ok(Ok(())) | Err(Panicked(_)) => {
+                Ok(Ok(())) | Err(Panicked) => {
                     let (removed, nulls) = (pruned.removed.kept, pruned.nulls.kept);
                     if !nulls.is_empty() {
                         info!(tool = %self.spec().name, ?nulls, "took null for nothing");

@@ -8,9 +8,9 @@ use std::{
     task::Poll,
 };
 
-/// Tells that the code panicked, with the message of the panic where it is a text.
+/// Tells that the code panicked; the message of the panic is dropped.
 #[derive(Debug)]
-pub struct Panicked(pub String);
+pub struct Panicked;
 
 /// Gives what the future gives, or [`Panicked`]. A mutex that it held during a panic is poisoned.
 ///
@@ -29,10 +29,8 @@ pub async fn unwind<F: Future>(future: F) -> Result<F::Output, Panicked> {
 /// Gives what the code gives, or [`Panicked`].
 pub(super) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
         discard(payload);
-        Panicked(text.unwrap_or_else(|| "without a text".to_owned()))
+        Panicked
     })
 }
 

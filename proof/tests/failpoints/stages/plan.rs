@@ -45,7 +45,7 @@ pub(super) enum Victim {
     Dispatcher,
     Confirm,
     Store,
-    /// The call's task, when its handler has ended: no other code has its handle.
+    /// The call's actor, when its handler has ended: no other code has its address.
     Call,
 }
 
@@ -69,7 +69,7 @@ impl Victim {
             Self::Dispatcher => "dispatcher.handle",
             Self::Confirm => "confirm.withdraw",
             Self::Store => "store.handle",
-            Self::Call => "call.ends",
+            Self::Call => "call.supervises",
         }
     }
 }
