@@ -17,6 +17,7 @@ use madang_actors::{
     },
     registry::ToolRegistry,
     session::History,
+    supervisor::SupervisorConfig,
 };
 use tracing::warn;
 
@@ -24,7 +25,7 @@ use crate::{
     Runtime,
     error::BuildError,
     model_choice::{ModelChoice, ModelList},
-    runtime, telemetry,
+    telemetry,
     time_zone::TimeZones,
 };
 
@@ -89,7 +90,7 @@ impl Builder {
     /// `default`.
     #[must_use]
     pub fn model(mut self, model: impl ChatModel) -> Self {
-        self.models.set_first(Arc::new(model));
+        self.models.first = Some(Arc::new(model));
         self
     }
 
@@ -119,7 +120,7 @@ impl Builder {
     /// ```
     #[must_use]
     pub fn add_model(mut self, name: impl Into<Arc<str>>, model: impl ChatModel) -> Self {
-        self.models.add(name.into(), Arc::new(model));
+        self.models.named.push((name.into(), Arc::new(model)));
         self
     }
 
@@ -130,7 +131,7 @@ impl Builder {
         mut self,
         of_session: impl Fn(&UserId, &SessionId) -> Option<Arc<str>> + Send + Sync + 'static,
     ) -> Self {
-        self.model_choice.set_of_session(of_session);
+        self.model_choice.of_session = Some(Arc::new(of_session));
         self
     }
 
@@ -202,7 +203,7 @@ impl Builder {
     /// `Asia/Seoul`. By default the machine's, as `TZ` and the system's settings have it at the start.
     #[must_use]
     pub fn time_zone(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.time_zones.set_of_all(name.into());
+        self.time_zones.of_all = Some(name.into());
         self
     }
 
@@ -213,7 +214,7 @@ impl Builder {
         mut self,
         of_user: impl Fn(&UserId) -> Option<Arc<str>> + Send + Sync + 'static,
     ) -> Self {
-        self.time_zones.set_of_user(of_user);
+        self.time_zones.of_user = Some(Arc::new(of_user));
         self
     }
 
@@ -280,21 +281,19 @@ impl Builder {
         if self.has_panic_hook {
             telemetry::install_panic_hook();
         }
-        let config = runtime::RuntimeConfig {
+        let time_zones = self.time_zones.started()?;
+        let config = SupervisorConfig {
             models,
-            model_choice: self.model_choice,
             weights: self.weights,
             store,
+            occupied: None,
             registry: Arc::new(registry),
             limits: Arc::new(self.limits),
-            system: self.system,
-            history: self.history,
             languages: Languages::new(self.languages, self.language),
-            time_zones: self.time_zones.started()?,
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             extensions: Extensions::new(self.extensions),
         };
-        Runtime::from_config(config).await
+        Runtime::start(config, self.system, self.history, self.model_choice, time_zones).await
     }
 }
 

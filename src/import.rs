@@ -4,9 +4,8 @@ use madang_actors::{
     protocol::{Bound, Imported, TurnId},
     session::{ImportError, SessionMsg, check_import},
 };
-use tokio::sync::oneshot;
 
-use crate::{Session, shared_runtime::Delivery};
+use crate::Session;
 
 impl Session {
     /// Begins the chat with a history that was kept elsewhere, in order. The messages are stored in one write, as a turn
@@ -40,11 +39,6 @@ impl Session {
         let admission = &runtime.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
         let bytes = bytes.map_err(ImportError::Overloaded)?;
-        let (reply, imported) = oneshot::channel();
-        match self.post(SessionMsg::Import { messages, bytes, reply }) {
-            Delivery::Sent => imported.await.unwrap_or(Err(ImportError::Closed)),
-            Delivery::Full(refusal) => Err(ImportError::Overloaded(refusal)),
-            Delivery::Closed => Err(ImportError::Closed),
-        }
+        self.ask(|reply| SessionMsg::Import { messages, bytes, reply }).await?
     }
 }

@@ -74,15 +74,7 @@ impl Interrupted {
         let asks = |cut_off: &CutOff| {
             cut_off.user == *user && cut_off.asks_until.is_some_and(|until| now < until)
         };
-        let asking: Vec<_> = sessions
-            .iter()
-            .filter(|(_, cut_off)| asks(cut_off))
-            .map(|(session, _)| session.clone())
-            .collect();
-        for session in &asking {
-            sessions.remove(session);
-        }
-        asking
+        sessions.extract_if(.., |_, cut_off| asks(cut_off)).map(|(session, _)| session).collect()
     }
 
     fn sessions(&self) -> MutexGuard<'_, BTreeMap<SessionId, CutOff>> {

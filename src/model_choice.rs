@@ -23,19 +23,12 @@ const DEFAULT: &str = "default";
 /// The models of a builder.
 #[derive(Debug, Default)]
 pub(crate) struct ModelList {
-    first: Option<Arc<dyn ChatModel>>,
-    named: Vec<(Arc<str>, Arc<dyn ChatModel>)>,
+    /// The model that was given without a name.
+    pub(crate) first: Option<Arc<dyn ChatModel>>,
+    pub(crate) named: Vec<(Arc<str>, Arc<dyn ChatModel>)>,
 }
 
 impl ModelList {
-    pub(crate) fn set_first(&mut self, model: Arc<dyn ChatModel>) {
-        self.first = Some(model);
-    }
-
-    pub(crate) fn add(&mut self, name: Arc<str>, model: Arc<dyn ChatModel>) {
-        self.named.push((name, model));
-    }
-
     /// Names all models, and puts them in the order of fall-back. A model that is alone needs no name.
     pub(crate) fn named(self) -> Result<Vec<NamedModel>, BuildError> {
         let Self { first, named } = self;
@@ -63,19 +56,12 @@ impl ModelList {
 /// Chooses the model of turns that choose none.
 #[derive(Clone, Default)]
 pub(crate) struct ModelChoice {
-    of_session: Option<Arc<OfSession>>,
+    pub(crate) of_session: Option<Arc<OfSession>>,
 }
 
-type OfSession = dyn Fn(&UserId, &SessionId) -> Option<Arc<str>> + Send + Sync;
+pub(crate) type OfSession = dyn Fn(&UserId, &SessionId) -> Option<Arc<str>> + Send + Sync;
 
 impl ModelChoice {
-    pub(crate) fn set_of_session(
-        &mut self,
-        of_session: impl Fn(&UserId, &SessionId) -> Option<Arc<str>> + Send + Sync + 'static,
-    ) {
-        self.of_session = Some(Arc::new(of_session));
-    }
-
     /// Gives the name of the model that is asked for, else of the session's own, else of the first. `None` where the only
     /// model has no name.
     pub(crate) fn of(

@@ -10,7 +10,7 @@ use tokio::{sync::oneshot, task::JoinSet, time::timeout};
 
 use crate::{
     Runtime,
-    shared_runtime::{Delivery, SharedRuntime},
+    shared_runtime::{SharedRuntime, Unreached},
 };
 
 impl Runtime {
@@ -70,13 +70,13 @@ fn goes_on(
 }
 
 async fn follow(
-    sent: Delivery,
+    sent: Result<(), Unreached>,
     running: oneshot::Receiver<Result<Option<TurnId>, LimitExceeded>>,
     mut heard: Subscription,
     mut end: oneshot::Receiver<TurnEnd>,
 ) {
     // Without an answer the session did not wake, and with `None` it has no turn left.
-    let (Delivery::Sent, Ok(Ok(Some(_)))) = (sent, running.await) else { return };
+    let (Ok(()), Ok(Ok(Some(_)))) = (sent, running.await) else { return };
     loop {
         let item = tokio::select! {
             biased;

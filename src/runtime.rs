@@ -6,18 +6,10 @@ use std::sync::{
 };
 
 use madang_actors::{
-    llm::NamedModel,
-    port::{
-        Clock, Extensions, LedgerFilter, LedgerRow, Occupancy, Occupied, SessionPage,
-        SessionSummary, Store, StoreError, UserWeights, Write,
-    },
-    protocol::{
-        CallId, Decision, DecisionError, Digest, Languages, Limits, ModelName, SessionId, ToolSpec,
-        UserId,
-    },
+    port::{LedgerFilter, LedgerRow, Occupancy, SessionPage, SessionSummary, StoreError, Write},
+    protocol::{CallId, Decision, DecisionError, Digest, ModelName, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
     session::{History, RuntimeContext, SessionRegistry},
-    store::WriterHealth,
     supervisor::{Health, InspectRuntime, RuntimeHandles, Supervisor, SupervisorConfig},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -63,83 +55,25 @@ pub struct Runtime {
     shared: Arc<SharedRuntime>,
 }
 
-/// The settings that a builder has put together for a runtime.
-pub(crate) struct RuntimeConfig {
-    pub(crate) models: Vec<NamedModel>,
-    pub(crate) model_choice: ModelChoice,
-    pub(crate) weights: UserWeights,
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) registry: Arc<ToolRegistry>,
-    pub(crate) limits: Arc<Limits>,
-    pub(crate) system: Option<Arc<str>>,
-    pub(crate) history: History,
-    pub(crate) languages: Languages,
-    pub(crate) time_zones: TimeZones,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) extensions: Extensions,
-}
-
-/// Stops the actors of a start that fails or is dropped half-way: no other handle leads to them.
-struct Unfinished {
-    handles: Option<RuntimeHandles>,
-    occupied: Option<Arc<Occupied>>,
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        if let Some(handles) = self.handles.take() {
-            handles.supervisor.stop(None);
-        }
-        // No call has begun.
-        if let Some(occupied) = self.occupied.take() {
-            occupied.release();
-        }
-    }
-}
-
 impl Runtime {
-    pub(crate) async fn from_config(config: RuntimeConfig) -> Result<Self, BuildError> {
-        let RuntimeConfig {
-            models,
-            model_choice,
-            weights,
-            store,
-            registry,
-            limits,
-            system,
-            history,
-            languages,
-            time_zones,
-            clock,
-            extensions,
-        } = config;
-        let occupied = match store.occupancy().map(Occupancy::occupy) {
+    /// Starts the actors of this configuration, and a runtime over them whose turns have these settings.
+    pub(crate) async fn start(
+        config: SupervisorConfig,
+        system: Option<Arc<str>>,
+        history: History,
+        model_choice: ModelChoice,
+        time_zones: TimeZones,
+    ) -> Result<Self, BuildError> {
+        let occupied = match config.store.occupancy().map(Occupancy::occupy) {
             Some(None) => return Err(BuildError::StoreInUse),
             Some(Some(occupied)) => Some(Arc::new(occupied)),
             None => None,
         };
-        let mut unfinished = Unfinished { handles: None, occupied: occupied.clone() };
-        let tasks = TaskTracker::new();
-        let writer_health = Arc::new(WriterHealth::default());
-        let config = SupervisorConfig {
-            models,
-            weights,
-            store,
-            occupied: occupied.clone(),
-            registry: registry.clone(),
-            limits,
-            languages,
-            clock,
-            extensions,
-            tasks: tasks.clone(),
-            writer_health: writer_health.clone(),
-        };
-        let handles = Supervisor::start(config).await?;
-        unfinished.handles = Some(handles.clone());
-        let interrupted = Interrupted::find(&handles).await.map_err(BuildError::Store)?;
-        unfinished.handles = None;
-        unfinished.occupied = None;
-        let specs: Vec<ToolSpec> = registry.iter().map(|tool| tool.spec().clone()).collect();
+        let started = Supervisor::start(SupervisorConfig { occupied, ..config }).await?;
+        let interrupted = Interrupted::find(started.handles()).await.map_err(BuildError::Store)?;
+        let handles = started.claim();
+        let specs: Vec<ToolSpec> =
+            handles.calls.registry.iter().map(|tool| tool.spec().clone()).collect();
         let context = Arc::new(RuntimeContext {
             store: handles.store.clone(),
             models: handles.models.clone(),
@@ -149,7 +83,7 @@ impl Runtime {
             system,
             history,
             supervisor: handles.supervisor.clone(),
-            tasks,
+            tasks: handles.calls.tasks.clone(),
             closing: CancellationToken::new(),
         });
         let shared = SharedRuntime {
@@ -160,8 +94,6 @@ impl Runtime {
             time_zones,
             interrupted,
             keyed_calls: KeyedCalls::default(),
-            occupied,
-            writer_health,
             is_closed: AtomicBool::new(false),
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -304,7 +236,7 @@ impl Runtime {
     #[must_use]
     pub fn health(&self) -> Health {
         let shared = &self.shared;
-        if shared.writer_health.overdue_leases() > 0 {
+        if shared.handles.writer_health.overdue_leases() > 0 {
             return Health::Unhealthy { actor: "store", model: None };
         }
         if shared.handles.health.has_changed().is_err() {
@@ -356,7 +288,7 @@ impl Runtime {
         }
         shared.handles.supervisor.stop(None);
         shared.store().close().await;
-        if let Some(occupied) = &shared.occupied {
+        if let Some(occupied) = &shared.handles.occupied {
             occupied.release();
         }
         Ok(())

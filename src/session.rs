@@ -10,7 +10,7 @@ use madang_actors::{
     },
     session::{
         self, ClearError, DismissError, History, ResolveError, SessionMsg, SessionSlot,
-        SessionView, StreamItem, Subscription, TurnRefused, check_lengths,
+        SessionView, StreamItem, Subscription, TurnRefused, TurnRequest, check_lengths,
     },
     supervisor::InspectSession,
 };
@@ -20,7 +20,7 @@ use crate::{
     Dismissed, Turn,
     error::{SessionError, UnknownTimeZone},
     model_choice::UnknownModel,
-    shared_runtime::{Delivery, SharedRuntime},
+    shared_runtime::{SharedRuntime, Unreached},
 };
 
 /// One chat of one user. Cheap to clone; dropping it dismisses nothing.
@@ -112,18 +112,12 @@ impl Session {
         let admission = &self.runtime.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;
-        let (began, beginning) = oneshot::channel();
         let (ended, end) = oneshot::channel();
         let may_be_there = options.key.is_some();
         // Before the text is submitted: the reader of the turn misses nothing.
-        let mut live =
-            Some(self.slot.watch(self.store(), self.runtime.limits(), self.runtime.languages()));
-        match self.post(SessionMsg::Ask { text, options, bytes, began, ended }) {
-            Delivery::Sent => {}
-            Delivery::Full(refusal) => return Err(TurnRefused::Overloaded(refusal)),
-            Delivery::Closed => return Err(TurnRefused::Closed),
-        }
-        let id = beginning.await.map_err(|_| TurnRefused::Closed)??;
+        let mut live = Some(self.slot.watch(&self.runtime.context.calls));
+        let ask = |began| SessionMsg::Ask(TurnRequest { text, options, bytes, began, ended });
+        let id = self.ask(ask).await??;
         if may_be_there && live.as_ref().is_some_and(|live| !begins_in(live, id)) {
             live = None;
         }
@@ -136,13 +130,8 @@ impl Session {
     /// # Errors
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
     pub async fn turn(&self) -> Result<Option<Turn>, SessionError> {
-        let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
-        match self.post(SessionMsg::Attach { ended, reply }) {
-            Delivery::Sent => {}
-            Delivery::Full(refusal) => return Err(SessionError::Overloaded(refusal)),
-            Delivery::Closed => return Err(SessionError::Closed),
-        }
-        let running = running.await.map_err(|_| SessionError::Closed)?;
+        let (ended, end) = oneshot::channel();
+        let running = self.ask(|reply| SessionMsg::Attach { ended, reply }).await?;
         let id = running.map_err(SessionError::Overloaded)?;
         Ok(id.map(|id| Turn::new(id, self.slot.clone(), self.runtime.clone(), end, None)))
     }
@@ -156,11 +145,7 @@ impl Session {
     /// # Errors
     /// [`DismissError::NoTurn`] if no turn runs.
     pub async fn dismiss(&self) -> Result<Dismissed, DismissError> {
-        let (reply, answer) = oneshot::channel();
-        match self.post(SessionMsg::Dismiss { only: None, reply }) {
-            Delivery::Sent => answer.await.unwrap_or(Err(DismissError::Closed)).map(Dismissed::new),
-            Delivery::Full(_) | Delivery::Closed => Err(DismissError::Closed),
-        }
+        self.ask(|reply| SessionMsg::Dismiss { only: None, reply }).await?.map(Dismissed::new)
     }
 
     /// Clears the chat: the view of the person and the prompt of the model begin anew, and standing approvals end.
@@ -169,12 +154,7 @@ impl Session {
     /// # Errors
     /// [`ClearError`] says why the chat was not cleared.
     pub async fn clear(&self) -> Result<(), ClearError> {
-        let (reply, answer) = oneshot::channel();
-        match self.post(SessionMsg::Clear { reply }) {
-            Delivery::Sent => answer.await.unwrap_or(Err(ClearError::Closed)),
-            Delivery::Full(refusal) => Err(ClearError::Overloaded(refusal)),
-            Delivery::Closed => Err(ClearError::Closed),
-        }
+        self.ask(|reply| SessionMsg::Clear { reply }).await?
     }
 
     /// Gives the view that a screen shows.
@@ -182,15 +162,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
     pub async fn state(&self) -> Result<SessionView, SessionError> {
-        let (reply, answer) = oneshot::channel();
-        match self.post(SessionMsg::State { reply }) {
-            Delivery::Sent => {
-                let state = answer.await.map_err(|_| SessionError::Closed)?;
-                state.map_err(SessionError::Overloaded)
-            }
-            Delivery::Full(refusal) => Err(SessionError::Overloaded(refusal)),
-            Delivery::Closed => Err(SessionError::Closed),
-        }
+        self.ask(|reply| SessionMsg::State { reply }).await?.map_err(SessionError::Overloaded)
     }
 
     /// Reads the events from here on, at the reader's own pace. The first subscriber of a turn that goes on after a
@@ -198,7 +170,7 @@ impl Session {
     /// and then reads the missed events from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
-        self.slot.subscribe(self.store(), self.runtime.limits(), self.runtime.languages())
+        self.slot.subscribe(&self.runtime.context.calls)
     }
 
     /// Reads on behind the cursor of the last event read
@@ -217,12 +189,7 @@ impl Session {
     ) -> Result<Subscription, SessionError> {
         let cursor = cursor.into();
         drop(self.turn().await?); // awake, the session has what the store has
-        Ok(self.slot.subscribe_after(
-            cursor,
-            self.store(),
-            self.runtime.limits(),
-            self.runtime.languages(),
-        ))
+        Ok(self.slot.subscribe_after(cursor, &self.runtime.context.calls))
     }
 
     /// Decides about an approval request of this session. Exactly one decision wins; it counts once it is recorded.
@@ -321,8 +288,14 @@ impl Session {
         &self.runtime
     }
 
-    pub(crate) fn post(&self, msg: SessionMsg) -> Delivery {
-        self.runtime.send(&self.slot, msg)
+    /// Asks the session, which wakes for it, and waits for the answer.
+    pub(crate) async fn ask<T>(
+        &self,
+        question: impl FnOnce(oneshot::Sender<T>) -> SessionMsg,
+    ) -> Result<T, Unreached> {
+        let (reply, answer) = oneshot::channel();
+        self.runtime.send(&self.slot, question(reply))?;
+        answer.await.map_err(|_| Unreached::Closed)
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {

@@ -7,19 +7,19 @@ use std::sync::{
 
 use madang_actors::{
     approval,
-    port::{Clock, Occupied, Store},
+    port::{Clock, Store},
     protocol::{CallId, Decision, DecisionError, Digest, Languages, LimitExceeded, Limits, UserId},
     session::{
-        History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, WakePolicy, open,
+        ClearError, DismissError, History, ImportError, RuntimeContext, Sent, SessionMsg,
+        SessionRegistry, SessionSlot, TurnRefused, WakePolicy, open,
     },
-    store::WriterHealth,
     supervisor::RuntimeHandles,
 };
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    direct_call::DirectCall, interrupted::Interrupted, keyed_calls::KeyedCalls,
-    model_choice::ModelChoice, time_zone::TimeZones,
+    direct_call::DirectCall, error::SessionError, interrupted::Interrupted,
+    keyed_calls::KeyedCalls, model_choice::ModelChoice, time_zone::TimeZones,
 };
 
 /// The inside of a [`Runtime`](crate::Runtime).
@@ -32,21 +32,39 @@ pub(crate) struct SharedRuntime {
     pub(crate) time_zones: TimeZones,
     pub(crate) interrupted: Interrupted,
     pub(crate) keyed_calls: KeyedCalls<DirectCall>,
-    pub(crate) occupied: Option<Arc<Occupied>>,
-    pub(crate) writer_health: Arc<WriterHealth>,
     /// Whether shutdown is past its last wait, so that no session may wake any more.
     pub(crate) is_closed: AtomicBool,
 }
 
-/// Tells whether a message reaches a session.
+/// A reason why a message has no answer of its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Delivery {
-    /// The session has the message, or will have it when it wakes.
-    Sent,
+pub(crate) enum Unreached {
     /// Too many messages wait already.
     Full(LimitExceeded),
-    /// The runtime has shut down.
+    /// The session's actor died, or the runtime has shut down.
     Closed,
+}
+
+macro_rules! from_unreached {
+    ($($error:ident),*) => {
+        $(impl From<Unreached> for $error {
+            fn from(unreached: Unreached) -> Self {
+                match unreached {
+                    Unreached::Full(refusal) => Self::Overloaded(refusal),
+                    Unreached::Closed => Self::Closed,
+                }
+            }
+        })*
+    };
+}
+
+from_unreached!(SessionError, TurnRefused, ClearError, ImportError);
+
+/// No bound refuses a dismissal.
+impl From<Unreached> for DismissError {
+    fn from(_: Unreached) -> Self {
+        Self::Closed
+    }
 }
 
 impl SharedRuntime {
@@ -70,23 +88,24 @@ impl SharedRuntime {
         self.context.store.store()
     }
 
-    /// Sends a message through a session's slot, and wakes the session if it sleeps.
-    pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionMsg) -> Delivery {
+    /// Sends a message through a session's slot, and wakes the session if it sleeps. The session has the message, or
+    /// will have it when it wakes.
+    pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionMsg) -> Result<(), Unreached> {
         if self.is_closed() {
-            return Delivery::Closed;
+            return Err(Unreached::Closed);
         }
         match slot.send(msg) {
-            Sent::Delivered => Delivery::Sent,
+            Sent::Delivered => Ok(()),
             // What it knew went with its actor.
             Sent::WakeIt if self.is_closing() && self.context.history == History::InMemory => {
                 drop(slot.did_not_wake());
-                Delivery::Closed
+                Err(Unreached::Closed)
             }
             Sent::WakeIt => {
                 self.open(slot, WakePolicy::RefuseIfFull);
-                Delivery::Sent
+                Ok(())
             }
-            Sent::Full(_, refusal) => Delivery::Full(refusal),
+            Sent::Full(_, refusal) => Err(Unreached::Full(refusal)),
         }
     }
 

@@ -17,24 +17,13 @@ pub struct UnknownTimeZone {
 /// The time zones that count where a turn or a call names none.
 #[derive(Clone, Default)]
 pub(crate) struct TimeZones {
-    of_user: Option<Arc<OfUser>>,
-    of_all: Option<Arc<str>>,
+    pub(crate) of_user: Option<Arc<OfUser>>,
+    pub(crate) of_all: Option<Arc<str>>,
 }
 
-type OfUser = dyn Fn(&UserId) -> Option<Arc<str>> + Send + Sync;
+pub(crate) type OfUser = dyn Fn(&UserId) -> Option<Arc<str>> + Send + Sync;
 
 impl TimeZones {
-    pub(crate) fn set_of_all(&mut self, name: Arc<str>) {
-        self.of_all = Some(name);
-    }
-
-    pub(crate) fn set_of_user(
-        &mut self,
-        of_user: impl Fn(&UserId) -> Option<Arc<str>> + Send + Sync + 'static,
-    ) {
-        self.of_user = Some(Arc::new(of_user));
-    }
-
     /// Looks the machine's zone up once, so that it stays the same for as long as a runtime lives.
     pub(crate) fn started(mut self) -> Result<Self, UnknownTimeZone> {
         self.of_all = Some(match self.of_all {
@@ -117,8 +106,9 @@ mod tests {
     #[test]
     fn a_turn_goes_before_a_user_and_a_user_before_all() {
         let mut zones = TimeZones::default();
-        zones.set_of_all("Europe/Berlin".into());
-        zones.set_of_user(|user| (user.as_str() == "kim").then(|| "Asia/Seoul".into()));
+        zones.of_all = Some("Europe/Berlin".into());
+        zones.of_user =
+            Some(Arc::new(|user: &UserId| (user.as_str() == "kim").then(|| "Asia/Seoul".into())));
         let zones = zones.started().unwrap();
         let lee = UserId::new("lee").unwrap();
         assert_eq!(&*zones.of(&lee, None).unwrap(), "Europe/Berlin");
@@ -129,10 +119,10 @@ mod tests {
     #[test]
     fn an_unknown_zone_is_refused_wherever_it_comes_from() {
         let mut zones = TimeZones::default();
-        zones.set_of_all("Mars/Olympus".into());
+        zones.of_all = Some("Mars/Olympus".into());
         assert_eq!(zones.started().unwrap_err().name, "Mars/Olympus".into());
         let mut zones = TimeZones::default();
-        zones.set_of_user(|_| Some("Mars/Olympus".into()));
+        zones.of_user = Some(Arc::new(|_: &UserId| Some("Mars/Olympus".into())));
         assert!(zones.of(&kim(), None).is_err());
         assert!(zones.of(&kim(), Some(String::new().into())).is_err());
     }

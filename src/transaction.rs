@@ -1,14 +1,10 @@
 //! The embedder's own writes, in the writer's transaction.
 
-use std::{
-    any::Any,
-    future::Future,
-    panic::{AssertUnwindSafe, Location, catch_unwind},
-    time::Duration,
-};
+use std::{any::Any, future::Future, panic::Location, time::Duration};
 
 use madang_actors::{
     port::{BoxFuture, ConnectionType, StoreError},
+    registry::{Panicked, unwind},
     store::{Keep, Lease},
 };
 use tokio::time::timeout;
@@ -127,20 +123,17 @@ impl Runtime {
             let lease = store.lease(format!("transaction at {caller}").into());
             let deadline = shared.limits().transaction_deadline;
             // In a task of its own: a future that is not polled would keep the transaction from all others.
-            let done = shared.tasks().spawn(async move {
+            let done = shared.tasks().spawn(unwind(async move {
                 let lease = lease.await.map_err(TransactionError::NotWritten)?;
                 in_lease(lease, run, deadline).await
-            });
+            }));
             match done.await {
-                Ok(result) => result,
-                Err(end) => {
-                    let Ok(payload) = end.try_into_panic() else {
-                        return Err(TransactionError::Unknown(StoreError::Silent));
-                    };
+                Ok(Ok(result)) => result,
+                Ok(Err(Panicked)) => {
                     error!(%caller, "a transaction panicked");
-                    discard(payload);
                     Err(TransactionError::Panicked)
                 }
+                Err(_) => Err(TransactionError::Unknown(StoreError::Silent)),
             }
         })
     }
@@ -166,12 +159,5 @@ where
         Ok(()) => Ok(value),
         Err(cause) if cause.may_have_happened() => Err(TransactionError::Unknown(cause)),
         Err(cause) => Err(TransactionError::NotWritten(cause)),
-    }
-}
-
-/// Drops a panic's payload, whose drop may panic in turn.
-fn discard(payload: Box<dyn Any + Send>) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(payload);
     }
 }

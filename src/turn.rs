@@ -139,10 +139,8 @@ impl Turn {
 
     fn reader(self) -> TurnReader {
         let Self { id, slot, runtime, end, live } = self;
-        let items = live.unwrap_or_else(|| {
-            let (store, limits) = (runtime.context.store.store(), runtime.limits());
-            slot.subscribe_after(EventCursor::START, store, limits, runtime.languages())
-        });
+        let items = live
+            .unwrap_or_else(|| slot.subscribe_after(EventCursor::START, &runtime.context.calls));
         TurnReader { turn: id, items, waiting: end, end: None, has_begun: false, is_over: false }
     }
 }

@@ -1,13 +1,11 @@
 //! One turn of a session, named by its id: how it stands, and its dismissal.
 
+use crate::{Dismissed, History, Session, error::SessionError};
 use madang_actors::{
     port::{StoredEnd, StoredTurn},
     protocol::{ApprovalRequest, EventCursor, TurnId},
     session::{DismissError, RunningTurn, SessionMsg, TurnEnd, TurnInChat, When},
 };
-use tokio::sync::oneshot;
-
-use crate::{Dismissed, History, Session, error::SessionError, shared_runtime::Delivery};
 
 /// How a turn stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,14 +70,10 @@ impl Session {
         turn: TurnId,
         when: When,
     ) -> Result<Option<Dismissed>, DismissError> {
-        let (reply, answer) = oneshot::channel();
-        match self.post(SessionMsg::Dismiss { only: Some((turn, when)), reply }) {
-            Delivery::Sent => match answer.await.unwrap_or(Err(DismissError::Closed)) {
-                Ok(stored) => Ok(Some(Dismissed::new(stored))),
-                Err(DismissError::NoTurn) => Ok(None),
-                Err(error @ (DismissError::Closed | _)) => Err(error),
-            },
-            Delivery::Full(_) | Delivery::Closed => Err(DismissError::Closed),
+        match self.ask(|reply| SessionMsg::Dismiss { only: Some((turn, when)), reply }).await? {
+            Ok(stored) => Ok(Some(Dismissed::new(stored))),
+            Err(DismissError::NoTurn) => Ok(None),
+            Err(error @ (DismissError::Closed | _)) => Err(error),
         }
     }
 
@@ -89,14 +83,7 @@ impl Session {
     }
 
     async fn turn_in_chat(&self, turn: TurnId) -> Result<TurnInChat, SessionError> {
-        let (reply, answer) = oneshot::channel();
-        match self.post(SessionMsg::Turn { turn, reply }) {
-            Delivery::Sent => {}
-            Delivery::Full(refusal) => return Err(SessionError::Overloaded(refusal)),
-            Delivery::Closed => return Err(SessionError::Closed),
-        }
-        let found = answer.await.map_err(|_| SessionError::Closed)?;
-        found.map_err(SessionError::Overloaded)
+        self.ask(|reply| SessionMsg::Turn { turn, reply }).await?.map_err(SessionError::Overloaded)
     }
 }
 

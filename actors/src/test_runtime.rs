@@ -9,7 +9,6 @@ use std::{
 };
 
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::testing::{FakeTool, MemoryStore, ScriptedModel};
@@ -28,7 +27,7 @@ use crate::{
     registry::ToolRegistry,
     session::{
         History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, SessionView,
-        TurnEnd, TurnRefused, WakePolicy, open,
+        TurnEnd, TurnRefused, TurnRequest, WakePolicy, open,
     },
     supervisor::{RuntimeHandles, Supervisor, SupervisorConfig},
 };
@@ -75,8 +74,7 @@ impl TestRuntime {
         for tool in tools {
             registry.register(tool).unwrap();
         }
-        let (store, model, tasks) =
-            (MemoryStore::new(), Arc::new(model) as Arc<dyn ChatModel>, TaskTracker::new());
+        let (store, model) = (MemoryStore::new(), Arc::new(model) as Arc<dyn ChatModel>);
         let config = SupervisorConfig {
             models: vec![model.into()],
             weights: UserWeights::default(),
@@ -87,10 +85,8 @@ impl TestRuntime {
             languages: Languages::default(),
             clock: Arc::new(SystemClock),
             extensions: Default::default(),
-            tasks: tasks.clone(),
-            writer_health: Default::default(),
         };
-        let handles = Supervisor::start(config).await.unwrap();
+        let handles = Supervisor::start(config).await.unwrap().claim();
         let specs: Vec<_> = handles.calls.registry.iter().map(|tool| tool.spec().clone()).collect();
         let context = Arc::new(RuntimeContext {
             store: handles.store.clone(),
@@ -101,7 +97,7 @@ impl TestRuntime {
             system: None,
             history,
             supervisor: handles.supervisor.clone(),
-            tasks,
+            tasks: handles.calls.tasks.clone(),
             closing: Default::default(),
         });
         Self {
@@ -152,7 +148,10 @@ impl TestRuntime {
         let admission = &self.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len());
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;
-        self.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
+        self.send(
+            slot,
+            SessionMsg::Ask(TurnRequest { text: text.into(), options, bytes, began, ended }),
+        );
         in_time(beginning).await.map_err(|_| TurnRefused::Closed)??;
         Ok(end)
     }

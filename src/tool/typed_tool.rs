@@ -1,9 +1,11 @@
 //! A tool made from a typed async function, and the functions that make one.
 
-use std::{any::Any, fmt, future::Future, marker::PhantomData, sync::Arc, time::Duration};
+use std::{any::Any, fmt, future::Future, sync::Arc, time::Duration};
 
 use madang_actors::{
-    port::{Access, BoxFuture, Need, Prepared, Resource, Tool, ToolContext, ToolResult},
+    port::{
+        Access, BoxFuture, ConnectionType, Need, Prepared, Resource, Tool, ToolContext, ToolResult,
+    },
     protocol::{EffectPolicy, Limits, Locale, Problem, Text, ToolOutcome, ToolSpec},
     registry::Problems,
 };
@@ -13,7 +15,7 @@ use serde_json::Value;
 
 use super::{
     async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn},
-    handler::{AfterPreparing, Handler, Literal, Look, Looking, Plain, Storing},
+    handler::{self, Handler, Look, Preparing},
     misfit,
     schema::parameters_of,
 };
@@ -29,7 +31,10 @@ where
     A: DeserializeOwned + JsonSchema + Send + 'static,
     F: for<'a> AsyncFn1<'a, A> + 'static,
 {
-    typed(name, description, Plain(run))
+    let run = Arc::new(run);
+    let handler: Box<Handler<A>> =
+        Box::new(move |arguments, _, ctx, _| Box::pin(handler::run(run.clone(), arguments, ctx)));
+    typed(name, description, handler)
 }
 
 /// Makes a tool that reads the application's database. Its effect is `Read`.
@@ -43,7 +48,7 @@ where
     C: Any + Send,
     F: for<'a> AsyncFn2<'a, A, &'a mut C> + 'static,
 {
-    typed(name, description, Storing::<F, C>::new(run, Need::Reader)).effect(EffectPolicy::Read)
+    storing(name, description, run, Need::Reader).effect(EffectPolicy::Read)
 }
 
 /// Makes a tool that writes the application's database in the ledger's own transaction. `Destructive` unless
@@ -60,7 +65,25 @@ where
     C: Any + Send,
     F: for<'a> AsyncFn2<'a, A, &'a mut C> + 'static,
 {
-    typed(name, description, Storing::<F, C>::new(run, Need::Transaction))
+    storing(name, description, run, Need::Transaction)
+}
+
+fn storing<A, C, F>(
+    name: impl Into<Arc<str>>,
+    description: impl Into<Arc<str>>,
+    run: F,
+    need: fn(ConnectionType) -> Need,
+) -> TypedTool<A>
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    C: Any + Send,
+    F: for<'a> AsyncFn2<'a, A, &'a mut C> + 'static,
+{
+    let (run, need) = (Arc::new(run), need(ConnectionType::of::<C>()));
+    let handler: Box<Handler<A>> = Box::new(move |arguments, _, ctx, access| {
+        Box::pin(handler::run_storing::<A, C, F>(run.clone(), arguments, ctx, access, need))
+    });
+    TypedTool { needs: Some(need), ..typed(name, description, handler) }
 }
 
 /// Makes a [`transactional`] tool with slow work before: `prepare` runs without a transaction, and `run` is given its
@@ -78,7 +101,15 @@ where
     F: for<'a> PrepareFn<'a, A, P> + 'static,
     G: for<'a> AsyncFn3<'a, A, P, &'a mut C> + 'static,
 {
-    typed(name, description, AfterPreparing { prepare, run, types: PhantomData })
+    let (prepare, run) = (Arc::new(prepare), Arc::new(run));
+    let prepare: Box<Preparing<A>> = Box::new(move |arguments, ctx| {
+        Box::pin(handler::prepare::<A, P, F>(prepare.clone(), arguments, ctx))
+    });
+    let handler: Box<Handler<A>> = Box::new(move |arguments, prepared, ctx, access| {
+        Box::pin(handler::run_prepared::<A, P, C, G>(run.clone(), arguments, prepared, ctx, access))
+    });
+    let needs = Some(Need::Transaction(ConnectionType::of::<C>()));
+    TypedTool { needs, prepare: Some(prepare), ..typed(name, description, handler) }
 }
 
 /// Makes a tool without a connection whose schema is written by hand.
@@ -87,7 +118,9 @@ where
     F: Fn(Value, ToolContext) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ToolResult<ToolOutcome>> + Send + 'static,
 {
-    TypedTool::new(spec, Literal(run))
+    let handler: Box<Handler<Value>> =
+        Box::new(move |arguments, _, ctx, _| Box::pin(run(arguments, ctx.clone())));
+    TypedTool::new(spec, handler)
 }
 
 /// The arguments of a tool without parameters.
@@ -98,34 +131,38 @@ pub struct NoArguments {}
 /// [`from_schema`].
 pub struct TypedTool<A: 'static> {
     spec: ToolSpec,
+    needs: Option<Need>,
     asks: Option<Box<Asks<A>>>,
-    look: Option<Box<dyn Look<A>>>,
+    look: Option<Box<Look<A>>>,
     consequence: Option<Box<Consequence<A>>>,
     resource: Option<Box<Working<A>>>,
-    handler: Box<dyn Handler<A>>,
+    prepare: Option<Box<Preparing<A>>>,
+    handler: Box<Handler<A>>,
 }
 
 type Asks<A> = dyn Fn(&A) -> bool + Send + Sync;
 type Working<A> = dyn Fn(&A, &ToolContext) -> Option<Resource> + Send + Sync;
 type Consequence<A> = dyn Fn(&A, Locale) -> String + Send + Sync;
 
-pub(super) fn typed<A: DeserializeOwned + JsonSchema + 'static>(
+fn typed<A: DeserializeOwned + JsonSchema + 'static>(
     name: impl Into<Arc<str>>,
     description: impl Into<Arc<str>>,
-    handler: impl Handler<A> + 'static,
+    handler: Box<Handler<A>>,
 ) -> TypedTool<A> {
     TypedTool::new(ToolSpec::new(name, description, parameters_of::<A>()), handler)
 }
 
 impl<A: 'static> TypedTool<A> {
-    fn new(spec: ToolSpec, handler: impl Handler<A> + 'static) -> Self {
+    fn new(spec: ToolSpec, handler: Box<Handler<A>>) -> Self {
         Self {
             spec,
+            needs: None,
             asks: None,
             consequence: None,
             look: None,
             resource: None,
-            handler: Box::new(handler),
+            prepare: None,
+            handler,
         }
     }
 
@@ -200,7 +237,10 @@ impl<A: 'static> TypedTool<A> {
         C: Any + Send,
         F: for<'a> AsyncFn2<'a, &'a A, &'a mut C, Data = String> + 'static,
     {
-        self.look = Some(Box::new(Looking::<F, C>::new(tell)));
+        let tell = Arc::new(tell);
+        self.look = Some(Box::new(move |arguments, ctx, db| {
+            Box::pin(handler::look::<A, C, F>(tell.clone(), arguments, ctx, db))
+        }));
         self
     }
 
@@ -221,7 +261,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for TypedTool<A> {
     }
 
     fn needs(&self) -> Option<Need> {
-        self.handler.needs()
+        self.needs
     }
 
     fn accepts(&self, arguments: &Value) -> Result<(), Problem> {
@@ -248,11 +288,11 @@ impl<A: DeserializeOwned + Send + 'static> Tool for TypedTool<A> {
         ctx: &'a ToolContext,
         db: &'a mut (dyn Any + Send),
     ) -> BoxFuture<'a, ToolResult<Option<String>>> {
-        match (&self.look, misfit::read(arguments)) {
-            (Some(look), Ok(arguments)) => {
-                Box::pin(async move { look.look(arguments, ctx, db).await.map(Some) })
+        match self.look.as_ref().zip(misfit::read(arguments).ok()) {
+            Some((look, arguments)) => {
+                Box::pin(async move { look(arguments, ctx, db).await.map(Some) })
             }
-            (None, _) | (_, Err(_)) => Box::pin(async { Ok(None) }),
+            None => Box::pin(async { Ok(None) }),
         }
     }
 
@@ -266,10 +306,10 @@ impl<A: DeserializeOwned + Send + 'static> Tool for TypedTool<A> {
         arguments: &'a Value,
         ctx: &'a ToolContext,
     ) -> BoxFuture<'a, ToolResult<Prepared>> {
-        match misfit::read(arguments) {
-            Ok(arguments) => self.handler.prepare(arguments, ctx),
-            // `call` will report the problem.
-            Err(_) => Box::pin(async { Ok(Prepared::default()) }),
+        match self.prepare.as_ref().zip(misfit::read(arguments).ok()) {
+            Some((prepare, arguments)) => prepare(arguments, ctx),
+            // `call` will report a problem with the arguments.
+            None => Box::pin(async { Ok(Prepared::default()) }),
         }
     }
 
@@ -281,7 +321,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for TypedTool<A> {
         access: Access<'a>,
     ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
         match misfit::read(&arguments) {
-            Ok(arguments) => self.handler.call(arguments, prepared, ctx, access),
+            Ok(arguments) => (self.handler)(arguments, prepared, ctx, access),
             Err(problem) => {
                 let problems =
                     Problems::new(vec![problem], &Limits::default()).in_locale(ctx.locale);

@@ -28,11 +28,14 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("interrupted", &[]),
     ("keyed_calls", &[]),
     ("direct_call", &["keyed_calls"]),
-    ("shared_runtime", &["direct_call", "interrupted", "keyed_calls", "model_choice", "time_zone"]),
+    (
+        "shared_runtime",
+        &["direct_call", "error", "interrupted", "keyed_calls", "model_choice", "time_zone"],
+    ),
     ("turn", &["error", "shared_runtime"]),
     ("session", &["error", "model_choice", "shared_runtime", "time_zone", "turn"]),
-    ("import", &["session", "shared_runtime"]),
-    ("turn_by_id", &["error", "session", "shared_runtime", "turn"]),
+    ("import", &["session"]),
+    ("turn_by_id", &["error", "session", "turn"]),
     (
         "runtime",
         &[

@@ -72,7 +72,7 @@ impl Admission {
         permits: usize,
     ) -> Result<Permit, LimitExceeded> {
         self.0.table().admit(bound, user, permits)?;
-        Ok(self.permit(bound, user, permits))
+        Ok(self.0.permit(bound, user.clone(), permits))
     }
 
     /// Waits for one permit; for work that must go on and so is never refused. First come, first served. Dropping the
@@ -83,7 +83,7 @@ impl Admission {
                 let mut table = self.0.table();
                 if table.admit(bound, user, 1).is_ok() {
                     drop(table); // metrics are reported outside of the lock
-                    return self.permit(bound, user, 1);
+                    return self.0.permit(bound, user.clone(), 1);
                 }
                 let (waiter, free) = oneshot::channel();
                 table.wait(bound, user.clone(), waiter);
@@ -105,10 +105,6 @@ impl Admission {
     #[must_use]
     pub fn held(&self, bound: Bound) -> usize {
         self.0.table().held(bound)
-    }
-
-    fn permit(&self, bound: Bound, user: &UserId, permits: usize) -> Permit {
-        self.0.permit(bound, user.clone(), permits)
     }
 }
 

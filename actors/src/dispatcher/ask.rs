@@ -14,7 +14,7 @@ use super::{
     CallContext,
     check::CheckedCall,
     msg::{DispatchRequest, DispatcherEvent},
-    not_authorized::NotAuthorized,
+    not_run::NotRun,
     record::Record,
 };
 use crate::{
@@ -33,28 +33,28 @@ use crate::{
 /// moment is asked again as it was; any other is admitted and made durable first.
 ///
 /// # Errors
-/// [`NotAuthorized`] says how the call ends without a decision.
+/// [`NotRun`] says how the call ends without a decision.
 pub(super) async fn ask(
     open_until: Option<Timestamp>,
     checked: &mut CheckedCall,
     record: &mut Record,
     context: &CallContext,
-) -> Result<(CheckedDecision, Timestamp), NotAuthorized> {
+) -> Result<(CheckedDecision, Timestamp), NotRun> {
     let _permit = match open_until {
         Some(expires_at) => permit_again(expires_at, checked, context).await?,
         None => open(checked, record, context).await?,
     };
     let request = stored(checked, record).await;
-    let request = request.map_err(|error| NotAuthorized::store(&error, checked.request()))?;
+    let request = request.map_err(|error| NotRun::store(&error, checked.request()))?;
     let request = Arc::new(request);
     let decision = decision(&request, checked, context).await?;
     let passed = failpoint("ask.decided").await.map_err(StoreError::from);
-    passed.map_err(|error| NotAuthorized::store(&error, checked.request()))?;
+    passed.map_err(|error| NotRun::store(&error, checked.request()))?;
     // The store goes by the time of day and refuses a later decision; such a decision is never told to count.
     let at = context.clock.now();
     if at >= request.expires_at {
         decision.tell(Err(DecisionError::NotOpen));
-        return Err(NotAuthorized::ended(CancelReason::Expired));
+        return Err(NotRun::ended(CancelReason::Expired));
     }
     // Arguments that were typed and are unchanged are a plain yes: no change is told.
     let is_same = matches!(decision.get(), Decision::Edit { arguments } if checked.digest_of(arguments) == request.digest);
@@ -66,13 +66,13 @@ async fn open(
     checked: &mut CheckedCall,
     record: &mut Record,
     context: &CallContext,
-) -> Result<Permit, NotAuthorized> {
+) -> Result<Permit, NotRun> {
     let request = checked.request().clone();
     let admitted = context.admission.admit(Bound::ApprovalRequests, &request.user, 1);
-    let permit = admitted.map_err(|refusal| NotAuthorized::overloaded(&refusal, &request))?;
+    let permit = admitted.map_err(|refusal| NotRun::overloaded(&refusal, &request))?;
     let shown = shown(checked, context).await;
     if storable_text(&shown.text, MAX_BYTES).is_err() {
-        return Err(NotAuthorized::too_long(&request));
+        return Err(NotRun::too_long(&request));
     }
     checked.asked_with(shown);
     let at = context.clock.now();
@@ -87,7 +87,7 @@ async fn open(
         failpoint("ask.stores").await?;
         record.write_at(at, vec![awaiting]).await
     };
-    written.await.map_err(|error| NotAuthorized::store(&error, &request))?;
+    written.await.map_err(|error| NotRun::store(&error, &request))?;
     Ok(permit)
 }
 
@@ -96,13 +96,13 @@ async fn permit_again(
     expires_at: Timestamp,
     checked: &CheckedCall,
     context: &CallContext,
-) -> Result<Permit, NotAuthorized> {
+) -> Result<Permit, NotRun> {
     let request = checked.request();
     let left = context.clock.now().until(expires_at);
     tokio::select! {
         biased;
         permit = context.admission.wait(Bound::ApprovalRequests, &request.user) => Ok(permit),
-        () = sleep(left) => Err(NotAuthorized::ended(CancelReason::Expired)),
+        () = sleep(left) => Err(NotRun::ended(CancelReason::Expired)),
         interruption = request.cancellation.approval_interrupted() => Err(interruption.into()),
     }
 }
@@ -207,10 +207,10 @@ async fn decision(
     request: &Arc<ApprovalRequest>,
     checked: &CheckedCall,
     context: &CallContext,
-) -> Result<CheckedDecision, NotAuthorized> {
+) -> Result<CheckedDecision, NotRun> {
     let call = checked.request();
     let due = Instant::now() + context.clock.now().until(request.expires_at);
-    let expired = || NotAuthorized::ended(CancelReason::Expired);
+    let expired = || NotRun::ended(CancelReason::Expired);
     let mut confirm = context.confirm.actor();
     call.cancellation.awaits_decision();
     loop {
@@ -244,7 +244,7 @@ async fn decision(
             confirm = context.confirm.after(&confirm) => confirm,
             // No decision can come any more.
             () = context.confirm.restart_limit_reached() => {
-                return Err(NotAuthorized::ended(CancelReason::Unreachable));
+                return Err(NotRun::ended(CancelReason::Unreachable));
             }
             () = sleep_until(due) => return Err(expired()),
             interruption = call.cancellation.approval_interrupted() => return Err(interruption.into()),
@@ -256,14 +256,14 @@ async fn decision(
 fn counted(
     decision: Option<CheckedDecision>,
     call: &DispatchRequest,
-) -> Result<Option<CheckedDecision>, NotAuthorized> {
+) -> Result<Option<CheckedDecision>, NotRun> {
     if call.cancellation.decided() {
         return Ok(decision);
     }
     if let Some(decision) = decision {
         decision.tell(Err(DecisionError::NotOpen));
     }
-    Err(NotAuthorized::ended(CancelReason::Dismissed))
+    Err(NotRun::ended(CancelReason::Dismissed))
 }
 
 /// Takes the decision that won just now, which counts; from here on none can win.

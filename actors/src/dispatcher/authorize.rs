@@ -9,7 +9,7 @@ use super::{
     ask::ask,
     check::CheckedCall,
     msg::{DispatchRequest, DispatcherEvent},
-    not_authorized::NotAuthorized,
+    not_run::NotRun,
     record::Record,
 };
 use crate::{
@@ -63,12 +63,12 @@ impl AuthorizedCall {
 /// The request for one is durable before a person is asked, and the approval before the call runs.
 ///
 /// # Errors
-/// [`NotAuthorized`] says how the call ends instead.
+/// [`NotRun`] says how the call ends instead.
 pub(super) async fn authorize(
     checked: CheckedCall,
     record: &mut Record,
     context: &CallContext,
-) -> Result<AuthorizedCall, (CheckedCall, NotAuthorized)> {
+) -> Result<AuthorizedCall, (CheckedCall, NotRun)> {
     if asked_before(checked.request()).is_none() && !must_ask(&checked) {
         return Ok(AuthorizedCall { digest: checked.digest(), checked, usable_until: None });
     }
@@ -79,9 +79,9 @@ pub(super) async fn authorize(
             checked,
             usable_until: Some(usable_until),
         }),
-        Err(not_authorized) => {
-            not_authorized.log(&checked);
-            Err((checked, not_authorized))
+        Err(not_run) => {
+            not_run.log(checked.request());
+            Err((checked, not_run))
         }
     }
 }
@@ -92,7 +92,7 @@ async fn approval(
     checked: &mut CheckedCall,
     record: &mut Record,
     context: &CallContext,
-) -> Result<Timestamp, NotAuthorized> {
+) -> Result<Timestamp, NotRun> {
     let request = checked.request().clone();
     let open_until = if let Some(asked) = asked_before(&request) {
         let expires_at = go_on(asked, checked, context)?;
@@ -103,16 +103,14 @@ async fn approval(
     } else {
         // A standing approval is for a user that sees its effects: after a dismissal it covers no call.
         if let Some(reason) = request.cancellation.before_approval() {
-            return Err(NotAuthorized::because(reason));
+            return Err(NotRun::because(reason));
         }
         let standing = by_standing_approval(checked, record, context).await;
-        if let Some(usable_until) =
-            standing.map_err(|error| NotAuthorized::store(&error, &request))?
-        {
+        if let Some(usable_until) = standing.map_err(|error| NotRun::store(&error, &request))? {
             return Ok(usable_until);
         }
         if !request.can_ask {
-            return Err(NotAuthorized::because(CancelReason::Unreachable));
+            return Err(NotRun::because(CancelReason::Unreachable));
         }
         None
     };
@@ -137,31 +135,31 @@ fn go_on(
     asked: &LedgerRow,
     checked: &mut CheckedCall,
     context: &CallContext,
-) -> Result<Timestamp, NotAuthorized> {
+) -> Result<Timestamp, NotRun> {
     // What was shown, or what the user made of it, is told as the ledger has it, whatever becomes of the call.
     checked.restore(asked.arguments.clone(), asked.shown.clone());
     let request = checked.request();
     if let Some(reason) = request.cancellation.before_approval() {
         let is_asked = asked.state == CallState::Awaiting;
         let reason = if is_asked { CancelReason::Dismissed } else { reason };
-        return Err(NotAuthorized::because(reason));
+        return Err(NotRun::because(reason));
     }
     // An approval counts only where it was sealed, whatever the tables say.
     if let Err(error) = asked.check_seal(context.store.store().keys()) {
         error!(call = %asked.call, %error, "an approval in the ledger does not count");
-        return Err(NotAuthorized::error("approval_not_sealed", &Text::NotSealed, request));
+        return Err(NotRun::error("approval_not_sealed", &Text::NotSealed, request));
     }
     if asked.digest != Some(checked.digest()) {
         // What would run is not what was shown.
-        return Err(NotAuthorized::error("tool_changed", &Text::ToolChanged, request));
+        return Err(NotRun::error("tool_changed", &Text::ToolChanged, request));
     }
     let now = context.clock.now();
     asked.expires_at.filter(|expires_at| now < *expires_at).ok_or_else(|| {
         // An approval that came in time and could not be used in time is not an expiry.
         if asked.state == CallState::Approved {
-            NotAuthorized::error("overloaded", &Text::Overloaded, request)
+            NotRun::error("overloaded", &Text::Overloaded, request)
         } else {
-            NotAuthorized::because(CancelReason::Expired)
+            NotRun::because(CancelReason::Expired)
         }
     })
 }
@@ -250,14 +248,14 @@ async fn decide(
     checked: &mut CheckedCall,
     record: &mut Record,
     context: &CallContext,
-) -> Result<Timestamp, NotAuthorized> {
+) -> Result<Timestamp, NotRun> {
     let request = checked.request().clone();
     let approval = match decision.get() {
         Decision::Approve => Approval::Once,
         Decision::ApproveAlways => always(checked, at, context),
         Decision::Edit { .. } => Approval::Edited,
         Decision::Deny | Decision::DenyWith { .. } => {
-            return Err(NotAuthorized::denied(decision, request.user.clone()));
+            return Err(NotRun::denied(decision, request.user.clone()));
         }
     };
     let edited = checked.edited(&decision);
@@ -268,7 +266,7 @@ async fn decide(
     let end = ApprovalEnd::Decided { decision: decision.get().clone() };
     decision.tell(written.as_ref().copied().map_err(not_counted));
     approval_ended(&request, end, written.is_ok(), context);
-    written.map_err(|error| NotAuthorized::store(&error, &request))?;
+    written.map_err(|error| NotRun::store(&error, &request))?;
     if let Some(edited) = edited {
         *checked = edited;
     }

@@ -16,10 +16,10 @@ use super::{
     cancellation::Interruption,
     check::{CheckedCall, check},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
-    not_authorized::NotAuthorized,
-    record::{Finished, Record, end_lost, overloaded},
+    not_run::NotRun,
+    record::{Record, end_lost},
     responder::Responder,
-    run::{self, Ran},
+    run::{Ran, run},
 };
 use crate::{
     admission::Permit,
@@ -27,7 +27,7 @@ use crate::{
     ledger::CallState,
     mailbox::Recipient,
     port::BoxFuture,
-    protocol::{Bound, CancelReason, DecisionError, Fault, LimitExceeded, Text, ToolOutcome},
+    protocol::{Bound, CancelReason, DecisionError, Fault, Text},
     telemetry::{refused, tool_executed},
 };
 
@@ -40,43 +40,41 @@ pub(super) async fn begin(
     reply: Responder,
     context: Arc<CallContext>,
 ) {
+    match may_begin(&request, &context).await {
+        Ok((checked, permit)) => Box::pin(start(checked, reply, context, permit)).await,
+        Err(not_run) => Box::pin(refuse(request, not_run, reply, context)).await,
+    }
+}
+
+/// Checks a call and takes its permit.
+async fn may_begin(
+    request: &Arc<DispatchRequest>,
+    context: &CallContext,
+) -> Result<(CheckedCall, Permit), NotRun> {
     // No call begins for a dismissed turn or for a runtime that ends.
-    match request.cancellation.before_handler(false) {
-        Some(Interruption::Ends(reason)) => {
-            // An open question ends as its screen was told.
-            let is_asked =
-                request.ledger_row.as_ref().is_some_and(|row| row.state == CallState::Awaiting);
-            let reason = if is_asked { CancelReason::Dismissed } else { reason };
-            return Box::pin(refuse(request, ToolOutcome::cancelled(reason), reply, context)).await;
-        }
-        Some(Interruption::Stays) => {
-            return reply.send(DispatcherEvent::Left { call: request.call.id });
-        }
-        None => {}
+    if let Some(interruption) = request.cancellation.before_handler(false) {
+        return Err(interrupted(request, interruption));
     }
     if let Some(max) = request.beyond {
-        let text = Text::TooManyCalls(max).in_locale(request.locale);
-        let outcome = ToolOutcome::error("too_many_calls", text);
-        return Box::pin(refuse(request, outcome, reply, context)).await;
+        return Err(NotRun::error("too_many_calls", &Text::TooManyCalls(max), request));
     }
-    let checked = match check(request, &context) {
-        Ok(checked) => checked,
-        Err(refused) => {
-            let (request, outcome) = *refused;
-            return Box::pin(refuse(request, outcome, reply, context)).await;
-        }
-    };
-    let permit = match admitted(checked.request(), &context).await {
-        Ok(Some(permit)) => permit,
-        // The call is not to begin any more.
-        Ok(None) => return Box::pin(begin(checked.request().clone(), reply, context)).await,
-        Err(refusal) => {
-            let request = checked.request().clone();
-            info!(call = %request.call.id, tool = %request.call.name, %refusal, "a call was refused");
-            let outcome = overloaded(&refusal, request.locale);
-            return Box::pin(refuse(request, outcome, reply, context)).await;
-        }
-    };
+    let checked = check(request.clone(), context)?;
+    let permit = admitted(request, context).await?;
+    Ok((checked, permit))
+}
+
+/// Makes the end of a call that was cancelled before it began.
+fn interrupted(request: &DispatchRequest, interruption: Interruption) -> NotRun {
+    // An open question ends as its screen was told.
+    let is_asked = request.ledger_row.as_ref().is_some_and(|row| row.state == CallState::Awaiting);
+    match interruption {
+        Interruption::Ends(_) if is_asked => NotRun::because(CancelReason::Dismissed),
+        Interruption::Ends(_) | Interruption::Stays => NotRun::unasked(interruption),
+    }
+}
+
+/// Starts the actors of a call.
+async fn start(checked: CheckedCall, reply: Responder, context: Arc<CallContext>, permit: Permit) {
     let running = context.tasks.token();
     let call = Call {
         request: checked.request().clone(),
@@ -92,42 +90,43 @@ pub(super) async fn begin(
     }
 }
 
-/// Takes a permit for a call. A call that goes on after a crash was admitted before, so it waits. `None` where the call
-/// is not to begin any more.
-async fn admitted(
-    request: &DispatchRequest,
-    context: &CallContext,
-) -> Result<Option<Permit>, LimitExceeded> {
+/// Takes a permit for a call. A call that goes on after a crash was admitted before, so it waits.
+async fn admitted(request: &DispatchRequest, context: &CallContext) -> Result<Permit, NotRun> {
     let (admission, user) = (&context.admission, &request.user);
     let refusal = match admission.try_admit(Bound::RunningCalls, user, 1) {
-        Ok(permit) => return Ok(Some(permit)),
-        Err(refusal) if request.ledger_row.is_none() => {
-            refused(&refusal);
-            return Err(refusal);
-        }
+        Ok(permit) => return Ok(permit),
         Err(refusal) => refusal,
     };
+    if request.ledger_row.is_none() {
+        refused(&refusal);
+        info!(call = %request.call.id, tool = %request.call.name, %refusal, "a call was refused");
+        return Err(NotRun::overloaded(&refusal, request));
+    }
     debug!(call = %request.call.id, %refusal, "a call that goes on waits for its permit");
     tokio::select! {
         biased;
-        permit = admission.wait(Bound::RunningCalls, user) => Ok(Some(permit)),
-        _ = request.cancellation.handler_interrupted(false) => Ok(None),
+        permit = admission.wait(Bound::RunningCalls, user) => Ok(permit),
+        interruption = request.cancellation.handler_interrupted(false) => {
+            Err(interrupted(request, interruption))
+        }
     }
 }
 
 async fn refuse(
     request: Arc<DispatchRequest>,
-    outcome: ToolOutcome,
+    not_run: NotRun,
     reply: Responder,
     context: Arc<CallContext>,
 ) {
+    let NotRun::Ends { finished, .. } = not_run else {
+        return reply.send(DispatcherEvent::Left { call: request.call.id });
+    };
     // The outcome tells what the ledger has. Refused arguments are kept as the text that the model wrote.
     let arguments = match &request.ledger_row {
         Some(ledger_row) => ledger_row.arguments.clone(),
         None => request.call.arguments.to_string().into(),
     };
-    let end =
-        Record::new(context, request).end(arguments, Vec::new(), Finished::unrun(outcome)).await;
+    let end = Record::new(context, request).end(arguments, Vec::new(), *finished).await;
     reply.send(DispatcherEvent::Ended(end));
 }
 
@@ -289,33 +288,45 @@ async fn pipeline(checked: CheckedCall, context: Arc<CallContext>, call: ActorRe
     let mut record = Record::new(context.clone(), checked.request().clone());
     let authorized = match authorize(checked, &mut record, &context).await {
         Ok(authorized) => authorized,
-        Err((_, NotAuthorized::Left)) => return Ran::Left,
-        Err((checked, NotAuthorized::Ends { finished, end: asked, decision })) => {
-            let said = finished.outcome.clone();
-            let end = record.end(checked.arguments().clone(), Vec::new(), *finished);
-            let end = Box::pin(end).await;
-            // The ledger may have another end by now.
-            let stands = end.is_recorded && end.record.outcome.as_ref() == Some(&said);
-            if let Some(decision) = decision {
-                let counts = if stands {
-                    Ok(())
-                } else if end.is_recorded || record.row().await.is_ok() {
-                    Err(DecisionError::NotRecorded)
-                } else {
-                    Err(DecisionError::NotKnown)
-                };
-                decision.tell(counts);
-            }
-            if let Some(asked) = asked {
-                approval_ended(checked.request(), *asked, stands, &context);
-            }
-            return Ran::Ended(end);
+        Err((checked, not_run)) => {
+            return Box::pin(unrun(&checked, not_run, &mut record, &context)).await;
         }
     };
-    let (tool, began) = (authorized.checked().tool().spec().name.clone(), Instant::now());
-    let ran = run::run(authorized, &mut record, &context, &Recipient::actor(call)).await;
+    let (checked, began) = (authorized.checked(), Instant::now());
+    let ran = match run(&authorized, &mut record, &context, &Recipient::actor(call)).await {
+        Ok(ran) => ran,
+        Err(not_run) => Box::pin(unrun(checked, not_run, &mut record, &context)).await,
+    };
     if !matches!(ran, Ran::Left) {
-        tool_executed(&tool, began.elapsed());
+        tool_executed(&checked.tool().spec().name, began.elapsed());
     }
     ran
+}
+
+/// Records the end of a call that does not run, and tells its person.
+async fn unrun(
+    checked: &CheckedCall,
+    not_run: NotRun,
+    record: &mut Record,
+    context: &CallContext,
+) -> Ran {
+    let NotRun::Ends { finished, end: asked, decision } = not_run else { return Ran::Left };
+    let said = finished.outcome.clone();
+    let end = record.end(checked.arguments().clone(), Vec::new(), *finished).await;
+    // The ledger may have another end by now.
+    let stands = end.is_recorded && end.record.outcome.as_ref() == Some(&said);
+    if let Some(decision) = decision {
+        let counts = if stands {
+            Ok(())
+        } else if end.is_recorded || record.row().await.is_ok() {
+            Err(DecisionError::NotRecorded)
+        } else {
+            Err(DecisionError::NotKnown)
+        };
+        decision.tell(counts);
+    }
+    if let Some(asked) = asked {
+        approval_ended(checked.request(), *asked, stands, context);
+    }
+    Ran::Ended(end)
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use tracing::{info, warn};
 
-use super::{CallContext, msg::DispatchRequest};
+use super::{CallContext, msg::DispatchRequest, not_run::NotRun};
 use crate::{
     approval::CheckedDecision,
     ledger::digest,
-    protocol::{Decision, Digest, Shown, Text, ToolOutcome},
+    protocol::{Decision, Digest, Shown, Text},
     registry::RegisteredTool,
 };
 
@@ -94,27 +94,28 @@ impl CheckedCall {
     }
 }
 
-/// Looks the tool up and validates the arguments; a refusal gives the request back with the outcome.
+/// Looks the tool up and validates the arguments.
+///
+/// # Errors
+/// [`NotRun`] says how a call ends that does not fit.
 pub(super) fn check(
     request: Arc<DispatchRequest>,
     context: &CallContext,
-) -> Result<CheckedCall, Box<(Arc<DispatchRequest>, ToolOutcome)>> {
+) -> Result<CheckedCall, NotRun> {
     let name = &request.call.name;
     let tool = match context.registry.get(name) {
         Ok(tool) => tool.clone(),
         Err(error) => {
             warn!(call = %request.call.id, %error, "refused a call");
-            let reason = Text::UnknownTool(name).in_locale(request.locale);
-            return Err(Box::new((request, ToolOutcome::error("unknown_tool", reason))));
+            return Err(NotRun::error("unknown_tool", &Text::UnknownTool(name), &request));
         }
     };
     let checked = match tool.check(&request.call.arguments, &context.limits) {
         Ok(checked) => checked,
         Err(problems) => {
             info!(call = %request.call.id, tool = %name, %problems, "refused a call");
-            let reason =
-                Text::BadArguments(&problems.in_locale(request.locale)).in_locale(request.locale);
-            return Err(Box::new((request, ToolOutcome::error("validation", reason))));
+            let problems = problems.in_locale(request.locale);
+            return Err(NotRun::error("validation", &Text::BadArguments(&problems), &request));
         }
     };
     if !checked.removed.is_empty() {

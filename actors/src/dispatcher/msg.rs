@@ -76,23 +76,15 @@ impl DispatchRequest {
     /// Makes the request for a call of the ledger without a waiting turn.
     #[must_use]
     pub fn of(row: LedgerRow) -> Self {
-        let locale = Locale::default();
-        let (ledger_row, proposed_at) = (Some(Box::new(row.clone())), row.proposed_at);
         Self {
-            proposed_at,
+            proposed_at: row.proposed_at,
             beyond: None,
-            session: row.session,
-            user: row.user,
+            session: row.session.clone(),
+            user: row.user.clone(),
             turn: row.turn,
             seq: row.seq,
-            call: ToolCall {
-                id: row.call,
-                name: row.name,
-                arguments: row.raw_arguments,
-                model: row.model,
-                opaque: row.opaque,
-            },
-            locale,
+            call: row.tool_call(),
+            locale: Locale::default(),
             time_zone: "UTC".into(),
             can_ask: false,
             cancellation: Cancellation::default(),
@@ -100,7 +92,7 @@ impl DispatchRequest {
             progress: Recipient::discard(),
             late: Recipient::discard(),
             preamble: Vec::new(),
-            ledger_row,
+            ledger_row: Some(Box::new(row)),
             span: Span::none(),
         }
     }

@@ -75,11 +75,6 @@ impl Record {
         }
     }
 
-    /// Gives the present moment.
-    pub(super) fn now(&self) -> Timestamp {
-        self.context.clock.now()
-    }
-
     /// Makes facts of the steps, taken at this moment; the proposal comes before them where the ledger has none yet.
     pub(super) fn writes_at(&self, at: Timestamp, steps: Vec<Transition>) -> Vec<Write> {
         let request = &self.request;

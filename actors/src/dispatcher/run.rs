@@ -9,8 +9,8 @@ use tracing::{error, info};
 use super::{
     CallContext,
     authorize::AuthorizedCall,
-    cancellation::Interruption,
     msg::CallEnd,
+    not_run::NotRun,
     permits::NoPermit,
     record::{Finished, Record},
 };
@@ -38,65 +38,51 @@ pub(super) enum Ran {
 
 /// Runs an authorized call to its recorded end. `early` takes the answer of a plain handler that passed its deadline; the
 /// future goes on until that handler has ended.
+///
+/// # Errors
+/// [`NotRun`] says how the call ends where nothing is run or kept.
 pub(super) async fn run(
-    authorized: AuthorizedCall,
+    authorized: &AuthorizedCall,
     record: &mut Record,
     context: &CallContext,
     early: &Recipient<CallEnd>,
-) -> Ran {
+) -> Result<Ran, NotRun> {
     let checked = authorized.checked();
     let (request, tool) = (checked.request(), checked.tool());
     let resource = tool.tool().resource(checked.arguments(), &context.tool_context(request));
     // A call waits no longer than its approval counts.
-    let patience = patience(&authorized, context).min(authorized.usable_for(context.clock.now()));
+    let patience = patience(authorized, context).min(authorized.usable_for(context.clock.now()));
     let cancelled = request.cancellation.handler_interrupted(authorized.is_approved());
     let permits = context.permits.take(&tool.spec().name, resource, patience, cancelled);
-    let _held = match permits.await {
-        Ok(held) => held,
-        Err(NoPermit::Late) => {
-            let overloaded = StoreError::Overloaded;
-            return Ran::Ended(Box::pin(not_run(&authorized, record, &overloaded)).await);
-        }
-        Err(NoPermit::Cancelled(interruption)) => {
-            return Box::pin(interrupted(&authorized, record, interruption)).await;
-        }
-    };
-    if let Some(interruption) = interruption(&authorized) {
-        return Box::pin(interrupted(&authorized, record, interruption)).await;
-    }
-    let due = match about_to_run(&authorized) {
+    let _held = permits.await.map_err(|no_permit| match no_permit {
+        NoPermit::Late => not_kept(authorized, context, &StoreError::Overloaded),
+        NoPermit::Cancelled(interruption) => NotRun::unasked(interruption),
+    })?;
+    goes_on(authorized)?;
+    let due = match about_to_run(authorized) {
         Ok(due) => due,
-        Err(mismatch) => return Ran::Ended(Box::pin(mismatch.end(record)).await),
+        Err(mismatch) => return Ok(Ran::Ended(Box::pin(mismatch.end(record)).await)),
     };
     match (tool.tool().needs(), tool.spec().effect) {
-        (Some(Need::Transaction(_)), _) => in_transaction(&authorized, due, record, context).await,
+        (Some(Need::Transaction(_)), _) => in_transaction(authorized, due, record, context).await,
         (Some(Need::Reader(_)), _) | (None, EffectPolicy::Read) => {
-            Box::pin(beside(&authorized, due, record, context, early)).await
+            Ok(Box::pin(beside(authorized, due, record, context, early)).await)
         }
         (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
             // No other task resolves what this handler will.
             let _runs = context.handler_begins(request.call.id);
-            match begun(record, due.running.clone()).await {
-                Ok(()) => Box::pin(beside(&authorized, due, record, context, early)).await,
-                Err(error) => Ran::Ended(Box::pin(not_run(&authorized, record, &error)).await),
-            }
+            let begun = begun(record, due.running.clone()).await;
+            begun.map_err(|error| not_kept(authorized, context, &error))?;
+            Ok(Box::pin(beside(authorized, due, record, context, early)).await)
         }
     }
 }
 
-/// Tells what becomes of a call that was cancelled while it waited.
-fn interruption(authorized: &AuthorizedCall) -> Option<Interruption> {
-    authorized.checked().request().cancellation.before_handler(authorized.is_approved())
-}
-
-async fn interrupted(
-    authorized: &AuthorizedCall,
-    record: &mut Record,
-    interruption: Interruption,
-) -> Ran {
-    let Interruption::Ends(reason) = interruption else { return Ran::Left };
-    let unrun = Finished::unrun(ToolOutcome::cancelled(reason));
-    Ran::Ended(record.end(authorized.checked().arguments().clone(), Vec::new(), unrun).await)
+/// Tells whether a call goes on that may have been cancelled while it waited.
+fn goes_on(authorized: &AuthorizedCall) -> Result<(), NotRun> {
+    let cancellation = &authorized.checked().request().cancellation;
+    let interruption = cancellation.before_handler(authorized.is_approved());
+    interruption.map_or(Ok(()), |interruption| Err(NotRun::unasked(interruption)))
 }
 
 /// The arguments that a handler is about to be given, and the step that says so. The value is hashed where it is taken,
@@ -141,38 +127,24 @@ async fn in_transaction(
     due: Due,
     record: &mut Record,
     context: &CallContext,
-) -> Ran {
+) -> Result<Ran, NotRun> {
     let Due { arguments, running } = due;
     let checked = authorized.checked();
     let (request, tool) = (checked.request(), checked.tool());
     let ctx = context.tool_context(request);
     let patience = patience(authorized, context);
-    if let Err(failed) = failpoint("run.prepare").await {
-        return Ran::Ended(Box::pin(not_run(authorized, record, &failed.into())).await);
-    }
+    let failed = |error: StoreError| not_kept(authorized, context, &error);
+    failpoint("run.prepare").await.map_err(|error| failed(error.into()))?;
     let prepared = match timeout(patience, tool.prepare(&arguments, &ctx, &context.limits)).await {
         Ok(prepared) => prepared.map_err(|instead| {
             instead.unwrap_or_else(|fault| outcome_of_fault(fault, authorized, &ctx))
         }),
         Err(_) => Err(timed_out(patience, Effect::None, &ctx)),
     };
-    let prepared = match prepared {
-        Ok(prepared) => prepared,
-        Err(outcome) => {
-            let unrun = Finished::unrun(outcome);
-            let end = record.end(checked.arguments().clone(), Vec::new(), unrun);
-            return Ran::Ended(Box::pin(end).await);
-        }
-    };
-    let mut lease = match lease(authorized, context).await {
-        Ok(lease) => lease,
-        Err(error) => return Ran::Ended(Box::pin(not_run(authorized, record, &error)).await),
-    };
+    let prepared = prepared.map_err(NotRun::unrun)?;
+    let mut lease = lease(authorized, context).await.map_err(failed)?;
     // Other borrowers may have had the transaction for long.
-    if let Some(interruption) = interruption(authorized) {
-        drop(lease);
-        return Box::pin(interrupted(authorized, record, interruption)).await;
-    }
+    goes_on(authorized)?;
     let deadline = context.limits.transaction_deadline;
     let access = Access::Transaction(lease.connection());
     // Past the deadline the handler is dropped, and its savepoint undone right behind it on the same connection.
@@ -181,22 +153,20 @@ async fn in_transaction(
         Ok(result) => result.unwrap_or_else(|fault| outcome_of_fault(fault, authorized, &ctx)),
         Err(_) => timed_out(deadline, Effect::None, &ctx),
     };
-    if let Err(failed) = failpoint("run.called").await {
-        drop(lease);
-        return Ran::Ended(Box::pin(not_run(authorized, record, &failed.into())).await);
-    }
+    failpoint("run.called").await.map_err(|error| failed(error.into()))?;
     let (keep, effect) =
         if outcome.is_ok() { (Keep::Keep, Effect::Committed) } else { (Keep::Undo, Effect::None) };
     let ended = record.ended(Finished { outcome, effect, decided_by: None });
     let steps = vec![running, Transition::Ended(ended.clone())];
     let at = context.clock.now();
-    Ran::Ended(match end(lease, keep, record.writes_at(at, steps)).await {
+    match end(lease, keep, record.writes_at(at, steps)).await {
         // The writes and their record share one commit: if it surely failed, none of them happened.
-        Err(error) if !error.may_have_happened() => {
-            Box::pin(not_run(authorized, record, &error)).await
+        Err(error) if !error.may_have_happened() => Err(failed(error)),
+        written => {
+            let end = record.written(checked.arguments().clone(), ended, at, written).await;
+            Ok(Ran::Ended(end))
         }
-        written => record.written(checked.arguments().clone(), ended, at, written).await,
-    })
+    }
 }
 
 async fn begun(record: &mut Record, running: Transition) -> Result<(), StoreError> {
@@ -334,17 +304,16 @@ fn timed_out(deadline: Duration, effect: Effect, ctx: &ToolContext) -> ToolOutco
     ToolOutcome::error("timeout", text.in_locale(ctx.locale))
 }
 
-async fn not_run(authorized: &AuthorizedCall, record: &mut Record, error: &StoreError) -> CallEnd {
-    let checked = authorized.checked();
-    let request = checked.request();
+/// Makes the end of a call of which the store keeps nothing.
+fn not_kept(authorized: &AuthorizedCall, context: &CallContext, error: &StoreError) -> NotRun {
+    let request = authorized.checked().request();
     if !matches!(error, StoreError::TooMuchStored) {
         error!(call = %request.call.id, %error, "nothing is run or kept");
     }
     // An approval that expired while it waited met a bound as well, even where the store noticed it.
-    let is_overloaded =
-        matches!(error, StoreError::Overloaded) || authorized.usable_for(record.now()).is_zero();
+    let is_overloaded = matches!(error, StoreError::Overloaded)
+        || authorized.usable_for(context.clock.now()).is_zero();
     let (code, text) =
         if is_overloaded { ("overloaded", Text::Overloaded) } else { ("store", Text::StoreFailed) };
-    let outcome = ToolOutcome::error(code, text.in_locale(request.locale));
-    record.end(checked.arguments().clone(), Vec::new(), Finished::unrun(outcome)).await
+    NotRun::error(code, &text, request)
 }

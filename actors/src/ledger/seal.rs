@@ -4,13 +4,13 @@
 //! A program that can write the tables, but has no key, can neither make an approval nor change one. A seal cannot show
 //! that the tables were put back to an earlier true state: for that a head of the chain is kept elsewhere.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::protocol::{SessionId, Timestamp, UserId};
+use crate::protocol::{SessionId, Timestamp, UserId, as_text, from_hex};
 
 /// The keys of a database, the newest first. The newest seals; each of them vouches for what it sealed. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -206,15 +206,11 @@ impl fmt::Display for Seal {
     }
 }
 
-impl From<Seal> for String {
-    fn from(seal: Seal) -> Self {
-        seal.to_string()
-    }
-}
+as_text!(Seal, &'static str);
 
-impl TryFrom<String> for Seal {
-    type Error = &'static str;
-    fn try_from(text: String) -> Result<Self, Self::Error> {
+impl FromStr for Seal {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         const NOT_A_SEAL: &str = "a seal has 16 and 64 hexadecimal digits";
         let (key, code) = text.split_once(':').ok_or(NOT_A_SEAL)?;
         let (key, code) = (from_hex(key).ok_or(NOT_A_SEAL)?, from_hex(code).ok_or(NOT_A_SEAL)?);
@@ -231,19 +227,6 @@ crate::protocol::schema::json_schema_of! {
 
 fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-}
-
-/// Reads bytes that were written as two lower-case digits each.
-fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let is_hex = |letter: u8| letter.is_ascii_digit() || (b'a'..=b'f').contains(&letter);
-    if text.len() != 2 * N || !text.bytes().all(is_hex) {
-        return None;
-    }
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use crate::{
     ledger::{CallState, Ended, IllegalTransition, SealError, SealKeys, Transition},
     protocol::{
         self, Approval, CallId, CallRecord, CallResult, ChatMessage, Content, Digest, Effect,
-        MAX_BYTES, ResolvedBy, SessionId, StandingApproval, Timestamp, Unstorable, UserId,
-        storable_text,
+        MAX_BYTES, ResolvedBy, SessionId, StandingApproval, Timestamp, ToolCall, Unstorable,
+        UserId, storable_text,
     },
 };
 
@@ -113,6 +113,17 @@ impl LedgerRow {
                 row.clone().step(standing, at, step)
             }
             (None, _) => unreachable!("only a proposal may come first"),
+        }
+    }
+
+    /// Gives the call as the model wrote it.
+    pub(crate) fn tool_call(&self) -> ToolCall {
+        ToolCall {
+            id: self.call,
+            name: self.name.clone(),
+            arguments: self.raw_arguments.clone(),
+            model: self.model.clone(),
+            opaque: self.opaque.clone(),
         }
     }
 

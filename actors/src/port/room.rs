@@ -1,11 +1,9 @@
 //! The room that a user takes in a store: every store counts alike, and refuses a turn where too much is stored
 //! already.
 
-use std::io;
-
 use serde::Serialize;
 
-use crate::protocol::TurnOptions;
+use crate::protocol::{TurnOptions, json_bytes};
 
 /// Bytes that an entry of a transcript or a step of a call counts beside its text. They are for its columns and
 /// indexes, and for the rows of its turn and its call. With it, a turn of two short messages counts 596 bytes and takes
@@ -15,10 +13,9 @@ pub const ROW_BYTES: u64 = 256;
 /// Counts the bytes of an entry of a transcript or a step of a call: its bytes as JSON, and [`ROW_BYTES`].
 #[must_use]
 pub fn stored_bytes(text: &impl Serialize) -> u64 {
-    let mut count = Count(ROW_BYTES);
-    serde_json::to_writer(&mut count, text)
-        .expect("the counter fails never, and what is stored is JSON");
-    count.0
+    let bytes =
+        json_bytes(text, usize::MAX).expect("what is stored is JSON, and no JSON is longer");
+    bytes as u64 + ROW_BYTES
 }
 
 /// Counts the bytes of the options of a turn: as JSON where it has instructions, else none. The few bytes of all other
@@ -26,19 +23,6 @@ pub fn stored_bytes(text: &impl Serialize) -> u64 {
 #[must_use]
 pub fn stored_turn_bytes(options: &TurnOptions) -> u64 {
     options.instructions.as_ref().map_or(0, |_| stored_bytes(options) - ROW_BYTES)
-}
-
-struct Count(u64);
-
-impl io::Write for Count {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

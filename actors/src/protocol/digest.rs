@@ -1,8 +1,10 @@
 //! The digest that binds an approval to what was shown and to what runs.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
+
+use super::as_text;
 
 /// A SHA-256 over what was shown and what is run: tool, schema, arguments, user, session and call, and the request's
 /// text.
@@ -40,24 +42,25 @@ impl fmt::Debug for Digest {
     }
 }
 
-impl From<Digest> for String {
-    fn from(digest: Digest) -> Self {
-        digest.to_string()
+as_text!(Digest, &'static str);
+
+impl FromStr for Digest {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let bytes = from_hex(&text.to_ascii_lowercase());
+        bytes.map(Self).ok_or("a digest has 64 hexadecimal digits")
     }
 }
 
-impl TryFrom<String> for Digest {
-    type Error = &'static str;
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        const NOT_A_DIGEST: &str = "a digest has 64 hexadecimal digits";
-        if text.len() != 64 || !text.is_ascii() {
-            return Err(NOT_A_DIGEST);
-        }
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-            let pair = std::str::from_utf8(pair).map_err(|_| NOT_A_DIGEST)?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| NOT_A_DIGEST)?;
-        }
-        Ok(Self(bytes))
+/// Reads bytes that were written as two lower-case digits each.
+pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let is_hex = |letter: u8| letter.is_ascii_digit() || (b'a'..=b'f').contains(&letter);
+    if text.len() != 2 * N || !text.bytes().all(is_hex) {
+        return None;
     }
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
 }

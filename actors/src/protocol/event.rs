@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ApprovalEnd, ApprovalRequest, CallId, CallRecord, Ending, EntryOrigin, IdempotencyKey, Locale,
-    ModelName, Notice, ResolvedCall, Text, Timestamp, TurnId, Usage, WantedCall,
+    ModelName, Notice, ResolvedCall, Text, Timestamp, TurnId, Usage, WantedCall, as_text,
 };
 
 /// One event of a session: `{"type":..,"seq":..,..}`.
@@ -103,18 +103,7 @@ impl FromStr for EventCursor {
     }
 }
 
-impl From<EventCursor> for String {
-    fn from(cursor: EventCursor) -> Self {
-        cursor.to_string()
-    }
-}
-
-impl TryFrom<String> for EventCursor {
-    type Error = InvalidCursor;
-    fn try_from(text: String) -> Result<Self, InvalidCursor> {
-        text.parse()
-    }
-}
+as_text!(EventCursor, InvalidCursor);
 
 /// The kinds of event of a session. A message or outcome is told only after the store has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventCursor, InvalidCursor, SessionEvent};
+use super::{EventCursor, InvalidCursor, SessionEvent, as_text};
 
 /// The position of a reader in the events of a session. Its [`EventCursor`] stays the same over sleep and restart.
 /// While the feed lives, the position also tells which of the events that no store keeps were told: each of them is told
@@ -75,19 +75,7 @@ impl FromStr for FeedCursor {
     }
 }
 
-impl From<FeedCursor> for String {
-    fn from(cursor: FeedCursor) -> Self {
-        cursor.to_string()
-    }
-}
-
-impl TryFrom<String> for FeedCursor {
-    type Error = InvalidCursor;
-
-    fn try_from(text: String) -> Result<Self, InvalidCursor> {
-        text.parse()
-    }
-}
+as_text!(FeedCursor, InvalidCursor);
 
 #[cfg(test)]
 mod tests {

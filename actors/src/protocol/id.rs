@@ -16,28 +16,29 @@ impl InvalidId {
     /// The most bytes of UTF-8 that an id may have. An e-mail address or a URL path fits, and an id can be part of
     /// every row.
     pub const MAX_BYTES: usize = 256;
+
+    fn check(what: &'static str, name: &str) -> Result<(), Self> {
+        let fits = (1..=Self::MAX_BYTES).contains(&name.len());
+        if fits && !name.chars().any(char::is_control) { Ok(()) } else { Err(Self { what }) }
+    }
 }
 
-/// An id that the embedder chooses: any short text.
+/// A name that the embedder chooses: a text that passes a check.
 macro_rules! text_id {
-    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+    ($(#[$doc:meta])* $name:ident: $form:literal, $check:expr => $error:ty) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(try_from = "String")]
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Takes a name of 1 to 256 bytes without control characters.
+            #[doc = concat!("Takes a name of ", $form, ".")]
             ///
             /// # Errors
-            /// [`InvalidId`] for any other text.
-            pub fn new(name: impl Into<Arc<str>>) -> Result<Self, InvalidId> {
+            #[doc = concat!("[`", stringify!($error), "`] for any other text.")]
+            pub fn new(name: impl Into<Arc<str>>) -> Result<Self, $error> {
                 let name = name.into();
-                let fits = (1..=InvalidId::MAX_BYTES).contains(&name.len());
-                if !fits || name.chars().any(char::is_control) {
-                    return Err(InvalidId { what: $what });
-                }
-                Ok(Self(name))
+                $check(&name).map(|()| Self(name))
             }
 
             /// Gives the name as it was chosen.
@@ -54,30 +55,31 @@ macro_rules! text_id {
         }
 
         impl TryFrom<String> for $name {
-            type Error = InvalidId;
-            fn try_from(name: String) -> Result<Self, InvalidId> {
+            type Error = $error;
+            fn try_from(name: String) -> Result<Self, $error> {
                 Self::new(name)
             }
         }
     };
 }
+pub(super) use text_id;
 
 text_id!(
     /// Names one chat. Chosen by the embedder, or a fresh UUID as text.
-    SessionId,
-    "a session's id"
+    SessionId: "1 to 256 bytes without control characters",
+    |name: &str| InvalidId::check("a session's id", name) => InvalidId
 );
 text_id!(
     /// Names the user that a session belongs to.
-    UserId,
-    "a user's id"
+    UserId: "1 to 256 bytes without control characters",
+    |name: &str| InvalidId::check("a user's id", name) => InvalidId
 );
 
 text_id!(
     /// Names one submit of a text within its session, or one call without a model of its user, so that a repeated one
     /// begins nothing. The caller chooses it; a fresh UUID is a good one.
-    IdempotencyKey,
-    "an idempotency key"
+    IdempotencyKey: "1 to 256 bytes without control characters",
+    |name: &str| InvalidId::check("an idempotency key", name) => InvalidId
 );
 
 /// An id that the runtime makes: a UUID, handed in by the shell so that this module makes none in secret.

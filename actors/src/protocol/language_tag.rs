@@ -2,13 +2,16 @@
 
 use std::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
+
+use super::as_text;
 
 /// The longest tag: the longest that BCP 47 asks everyone to take.
 const MAX_BYTES: usize = 35;
 
 /// Names a language by its BCP 47 tag, such as `en`, `ko` or `pt-BR`. Tags have no case: they are kept in lower case.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct LanguageTag {
     /// ASCII, and zeros behind it.
     bytes: [u8; MAX_BYTES],
@@ -116,18 +119,7 @@ impl FromStr for LanguageTag {
     }
 }
 
-impl Serialize for LanguageTag {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for LanguageTag {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
-    }
-}
+as_text!(LanguageTag, InvalidLanguageTag);
 
 #[cfg(test)]
 mod tests {

@@ -1,19 +1,17 @@
-//! The range of each limit, so that a runtime that started can keep to all of them.
+//! What a row of the table of limits makes: a field, its default, and its range, to which a runtime that started can keep.
 
-use std::{fmt::Debug, time::Duration};
-
-use super::Limits;
+use std::{fmt::Debug, ops::RangeInclusive, time::Duration};
 
 /// Longer than any process runs, and short enough that adding it to a moment does not overflow.
-const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+pub(super) const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 /// The shortest time in which a step can happen.
-const SHORTEST: Duration = Duration::from_millis(1);
+pub(super) const SHORTEST: Duration = Duration::from_millis(1);
 
 /// A limit that no runtime can keep to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the limit {name} is {value}, and must be at least {least} and at most {most}")]
 pub struct LimitError {
-    /// The field of [`Limits`].
+    /// The field of [`Limits`](super::Limits).
     pub name: &'static str,
     /// The value as it was given.
     pub value: String,
@@ -23,17 +21,29 @@ pub struct LimitError {
     pub most: String,
 }
 
-/// Gives each field of [`Limits`] the least and the greatest value. A field without a range does not compile.
-macro_rules! ranges {
-    ($($name:ident: $least:expr, $most:expr;)*) => {
+/// Makes the bounds of a table whose rows have the reason, the name, the type, the default and the range of each.
+macro_rules! limits {
+    ($($(#[$reason:meta])* $name:ident: $type:ty = $default:expr, in $range:expr;)*) => {
+        /// The bounds of a runtime. `Limits::default()` is meant for a small server or a desktop application.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Limits {
+            $($(#[$reason])* pub $name: $type,)*
+        }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
+            }
+        }
+
         impl Limits {
             /// Checks that a runtime can keep to these limits. A runtime does this at its start.
             ///
             /// # Errors
-            /// [`LimitError`] names the first limit that is too small or too large.
-            pub fn check(&self) -> Result<(), LimitError> {
-                let Self { $($name),* } = self;
-                $(fits(stringify!($name), $name, &$least, &$most)?;)*
+            /// [`LimitError`](super::LimitError) names the first limit that is too small or too large.
+            pub fn check(&self) -> Result<(), super::LimitError> {
+                $(super::limit_ranges::fits(stringify!($name), &self.$name, &($range))?;)*
                 Ok(())
             }
 
@@ -42,100 +52,38 @@ macro_rules! ranges {
             #[must_use]
             pub fn each_at_its_ends() -> Vec<(&'static str, Self)> {
                 let mut all = Vec::new();
-                $(
-                    let mut ends = at_ends(Self::default().$name).to_vec();
-                    ends.extend([$least, $most]);
-                    all.extend(ends.into_iter().map(|end| {
-                        (stringify!($name), Self { $name: end, ..Self::default() })
-                    }));
-                )*
+                $(all.extend(super::limit_ranges::ends_of($range).map(|end| {
+                    (stringify!($name), Self { $name: end, ..Self::default() })
+                }));)*
                 all
             }
         }
     };
 }
+pub(super) use limits;
 
-ranges! {
-    max_rounds: 1, u32::MAX;
-    max_calls_per_completion: 1, usize::MAX;
-    max_completion_tokens: 1, u32::MAX;
-    max_user_text_bytes: 1, usize::MAX;
-    max_instructions_bytes: 0, usize::MAX;
-    max_imported_messages: 0, usize::MAX; // 0 lets no chat begin with a history
-    max_imported_bytes: 0, usize::MAX;
-    max_arguments_bytes: 2, usize::MAX; // the bytes of an empty object
-    max_opaque_bytes: 0, usize::MAX; // 0 keeps none
-    max_arguments_depth: 1, usize::MAX;
-    max_outcome_bytes: 1, usize::MAX;
-    max_progress_bytes: 0, usize::MAX;
-    progress_pause: Duration::ZERO, LONGEST; // 0 passes each report
-    max_envelope_bytes: 1, usize::MAX;
-    max_validation_steps: 1, u64::MAX;
-    max_validation_problems: 1, usize::MAX;
-    max_validation_bytes: 1, usize::MAX;
-    tool_timeout: SHORTEST, LONGEST;
-    transaction_deadline: SHORTEST, LONGEST;
-    decision_timeout: SHORTEST, LONGEST;
-    approval_timeout: SHORTEST, LONGEST;
-    standing_approval_lifetime: SHORTEST, LONGEST;
-    max_standing_uses: 0, u32::MAX; // 0 makes "always" a plain yes
-    max_denial_bytes: 0, usize::MAX;
-    max_awake_sessions: 1, usize::MAX;
-    max_awake_sessions_per_user: 1, usize::MAX;
-    max_running_turns: 1, usize::MAX;
-    max_running_turns_per_user: 1, usize::MAX;
-    max_approval_requests: 1, usize::MAX;
-    max_approval_requests_per_user: 1, usize::MAX;
-    max_inboxes: 0, usize::MAX; // 0 allows none
-    max_inboxes_per_user: 0, usize::MAX;
-    max_inbox_changes: 0, usize::MAX; // 0 makes each change a reading of all
-    max_running_calls: 1, usize::MAX;
-    max_running_calls_per_user: 1, usize::MAX;
-    max_queued_bytes: 1, usize::MAX;
-    max_queued_bytes_per_user: 1, usize::MAX;
-    max_stored_bytes_per_user: 1, usize::MAX;
-    max_waiting_completions: 1, usize::MAX;
-    first_token_timeout: SHORTEST, LONGEST;
-    completion_timeout: SHORTEST, LONGEST;
-    max_batch_jobs: 1, usize::MAX;
-    batch_closes_after: Duration::ZERO, LONGEST;
-    max_waiting_writes: 1, usize::MAX;
-    store_timeout: SHORTEST, LONGEST;
-    ask_timeout: SHORTEST, LONGEST;
-    max_feed_events: 1, usize::MAX;
-    max_streaming_bytes: 0, usize::MAX;
-    max_waiting_messages: 1, usize::MAX;
-    session_idle: Duration::ZERO, LONGEST;
-    max_resumes: 0, u32::MAX;
-    max_resuming_sessions: 1, usize::MAX;
-    suggest_clear_after: 0, u32::MAX;
-    max_restarts: 0, usize::MAX;
-    restart_window: Duration::ZERO, LONGEST;
-    shutdown_timeout: Duration::ZERO, LONGEST;
-}
-
-fn fits<T: PartialOrd + Debug>(
+pub(super) fn fits<T: PartialOrd + Debug>(
     name: &'static str,
     value: &T,
-    least: &T,
-    most: &T,
+    range: &RangeInclusive<T>,
 ) -> Result<(), LimitError> {
-    if (least..=most).contains(&value) {
+    if range.contains(value) {
         return Ok(());
     }
-    let (value, least, most) = (format!("{value:?}"), format!("{least:?}"), format!("{most:?}"));
+    let [value, least, most] = [value, range.start(), range.end()].map(|it| format!("{it:?}"));
     Err(LimitError { name, value, least, most })
 }
 
 /// A type of limits.
 #[cfg(any(test, feature = "testing"))]
-trait Ends: Sized {
+pub(super) trait Ends: Sized {
     const ENDS: [Self; 2];
 }
 
+/// Gives the ends of a type, and of a range in it.
 #[cfg(any(test, feature = "testing"))]
-fn at_ends<T: Ends>(_: T) -> [T; 2] {
-    T::ENDS
+pub(super) fn ends_of<T: Ends>(range: RangeInclusive<T>) -> impl Iterator<Item = T> {
+    T::ENDS.into_iter().chain(<[T; 2]>::from(range.into_inner()))
 }
 
 #[cfg(any(test, feature = "testing"))]
@@ -157,7 +105,7 @@ impl Ends for Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Limits, *};
 
     #[test]
     fn a_limit_that_cannot_be_kept_is_named_with_what_it_may_be() {

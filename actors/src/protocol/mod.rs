@@ -10,6 +10,7 @@
 
 mod approval;
 mod approval_request;
+mod as_text;
 mod chat;
 mod completion;
 mod cut;
@@ -42,9 +43,11 @@ mod turn;
 
 pub use approval::{Approval, StandingApproval};
 pub use approval_request::{ApprovalEnd, ApprovalRequest, Decision, DecisionError, Shown};
+pub(crate) use as_text::as_text;
 pub use chat::{ChatMessage, Content, Ending, EntryOrigin, Notice};
 pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
 pub use digest::Digest;
+pub(crate) use digest::from_hex;
 pub use effect_resolution::{Effect, EffectResolution, ResolvedBy, ResolvedCall};
 pub use envelope::{bare_envelope, call_envelope, envelope};
 pub use event::{EventCursor, EventKind, InvalidCursor, SessionEvent, TurnEnding, TurnError};
@@ -63,6 +66,7 @@ pub use model_name::{InvalidModelName, ModelName};
 pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};
 pub use plain::{editable, plain, quoted, quoted_up_to};
 pub use problem::{Breach, Problem};
+pub(crate) use storable::json_bytes;
 pub use storable::{
     MAX_BYTES, MAX_LEVELS, Unstorable, dismantle, is_deeper, storable, storable_text,
 };

@@ -4,11 +4,14 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-/// Names one of the models of a runtime, such as `small` or `anthropic:claude-opus-4-5`. The embedder chooses it: it is
-/// no id of a provider, although it may look like one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String")]
-pub struct ModelName(Arc<str>);
+use super::id::text_id;
+
+text_id!(
+    /// Names one of the models of a runtime, such as `small` or `anthropic:claude-opus-4-5`. The embedder chooses it: it is
+    /// no id of a provider, although it may look like one.
+    ModelName: "1 to 128 ASCII letters, digits and characters of `._:/@+-`",
+    ModelName::check => InvalidModelName
+);
 
 /// Tells that a text is no name of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -19,37 +22,10 @@ impl ModelName {
     /// The most bytes of a name: it stands in each message and metric of its model, and a provider's own names fit.
     pub const MAX_BYTES: usize = 128;
 
-    /// Takes a name of 1 to 128 ASCII letters, digits and characters of `._:/@+-`.
-    ///
-    /// # Errors
-    /// [`InvalidModelName`] for any other text.
-    pub fn new(name: impl Into<Arc<str>>) -> Result<Self, InvalidModelName> {
-        let name = name.into();
+    fn check(name: &str) -> Result<(), InvalidModelName> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/@+-".contains(&byte);
-        if (1..=Self::MAX_BYTES).contains(&name.len()) && name.bytes().all(fits) {
-            Ok(Self(name))
-        } else {
-            Err(InvalidModelName)
-        }
-    }
-
-    /// Gives the name as it was chosen.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for ModelName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl TryFrom<String> for ModelName {
-    type Error = InvalidModelName;
-    fn try_from(name: String) -> Result<Self, InvalidModelName> {
-        Self::new(name)
+        let is_name = (1..=Self::MAX_BYTES).contains(&name.len()) && name.bytes().all(fits);
+        if is_name { Ok(()) } else { Err(InvalidModelName) }
     }
 }
 

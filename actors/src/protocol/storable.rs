@@ -49,10 +49,14 @@ pub fn storable(value: &Value, max_bytes: usize) -> Result<(), Unstorable> {
 /// Counts the bytes of a value. Its depth is bounded already, so the writer may recurse.
 fn fits(value: &impl Serialize, max_bytes: usize) -> Result<(), Unstorable> {
     let max_bytes = max_bytes.min(MAX_BYTES);
-    match serde_json::to_writer(Room(max_bytes), value) {
-        Ok(()) => Ok(()),
-        Err(_) => Err(Unstorable::TooLong { max_bytes }),
-    }
+    json_bytes(value, max_bytes).map(drop).ok_or(Unstorable::TooLong { max_bytes })
+}
+
+/// Counts the bytes of a value as JSON; `None` where they are more than this.
+pub(crate) fn json_bytes(value: &impl Serialize, max_bytes: usize) -> Option<usize> {
+    let mut room = Room(max_bytes);
+    serde_json::to_writer(&mut room, value).ok()?;
+    Some(max_bytes - room.0)
 }
 
 /// Does the same for a text.

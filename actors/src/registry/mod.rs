@@ -22,3 +22,4 @@ pub use error::{
 pub use problems::Problems;
 pub use registered_tool::{CheckedArguments, RegisteredTool};
 pub use tool_registry::ToolRegistry;
+pub use unwind::{Panicked, unwind};

@@ -11,7 +11,7 @@ use super::{
     problems::problems_of,
     prune::prune,
     shape::Shape,
-    unwind::{Panicked, Unwind, caught},
+    unwind::{Panicked, caught, unwind},
 };
 use crate::{
     ledger::schema_digest,
@@ -209,7 +209,7 @@ impl RegisteredTool {
             }
         }
         let failed = |fault, cause| Execution { tool: self.spec().name.clone(), fault, cause };
-        let ended = Unwind::new(async {
+        let ended = unwind(async {
             let limits = Limits::default();
             match self.prepare(&arguments, ctx, &limits).await {
                 Ok(prepared) => {

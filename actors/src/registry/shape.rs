@@ -282,12 +282,7 @@ fn lets_null_pass(keywords: &Map<String, Value>) -> bool {
 
 fn allows_any_object(keywords: &Map<String, Value>) -> bool {
     let is_silent = keywords.keys().all(|keyword| ANNOTATIONS.contains(&keyword.as_str()));
-    let is_object = match keywords.get("type") {
-        Some(Value::String(kind)) => kind == "object",
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
-        _ => false,
-    };
-    is_silent || (is_object && !keywords.contains_key("properties"))
+    is_silent || (names_type(keywords, "object") && !keywords.contains_key("properties"))
 }
 
 /// Finds, for each part, the others that hold for the same value. Refuses too many of them, and endless references.

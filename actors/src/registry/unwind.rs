@@ -2,50 +2,28 @@
 
 use std::{
     any::Any,
-    future::Future,
+    future::poll_fn,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    task::{Context, Poll},
+    task::Poll,
 };
-
-use crate::port::BoxFuture;
 
 /// Tells that the code panicked; the message of the panic is dropped.
 #[derive(Debug)]
-pub(super) struct Panicked;
+pub struct Panicked;
 
-/// Gives what the future gives, or [`Panicked`].
-pub(super) struct Unwind<'a, T>(Option<BoxFuture<'a, T>>);
-
-impl<'a, T> Unwind<'a, T> {
-    pub(super) fn new(future: impl Future<Output = T> + Send + 'a) -> Self {
-        Self(Some(Box::pin(future)))
-    }
-}
-
-impl<T> Future for Unwind<'_, T> {
-    type Output = Result<T, Panicked>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(mut future) = self.0.take() else { return Poll::Ready(Err(Panicked)) };
-        // The future's remains are dropped unseen; a mutex that it held is poisoned.
-        let polled = caught(|| match future.as_mut().poll(cx) {
-            Poll::Ready(value) => {
-                drop(future);
-                Poll::Ready(value)
-            }
-            Poll::Pending => {
-                self.0 = Some(future);
-                Poll::Pending
-            }
-        });
-        match polled {
-            Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
-            Ok(Poll::Pending) => Poll::Pending,
-            Err(Panicked) => Poll::Ready(Err(Panicked)),
-        }
-    }
+/// Gives what the future gives, or [`Panicked`]. A mutex that it held during a panic is poisoned.
+///
+/// # Errors
+/// [`Panicked`] also where only the drop of the future did.
+pub async fn unwind<F: Future>(future: F) -> Result<F::Output, Panicked> {
+    let mut future = Box::pin(future);
+    let ended = poll_fn(|context| match caught(|| future.as_mut().poll(context)) {
+        Ok(polled) => polled.map(Ok),
+        Err(panicked) => Poll::Ready(Err(panicked)),
+    });
+    let ended = ended.await;
+    caught(|| drop(future)).and(ended)
 }
 
 /// Gives what the code gives, or [`Panicked`].

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::{
     lifecycle::{sleep::idle_alarm, slot::SlotGuard, state_cell::StateHolder},
-    msg::{SessionMsg, TurnRequest},
+    msg::SessionMsg,
     state::{SessionState, WakeSnapshot},
 };
 use crate::{
@@ -37,6 +37,7 @@ impl Actor for SessionActor {
         let (idle, runtime_closes) = (idle_alarm(&context, &me), context.closing.child_token());
         let mut session = SessionState {
             slot: SlotGuard::new(slot, me.get_id()),
+            me,
             context,
             wakes,
             chat,
@@ -53,22 +54,22 @@ impl Actor for SessionActor {
             idle_entry: None,
         };
         session.slot.handover_taken();
-        session.mark_idle_or_busy(&me);
+        session.mark_idle_or_busy();
         state.fill(session);
         Ok(StateHolder(state))
     }
 
     async fn handle(
         &self,
-        me: ActorRef<SessionMsg>,
+        _: ActorRef<SessionMsg>,
         msg: SessionMsg,
         state: &mut StateHolder<SessionState>,
     ) -> Result<(), ActorProcessingErr> {
         reached(&msg).await?;
         state.0.with(|session| {
-            session.take(&me, msg);
-            session.end_if_closing(&me);
-            session.mark_idle_or_busy(&me);
+            session.take(msg);
+            session.end_if_closing();
+            session.mark_idle_or_busy();
         });
         Ok(())
     }
@@ -78,7 +79,7 @@ impl Actor for SessionActor {
 /// moved for it.
 async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
     match msg {
-        SessionMsg::Ask { .. } => failpoint("session.ask").await,
+        SessionMsg::Ask(_) => failpoint("session.ask").await,
         SessionMsg::Dismiss { .. } => failpoint("session.dismiss").await,
         SessionMsg::Clear { .. } => failpoint("session.clear").await,
         SessionMsg::Import { .. } => failpoint("session.import").await,
@@ -95,11 +96,11 @@ async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
 }
 
 impl SessionState {
-    fn take(&mut self, me: &ActorRef<SessionMsg>, msg: SessionMsg) {
+    fn take(&mut self, msg: SessionMsg) {
         match msg {
-            SessionMsg::Ask { text, options, bytes, began, ended } => {
+            SessionMsg::Ask(asked) => {
                 self.slot.handles_one();
-                self.ask(me, TurnRequest { text, options, bytes, began, ended });
+                self.ask(asked);
             }
             SessionMsg::Attach { ended, reply } => {
                 self.slot.handles_one();
@@ -107,15 +108,15 @@ impl SessionState {
             }
             SessionMsg::Dismiss { only, reply } => {
                 self.slot.handles_one();
-                answer(reply, self.dismiss_only(me, only));
+                answer(reply, self.dismiss_only(only));
             }
             SessionMsg::Clear { reply } => {
                 self.slot.handles_one();
-                self.clear(me, reply);
+                self.clear(reply);
             }
             SessionMsg::Import { messages, bytes, reply } => {
                 self.slot.handles_one();
-                self.import(me, messages, bytes, reply);
+                self.import(messages, bytes, reply);
             }
             SessionMsg::State { reply } => {
                 self.slot.handles_one();
@@ -125,25 +126,25 @@ impl SessionState {
                 self.slot.handles_one();
                 answer(reply, Ok(self.turn_in_chat(turn)));
             }
-            SessionMsg::Close { reply } => self.close(me, reply),
-            SessionMsg::Resume(resumption) => self.resume(me, *resumption),
+            SessionMsg::Close { reply } => self.close(reply),
+            SessionMsg::Resume(resumption) => self.resume(*resumption),
             SessionMsg::Submitted { asked, found, turns_begun } => {
-                self.submitted(me, *asked, found, turns_begun);
+                self.submitted(*asked, found, turns_begun);
             }
-            SessionMsg::Stored { written, result } => self.stored(me, written, result),
+            SessionMsg::Stored { written, result } => self.stored(written, result),
             SessionMsg::Llm(LlmEvent::Ended { completion, result, has_begun }) => {
-                self.completed(me, completion, result, has_begun);
+                self.completed(completion, result, has_begun);
             }
-            SessionMsg::Dispatcher(event) => self.on_dispatcher(me, event),
+            SessionMsg::Dispatcher(event) => self.on_dispatcher(event),
             SessionMsg::Resolved => {
                 self.slot.handles_one();
                 let resolved = self.slot.feed().take_resolved();
                 self.resolved(&resolved);
             }
-            SessionMsg::Idle => self.idle(me),
+            SessionMsg::Idle => self.idle(),
             SessionMsg::Sleep { reply } => {
                 self.idle_entry = None;
-                self.sleep(me);
+                self.sleep();
                 answer(reply, ());
             }
         }

@@ -1,20 +1,15 @@
 //! Clearing the chat: a mark behind which the model reads nothing, and the end of every standing approval.
 
-use ractor::ActorRef;
 use tokio::sync::oneshot;
 
 use super::{
-    msg::{ClearError, Outgoing, SessionMsg},
+    msg::{ClearError, Outgoing},
     state::SessionState,
 };
 use crate::{mailbox::answer, port::Write, protocol::Content};
 
 impl SessionState {
-    pub(super) fn clear(
-        &mut self,
-        me: &ActorRef<SessionMsg>,
-        reply: oneshot::Sender<Result<(), ClearError>>,
-    ) {
+    pub(super) fn clear(&mut self, reply: oneshot::Sender<Result<(), ClearError>>) {
         if self.turn.is_some() || self.has_exclusive_write {
             return answer(reply, Err(ClearError::Busy));
         }
@@ -30,6 +25,6 @@ impl SessionState {
             at,
         };
         let messages = mark.into_iter().collect();
-        self.store(me, [revoke], Outgoing { messages, clear: Some(reply), ..Outgoing::default() });
+        self.store([revoke], Outgoing { messages, clear: Some(reply), ..Outgoing::default() });
     }
 }

@@ -1,12 +1,11 @@
 //! Importing a history into a chat that has not begun: all of it in one write, in a turn of its own that is over.
 
-use ractor::ActorRef;
 use tokio::{sync::oneshot, time::Instant};
 use uuid::Uuid;
 
 use super::{
     context::History,
-    msg::{ImportError, Outgoing, PendingImport, SessionMsg, TurnEnd},
+    msg::{ImportError, Outgoing, PendingImport, TurnEnd},
     state::SessionState,
 };
 use crate::{
@@ -38,7 +37,6 @@ impl SessionState {
     /// Imports a history, unless the chat has begun or the session closes.
     pub(super) fn import(
         &mut self,
-        me: &ActorRef<SessionMsg>,
         messages: Vec<Imported>,
         bytes: Permit,
         reply: oneshot::Sender<Result<TurnId, ImportError>>,
@@ -65,7 +63,7 @@ impl SessionState {
         let behind = messages.last().map_or(0, |message| message.seq);
         let ended = end.write(&session, at, behind);
         let import = Some(Box::new(PendingImport { end, at, _bytes: bytes, reply }));
-        self.store(me, [started, ended], Outgoing { messages, import, ..Outgoing::default() });
+        self.store([started, ended], Outgoing { messages, import, ..Outgoing::default() });
     }
 
     fn may_import(&self, messages: &[Imported]) -> Result<(), ImportError> {

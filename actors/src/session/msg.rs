@@ -20,18 +20,7 @@ use crate::{
 #[derive(Debug)]
 pub enum SessionMsg {
     /// Begins a turn, or finds the one that was submitted under the same key.
-    Ask {
-        /// The text as the user typed it.
-        text: Arc<str>,
-        /// The options of the turn.
-        options: TurnOptions,
-        /// The permit for the bytes of the text, until it is stored or refused.
-        bytes: Permit,
-        /// Receives, once the user's message is stored, which turn began.
-        began: oneshot::Sender<Result<TurnId, TurnRefused>>,
-        /// Receives how the turn ended.
-        ended: oneshot::Sender<TurnEnd>,
-    },
+    Ask(TurnRequest),
     /// Asks for the running turn.
     Attach {
         /// Receives how it ended, if one runs.
@@ -128,11 +117,16 @@ pub struct Resumption {
 /// A request for a turn.
 #[derive(Debug)]
 pub struct TurnRequest {
-    pub(super) text: Arc<str>,
-    pub(super) options: TurnOptions,
-    pub(super) bytes: Permit,
-    pub(super) began: oneshot::Sender<Result<TurnId, TurnRefused>>,
-    pub(super) ended: oneshot::Sender<TurnEnd>,
+    /// The text as the user typed it.
+    pub text: Arc<str>,
+    /// The options of the turn.
+    pub options: TurnOptions,
+    /// The permit for the bytes of the text, until it is stored or refused.
+    pub bytes: Permit,
+    /// Receives, once the user's message is stored, which turn began.
+    pub began: oneshot::Sender<Result<TurnId, TurnRefused>>,
+    /// Receives how the turn ended.
+    pub ended: oneshot::Sender<TurnEnd>,
 }
 
 /// The parts of a write that the session has given to the store and not yet published.

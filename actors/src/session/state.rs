@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use ractor::ActorRef;
 use tokio::{runtime::Handle, sync::oneshot, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -13,7 +14,7 @@ use super::{
     lifecycle::registry_state::IdleEntry,
     lifecycle::slot::{SessionSlot, SlotGuard},
     lifecycle::state_cell::StateCell,
-    msg::{RunningTurn, SessionView, TurnEnd, TurnInChat, TurnRefused},
+    msg::{RunningTurn, SessionMsg, SessionView, TurnEnd, TurnInChat, TurnRefused},
     transcript::Chat,
     turn::machine::Turn,
 };
@@ -51,6 +52,7 @@ pub struct WakeSnapshot {
 /// The state of a [`SessionActor`](super::SessionActor).
 #[derive(Debug)]
 pub struct SessionState {
+    pub(super) me: ActorRef<SessionMsg>,
     pub(super) slot: SlotGuard,
     pub(super) context: Arc<RuntimeContext>,
     pub(super) wakes: Wakes,
@@ -285,7 +287,7 @@ impl SessionState {
         let (slot, context, wakes) = (self.slot.clone(), self.context.clone(), self.wakes);
         let abandoned = self.abandoned(&mut turn, TurnError::model(ModelError::ENGINE_DIED));
         self.leave(Some(abandoned));
-        slot.died(self.slot.actor());
+        slot.died(self.me.get_id());
         // In a task, which does not run where the threads themselves end. Then the turn is not abandoned, and the next
         // start goes on with it.
         if Handle::try_current().is_ok() {

@@ -2,7 +2,7 @@
 
 use std::{error::Error, sync::Arc};
 
-use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
+use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::{
     sync::{oneshot, watch},
     time::Instant,
@@ -11,13 +11,14 @@ use tokio_util::task::TaskTracker;
 use tracing::{error, warn};
 
 use super::{
-    exit::child_exit,
-    restart::{Policy, Restarts, Verdict},
+    child::Child,
+    exit::{ChildExit, child_exit},
+    restart::Verdict,
 };
 use crate::{
     approval::{ConfirmActor, ConfirmMsg},
     dispatcher::{CallContext, DispatcherActor, DispatcherMsg},
-    llm::{LlmActor, LlmMsg, ModelQueue, Models, NamedModel},
+    llm::{LlmActor, LlmMsg, Models, NamedModel},
     mailbox::{Address, answer},
     port::{Clock, Extensions, Occupied, Store, UserWeights},
     protocol::{Languages, Limits, ModelName},
@@ -36,29 +37,39 @@ impl Supervisor {
     ///
     /// # Errors
     /// [`StartError`] if one of them did not start.
-    pub async fn start(config: SupervisorConfig) -> Result<RuntimeHandles, StartError> {
+    pub async fn start(config: SupervisorConfig) -> Result<Unclaimed, StartError> {
         // In a task of its own: a start that was dropped half-way could not stop its children.
-        let starting = tokio::spawn(spawn(config));
-        let handles = starting.await.map_err(|cause| StartError(cause.into()))??;
-        Ok(handles.claim())
+        tokio::spawn(spawn(config))
+            .await
+            .unwrap_or_else(|cause| Err(cause.into()))
+            .map_err(StartError)
     }
 }
 
-async fn spawn(config: SupervisorConfig) -> Result<Unclaimed, StartError> {
-    let failed = |cause: Box<dyn Error + Send + Sync>| StartError(cause);
-    let (supervisor, _) =
-        Supervisor::spawn(None, Supervisor, config).await.map_err(|cause| failed(cause.into()))?;
+async fn spawn(config: SupervisorConfig) -> Result<Unclaimed, Box<dyn Error + Send + Sync>> {
+    let (supervisor, _) = Supervisor::spawn(None, Supervisor, config).await?;
     let (reply, handles) = oneshot::channel();
-    supervisor.cast(SupervisorMsg::Handles { reply }).map_err(|cause| failed(cause.into()))?;
-    handles.await.map(|handles| Unclaimed(Some(handles))).map_err(|cause| failed(cause.into()))
+    supervisor.cast(SupervisorMsg::Handles { reply })?;
+    Ok(Unclaimed(Some(handles.await?)))
 }
 
-/// The addresses of a runtime until they are claimed. Dropping them stops the runtime.
-struct Unclaimed(Option<RuntimeHandles>);
+/// The actors of a start, until they are claimed. Dropping it stops them and gives the store back, for no call has
+/// begun.
+#[derive(Debug)]
+#[must_use = "dropped, it stops the actors"]
+pub struct Unclaimed(Option<RuntimeHandles>);
 
 impl Unclaimed {
-    fn claim(mut self) -> RuntimeHandles {
-        self.0.take().expect("a handles is claimed once, by value")
+    /// Lets the actors go on, and gives their addresses.
+    #[must_use]
+    pub fn claim(mut self) -> RuntimeHandles {
+        self.0.take().expect("they are claimed once, by value")
+    }
+
+    /// Gives the addresses of the actors.
+    #[must_use]
+    pub fn handles(&self) -> &RuntimeHandles {
+        self.0.as_ref().expect("they are there until they are claimed")
     }
 }
 
@@ -66,6 +77,9 @@ impl Drop for Unclaimed {
     fn drop(&mut self) {
         if let Some(handles) = self.0.take() {
             handles.supervisor.stop(None);
+            if let Some(occupied) = &handles.occupied {
+                occupied.release();
+            }
         }
     }
 }
@@ -84,7 +98,7 @@ pub struct SupervisorConfig {
     pub weights: UserWeights,
     /// The store behind the StoreActor.
     pub store: Arc<dyn Store>,
-    /// The right to the store, which ends with the actors.
+    /// The right to the store.
     pub occupied: Option<Arc<Occupied>>,
     /// The tools by name.
     pub registry: Arc<ToolRegistry>,
@@ -96,10 +110,6 @@ pub struct SupervisorConfig {
     pub clock: Arc<dyn Clock>,
     /// The values that the embedder hands to every tool.
     pub extensions: Extensions,
-    /// The work that outlives its caller.
-    pub tasks: TaskTracker,
-    /// The health of the store's writers.
-    pub writer_health: Arc<WriterHealth>,
 }
 
 /// The addresses of a runtime's actors.
@@ -123,6 +133,10 @@ pub struct RuntimeHandles {
     pub calls: Arc<CallContext>,
     /// The health of the actors.
     pub health: watch::Receiver<Health>,
+    /// The health of the store's writers.
+    pub writer_health: Arc<WriterHealth>,
+    /// The right to the store, which ends with the last handle.
+    pub occupied: Option<Arc<Occupied>>,
 }
 
 /// Tells whether a runtime can serve.
@@ -149,54 +163,16 @@ pub enum SupervisorMsg {
         /// Receives the addresses.
         reply: oneshot::Sender<RuntimeHandles>,
     },
-    /// A child's delay is over. The supervisor sends this to itself.
-    Start(Role),
-}
-
-/// The role of a child.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// The StoreActor.
-    Store,
-    /// The LlmActor of the model at this place.
-    Llm(usize),
-    /// The ConfirmActor.
-    Confirm,
-    /// The DispatcherActor.
-    Dispatcher,
-}
-
-impl Role {
-    /// Gives the roles of a runtime with so many models.
-    fn all(models: usize) -> impl Iterator<Item = Self> {
-        [Self::Store, Self::Confirm, Self::Dispatcher].into_iter().chain((0..models).map(Self::Llm))
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Store => "store",
-            Self::Llm(_) => "llm",
-            Self::Confirm => "confirm",
-            Self::Dispatcher => "dispatcher",
-        }
-    }
-
-    const fn policy(self) -> Policy {
-        match self {
-            Self::Store | Self::Confirm | Self::Dispatcher => Policy::Permanent,
-            Self::Llm(_) => Policy::PermanentWithDelay,
-        }
-    }
+    /// The delay of the child at this place is over. The supervisor sends this to itself.
+    Start(usize),
 }
 
 /// The state of a [`Supervisor`].
 #[derive(Debug)]
 pub struct Supervising {
-    config: SupervisorConfig,
-    jobs: Jobs,
     handles: RuntimeHandles,
     health: watch::Sender<Health>,
-    restarts: Vec<(Role, Restarts)>,
+    children: Vec<Child>,
 }
 
 impl Actor for Supervisor {
@@ -209,36 +185,39 @@ impl Actor for Supervisor {
         me: ActorRef<SupervisorMsg>,
         config: SupervisorConfig,
     ) -> Result<Supervising, ActorProcessingErr> {
+        let (limits, tasks) = (&config.limits, TaskTracker::new());
         let (health, healthy) = watch::channel(Health::Healthy);
-        let jobs = Jobs::new(config.store.writers(), &config.limits);
-        let store_actor = Address::new(config.start_store(&jobs, &me).await?);
-        let store = StoreHandle::new(
-            store_actor.clone(),
-            jobs.clone(),
-            config.store.clone(),
-            &config.limits,
-        );
-        let confirm = Address::new(config.start_confirm(&me).await?);
+        let writer_health = Arc::new(WriterHealth::default());
+        let jobs = Jobs::new(config.store.writers(), limits);
+        let arguments = StoreArguments {
+            store: config.store.clone(),
+            limits: limits.clone(),
+            tasks: tasks.clone(),
+            health: writer_health.clone(),
+            jobs: jobs.clone(),
+        };
+        let (mut children, under) = (Vec::new(), (&me.get_cell(), &**limits));
+        let store_actor = Child::start::<StoreActor>(&mut children, arguments, None, under).await?;
+        let store = StoreHandle::new(store_actor.clone(), jobs, config.store, limits);
+        let confirm = Child::start::<ConfirmActor>(&mut children, (), None, under).await?;
         let calls = CallContext::new(
-            config.registry.clone(),
-            config.limits.clone(),
+            config.registry,
+            limits.clone(),
             store.clone(),
             confirm.clone(),
-            config.clock.clone(),
-            config.extensions.clone(),
-            config.tasks.clone(),
+            config.clock,
+            config.extensions,
+            tasks,
         );
-        let calls = Arc::new(calls.speaking(config.languages.clone()));
-        let dispatcher = Address::new(start_dispatcher(&calls, &me).await?);
-        let models = Models::new(config.models.clone(), &config.weights, &config.limits);
+        let calls = Arc::new(calls.speaking(config.languages));
+        let dispatcher =
+            Child::start::<DispatcherActor>(&mut children, calls.clone(), None, under).await?;
+        let models = Models::new(config.models, &config.weights, limits);
         let mut llms = Vec::with_capacity(models.queues().len());
         for queue in models.queues() {
-            llms.push(Address::new(start_llm(queue, &me).await?));
+            let (queue, model) = (queue.clone(), queue.name().cloned());
+            llms.push(Child::start::<LlmActor>(&mut children, queue, model, under).await?);
         }
-        let Limits { max_restarts, restart_window, .. } = *config.limits;
-        let restarts = Role::all(llms.len())
-            .map(|role| (role, Restarts::new(role.policy(), max_restarts, restart_window)));
-        let restarts = restarts.collect();
         let handles = RuntimeHandles {
             supervisor: me.get_cell(),
             store,
@@ -249,8 +228,10 @@ impl Actor for Supervisor {
             store_actor,
             calls,
             health: healthy,
+            writer_health,
+            occupied: config.occupied,
         };
-        Ok(Supervising { config, jobs, handles, health, restarts })
+        Ok(Supervising { handles, health, children })
     }
 
     async fn handle(
@@ -261,10 +242,11 @@ impl Actor for Supervisor {
     ) -> Result<(), ActorProcessingErr> {
         match msg {
             SupervisorMsg::Handles { reply } => answer(reply, state.handles.clone()),
-            SupervisorMsg::Start(role) => {
-                if let Err(cause) = state.start(role, &me).await {
-                    error!(actor = role.name(), %cause, "failed to start an actor anew");
-                    state.restart_limit_reached(role);
+            SupervisorMsg::Start(place) => {
+                let child = &state.children[place];
+                if let Err(cause) = child.actor.restart(me.get_cell()).await {
+                    error!(actor = child.name, %cause, "failed to start an actor anew");
+                    state.restart_limit_reached(place);
                 }
             }
         }
@@ -279,125 +261,37 @@ impl Actor for Supervisor {
         state: &mut Supervising,
     ) -> Result<(), ActorProcessingErr> {
         let Some((cell, exit)) = child_exit(event) else { return Ok(()) };
-        let Some(role) = state.role(cell.get_id()) else {
+        let mut children = state.children.iter_mut().enumerate();
+        let Some((place, child)) = children.find(|(_, child)| child.actor.id() == cell.get_id())
+        else {
             // A session is temporary: its slot reopens it from the store on the next use.
-            if exit != super::exit::ChildExit::Stopped {
+            if exit != ChildExit::Stopped {
                 error!(?exit, "a session ended unexpectedly");
             }
             return Ok(());
         };
-        let restarts = state.restarts.iter_mut().find(|(of, _)| *of == role);
-        let verdict =
-            restarts.map_or(Verdict::Forget, |(_, restarts)| restarts.on(&exit, Instant::now()));
-        match verdict {
+        match child.restarts.on(&exit, Instant::now()) {
             Verdict::Restart { after } => {
-                warn!(actor = role.name(), ?exit, ?after, "starting an actor anew");
-                me.send_after(after, move || SupervisorMsg::Start(role));
+                warn!(actor = child.name, ?exit, ?after, "starting an actor anew");
+                me.send_after(after, move || SupervisorMsg::Start(place));
             }
             Verdict::Forget => {}
-            Verdict::Escalate => state.restart_limit_reached(role),
+            Verdict::Escalate => state.restart_limit_reached(place),
         }
         Ok(())
     }
 }
 
 impl Supervising {
-    /// Finds the role that this child has now; sessions have none.
-    fn role(&self, child: ActorId) -> Option<Role> {
-        Role::all(self.handles.llms.len()).find(|role| {
-            let now = match *role {
-                Role::Store => self.handles.store_actor.actor().get_id(),
-                Role::Llm(model) => self.handles.llms[model].actor().get_id(),
-                Role::Confirm => self.handles.confirm.actor().get_id(),
-                Role::Dispatcher => self.handles.dispatcher.actor().get_id(),
-            };
-            now == child
-        })
+    fn restart_limit_reached(&self, place: usize) {
+        let Child { name, model, actor, .. } = &self.children[place];
+        let of = model.as_ref().map(ModelName::as_str);
+        error!(
+            actor = name,
+            model = of,
+            "an actor reached its restart limit; the runtime is unhealthy"
+        );
+        actor.give_up();
+        self.health.send_replace(Health::Unhealthy { actor: name, model: model.clone() });
     }
-
-    async fn start(
-        &self,
-        role: Role,
-        me: &ActorRef<SupervisorMsg>,
-    ) -> Result<(), ActorProcessingErr> {
-        match role {
-            Role::Store => {
-                let store = self.config.start_store(&self.jobs, me).await?;
-                self.handles.store_actor.moved(store.clone());
-                // For a job that came after it had looked, and was told to the actor before it.
-                store.cast(StoreMsg::Work)?;
-            }
-            Role::Llm(model) => {
-                let llm = start_llm(self.handles.models.queue(model), me).await?;
-                self.handles.llms[model].moved(llm);
-            }
-            Role::Confirm => self.handles.confirm.moved(self.config.start_confirm(me).await?),
-            Role::Dispatcher => {
-                self.handles.dispatcher.moved(start_dispatcher(&self.handles.calls, me).await?)
-            }
-        }
-        Ok(())
-    }
-
-    fn restart_limit_reached(&self, role: Role) {
-        let model = self.model(role);
-        let (actor, of) = (role.name(), model.as_ref().map(ModelName::as_str));
-        error!(actor, model = of, "an actor reached its restart limit; the runtime is unhealthy");
-        match role {
-            Role::Store => {
-                self.jobs.close();
-                self.handles.store_actor.restarts_end();
-            }
-            Role::Llm(model) => self.handles.llms[model].restarts_end(),
-            Role::Confirm => self.handles.confirm.restarts_end(),
-            Role::Dispatcher => self.handles.dispatcher.restarts_end(),
-        }
-        self.health.send_replace(Health::Unhealthy { actor, model });
-    }
-
-    /// Gives the name of a role's model.
-    fn model(&self, role: Role) -> Option<ModelName> {
-        match role {
-            Role::Llm(model) => self.handles.models.queue(model).name().cloned(),
-            Role::Store | Role::Confirm | Role::Dispatcher => None,
-        }
-    }
-}
-
-impl SupervisorConfig {
-    async fn start_store(
-        &self,
-        jobs: &Jobs,
-        me: &ActorRef<SupervisorMsg>,
-    ) -> Result<ActorRef<StoreMsg>, ActorProcessingErr> {
-        let arguments = StoreArguments {
-            store: self.store.clone(),
-            limits: self.limits.clone(),
-            tasks: self.tasks.clone(),
-            health: self.writer_health.clone(),
-            jobs: jobs.clone(),
-        };
-        Ok(StoreActor::spawn_linked(None, StoreActor, arguments, me.get_cell()).await?.0)
-    }
-
-    async fn start_confirm(
-        &self,
-        me: &ActorRef<SupervisorMsg>,
-    ) -> Result<ActorRef<ConfirmMsg>, ActorProcessingErr> {
-        Ok(ConfirmActor::spawn_linked(None, ConfirmActor, (), me.get_cell()).await?.0)
-    }
-}
-
-async fn start_llm(
-    model_queue: &ModelQueue,
-    me: &ActorRef<SupervisorMsg>,
-) -> Result<ActorRef<LlmMsg>, ActorProcessingErr> {
-    Ok(LlmActor::spawn_linked(None, LlmActor, model_queue.clone(), me.get_cell()).await?.0)
-}
-
-async fn start_dispatcher(
-    calls: &Arc<CallContext>,
-    me: &ActorRef<SupervisorMsg>,
-) -> Result<ActorRef<DispatcherMsg>, ActorProcessingErr> {
-    Ok(DispatcherActor::spawn_linked(None, DispatcherActor, calls.clone(), me.get_cell()).await?.0)
 }

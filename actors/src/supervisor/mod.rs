@@ -9,11 +9,14 @@
 //! that wait for the store outlive its actor. Completions of a dead LlmActor end, and their askers are told.
 
 mod actor;
+mod child;
 mod exit;
 mod inspect;
 mod restart;
 #[cfg(test)]
 mod tests;
 
-pub use actor::{Health, RuntimeHandles, StartError, Supervisor, SupervisorConfig, SupervisorMsg};
+pub use actor::{
+    Health, RuntimeHandles, StartError, Supervisor, SupervisorConfig, SupervisorMsg, Unclaimed,
+};
 pub use inspect::{InspectRuntime, InspectSession};

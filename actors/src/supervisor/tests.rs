@@ -10,7 +10,6 @@ use tokio::{
     sync::Notify,
     time::{Instant, advance},
 };
-use tokio_util::task::TaskTracker;
 
 use super::{
     Health, RuntimeHandles, Supervisor, SupervisorConfig,
@@ -22,7 +21,6 @@ use crate::{
     port::{Extensions, SystemClock, UserWeights},
     protocol::{Languages, Limits},
     registry::ToolRegistry,
-    store::WriterHealth,
     testing::{MemoryStore, ScriptedModel},
 };
 
@@ -37,10 +35,8 @@ async fn handles(limits: Limits) -> RuntimeHandles {
         languages: Languages::default(),
         clock: Arc::new(SystemClock),
         extensions: Extensions::default(),
-        tasks: TaskTracker::new(),
-        writer_health: Arc::new(WriterHealth::default()),
     };
-    Supervisor::start(config).await.unwrap()
+    Supervisor::start(config).await.unwrap().claim()
 }
 
 #[tokio::test]

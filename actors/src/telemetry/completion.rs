@@ -20,9 +20,7 @@ use crate::{
 #[derive(Debug)]
 pub struct CompletionSpan {
     span: Span,
-    model: SharedString,
-    began: Instant,
-    first: Arc<OnceLock<Instant>>,
+    clock: CompletionClock,
     has_ended: bool,
 }
 
@@ -70,13 +68,8 @@ impl CompletionSpan {
             { name::ERROR } = Empty,
             { name::STATUS } = Empty,
         );
-        Self {
-            span,
-            model: model.clone(),
-            began: Instant::now(),
-            first: Arc::default(),
-            has_ended: false,
-        }
+        let (model, began, first) = (model.clone(), Instant::now(), Arc::default());
+        Self { span, clock: CompletionClock { model, began, first }, has_ended: false }
     }
 
     /// Gives the span in which the model does its work.
@@ -88,13 +81,12 @@ impl CompletionSpan {
     /// Gives the clock that notes the first token.
     #[must_use]
     pub fn clock(&self) -> CompletionClock {
-        let first = Arc::clone(&self.first);
-        CompletionClock { model: self.model.clone(), began: self.began, first }
+        self.clock.clone()
     }
 
     /// Notes that the model begins with it.
     pub fn runs(&self) {
-        metric::completion_waited(&self.model, self.began.elapsed());
+        metric::completion_waited(&self.clock.model, self.clock.began.elapsed());
     }
 
     /// Ends the span with this result.
@@ -115,16 +107,17 @@ impl CompletionSpan {
 
     fn end(&mut self, finish: &'static str, error: Option<&'static str>, usage: Option<Usage>) {
         self.has_ended = true;
+        let CompletionClock { model, began, first } = &self.clock;
         self.span.record(name::FINISH, finish);
         if let Some(usage) = usage {
             record_usage(&self.span, usage);
-            metric::tokens_used(&self.model, usage);
-            if let Some(first) = self.first.get() {
-                metric::tokens_came(&self.model, usage.completion_tokens, first.elapsed());
+            metric::tokens_used(model, usage);
+            if let Some(first) = first.get() {
+                metric::tokens_came(model, usage.completion_tokens, first.elapsed());
             }
         }
         record_error(&self.span, error);
-        metric::completion_ended(&self.model, finish, error, self.began.elapsed());
+        metric::completion_ended(model, finish, error, began.elapsed());
     }
 }
 

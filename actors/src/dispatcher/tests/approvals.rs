@@ -49,8 +49,8 @@ async fn swapped(
     let (authorized, ()) = tokio::join!(authorize(checked, &mut record, &context), answered);
     let mut authorized = authorized.unwrap();
     authorized.plant(planted);
-    let end = run(authorized, &mut record, &context, &Recipient::discard()).await;
-    let Ran::Ended(end) = end else { panic!("the call ends in time") };
+    let end = run(&authorized, &mut record, &context, &Recipient::discard()).await;
+    let Ok(Ran::Ended(end)) = end else { panic!("the call ends in time") };
     kind(&end)
 }
 

@@ -8,7 +8,7 @@ use crate::{
         CallContext, CancelCause, DispatchRequest,
         authorize::authorize,
         check::check,
-        not_authorized::NotAuthorized,
+        not_run::NotRun,
         record::Record,
         run::{Ran, run},
     },
@@ -59,8 +59,8 @@ async fn ends_instead(
     let checked = check(request, context).unwrap();
     match authorize(checked, &mut record, context).await {
         Ok(_) => None,
-        Err((_, NotAuthorized::Ends { finished, .. })) => Some(finished.outcome),
-        Err((_, NotAuthorized::Left)) => panic!("news leaves it"),
+        Err((_, NotRun::Ends { finished, .. })) => Some(finished.outcome),
+        Err((_, NotRun::Left)) => panic!("news leaves it"),
     }
 }
 
@@ -108,12 +108,12 @@ async fn an_end_that_was_lost_is_not_taken_for_the_step_before_it_of_the_same_mo
     let checked = check(call.request.clone(), &context).unwrap();
     let authorized = authorize(checked, &mut record, &context).await.unwrap();
     let news = Recipient::discard();
-    let running = run(authorized, &mut record, &context, &news);
+    let running = run(&authorized, &mut record, &context, &news);
     let loses = async {
         in_time(gate.arrived(1)).await;
         test.store.lose_next_commit();
         gate.open();
     };
-    let (Ran::Ended(end), ()) = tokio::join!(running, loses) else { panic!("it ends in time") };
+    let (Ok(Ran::Ended(end)), ()) = tokio::join!(running, loses) else { panic!("it ends in time") };
     assert_eq!((kind(&end).as_str(), end.is_recorded), ("store, Unknown", false));
 }

@@ -3,10 +3,11 @@
 use std::{any::Any, collections::VecDeque, sync::Arc, time::Duration};
 
 use crate::{
+    dispatcher::CallContext,
     port::{Store, StoreError, StoredEnd, StoredEntry},
     protocol::{
-        ChatMessage, Content, EventCursor, EventKind, Languages, Limits, Locale, SessionEvent,
-        SessionId, Text, TurnEnding, TurnError, Usage,
+        ChatMessage, Content, EventCursor, EventKind, Languages, Locale, SessionEvent, SessionId,
+        Text, TurnEnding, TurnError, Usage,
     },
 };
 
@@ -29,11 +30,10 @@ impl Replay {
     pub(in crate::session) fn new(
         session: SessionId,
         slot: Arc<dyn Any + Send + Sync>,
-        store: Arc<dyn Store>,
-        limits: &Limits,
-        languages: Languages,
+        calls: &CallContext,
     ) -> Self {
-        let max_entries = limits.max_feed_events.max(1);
+        let (store, languages) = (calls.store.store().clone(), calls.languages.clone());
+        let max_entries = calls.limits.max_feed_events.max(1);
         Self { session, _slot: slot, store, max_entries, languages, has_failed: false }
     }
 

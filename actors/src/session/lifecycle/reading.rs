@@ -7,31 +7,22 @@ use crate::session::{
     lifecycle::slot::SessionSlot,
 };
 use crate::{
-    port::{Store, StoreError},
-    protocol::{EventCursor, FeedCursor, Languages, Limits, SessionEvent},
+    dispatcher::CallContext,
+    port::StoreError,
+    protocol::{EventCursor, FeedCursor, SessionEvent},
 };
 
 impl SessionSlot {
     /// Subscribes from here on. Missed events are read from the store.
     #[must_use]
-    pub fn subscribe(
-        self: &Arc<Self>,
-        store: &Arc<dyn Store>,
-        limits: &Limits,
-        languages: &Languages,
-    ) -> Subscription {
-        self.feed().subscribe().with(self.replay(store, limits, languages))
+    pub fn subscribe(self: &Arc<Self>, calls: &CallContext) -> Subscription {
+        self.feed().subscribe().with(self.replay(calls))
     }
 
     /// Subscribes from here on, and does not count as the first subscriber of a resumed turn.
     #[must_use]
-    pub fn watch(
-        self: &Arc<Self>,
-        store: &Arc<dyn Store>,
-        limits: &Limits,
-        languages: &Languages,
-    ) -> Subscription {
-        self.feed().watch().with(self.replay(store, limits, languages))
+    pub fn watch(self: &Arc<Self>, calls: &CallContext) -> Subscription {
+        self.feed().watch().with(self.replay(calls))
     }
 
     /// Subscribes behind a cursor. The session must have woken since the slot was made, or earlier events count as
@@ -40,11 +31,9 @@ impl SessionSlot {
     pub fn subscribe_after(
         self: &Arc<Self>,
         cursor: impl Into<FeedCursor>,
-        store: &Arc<dyn Store>,
-        limits: &Limits,
-        languages: &Languages,
+        calls: &CallContext,
     ) -> Subscription {
-        self.feed().subscribe_after(cursor.into(), self.replay(store, limits, languages))
+        self.feed().subscribe_after(cursor.into(), self.replay(calls))
     }
 
     /// Reads what the store has between two cursors: it was stored, and the actor that would have published it was
@@ -52,11 +41,9 @@ impl SessionSlot {
     pub(super) async fn unpublished(
         self: &Arc<Self>,
         (after, to): (EventCursor, EventCursor),
-        store: &Arc<dyn Store>,
-        limits: &Limits,
-        languages: &Languages,
+        calls: &CallContext,
     ) -> Result<Vec<SessionEvent>, StoreError> {
-        let (replay, mut unpublished) = (self.replay(store, limits, languages), Vec::new());
+        let (replay, mut unpublished) = (self.replay(calls), Vec::new());
         let mut next = Some(after);
         while let Some(after) = next.filter(|after| *after < to) {
             let (events, rest) = replay.read(after, to).await?;
@@ -66,13 +53,7 @@ impl SessionSlot {
         Ok(unpublished)
     }
 
-    fn replay(
-        self: &Arc<Self>,
-        store: &Arc<dyn Store>,
-        limits: &Limits,
-        languages: &Languages,
-    ) -> Replay {
-        let (session, slot) = (self.session().clone(), self.clone());
-        Replay::new(session, slot, store.clone(), limits, languages.clone())
+    fn replay(self: &Arc<Self>, calls: &CallContext) -> Replay {
+        Replay::new(self.session().clone(), self.clone(), calls)
     }
 }

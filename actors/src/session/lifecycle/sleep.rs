@@ -14,31 +14,31 @@ use crate::{mailbox::Alarm, protocol::Bound};
 
 impl SessionState {
     /// Sleeps, if it was idle for long enough.
-    pub(in crate::session) fn idle(&mut self, me: &ActorRef<SessionMsg>) {
+    pub(in crate::session) fn idle(&mut self) {
         let rest = self.context.calls.limits.session_idle;
-        if self.active_at.elapsed() < rest || !self.sleep(me) {
-            self.idle = idle_alarm(&self.context, me);
+        if self.active_at.elapsed() < rest || !self.sleep() {
+            self.idle = idle_alarm(&self.context, &self.me);
         }
     }
 
     /// Sleeps, if no turn or write goes on and every message sent to it is handled.
-    pub(in crate::session) fn sleep(&mut self, me: &ActorRef<SessionMsg>) -> bool {
-        let sleeps = self.may_sleep() && self.slot.try_sleep(me.get_id());
+    pub(in crate::session) fn sleep(&mut self) -> bool {
+        let sleeps = self.may_sleep() && self.slot.try_sleep(self.me.get_id());
         if sleeps {
-            me.stop(None);
+            self.me.stop(None);
         }
         sleeps
     }
 
     /// Marks whether the session may be put to sleep for others. Where another session waits for its permit already, it
     /// sleeps.
-    pub(in crate::session) fn mark_idle_or_busy(&mut self, me: &ActorRef<SessionMsg>) {
+    pub(in crate::session) fn mark_idle_or_busy(&mut self) {
         if !self.may_sleep() {
             self.idle_entry = None;
             return;
         }
         let admission = &self.context.calls.admission;
-        if admission.is_wanted(Bound::AwakeSessions, self.slot.user()) && self.sleep(me) {
+        if admission.is_wanted(Bound::AwakeSessions, self.slot.user()) && self.sleep() {
             return;
         }
         self.idle_entry.get_or_insert_with(|| self.slot.enter_idle());

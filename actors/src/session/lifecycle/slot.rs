@@ -404,10 +404,6 @@ impl SlotGuard {
     pub(in crate::session) const fn new(slot: Arc<SessionSlot>, actor: ActorId) -> Self {
         Self { slot, actor }
     }
-
-    pub(in crate::session) const fn actor(&self) -> ActorId {
-        self.actor
-    }
 }
 
 impl Deref for SlotGuard {

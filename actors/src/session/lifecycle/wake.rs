@@ -17,7 +17,7 @@ use crate::session::{
     context::History,
     events::replay::kinds_of_end,
     lifecycle::state_cell::StateCell,
-    msg::{ClearError, DismissError, ImportError, TurnEnd, TurnRefused},
+    msg::{ClearError, DismissError, ImportError, TurnEnd, TurnRefused, TurnRequest},
     state::{SessionState, WakeSnapshot},
     transcript::Chat,
     turn::left_open::{SeenTo, see_to},
@@ -202,8 +202,7 @@ async fn start(
     };
     // A constant subscriber is told what is stored behind the last event published, whichever actor wrote it.
     let after = slot.feed().published_up_to().unwrap_or(begins);
-    let (store, calls) = (context.store.store(), &context.calls);
-    let unpublished = slot.unpublished((after, to), store, &calls.limits, &calls.languages).await;
+    let unpublished = slot.unpublished((after, to), &context.calls).await;
     let mut unpublished = unpublished.map_err(WakeError::Store)?;
     let end = abandoned.and_then(|abandoned| match has_ended {
         true => Some(&abandoned.end),
@@ -311,7 +310,7 @@ fn refuse(msg: SessionMsg, cause: &WakeError) {
         }
     };
     match (msg, cause) {
-        (SessionMsg::Ask { began, .. }, WakeError::Overloaded(refusal)) => {
+        (SessionMsg::Ask(TurnRequest { began, .. }), WakeError::Overloaded(refusal)) => {
             answer(began, Err(TurnRefused::Overloaded(*refusal)));
         }
         (SessionMsg::Clear { reply }, WakeError::Overloaded(refusal)) => {
@@ -333,7 +332,9 @@ fn refuse(msg: SessionMsg, cause: &WakeError) {
         (SessionMsg::Turn { reply, .. }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(*refusal));
         }
-        (SessionMsg::Ask { began, .. }, _) => answer(began, Err(TurnRefused::Store(unstored()))),
+        (SessionMsg::Ask(TurnRequest { began, .. }), _) => {
+            answer(began, Err(TurnRefused::Store(unstored())))
+        }
         (SessionMsg::Clear { reply }, _) => answer(reply, Err(ClearError::Store(unstored()))),
         (SessionMsg::Import { reply, .. }, _) => answer(reply, Err(ImportError::Store(unstored()))),
         // Dropping these tells the caller that the session is closed.

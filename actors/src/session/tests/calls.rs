@@ -15,7 +15,7 @@ use crate::{
         EventCursor, EventKind, Limits, OnDismiss, PromptMessage, Timestamp, ToolOutcome, ToolSpec,
         TurnId, TurnOptions, Usage,
     },
-    session::{History, SessionMsg, SessionSlot, StreamItem, TurnEnd},
+    session::{History, SessionMsg, SessionSlot, StreamItem, TurnEnd, TurnRequest},
     test_runtime::{TestRuntime, in_time, kind},
     testing::{FakeTool, Gate, Probe, model_pair},
 };
@@ -29,7 +29,10 @@ async fn asks_to_finish(
     let on_dismiss = OnDismiss::Finish;
     let options = TurnOptions { can_ask: true, on_dismiss, ..TurnOptions::default() };
     let bytes = runtime.handles.calls.admission.admit(Bound::QueuedBytes, slot.user(), 2).unwrap();
-    runtime.send(slot, SessionMsg::Ask { text: "go".into(), options, bytes, began, ended });
+    runtime.send(
+        slot,
+        SessionMsg::Ask(TurnRequest { text: "go".into(), options, bytes, began, ended }),
+    );
     in_time(beginning).await.unwrap().unwrap();
     end
 }

@@ -60,11 +60,11 @@ async fn come_and_go(
     heard: Heard,
     at_rest: CancellationToken,
 ) {
-    let (store, limits) = (scene.store(), &scene.runtime.handles.calls.limits);
+    let calls = &scene.runtime.handles.calls;
     let mut cursor = EventCursor::START;
     while !at_rest.is_cancelled() {
         scene.wake(&slot).await;
-        let mut reads = slot.subscribe_after(cursor, &store, limits, &Languages::default());
+        let mut reads = slot.subscribe_after(cursor, calls);
         for _ in 0..scene.dice.below(8) + 1 {
             let item = tokio::select! {
                 biased;
@@ -80,14 +80,10 @@ async fn come_and_go(
         sleep(Duration::from_micros(scene.dice.below(3_000))).await;
     }
     scene.wake(&slot).await;
-    read(slot.subscribe_after(cursor, &store, limits, &Languages::default()), heard, at_rest).await;
+    read(slot.subscribe_after(cursor, calls), heard, at_rest).await;
 }
 
 impl Scene {
-    fn store(&self) -> Arc<dyn Store> {
-        Arc::new(self.runtime.store.clone())
-    }
-
     /// Waits until the session is awake and has handled all that was sent to it.
     async fn wake(&self, slot: &Arc<SessionSlot>) {
         loop {
@@ -327,12 +323,11 @@ fn compare_questions(rows: &[LedgerRow], heard: &[Arc<SessionEvent>]) -> Vec<Str
 
 async fn run(seed: u64, steps: &Steps) -> (usize, Vec<String>) {
     let (scene, people) = (Arc::new(Scene::new(seed).await), TaskTracker::new());
-    let (at_rest, store) = (CancellationToken::new(), scene.store());
+    let at_rest = CancellationToken::new();
     let mut readers = Vec::new();
     for slot in &scene.slots {
         let (stays, goes) = (Heard::default(), Heard::default());
-        let reads =
-            slot.subscribe(&store, &scene.runtime.handles.calls.limits, &Languages::default());
+        let reads = slot.subscribe(&scene.runtime.handles.calls);
         people.spawn(read(reads, stays.clone(), at_rest.clone()));
         people.spawn(come_and_go(scene.clone(), slot.clone(), goes.clone(), at_rest.clone()));
         readers.push((slot.clone(), stays, goes));

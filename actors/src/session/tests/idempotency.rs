@@ -27,7 +27,7 @@ fn submit_under(
 ) -> (Began, oneshot::Receiver<TurnEnd>) {
     let (TurnRequest { text, options, bytes, began, ended }, beginning, end) =
         asked(runtime, key, text);
-    runtime.send(slot, SessionMsg::Ask { text, options, bytes, began, ended });
+    runtime.send(slot, SessionMsg::Ask(TurnRequest { text, options, bytes, began, ended }));
     (beginning, end)
 }
 

@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 
 use super::{asleep, by_hand, by_hand_with, calling, role, words};
 use crate::{
+    dispatcher::CallContext,
     port::{LedgerFilter, Store, StoreError},
     protocol::{
         Bound, Decision, EventCursor, EventKind, Limits, SessionEvent, TurnEnding, TurnError,
@@ -14,7 +15,7 @@ use crate::{
     },
     session::{
         History, Outgoing, RuntimeContext, SessionMsg, SessionSlot, StreamItem, TurnRefused,
-        lifecycle::handover::Handover,
+        TurnRequest, lifecycle::handover::Handover,
     },
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair},
@@ -83,7 +84,10 @@ fn sends(
     let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
     let admission = &runtime.handles.calls.admission;
     let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len()).unwrap();
-    runtime.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
+    runtime.send(
+        slot,
+        SessionMsg::Ask(TurnRequest { text: text.into(), options, bytes, began, ended }),
+    );
     beginning
 }
 
@@ -192,13 +196,17 @@ async fn a_reader_hears_what_a_handler_did_that_outlived_its_session() {
     let limits = Limits { max_feed_events: 1, ..Limits::default() };
     let fresh = runtime.fresh_slot(&slot);
     awake(&runtime, &fresh).await;
-    let store: Arc<dyn Store> = Arc::new(runtime.store.clone());
-    let mut again = Probe::new(fresh.subscribe_after(
-        EventCursor::START,
-        &store,
-        &limits,
-        &runtime.handles.calls.languages,
-    ));
+    let calls = &runtime.handles.calls;
+    let calls = CallContext::new(
+        calls.registry.clone(),
+        Arc::new(limits),
+        calls.store.clone(),
+        calls.confirm.clone(),
+        calls.clock.clone(),
+        calls.extensions.clone(),
+        calls.tasks.clone(),
+    );
+    let mut again = Probe::new(fresh.subscribe_after(EventCursor::START, &calls));
     again.until_turns_ended(2).await;
     assert_eq!(places(&again), ["1", "2", "2.1", "2.2", "3", "4", "4.2"]);
     let kept = |event: &&Arc<SessionEvent>| {

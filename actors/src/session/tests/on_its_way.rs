@@ -1,7 +1,5 @@
 //! An end that is on its way to the store is told when it is there, whatever else the session hears meanwhile.
 
-use std::sync::Arc;
-
 use super::by_hand;
 use crate::{
     port::{Store, StoreError},
@@ -34,9 +32,7 @@ async fn the_stored_end_is_told(failure: impl FnOnce(TurnId) -> (Outgoing, Store
     let (runtime, mut script) = by_hand([]).await;
     let slot = runtime.slot("s").await;
     runtime.state(&slot).await;
-    let store: Arc<dyn Store> = Arc::new(runtime.store.clone());
-    let mut reads =
-        slot.subscribe(&store, &runtime.handles.calls.limits, &runtime.handles.calls.languages);
+    let mut reads = slot.subscribe(&runtime.handles.calls);
     let end = runtime.ask(&slot, "hi").await.unwrap();
     let completion = script.next().await;
     let paused = runtime.store.pause().await;
@@ -47,7 +43,7 @@ async fn the_stored_end_is_told(failure: impl FnOnce(TurnId) -> (Outgoing, Store
         }
     })
     .await;
-    let open = store.session(slot.session()).await.unwrap().unwrap().open_turn.unwrap();
+    let open = runtime.store.session(slot.session()).await.unwrap().unwrap().open_turn.unwrap();
     let (written, cause) = failure(open.turn);
     let failed = SessionMsg::Stored { written, result: Err(cause) };
     slot.awake().unwrap().cast(failed).unwrap();
@@ -65,7 +61,7 @@ async fn the_stored_end_is_told(failure: impl FnOnce(TurnId) -> (Outgoing, Store
     })
     .await;
     runtime.state(&slot).await;
-    let part = store.transcript(slot.session(), 0, 9).await.unwrap();
+    let part = runtime.store.transcript(slot.session(), 0, 9).await.unwrap();
     let ends = part.entries.iter().filter_map(|entry| entry.end.as_ref());
     let ends: Vec<_> = ends.map(|(_, end)| end.ending).collect();
     assert_eq!(ends, [TurnEnding::Answered]);

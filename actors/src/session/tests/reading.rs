@@ -30,12 +30,8 @@ pub(super) async fn runtime(max_feed_events: usize) -> TestRuntime {
     TestRuntime::keeping(History::Stored, limits, model, [FakeTool::read("look")]).await
 }
 
-fn store(runtime: &TestRuntime) -> Arc<dyn Store> {
-    Arc::new(runtime.store.clone())
-}
-
 pub(super) fn subscribe(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Subscription {
-    slot.subscribe(&store(runtime), &runtime.handles.calls.limits, &runtime.handles.calls.languages)
+    slot.subscribe(&runtime.handles.calls)
 }
 
 pub(super) async fn come_back(
@@ -44,12 +40,7 @@ pub(super) async fn come_back(
     cursor: impl Into<FeedCursor>,
 ) -> Subscription {
     runtime.state(slot).await; // so that it is awake
-    slot.subscribe_after(
-        cursor,
-        &store(runtime),
-        &runtime.handles.calls.limits,
-        &runtime.handles.calls.languages,
-    )
+    slot.subscribe_after(cursor, &runtime.handles.calls)
 }
 
 pub(super) async fn turn(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {

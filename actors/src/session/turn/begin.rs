@@ -1,10 +1,9 @@
 //! Beginning a turn: its checks, its permits, and the write that opens it.
 
-use ractor::ActorRef;
 use uuid::Uuid;
 
 use crate::session::{
-    msg::{Outgoing, SessionMsg, TurnRefused, TurnRequest},
+    msg::{Outgoing, TurnRefused, TurnRequest},
     state::{ActiveTurn, SessionState},
     turn::machine::Turn,
 };
@@ -41,7 +40,7 @@ pub fn check_lengths(
 impl SessionState {
     /// Takes a submitted text, unless it is empty, too long or has too long instructions, or the session
     /// closes.
-    pub(in crate::session) fn ask(&mut self, me: &ActorRef<SessionMsg>, asked: TurnRequest) {
+    pub(in crate::session) fn ask(&mut self, asked: TurnRequest) {
         let refused = if asked.text.trim().is_empty() {
             Err(TurnRefused::Empty)
         } else if self.is_closing() {
@@ -51,12 +50,12 @@ impl SessionState {
         };
         match refused {
             Err(refused) => answer(asked.began, Err(refused)),
-            Ok(_) => self.submit(me, asked),
+            Ok(_) => self.submit(asked),
         }
     }
 
     /// Begins a turn that was not submitted before.
-    pub(in crate::session) fn begin(&mut self, me: &ActorRef<SessionMsg>, asked: TurnRequest) {
+    pub(in crate::session) fn begin(&mut self, asked: TurnRequest) {
         let TurnRequest { text, mut options, bytes, began, ended } = asked;
         // Blanks tell the model nothing; without them the prompt begins like those of other turns.
         options.instructions = options.instructions.filter(|text| !text.trim().is_empty());
@@ -94,6 +93,6 @@ impl SessionState {
             ended: vec![ended],
             ..ActiveTurn::new((id, core, span), (options, hash), model, self.cancellation(), permit)
         });
-        self.store(me, [started], Outgoing { messages: vec![message], ..Outgoing::default() });
+        self.store([started], Outgoing { messages: vec![message], ..Outgoing::default() });
     }
 }

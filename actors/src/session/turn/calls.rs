@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use ractor::ActorRef;
 use tracing::debug;
 use uuid::Uuid;
 
 use crate::session::{
-    msg::{Outgoing, SessionMsg},
+    msg::Outgoing,
     state::{ActiveCall, ActiveTurn, SessionState},
     turn::lost_reply::recover,
-    turn::machine::Sharing,
+    turn::machine::{Called, Sharing},
 };
 use crate::{
     dispatcher::{CallEnd, DispatchRequest, DispatcherEvent, DispatcherMsg},
@@ -18,23 +17,15 @@ use crate::{
     port::{StoreError, TurnStep, Write},
     protocol::{
         ApprovalEnd, ApprovalRequest, CallId, CancelReason, ChatMessage, Content, EffectPolicy,
-        Ending, EventKind, ModelName, Timestamp, ToolCall, TurnOptions, Usage, WantedCall,
+        Ending, EventKind, ModelName, Timestamp, ToolCall, TurnOptions, WantedCall,
     },
 };
-
-/// The parts of a completion that asked for tools.
-pub(super) struct Called {
-    pub(super) round: u32,
-    pub(super) usage: Usage,
-    pub(super) text: Option<String>,
-    pub(super) calls: Vec<WantedCall>,
-}
 
 impl SessionState {
     /// Records the calls of a completion before any of them begins. A single call without text is recorded together
     /// with its first step, which saves a wait. Otherwise they are recorded on their own, so that the text is published
     /// at once.
-    pub(super) fn propose(&mut self, me: &ActorRef<SessionMsg>, called: Called) {
+    pub(super) fn propose(&mut self, called: Called) {
         let Called { round, usage, text, calls } = called;
         let Some(running) = self.turn.as_ref() else { return };
         let (turn, speaker, place) = (running.id, self.speaker_of(running), running.speaker);
@@ -45,7 +36,7 @@ impl SessionState {
         let saying = said.as_ref().map(|message| message.seq);
         let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
         let requests = (0..).zip(calls).filter_map(|(index, wanted)| {
-            let request = self.request(me, at, wanted, speaker.clone())?;
+            let request = self.request(at, wanted, speaker.clone())?;
             Some(DispatchRequest { beyond: self.beyond(index, place), ..request })
         });
         let mut requests: Vec<_> = requests.collect();
@@ -63,7 +54,7 @@ impl SessionState {
                 };
                 let facts = std::iter::once(round).chain(requests.iter().map(proposal));
                 let messages = said.into_iter().collect();
-                self.store(me, facts, Outgoing { messages, ..Outgoing::default() });
+                self.store(facts, Outgoing { messages, ..Outgoing::default() });
             }
         }
         if let Some(turn) = self.turn.as_mut() {
@@ -75,7 +66,6 @@ impl SessionState {
     /// Makes a new call of the turn, with its number in the transcript.
     fn request(
         &mut self,
-        me: &ActorRef<SessionMsg>,
         at: Timestamp,
         wanted: WantedCall,
         model: Option<ModelName>,
@@ -83,14 +73,13 @@ impl SessionState {
         let seq = self.chat.reserve();
         let WantedCall { name, arguments, opaque } = wanted.bounded(&self.context.calls.limits);
         let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments, model, opaque };
-        self.turn.as_ref().map(|turn| self.request_in(turn, me, (seq, at), call))
+        self.turn.as_ref().map(|turn| self.request_in(turn, (seq, at), call))
     }
 
     /// Makes the request for a call of this turn.
     pub(super) fn request_in(
         &self,
         turn: &ActiveTurn,
-        me: &ActorRef<SessionMsg>,
         (seq, proposed_at): (u64, Timestamp),
         call: ToolCall,
     ) -> DispatchRequest {
@@ -113,13 +102,13 @@ impl SessionState {
             preamble: Vec::new(),
             ledger_row: None,
             span: turn.span.span().clone(),
-            news: Recipient::actor(me.clone()),
+            news: Recipient::actor(self.me.clone()),
             progress: self.slot.feed().progress_of(turn.id, call_id),
             late: self.slot.late(turn.id, locale, self.context.calls.clock.clone()),
         }
     }
 
-    pub(super) fn dispatch(&mut self, me: &ActorRef<SessionMsg>, index: usize) {
+    pub(super) fn dispatch(&mut self, index: usize) {
         let Some(turn) = self.turn.as_mut() else { return };
         let Some(mut request) = turn.proposed.get_mut(index).and_then(Option::take) else { return };
         // As the turn is now: the user may have dismissed it since the model asked for the call.
@@ -131,19 +120,15 @@ impl SessionState {
             model,
             wanted: WantedCall::new(name, arguments),
         });
-        let reply = self.reply(me, &request);
+        let reply = self.reply(&request);
         // If the dispatcher is gone, the message takes the reply with it, which reports the call as lost.
         drop(self.context.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
     }
 
     /// Makes the reply for the end of a call. Until it is given, the session does not wake anew.
-    pub(super) fn reply(
-        &self,
-        me: &ActorRef<SessionMsg>,
-        request: &DispatchRequest,
-    ) -> Reply<DispatcherEvent> {
+    pub(super) fn reply(&self, request: &DispatchRequest) -> Reply<DispatcherEvent> {
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
-        Reply::new(Recipient::actor(me.clone()).holding(self.slot.begins()), lost)
+        Reply::new(Recipient::actor(self.me.clone()).holding(self.slot.begins()), lost)
     }
 
     /// Tells whether a call of this tool by this model may run beside others. A call beyond the bound runs nothing.
@@ -177,11 +162,7 @@ impl SessionState {
         (0..).zip(calls).map(with_sharing).collect()
     }
 
-    pub(in crate::session) fn on_dispatcher(
-        &mut self,
-        me: &ActorRef<SessionMsg>,
-        event: DispatcherEvent,
-    ) {
+    pub(in crate::session) fn on_dispatcher(&mut self, event: DispatcherEvent) {
         match event {
             DispatcherEvent::ApprovalRequested { request } => self.asked(*request),
             DispatcherEvent::ApprovalEnded { call, end } => {
@@ -189,7 +170,7 @@ impl SessionState {
                 turn.approval_requests.retain(|request| request.call != call);
                 self.publish(EventKind::ApprovalEnded { call, end });
             }
-            DispatcherEvent::Ended(end) => self.call_ended(me, end),
+            DispatcherEvent::Ended(end) => self.call_ended(end),
             DispatcherEvent::Left { call } => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.calls.remove(&call);
@@ -201,7 +182,7 @@ impl SessionState {
                     return;
                 };
                 let request = running.request.clone();
-                let reply = self.reply(me, &request);
+                let reply = self.reply(&request);
                 drop(self.context.tasks.spawn(recover(request, self.context.clone(), reply)));
             }
         }
@@ -215,7 +196,7 @@ impl SessionState {
         self.publish(EventKind::ApprovalRequested { request });
     }
 
-    fn call_ended(&mut self, me: &ActorRef<SessionMsg>, end: CallEnd) {
+    fn call_ended(&mut self, end: CallEnd) {
         let CallEnd { seq, record, is_recorded } = end;
         let Some(running_turn) = self.turn.as_mut() else {
             debug!(call = %record.id, "dropped a late call");
@@ -234,10 +215,10 @@ impl SessionState {
         }
         if !is_recorded {
             let cause = StoreError::refused("the end of a call is not in the ledger");
-            return self.not_stored(me, None, &cause, false);
+            return self.not_stored(None, &cause, false);
         }
         let message =
             ChatMessage { seq, turn, at: record.ended_at, content: Content::ToolCall(record) };
-        self.show(me, message);
+        self.show(message);
     }
 }

@@ -1,13 +1,11 @@
 //! The completions of a turn: asked for with the chat, and taken when the model ends.
 
-use ractor::ActorRef;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use uuid::Uuid;
 
 use crate::session::{
-    msg::SessionMsg,
     state::{AskedCompletion, SessionState},
     turn::fall_back::next_model,
     turn::machine::TurnInput,
@@ -21,15 +19,15 @@ use crate::{
 
 impl SessionState {
     /// Asks the turn's own model.
-    pub(super) fn complete(&mut self, me: &ActorRef<SessionMsg>) {
+    pub(super) fn complete(&mut self) {
         if let Some(turn) = self.turn.as_mut() {
             turn.speaker = turn.model;
-            self.ask_speaker(me, Instant::now());
+            self.ask_speaker(Instant::now());
         }
     }
 
     /// Asks the model that is to speak now, within the time that began at this moment.
-    fn ask_speaker(&mut self, me: &ActorRef<SessionMsg>, since: Instant) {
+    fn ask_speaker(&mut self, since: Instant) {
         let Some(turn) = self.turn.as_mut() else { return };
         let (id, cancel) = (CompletionId::new(Uuid::now_v7()), CancellationToken::new());
         turn.completion = Some(AskedCompletion { id, cancel: cancel.clone(), since });
@@ -55,7 +53,7 @@ impl SessionState {
             result: Err(ModelError::failed(ModelError::ENGINE_DIED)),
             has_begun: false,
         };
-        let reply = Reply::new(Recipient::actor(me.clone()), lost);
+        let reply = Reply::new(Recipient::actor(self.me.clone()), lost);
         // If the model's actor is gone, the reply is lost, and reports that.
         let (request, span) = (Box::new(request), turn.span.span().clone());
         queue.complete(QueuedCompletion { request, since, deltas, cancel, span, reply });
@@ -69,7 +67,6 @@ impl SessionState {
 
     pub(in crate::session) fn completed(
         &mut self,
-        me: &ActorRef<SessionMsg>,
         completion: CompletionId,
         result: Result<Completion, ModelError>,
         has_begun: bool,
@@ -87,7 +84,7 @@ impl SessionState {
             let (model, next_model) = (of(turn.speaker), of(next));
             warn!(session = %self.slot.session(), %completion, model, kind = error.kind(), cause = ?error, next_model, "the next model is asked");
             turn.speaker = next;
-            return self.ask_speaker(me, asked.since);
+            return self.ask_speaker(asked.since);
         }
         let spoken = self.slot.feed().silence();
         let input = match result {
@@ -100,7 +97,7 @@ impl SessionState {
                 TurnInput::CompletionFailed { error: turn_error(&error), spoken }
             }
         };
-        self.on(me, input);
+        self.on(input);
     }
 
     /// Tells that the model answered without the oldest messages, if it did.

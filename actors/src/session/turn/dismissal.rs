@@ -1,12 +1,11 @@
 //! Dismissing the running turn, and leaving it in order when the runtime shuts down.
 
-use ractor::ActorRef;
 use tokio::sync::oneshot;
 use tracing::debug;
 
 use crate::session::{
     context::History,
-    msg::{DismissError, DismissalStored, Outgoing, SessionMsg, When},
+    msg::{DismissError, DismissalStored, Outgoing, When},
     state::SessionState,
     turn::machine::TurnInput,
 };
@@ -36,7 +35,6 @@ impl SessionState {
     /// Dismisses the turn that runs, or this one only and on this condition.
     pub(in crate::session) fn dismiss_only(
         &mut self,
-        me: &ActorRef<SessionMsg>,
         only: Option<(TurnId, When)>,
     ) -> Result<DismissalStored, DismissError> {
         let running = self.turn.as_ref().filter(|turn| !turn.core.is_over());
@@ -58,11 +56,11 @@ impl SessionState {
                     }
                 }
         });
-        if is_meant { self.dismiss(me) } else { Err(DismissError::NoTurn) }
+        if is_meant { self.dismiss() } else { Err(DismissError::NoTurn) }
     }
 
     /// Dismisses the turn that runs. The store has that before it has anything that the session writes later.
-    fn dismiss(&mut self, me: &ActorRef<SessionMsg>) -> Result<DismissalStored, DismissError> {
+    fn dismiss(&mut self) -> Result<DismissalStored, DismissError> {
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else {
             return Err(DismissError::NoTurn);
         };
@@ -73,14 +71,14 @@ impl SessionState {
             self.slot.feed().close_subscriptions();
         }
         let spoken = self.slot.feed().spoken();
-        self.on(me, TurnInput::Dismissed { spoken });
+        self.on(TurnInput::Dismissed { spoken });
         // Where the turn goes on to its end, a crash on the way must not lose the dismissal.
-        self.step(me, TurnStep::Dismissed);
+        self.step(TurnStep::Dismissed);
         Ok(stored)
     }
 
     /// Stores a step of the running turn, unless its end is on the way to the store.
-    fn step(&mut self, me: &ActorRef<SessionMsg>, step: TurnStep) {
+    fn step(&mut self, step: TurnStep) {
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else { return };
         let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
         let dismissed = match step {
@@ -88,28 +86,24 @@ impl SessionState {
             TurnStep::Called { .. } | TurnStep::Resumed | TurnStep::Suspended => Vec::new(),
         };
         let step = Write::Turn { session, turn: turn.id, at, step };
-        self.store(me, [step], Outgoing { dismissed, ..Outgoing::default() });
+        self.store([step], Outgoing { dismissed, ..Outgoing::default() });
     }
 
     /// Leaves a turn to the next start. Its model stops, calls that have not begun stay where the ledger has them, and
     /// running calls end first. A chat in memory ends with its process, and so does its turn.
-    pub(in crate::session) fn close(
-        &mut self,
-        me: &ActorRef<SessionMsg>,
-        reply: oneshot::Sender<()>,
-    ) {
+    pub(in crate::session) fn close(&mut self, reply: oneshot::Sender<()>) {
         self.closing = Some(reply);
         match self.context.history {
             History::Stored => {
-                self.on(me, TurnInput::Suspended);
+                self.on(TurnInput::Suspended);
                 self.slot.feed().silence();
-                self.step(me, TurnStep::Suspended);
+                self.step(TurnStep::Suspended);
             }
             History::InMemory => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.core.stop_on_dismiss();
                     turn.cancellation.cancel(CancelCause::Abandoned);
-                    if self.dismiss(me).is_err() {
+                    if self.dismiss().is_err() {
                         debug!("the turn's end is on the way to the store already");
                     }
                 }
@@ -119,17 +113,17 @@ impl SessionState {
 
     /// Ends the session, if it was asked to, nothing of it runs any more and every message is answered. A later message
     /// wakes it again.
-    pub(in crate::session) fn end_if_closing(&mut self, me: &ActorRef<SessionMsg>) {
+    pub(in crate::session) fn end_if_closing(&mut self) {
         let is_quiet =
             self.turn.as_ref().is_none_or(|turn| turn.core.is_suspended() && turn.is_quiet());
         let has_ended = is_quiet && !self.has_exclusive_write && self.lookups == 0;
         if self.closing.is_some()
             && has_ended
-            && self.slot.try_sleep(me.get_id())
+            && self.slot.try_sleep(self.me.get_id())
             && let Some(reply) = self.closing.take()
         {
             answer(reply, ());
-            me.stop(None);
+            self.me.stop(None);
         }
     }
 }

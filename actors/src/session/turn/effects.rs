@@ -1,11 +1,8 @@
 //! Carries out what the turn decides, effect by effect, and stores its end.
 
-use ractor::ActorRef;
-
 use crate::session::{
-    msg::{Outgoing, SessionMsg, TurnEnd},
+    msg::{Outgoing, TurnEnd},
     state::SessionState,
-    turn::calls::Called,
     turn::machine::{TurnEffect, TurnInput},
 };
 use crate::{
@@ -15,12 +12,12 @@ use crate::{
 
 impl SessionState {
     /// Lets the turn decide, and carries out its effects.
-    pub(super) fn on(&mut self, me: &ActorRef<SessionMsg>, input: TurnInput) {
+    pub(super) fn on(&mut self, input: TurnInput) {
         let Some(turn) = self.turn.as_mut() else { return };
         let (mut outgoing, mut end) = (Outgoing::default(), None);
         for effect in turn.core.on(input) {
             match effect {
-                TurnEffect::Complete => self.complete(me),
+                TurnEffect::Complete => self.complete(),
                 TurnEffect::CancelCompletion => self.cancel_completion(),
                 TurnEffect::Say { text, ending } => {
                     let Some(turn) = &self.turn else { return };
@@ -28,12 +25,10 @@ impl SessionState {
                     let message = self.message(turn.id, content);
                     outgoing.messages.push(message);
                 }
-                TurnEffect::Propose { round, usage, text, calls } => {
-                    self.propose(me, Called { round, usage, text, calls });
-                }
+                TurnEffect::Propose(called) => self.propose(called),
                 // A withdrawn call finds its turn dismissed, and so does not begin.
                 TurnEffect::Dispatch { index } | TurnEffect::Withdraw { index } => {
-                    self.dispatch(me, index);
+                    self.dispatch(index);
                 }
                 TurnEffect::End { ending, error, usage } => {
                     let Some(turn) = &self.turn else { return };
@@ -42,11 +37,11 @@ impl SessionState {
             }
         }
         if let Some(end) = end {
-            self.store_end(me, end, outgoing);
+            self.store_end(end, outgoing);
         }
     }
 
-    fn store_end(&mut self, me: &ActorRef<SessionMsg>, end: TurnEnd, mut outgoing: Outgoing) {
+    fn store_end(&mut self, end: TurnEnd, mut outgoing: Outgoing) {
         self.slot.feed().silence();
         let killed = TurnError::model(ModelError::KILLED_ENGINE);
         if end.error.as_ref() == Some(&killed) {
@@ -67,6 +62,6 @@ impl SessionState {
             turn.sent_end = Some((end.clone(), at));
         }
         outgoing.end = Some(Box::new((end, at)));
-        self.store(me, [ended], outgoing);
+        self.store([ended], outgoing);
     }
 }

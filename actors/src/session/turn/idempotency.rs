@@ -1,6 +1,5 @@
 //! One turn for each idempotency key: a repeated submit finds the turn of the first.
 
-use ractor::ActorRef;
 use tokio::sync::oneshot;
 use tracing::debug;
 
@@ -18,14 +17,14 @@ use crate::{
 
 impl SessionState {
     /// Joins the running turn of the same key, or asks the store whether there was one.
-    pub(in crate::session) fn submit(&mut self, me: &ActorRef<SessionMsg>, asked: TurnRequest) {
-        let Some(key) = asked.options.key.clone() else { return self.begin(me, asked) };
+    pub(in crate::session) fn submit(&mut self, asked: TurnRequest) {
+        let Some(key) = asked.options.key.clone() else { return self.begin(asked) };
         if self.runs(&asked) {
             return self.join(asked);
         }
         self.lookups += 1;
         let turns_begun = self.turns_begun;
-        let (me, slot, context) = (me.clone(), self.slot.clone(), self.context.clone());
+        let (me, slot, context) = (self.me.clone(), self.slot.clone(), self.context.clone());
         drop(self.context.tasks.spawn(async move {
             let found = match failpoint("idempotency.finds").await {
                 Ok(()) => context.store.store().submitted(slot.session(), &key).await,
@@ -41,7 +40,6 @@ impl SessionState {
     /// Handles the store's answer about a key.
     pub(in crate::session) fn submitted(
         &mut self,
-        me: &ActorRef<SessionMsg>,
         asked: TurnRequest,
         found: Result<Option<SubmittedTurn>, StoreError>,
         turns_begun: u64,
@@ -64,10 +62,10 @@ impl SessionState {
             Some(SubmittedTurn { end: None, .. }) if self.is_closing() => {
                 answer(asked.began, Err(TurnRefused::Closed));
             }
-            Some(SubmittedTurn { end: None, .. }) => self.submit(me, asked),
+            Some(SubmittedTurn { end: None, .. }) => self.submit(asked),
             // The turn that began since may be that of this key.
-            None if turns_begun != self.turns_begun => self.submit(me, asked),
-            None => self.begin(me, asked),
+            None if turns_begun != self.turns_begun => self.submit(asked),
+            None => self.begin(asked),
         }
     }
 

@@ -89,6 +89,15 @@ pub(super) enum TurnInput {
     Suspended,
 }
 
+/// The parts of a completion that asked for tools.
+#[derive(Debug, PartialEq)]
+pub(super) struct Called {
+    pub(super) round: u32,
+    pub(super) usage: Usage,
+    pub(super) text: Option<String>,
+    pub(super) calls: Vec<WantedCall>,
+}
+
 /// An effect that the session carries out.
 #[derive(Debug, PartialEq)]
 pub(super) enum TurnEffect {
@@ -99,7 +108,7 @@ pub(super) enum TurnEffect {
     /// Appends a text of the model.
     Say { text: String, ending: Ending },
     /// Records the calls of this round's completion, and the text before them.
-    Propose { round: u32, usage: Usage, text: Option<String>, calls: Vec<WantedCall> },
+    Propose(Called),
     /// Brings this call of the round to its end.
     Dispatch { index: usize },
     /// Records that this call of the round does not begin any more.
@@ -237,8 +246,8 @@ impl Turn {
         let waiting = sharing.into_iter().enumerate().collect();
         self.phase = Phase::Calling(Calls { waiting, ..Calls::default() });
         let text = (!text.trim().is_empty()).then_some(text);
-        let proposed = TurnEffect::Propose { round: self.round, usage: self.usage, text, calls };
-        std::iter::once(proposed).chain(self.go_on_calling()).collect()
+        let proposed = Called { round: self.round, usage: self.usage, text, calls };
+        std::iter::once(TurnEffect::Propose(proposed)).chain(self.go_on_calling()).collect()
     }
 
     /// Withdraws the calls that have not begun; the turn ends with the running ones.

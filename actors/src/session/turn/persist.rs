@@ -1,6 +1,5 @@
 //! The writes of a session, and the publishing of what the store has.
 
-use ractor::ActorRef;
 use tokio::{sync::oneshot, time::Instant};
 use tracing::{debug, error};
 
@@ -9,7 +8,7 @@ use crate::session::{
     events::feed::Durability,
     events::replay::{kind_of, kinds_of_end},
     lifecycle::handover::AbandonedTurn,
-    msg::{ClearError, ImportError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
+    msg::{ClearError, ImportError, Outgoing, TurnEnd, TurnRefused},
     state::{ActiveCall, ActiveTurn, SessionState},
     turn::machine::TurnInput,
     turn::write_report::WriteReport,
@@ -28,7 +27,6 @@ impl SessionState {
     /// these calls.
     pub(in crate::session) fn store(
         &self,
-        me: &ActorRef<SessionMsg>,
         facts: impl IntoIterator<Item = Write>,
         outgoing: Outgoing,
     ) {
@@ -41,31 +39,22 @@ impl SessionState {
             History::Stored => &*outgoing.messages,
             History::InMemory => &[],
         };
-        let writes = facts.into_iter().chain(messages.iter().map(says)).collect();
-        self.send(me, writes, outgoing);
-    }
-
-    fn send(&self, me: &ActorRef<SessionMsg>, writes: Vec<Write>, outgoing: Outgoing) {
+        let writes: Vec<_> = facts.into_iter().chain(messages.iter().map(says)).collect();
         let (to, begun, store) =
-            (me.clone(), self.slot.begins(), self.context.store.store().clone());
+            (self.me.clone(), self.slot.begins(), self.context.store.store().clone());
         let report = WriteReport::new(to, outgoing, &writes, begun, store);
         let written = self.context.store.begin_write(writes);
         // Shutdown waits for it.
         drop(self.context.tasks.spawn(report.wait(written)));
     }
 
-    pub(in crate::session) fn stored(
-        &mut self,
-        me: &ActorRef<SessionMsg>,
-        written: Outgoing,
-        result: Result<(), StoreError>,
-    ) {
+    pub(in crate::session) fn stored(&mut self, written: Outgoing, result: Result<(), StoreError>) {
         let Outgoing { messages, end, clear, import, dismissed } = written;
         let opens = messages.iter().any(|message| matches!(message.content, Content::User { .. }));
         match result {
             Ok(()) => {
                 for message in messages {
-                    self.show(me, message);
+                    self.show(message);
                 }
                 if let Some((end, at)) = end.map(|end| *end) {
                     self.ended(&end, at);
@@ -79,7 +68,7 @@ impl SessionState {
                     self.imported(*import);
                 }
                 if opens {
-                    self.opened(me);
+                    self.opened();
                 }
             }
             Err(cause) => {
@@ -90,7 +79,7 @@ impl SessionState {
                     turn.dismissed.extend(dismissed);
                 }
                 let import = import.map(|import| (import, self.not_imported(&cause)));
-                self.not_stored(me, clear, &cause, opens);
+                self.not_stored(clear, &cause, opens);
                 // A caller that tries again at once wakes the next actor.
                 if let Some((import, cause)) = import {
                     import.fail(cause);
@@ -103,7 +92,6 @@ impl SessionState {
     /// of a chat in memory, once all that it began has ended.
     pub(super) fn not_stored(
         &mut self,
-        me: &ActorRef<SessionMsg>,
         clear: Option<oneshot::Sender<Result<(), ClearError>>>,
         cause: &StoreError,
         opens: bool,
@@ -120,12 +108,12 @@ impl SessionState {
         let abandoned = self.turn.take().map(|turn| self.not_stored_turn(turn, cause, opens));
         self.leave(abandoned);
         // Later callers wake the next actor, and are not lost with this one.
-        self.slot.died(me.get_id());
+        self.slot.died(self.me.get_id());
         (self.wakes)(&self.slot, &self.context);
         if let Some(reply) = self.closing.take() {
             answer(reply, ());
         }
-        me.stop(None);
+        self.me.stop(None);
     }
 
     fn not_stored_turn(
@@ -167,13 +155,13 @@ impl SessionState {
         Some(refusal)
     }
 
-    pub(super) fn opened(&mut self, me: &ActorRef<SessionMsg>) {
+    pub(super) fn opened(&mut self) {
         let Some(turn) = self.turn.as_mut() else { return };
         turn.bytes = None;
         for began in turn.began.take().into_iter().flatten() {
             answer(began, Ok(turn.id));
         }
-        self.on(me, TurnInput::Opened);
+        self.on(TurnInput::Opened);
     }
 
     fn ended(&mut self, end: &TurnEnd, at: Timestamp) {
@@ -207,7 +195,7 @@ impl SessionState {
 
     /// Publishes an entry that the store has, and entries that waited for it. The turn learns of a call's end only now:
     /// before, the model would be asked again without it.
-    pub(super) fn show(&mut self, me: &ActorRef<SessionMsg>, message: ChatMessage) {
+    pub(super) fn show(&mut self, message: ChatMessage) {
         let locale = self.turn.as_ref().map(|turn| self.locale_of(turn)).unwrap_or_default();
         let mut ended = Vec::new();
         let shown = self.chat.arrived(message);
@@ -215,7 +203,8 @@ impl SessionState {
             if let Content::ToolCall(record) = &message.content {
                 ended.push((record.id, record.stops_loop()));
             }
-            self.publish_message(message, locale);
+            let (kind, durability) = (kind_of(message, locale), Durability::Entry(message.seq));
+            self.slot.feed().publish(message.turn, message.at, durability, kind);
             if let Some(turn) = self.turn.as_mut().filter(|turn| turn.saying == Some(message.seq)) {
                 turn.saying = None;
                 let (feed, at) = (self.slot.feed(), self.context.calls.clock.now());
@@ -227,15 +216,9 @@ impl SessionState {
         for (call, stops_loop) in ended {
             let running = self.turn.as_mut().and_then(|turn| turn.calls.remove(&call));
             if let Some(ActiveCall { index, .. }) = running {
-                self.on(me, TurnInput::CallEnded { index, stops_loop });
+                self.on(TurnInput::CallEnded { index, stops_loop });
             }
         }
-    }
-
-    /// Publishes an entry that the store has.
-    fn publish_message(&self, message: &ChatMessage, locale: Locale) {
-        let kind = kind_of(message, locale);
-        self.slot.feed().publish(message.turn, message.at, Durability::Entry(message.seq), kind);
     }
 
     /// Publishes progress of the turn. What happens to a call stands behind the message that asks for it.

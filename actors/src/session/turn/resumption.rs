@@ -2,29 +2,27 @@
 
 use std::sync::Arc;
 
-use ractor::ActorRef;
-
 use crate::session::{
-    msg::{Outgoing, Resumption, SessionMsg},
+    msg::{Outgoing, Resumption},
     state::{ActiveTurn, SessionState},
     turn::machine::{Progress, Turn, TurnInput},
 };
 use crate::{
     dispatcher::DispatchRequest,
     port::{LedgerRow, TurnStep, Write},
-    protocol::{EventKind, ToolCall},
+    protocol::EventKind,
     telemetry::TurnSpan,
 };
 
 impl SessionState {
     /// Goes on where the store has the turn.
-    pub(in crate::session) fn resume(&mut self, me: &ActorRef<SessionMsg>, resumption: Resumption) {
+    pub(in crate::session) fn resume(&mut self, resumption: Resumption) {
         if self.is_closing() {
             // The turn stays open for the next start, and this resumption does not count.
             let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
             let (turn, step) = (resumption.open.turn, TurnStep::Suspended);
             let suspended = Write::Turn { session, turn, at, step };
-            return self.store(me, [suspended], Outgoing::default());
+            return self.store([suspended], Outgoing::default());
         }
         let Resumption { open, calls, stops_loop, permit, news } = resumption;
         let max_rounds = self.context.calls.limits.max_rounds;
@@ -50,13 +48,13 @@ impl SessionState {
             turn.dismiss();
         }
         let from = open.from;
-        let requests = calls.into_iter().map(|row| Arc::new(self.again(&turn, from, me, row)));
+        let requests = calls.into_iter().map(|row| Arc::new(self.again(&turn, from, row)));
         turn.proposed = requests.map(Some).collect();
         self.turn = Some(turn);
         self.error = None;
         self.publish(EventKind::TurnResumed);
         news.into_iter().for_each(|event| self.slot.feed().republish(event));
-        self.on(me, TurnInput::Opened);
+        self.on(TurnInput::Opened);
     }
 
     /// Gives the place of the model that asked for a call, or that of its turn where that one is here no more.
@@ -64,24 +62,9 @@ impl SessionState {
         row.model.as_ref().and_then(|name| self.context.models.find(name)).unwrap_or(of_turn)
     }
 
-    fn again(
-        &self,
-        turn: &ActiveTurn,
-        from: u64,
-        me: &ActorRef<SessionMsg>,
-        row: LedgerRow,
-    ) -> DispatchRequest {
-        let (ledger_row, proposed_at) = (Some(Box::new(row.clone())), row.proposed_at);
-        let model = self.caller_of(&row, turn.model);
-        let call = ToolCall {
-            id: row.call,
-            name: row.name,
-            arguments: row.raw_arguments,
-            model: row.model,
-            opaque: row.opaque,
-        };
-        let beyond = self.beyond(row.seq - from, model);
-        let request = self.request_in(turn, me, (row.seq, proposed_at), call);
-        DispatchRequest { ledger_row, beyond, ..request }
+    fn again(&self, turn: &ActiveTurn, from: u64, row: LedgerRow) -> DispatchRequest {
+        let beyond = self.beyond(row.seq - from, self.caller_of(&row, turn.model));
+        let request = self.request_in(turn, (row.seq, row.proposed_at), row.tool_call());
+        DispatchRequest { ledger_row: Some(Box::new(row)), beyond, ..request }
     }
 }

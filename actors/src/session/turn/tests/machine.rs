@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::{
     protocol::{FinishReason, OnDismiss, TurnError, Usage, WantedCall},
-    session::turn::machine::{Progress, Sharing, Turn, TurnEffect, TurnInput},
+    session::turn::machine::{Called, Progress, Sharing, Turn, TurnEffect, TurnInput},
 };
 
 fn wanted(name: &str) -> WantedCall {
@@ -45,7 +45,7 @@ fn rendered(effect: TurnEffect) -> String {
         TurnEffect::Complete => "complete".to_owned(),
         TurnEffect::CancelCompletion => "cancel".to_owned(),
         TurnEffect::Say { text, ending } => format!("say {text:?} {ending:?}"),
-        TurnEffect::Propose { round, text, calls, .. } => {
+        TurnEffect::Propose(Called { round, text, calls, .. }) => {
             let names: Vec<_> = calls.iter().map(|call| &*call.name).collect();
             let said = text.map(|text| format!(" saying {text:?}")).unwrap_or_default();
             format!("propose in round {round}: {}{said}", names.join(" "))
@@ -359,7 +359,7 @@ proptest! {
                         prop_assert!(running.is_empty());
                         completions += 1;
                     }
-                    TurnEffect::Propose { calls, .. } => {
+                    TurnEffect::Propose(Called { calls, .. }) => {
                         proposed = calls.into_iter().map(Some).collect();
                     }
                     TurnEffect::Withdraw { index } => {

@@ -1,10 +1,9 @@
-//! How a call ends that is not authorized: what is recorded, and what its person and readers are told after that.
+//! How a call ends that does not run: what is recorded, and what its person and readers are told after that.
 
 use tracing::{debug, info};
 
 use super::{
     cancellation::Interruption,
-    check::CheckedCall,
     msg::DispatchRequest,
     record::{Finished, overloaded},
 };
@@ -19,7 +18,7 @@ use crate::{
 
 /// A reason why a call does not run.
 #[derive(Debug)]
-pub(super) enum NotAuthorized {
+pub(super) enum NotRun {
     /// The call ends instead.
     Ends {
         finished: Box<Finished>,
@@ -28,11 +27,11 @@ pub(super) enum NotAuthorized {
         /// The person's no. It counts once it is recorded.
         decision: Option<CheckedDecision>,
     },
-    /// Its approval request stays open in the ledger.
+    /// The call stays where the ledger has it, with its approval request.
     Left,
 }
 
-impl NotAuthorized {
+impl NotRun {
     /// Makes the end of a call about which no person was asked.
     pub(super) fn because(reason: CancelReason) -> Self {
         Self::unrun(ToolOutcome::cancelled(reason))
@@ -83,13 +82,22 @@ impl NotAuthorized {
         Self::unrun(ToolOutcome::error(code, reason.in_locale(request.locale)))
     }
 
-    fn unrun(outcome: ToolOutcome) -> Self {
+    /// Makes the end of a call that is cancelled while no person is asked about it.
+    pub(super) fn unasked(interruption: Interruption) -> Self {
+        match interruption {
+            Interruption::Ends(reason) => Self::because(reason),
+            Interruption::Stays => Self::Left,
+        }
+    }
+
+    /// Makes the end of a call with this outcome in place of a handler's.
+    pub(super) fn unrun(outcome: ToolOutcome) -> Self {
         Self::Ends { finished: Box::new(Finished::unrun(outcome)), end: None, decision: None }
     }
 
-    /// Logs the end: a decision of a person at debug, that of a bound at info.
-    pub(super) fn log(&self, checked: &CheckedCall) {
-        let (call, tool) = (&checked.request().call.id, &checked.tool().spec().name);
+    /// Logs the end of a call that is not authorized: a decision of a person at debug, that of a bound at info.
+    pub(super) fn log(&self, request: &DispatchRequest) {
+        let (call, tool) = (&request.call.id, &request.call.name);
         let Self::Ends { finished, .. } = self else { return };
         match &finished.outcome {
             ToolOutcome::Cancelled(why) => {
@@ -103,7 +111,7 @@ impl NotAuthorized {
     }
 }
 
-impl From<Interruption> for NotAuthorized {
+impl From<Interruption> for NotRun {
     fn from(interruption: Interruption) -> Self {
         match interruption {
             Interruption::Ends(reason) => Self::ended(reason),
