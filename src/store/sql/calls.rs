@@ -76,7 +76,7 @@ pub(super) fn query(
     match filter.calls {
         SelectedCalls::All => &mut query,
         SelectedCalls::One(call) => query.push(" AND call = ").push_bind(call.to_string()),
-        SelectedCalls::Open => query.push(" AND state <> 'ended'"),
+        SelectedCalls::Open => query.push(" AND ended_at IS NULL"),
         SelectedCalls::StandingApprovals => {
             query.push(" AND approval ->> '$.kind' = 'always' AND revoked_at IS NULL")
         }

@@ -22,7 +22,7 @@ SELECT its.session, its.user AS owner, its.opened_at, its.seal AS owner_seal, it
     open.turn AS open_turn,
     EXISTS (
         SELECT 1 FROM madang_calls AS call
-        WHERE call.session = its.session AND call.state <> 'ended' AND call.state = 'awaiting' AND call.turn = open.turn
+        WHERE call.session = its.session AND call.ended_at IS NULL AND call.state = 'awaiting' AND call.turn = open.turn
     ) AS waits,
     last.seq AS last_seq, ended.turn IS NOT NULL AS is_ended,
     first.seq AS first_seq, first.content, first.session AS of_session
@@ -31,7 +31,7 @@ LEFT JOIN madang_turns AS open ON open.session = its.session AND open.ended_at I
 LEFT JOIN madang_messages AS last ON last.session = its.session AND last.seq = (
     SELECT max(seq) FROM madang_messages
     WHERE session = its.session AND seq < coalesce(
-        (SELECT min(seq) FROM madang_calls WHERE session = its.session AND state <> 'ended'), 9223372036854775807))
+        (SELECT min(seq) FROM madang_calls WHERE session = its.session AND ended_at IS NULL), 9223372036854775807))
 LEFT JOIN madang_turns AS ended
     ON ended.session = its.session AND ended.turn = last.turn AND ended.ended_behind = last.seq
 LEFT JOIN madang_messages AS first ON first.session = its.session AND first.seq = coalesce(

@@ -4,7 +4,7 @@ use super::{calls, own::Own, row, script::Script};
 use madang_actors::{
     ledger::{ChainEnd, Salt, Transition, next_hash},
     port::{LedgerFilter, LedgerRow, StoreError, poll_before_park},
-    protocol::{CallId, ModelName, SessionId, Timestamp, UserId},
+    protocol::{CallId, Digest, ModelName, SessionId, Timestamp, UserId},
 };
 use sqlx::sqlite::SqliteRow;
 
@@ -69,11 +69,7 @@ pub(super) async fn take(
     let head = next_hash(&chain.head, &salt, session, call, at, transition);
     let chain = ChainEnd { length: chain.length + 1, head };
     link(script, step, &salt, &chain)?;
-    if before.is_none() {
-        propose(script, &row)?
-    } else {
-        follow(script, &row)
-    }
+    write_row(script, &row, transition)?;
     Ok(CallHead { session: session.clone(), call, chain, row: Some(row) })
 }
 
@@ -159,6 +155,66 @@ fn link(
     Ok(())
 }
 
+/// Writes what the step makes of the call's row: the columns that it changes and no others, because each index that has
+/// one of them is written too.
+fn write_row(script: &mut Script, row: &LedgerRow, step: &Transition) -> Result<(), StoreError> {
+    let moment = |at: Option<Timestamp>| at.map(Timestamp::millis);
+    let digest = |digest: Option<Digest>| digest.map(|digest| digest.bytes().to_vec());
+    let arguments = (!row.arguments.is_string()).then(|| row.arguments.to_string());
+    let decided_by = row.decided_by.as_ref().map(UserId::as_str);
+    match step {
+        Transition::Proposed(_) => return propose(script, row),
+        Transition::Awaiting { .. } => {
+            script.statement(
+                "UPDATE madang_calls SET state = 'awaiting', arguments = ?, schema = ?, shown = ?, digest = ?, \
+                 expires_at = ? WHERE call = ?",
+            );
+            script.bind(arguments).bind(digest(row.schema));
+            script.bind(row.shown.as_ref().map(row::json)).bind(digest(row.digest));
+            script.bind(moment(row.expires_at));
+        }
+        Transition::Approved { .. } => {
+            script.statement(
+                "UPDATE madang_calls SET state = 'approved', arguments = ?, asked = ?, digest = ?, decided_by = ?, \
+                 approval = ?, seal = ?, approved_at = ?, expires_at = ? WHERE call = ?",
+            );
+            script.bind(arguments).bind(row.asked.as_ref().map(row::json));
+            script.bind(digest(row.digest)).bind(decided_by);
+            script.bind(row.approval.as_ref().map(row::json)).bind(row.seal.map(String::from));
+            script.bind(moment(row.approved_at)).bind(moment(row.expires_at));
+        }
+        Transition::Running { .. } => {
+            script.statement(
+                "UPDATE madang_calls SET state = 'running', arguments = ?, digest = ? WHERE call = ?",
+            );
+            script.bind(arguments).bind(digest(row.digest));
+        }
+        Transition::Ended(_) => {
+            script.statement(
+                "UPDATE madang_calls SET state = 'ended', arguments = ?, decided_by = ?, outcome = ?, effect = ?, \
+                 result = ?, ended_at = ? WHERE call = ?",
+            );
+            script.bind(arguments).bind(decided_by).bind(row.outcome.as_ref().map(row::json));
+            script.bind(row.effect.as_ref().map(row::name));
+            script.bind(row.result.as_ref().map(row::name)).bind(moment(row.ended_at));
+        }
+        Transition::Resolved { .. } => {
+            script.statement(
+                "UPDATE madang_calls SET effect = ?, resolved_by = ?, resolved_at = ? WHERE call = ?",
+            );
+            script.bind(row.effect.as_ref().map(row::name));
+            script.bind(row.resolved_by.as_ref().map(row::json)).bind(moment(row.resolved_at));
+        }
+        Transition::Revoked { .. } => {
+            script
+                .statement("UPDATE madang_calls SET decided_by = ?, revoked_at = ? WHERE call = ?");
+            script.bind(decided_by).bind(moment(row.revoked_at));
+        }
+    }
+    script.bind(row.call.to_string());
+    Ok(())
+}
+
 /// Writes the first step, which gives the call its place in the transcript.
 fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
     for insert in [
@@ -173,29 +229,6 @@ fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
     script.bind(row.user.as_str()).bind(&*row.name).bind(&*row.raw_arguments);
     script.bind(row.model.as_ref().map(ModelName::as_str)).bind(row.opaque.as_deref());
     Ok(())
-}
-
-/// Writes a later step.
-fn follow(script: &mut Script, row: &LedgerRow) {
-    script.statement(
-        "UPDATE madang_calls SET arguments = ?, digest = ?, state = ?, outcome = ?, effect = ?, result = ?, \
-         decided_by = ?, ended_at = ?, asked = ?, approval = ?, approved_at = ?, expires_at = ?, revoked_at = ?, \
-         resolved_by = ?, resolved_at = ?, schema = ?, shown = ?, seal = ? WHERE call = ?",
-    );
-    script.bind((!row.arguments.is_string()).then(|| row.arguments.to_string()));
-    script.bind(row.digest.as_ref().map(|digest| digest.bytes().as_slice())).bind(row.state.name());
-    script.bind(row.outcome.as_ref().map(row::json)).bind(row.effect.as_ref().map(row::name));
-    script
-        .bind(row.result.as_ref().map(row::name))
-        .bind(row.decided_by.as_ref().map(UserId::as_str));
-    let moment = |at: Option<Timestamp>| at.map(Timestamp::millis);
-    script.bind(moment(row.ended_at)).bind(row.asked.as_ref().map(row::json));
-    script.bind(row.approval.as_ref().map(row::json)).bind(moment(row.approved_at));
-    script.bind(moment(row.expires_at)).bind(moment(row.revoked_at));
-    script.bind(row.resolved_by.as_ref().map(row::json)).bind(moment(row.resolved_at));
-    script.bind(row.schema.as_ref().map(|schema| schema.bytes().as_slice()));
-    script.bind(row.shown.as_ref().map(row::json)).bind(row.seal.map(String::from));
-    script.bind(row.call.to_string());
 }
 
 /// Converts a place to SQLite's integer.

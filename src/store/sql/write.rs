@@ -25,7 +25,7 @@ pub(super) async fn write(
     for (index, write) in writes.iter().enumerate() {
         let fact = Fact::of(write);
         // A read must see the statements that the script holds back.
-        if fact.must_read(last.as_ref()) || script.is_long() {
+        if fact.must_read(&writes[sent..index], last.as_ref()) || script.is_long() {
             send(own, script, &writes[sent..index]).await?;
             sent = index;
         }
@@ -190,7 +190,8 @@ fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), 
 enum Fact<'a> {
     /// No read.
     Plain,
-    /// The result of all facts before it: too much stored must be reported even if an earlier fact found no row.
+    /// Whether the facts before it found their rows: too much stored ends a script before that is known, and the first
+    /// refusal counts.
     Beginning,
     /// The owner of the session, if it exists.
     Opening { session: &'a SessionId, user: &'a UserId },
@@ -215,11 +216,17 @@ impl<'a> Fact<'a> {
         }
     }
 
-    fn must_read(&self, known: Option<&CallHead>) -> bool {
+    /// Tells whether the fact reads what the facts that the script holds back have written.
+    fn must_read(&self, held: &[Write], known: Option<&CallHead>) -> bool {
         match self {
             Self::Plain => false,
+            Self::Beginning => {
+                let may_find_none =
+                    |write: &Write| matches!(write, Write::Turn { .. } | Write::TurnEnded { .. });
+                held.iter().any(may_find_none)
+            }
             Self::Step(step) => step.transition.rests_on().is_some() || !step.is_next_of(known),
-            Self::Beginning | Self::Opening { .. } | Self::Revocation { .. } => true,
+            Self::Opening { .. } | Self::Revocation { .. } => true,
         }
     }
 }
@@ -254,12 +261,18 @@ async fn with_standing_approvals(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use madang_actors::protocol::TurnId;
 
     #[test]
     fn what_rests_on_nothing_that_is_stored_needs_no_trip_of_its_own() {
         let (session, user) = (SessionId::new("s").unwrap(), UserId::new("kim").unwrap());
-        assert!(!Fact::Plain.must_read(None));
-        assert!(Fact::Beginning.must_read(None));
-        assert!(Fact::Opening { session: &session, user: &user }.must_read(None));
+        let (turn, at) = (TurnId::new(uuid::Uuid::nil()), Timestamp::from_millis(1));
+        let step = TurnStep::Dismissed;
+        let may_find_none = [Write::Turn { session: session.clone(), turn, at, step }];
+        let finds_all = [Write::Session { session: session.clone(), user: user.clone(), at }];
+        assert!(!Fact::Plain.must_read(&may_find_none, None));
+        assert!(Fact::Beginning.must_read(&may_find_none, None));
+        assert!(!Fact::Beginning.must_read(&finds_all, None));
+        assert!(Fact::Opening { session: &session, user: &user }.must_read(&[], None));
     }
 }

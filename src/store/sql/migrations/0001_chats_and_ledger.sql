@@ -150,7 +150,8 @@ WHERE approval ->> '$.kind' = 'always' AND revoked_at IS NULL;
 CREATE INDEX madang_uses_of_standing_approvals ON madang_calls (approval ->> '$.by_call')
 WHERE approval ->> '$.by_call' IS NOT NULL;
 CREATE INDEX madang_unknown_effects ON madang_calls (session, number) WHERE effect = 'unknown';
-CREATE INDEX madang_open_calls ON madang_calls (session, number) WHERE state <> 'ended';
+-- By the end and not by the state, which each step changes: an index whose columns a step changes is written with it.
+CREATE INDEX madang_open_calls ON madang_calls (session, number) WHERE ended_at IS NULL;
 
 -- What stays of the chains of users who were forgotten: the hashes of the links, and a seal over all of it.
 CREATE TABLE madang_erased (
