@@ -43,11 +43,15 @@ pub(super) fn will_log(
     date: Option<&str>,
     locale: Locale,
 ) -> String {
-    let name = match locale.language() {
+    will_record(&numbered(habit, locale), value, date, locale)
+}
+
+/// Names a habit by its number.
+pub(super) fn numbered(habit: HabitId, locale: Locale) -> String {
+    match locale.language() {
         "ko" => format!("{habit}번"),
         _ => format!("habit {habit}"),
-    };
-    will_record(&name, value, date, locale)
+    }
 }
 
 /// Says the same with the name of the habit.
