@@ -36,6 +36,7 @@ mod http;
 pub mod kill;
 #[cfg(feature = "stress")]
 pub mod mistakes;
+mod named;
 #[cfg(feature = "stress")]
 pub mod oracle;
 #[cfg(feature = "sqlite")]

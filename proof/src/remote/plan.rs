@@ -12,38 +12,27 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     dice::Dice,
+    named::named,
     workload::{Fate, Point},
 };
 
-/// A tool of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RemoteTool {
-    /// Writes, and must not be repeated.
-    Note,
-    /// Only reads.
-    Look,
-    /// Destructive: a person is asked.
-    Shred,
+named! {
+    /// A tool of the server.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum RemoteTool {
+        /// Writes, and must not be repeated.
+        Note = "note",
+        /// Only reads.
+        Look = "look",
+        /// Destructive: a person is asked.
+        Shred = "shred",
+    }
 }
 
 /// The name of the server in its configuration.
 pub(super) const SERVER: &str = "far";
 
 impl RemoteTool {
-    pub(super) const ALL: [Self; 3] = [Self::Note, Self::Look, Self::Shred];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Look => "look",
-            Self::Shred => "shred",
-        }
-    }
-
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tool| tool.name() == name)
-    }
-
     /// Finds the tool that a model calls so.
     pub(super) fn called(name: &str) -> Option<Self> {
         Self::named(name.strip_prefix(SERVER)?.strip_prefix("__")?)

@@ -71,7 +71,7 @@ async fn each_mistake_around_a_remote_tool_is_found() {
     }
     for mistake in RemoteMistake::ALL {
         let counter = mistake.raises()[0];
-        runs.spawn(async move { (mistake.name(), misses(None, Some(*mistake), counter).await) });
+        runs.spawn(async move { (mistake.name(), misses(None, Some(mistake), counter).await) });
     }
     let missed: Vec<_> =
         runs.join_all().await.into_iter().filter(|(_, missed)| missed.is_some()).collect();
