@@ -42,6 +42,8 @@ pub mod oracle;
 #[cfg(feature = "sqlite")]
 pub mod power;
 #[cfg(feature = "sqlite")]
+mod process;
+#[cfg(feature = "sqlite")]
 pub mod remote;
 #[cfg(feature = "sqlite")]
 pub mod serve;

@@ -14,11 +14,11 @@ use std::{
 use madang_proof::{
     audit::{Counter, Findings},
     fuzz::{Hunt, Target},
-    kill::{self, Campaign, Orders},
+    kill::{self, Campaign},
     mistakes::{Mistake, ProxyMistake, RemoteMistake},
     power::{Synced, Trial},
-    remote::{self, RemoteCampaign, RemoteFigures, RemoteOrders},
-    serve::{self, ServeCampaign, ServeFigures, ServerOrders},
+    remote::{self, RemoteCampaign, RemoteFigures},
+    serve::{self, ServeCampaign, ServeFigures},
     simulation::Simulation,
     stress::Stress,
 };
@@ -77,16 +77,12 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
         println!("{USAGE}");
         return Ok(ExitCode::from(2));
     };
-    if command == "child" {
-        kill::live(Orders::read(rest).ok_or("these are no orders")?).await?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if command == "server" {
-        serve::serve(ServerOrders::read(rest).ok_or("these are no orders")?).await?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if command == "remote-child" {
-        remote::live(RemoteOrders::read(rest).ok_or("these are no orders")?).await?;
+    if let ("child" | "server" | "remote-child", [orders]) = (command.as_str(), rest) {
+        match command.as_str() {
+            "child" => kill::live(serde_json::from_str(orders)?).await?,
+            "server" => serve::serve(serde_json::from_str(orders)?).await?,
+            _ => remote::live(serde_json::from_str(orders)?).await?,
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let dose = Dose::read(rest)?;

@@ -2,15 +2,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::{ExitStatus, Stdio},
     time::Duration,
 };
 
-use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines},
-    process::{Child, ChildStdout, Command},
-    time::{Instant, timeout_at},
-};
+use tokio::time::Instant;
 
 use super::{KillFigures, Orders, child::sessions};
 use crate::{
@@ -18,6 +13,7 @@ use crate::{
     dice::Dice,
     mistakes::Mistake,
     oracle::{Line, Oracle},
+    process::Process,
     workload::{Point, SessionPlan},
 };
 
@@ -46,10 +42,10 @@ const MISSED: Duration = Duration::from_millis(400);
 const TURNS: u64 = 4_000;
 
 /// The moment of a child's death.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum Death {
-    /// At a point, or somewhat later if it is not reached.
-    AtPoint(String),
+    /// At the N-th pass of a point, or somewhat later if it is not reached.
+    AtPoint(Point, u64),
     /// After this many lines.
     AfterLines(u64),
     /// This long after the start, perhaps before it runs at all.
@@ -61,10 +57,7 @@ enum Death {
 impl Death {
     fn draw(dice: &mut Dice) -> Self {
         match dice.below(8) {
-            0..4 => {
-                let point = dice.pick(&Point::ALL);
-                Self::AtPoint(format!("{}:{}", point.name(), 1 + dice.below(40)))
-            }
+            0..4 => Self::AtPoint(*dice.pick(&Point::ALL), 1 + dice.below(40)),
             4..7 => Self::AfterLines(1 + dice.below(400)),
             _ => Self::After(Duration::from_millis(dice.below(150))),
         }
@@ -116,99 +109,48 @@ impl Lives<'_> {
 
     async fn live(&mut self, death: Death, figures: &mut KillFigures) {
         self.life += 1;
-        let mut process = self.start(&death);
-        // The child reads its pipe before it reports, so this ends unless the child is dead.
-        let mut tells = process.stdin.take().expect("standard input is piped");
-        drop(tells.write_all(&self.known).await);
-        drop(tells);
-        let mut lines =
-            BufReader::new(process.stdout.take().expect("standard output is piped")).lines();
-        let begin = Instant::now();
-        let (deadline, most) = match &death {
-            Death::AtPoint(_) => (begin + MISSED, u64::MAX),
-            Death::AfterLines(count) => (begin + PATIENCE, *count),
-            Death::After(wait) => (begin + *wait, u64::MAX),
-            Death::Never => (begin + PATIENCE, u64::MAX),
-        };
-        let mut heard = 0;
-        while heard < most {
-            match timeout_at(deadline, self.hear(&mut lines)).await {
-                Ok(true) => heard += 1,
-                Ok(false) | Err(_) => break,
-            }
-        }
-        if !matches!(death, Death::Never) {
-            process.start_kill().expect("a child can be killed until it was waited for");
-        }
-        // Lines from before its death count.
-        let listen = async { while self.hear(&mut lines).await {} };
-        let end = tokio::time::timeout(PATIENCE, async {
-            listen.await;
-            process.wait().await
-        });
-        match end.await {
-            Ok(Ok(status)) => self.judge(status, &death, &mut process, figures).await,
-            Ok(Err(_)) | Err(_) => {
-                figures.findings.find(Counter::Stuck, format!("life {} did not end", self.life));
-                process.start_kill().expect("a child can be killed until it was waited for");
-            }
-        }
-    }
-
-    fn start(&self, death: &Death) -> Child {
+        let is_killed = !matches!(death, Death::Never);
+        let Campaign { seed, chats, mistake, .. } = *self.campaign;
         let orders = Orders {
             folder: self.folder.to_owned(),
             life: self.life,
-            seed: self.campaign.seed,
-            chats: self.campaign.chats,
-            turns: if matches!(death, Death::Never) { 0 } else { TURNS },
-            dies_at: if let Death::AtPoint(point) = death { Some(point.clone()) } else { None },
-            mistake: self.campaign.mistake,
+            seed,
+            chats,
+            turns: if is_killed { TURNS } else { 0 },
+            dies_at: if let Death::AtPoint(point, pass) = death {
+                Some((point, pass))
+            } else {
+                None
+            },
+            mistake,
         };
-        Command::new(&self.campaign.program)
-            .args(orders.to_arguments())
-            .env("RUST_BACKTRACE", "0")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("the program of the child can be started")
-    }
-
-    /// Adds the next line to the oracle; false after the last.
-    async fn hear(&mut self, lines: &mut Lines<BufReader<ChildStdout>>) -> bool {
-        let Ok(Some(text)) = lines.next_line().await else { return false };
-        // A process that was killed in mid-write leaves an incomplete line.
-        if let Ok(line) = serde_json::from_str::<Line>(&text) {
-            self.oracle.note(line);
-            self.known.extend(text.bytes().chain([b'\n']));
-        }
-        true
-    }
-
-    /// Requires that a child ends by SIGKILL or well.
-    async fn judge(
-        &self,
-        status: ExitStatus,
-        death: &Death,
-        process: &mut Child,
-        figures: &mut KillFigures,
-    ) {
-        use std::os::unix::process::ExitStatusExt;
-        match (status.signal(), status.success(), death) {
-            (Some(9), _, Death::AtPoint(_)) => {
-                figures.kills += 1;
-                figures.kills_at_points += 1;
+        let mut process = Process::start(&self.campaign.program, "child", &orders);
+        process.tell(&self.known).await;
+        let begin = Instant::now();
+        let (deadline, most) = match death {
+            Death::AtPoint(..) => (begin + MISSED, u64::MAX),
+            Death::AfterLines(count) => (begin + PATIENCE, count),
+            Death::After(wait) => (begin + wait, u64::MAX),
+            Death::Never => (begin + PATIENCE, u64::MAX),
+        };
+        let mut hear = |text: &str| {
+            if let Ok(line) = serde_json::from_str::<Line>(text) {
+                self.oracle.note(line);
+                self.known.extend(text.bytes().chain([b'\n']));
             }
-            (Some(9), _, Death::AfterLines(_) | Death::After(_)) => figures.kills += 1,
-            (None, true, Death::Never) => {}
-            _ => {
-                let mut said = String::new();
-                if let Some(mut error) = process.stderr.take() {
-                    drop(error.read_to_string(&mut said).await);
-                }
-                let what = format!("life {} ended by itself with {status}: {said}", self.life);
+        };
+        process.hear_until(deadline, most, &mut hear).await;
+        if is_killed {
+            process.kill();
+        }
+        match process.end(is_killed, PATIENCE, hear).await {
+            Ok(()) if is_killed => {
+                figures.kills += 1;
+                figures.kills_at_points += u64::from(matches!(death, Death::AtPoint(..)));
+            }
+            Ok(()) => {}
+            Err(how) => {
+                let what = format!("life {} did not end as ordered, but {how}", self.life);
                 figures.findings.find(Counter::Stuck, what);
             }
         }

@@ -21,7 +21,6 @@ mod driver;
 use crate::audit::Findings;
 
 pub use child::{Orders, live};
-pub(crate) use child::{die, say};
 pub use driver::Campaign;
 
 /// The figures of a campaign.

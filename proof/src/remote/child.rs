@@ -10,6 +10,7 @@ use madang::{
     store::{SqliteStore, Store, StoreError},
 };
 use madang_mcp::{McpConfig, McpServers};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::{task::JoinSet, time::sleep};
 
@@ -21,14 +22,14 @@ use crate::{
     audit::DATABASE,
     dice::Dice,
     http::HttpRequest,
-    kill::{die, say},
     mistakes::{Mistake, RemoteMistake, remote_tools, tools as mistaken_tools},
     oracle::{Oracle, Witness},
+    process::{die, say},
     workload::{Death, EFFECTS, Fate, Life, Point, Scene},
 };
 
 /// The driver's orders to its child.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RemoteOrders {
     /// The folder of the database.
     pub folder: PathBuf,
@@ -42,8 +43,8 @@ pub struct RemoteOrders {
     pub server: SocketAddr,
     /// Whether its people only come to rest.
     pub rests: bool,
-    /// The point at which it dies, if any: `POINT:N`.
-    pub dies_at: Option<String>,
+    /// The point at which it dies, if any, and the number of that pass.
+    pub dies_at: Option<(Point, u64)>,
     /// The mistake that a tool or the store makes.
     pub mistake: Option<Mistake>,
     /// The mistake that the way to the server makes.
@@ -55,56 +56,12 @@ const AGAIN: Duration = Duration::from_millis(20);
 
 type Failed = Box<dyn Error + Send + Sync>;
 
-impl RemoteOrders {
-    /// Writes the orders as arguments of a program.
-    #[must_use]
-    pub fn to_arguments(&self) -> Vec<String> {
-        let text = |text: &dyn ToString| text.to_string();
-        vec![
-            "remote-child".to_owned(),
-            self.folder.display().to_string(),
-            text(&self.life),
-            text(&self.seed),
-            text(&self.chats),
-            text(&self.server),
-            text(&self.rests),
-            self.dies_at.clone().unwrap_or_default(),
-            self.mistake.map_or("", Mistake::name).to_owned(),
-            self.remote_mistake.map_or("", RemoteMistake::name).to_owned(),
-        ]
-    }
-
-    /// Reads the arguments of [`RemoteOrders::to_arguments`], without the first word.
-    #[must_use]
-    pub fn read(arguments: &[String]) -> Option<Self> {
-        let [folder, life, seed, chats, server, rests, dies_at, mistake, remote_mistake] =
-            arguments
-        else {
-            return None;
-        };
-        Some(Self {
-            folder: folder.into(),
-            life: life.parse().ok()?,
-            seed: seed.parse().ok()?,
-            chats: chats.parse().ok()?,
-            server: server.parse().ok()?,
-            rests: rests.parse().ok()?,
-            dies_at: (!dies_at.is_empty()).then(|| dies_at.clone()),
-            mistake: Mistake::named(mistake),
-            remote_mistake: RemoteMistake::named(remote_mistake),
-        })
-    }
-}
-
 /// Lives until it is killed, or until all chats are at rest.
 ///
 /// # Errors
 /// Any error that no death can excuse.
 pub async fn live(orders: RemoteOrders) -> Result<(), Box<dyn Error>> {
-    let dies_at = match &orders.dies_at {
-        Some(point) => Some(Death::read(point, die).ok_or("no such point")?),
-        None => None,
-    };
+    let dies_at = orders.dies_at.map(|at| Death::at(at, die));
     let entry = json!({
         "url": format!("http://{}/mcp", orders.server), "trust": "annotations",
         "timeout": DEADLINE.as_secs_f64(),

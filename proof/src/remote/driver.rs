@@ -2,9 +2,7 @@
 
 use std::{
     error::Error,
-    os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
-    process::Stdio,
     time::Duration,
 };
 
@@ -12,11 +10,7 @@ use madang::{
     ledger::LedgerFilter,
     store::{SqliteStore, Store as _},
 };
-use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
-    process::{Child, Command},
-    time::{Instant, sleep_until, timeout},
-};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{
     RemoteFigures, RemoteLine, RemoteOrders,
@@ -28,6 +22,7 @@ use crate::{
     dice::Dice,
     mistakes::{Mistake, RemoteMistake},
     oracle::Oracle,
+    process::Process,
     workload::Point,
 };
 
@@ -74,10 +69,10 @@ const POINTS: [Point; 14] = [
 ];
 
 /// The moment of a child's death.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum RemoteDeath {
-    /// At a point of its own, or somewhat later if it is not reached.
-    AtPoint(String),
+    /// At the N-th pass of a point of its own, or somewhat later if it is not reached.
+    AtPoint(Point, u64),
     /// At a moment of the server, or somewhat later if it is not reached.
     AtServer(ServerMoment, u64),
     /// This long after its runtime runs.
@@ -89,7 +84,7 @@ enum RemoteDeath {
 impl RemoteDeath {
     fn draw(dice: &mut Dice) -> Self {
         match dice.below(8) {
-            0..2 => Self::AtPoint(format!("{}:{}", dice.pick(&POINTS).name(), 1 + dice.below(40))),
+            0..2 => Self::AtPoint(*dice.pick(&POINTS), 1 + dice.below(40)),
             2..5 => Self::AtServer(ServerMoment::Received, 1 + dice.below(16)),
             5 => Self::AtServer(ServerMoment::Answered, 1 + dice.below(16)),
             _ => Self::After(Duration::from_millis(dice.below(400))),
@@ -112,13 +107,13 @@ impl RemoteCampaign {
             let mut lives = RemoteLives { campaign, folder, server, notes, life: 0 };
             figures.files += 1;
             for _ in 0..self.kills_a_file.min(self.kills - figures.kills) {
-                lives.live(&RemoteDeath::draw(&mut dice), &mut figures).await;
+                lives.live(RemoteDeath::draw(&mut dice), &mut figures).await;
                 lives.compares(Moment::AfterDeath, &mut figures).await;
                 progress(&figures);
             }
             // All people come back once more, and nothing stays open or unknown.
             lives.server.calm(true);
-            lives.live(&RemoteDeath::Never, &mut figures).await;
+            lives.live(RemoteDeath::Never, &mut figures).await;
             lives.compares(Moment::AtRest, &mut figures).await;
             figures.received += lives.server.received().len();
             figures.acknowledged += lives.notes.acknowledged();
@@ -163,27 +158,46 @@ impl RemoteLives<'_> {
         }
     }
 
-    async fn live(&mut self, death: &RemoteDeath, figures: &mut RemoteFigures) {
+    async fn live(&mut self, death: RemoteDeath, figures: &mut RemoteFigures) {
         self.life += 1;
-        let deadly = if let RemoteDeath::AtServer(moment, number) = death {
-            Some((*moment, *number))
-        } else {
-            None
+        let (mut dies_at, mut deadly) = (None, None);
+        let (wait, is_killed) = match death {
+            RemoteDeath::AtPoint(point, pass) => {
+                dies_at = Some((point, pass));
+                (MISSED, true)
+            }
+            RemoteDeath::AtServer(moment, number) => {
+                deadly = Some((moment, number));
+                (MISSED, true)
+            }
+            RemoteDeath::After(wait) => (wait, true),
+            RemoteDeath::Never => (PATIENCE, false),
         };
         self.server.begins(self.life, deadly);
-        let mut process = self.start(death);
-        let stdout = process.stdout.take().expect("standard output is piped");
-        let mut lines = BufReader::new(stdout).lines();
-        // Its runtime runs, however long that took on a busy machine.
-        if let Ok(Ok(Some(text))) = timeout(PATIENCE, lines.next_line()).await {
-            self.notes_rest(&text);
-        }
-        let wait = match death {
-            RemoteDeath::AtPoint(_) | RemoteDeath::AtServer(..) => MISSED,
-            RemoteDeath::After(wait) => *wait,
-            RemoteDeath::Never => PATIENCE,
+        let RemoteCampaign { seed, chats, mistake, remote_mistake, .. } = *self.campaign;
+        let orders = RemoteOrders {
+            folder: self.folder.to_owned(),
+            life: self.life,
+            seed,
+            chats,
+            server: self.server.address(),
+            rests: !is_killed,
+            dies_at,
+            mistake,
+            remote_mistake,
         };
-        let (deadline, mut rested, mut is_in_call) = (Instant::now() + wait, 0, false);
+        let mut process = Process::start(&self.campaign.program, "remote-child", &orders);
+        let (mut rested, mut is_in_call) = (0, false);
+        let mut hear = |text: &str| {
+            let Ok(line) = serde_json::from_str::<RemoteLine>(text) else { return };
+            self.notes.note(&line);
+            rested += usize::from(matches!(line, RemoteLine::Rested));
+        };
+        // Its runtime runs, however long that took on a busy machine.
+        if let Ok(Some(text)) = timeout(PATIENCE, process.hear()).await {
+            hear(&text);
+        }
+        let deadline = Instant::now() + wait;
         loop {
             tokio::select! {
                 biased;
@@ -191,85 +205,27 @@ impl RemoteLives<'_> {
                     is_in_call = true;
                     break;
                 }
-                line = lines.next_line() => match line {
-                    Ok(Some(text)) => rested += usize::from(self.notes_rest(&text)),
-                    Ok(None) | Err(_) => break,
+                line = process.hear() => match line {
+                    Some(text) => hear(&text),
+                    None => break,
                 },
                 () = sleep_until(deadline) => break,
             }
         }
-        if !matches!(death, RemoteDeath::Never) {
-            process.start_kill().expect("a child can be killed until it was waited for");
+        if is_killed {
+            process.kill();
         }
-        // Lines from before its death count.
-        let end = timeout(PATIENCE, async {
-            while let Ok(Some(text)) = lines.next_line().await {
-                rested += usize::from(self.notes_rest(&text));
-            }
-            process.wait().await
-        });
-        let end = end.await;
-        let is_as_ordered = match (&end, death) {
-            (Ok(Ok(status)), RemoteDeath::Never) => {
-                status.success() && rested == self.campaign.chats
-            }
-            (Ok(Ok(status)), _) => status.signal() == Some(9),
-            _ => false,
-        };
-        if !is_as_ordered {
-            self.finds_end(process, &format!("{end:?}, {rested} chats rest"), figures).await;
-        } else if !matches!(death, RemoteDeath::Never) {
+        let end = process.end(is_killed, PATIENCE, hear).await;
+        if end.is_err() || (!is_killed && rested != chats) {
+            let life = self.life;
+            let what = format!("life {life} did not end as ordered: {end:?}, {rested} chats rest");
+            figures.findings.find(Counter::Stuck, what);
+        } else if is_killed {
             figures.kills += 1;
             figures.kills_in_calls += u64::from(is_in_call);
         }
         if let Err(error) = self.server.settles().await {
             figures.findings.find(Counter::Stuck, format!("the server is gone: {error}"));
         }
-    }
-
-    fn start(&self, death: &RemoteDeath) -> Child {
-        let campaign = self.campaign;
-        let orders = RemoteOrders {
-            folder: self.folder.to_owned(),
-            life: self.life,
-            seed: campaign.seed,
-            chats: campaign.chats,
-            server: self.server.address(),
-            rests: matches!(death, RemoteDeath::Never),
-            dies_at: if let RemoteDeath::AtPoint(point) = death {
-                Some(point.clone())
-            } else {
-                None
-            },
-            mistake: campaign.mistake,
-            remote_mistake: campaign.remote_mistake,
-        };
-        Command::new(&campaign.program)
-            .args(orders.to_arguments())
-            .env("RUST_BACKTRACE", "0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("the program of the child can be started")
-    }
-
-    /// Notes a line; true where a chat has come to rest.
-    fn notes_rest(&mut self, text: &str) -> bool {
-        // A process that was killed in mid-write leaves an incomplete line.
-        let Ok(line) = serde_json::from_str::<RemoteLine>(text) else { return false };
-        self.notes.note(&line);
-        matches!(line, RemoteLine::Rested)
-    }
-
-    async fn finds_end(&self, mut child: Child, how: &str, figures: &mut RemoteFigures) {
-        let mut said = String::new();
-        drop(child.start_kill());
-        if let Some(mut error) = child.stderr.take() {
-            drop(error.read_to_string(&mut said).await);
-        }
-        let what = format!("life {} did not end as ordered, but {how}: {said}", self.life);
-        figures.findings.find(Counter::Stuck, what);
     }
 }

@@ -1,10 +1,12 @@
 //! The points at which a process can die: wherever the runtime meets its model, its store or its tools.
 
+use serde::{Deserialize, Serialize};
+
 use crate::named::named;
 
 named! {
     /// A point at which the process can die.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     pub enum Point {
         /// The store is about to begin a transaction.
         StoreBegin = "store-begin",
@@ -50,11 +52,10 @@ pub struct Death {
 }
 
 impl Death {
-    /// Reads `POINT:N`: the process dies in this way when it passes the point for the N-th time.
+    /// Dies in this way when the process passes the point for the N-th time.
     #[must_use]
-    pub fn read(text: &str, die: fn()) -> Option<Self> {
-        let (name, count) = text.split_once(':')?;
-        Some(Self { point: Point::named(name)?, left: count.parse().ok()?, die })
+    pub const fn at((point, left): (Point, u64), die: fn()) -> Self {
+        Self { point, left, die }
     }
 
     /// Ends the process here, if it is time.
