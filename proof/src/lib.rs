@@ -36,6 +36,7 @@ mod http;
 pub mod kill;
 #[cfg(feature = "stress")]
 pub mod mistakes;
+#[cfg(any(feature = "stress", feature = "fuzz"))]
 mod named;
 #[cfg(feature = "stress")]
 pub mod oracle;
