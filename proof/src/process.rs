@@ -3,7 +3,8 @@
 //! A child writes what it knows as lines on standard output, each whole or not at all, whenever it dies.
 
 use std::{
-    io::{Write as _, stdout},
+    error::Error,
+    io::{Write as _, stdin, stdout},
     os::unix::process::ExitStatusExt as _,
     path::Path,
     process::Stdio,
@@ -17,6 +18,25 @@ use tokio::{
     process::{Child, ChildStdout, Command},
     time::{Instant, timeout, timeout_at},
 };
+
+use crate::oracle::Oracle;
+
+/// What the children of a file have said, as the oracle has it and as the next child reads it.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    pub(crate) oracle: Oracle,
+    pub(crate) lines: Vec<u8>,
+}
+
+impl Said {
+    /// Adds a line, unless it is incomplete.
+    pub(crate) fn hear(&mut self, text: &str) {
+        if let Ok(line) = serde_json::from_str(text) {
+            self.oracle.note(line);
+            self.lines.extend(text.bytes().chain([b'\n']));
+        }
+    }
+}
 
 /// A child of the driver. Dropping it kills the process.
 #[derive(Debug)]
@@ -114,6 +134,15 @@ pub(crate) fn die() {
     loop {
         std::thread::park();
     }
+}
+
+/// Reads the oracle of earlier processes from standard input.
+pub(crate) fn told() -> Result<Oracle, Box<dyn Error>> {
+    let mut known = Oracle::default();
+    for line in stdin().lines() {
+        known.note(serde_json::from_str(&line?)?);
+    }
+    Ok(known)
 }
 
 /// Writes a line at once: the driver reads all or nothing of it, whenever this process dies.

@@ -192,7 +192,7 @@ impl Answered {
 
 impl Oracle {
     /// Tells whether a person had approved exactly this by then, once or for a while.
-    pub(super) fn allows(&self, row: &LedgerRow, by: Timestamp, token: &str) -> bool {
+    pub(crate) fn allows(&self, row: &LedgerRow, by: Timestamp, token: &str) -> bool {
         let says = |call: &CallId, is_yes: &dyn Fn(&Answered) -> bool| {
             let answers = self.answers.get(call).into_iter().flatten();
             answers.into_iter().any(|answered| answered.at <= by && is_yes(answered))

@@ -1,6 +1,6 @@
 //! The process that is killed: many chats on one file, each reporting on standard output what it knows.
 
-use std::{error::Error, io::stdin, path::PathBuf, sync::Arc};
+use std::{error::Error, path::PathBuf, sync::Arc};
 
 use madang::store::SqliteStore;
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ use crate::{
     audit::DATABASE,
     dice::Dice,
     mistakes::Mistake,
-    oracle::{Oracle, Witness},
-    process::{die, say},
+    oracle::Witness,
+    process::{die, say, told},
     workload::{Death, EFFECTS, Fate, LifePlan, Point, Scene, SessionPlan},
 };
 
@@ -38,16 +38,12 @@ pub struct Orders {
 /// # Errors
 /// Any error that no death can excuse.
 pub async fn live(orders: Orders) -> Result<(), Box<dyn Error>> {
-    let mut known = Oracle::default();
-    for line in stdin().lines() {
-        known.note(serde_json::from_str(&line?)?);
-    }
     let store = SqliteStore::options(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
     let seed = orders.seed ^ (orders.life << 32);
     let scene = Scene {
         sessions: sessions(orders.seed, orders.chats).into(),
         fate: Fate::real(seed, orders.dies_at.map(|at| Death::at(at, die))),
-        witness: Witness::new(known, Arc::new(say)),
+        witness: Witness::new(told()?, Arc::new(say)),
         mistake: orders.mistake,
         limits: Scene::hurried(),
     };

@@ -12,8 +12,7 @@ use crate::{
     audit::{Counter, Findings, Moment, audit_file},
     dice::Dice,
     mistakes::Mistake,
-    oracle::{Line, Oracle},
-    process::Process,
+    process::{Process, Said},
     workload::{Point, SessionPlan},
 };
 
@@ -72,9 +71,8 @@ impl Campaign {
         while figures.kills < self.kills {
             let folder = tempfile::tempdir().expect("there is a place for temporary files");
             let sessions = sessions(self.seed, self.chats);
-            let (oracle, known) = (Oracle::default(), Vec::new());
-            let (campaign, folder) = (self, folder.path());
-            let mut lives = Lives { campaign, folder, sessions, oracle, known, life: 0 };
+            let (campaign, folder, said) = (self, folder.path(), Said::default());
+            let mut lives = Lives { campaign, folder, sessions, said, life: 0 };
             figures.files += 1;
             for _ in 0..self.kills_a_file.min(self.kills - figures.kills) {
                 let death = Death::draw(&mut dice);
@@ -85,7 +83,7 @@ impl Campaign {
             // All people come back once more, and nothing stays open.
             lives.live(Death::Never, &mut figures).await;
             figures.findings.add(lives.audit(Moment::AtRest).await);
-            figures.acknowledged += lives.oracle.acknowledged();
+            figures.acknowledged += lives.said.oracle.acknowledged();
         }
         figures
     }
@@ -96,15 +94,13 @@ struct Lives<'a> {
     campaign: &'a Campaign,
     folder: &'a Path,
     sessions: Vec<SessionPlan>,
-    oracle: Oracle,
-    /// The lines of the oracle, for the next child.
-    known: Vec<u8>,
+    said: Said,
     life: u64,
 }
 
 impl Lives<'_> {
     async fn audit(&mut self, moment: Moment) -> Findings {
-        audit_file(self.folder, &self.sessions, &self.oracle, moment).await
+        audit_file(self.folder, &self.sessions, &self.said.oracle, moment).await
     }
 
     async fn live(&mut self, death: Death, figures: &mut KillFigures) {
@@ -125,7 +121,7 @@ impl Lives<'_> {
             mistake,
         };
         let mut process = Process::start(&self.campaign.program, "child", &orders);
-        process.tell(&self.known).await;
+        process.tell(&self.said.lines).await;
         let begin = Instant::now();
         let (deadline, most) = match death {
             Death::AtPoint(..) => (begin + MISSED, u64::MAX),
@@ -133,12 +129,7 @@ impl Lives<'_> {
             Death::After(wait) => (begin + wait, u64::MAX),
             Death::Never => (begin + PATIENCE, u64::MAX),
         };
-        let mut hear = |text: &str| {
-            if let Ok(line) = serde_json::from_str::<Line>(text) {
-                self.oracle.note(line);
-                self.known.extend(text.bytes().chain([b'\n']));
-            }
-        };
+        let mut hear = |text: &str| self.said.hear(text);
         process.hear_until(deadline, most, &mut hear).await;
         if is_killed {
             process.kill();

@@ -1,21 +1,20 @@
 //! The process that is killed: some chats whose model calls the tools of the driver's server.
 
-use std::{error::Error, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{error::Error, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use madang::{
-    CallId, Runtime, Session,
-    approval::{ApprovalRequest, Decision},
-    event::{EventKind, StreamItem, Subscription, TurnEnding},
-    ledger::{EffectResolution, LedgerFilter},
+    Runtime,
+    event::TurnEnding,
+    ledger::{EffectResolution, LedgerFilter, LedgerRow},
     store::{SqliteStore, Store, StoreError},
 };
 use madang_mcp::{McpConfig, McpServers};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::{task::JoinSet, time::sleep};
+use tokio::time::sleep;
 
 use super::{
-    DEADLINE, RemoteLine,
+    DEADLINE,
     plan::{RemoteModel, SERVER, draw},
 };
 use crate::{
@@ -23,9 +22,11 @@ use crate::{
     dice::Dice,
     http::HttpRequest,
     mistakes::{Mistake, RemoteMistake, remote_tools, tools as mistaken_tools},
-    oracle::{Oracle, Witness},
-    process::{die, say},
-    workload::{Death, EFFECTS, Fate, Life, Point, Scene},
+    oracle::{Began, Line, Oracle, Witness},
+    process::{die, say, told},
+    workload::{
+        Answers, Before, Death, EFFECTS, Fate, Life, LifePlan, Point, Scene, SessionPlan, Visit,
+    },
 };
 
 /// The driver's orders to its child.
@@ -41,8 +42,8 @@ pub struct RemoteOrders {
     pub chats: usize,
     /// The address of the server.
     pub server: SocketAddr,
-    /// Whether its people only come to rest.
-    pub rests: bool,
+    /// The turns of all chats. With 0 each has one more, and comes to rest.
+    pub turns: u64,
     /// The point at which it dies, if any, and the number of that pass.
     pub dies_at: Option<(Point, u64)>,
     /// The mistake that a tool or the store makes.
@@ -51,60 +52,93 @@ pub struct RemoteOrders {
     pub remote_mistake: Option<RemoteMistake>,
 }
 
-/// The time after which a person tries again.
+/// The time after which the server is asked again.
 const AGAIN: Duration = Duration::from_millis(20);
 
-type Failed = Box<dyn Error + Send + Sync>;
-
-/// Lives until it is killed, or until all chats are at rest.
+/// Lives until it is killed, or until all chats are at rest. Reads the oracle of earlier processes from standard input.
 ///
 /// # Errors
 /// Any error that no death can excuse.
 pub async fn live(orders: RemoteOrders) -> Result<(), Box<dyn Error>> {
+    let RemoteOrders { life: number, seed, chats, server, turns, mistake, .. } = orders;
     let dies_at = orders.dies_at.map(|at| Death::at(at, die));
     let entry = json!({
-        "url": format!("http://{}/mcp", orders.server), "trust": "annotations",
+        "url": format!("http://{server}/mcp"), "trust": "annotations",
         "timeout": DEADLINE.as_secs_f64(),
     });
     let config = json!({ "mcpServers": { SERVER: entry } }).to_string();
     let config = McpConfig::parse(&config, orders.folder.join("mcp.json"), &|_| None)?;
     let servers = McpServers::start(&config).await?;
     let scene = Scene {
-        sessions: Arc::default(),
-        fate: Fate::real(orders.seed ^ (orders.life << 32), dies_at),
-        witness: Witness::new(Oracle::default(), Arc::new(|_| ())),
-        mistake: orders.mistake,
+        sessions: sessions(seed, chats).into(),
+        fate: Fate::real(seed ^ (number << 32), dies_at),
+        witness: Witness::new(told()?, Arc::new(say)),
+        mistake,
         limits: Scene::hurried(),
     };
     let path = orders.folder.join(DATABASE);
     let store = SqliteStore::options(path).migrations("proof", &EFFECTS).open().await?;
     let of_tools: Arc<dyn Store> = Arc::new(store.clone());
-    let tools = mistaken_tools(servers.tools(), &of_tools, orders.mistake);
+    let tools = mistaken_tools(servers.tools(), &of_tools, mistake);
     let tools = remote_tools(tools, orders.remote_mistake);
     let cast = Runtime::builder().model(RemoteModel(scene.fate.clone())).tools(tools);
     let life = scene.begin_with(store, cast).await?;
-    say(&RemoteLine::Ready);
     if orders.remote_mistake == Some(RemoteMistake::SendsAgain) {
-        sends_again(&life.runtime, orders.server).await?;
+        sends_again(&life.runtime, server).await?;
     }
     let resuming = life.clone();
     let resuming = tokio::spawn(async move { resuming.runtime.resume_open().await });
-    let mut people = JoinSet::new();
-    for chat in 0..orders.chats {
-        let dice = Dice::new(orders.seed ^ (orders.life << 20) ^ (chat as u64));
-        let person =
-            Person { life: life.clone(), fate: scene.fate.clone(), server: orders.server, chat };
-        people.spawn(person.lives(dice, orders.life, orders.rests));
-    }
-    while let Some(person) = people.join_next().await {
-        person?.map_err(|failed| -> Box<dyn Error> { failed })?;
-    }
+    let resolving = tokio::spawn(resolves(life.clone(), scene.clone(), server, turns == 0));
+    life.visits(visits(&mut Dice::new(seed ^ (number << 20)), number, chats, turns)).await;
     resuming.await?;
+    if turns == 0 {
+        must_be_answered(&scene.witness.oracle(), chats)?;
+        while !life.runtime.ledger(&LedgerFilter::unresolved()).await?.is_empty() {
+            sleep(AGAIN).await;
+        }
+        life.rests().await;
+    }
+    resolving.abort();
     if !life.shut_down().await {
         return Err("something went on".into());
     }
     servers.close().await;
     Ok(())
+}
+
+/// Returns the sessions of a file, the same in each process.
+pub(super) fn sessions(seed: u64, chats: usize) -> Vec<SessionPlan> {
+    SessionPlan::draw(&mut Dice::new(seed), chats)
+}
+
+/// Draws the visits of a life.
+fn visits(dice: &mut Dice, life: u64, chats: usize, turns: u64) -> Vec<Vec<Visit>> {
+    let mut texts = (0_u64..).map(|number| format!("{life}.{number}"));
+    let mut text = |dice: &mut Dice| draw(dice, &texts.next().expect("there is no last number"));
+    if turns == 0 {
+        let last = |_| vec![Visit { insists: true, ..Visit::of(&text(dice), Answers::Yes) }];
+        return (0..chats).map(last).collect();
+    }
+    let mut visits = LifePlan::turns(dice, life, chats, turns).visits;
+    for visit in visits.iter_mut().flatten() {
+        (visit.text, visit.pause) = (text(dice), Duration::ZERO);
+        // What people do about other tools alone.
+        if visit.before != Before::Clears {
+            visit.before = Before::Nothing;
+        }
+    }
+    visits
+}
+
+/// Requires that the last turn of each chat was answered.
+fn must_be_answered(oracle: &Oracle, chats: usize) -> Result<(), &'static str> {
+    let is_answered = |began: Option<Began>| matches!(began, Some(Began::Yes(turn)) if oracle.ends.contains(&(turn, TurnEnding::Answered)));
+    let last = oracle.asks.iter().rev().take(chats);
+    if last.filter(|asked| is_answered(asked.began)).count() == chats {
+        Ok(())
+    } else {
+        Err("a chat does not go on")
+    }
 }
 
 /// The mistake: sends the calls once more that an earlier process had sent.
@@ -121,138 +155,37 @@ async fn sends_again(runtime: &Runtime, server: SocketAddr) -> Result<(), StoreE
     Ok(())
 }
 
-/// A person with one chat.
-#[derive(Clone)]
-struct Person {
-    life: Arc<Life>,
-    fate: Fate,
-    server: SocketAddr,
-    chat: usize,
+/// Resolves unknown effects by what the server's book says, now and then or all of them.
+async fn resolves(life: Arc<Life>, scene: Scene, server: SocketAddr, all: bool) {
+    loop {
+        sleep(AGAIN).await;
+        let unknown = life.runtime.ledger(&LedgerFilter::unresolved()).await;
+        for row in unknown.unwrap_or_default() {
+            if all || scene.fate.below(8) == 0 {
+                // What cannot be asked or stored now is tried again.
+                drop(resolve(&life.runtime, &scene.witness, &row, server).await);
+            }
+        }
+    }
 }
 
-impl Person {
-    async fn lives(self, mut dice: Dice, life: u64, rests: bool) -> Result<(), Failed> {
-        let chat = self.chat;
-        let session = loop {
-            match self.life.runtime.session(&format!("user{chat}"), &format!("chat{chat}")).await {
-                Ok(session) => break session,
-                Err(_) => sleep(AGAIN).await,
-            }
-        };
-        let reading = tokio::spawn(self.clone().reads(session.clone(), session.subscribe()));
-        if let Ok(state) = session.state().await
-            && let Some(request) = state.approval_request
-        {
-            self.answers(&session, &request).await;
-        }
-        if rests {
-            self.rests(&session).await?;
-        }
-        for number in 0_u64.. {
-            let text = draw(&mut dice, &format!("{chat}.{life}.{number}"));
-            let Ok(turn) = session.send(text).await else {
-                sleep(AGAIN).await;
-                continue;
-            };
-            self.fate.pass(Point::TurnBegan, format_args!("a turn began"));
-            if !rests && dice.once_in(6) {
-                sleep(Duration::from_millis(dice.below(20))).await;
-                drop(session.dismiss().await);
-            }
-            let ended = turn.ended().await;
-            if rests {
-                if ended?.ending != TurnEnding::Answered {
-                    return Err("the chat does not go on".into());
-                }
-                break;
-            }
-            for row in session.unresolved().await? {
-                if dice.once_in(2) {
-                    self.resolves(&session, row.call, None).await?;
-                }
-            }
-        }
-        self.rests(&session).await?;
-        reading.abort();
-        say(&RemoteLine::Rested);
-        Ok(())
-    }
-
-    /// Waits until no turn runs, and resolves all that is unknown.
-    async fn rests(&self, session: &Session) -> Result<(), Failed> {
-        loop {
-            match session.turn().await {
-                Ok(None) => break,
-                Ok(Some(turn)) => drop(turn.ended().await),
-                Err(_) => sleep(AGAIN).await,
-            }
-        }
-        loop {
-            let unknown = session.unresolved().await?;
-            if unknown.is_empty() {
-                return Ok(());
-            }
-            for row in unknown {
-                self.resolves(session, row.call, Some(EffectResolution::DidNot)).await?;
-            }
-            sleep(AGAIN).await;
-        }
-    }
-
-    /// Resolves an effect by what the server's book says; by this where the call is not in it.
-    async fn resolves(
-        &self,
-        session: &Session,
-        call: CallId,
-        otherwise: Option<EffectResolution>,
-    ) -> Result<(), Failed> {
-        let looked = HttpRequest::new("GET", &format!("/calls/{call}")).send(self.server).await?;
-        let resolution = match &*looked.body.whole().await? {
-            b"true" => Some(EffectResolution::TookEffect),
-            b"false" => Some(EffectResolution::DidNot),
-            b"" => otherwise,
-            other => return Err(io::Error::other(String::from_utf8_lossy(other)).into()),
-        };
-        // A handler that still runs has the first word.
-        if let Some(resolution) = resolution
-            && session.resolve(call, resolution).await.is_ok()
-        {
-            say(&RemoteLine::Resolved { call, effect: resolution.effect() });
-        }
-        Ok(())
-    }
-
-    /// Reads the events from now on, and answers questions.
-    async fn reads(self, session: Session, mut events: Subscription) {
-        let fate = &self.fate;
-        while let Some(item) = events.next().await {
-            let StreamItem::Event(event) = item else { continue };
-            if let EventKind::ApprovalRequested { request } = &event.kind {
-                self.answers(&session, request).await;
-            } else if let EventKind::ToolCallEnded { record } = &event.kind {
-                fate.pass(Point::OutcomeHeard, format_args!("an outcome was heard"));
-                say(&RemoteLine::Heard { call: record.id, effect: record.effect });
-            } else if let EventKind::ToolCallResolved { resolved, .. } = &event.kind {
-                say(&RemoteLine::Heard {
-                    call: resolved.call,
-                    effect: resolved.resolution.effect(),
-                });
-            }
-        }
-    }
-
-    async fn answers(&self, session: &Session, request: &ApprovalRequest) {
-        let fate = &self.fate;
-        fate.pass(Point::QuestionSeen, format_args!("a question is seen"));
-        let decision = match fate.below(6) {
-            0 => Decision::Deny,
-            1 => Decision::ApproveAlways,
-            _ => Decision::Approve,
-        };
-        if decision != Decision::Deny {
-            say(&RemoteLine::Approves { call: request.call });
-        }
-        drop(session.decide(request, decision).await);
-        fate.pass(Point::QuestionAnswered, format_args!("a question is answered"));
-    }
+async fn resolve(
+    runtime: &Runtime,
+    witness: &Witness,
+    row: &LedgerRow,
+    server: SocketAddr,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let call = row.call;
+    let looked = HttpRequest::new("GET", &format!("/calls/{call}")).send(server).await?;
+    let resolution = match &*looked.body.whole().await? {
+        b"true" => EffectResolution::TookEffect,
+        b"false" => EffectResolution::DidNot,
+        _ => return Ok(()),
+    };
+    let session = runtime.session(row.user.as_str(), row.session.as_str()).await?;
+    witness.note(Line::Resolves { call, resolution });
+    // A handler that still runs has the first word.
+    session.resolve(call, resolution).await?;
+    witness.note(Line::Resolved { call, resolution });
+    Ok(())
 }

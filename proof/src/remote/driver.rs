@@ -10,20 +10,20 @@ use madang::{
     ledger::LedgerFilter,
     store::{SqliteStore, Store as _},
 };
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 
 use super::{
-    RemoteFigures, RemoteLine, RemoteOrders,
-    compare::{Notes, compare},
+    RemoteFigures, RemoteOrders,
+    child::sessions,
+    compare::compare,
     server::{ServerMoment, ToolServer},
 };
 use crate::{
     audit::{Counter, DATABASE, Moment, audit_file},
     dice::Dice,
     mistakes::{Mistake, RemoteMistake},
-    oracle::Oracle,
-    process::Process,
-    workload::Point,
+    process::{Process, Said},
+    workload::{Point, SessionPlan},
 };
 
 /// A series of kills.
@@ -49,6 +49,9 @@ pub struct RemoteCampaign {
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The time after which a child is killed that does not reach its moment, once its runtime runs.
 const MISSED: Duration = Duration::from_millis(700);
+
+/// The turns of all chats: more than any child reaches.
+const TURNS: u64 = 4_000;
 
 /// The points at which a child may die: all but those of tools in its own process.
 const POINTS: [Point; 14] = [
@@ -103,8 +106,9 @@ impl RemoteCampaign {
         while figures.kills < self.kills {
             let folder = tempfile::tempdir().expect("there is a place for temporary files");
             let server = ToolServer::start().await.expect("there is a free port");
-            let (campaign, folder, notes) = (self, folder.path(), Notes::default());
-            let mut lives = RemoteLives { campaign, folder, server, notes, life: 0 };
+            let sessions = sessions(self.seed, self.chats);
+            let (campaign, folder, said) = (self, folder.path(), Said::default());
+            let mut lives = RemoteLives { campaign, folder, sessions, server, said, life: 0 };
             figures.files += 1;
             for _ in 0..self.kills_a_file.min(self.kills - figures.kills) {
                 lives.live(RemoteDeath::draw(&mut dice), &mut figures).await;
@@ -116,7 +120,7 @@ impl RemoteCampaign {
             lives.live(RemoteDeath::Never, &mut figures).await;
             lives.compares(Moment::AtRest, &mut figures).await;
             figures.received += lives.server.received().len();
-            figures.acknowledged += lives.notes.acknowledged();
+            figures.acknowledged += lives.said.oracle.acknowledged();
         }
         figures
     }
@@ -126,16 +130,16 @@ impl RemoteCampaign {
 struct RemoteLives<'a> {
     campaign: &'a RemoteCampaign,
     folder: &'a Path,
+    sessions: Vec<SessionPlan>,
     server: ToolServer,
-    notes: Notes,
+    said: Said,
     life: u64,
 }
 
 impl RemoteLives<'_> {
     async fn compares(&self, moment: Moment, figures: &mut RemoteFigures) {
-        // The file itself is whole, and no transaction of the dead is left half done in it.
-        let whole = audit_file(self.folder, &[], &Oracle::default(), moment).await;
-        figures.findings.add(whole);
+        let oracle = &self.said.oracle;
+        figures.findings.add(audit_file(self.folder, &self.sessions, oracle, moment).await);
         let compared = async {
             let path = self.folder.join(DATABASE);
             let rows = if path.exists() {
@@ -147,7 +151,7 @@ impl RemoteLives<'_> {
                 Vec::new()
             };
             let book = self.server.received();
-            compare(&rows, &book, &self.notes, moment, &mut figures.findings);
+            compare(&rows, &book, oracle, moment, &mut figures.findings);
             if moment == Moment::AtRest {
                 figures.unknown += rows.iter().filter(|row| row.resolved_by.is_some()).count();
             }
@@ -181,23 +185,17 @@ impl RemoteLives<'_> {
             seed,
             chats,
             server: self.server.address(),
-            rests: !is_killed,
+            turns: if is_killed { TURNS } else { 0 },
             dies_at,
             mistake,
             remote_mistake,
         };
         let mut process = Process::start(&self.campaign.program, "remote-child", &orders);
-        let (mut rested, mut is_in_call) = (0, false);
-        let mut hear = |text: &str| {
-            let Ok(line) = serde_json::from_str::<RemoteLine>(text) else { return };
-            self.notes.note(&line);
-            rested += usize::from(matches!(line, RemoteLine::Rested));
-        };
+        process.tell(&self.said.lines).await;
+        let mut hear = |text: &str| self.said.hear(text);
         // Its runtime runs, however long that took on a busy machine.
-        if let Ok(Some(text)) = timeout(PATIENCE, process.hear()).await {
-            hear(&text);
-        }
-        let deadline = Instant::now() + wait;
+        process.hear_until(Instant::now() + PATIENCE, 1, &mut hear).await;
+        let (deadline, mut is_in_call) = (Instant::now() + wait, false);
         loop {
             tokio::select! {
                 biased;
@@ -215,10 +213,8 @@ impl RemoteLives<'_> {
         if is_killed {
             process.kill();
         }
-        let end = process.end(is_killed, PATIENCE, hear).await;
-        if end.is_err() || (!is_killed && rested != chats) {
-            let life = self.life;
-            let what = format!("life {life} did not end as ordered: {end:?}, {rested} chats rest");
+        if let Err(how) = process.end(is_killed, PATIENCE, hear).await {
+            let what = format!("life {} did not end as ordered, but {how}", self.life);
             figures.findings.find(Counter::Stuck, what);
         } else if is_killed {
             figures.kills += 1;

@@ -23,9 +23,6 @@ mod server;
 
 use std::time::Duration;
 
-use madang::{CallId, ledger::Effect};
-use serde::{Deserialize, Serialize};
-
 use crate::audit::Findings;
 
 pub use child::{RemoteOrders, live};
@@ -36,22 +33,6 @@ const VERSION: &str = "2026-07-28";
 
 /// The time that a call may take.
 const DEADLINE: Duration = Duration::from_millis(300);
-
-/// What a child reports: what its people do and hear.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "line", rename_all = "snake_case")]
-enum RemoteLine {
-    /// The runtime runs.
-    Ready,
-    /// A person is about to say yes to a call.
-    Approves { call: CallId },
-    /// A person heard the effect of a call.
-    Heard { call: CallId, effect: Effect },
-    /// A person's word on an unknown effect was acknowledged.
-    Resolved { call: CallId, effect: Effect },
-    /// In a chat nothing is open or unknown, and a last turn was answered.
-    Rested,
-}
 
 /// The figures of a campaign.
 #[derive(Debug, Clone, Default)]

@@ -242,13 +242,13 @@ impl Inside {
         Ok(())
     }
 
-    /// Tells whether the work of a call was done; `None` for one that was not received.
+    /// Tells whether the work of a call was done; `None` for one that may still come.
     fn did(&self, call: &str) -> Option<bool> {
         let receipts = self.receipts();
         let mut of_call =
             receipts.received.iter().filter(|received| received.call == call).peekable();
-        of_call.peek()?;
-        Some(of_call.any(|received| received.did))
+        let is_known = of_call.peek().is_some() || receipts.is_calm;
+        is_known.then(|| of_call.any(|received| received.did))
     }
 
     /// Writes a call into the book and does its work, both before it is answered.

@@ -40,6 +40,4 @@ pub use tools::{EFFECTS, EffectRow};
 pub use visits::{Answers, LifePlan, SessionPlan, Visit};
 
 pub(crate) use tools::{PARTS, memory_rows, write_again};
-#[cfg(feature = "failpoints")]
-pub(crate) use visits::Before;
-pub(crate) use visits::{Mishap, Victim};
+pub(crate) use visits::{Before, Mishap, Victim};
