@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use madang_actors::{
-    ledger::{Ended, Proposal, Transition, text_digest},
-    port::{LedgerFilter, LedgerRow, Store, StoreError, StoredSession, TurnStep, Write},
+    ledger::{Ended, Link, Proposal, Transition, text_digest, verify},
+    port::{LedgerFilter, LedgerRow, Store, StoreError, StoredEnd, StoredSession, TurnStep, Write},
     protocol::{
         Approval, CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, ModelName,
         SessionId, Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage, UserId,
@@ -41,14 +41,7 @@ pub(super) fn opened(name: &str, owner: &str) -> Write {
 }
 
 pub(super) fn began(name: &str, number: u128) -> Write {
-    Write::TurnStarted {
-        session: session(name),
-        turn: turn(number),
-        at: at(i64::try_from(number).expect("small")),
-        options: TurnOptions::default(),
-        text: text_digest("hi"),
-        max_stored_bytes: u64::MAX,
-    }
+    submitted(name, number, TurnOptions::default(), "hi")
 }
 
 /// A turn with this key and text.
@@ -72,15 +65,15 @@ pub(super) fn ended(name: &str, number: u128) -> Write {
 }
 
 pub(super) fn ended_behind(name: &str, number: u128, behind: u64) -> Write {
-    Write::TurnEnded {
-        session: session(name),
-        turn: turn(number),
-        at: at(9),
-        behind,
-        ending: TurnEnding::Answered,
-        error: None,
-        usage: Usage { prompt_tokens: 3, cached_tokens: 2, completion_tokens: 1 },
-    }
+    let usage = Usage { prompt_tokens: 3, cached_tokens: 2, completion_tokens: 1 };
+    let end = StoredEnd { ending: TurnEnding::Answered, error: None, usage };
+    ended_with(name, number, behind, end)
+}
+
+pub(super) fn ended_with(name: &str, number: u128, behind: u64, end: StoredEnd) -> Write {
+    let StoredEnd { ending, error, usage } = end;
+    let (session, turn) = (session(name), turn(number));
+    Write::TurnEnded { session, turn, at: at(9), behind, ending, error, usage }
 }
 
 pub(super) fn text(seq: u64, text: &str) -> ChatMessage {
@@ -197,6 +190,14 @@ pub(super) async fn refused(store: &dyn Store, writes: &[Write]) -> StoreError {
     let is_refusal = matches!(error, StoreError::Refused { .. } | StoreError::Illegal(_));
     assert!(is_refusal, "not a refusal: {error:?}");
     error
+}
+
+/// Reads the chain of a session, which verifies.
+pub(super) async fn verified(store: &dyn Store, name: &str) -> Vec<Link> {
+    let (links, end) = store.links(&session(name)).await.expect("the store can be read");
+    assert_eq!(end.length, links.len() as u64);
+    assert_eq!(verify(&session(name), &links, &end), Ok(()));
+    links
 }
 
 /// Opens a session of kim's with turn 1.
