@@ -1,11 +1,8 @@
 //! Plans what the model asks the remote tools for. The plan is the user's text, so the next process gets the same answer.
 
 use madang::{
-    model::{
-        ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
-        PromptMessage, Usage,
-    },
-    tool::{BoxFuture, WantedCall},
+    model::{ChatModel, Completion, CompletionRequest, Deltas, ModelError, ModelInfo},
+    tool::BoxFuture,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -13,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     dice::Dice,
     named::named,
-    workload::{Fate, Point},
+    workload::{Fate, Point, asking, last_turn},
 };
 
 named! {
@@ -65,33 +62,6 @@ pub(super) fn draw(dice: &mut Dice, name: &str) -> String {
 #[derive(Debug)]
 pub(super) struct RemoteModel(pub(super) Fate);
 
-impl RemoteModel {
-    fn answer(messages: &[PromptMessage]) -> Completion {
-        let is_text = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
-        let begin = messages.iter().rposition(is_text).unwrap_or_default();
-        let text = match messages.get(begin) {
-            Some(PromptMessage::User { text }) => &**text,
-            _ => "",
-        };
-        let is_call = |message: &&PromptMessage| matches!(message, PromptMessage::ToolCall { .. });
-        let ended = messages[begin..].iter().filter(is_call).count();
-        let calls = text.split(' ').filter_map(|call| call.split_once(':')).skip(ended).take(2);
-        let wanted = calls.map(|(tool, token)| {
-            let arguments = json!({ "token": token }).to_string();
-            WantedCall::new(format!("{SERVER}__{tool}"), arguments)
-        });
-        let tool_calls: Vec<WantedCall> = wanted.collect();
-        let is_last = tool_calls.is_empty();
-        Completion {
-            text: if is_last { "done" } else { "wait" }.to_owned(),
-            tool_calls,
-            finish: if is_last { FinishReason::Stop } else { FinishReason::ToolCalls },
-            usage: Usage::default(),
-            left_out: 0,
-        }
-    }
-}
-
 impl ChatModel for RemoteModel {
     fn info(&self) -> ModelInfo {
         ModelInfo { name: "remote".into(), has_parallel_calls: true, max_concurrent: 4 }
@@ -105,7 +75,10 @@ impl ChatModel for RemoteModel {
     ) -> BoxFuture<'_, Result<Completion, ModelError>> {
         Box::pin(async move {
             self.0.pass(Point::ModelAsked, format_args!("model asked"));
-            let completion = Self::answer(&request.messages);
+            let (text, ended) = last_turn(&request.messages).unwrap_or_default();
+            let calls = text.split(' ').filter_map(|call| call.split_once(':')).skip(ended);
+            let named = calls.map(|(tool, token)| (format!("{SERVER}__{tool}"), token));
+            let completion = asking(named.take(2));
             deltas.text(&completion.text);
             self.0.pass(Point::ModelAnswers, format_args!("model ends"));
             Ok(completion)

@@ -39,5 +39,9 @@ pub use point::{Death, Point};
 pub use tools::{EFFECTS, EffectRow};
 pub use visits::{Answers, LifePlan, SessionPlan, Visit};
 
+#[cfg(feature = "sqlite")]
+pub(crate) use answering::drawn;
+#[cfg(feature = "sqlite")]
+pub(crate) use follow::{asking, last_turn};
 pub(crate) use tools::{PARTS, memory_rows, write_again};
 pub(crate) use visits::{Before, Mishap, Victim};
