@@ -8,22 +8,20 @@ use std::{
     io::{Write as _, stdout},
     num::TryFromIntError,
     process::ExitCode,
-    sync::{Arc, Mutex},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use madang_proof::{
     audit::{Counter, Findings},
     fuzz::{Hunt, Target},
-    kill::{self, Campaign, KillFigures},
+    kill::{self, Campaign, KillFigures, Remote},
     mistakes::{Mistake, ProxyMistake, RemoteMistake},
     power::{Synced, Trial},
-    remote::{self, RemoteCampaign, RemoteFigures},
     serve::{self, ServeCampaign, ServeFigures},
     simulation::Simulation,
     stress::Stress,
 };
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 const USAGE: &str = "usage: proof kill|serve|remote|power|fuzz|simulation|stress|all [--kills N] [--keys N] [--clients N] [--trials N]
              [--seconds N] [--seeds N] [--turns N] [--runs N] [--sessions N] [--seed N]
@@ -81,11 +79,11 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
         println!("{USAGE}");
         return Ok(ExitCode::from(2));
     };
-    if let ("child" | "server" | "remote-child", [orders]) = (command.as_str(), rest) {
-        match command.as_str() {
-            "child" => kill::live(serde_json::from_str(orders)?).await?,
-            "server" => serve::serve(serde_json::from_str(orders)?).await?,
-            _ => remote::live(serde_json::from_str(orders)?).await?,
+    if let ("child" | "server", [orders]) = (command.as_str(), rest) {
+        if command == "child" {
+            kill::live(serde_json::from_str(orders)?).await?;
+        } else {
+            serve::serve(serde_json::from_str(orders)?).await?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -156,52 +154,72 @@ impl Dose {
     fn kills(&self, otherwise: u64) -> u64 {
         self.amounts.get("--kills").copied().unwrap_or(otherwise)
     }
-
-    /// Divides kills among the files on which processes are killed at the same time, each with its own seed.
-    fn side_by_side(&self, kills: u64) -> impl Iterator<Item = (u64, u64)> {
-        let seed = self.seed;
-        (0..SIDE_BY_SIDE).map(move |number| {
-            let share = kills / SIDE_BY_SIDE + u64::from(number < kills % SIDE_BY_SIDE);
-            (seed.wrapping_add(number), share)
-        })
-    }
 }
 
 /// The files on which processes are killed at the same time: a driver mostly waits.
 const SIDE_BY_SIDE: u64 = 4;
 
 async fn kill(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
-    let program = std::env::current_exe()?;
-    let clock = Arc::new(Mutex::new(Clock::new()));
-    let mut drivers = JoinSet::new();
-    for (seed, kills) in dose.side_by_side(dose.kills(2_000)) {
-        let program = program.clone();
-        let campaign = Campaign { program, seed, kills, kills_a_file: 20, chats: 8, mistake: None };
-        let clock = clock.clone();
-        drivers.spawn(async move {
-            let tell = |figures: &KillFigures| {
-                tell(&clock, &figures.findings, || format!("kill   {} of {kills}", figures.kills));
-            };
-            campaign.run(tell).await
-        });
-    }
-    let mut all = KillFigures::default();
-    while let Some(figures) = drivers.join_next().await {
-        all.add(figures?);
-    }
-    let KillFigures { kills, kills_at_points, files, acknowledged, findings } = all;
-    clock.lock().expect("no code under this lock panics").end(&format!(
+    let (clock, all) = killed(dose, dose.kills(2_000), None).await?;
+    let KillFigures { kills, kills_at_points, files, acknowledged, findings, .. } = all;
+    clock.end(&format!(
         "kill   {kills} kills ({kills_at_points} at chosen points) on {files} files, {acknowledged} effects acknowledged: {}",
         counts(&findings),
     ));
     Ok(findings)
 }
 
-/// Prints how far one of several drivers has come.
-fn tell(clock: &Mutex<Clock>, findings: &Findings, kills: impl FnOnce() -> String) {
-    let mut clock = clock.lock().expect("no code under this lock panics");
-    clock.found(findings);
-    clock.say(|| format!("{} kills, {}", kills(), counts(findings)));
+async fn remote(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
+    let remote = Remote { mistake: dose.remote_mistake };
+    let (clock, all) = killed(dose, dose.kills(1_000), Some(remote)).await?;
+    let KillFigures {
+        kills, kills_in_calls, files, received, unknown, acknowledged, findings, ..
+    } = all;
+    clock.end(&format!(
+        "remote {kills} kills ({kills_in_calls} at calls) on {files} files, {received} calls received, {acknowledged} effects \
+         acknowledged, {unknown} unknown and resolved: {}",
+        counts(&findings),
+    ));
+    Ok(findings)
+}
+
+/// Divides kills among some files.
+async fn killed(
+    dose: &Dose,
+    kills: u64,
+    remote: Option<Remote>,
+) -> Result<(Clock, KillFigures), Box<dyn Error>> {
+    let name = if remote.is_some() { "remote" } else { "kill  " };
+    let (mut clock, mut all) = (Clock::new(), KillFigures::default());
+    let (tell, mut told) = mpsc::unbounded_channel::<Findings>();
+    let mut drivers = JoinSet::new();
+    for number in 0..SIDE_BY_SIDE {
+        let campaign = Campaign {
+            program: std::env::current_exe()?,
+            seed: dose.seed.wrapping_add(number),
+            kills: kills / SIDE_BY_SIDE + u64::from(number < kills % SIDE_BY_SIDE),
+            kills_a_file: 20,
+            chats: 8,
+            mistake: dose.mistake.filter(|_| remote.is_some()),
+            remote,
+        };
+        let tell = tell.clone();
+        drivers.spawn(async move {
+            campaign.run(|figures| drop(tell.send(figures.findings.clone()))).await
+        });
+    }
+    drop(tell);
+    let mut so_far = 0;
+    while let Some(findings) = told.recv().await {
+        so_far += 1;
+        clock.found(&findings);
+        clock.say(|| format!("{name} {so_far} of {kills} kills, {}", counts(&findings)));
+    }
+    for figures in drivers.join_all().await {
+        all.add(figures);
+    }
+    clock.found(&all.findings);
+    Ok((clock, all))
 }
 
 /// Longer than a turn takes, with all the kills that befall it.
@@ -238,41 +256,6 @@ async fn serve(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
         counts(&figures.findings),
     ));
     Ok(figures.findings)
-}
-
-async fn remote(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
-    let program = std::env::current_exe()?;
-    let clock = Arc::new(Mutex::new(Clock::new()));
-    let mut drivers = JoinSet::new();
-    for (seed, kills) in dose.side_by_side(dose.kills(1_000)) {
-        let campaign = RemoteCampaign {
-            program: program.clone(),
-            seed,
-            kills,
-            kills_a_file: 20,
-            chats: 8,
-            mistake: dose.mistake,
-            remote_mistake: dose.remote_mistake,
-        };
-        let clock = clock.clone();
-        drivers.spawn(async move {
-            let tell = |figures: &RemoteFigures| {
-                tell(&clock, &figures.findings, || format!("remote {} of {kills}", figures.kills));
-            };
-            campaign.run(tell).await
-        });
-    }
-    let mut all = RemoteFigures::default();
-    while let Some(figures) = drivers.join_next().await {
-        all.add(figures?);
-    }
-    let RemoteFigures { kills, kills_in_calls, files, received, unknown, acknowledged, .. } = all;
-    clock.lock().expect("no code under this lock panics").end(&format!(
-        "remote {kills} kills ({kills_in_calls} at calls) on {files} files, {received} calls received, {acknowledged} effects \
-         acknowledged, {unknown} unknown and resolved: {}",
-        counts(&all.findings),
-    ));
-    Ok(all.findings)
 }
 
 async fn power(dose: &Dose) -> Result<Findings, Box<dyn Error>> {

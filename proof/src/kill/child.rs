@@ -11,6 +11,7 @@ use crate::{
     mistakes::Mistake,
     oracle::Witness,
     process::{die, say, told},
+    remote::{Far, FarOrders},
     workload::{Death, EFFECTS, Fate, LifePlan, Point, Scene, SessionPlan},
 };
 
@@ -31,6 +32,8 @@ pub struct Orders {
     pub dies_at: Option<(Point, u64)>,
     /// The mistake that it makes.
     pub mistake: Option<Mistake>,
+    /// The way to the tools of its model, where they are remote.
+    pub remote: Option<FarOrders>,
 }
 
 /// Lives until it is killed or all turns have ended. Reads the oracle of earlier processes from standard input.
@@ -47,15 +50,32 @@ pub async fn live(orders: Orders) -> Result<(), Box<dyn Error>> {
         mistake: orders.mistake,
         limits: Scene::hurried(),
     };
-    let life = scene.begin(store.open().await?).await?;
-    if orders.turns > 0 {
-        let mut dice = Dice::new(seed);
-        life.visits(LifePlan::turns(&mut dice, orders.life, orders.chats, orders.turns).visits)
-            .await;
-    } else {
+    let store = store.open().await?;
+    let mut dice = Dice::new(seed);
+    let plan = LifePlan::turns(&mut dice, orders.life, orders.chats, orders.turns);
+    let far = match orders.remote {
+        Some(remote) => Some(Far::start(remote, &orders.folder).await?),
+        None => None,
+    };
+    let life = match &far {
+        Some(far) => scene.begin_with(store.clone(), far.cast(&scene, &store)).await?,
+        None => scene.begin(store).await?,
+    };
+    if let Some(far) = &far {
+        far.visits(&life, &scene, plan, &mut dice, orders.life).await?;
+    } else if orders.turns > 0 {
+        life.visits(plan.visits).await;
+    }
+    if orders.turns == 0 {
         life.rests().await;
     }
-    if life.shut_down().await { Ok(()) } else { Err("something went on".into()) }
+    if !life.shut_down().await {
+        return Err("something went on".into());
+    }
+    if let Some(far) = far {
+        far.close().await;
+    }
+    Ok(())
 }
 
 /// Returns the sessions of a file, the same in each process.

@@ -1,18 +1,24 @@
 //! The driver: starts a child, keeps the oracle of its lines, kills it, and audits the database.
 
 use std::{
+    error::Error,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use madang::{
+    ledger::LedgerFilter,
+    store::{SqliteStore, Store as _},
+};
 use tokio::time::Instant;
 
 use super::{KillFigures, Orders, child::sessions};
 use crate::{
-    audit::{Counter, Findings, Moment, audit_file},
+    audit::{Counter, DATABASE, Moment, audit_file},
     dice::Dice,
-    mistakes::Mistake,
+    mistakes::{Mistake, RemoteMistake},
     process::{Process, Said},
+    remote::{FarOrders, ServerMoment, ToolServer, compare},
     workload::{Point, SessionPlan},
 };
 
@@ -31,23 +37,54 @@ pub struct Campaign {
     pub chats: usize,
     /// The mistake that the children make.
     pub mistake: Option<Mistake>,
+    /// The server of the tools, where they are remote.
+    pub remote: Option<Remote>,
 }
 
-/// Longer than any step of a child takes.
+/// Remote tools.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Remote {
+    /// The mistake that the way to the server makes.
+    pub mistake: Option<RemoteMistake>,
+}
+
+/// Longer than any child takes to come to rest.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The time after which a child is killed that does not reach its point.
 const MISSED: Duration = Duration::from_millis(400);
+/// The same for a child with remote tools, once its runtime runs.
+const MISSED_FAR: Duration = Duration::from_millis(700);
 /// The turns of all chats: more than any child reaches.
 const TURNS: u64 = 4_000;
+
+/// The points at which a child with remote tools may die: all but those of tools in its own process.
+const FAR_POINTS: [Point; 14] = [
+    Point::StoreBegin,
+    Point::StoreSavepoint,
+    Point::StoreWrite,
+    Point::StoreWritten,
+    Point::StoreKeep,
+    Point::StoreUndo,
+    Point::StoreCommit,
+    Point::StoreCommitted,
+    Point::ModelAsked,
+    Point::ModelAnswers,
+    Point::QuestionSeen,
+    Point::QuestionAnswered,
+    Point::TurnBegan,
+    Point::OutcomeHeard,
+];
 
 /// The moment of a child's death.
 #[derive(Debug, Clone, Copy)]
 enum Death {
     /// At the N-th pass of a point, or somewhat later if it is not reached.
     AtPoint(Point, u64),
+    /// At a moment of the server, or somewhat later if it is not reached.
+    AtServer(ServerMoment, u64),
     /// After this many lines.
     AfterLines(u64),
-    /// This long after the start, perhaps before it runs at all.
+    /// This long after the start, perhaps before it runs at all; with remote tools, after its runtime runs.
     After(Duration),
     /// Never.
     Never,
@@ -61,28 +98,44 @@ impl Death {
             _ => Self::After(Duration::from_millis(dice.below(150))),
         }
     }
+
+    fn draw_far(dice: &mut Dice) -> Self {
+        match dice.below(8) {
+            0..2 => Self::AtPoint(*dice.pick(&FAR_POINTS), 1 + dice.below(40)),
+            2..5 => Self::AtServer(ServerMoment::Received, 1 + dice.below(16)),
+            5 => Self::AtServer(ServerMoment::Answered, 1 + dice.below(16)),
+            _ => Self::After(Duration::from_millis(dice.below(400))),
+        }
+    }
 }
 
 impl Campaign {
     /// Kills as often as ordered. After each kill, `progress` receives the figures so far.
+    ///
+    /// # Panics
+    /// Where the machine has no room for files, processes or ports.
     pub async fn run(&self, mut progress: impl FnMut(&KillFigures)) -> KillFigures {
         let mut dice = Dice::new(self.seed);
         let mut figures = KillFigures::default();
+        let draw = if self.remote.is_some() { Death::draw_far } else { Death::draw };
         while figures.kills < self.kills {
             let folder = tempfile::tempdir().expect("there is a place for temporary files");
+            let mut server = None;
+            if self.remote.is_some() {
+                server = Some(ToolServer::start().await.expect("there is a free port"));
+            }
             let sessions = sessions(self.seed, self.chats);
             let (campaign, folder, said) = (self, folder.path(), Said::default());
-            let mut lives = Lives { campaign, folder, sessions, said, life: 0 };
+            let mut lives = Lives { campaign, folder, sessions, server, said, life: 0 };
             figures.files += 1;
             for _ in 0..self.kills_a_file.min(self.kills - figures.kills) {
-                let death = Death::draw(&mut dice);
-                lives.live(death, &mut figures).await;
-                figures.findings.add(lives.audit(Moment::AfterDeath).await);
+                lives.live(draw(&mut dice), &mut figures).await;
+                lives.compares(Moment::AfterDeath, &mut figures).await;
                 progress(&figures);
             }
-            // All people come back once more, and nothing stays open.
+            // All people come back once more, and nothing stays open or unknown.
             lives.live(Death::Never, &mut figures).await;
-            figures.findings.add(lives.audit(Moment::AtRest).await);
+            lives.compares(Moment::AtRest, &mut figures).await;
             figures.acknowledged += lives.said.oracle.acknowledged();
         }
         figures
@@ -94,56 +147,111 @@ struct Lives<'a> {
     campaign: &'a Campaign,
     folder: &'a Path,
     sessions: Vec<SessionPlan>,
+    server: Option<ToolServer>,
     said: Said,
     life: u64,
 }
 
 impl Lives<'_> {
-    async fn audit(&mut self, moment: Moment) -> Findings {
-        audit_file(self.folder, &self.sessions, &self.said.oracle, moment).await
+    async fn compares(&self, moment: Moment, figures: &mut KillFigures) {
+        let oracle = &self.said.oracle;
+        figures.findings.add(audit_file(self.folder, &self.sessions, oracle, moment).await);
+        let Some(server) = &self.server else { return };
+        let compared = async {
+            let path = self.folder.join(DATABASE);
+            let rows = if path.exists() {
+                let store = SqliteStore::open_read_only(path).await?;
+                let rows = store.calls(&LedgerFilter::default()).await;
+                store.close().await;
+                rows?
+            } else {
+                Vec::new()
+            };
+            let book = server.received();
+            compare(&rows, &book, oracle, moment, &mut figures.findings);
+            if moment == Moment::AtRest {
+                figures.received += book.len();
+                figures.unknown += rows.iter().filter(|row| row.resolved_by.is_some()).count();
+            }
+            Ok::<_, Box<dyn Error>>(())
+        };
+        if let Err(error) = compared.await {
+            figures.findings.find(Counter::Damaged, error.to_string());
+        }
     }
 
     async fn live(&mut self, death: Death, figures: &mut KillFigures) {
         self.life += 1;
-        let is_killed = !matches!(death, Death::Never);
-        let Campaign { seed, chats, mistake, .. } = *self.campaign;
+        let missed = if self.server.is_some() { MISSED_FAR } else { MISSED };
+        let (mut dies_at, mut deadly, mut most) = (None, None, u64::MAX);
+        let (wait, is_killed) = match death {
+            Death::AtPoint(point, pass) => {
+                dies_at = Some((point, pass));
+                (missed, true)
+            }
+            Death::AtServer(moment, number) => {
+                deadly = Some((moment, number));
+                (missed, true)
+            }
+            Death::AfterLines(count) => {
+                most = count;
+                (PATIENCE, true)
+            }
+            Death::After(wait) => (wait, true),
+            Death::Never => (PATIENCE, false),
+        };
+        if let Some(server) = &self.server {
+            server.begins(self.life, deadly, !is_killed);
+        }
+        let Campaign { seed, chats, mistake, remote, .. } = *self.campaign;
+        let far = self.server.as_ref().zip(remote);
         let orders = Orders {
             folder: self.folder.to_owned(),
             life: self.life,
             seed,
             chats,
             turns: if is_killed { TURNS } else { 0 },
-            dies_at: if let Death::AtPoint(point, pass) = death {
-                Some((point, pass))
-            } else {
-                None
-            },
+            dies_at,
             mistake,
+            remote: far.map(|(server, Remote { mistake })| FarOrders {
+                server: server.address(),
+                mistake,
+            }),
         };
         let mut process = Process::start(&self.campaign.program, "child", &orders);
         process.tell(&self.said.lines).await;
-        let begin = Instant::now();
-        let (deadline, most) = match death {
-            Death::AtPoint(..) => (begin + MISSED, u64::MAX),
-            Death::AfterLines(count) => (begin + PATIENCE, count),
-            Death::After(wait) => (begin + wait, u64::MAX),
-            Death::Never => (begin + PATIENCE, u64::MAX),
-        };
         let mut hear = |text: &str| self.said.hear(text);
-        process.hear_until(deadline, most, &mut hear).await;
+        if self.server.is_some() {
+            // Its runtime runs, however long that took on a busy machine.
+            process.hear_until(Instant::now() + PATIENCE, 1, &mut hear).await;
+        }
+        let (deadline, mut is_in_call) = (Instant::now() + wait, false);
+        let deadly_moment = async {
+            match &self.server {
+                Some(server) => server.deadly_moment().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = deadly_moment => is_in_call = true,
+            () = process.hear_until(deadline, most, &mut hear) => {}
+        }
         if is_killed {
             process.kill();
         }
-        match process.end(is_killed, PATIENCE, hear).await {
-            Ok(()) if is_killed => {
-                figures.kills += 1;
-                figures.kills_at_points += u64::from(matches!(death, Death::AtPoint(..)));
-            }
-            Ok(()) => {}
-            Err(how) => {
-                let what = format!("life {} did not end as ordered, but {how}", self.life);
-                figures.findings.find(Counter::Stuck, what);
-            }
+        if let Err(how) = process.end(is_killed, PATIENCE, hear).await {
+            let what = format!("life {} did not end as ordered, but {how}", self.life);
+            figures.findings.find(Counter::Stuck, what);
+        } else if is_killed {
+            figures.kills += 1;
+            figures.kills_at_points += u64::from(matches!(death, Death::AtPoint(..)));
+            figures.kills_in_calls += u64::from(is_in_call);
+        }
+        if let Some(server) = &self.server
+            && let Err(error) = server.settles().await
+        {
+            figures.findings.find(Counter::Stuck, format!("the server is gone: {error}"));
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Adds a finding for each broken promise.
-pub(super) fn compare(
+pub(crate) fn compare(
     rows: &[LedgerRow],
     book: &[Received],
     oracle: &Oracle,

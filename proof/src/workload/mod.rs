@@ -44,4 +44,6 @@ pub(crate) use answering::drawn;
 #[cfg(feature = "sqlite")]
 pub(crate) use follow::{asking, last_turn};
 pub(crate) use tools::{PARTS, memory_rows, write_again};
-pub(crate) use visits::{Before, Mishap, Victim};
+#[cfg(feature = "sqlite")]
+pub(crate) use visits::Before;
+pub(crate) use visits::{Mishap, Victim};
