@@ -67,28 +67,6 @@ fn title(origin: &Origin, locale: Locale) -> &str {
 /// The JSON bytes of a part's texts: with numbers and dates they fit an envelope of the default bound.
 const PART_BYTES: usize = 1_400;
 
-/// Returns the items after the first `offset` that a part has room for, at least one, and the start of the next part.
-fn in_parts<T>(
-    items: Vec<T>,
-    offset: usize,
-    bytes: impl Fn(&T) -> usize,
-) -> (Vec<T>, Option<usize>) {
-    let total = items.len();
-    let mut left = PART_BYTES;
-    let mut part = Vec::new();
-    for item in items.into_iter().skip(offset) {
-        let bytes = bytes(&item);
-        if bytes > left && !part.is_empty() {
-            break;
-        }
-        left = left.saturating_sub(bytes);
-        part.push(item);
-    }
-    let next = offset.saturating_add(part.len());
-    let has_more = !part.is_empty() && next < total;
-    (part, has_more.then_some(next))
-}
-
 /// Passes a broken rule on; of any other error only the type.
 fn fault<E: Into<HabitError>>(ctx: &ToolContext) -> impl Fn(E) -> ToolFault {
     let locale = ctx.locale;

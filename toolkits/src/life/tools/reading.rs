@@ -9,11 +9,12 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{
+        super::parts::{fitting, next_offset},
         habit::{FrameLevel, Habit, HabitId, HabitType, TrackerValue},
         repository::Entry,
         streak::Streak,
     },
-    HABIT, OfHabit, fault, habits, in_parts, title,
+    HABIT, OfHabit, PART_BYTES, fault, habits, title,
 };
 
 /// The entries without a note that a part has room for.
@@ -149,9 +150,11 @@ async fn get_habit(
         ("anchor_after_what", anchor.after_what),
         ("dose_text", dose_text),
     ];
-    let texts = texts.into_iter().filter_map(|(name, text)| Some((name, Value::from(text?))));
-    let (texts, next_offset) =
-        in_parts(texts.collect(), arguments.offset as usize, |(_, text)| text.to_string().len());
+    let said = |(name, text): (&str, Option<String>)| Some((name.to_owned(), Value::from(text?)));
+    let texts: Vec<_> = texts.into_iter().filter_map(said).collect();
+    let (total, offset) = (texts.len(), arguments.offset as usize);
+    let mut texts: Vec<_> = texts.into_iter().skip(offset).collect();
+    texts.truncate(fitting(texts.iter().map(|(_, text)| text.to_string().len()), PART_BYTES));
     Ok(ReadHabit {
         habit_id: id,
         protocol_id,
@@ -159,8 +162,8 @@ async fn get_habit(
         r#type,
         frame_level,
         started_on: started_on.to_string(),
-        texts: texts.into_iter().map(|(name, text)| (name.to_owned(), text)).collect(),
-        next_offset,
+        next_offset: next_offset(offset, texts.len(), total),
+        texts: texts.into_iter().collect(),
     })
 }
 
@@ -219,10 +222,9 @@ async fn list_tracker_entries(
     let (entries, total) = entries.map_err(fault(ctx))?;
     let recorded =
         |Entry { date, value, note }: Entry| Recorded { date: date.to_string(), value, note };
-    let items: Vec<_> = entries.into_iter().map(recorded).collect();
+    let mut items: Vec<_> = entries.into_iter().map(recorded).collect();
     // Entries behind these are left to the next part, also those that were read.
-    let (items, _) = in_parts(items, 0, |item| json!(item).to_string().len());
-    let next = offset as usize + items.len();
-    let next_offset = (!items.is_empty() && next < total).then_some(next);
+    items.truncate(fitting(items.iter().map(|item| json!(item).to_string().len()), PART_BYTES));
+    let next_offset = next_offset(offset as usize, items.len(), total);
     Ok(Entries { habit_id, count: items.len(), total, items, next_offset })
 }

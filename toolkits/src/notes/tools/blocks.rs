@@ -9,13 +9,14 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{
+        super::parts::fitting,
         block::{Block, BlockId, OutlineLine},
         page::PageId,
         repository::{BlockHit, Inside, NotesError, Part},
         rules::NotesViolation,
         texts,
     },
-    Rows, fault, fitting, notes, reading, success, writing,
+    Rows, fault, notes, reading, success, writing,
 };
 
 const BLOCK: &str = "block";

@@ -33,6 +33,7 @@ use serde_json::Value;
 use sqlx::SqliteConnection;
 
 use super::{
+    super::parts::next_offset,
     repository::{NotesError, NotesRepository, Part},
     texts,
 };
@@ -99,17 +100,6 @@ fn fault(ctx: &ToolContext) -> impl Fn(NotesError) -> ToolFault {
     }
 }
 
-/// Counts the first texts that fit into this many bytes, at least one.
-fn fitting(lengths: impl Iterator<Item = usize>, max_bytes: usize) -> usize {
-    let mut left = max_bytes;
-    let fitting = lengths.take_while(|bytes| {
-        let has_room = *bytes <= left;
-        left = left.saturating_sub(*bytes);
-        has_room
-    });
-    fitting.count().max(1)
-}
-
 /// A part of a list.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -128,12 +118,6 @@ impl<T> Rows<T> {
         let next_offset = next_offset(offset, items.len(), total);
         Self { count: items.len(), total, items, next_offset }
     }
-}
-
-/// Returns the start of the next part; `None` after the last.
-fn next_offset(offset: usize, count: usize, total: usize) -> Option<usize> {
-    let next = offset.saturating_add(count);
-    (count > 0 && next < total).then_some(next)
 }
 
 #[cfg(test)]
