@@ -7,8 +7,9 @@ use madang_actors::{
     ledger::{Ended, Link, Proposal, Transition, text_digest, verify},
     port::{LedgerFilter, LedgerRow, Store, StoreError, StoredEnd, StoredSession, TurnStep, Write},
     protocol::{
-        Approval, CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, ModelName,
-        SessionId, Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage, UserId,
+        Approval, CallId, CallResult, CancelReason, ChatMessage, Content, Digest, Effect, Ending,
+        ModelName, SessionId, Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage,
+        UserId,
     },
 };
 
@@ -158,6 +159,12 @@ pub(super) fn ok(data: &str) -> Ended {
     }
 }
 
+/// A call that kim denied.
+pub(super) fn denied() -> Transition {
+    let (outcome, decided_by) = (ToolOutcome::cancelled(CancelReason::Denied), Some(user("kim")));
+    Transition::Ended(Ended { outcome, effect: Effect::None, decided_by, ..ok("") })
+}
+
 /// Writes facts in a transaction of their own, as one job.
 pub(super) async fn write(store: &dyn Store, writes: &[Write]) -> Result<(), StoreError> {
     let writes: Vec<_> = writes.iter().map(|write| sealed(store, write)).collect();
@@ -198,6 +205,12 @@ pub(super) async fn verified(store: &dyn Store, name: &str) -> Vec<Link> {
     assert_eq!(end.length, links.len() as u64);
     assert_eq!(verify(&session(name), &links, &end), Ok(()));
     links
+}
+
+/// Finds calls.
+pub(super) async fn calls(store: &dyn Store, filter: &LedgerFilter) -> Vec<CallId> {
+    let rows = store.calls(filter).await.expect("the store can be read");
+    rows.into_iter().map(|row| row.call).collect()
 }
 
 /// Opens a session of kim's with turn 1.

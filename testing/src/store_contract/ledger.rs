@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::super::hostile::lists;
 use super::facts::{
-    approved, at, awaiting, began, call, chat, digest, ended, ok, opened, proposed, proposed_by,
-    proposed_in, refused, row, running, says, session, step, stored, text, turn, user, verified,
-    written,
+    approved, at, awaiting, began, call, calls, chat, denied, digest, ended, ok, opened, proposed,
+    proposed_by, proposed_in, refused, row, running, says, session, step, stored, text, turn, user,
+    verified, written,
 };
 use madang_actors::{
     ledger::{CallState, Ended, IllegalTransition, Transition},
@@ -307,22 +307,12 @@ pub async fn a_call_belongs_to_one_session(store: &dyn Store) {
 pub async fn calls_are_filtered_and_come_in_the_order_of_their_proposals(store: &dyn Store) {
     chat(store, "s").await;
     written(store, &[opened("t", "lee"), began("t", 2)]).await;
-    let denied = Ended {
-        outcome: ToolOutcome::cancelled(CancelReason::Denied),
-        effect: Effect::None,
-        decided_by: Some(user("kim")),
-        ..ok("")
-    };
     // Ids and numbers differ from the order of the proposals.
     written(store, &[step("s", 9, 2, proposed(5))]).await;
     written(store, &[step("t", 4, 2, proposed_in(2, 1))]).await;
-    written(store, &[step("s", 1, 2, proposed(3)), step("s", 9, 3, Transition::Ended(denied))])
-        .await;
+    written(store, &[step("s", 1, 2, proposed(3)), step("s", 9, 3, denied())]).await;
 
-    let find = async |filter: LedgerFilter| {
-        let rows = store.calls(&filter).await.expect("the store can be read");
-        rows.into_iter().map(|row| row.call).collect::<Vec<_>>()
-    };
+    let find = async |filter| calls(store, &filter).await;
     let all = LedgerFilter::default();
     let in_s = LedgerFilter::default().in_session(&session("s"));
     assert_eq!(find(all.clone()).await, [call(9), call(4), call(1)]);
