@@ -57,24 +57,6 @@ const MISSED_FAR: Duration = Duration::from_millis(700);
 /// The turns of all chats: more than any child reaches.
 const TURNS: u64 = 4_000;
 
-/// The points at which a child with remote tools may die: all but those of tools in its own process.
-const FAR_POINTS: [Point; 14] = [
-    Point::StoreBegin,
-    Point::StoreSavepoint,
-    Point::StoreWrite,
-    Point::StoreWritten,
-    Point::StoreKeep,
-    Point::StoreUndo,
-    Point::StoreCommit,
-    Point::StoreCommitted,
-    Point::ModelAsked,
-    Point::ModelAnswers,
-    Point::QuestionSeen,
-    Point::QuestionAnswered,
-    Point::TurnBegan,
-    Point::OutcomeHeard,
-];
-
 /// The moment of a child's death.
 #[derive(Debug, Clone, Copy)]
 enum Death {
@@ -99,9 +81,14 @@ impl Death {
         }
     }
 
+    /// Draws a death for a child with remote tools, which passes no points of tools.
     fn draw_far(dice: &mut Dice) -> Self {
         match dice.below(8) {
-            0..2 => Self::AtPoint(*dice.pick(&FAR_POINTS), 1 + dice.below(40)),
+            0..2 => {
+                let points = Point::ALL.into_iter().filter(|point| !point.is_of_tools());
+                let points: Vec<_> = points.collect();
+                Self::AtPoint(*dice.pick(&points), 1 + dice.below(40))
+            }
             2..5 => Self::AtServer(ServerMoment::Received, 1 + dice.below(16)),
             5 => Self::AtServer(ServerMoment::Answered, 1 + dice.below(16)),
             _ => Self::After(Duration::from_millis(dice.below(400))),

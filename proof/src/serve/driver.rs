@@ -61,22 +61,6 @@ const MISSED: Duration = Duration::from_millis(700);
 /// no server listens would else meet itself at last.
 const PORTS: (u16, u32) = (20_000, 10_000);
 
-/// The points at which a server may die: those inside of its process.
-const POINTS: [Point; 12] = [
-    Point::StoreBegin,
-    Point::StoreSavepoint,
-    Point::StoreWrite,
-    Point::StoreWritten,
-    Point::StoreKeep,
-    Point::StoreUndo,
-    Point::StoreCommit,
-    Point::StoreCommitted,
-    Point::ToolBegun,
-    Point::ToolWritten,
-    Point::ModelAsked,
-    Point::ModelAnswers,
-];
-
 /// The moment of a server's death.
 #[derive(Debug, Clone, Copy)]
 enum ServerDeath {
@@ -94,7 +78,12 @@ impl ServerDeath {
     fn draw(dice: &mut Dice, clients: usize) -> Self {
         let many = 4 * clients as u64;
         match dice.below(8) {
-            0..3 => Self::AtPoint(*dice.pick(&POINTS), 1 + dice.below(2 * many)),
+            0..3 => {
+                // The people are in the driver.
+                let points = Point::ALL.into_iter().filter(|point| !point.is_of_people());
+                let points: Vec<_> = points.collect();
+                Self::AtPoint(*dice.pick(&points), 1 + dice.below(2 * many))
+            }
             3..6 => Self::AfterReports(1 + dice.below(many)),
             6 => Self::After(Duration::from_millis(dice.below(400))),
             _ => Self::InOrder(Duration::from_millis(dice.below(400))),

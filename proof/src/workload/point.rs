@@ -43,6 +43,21 @@ named! {
     }
 }
 
+impl Point {
+    /// Tells whether a tool of the process passes it.
+    #[must_use]
+    pub const fn is_of_tools(self) -> bool {
+        matches!(self, Self::ToolBegun | Self::ToolWritten)
+    }
+
+    /// Tells whether a person passes it.
+    #[must_use]
+    pub const fn is_of_people(self) -> bool {
+        let is_of_questions = matches!(self, Self::QuestionSeen | Self::QuestionAnswered);
+        is_of_questions || matches!(self, Self::TurnBegan | Self::OutcomeHeard)
+    }
+}
+
 /// The point at which the process dies, the passes until then, and the way in which it dies.
 #[derive(Debug, Clone, Copy)]
 pub struct Death {
