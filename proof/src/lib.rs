@@ -9,7 +9,7 @@
 //! - [`kill`]: a child process is killed with SIGKILL at random moments and at chosen points, again and again on one
 //!   file.
 //! - [`serve`]: a server is killed again and again while its clients submit, read and answer over HTTP.
-//! - [`remote`]: a process is killed around its calls of remote tools, whose server keeps a book of them.
+//! - [`kill`] once more, around the calls of [`remote`] tools, whose server keeps a book of them.
 //! - [`power`]: the disk after a power cut is built from recorded writes, and opened.
 //! - `failpoints`: each step of the runtime panics, fails, waits or ends the process.
 //! - [`simulation`]: the whole runtime on one thread, with a clock that jumps and a scheduler that draws from a seed.
@@ -36,10 +36,14 @@ mod http;
 pub mod kill;
 #[cfg(feature = "stress")]
 pub mod mistakes;
+#[cfg(any(feature = "stress", feature = "fuzz"))]
+mod named;
 #[cfg(feature = "stress")]
 pub mod oracle;
 #[cfg(feature = "sqlite")]
 pub mod power;
+#[cfg(feature = "sqlite")]
+mod process;
 #[cfg(feature = "sqlite")]
 pub mod remote;
 #[cfg(feature = "sqlite")]

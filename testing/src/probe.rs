@@ -32,16 +32,22 @@ impl Probe {
     /// If it does not hold in time, or the feed closes before.
     pub async fn until(&mut self, is_true: impl Fn(&[Arc<SessionEvent>]) -> bool) {
         while !is_true(&self.events) {
-            let Ok(item) = tokio::time::timeout(PATIENCE, self.subscription.next()).await else {
-                panic!("waited too long; so far:\n{}", self.lines());
-            };
-            match item {
-                Some(StreamItem::Event(event)) => self.events.push(event),
-                Some(StreamItem::Text { text, .. }) => self.text.push_str(&text),
-                Some(_) => {}
-                None => panic!("the screen was closed; so far:\n{}", self.lines()),
+            if let Err(problem) = self.hear().await {
+                panic!("{problem}; so far:\n{}", self.lines());
             }
         }
+    }
+
+    /// Reads the next item of the feed.
+    async fn hear(&mut self) -> Result<(), &'static str> {
+        let next = tokio::time::timeout(PATIENCE, self.subscription.next());
+        match next.await.map_err(|_| "waited too long")? {
+            Some(StreamItem::Event(event)) => self.events.push(event),
+            Some(StreamItem::Text { text, .. }) => self.text.push_str(&text),
+            Some(_) => {}
+            None => return Err("the screen was closed"),
+        }
+        Ok(())
     }
 
     /// Waits until this many turns have ended.
@@ -56,14 +62,8 @@ impl Probe {
     /// If it does not come in time.
     pub async fn until_streamed(&mut self, part: &str) {
         while !self.text.contains(part) {
-            let Ok(item) = tokio::time::timeout(PATIENCE, self.subscription.next()).await else {
-                panic!("waited too long for {part:?}; so far: {:?}", self.text);
-            };
-            match item {
-                Some(StreamItem::Text { text, .. }) => self.text.push_str(&text),
-                Some(StreamItem::Event(event)) => self.events.push(event),
-                Some(_) => {}
-                None => panic!("the screen was closed"),
+            if let Err(problem) = self.hear().await {
+                panic!("{problem} while {part:?} was waited for; so far: {:?}", self.text);
             }
         }
     }

@@ -20,3 +20,4 @@
 
 pub mod life;
 pub mod notes;
+mod parts;

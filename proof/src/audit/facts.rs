@@ -135,7 +135,7 @@ impl Facts {
         for row in self.rows.values() {
             let call = row.call.to_string();
             let parts = written.remove(&*call).unwrap_or_default();
-            let Some(act) = Act::of_tool(&row.name) else { continue };
+            let Some(act) = Act::named(&row.name) else { continue };
             let token = token_of(&row.arguments);
             let what = |what: &str| format!("{} {token:?} of {call}: {what}", row.name);
             for other in parts.iter().filter(|part| Some(&part.token) != token.as_ref()) {
@@ -233,5 +233,5 @@ impl Facts {
 
 /// Tells whether a call needs a person's approval.
 fn asks(row: &LedgerRow) -> bool {
-    Act::of_tool(&row.name).is_some_and(Act::asks)
+    Act::named(&row.name).is_some_and(Act::asks)
 }

@@ -4,54 +4,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Counter {
-    /// An acknowledged fact is missing.
-    Lost,
-    /// An effect or a fact exists more than once.
-    Doubled,
-    /// An effect without a person's approval.
-    Unasked,
-    /// The ledger or an event differs from the facts.
-    Misreported,
-    /// The database, or the chain of its ledger, is broken.
-    Damaged,
-    /// A call or a turn stays open after everything came to rest.
-    Stuck,
-    /// What befell another session changed a turn.
-    Disturbed,
-    /// A user reached what belongs to another.
-    Exposed,
-}
+use crate::named::named;
 
-impl Counter {
-    /// All kinds.
-    pub const ALL: [Self; 8] = [
-        Self::Lost,
-        Self::Doubled,
-        Self::Unasked,
-        Self::Misreported,
-        Self::Damaged,
-        Self::Stuck,
-        Self::Disturbed,
-        Self::Exposed,
-    ];
-
-    /// Returns its name in `docs/proof.md` and in figures.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Lost => "lost",
-            Self::Doubled => "doubled",
-            Self::Unasked => "unasked",
-            Self::Misreported => "misreported",
-            Self::Damaged => "damaged",
-            Self::Stuck => "stuck",
-            Self::Disturbed => "disturbed",
-            Self::Exposed => "exposed",
-        }
+named! {
+    /// A kind of findings.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Counter {
+        /// An acknowledged fact is missing.
+        Lost = "lost",
+        /// An effect or a fact exists more than once.
+        Doubled = "doubled",
+        /// An effect without a person's approval.
+        Unasked = "unasked",
+        /// The ledger or an event differs from the facts.
+        Misreported = "misreported",
+        /// The database, or the chain of its ledger, is broken.
+        Damaged = "damaged",
+        /// A call or a turn stays open after everything came to rest.
+        Stuck = "stuck",
+        /// What befell another session changed a turn.
+        Disturbed = "disturbed",
+        /// A user reached what belongs to another.
+        Exposed = "exposed",
     }
 }
 

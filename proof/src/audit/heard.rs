@@ -84,20 +84,24 @@ impl Session {
             }
         }
         for (_, event) in heard {
-            let is_kept = matches!(
-                event.kind,
-                EventKind::UserMessage { .. }
-                    | EventKind::ModelMessage { .. }
-                    | EventKind::ToolCallEnded { .. }
-                    | EventKind::SystemNotice { .. }
-                    | EventKind::Cleared
-                    | EventKind::TurnEnded { .. }
-            );
-            if is_kept && !cursors.contains(&event.cursor) {
+            if is_kept(&event.kind) && !cursors.contains(&event.cursor) {
                 findings.find(Counter::Lost, format!("{name} {}: told {event:?}", event.cursor));
             }
         }
     }
+}
+
+/// Tells whether the store keeps such events: each of them has a cursor of its own.
+pub(crate) const fn is_kept(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::UserMessage { .. }
+            | EventKind::ModelMessage { .. }
+            | EventKind::ToolCallEnded { .. }
+            | EventKind::SystemNotice { .. }
+            | EventKind::Cleared
+            | EventKind::TurnEnded { .. }
+    )
 }
 
 fn tells(kind: &EventKind, content: &Content) -> bool {

@@ -34,6 +34,8 @@ use facts::Facts;
 
 pub use file::{DATABASE, audit_file};
 pub use findings::{Counter, Findings};
+#[cfg(feature = "sqlite")]
+pub(crate) use heard::is_kept;
 pub use moment::Moment;
 
 /// Compares a store, and the effects in it, with the oracle's knowledge of these sessions.

@@ -136,39 +136,27 @@ impl Facts {
     /// Requires that the ledger has each reported end of a question, end of a call, and resolution.
     pub(super) fn compare_reports(&self, heard: &Heard, findings: &mut Findings) {
         for (_, event) in heard {
-            let (call, is_so) = match &event.kind {
-                EventKind::ApprovalEnded { call, end: ApprovalEnd::Decided { decision } } => {
-                    (*call, self.rows.get(call).and_then(counted).as_ref() == Some(decision))
-                }
-                EventKind::ToolCallEnded { record } => {
-                    let row = self.rows.get(&record.id);
-                    // The effect may have been resolved later.
-                    let is_so = row.is_some_and(|row| {
-                        (record.effect == Effect::Unknown || row.effect == Some(record.effect))
-                            && (record.outcome.is_none() || row.outcome == record.outcome)
-                    });
-                    (record.id, is_so)
-                }
-                EventKind::ToolCallResolved { resolved, .. } => {
-                    let row = self.rows.get(&resolved.call);
-                    let effect = Some(resolved.resolution.effect());
-                    let is_so = row.is_some_and(|row| {
-                        row.effect == effect && row.resolved_by.as_ref() == Some(&resolved.by)
-                    });
-                    (resolved.call, is_so)
-                }
-                EventKind::UserMessage { .. }
-                | EventKind::ModelMessage { .. }
-                | EventKind::ToolCallProposed { .. }
-                | EventKind::ApprovalRequested { .. }
-                | EventKind::ApprovalEnded { .. }
-                | EventKind::SystemNotice { .. }
-                | EventKind::Error { .. }
-                | EventKind::Cleared
-                | EventKind::MessagesLeftOut { .. }
-                | EventKind::TurnResumed
-                | EventKind::TurnEnded { .. }
-                | _ => continue,
+            let (call, is_so) = if let EventKind::ApprovalEnded { call, end } = &event.kind
+                && let ApprovalEnd::Decided { decision } = end
+            {
+                (*call, self.rows.get(call).and_then(counted).as_ref() == Some(decision))
+            } else if let EventKind::ToolCallEnded { record } = &event.kind {
+                let row = self.rows.get(&record.id);
+                // The effect may have been resolved later.
+                let is_so = row.is_some_and(|row| {
+                    (record.effect == Effect::Unknown || row.effect == Some(record.effect))
+                        && (record.outcome.is_none() || row.outcome == record.outcome)
+                });
+                (record.id, is_so)
+            } else if let EventKind::ToolCallResolved { resolved, .. } = &event.kind {
+                let row = self.rows.get(&resolved.call);
+                let effect = Some(resolved.resolution.effect());
+                let is_so = row.is_some_and(|row| {
+                    row.effect == effect && row.resolved_by.as_ref() == Some(&resolved.by)
+                });
+                (resolved.call, is_so)
+            } else {
+                continue;
             };
             if !is_so {
                 let row = self.rows.get(&call);
@@ -204,7 +192,7 @@ impl Answered {
 
 impl Oracle {
     /// Tells whether a person had approved exactly this by then, once or for a while.
-    pub(super) fn allows(&self, row: &LedgerRow, by: Timestamp, token: &str) -> bool {
+    pub(crate) fn allows(&self, row: &LedgerRow, by: Timestamp, token: &str) -> bool {
         let says = |call: &CallId, is_yes: &dyn Fn(&Answered) -> bool| {
             let answers = self.answers.get(call).into_iter().flatten();
             answers.into_iter().any(|answered| answered.at <= by && is_yes(answered))

@@ -3,26 +3,25 @@
 #![expect(clippy::print_stdout, reason = "a program talks to its reader")]
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     error::Error,
     io::{Write as _, stdout},
+    num::TryFromIntError,
     process::ExitCode,
-    sync::{Arc, Mutex},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use madang_proof::{
     audit::{Counter, Findings},
     fuzz::{Hunt, Target},
-    kill::{self, Campaign, Orders},
+    kill::{self, Campaign, KillFigures, Remote},
     mistakes::{Mistake, ProxyMistake, RemoteMistake},
     power::{Synced, Trial},
-    remote::{self, RemoteCampaign, RemoteFigures, RemoteOrders},
-    serve::{self, ServeCampaign, ServeFigures, ServerOrders},
+    serve::{self, ServeCampaign, ServeFigures},
     simulation::Simulation,
     stress::Stress,
 };
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 const USAGE: &str = "usage: proof kill|serve|remote|power|fuzz|simulation|stress|all [--kills N] [--keys N] [--clients N] [--trials N]
              [--seconds N] [--seeds N] [--turns N] [--runs N] [--sessions N] [--seed N]
@@ -43,24 +42,27 @@ const USAGE: &str = "usage: proof kill|serve|remote|power|fuzz|simulation|stress
 
 Everything is drawn from the seed, which is printed; without --seed it is the time. Ends with 1 where a promise is broken.";
 
+/// What each proof does where the command line does not say otherwise. Each driver that kills has a number of its own.
+const DEFAULTS: [(&str, u64); 9] = [
+    ("--keys", 10_000),
+    ("--clients", 64),
+    ("--trials", 20),
+    ("--seconds", 60),
+    ("--seeds", 200),
+    ("--turns", 100_000),
+    ("--runs", 10),
+    ("--sessions", 10_000),
+    ("--tail", 40),
+];
+
 /// The amount of each proof.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Dose {
-    /// Of each driver that kills; each has its own number by default.
-    kills: Option<u64>,
-    keys: u64,
-    clients: usize,
-    trials: u64,
-    seconds: u64,
-    seeds: u64,
-    turns: u64,
-    runs: u64,
-    sessions: usize,
+    amounts: BTreeMap<String, u64>,
+    seed: u64,
     mistake: Option<Mistake>,
     proxy_mistake: Option<ProxyMistake>,
     remote_mistake: Option<RemoteMistake>,
-    tail: usize,
-    seed: u64,
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -77,67 +79,49 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
         println!("{USAGE}");
         return Ok(ExitCode::from(2));
     };
-    if command == "child" {
-        kill::live(Orders::read(rest).ok_or("these are no orders")?).await?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if command == "server" {
-        serve::serve(ServerOrders::read(rest).ok_or("these are no orders")?).await?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if command == "remote-child" {
-        remote::live(RemoteOrders::read(rest).ok_or("these are no orders")?).await?;
+    if let ("child" | "server", [orders]) = (command.as_str(), rest) {
+        if command == "child" {
+            kill::live(serde_json::from_str(orders)?).await?;
+        } else {
+            serve::serve(serde_json::from_str(orders)?).await?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let dose = Dose::read(rest)?;
     println!("seed {}", dose.seed);
-    let findings = match command.as_str() {
-        "kill" => kill(dose).await?,
-        "serve" => serve(dose).await?,
-        "remote" => remote(dose).await?,
-        "power" => power(dose).await,
-        "fuzz" => fuzz(dose).await?,
-        "simulation" => tokio::task::spawn_blocking(move || simulation(dose)).await?,
-        "stress" => stress(dose).await?,
-        "all" => {
-            let mut findings = kill(dose).await?;
-            findings.add(serve(dose).await?);
-            findings.add(remote(dose).await?);
-            findings.add(power(dose).await);
-            findings.add(fuzz(dose).await?);
-            findings.add(tokio::task::spawn_blocking(move || simulation(dose)).await?);
-            findings.add(stress(dose).await?);
-            findings
-        }
-        _ => return Err(USAGE.into()),
-    };
+    let all = ["kill", "serve", "remote", "power", "fuzz", "simulation", "stress"];
+    let mut findings = Findings::default();
+    for proof in all.into_iter().filter(|proof| command == "all" || command == proof) {
+        findings.add(match proof {
+            "kill" => kill(&dose).await?,
+            "serve" => serve(&dose).await?,
+            "remote" => remote(&dose).await?,
+            "power" => power(&dose).await?,
+            "fuzz" => fuzz(&dose).await?,
+            "simulation" => {
+                let dose = dose.clone();
+                tokio::task::spawn_blocking(move || simulation(&dose)).await?
+            }
+            _ => stress(&dose).await?,
+        });
+    }
+    if command != "all" && !all.contains(&command.as_str()) {
+        return Err(USAGE.into());
+    }
     Ok(if findings.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 impl Dose {
     fn read(arguments: &[String]) -> Result<Self, Box<dyn Error>> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-        let mut dose = Self {
-            kills: None,
-            keys: 10_000,
-            clients: 64,
-            trials: 20,
-            seconds: 60,
-            seeds: 200,
-            turns: 100_000,
-            runs: 10,
-            sessions: 10_000,
-            mistake: None,
-            proxy_mistake: None,
-            remote_mistake: None,
-            tail: 40,
-            seed: now.as_secs(),
-        };
+        let seed = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+        let amounts = DEFAULTS.map(|(name, amount)| (name.to_owned(), amount)).into();
+        let (mistake, proxy_mistake, remote_mistake) = (None, None, None);
+        let mut dose = Self { amounts, seed, mistake, proxy_mistake, remote_mistake };
         for pair in arguments.chunks(2) {
             let [name, value] = pair else { return Err(USAGE.into()) };
             if name == "--mistake" {
-                (dose.mistake, dose.proxy_mistake) =
-                    (Mistake::named(value), ProxyMistake::named(value));
+                dose.mistake = Mistake::named(value);
+                dose.proxy_mistake = ProxyMistake::named(value);
                 dose.remote_mistake = RemoteMistake::named(value);
                 let is_known = dose.mistake.is_some()
                     || dose.proxy_mistake.is_some()
@@ -148,93 +132,108 @@ impl Dose {
                 continue;
             }
             let value = value.parse()?;
-            match name.as_str() {
-                "--seeds" => dose.seeds = value,
-                "--turns" => dose.turns = value,
-                "--runs" => dose.runs = value,
-                "--sessions" => dose.sessions = usize::try_from(value)?,
-                "--tail" => dose.tail = usize::try_from(value)?,
-                "--kills" => dose.kills = Some(value),
-                "--keys" => dose.keys = value,
-                "--clients" => dose.clients = usize::try_from(value)?,
-                "--trials" => dose.trials = value,
-                "--seconds" => dose.seconds = value,
-                "--seed" => dose.seed = value,
-                _ => return Err(USAGE.into()),
+            if name == "--seed" {
+                dose.seed = value;
+            } else if name == "--kills" || dose.amounts.contains_key(name) {
+                dose.amounts.insert(name.clone(), value);
+            } else {
+                return Err(USAGE.into());
             }
         }
         Ok(dose)
+    }
+
+    fn of(&self, name: &str) -> u64 {
+        self.amounts[name]
+    }
+
+    fn size(&self, name: &str) -> Result<usize, TryFromIntError> {
+        self.of(name).try_into()
+    }
+
+    fn kills(&self, otherwise: u64) -> u64 {
+        self.amounts.get("--kills").copied().unwrap_or(otherwise)
     }
 }
 
 /// The files on which processes are killed at the same time: a driver mostly waits.
 const SIDE_BY_SIDE: u64 = 4;
 
-async fn kill(dose: Dose) -> Result<Findings, Box<dyn Error>> {
-    let program = std::env::current_exe()?;
-    let kills = dose.kills.unwrap_or(2_000);
-    let shared = Arc::new(Mutex::new((Clock::new(), vec![])));
+async fn kill(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
+    let (clock, all) = killed(dose, dose.kills(2_000), None).await?;
+    let KillFigures { kills, kills_at_points, files, acknowledged, findings, .. } = all;
+    clock.end(&format!(
+        "kill   {kills} kills ({kills_at_points} at chosen points) on {files} files, {acknowledged} effects acknowledged: {}",
+        counts(&findings),
+    ));
+    Ok(findings)
+}
+
+async fn remote(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
+    let remote = Remote { mistake: dose.remote_mistake };
+    let (clock, all) = killed(dose, dose.kills(1_000), Some(remote)).await?;
+    let KillFigures {
+        kills, kills_in_calls, files, received, unknown, acknowledged, findings, ..
+    } = all;
+    clock.end(&format!(
+        "remote {kills} kills ({kills_in_calls} at calls) on {files} files, {received} calls received, {acknowledged} effects \
+         acknowledged, {unknown} unknown and resolved: {}",
+        counts(&findings),
+    ));
+    Ok(findings)
+}
+
+/// Divides kills among some files.
+async fn killed(
+    dose: &Dose,
+    kills: u64,
+    remote: Option<Remote>,
+) -> Result<(Clock, KillFigures), Box<dyn Error>> {
+    let name = if remote.is_some() { "remote" } else { "kill  " };
+    let (mut clock, mut all) = (Clock::new(), KillFigures::default());
+    let (tell, mut told) = mpsc::unbounded_channel::<Findings>();
     let mut drivers = JoinSet::new();
     for number in 0..SIDE_BY_SIDE {
         let campaign = Campaign {
-            program: program.clone(),
+            program: std::env::current_exe()?,
             seed: dose.seed.wrapping_add(number),
             kills: kills / SIDE_BY_SIDE + u64::from(number < kills % SIDE_BY_SIDE),
             kills_a_file: 20,
             chats: 8,
-            mistake: None,
+            mistake: dose.mistake.filter(|_| remote.is_some()),
+            remote,
         };
-        let shared = shared.clone();
-        let index = usize::try_from(number)?;
+        let tell = tell.clone();
         drivers.spawn(async move {
-            let tell = |figures: &kill::KillFigures| {
-                let (clock, all) = &mut *shared.lock().expect("no code under this lock panics");
-                all.resize(all.len().max(index + 1), kill::KillFigures::default());
-                all[index] = figures.clone();
-                clock.found(&figures.findings);
-                clock.say(|| {
-                    let all = sum(all);
-                    format!("kill   {} of {kills} kills, {}", all.kills, counts(&all.findings))
-                });
-            };
-            campaign.run(tell).await
+            campaign.run(|figures| drop(tell.send(figures.findings.clone()))).await
         });
     }
-    let mut all = Vec::new();
-    while let Some(figures) = drivers.join_next().await {
-        all.push(figures?);
+    drop(tell);
+    let mut so_far = 0;
+    while let Some(findings) = told.recv().await {
+        so_far += 1;
+        clock.found(&findings);
+        clock.say(|| format!("{name} {so_far} of {kills} kills, {}", counts(&findings)));
     }
-    let all = sum(&all);
-    let (clock, _) = &mut *shared.lock().expect("no code under this lock panics");
+    for figures in drivers.join_all().await {
+        all.add(figures);
+    }
     clock.found(&all.findings);
-    let (at_points, files) = (all.kills_at_points, all.files);
-    clock.end(&format!(
-        "kill   {} kills ({at_points} at chosen points) on {files} files, {} effects acknowledged: {}",
-        all.kills,
-        all.acknowledged,
-        counts(&all.findings),
-    ));
-    Ok(all.findings.clone())
-}
-
-fn sum(all: &[kill::KillFigures]) -> kill::KillFigures {
-    let mut sum = kill::KillFigures::default();
-    all.iter().cloned().for_each(|figures| sum.add(figures));
-    sum
+    Ok((clock, all))
 }
 
 /// Longer than a turn takes, with all the kills that befall it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-async fn serve(dose: Dose) -> Result<Findings, Box<dyn Error>> {
+async fn serve(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     let mut clock = Clock::new();
     let campaign = ServeCampaign {
         program: std::env::current_exe()?,
         seed: dose.seed,
-        kills: dose.kills.unwrap_or(1_000),
+        kills: dose.kills(1_000),
         kills_a_file: 25,
-        keys: dose.keys,
-        clients: dose.clients,
+        keys: dose.of("--keys"),
+        clients: dose.size("--clients")?,
         mistake: dose.proxy_mistake,
         patience: PATIENCE,
     };
@@ -253,59 +252,16 @@ async fn serve(dose: Dose) -> Result<Findings, Box<dyn Error>> {
         "serve  {kills} kills ({kills_at_points} at chosen points), {ends_in_order} ends in order, {files} files, {} clients: {keys} keys in {posts} requests, \
          {heard} events heard, {resumed} streams resumed, {decisions} decisions, {probes} foreign requests, \
          {acknowledged} effects acknowledged: {}",
-        dose.clients,
+        dose.of("--clients"),
         counts(&figures.findings),
     ));
     Ok(figures.findings)
 }
 
-async fn remote(dose: Dose) -> Result<Findings, Box<dyn Error>> {
-    let program = std::env::current_exe()?;
-    let kills = dose.kills.unwrap_or(1_000);
-    let shared = Arc::new(Mutex::new(Clock::new()));
-    let clock = || shared.lock().expect("no code under this lock panics");
-    let mut drivers = JoinSet::new();
-    for number in 0..SIDE_BY_SIDE {
-        let campaign = RemoteCampaign {
-            program: program.clone(),
-            seed: dose.seed.wrapping_add(number),
-            kills: kills / SIDE_BY_SIDE + u64::from(number < kills % SIDE_BY_SIDE),
-            kills_a_file: 20,
-            chats: 8,
-            mistake: dose.mistake,
-            remote_mistake: dose.remote_mistake,
-        };
-        let shared = shared.clone();
-        drivers.spawn(async move {
-            let tell = |figures: &RemoteFigures| {
-                let mut clock = shared.lock().expect("no code under this lock panics");
-                clock.found(&figures.findings);
-                clock.say(|| {
-                    let (so_far, kills) = (figures.kills, campaign.kills);
-                    format!("remote {so_far} of {kills} kills, {}", counts(&figures.findings))
-                });
-            };
-            campaign.run(tell).await
-        });
-    }
-    let mut all = RemoteFigures::default();
-    while let Some(figures) = drivers.join_next().await {
-        all.add(figures?);
-    }
-    clock().found(&all.findings);
-    let RemoteFigures { kills, kills_in_calls, files, received, unknown, acknowledged, .. } = all;
-    clock().end(&format!(
-        "remote {kills} kills ({kills_in_calls} at calls) on {files} files, {received} calls received, {acknowledged} effects \
-         acknowledged, {unknown} unknown and resolved: {}",
-        counts(&all.findings),
-    ));
-    Ok(all.findings)
-}
-
-async fn power(dose: Dose) -> Findings {
+async fn power(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     let (mut clock, mut findings) = (Clock::new(), Findings::default());
     let (mut cuts, mut dropped, mut acknowledged) = (0, 0, 0);
-    for trial in 0..dose.trials {
+    for trial in 0..dose.of("--trials") {
         let seed = dose.seed.wrapping_add(trial);
         let trial = Trial { seed, chats: 8, turns: 10, cuts: 200, synced: Synced::Full };
         let figures = trial
@@ -326,13 +282,13 @@ async fn power(dose: Dose) -> Findings {
         "power  {cuts} cuts, {lost}, {acknowledged} acknowledged effects looked for: {}",
         counts(&findings),
     ));
-    findings
+    Ok(findings)
 }
 
-async fn fuzz(dose: Dose) -> Result<Findings, Box<dyn Error>> {
+async fn fuzz(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     for target in Target::ALL {
-        println!("fuzz   {} for {} s", target.name(), dose.seconds);
-        let time = Duration::from_secs(dose.seconds);
+        let time = Duration::from_secs(dose.of("--seconds"));
+        println!("fuzz   {} for {} s", target.name(), time.as_secs());
         let hunt = Hunt { target, seed: dose.seed, executions: u64::MAX, time };
         // The target runs a tokio runtime of its own, which cannot start inside of this one.
         let ended = tokio::task::spawn_blocking(move || hunt.run()).await??;
@@ -345,20 +301,22 @@ async fn fuzz(dose: Dose) -> Result<Findings, Box<dyn Error>> {
 /// Of this many seeds one runs twice, to check that it gives one schedule.
 const RUN_AGAIN: u64 = 10;
 
-fn simulation(dose: Dose) -> Findings {
+fn simulation(dose: &Dose) -> Findings {
+    let seeds = dose.of("--seeds");
     let (mut clock, mut findings) = (Clock::new(), Findings::default());
     let (mut turns, mut deaths, mut handlers, mut lines) = (0, 0, 0, 0);
-    for number in 0..dose.seeds {
+    let tail = usize::try_from(dose.of("--tail")).unwrap_or(usize::MAX);
+    for number in 0..seeds {
         let seed = dose.seed.wrapping_add(number);
-        let run =
-            Simulation { mistake: dose.mistake, ..Simulation::new(seed, dose.turns / dose.seeds) };
+        let turns_a_seed = dose.of("--turns") / seeds;
+        let run = Simulation { mistake: dose.mistake, ..Simulation::new(seed, turns_a_seed) };
         let mut figures = run.run();
         if number % RUN_AGAIN == 0 && run.run().hash != figures.hash {
             figures.findings.find(Counter::Damaged, format!("seed {seed} is two schedules"));
         }
         if !figures.findings.is_clean() {
-            let shrunk = if dose.seeds > 1 { run.shrunk() } else { run };
-            let tail = Simulation { tail: dose.tail, ..shrunk }.run().tail;
+            let shrunk = if seeds > 1 { run.shrunk() } else { run };
+            let tail = Simulation { tail, ..shrunk }.run().tail;
             println!("{}", tail.join("\n"));
             println!("simulation: {run:?} fails, and so does {shrunk:?}");
         }
@@ -371,20 +329,19 @@ fn simulation(dose: Dose) -> Findings {
         clock.say(|| format!("simulation {turns} turns, {}", counts(&findings)));
     }
     clock.end(&format!(
-        "simulation  {turns} turns of {} seeds, {deaths} deaths, {handlers} handlers, {lines} steps: {}",
-        dose.seeds,
+        "simulation  {turns} turns of {seeds} seeds, {deaths} deaths, {handlers} handlers, {lines} steps: {}",
         counts(&findings),
     ));
     findings
 }
 
-async fn stress(dose: Dose) -> Result<Findings, Box<dyn Error>> {
+async fn stress(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     let (mut clock, mut findings) = (Clock::new(), Findings::default());
     let (mut turns, mut kills) = (0, 0);
-    for number in 0..dose.runs {
+    for number in 0..dose.of("--runs") {
         let seed = dose.seed.wrapping_add(number);
         let stress = Stress {
-            sessions: dose.sessions,
+            sessions: dose.size("--sessions")?,
             turns: 3,
             tools: 2,
             chaos: 5,
@@ -406,7 +363,7 @@ async fn stress(dose: Dose) -> Result<Findings, Box<dyn Error>> {
     }
     clock.end(&format!(
         "stress {turns} turns of {} runs, shared actors killed {kills} times: {}",
-        dose.runs,
+        dose.of("--runs"),
         counts(&findings),
     ));
     Ok(findings)

@@ -110,12 +110,7 @@ pub async fn afterwards(folder: &Path, known: Oracle) -> Findings {
         findings.find(Counter::Damaged, "no runtime starts on the database".to_owned());
         return findings;
     };
-    if timeout(PATIENCE, life.rests()).await.is_err() {
-        findings.find(Counter::Stuck, "not everything comes to its end".to_owned());
-    }
-    if !life.shut_down().await {
-        findings.find(Counter::Stuck, "something goes on behind the shutdown".to_owned());
-    }
+    life.ends_within(PATIENCE).await;
     let known = scene.witness.oracle().clone();
     findings.add(audit_file(folder, &sessions, &known, Moment::AtRest).await);
     findings

@@ -27,33 +27,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::named::named;
 pub use hunt::{Hunt, HuntEnd};
 
-/// A target of the bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
-    /// A call through `Runtime::dispatch`: tool, decision and raw arguments.
-    Dispatch,
-    /// Streamed text of a model, through the parser of tool calls.
-    Parser,
-    /// Data of a tool, through the envelope for the model.
-    Envelope,
+named! {
+    /// A target of the bytes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Target {
+        /// A call through `Runtime::dispatch`: tool, decision and raw arguments.
+        Dispatch = "dispatch",
+        /// Streamed text of a model, through the parser of tool calls.
+        Parser = "parser",
+        /// Data of a tool, through the envelope for the model.
+        Envelope = "envelope",
+    }
 }
 
 impl Target {
-    /// All targets.
-    pub const ALL: [Self; 3] = [Self::Dispatch, Self::Parser, Self::Envelope];
-
-    /// Returns its name, which its corpus has too.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dispatch => "dispatch",
-            Self::Parser => "parser",
-            Self::Envelope => "envelope",
-        }
-    }
-
     /// Sends the bytes through, and returns the path that they took.
     ///
     /// # Panics

@@ -1,23 +1,24 @@
 //! The driver: starts a child, keeps the oracle of its lines, kills it, and audits the database.
 
 use std::{
+    error::Error,
     path::{Path, PathBuf},
-    process::{ExitStatus, Stdio},
     time::Duration,
 };
 
-use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines},
-    process::{Child, ChildStdout, Command},
-    time::{Instant, timeout_at},
+use madang::{
+    ledger::LedgerFilter,
+    store::{SqliteStore, Store as _},
 };
+use tokio::time::Instant;
 
 use super::{KillFigures, Orders, child::sessions};
 use crate::{
-    audit::{Counter, Findings, Moment, audit_file},
+    audit::{Counter, DATABASE, Moment, audit_file},
     dice::Dice,
-    mistakes::Mistake,
-    oracle::{Line, Oracle},
+    mistakes::{Mistake, RemoteMistake},
+    process::{Process, Said},
+    remote::{FarOrders, ServerMoment, ToolServer, compare},
     workload::{Point, SessionPlan},
 };
 
@@ -36,23 +37,36 @@ pub struct Campaign {
     pub chats: usize,
     /// The mistake that the children make.
     pub mistake: Option<Mistake>,
+    /// The server of the tools, where they are remote.
+    pub remote: Option<Remote>,
 }
 
-/// Longer than any step of a child takes.
+/// Remote tools.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Remote {
+    /// The mistake that the way to the server makes.
+    pub mistake: Option<RemoteMistake>,
+}
+
+/// Longer than any child takes to come to rest.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The time after which a child is killed that does not reach its point.
 const MISSED: Duration = Duration::from_millis(400);
+/// The same for a child with remote tools, once its runtime runs.
+const MISSED_FAR: Duration = Duration::from_millis(700);
 /// The turns of all chats: more than any child reaches.
 const TURNS: u64 = 4_000;
 
 /// The moment of a child's death.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum Death {
-    /// At a point, or somewhat later if it is not reached.
-    AtPoint(String),
+    /// At the N-th pass of a point, or somewhat later if it is not reached.
+    AtPoint(Point, u64),
+    /// At a moment of the server, or somewhat later if it is not reached.
+    AtServer(ServerMoment, u64),
     /// After this many lines.
     AfterLines(u64),
-    /// This long after the start, perhaps before it runs at all.
+    /// This long after the start, perhaps before it runs at all; with remote tools, after its runtime runs.
     After(Duration),
     /// Never.
     Never,
@@ -61,38 +75,55 @@ enum Death {
 impl Death {
     fn draw(dice: &mut Dice) -> Self {
         match dice.below(8) {
-            0..4 => {
-                let point = dice.pick(&Point::ALL);
-                Self::AtPoint(format!("{}:{}", point.name(), 1 + dice.below(40)))
-            }
+            0..4 => Self::AtPoint(*dice.pick(&Point::ALL), 1 + dice.below(40)),
             4..7 => Self::AfterLines(1 + dice.below(400)),
             _ => Self::After(Duration::from_millis(dice.below(150))),
+        }
+    }
+
+    /// Draws a death for a child with remote tools, which passes no points of tools.
+    fn draw_far(dice: &mut Dice) -> Self {
+        match dice.below(8) {
+            0..2 => {
+                let points = Point::ALL.into_iter().filter(|point| !point.is_of_tools());
+                let points: Vec<_> = points.collect();
+                Self::AtPoint(*dice.pick(&points), 1 + dice.below(40))
+            }
+            2..5 => Self::AtServer(ServerMoment::Received, 1 + dice.below(16)),
+            5 => Self::AtServer(ServerMoment::Answered, 1 + dice.below(16)),
+            _ => Self::After(Duration::from_millis(dice.below(400))),
         }
     }
 }
 
 impl Campaign {
     /// Kills as often as ordered. After each kill, `progress` receives the figures so far.
+    ///
+    /// # Panics
+    /// Where the machine has no room for files, processes or ports.
     pub async fn run(&self, mut progress: impl FnMut(&KillFigures)) -> KillFigures {
         let mut dice = Dice::new(self.seed);
         let mut figures = KillFigures::default();
+        let draw = if self.remote.is_some() { Death::draw_far } else { Death::draw };
         while figures.kills < self.kills {
             let folder = tempfile::tempdir().expect("there is a place for temporary files");
+            let mut server = None;
+            if self.remote.is_some() {
+                server = Some(ToolServer::start().await.expect("there is a free port"));
+            }
             let sessions = sessions(self.seed, self.chats);
-            let (oracle, known) = (Oracle::default(), Vec::new());
-            let (campaign, folder) = (self, folder.path());
-            let mut lives = Lives { campaign, folder, sessions, oracle, known, life: 0 };
+            let (campaign, folder, said) = (self, folder.path(), Said::default());
+            let mut lives = Lives { campaign, folder, sessions, server, said, life: 0 };
             figures.files += 1;
             for _ in 0..self.kills_a_file.min(self.kills - figures.kills) {
-                let death = Death::draw(&mut dice);
-                lives.live(death, &mut figures).await;
-                figures.findings.add(lives.audit(Moment::AfterDeath).await);
+                lives.live(draw(&mut dice), &mut figures).await;
+                lives.compares(Moment::AfterDeath, &mut figures).await;
                 progress(&figures);
             }
-            // All people come back once more, and nothing stays open.
+            // All people come back once more, and nothing stays open or unknown.
             lives.live(Death::Never, &mut figures).await;
-            figures.findings.add(lives.audit(Moment::AtRest).await);
-            figures.acknowledged += lives.oracle.acknowledged();
+            lives.compares(Moment::AtRest, &mut figures).await;
+            figures.acknowledged += lives.said.oracle.acknowledged();
         }
         figures
     }
@@ -103,114 +134,111 @@ struct Lives<'a> {
     campaign: &'a Campaign,
     folder: &'a Path,
     sessions: Vec<SessionPlan>,
-    oracle: Oracle,
-    /// The lines of the oracle, for the next child.
-    known: Vec<u8>,
+    server: Option<ToolServer>,
+    said: Said,
     life: u64,
 }
 
 impl Lives<'_> {
-    async fn audit(&mut self, moment: Moment) -> Findings {
-        audit_file(self.folder, &self.sessions, &self.oracle, moment).await
+    async fn compares(&self, moment: Moment, figures: &mut KillFigures) {
+        let oracle = &self.said.oracle;
+        figures.findings.add(audit_file(self.folder, &self.sessions, oracle, moment).await);
+        let Some(server) = &self.server else { return };
+        let compared = async {
+            let path = self.folder.join(DATABASE);
+            let rows = if path.exists() {
+                let store = SqliteStore::open_read_only(path).await?;
+                let rows = store.calls(&LedgerFilter::default()).await;
+                store.close().await;
+                rows?
+            } else {
+                Vec::new()
+            };
+            let book = server.received();
+            compare(&rows, &book, oracle, moment, &mut figures.findings);
+            if moment == Moment::AtRest {
+                figures.received += book.len();
+                figures.unknown += rows.iter().filter(|row| row.resolved_by.is_some()).count();
+            }
+            Ok::<_, Box<dyn Error>>(())
+        };
+        if let Err(error) = compared.await {
+            figures.findings.find(Counter::Damaged, error.to_string());
+        }
     }
 
     async fn live(&mut self, death: Death, figures: &mut KillFigures) {
         self.life += 1;
-        let mut process = self.start(&death);
-        // The child reads its pipe before it reports, so this ends unless the child is dead.
-        let mut tells = process.stdin.take().expect("standard input is piped");
-        drop(tells.write_all(&self.known).await);
-        drop(tells);
-        let mut lines =
-            BufReader::new(process.stdout.take().expect("standard output is piped")).lines();
-        let begin = Instant::now();
-        let (deadline, most) = match &death {
-            Death::AtPoint(_) => (begin + MISSED, u64::MAX),
-            Death::AfterLines(count) => (begin + PATIENCE, *count),
-            Death::After(wait) => (begin + *wait, u64::MAX),
-            Death::Never => (begin + PATIENCE, u64::MAX),
+        let missed = if self.server.is_some() { MISSED_FAR } else { MISSED };
+        let (mut dies_at, mut deadly, mut most) = (None, None, u64::MAX);
+        let (wait, is_killed) = match death {
+            Death::AtPoint(point, pass) => {
+                dies_at = Some((point, pass));
+                (missed, true)
+            }
+            Death::AtServer(moment, number) => {
+                deadly = Some((moment, number));
+                (missed, true)
+            }
+            Death::AfterLines(count) => {
+                most = count;
+                (PATIENCE, true)
+            }
+            Death::After(wait) => (wait, true),
+            Death::Never => (PATIENCE, false),
         };
-        let mut heard = 0;
-        while heard < most {
-            match timeout_at(deadline, self.hear(&mut lines)).await {
-                Ok(true) => heard += 1,
-                Ok(false) | Err(_) => break,
-            }
+        if let Some(server) = &self.server {
+            server.begins(self.life, deadly, !is_killed);
         }
-        if !matches!(death, Death::Never) {
-            process.start_kill().expect("a child can be killed until it was waited for");
-        }
-        // Lines from before its death count.
-        let listen = async { while self.hear(&mut lines).await {} };
-        let end = tokio::time::timeout(PATIENCE, async {
-            listen.await;
-            process.wait().await
-        });
-        match end.await {
-            Ok(Ok(status)) => self.judge(status, &death, &mut process, figures).await,
-            Ok(Err(_)) | Err(_) => {
-                figures.findings.find(Counter::Stuck, format!("life {} did not end", self.life));
-                process.start_kill().expect("a child can be killed until it was waited for");
-            }
-        }
-    }
-
-    fn start(&self, death: &Death) -> Child {
+        let Campaign { seed, chats, mistake, remote, .. } = *self.campaign;
+        let far = self.server.as_ref().zip(remote);
         let orders = Orders {
             folder: self.folder.to_owned(),
             life: self.life,
-            seed: self.campaign.seed,
-            chats: self.campaign.chats,
-            turns: if matches!(death, Death::Never) { 0 } else { TURNS },
-            dies_at: if let Death::AtPoint(point) = death { Some(point.clone()) } else { None },
-            mistake: self.campaign.mistake,
+            seed,
+            chats,
+            turns: if is_killed { TURNS } else { 0 },
+            dies_at,
+            mistake,
+            remote: far.map(|(server, Remote { mistake })| FarOrders {
+                server: server.address(),
+                mistake,
+            }),
         };
-        Command::new(&self.campaign.program)
-            .args(orders.to_arguments())
-            .env("RUST_BACKTRACE", "0")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("the program of the child can be started")
-    }
-
-    /// Adds the next line to the oracle; false after the last.
-    async fn hear(&mut self, lines: &mut Lines<BufReader<ChildStdout>>) -> bool {
-        let Ok(Some(text)) = lines.next_line().await else { return false };
-        // A process that was killed in mid-write leaves an incomplete line.
-        if let Ok(line) = serde_json::from_str::<Line>(&text) {
-            self.oracle.note(line);
-            self.known.extend(text.bytes().chain([b'\n']));
+        let mut process = Process::start(&self.campaign.program, "child", &orders);
+        process.tell(&self.said.lines).await;
+        let mut hear = |text: &str| self.said.hear(text);
+        if self.server.is_some() {
+            // Its runtime runs, however long that took on a busy machine.
+            process.hear_until(Instant::now() + PATIENCE, 1, &mut hear).await;
         }
-        true
-    }
-
-    /// Requires that a child ends by SIGKILL or well.
-    async fn judge(
-        &self,
-        status: ExitStatus,
-        death: &Death,
-        process: &mut Child,
-        figures: &mut KillFigures,
-    ) {
-        use std::os::unix::process::ExitStatusExt;
-        match (status.signal(), status.success(), death) {
-            (Some(9), _, Death::AtPoint(_)) => {
-                figures.kills += 1;
-                figures.kills_at_points += 1;
+        let (deadline, mut is_in_call) = (Instant::now() + wait, false);
+        let deadly_moment = async {
+            match &self.server {
+                Some(server) => server.deadly_moment().await,
+                None => std::future::pending().await,
             }
-            (Some(9), _, Death::AfterLines(_) | Death::After(_)) => figures.kills += 1,
-            (None, true, Death::Never) => {}
-            _ => {
-                let mut said = String::new();
-                if let Some(mut error) = process.stderr.take() {
-                    drop(error.read_to_string(&mut said).await);
-                }
-                let what = format!("life {} ended by itself with {status}: {said}", self.life);
-                figures.findings.find(Counter::Stuck, what);
-            }
+        };
+        tokio::select! {
+            biased;
+            () = deadly_moment => is_in_call = true,
+            () = process.hear_until(deadline, most, &mut hear) => {}
+        }
+        if is_killed {
+            process.kill();
+        }
+        if let Err(how) = process.end(is_killed, PATIENCE, hear).await {
+            let what = format!("life {} did not end as ordered, but {how}", self.life);
+            figures.findings.find(Counter::Stuck, what);
+        } else if is_killed {
+            figures.kills += 1;
+            figures.kills_at_points += u64::from(matches!(death, Death::AtPoint(..)));
+            figures.kills_in_calls += u64::from(is_in_call);
+        }
+        if let Some(server) = &self.server
+            && let Err(error) = server.settles().await
+        {
+            figures.findings.find(Counter::Stuck, format!("the server is gone: {error}"));
         }
     }
 }

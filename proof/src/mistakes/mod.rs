@@ -25,32 +25,21 @@ pub(crate) use remote::remote_tools;
 pub(crate) use store::MistakenSteps;
 pub(crate) use tool::tools;
 
-use crate::audit::Counter;
+use serde::{Deserialize, Serialize};
+
+use crate::{audit::Counter, named::named};
 
 macro_rules! mistakes {
     ($(#[$doc:meta])* $kind:ident: $($mistake:ident $name:literal [$($counter:ident),+] $what:literal;)*) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum $kind {
-            $(#[doc = $what] $mistake,)*
+        named! {
+            $(#[$doc])*
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+            pub enum $kind {
+                $(#[doc = $what] $mistake = $name,)*
+            }
         }
 
         impl $kind {
-            /// All mistakes.
-            pub const ALL: &[Self] = &[$(Self::$mistake,)*];
-
-            /// Returns its name on command lines and in `docs/proof.md`.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$mistake => $name,)* }
-            }
-
-            /// Finds the mistake with this name.
-            #[must_use]
-            pub fn named(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|mistake| mistake.name() == name)
-            }
-
             /// Describes the mistake in a sentence.
             #[must_use]
             pub const fn what(self) -> &'static str {

@@ -172,12 +172,7 @@ impl Trial {
             Ok(life) => life,
             Err(error) => return damaged(format!("no runtime starts on the database: {error}")),
         };
-        if tokio::time::timeout(PATIENCE, life.rests()).await.is_err() {
-            findings.find(Counter::Stuck, "chats do not come to rest".to_owned());
-        }
-        if !life.shut_down().await {
-            findings.find(Counter::Stuck, "something goes on behind the shutdown".to_owned());
-        }
+        life.ends_within(PATIENCE).await;
         let oracle = scene.witness.oracle().clone();
         findings.add(audit_file(folder, &sessions, &oracle, Moment::AtRest).await);
         findings

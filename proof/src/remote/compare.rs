@@ -1,62 +1,26 @@
-//! Holds the ledger against the server's book and against what people were told.
+//! Holds the ledger against the server's book; the audit holds it against what people were told.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use madang::{
-    CallId,
-    ledger::{Approval, CallState, Effect, LedgerRow},
+    Timestamp,
+    ledger::{CallState, Effect, LedgerRow},
 };
 
 use super::{
-    RemoteLine,
     plan::RemoteTool,
     server::{Course, Received},
 };
 use crate::{
     audit::{Counter, Findings, Moment},
-    oracle::token_of,
+    oracle::{Oracle, token_of},
 };
 
-/// What the children of a file have reported.
-#[derive(Debug, Default)]
-pub(super) struct Notes {
-    approved: BTreeSet<CallId>,
-    heard: BTreeMap<CallId, Vec<Effect>>,
-    resolved: BTreeMap<CallId, Effect>,
-}
-
-impl Notes {
-    pub(super) fn note(&mut self, line: &RemoteLine) {
-        match line {
-            RemoteLine::Ready | RemoteLine::Rested => {}
-            RemoteLine::Approves { call } => drop(self.approved.insert(*call)),
-            RemoteLine::Heard { call, effect } => {
-                self.heard.entry(*call).or_default().push(*effect);
-            }
-            RemoteLine::Resolved { call, effect } => drop(self.resolved.insert(*call, *effect)),
-        }
-    }
-
-    /// Counts the effects that people were told.
-    pub(super) fn acknowledged(&self) -> usize {
-        self.heard.values().filter(|effects| effects.contains(&Effect::Committed)).count()
-    }
-
-    /// Tells whether a person said yes to this call, or to the one on which it rests.
-    fn allow(&self, row: &LedgerRow) -> bool {
-        match &row.approval {
-            Some(Approval::Standing { by_call, .. }) => self.approved.contains(by_call),
-            Some(_) => self.approved.contains(&row.call),
-            None => false,
-        }
-    }
-}
-
 /// Adds a finding for each broken promise.
-pub(super) fn compare(
+pub(crate) fn compare(
     rows: &[LedgerRow],
     book: &[Received],
-    notes: &Notes,
+    oracle: &Oracle,
     moment: Moment,
     findings: &mut Findings,
 ) {
@@ -76,10 +40,9 @@ pub(super) fn compare(
     for all in repeated.chain(reads.values().filter(|all| all.len() > 2)) {
         findings.find(Counter::Doubled, format!("the server received {all:?}"));
     }
-    let known: BTreeMap<CallId, &LedgerRow> = rows.iter().map(|row| (row.call, row)).collect();
     for row in rows {
         let all = of_calls.remove(&*row.call.to_string()).unwrap_or_default();
-        compare_call(row, &all, notes, findings);
+        compare_call(row, &all, oracle, findings);
         let is_open = row.state != CallState::Ended || row.effect == Some(Effect::Unknown);
         if is_open && moment == Moment::AtRest {
             let what = format!("call {} is {:?}, its effect {:?}", row.call, row.state, row.effect);
@@ -90,24 +53,9 @@ pub(super) fn compare(
     for all in of_calls.values().filter(|all| all[0].tool != Some(RemoteTool::Look)) {
         findings.find(Counter::Lost, format!("the ledger has no call for {all:?}"));
     }
-    for (call, effects) in &notes.heard {
-        let told = known.get(call).and_then(|row| row.effect);
-        for heard in effects.iter().filter(|effect| **effect != Effect::Unknown) {
-            if told != Some(*heard) {
-                let what = format!("a person heard {heard:?} of {call}, and it is {told:?}");
-                findings.find(Counter::Lost, what);
-            }
-        }
-    }
-    for (call, resolved) in &notes.resolved {
-        let row = known.get(call);
-        if row.is_none_or(|row| row.effect != Some(*resolved) || row.resolved_by.is_none()) {
-            findings.find(Counter::Lost, format!("{call} was resolved as {resolved:?}"));
-        }
-    }
 }
 
-fn compare_call(row: &LedgerRow, all: &[&Received], notes: &Notes, findings: &mut Findings) {
+fn compare_call(row: &LedgerRow, all: &[&Received], oracle: &Oracle, findings: &mut Findings) {
     let tool = RemoteTool::called(&row.name);
     let mut finds = |counter, what: &str| {
         let (name, call, effect) = (&row.name, row.call, row.effect);
@@ -117,7 +65,9 @@ fn compare_call(row: &LedgerRow, all: &[&Received], notes: &Notes, findings: &mu
     if all.iter().any(|received| received.tool != tool || Some(&received.token) != token.as_ref()) {
         finds(Counter::Unasked, "the server received another call under this id");
     }
-    if tool == Some(RemoteTool::Shred) && !all.is_empty() && !notes.allow(row) {
+    let is_allowed =
+        token.is_some_and(|token| oracle.allows(row, Timestamp::from_millis(i64::MAX), &token));
+    if tool == Some(RemoteTool::Shred) && !all.is_empty() && !is_allowed {
         finds(Counter::Unasked, "the server received it without a yes");
     }
     if tool == Some(RemoteTool::Look) {

@@ -1,8 +1,9 @@
-//! kill -9 around the calls of remote tools: a child's chats call the tools of an MCP server that outlives it.
+//! Remote tools for the chats of a process that is killed: an MCP server that outlives it.
 //!
-//! The `driver` has the `server`, which answers, hangs, fails and breaks connections, and keeps a book of the calls that it
-//! received. It kills the `child` at random moments, at points, and while the server has a call. `plan` says what the
-//! model asks for, and `compare` holds the ledger against the book after each death.
+//! The driver of [`kill`](crate::kill) has the `server`, which answers, hangs, fails and breaks connections, and keeps a
+//! book of the calls that it received. It kills the child at random moments, at points, and while the server has a call.
+//! `far` is the child's way to it, `plan` says what the model asks for, and `compare` holds the ledger against the book
+//! after each death.
 //!
 //! ```text
 //! driver <--what people were told-- child --SQLite--> file
@@ -15,72 +16,20 @@
 //! - A call is in the book before it is answered, and its work is done by then or never.
 //! - What a dead child had sent is in the book before anything is compared.
 
-mod child;
 mod compare;
-mod driver;
+mod far;
 mod plan;
 mod server;
 
 use std::time::Duration;
 
-use madang::{CallId, ledger::Effect};
-use serde::{Deserialize, Serialize};
-
-use crate::audit::Findings;
-
-pub use child::{RemoteOrders, live};
-pub use driver::RemoteCampaign;
+pub(crate) use compare::compare;
+pub(crate) use far::Far;
+pub use far::FarOrders;
+pub(crate) use server::{ServerMoment, ToolServer};
 
 /// The revision of the protocol that the server speaks.
 const VERSION: &str = "2026-07-28";
 
 /// The time that a call may take.
 const DEADLINE: Duration = Duration::from_millis(300);
-
-/// What a child reports: what its people do and hear.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "line", rename_all = "snake_case")]
-enum RemoteLine {
-    /// The runtime runs.
-    Ready,
-    /// A person is about to say yes to a call.
-    Approves { call: CallId },
-    /// A person heard the effect of a call.
-    Heard { call: CallId, effect: Effect },
-    /// A person's word on an unknown effect was acknowledged.
-    Resolved { call: CallId, effect: Effect },
-    /// In a chat nothing is open or unknown, and a last turn was answered.
-    Rested,
-}
-
-/// The figures of a campaign.
-#[derive(Debug, Clone, Default)]
-pub struct RemoteFigures {
-    /// Children that died by SIGKILL.
-    pub kills: u64,
-    /// Of these, children that died while the server had a call, or right behind its answer.
-    pub kills_in_calls: u64,
-    /// Databases.
-    pub files: u64,
-    /// The calls that the server received.
-    pub received: usize,
-    /// The calls whose effect was unknown at first.
-    pub unknown: usize,
-    /// The effects that people were told.
-    pub acknowledged: usize,
-    /// The broken promises.
-    pub findings: Findings,
-}
-
-impl RemoteFigures {
-    /// Adds the figures of another campaign.
-    pub fn add(&mut self, other: Self) {
-        self.kills += other.kills;
-        self.kills_in_calls += other.kills_in_calls;
-        self.files += other.files;
-        self.received += other.received;
-        self.unknown += other.unknown;
-        self.acknowledged += other.acknowledged;
-        self.findings.add(other.findings);
-    }
-}

@@ -1,49 +1,35 @@
 //! Plans what the model asks the remote tools for. The plan is the user's text, so the next process gets the same answer.
 
 use madang::{
-    model::{
-        ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
-        PromptMessage, Usage,
-    },
-    tool::{BoxFuture, WantedCall},
+    model::{ChatModel, Completion, CompletionRequest, Deltas, ModelError, ModelInfo},
+    tool::BoxFuture,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     dice::Dice,
-    workload::{Fate, Point},
+    named::named,
+    workload::{Fate, Point, asking, last_turn},
 };
 
-/// A tool of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RemoteTool {
-    /// Writes, and must not be repeated.
-    Note,
-    /// Only reads.
-    Look,
-    /// Destructive: a person is asked.
-    Shred,
+named! {
+    /// A tool of the server.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum RemoteTool {
+        /// Writes, and must not be repeated.
+        Note = "note",
+        /// Only reads.
+        Look = "look",
+        /// Destructive: a person is asked.
+        Shred = "shred",
+    }
 }
 
 /// The name of the server in its configuration.
 pub(super) const SERVER: &str = "far";
 
 impl RemoteTool {
-    pub(super) const ALL: [Self; 3] = [Self::Note, Self::Look, Self::Shred];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Look => "look",
-            Self::Shred => "shred",
-        }
-    }
-
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tool| tool.name() == name)
-    }
-
     /// Finds the tool that a model calls so.
     pub(super) fn called(name: &str) -> Option<Self> {
         Self::named(name.strip_prefix(SERVER)?.strip_prefix("__")?)
@@ -76,33 +62,6 @@ pub(super) fn draw(dice: &mut Dice, name: &str) -> String {
 #[derive(Debug)]
 pub(super) struct RemoteModel(pub(super) Fate);
 
-impl RemoteModel {
-    fn answer(messages: &[PromptMessage]) -> Completion {
-        let is_text = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
-        let begin = messages.iter().rposition(is_text).unwrap_or_default();
-        let text = match messages.get(begin) {
-            Some(PromptMessage::User { text }) => &**text,
-            _ => "",
-        };
-        let is_call = |message: &&PromptMessage| matches!(message, PromptMessage::ToolCall { .. });
-        let ended = messages[begin..].iter().filter(is_call).count();
-        let calls = text.split(' ').filter_map(|call| call.split_once(':')).skip(ended).take(2);
-        let wanted = calls.map(|(tool, token)| {
-            let arguments = json!({ "token": token }).to_string();
-            WantedCall::new(format!("{SERVER}__{tool}"), arguments)
-        });
-        let tool_calls: Vec<WantedCall> = wanted.collect();
-        let is_last = tool_calls.is_empty();
-        Completion {
-            text: if is_last { "done" } else { "wait" }.to_owned(),
-            tool_calls,
-            finish: if is_last { FinishReason::Stop } else { FinishReason::ToolCalls },
-            usage: Usage::default(),
-            left_out: 0,
-        }
-    }
-}
-
 impl ChatModel for RemoteModel {
     fn info(&self) -> ModelInfo {
         ModelInfo { name: "remote".into(), has_parallel_calls: true, max_concurrent: 4 }
@@ -116,7 +75,10 @@ impl ChatModel for RemoteModel {
     ) -> BoxFuture<'_, Result<Completion, ModelError>> {
         Box::pin(async move {
             self.0.pass(Point::ModelAsked, format_args!("model asked"));
-            let completion = Self::answer(&request.messages);
+            let (text, ended) = last_turn(&request.messages).unwrap_or_default();
+            let calls = text.split(' ').filter_map(|call| call.split_once(':')).skip(ended);
+            let named = calls.map(|(tool, token)| (format!("{SERVER}__{tool}"), token));
+            let completion = asking(named.take(2));
             deltas.text(&completion.text);
             self.0.pass(Point::ModelAnswers, format_args!("model ends"));
             Ok(completion)

@@ -23,7 +23,7 @@ use crate::{dice::Dice, http::HttpRequest};
 
 /// What the server does about a call, drawn from the call's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Course {
+pub(crate) enum Course {
     /// It does the work and answers, after this long.
     Answers(Duration),
     /// It reports an error, and has done nothing.
@@ -40,7 +40,7 @@ pub(super) enum Course {
 
 /// A call that the server received.
 #[derive(Debug, Clone)]
-pub(super) struct Received {
+pub(crate) struct Received {
     /// The number of the client's process.
     pub(super) life: u64,
     /// The id that came with the call.
@@ -54,7 +54,7 @@ pub(super) struct Received {
 
 /// The moment at which the server lets its client be killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ServerMoment {
+pub(crate) enum ServerMoment {
     /// A call was received, and is not answered before the client is dead.
     Received,
     /// A call was answered.
@@ -63,7 +63,7 @@ pub(super) enum ServerMoment {
 
 /// A server. Dropping it closes its port.
 #[derive(Debug)]
-pub(super) struct ToolServer {
+pub(crate) struct ToolServer {
     address: SocketAddr,
     inside: Arc<Inside>,
     accepts: AbortHandle,
@@ -125,7 +125,7 @@ impl Course {
 
 impl ToolServer {
     /// Listens on a port of its own.
-    pub(super) async fn start() -> io::Result<Self> {
+    pub(crate) async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let inside = Arc::new(Inside::default());
@@ -141,23 +141,19 @@ impl ToolServer {
         Ok(Self { address, inside, accepts: accepts.abort_handle() })
     }
 
-    pub(super) const fn address(&self) -> SocketAddr {
+    pub(crate) const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers every call at once from now on, or as drawn.
-    pub(super) fn calm(&self, is_calm: bool) {
-        self.inside.receipts().is_calm = is_calm;
-    }
-
     /// Begins with the next process of its client, which is to be killed at the given moment of the call of this number.
-    pub(super) fn begins(&self, life: u64, deadly: Option<(ServerMoment, u64)>) {
+    /// Answers every call at once, if it is calm, or as drawn.
+    pub(crate) fn begins(&self, life: u64, deadly: Option<(ServerMoment, u64)>, is_calm: bool) {
         let mut receipts = self.inside.receipts();
-        (receipts.life, receipts.deadly) = (life, deadly);
+        (receipts.life, receipts.deadly, receipts.is_calm) = (life, deadly, is_calm);
     }
 
     /// Waits for the moment at which its client is to be killed.
-    pub(super) async fn deadly_moment(&self) {
+    pub(crate) async fn deadly_moment(&self) {
         self.inside.kills.notified().await;
     }
 
@@ -165,7 +161,7 @@ impl ToolServer {
     ///
     /// # Errors
     /// An error of the machine's network.
-    pub(super) async fn settles(&self) -> io::Result<()> {
+    pub(crate) async fn settles(&self) -> io::Result<()> {
         // This connection is accepted behind those that the dead client had opened.
         drop(HttpRequest::new("GET", "/").send(self.address).await?);
         self.inside.connections.wait().await;
@@ -173,7 +169,7 @@ impl ToolServer {
     }
 
     /// Returns the calls that were received, in their order.
-    pub(super) fn received(&self) -> Vec<Received> {
+    pub(crate) fn received(&self) -> Vec<Received> {
         self.inside.receipts().received.clone()
     }
 }
@@ -242,13 +238,13 @@ impl Inside {
         Ok(())
     }
 
-    /// Tells whether the work of a call was done; `None` for one that was not received.
+    /// Tells whether the work of a call was done; `None` for one that may still come.
     fn did(&self, call: &str) -> Option<bool> {
         let receipts = self.receipts();
         let mut of_call =
             receipts.received.iter().filter(|received| received.call == call).peekable();
-        of_call.peek()?;
-        Some(of_call.any(|received| received.did))
+        let is_known = of_call.peek().is_some() || receipts.is_calm;
+        is_known.then(|| of_call.any(|received| received.did))
     }
 
     /// Writes a call into the book and does its work, both before it is answered.

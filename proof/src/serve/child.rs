@@ -12,16 +12,17 @@ use madang::store::SqliteStore;
 use madang_server::{
     ListenAddress, Listener, Server, ServerLimits, ServerOptions, SqliteMemory, TokenFile,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{
     audit::DATABASE,
-    kill::{die, say},
     oracle::{Oracle, Witness},
-    workload::{Death, EFFECTS, Fate, Scene, SessionPlan},
+    process::{die, say},
+    workload::{Death, EFFECTS, Fate, Point, Scene, SessionPlan},
 };
 
 /// The driver's orders to its server.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ServerOrders {
     /// The folder of the database and of the tokens.
     pub folder: PathBuf,
@@ -33,8 +34,8 @@ pub struct ServerOrders {
     pub clients: usize,
     /// The port, the same for each process on the file.
     pub port: u16,
-    /// The point at which it dies, if any: `POINT:N`.
-    pub dies_at: Option<String>,
+    /// The point at which it dies, if any, and the number of that pass.
+    pub dies_at: Option<(Point, u64)>,
 }
 
 /// The file of tokens in the folder of a run.
@@ -43,40 +44,12 @@ pub(super) const TOKENS: &str = "tokens";
 /// Completions at once: fewer than the clients of a long run, so that some wait.
 const COMPLETIONS: usize = 24;
 
-impl ServerOrders {
-    /// Writes the orders as arguments of a program.
-    #[must_use]
-    pub fn to_arguments(&self) -> Vec<String> {
-        let dies_at = self.dies_at.clone().unwrap_or_default();
-        let [life, seed] = [self.life, self.seed].map(|number| number.to_string());
-        let (folder, clients) = (self.folder.display().to_string(), self.clients.to_string());
-        vec!["server".to_owned(), folder, life, seed, clients, self.port.to_string(), dies_at]
-    }
-
-    /// Reads the arguments of [`ServerOrders::to_arguments`], without the first word.
-    #[must_use]
-    pub fn read(arguments: &[String]) -> Option<Self> {
-        let [folder, life, seed, clients, port, dies_at] = arguments else { return None };
-        Some(Self {
-            folder: folder.into(),
-            life: life.parse().ok()?,
-            seed: seed.parse().ok()?,
-            clients: clients.parse().ok()?,
-            port: port.parse().ok()?,
-            dies_at: (!dies_at.is_empty()).then(|| dies_at.clone()),
-        })
-    }
-}
-
 /// Serves until it is killed, or until standard input ends.
 ///
 /// # Errors
 /// Any error that no death can excuse.
 pub async fn serve(orders: ServerOrders) -> Result<(), Box<dyn Error>> {
-    let dies_at = match &orders.dies_at {
-        Some(point) => Some(Death::read(point, die).ok_or("no such point")?),
-        None => None,
-    };
+    let dies_at = orders.dies_at.map(|at| Death::at(at, die));
     let store = SqliteStore::options(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
     let scene = Scene {
         sessions: sessions(orders.clients).into(),

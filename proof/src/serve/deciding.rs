@@ -11,6 +11,7 @@ use crate::{
     audit::Counter,
     http::HttpRequest,
     oracle::{Answered, Line, Verdict},
+    workload::drawn,
 };
 
 impl Client {
@@ -24,21 +25,8 @@ impl Client {
         sleep(Duration::from_millis(wait)).await;
         let times = if self.below(6) == 0 { 2 } else { 1 };
         for _ in 0..times {
-            let decision = self.decision(&request);
+            let decision = drawn(self.below(16), &request);
             self.clone().decide(&request, decision).await;
-        }
-    }
-
-    fn decision(&self, request: &ApprovalRequest) -> Decision {
-        match self.below(16) {
-            0..9 => Decision::Approve,
-            9 => Decision::ApproveAlways,
-            10..13 => Decision::Deny,
-            13 => Decision::DenyWith { message: "not today".into() },
-            _ => {
-                let token = request.arguments["token"].as_str().unwrap_or_default();
-                Decision::Edit { arguments: json!({ "token": format!("{token}x") }) }
-            }
         }
     }
 

@@ -3,7 +3,6 @@
 use std::{
     net::{Ipv4Addr, SocketAddr, TcpListener},
     path::{Path, PathBuf},
-    process::Stdio,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU32, Ordering::Relaxed},
@@ -14,10 +13,8 @@ use std::{
 use madang::UserId;
 use madang_server::{TokenFile, TokenHolder, TokenScopes};
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, Lines},
-    process::{Child, ChildStdout, Command},
     task::JoinSet,
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +28,8 @@ use crate::{
     audit::{Counter, Moment, audit_file},
     dice::Dice,
     mistakes::{Proxy, ProxyMistake},
-    oracle::{Line, Witness},
+    oracle::Witness,
+    process::Process,
     workload::{Point, SessionPlan},
 };
 
@@ -63,27 +61,11 @@ const MISSED: Duration = Duration::from_millis(700);
 /// no server listens would else meet itself at last.
 const PORTS: (u16, u32) = (20_000, 10_000);
 
-/// The points at which a server may die: those inside of its process.
-const POINTS: [Point; 12] = [
-    Point::StoreBegin,
-    Point::StoreSavepoint,
-    Point::StoreWrite,
-    Point::StoreWritten,
-    Point::StoreKeep,
-    Point::StoreUndo,
-    Point::StoreCommit,
-    Point::StoreCommitted,
-    Point::ToolBegun,
-    Point::ToolWritten,
-    Point::ModelAsked,
-    Point::ModelAnswers,
-];
-
 /// The moment of a server's death.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum ServerDeath {
-    /// At a point, or somewhat later if it is not reached.
-    AtPoint(String),
+    /// At the N-th pass of a point, or somewhat later if it is not reached.
+    AtPoint(Point, u64),
     /// After this many reports of its tools.
     AfterReports(u64),
     /// This long after the start, perhaps before it listens.
@@ -97,8 +79,10 @@ impl ServerDeath {
         let many = 4 * clients as u64;
         match dice.below(8) {
             0..3 => {
-                let point = dice.pick(&POINTS);
-                Self::AtPoint(format!("{}:{}", point.name(), 1 + dice.below(2 * many)))
+                // The people are in the driver.
+                let points = Point::ALL.into_iter().filter(|point| !point.is_of_people());
+                let points: Vec<_> = points.collect();
+                Self::AtPoint(*dice.pick(&points), 1 + dice.below(2 * many))
             }
             3..6 => Self::AfterReports(1 + dice.below(many)),
             6 => Self::After(Duration::from_millis(dice.below(400))),
@@ -157,12 +141,6 @@ struct Lives<'a> {
     port: u16,
 }
 
-/// A server that runs.
-struct ServerProcess {
-    child: Child,
-    reports: Lines<BufReader<ChildStdout>>,
-}
-
 impl Lives<'_> {
     async fn all(&self, kills: u64, file: u64, dice: &mut Dice, mut progress: impl FnMut()) {
         self.site.figures().files += 1;
@@ -174,7 +152,7 @@ impl Lives<'_> {
         }
         for life in 1..=kills {
             let death = ServerDeath::draw(dice, self.campaign.clients);
-            self.dies(life, &death).await;
+            self.dies(life, death).await;
             self.audit(Moment::AfterDeath).await;
             progress();
         }
@@ -187,16 +165,16 @@ impl Lives<'_> {
         let is_at_rest = loop {
             tokio::select! {
                 rested = &mut resting => break rested.is_ok(),
-                is_running = self.hear(&mut last.reports) => if !is_running {
-                    self.finds_end(&mut last.child, "ended by itself").await;
-                    break false;
+                report = last.hear() => match report {
+                    Some(report) => self.site.hear(&report),
+                    None => break false,
                 },
             }
         };
         if !is_at_rest {
             self.site.finds(Counter::Stuck, "not every client comes to rest".to_owned());
         }
-        drop(last.child.stdin.take());
+        last.tell(&[]).await;
         self.ends(last, false).await;
         self.audit(Moment::AtRest).await;
         let acknowledged = self.site.witness.oracle().acknowledged();
@@ -213,43 +191,38 @@ impl Lives<'_> {
     }
 
     /// Starts a server, and kills or ends it in its time.
-    async fn dies(&self, life: u64, death: &ServerDeath) {
+    async fn dies(&self, life: u64, death: ServerDeath) {
         let dies_at =
-            if let ServerDeath::AtPoint(point) = death { Some(point.clone()) } else { None };
+            if let ServerDeath::AtPoint(point, pass) = death { Some((point, pass)) } else { None };
         let mut process = self.start(life, dies_at);
         if !matches!(death, ServerDeath::After(_)) {
             // Its runtime runs, however long that took on a busy machine.
-            drop(timeout(self.campaign.patience, self.hear(&mut process.reports)).await);
+            let runs = Instant::now() + self.campaign.patience;
+            process.hear_until(runs, 1, |report| self.site.hear(report)).await;
         }
         let begin = Instant::now();
         let (deadline, most) = match death {
-            ServerDeath::AtPoint(_) => (begin + MISSED, u64::MAX),
-            ServerDeath::AfterReports(count) => (begin + MISSED, *count),
-            ServerDeath::After(wait) | ServerDeath::InOrder(wait) => (begin + *wait, u64::MAX),
+            ServerDeath::AtPoint(..) => (begin + MISSED, u64::MAX),
+            ServerDeath::AfterReports(count) => (begin + MISSED, count),
+            ServerDeath::After(wait) | ServerDeath::InOrder(wait) => (begin + wait, u64::MAX),
         };
-        let mut heard = 0;
-        while heard < most {
-            match timeout_at(deadline, self.hear(&mut process.reports)).await {
-                Ok(true) => heard += 1,
-                Ok(false) | Err(_) => break,
-            }
-        }
+        process.hear_until(deadline, most, |report| self.site.hear(report)).await;
         if let ServerDeath::InOrder(_) = death {
-            drop(process.child.stdin.take());
+            process.tell(&[]).await;
             if self.ends(process, false).await {
                 self.site.figures().ends_in_order += 1;
             }
             return;
         }
-        process.child.start_kill().expect("a child can be killed until it was waited for");
+        process.kill();
         if self.ends(process, true).await {
             let mut figures = self.site.figures();
             figures.kills += 1;
-            figures.kills_at_points += u64::from(matches!(death, ServerDeath::AtPoint(_)));
+            figures.kills_at_points += u64::from(matches!(death, ServerDeath::AtPoint(..)));
         }
     }
 
-    fn start(&self, life: u64, dies_at: Option<String>) -> ServerProcess {
+    fn start(&self, life: u64, dies_at: Option<(Point, u64)>) -> Process {
         let orders = ServerOrders {
             folder: self.folder.to_owned(),
             life,
@@ -258,54 +231,18 @@ impl Lives<'_> {
             port: self.port,
             dies_at,
         };
-        let mut child = Command::new(&self.campaign.program)
-            .args(orders.to_arguments())
-            .env("RUST_BACKTRACE", "0")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("the program of the server can be started");
-        let reports = child.stdout.take().expect("standard output is piped");
-        ServerProcess { child, reports: BufReader::new(reports).lines() }
+        Process::start(&self.campaign.program, "server", &orders)
     }
 
-    /// Adds the next report to the oracle; false after the last.
-    async fn hear(&self, reports: &mut Lines<BufReader<ChildStdout>>) -> bool {
-        let Ok(Some(text)) = reports.next_line().await else { return false };
-        // A process that was killed in mid-write leaves an incomplete line.
-        if let Ok(line) = serde_json::from_str::<Line>(&text) {
-            self.site.note(line);
+    /// Hears the rest of a server's reports, and tells whether it ended as ordered.
+    async fn ends(&self, process: Process, was_killed: bool) -> bool {
+        let hear = |report: &str| self.site.hear(report);
+        let end = process.end(was_killed, self.campaign.patience, hear).await;
+        if let Err(how) = &end {
+            let what = format!("a server did not end as ordered, but {how}");
+            self.site.finds(Counter::Stuck, what);
         }
-        true
-    }
-
-    /// Hears the rest of a server's reports, and requires that it ends by SIGKILL, or well. True if it did.
-    async fn ends(&self, mut process: ServerProcess, was_killed: bool) -> bool {
-        use std::os::unix::process::ExitStatusExt as _;
-        let end = timeout(self.campaign.patience, async {
-            while self.hear(&mut process.reports).await {}
-            process.child.wait().await
-        });
-        let is_as_ordered = match end.await {
-            Ok(Ok(status)) if was_killed => status.signal() == Some(9),
-            Ok(Ok(status)) => status.success(),
-            Ok(Err(_)) | Err(_) => false,
-        };
-        if !is_as_ordered {
-            self.finds_end(&mut process.child, "did not end as ordered").await;
-        }
-        is_as_ordered
-    }
-
-    async fn finds_end(&self, child: &mut Child, what: &str) {
-        let mut said = String::new();
-        drop(child.start_kill());
-        if let Some(mut error) = child.stderr.take() {
-            drop(error.read_to_string(&mut said).await);
-        }
-        self.site.finds(Counter::Stuck, format!("a server {what}: {said}"));
+        end.is_ok()
     }
 }
 

@@ -3,7 +3,10 @@
 //! The audit compares the stored events with the store. Here is what the store cannot know: that an event which no store
 //! keeps came once while its feed lived, that pieces of text follow one another, and that a stream ended with a reason.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    mem::{Discriminant, discriminant},
+};
 
 use madang::{
     TurnId,
@@ -12,7 +15,7 @@ use madang::{
 use serde_json::Value;
 
 use super::frames::EventFrame;
-use crate::audit::Counter;
+use crate::audit::{Counter, is_kept};
 
 /// A broken promise, in a sentence.
 pub(super) type Fault = (Counter, String);
@@ -27,7 +30,7 @@ pub(super) struct ReaderNotes {
     told: HashMap<FeedEpoch, u64>,
     /// The feed whose next event must come without a gap.
     follows: Option<FeedEpoch>,
-    stored: HashSet<(EventCursor, &'static str)>,
+    stored: HashSet<(EventCursor, Discriminant<EventKind>)>,
     /// Whether the stream may end: a turn's own stream behind the turn, any behind a goodbye.
     may_end: bool,
     /// The turn that the stream follows; `None` for a session's stream.
@@ -115,9 +118,8 @@ impl ReaderNotes {
         if event.cursor < self.at {
             find(Counter::Misreported, "told out of order");
         }
-        if let Some(name) = stored(&event.kind)
-            && !self.stored.insert((event.cursor, name))
-        {
+        let stored = (event.cursor, discriminant(&event.kind));
+        if is_kept(&event.kind) && !self.stored.insert(stored) {
             find(Counter::Doubled, "told twice");
         }
         if self.turn.is_some_and(|turn| turn != event.turn) {
@@ -139,26 +141,5 @@ impl ReaderNotes {
         let is_so = at == 0 || self.text.as_ref().is_some_and(follows);
         self.text = Some((data["completion"].clone(), at + text.len() as u64));
         (!is_so).then(|| (Counter::Misreported, format!("a piece of text follows none: {data}")))
-    }
-}
-
-/// Names the events that the store keeps: each of them has a cursor of its own.
-const fn stored(kind: &EventKind) -> Option<&'static str> {
-    match kind {
-        EventKind::UserMessage { .. } => Some("user_message"),
-        EventKind::ModelMessage { .. } => Some("model_message"),
-        EventKind::ToolCallEnded { .. } => Some("tool_call_ended"),
-        EventKind::SystemNotice { .. } => Some("system_notice"),
-        EventKind::Cleared => Some("cleared"),
-        EventKind::TurnEnded { .. } => Some("turn_ended"),
-        EventKind::ToolCallProposed { .. }
-        | EventKind::ApprovalRequested { .. }
-        | EventKind::ApprovalEnded { .. }
-        | EventKind::ToolCallResolved { .. }
-        | EventKind::Error { .. }
-        | EventKind::MessagesLeftOut { .. }
-        | EventKind::TurnResumed
-        | EventKind::TurnInterrupted { .. }
-        | _ => None,
     }
 }

@@ -52,6 +52,13 @@ impl Site {
         })
     }
 
+    /// Adds what a server reports to the oracle.
+    pub(super) fn hear(&self, report: &str) {
+        if let Ok(line) = serde_json::from_str(report) {
+            self.note(line);
+        }
+    }
+
     pub(super) fn note(&self, line: Line) {
         self.witness.note(line);
     }

@@ -27,13 +27,10 @@ use madang::{
 };
 use madang_testing::MemoryStore;
 use sqlx::migrate::Migrator;
-use tokio::{
-    sync::watch,
-    time::{Instant, timeout},
-};
+use tokio::{sync::watch, time::Instant};
 
 use crate::{
-    audit::{Counter, DATABASE, Moment, audit, audit_file},
+    audit::{DATABASE, Moment, audit, audit_file},
     oracle::{Began, Line, Oracle, Witness},
     workload::{EFFECTS, Fate, Life, Scene, SessionPlan, Visit, memory_rows},
 };
@@ -162,12 +159,7 @@ impl Stress {
         }
         let took = began.elapsed();
         let patience = PATIENCE + A_SESSION * u32::try_from(self.sessions)?;
-        if timeout(patience, life.rests()).await.is_err() {
-            scene.witness.finds(Counter::Stuck, "chats do not come to rest".to_owned());
-        }
-        if !life.shut_down().await {
-            scene.witness.finds(Counter::Stuck, "the shutdown does not end".to_owned());
-        }
+        life.ends_within(patience).await;
         let oracle = std::mem::take(&mut *scene.witness.oracle());
         let times = std::mem::take(&mut *times.lock().expect("no code under this lock panics"));
         Ok(Ran { oracle, sessions: scene.sessions, expected, times, kills, took })

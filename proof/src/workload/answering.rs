@@ -15,6 +15,20 @@ use crate::{
     oracle::{Answered, Line, Verdict},
 };
 
+/// Returns the decision that stands for a number below 16.
+pub(crate) fn drawn(number: u64, request: &ApprovalRequest) -> Decision {
+    match number {
+        0..8 => Decision::Approve,
+        8 => Decision::ApproveAlways,
+        9..13 => Decision::Deny,
+        13 => Decision::DenyWith { message: "not today".into() },
+        _ => {
+            let token = request.arguments["token"].as_str().unwrap_or_default();
+            Decision::Edit { arguments: json!({ "token": format!("{token}x") }) }
+        }
+    }
+}
+
 impl Person {
     /// Answers as planned, or as fate draws, and sometimes more than once.
     pub(super) async fn answer(self, request: ApprovalRequest) {
@@ -55,22 +69,8 @@ impl Person {
             _ => 1,
         };
         for _ in 0..times {
-            let decision = self.decision(&request);
+            let decision = drawn(fate.below(16), &request);
             self.decide(&request, decision).await;
-        }
-    }
-
-    fn decision(&self, request: &ApprovalRequest) -> Decision {
-        let fate = &self.life.scene.fate;
-        match fate.below(16) {
-            0..8 => Decision::Approve,
-            8 => Decision::ApproveAlways,
-            9..13 => Decision::Deny,
-            13 => Decision::DenyWith { message: "not today".into() },
-            _ => {
-                let token = request.arguments["token"].as_str().unwrap_or_default();
-                Decision::Edit { arguments: json!({ "token": format!("{token}x") }) }
-            }
         }
     }
 

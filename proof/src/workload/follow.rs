@@ -1,9 +1,9 @@
 //! Follows a plan without a memory: asks for the calls of the user's last text that have not returned yet.
 
-use std::panic::resume_unwind;
+use std::{panic::resume_unwind, sync::Arc};
 
 use madang::{
-    model::{Completion, FinishReason, ModelError, PromptMessage, Usage},
+    model::{Completion, FinishReason, ModelError, PromptMessage},
     tool::WantedCall,
 };
 use serde_json::json;
@@ -18,14 +18,8 @@ use super::{Act, TurnPlan};
 /// # Panics
 /// If the plan says so.
 pub(super) fn follow(messages: &[PromptMessage]) -> Result<Completion, ModelError> {
-    let is_plan = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
     let no_plan = || ModelError::failed(ModelError::BAD_OUTPUT);
-    let begin = messages.iter().rposition(is_plan).ok_or_else(no_plan)?;
-    let PromptMessage::User { text } = &messages[begin] else { return Err(no_plan()) };
-    let ended = messages[begin..]
-        .iter()
-        .filter(|message| matches!(message, PromptMessage::ToolCall { .. }))
-        .count();
+    let (text, ended) = last_turn(messages).ok_or_else(no_plan)?;
     let plan = TurnPlan::read(text).ok_or_else(no_plan)?;
     let steps = match plan.after(ended) {
         [step, ..] if step.act == Act::ModelFails => return Err(ModelError::failed("Planned")),
@@ -34,18 +28,27 @@ pub(super) fn follow(messages: &[PromptMessage]) -> Result<Completion, ModelErro
         [step, ..] if step.act == Act::Answer => &[],
         steps => steps,
     };
-    let calls = steps.iter().map(|step| WantedCall {
-        opaque: None,
-        name: step.act.name().into(),
-        arguments: json!({ "token": step.token }).to_string().into(),
-    });
-    let tool_calls: Vec<WantedCall> = calls.collect();
-    let is_last = tool_calls.is_empty();
-    Ok(Completion {
-        text: if is_last { "done".to_owned() } else { "wait".to_owned() },
-        tool_calls,
-        finish: if is_last { FinishReason::Stop } else { FinishReason::ToolCalls },
-        usage: Usage::default(),
-        left_out: 0,
-    })
+    Ok(asking(steps.iter().map(|step| (step.act.name(), &*step.token))))
+}
+
+/// Returns the user's last text, and the number of calls that have returned since.
+pub(crate) fn last_turn(messages: &[PromptMessage]) -> Option<(&str, usize)> {
+    let is_call = |message: &&PromptMessage| matches!(message, PromptMessage::ToolCall { .. });
+    let (begin, text) = messages.iter().enumerate().rev().find_map(|(place, message)| {
+        if let PromptMessage::User { text } = message { Some((place, &**text)) } else { None }
+    })?;
+    Some((text, messages[begin..].iter().filter(is_call).count()))
+}
+
+/// Asks for these tools, each with a token; without any, the turn is answered.
+pub(crate) fn asking<'a, N: Into<Arc<str>>>(
+    calls: impl Iterator<Item = (N, &'a str)>,
+) -> Completion {
+    let wanted = |(tool, token)| WantedCall::new(tool, json!({ "token": token }).to_string());
+    let tool_calls: Vec<_> = calls.map(wanted).collect();
+    let (text, finish) = match &*tool_calls {
+        [] => ("done", FinishReason::Stop),
+        _ => ("wait", FinishReason::ToolCalls),
+    };
+    Completion { text: text.to_owned(), tool_calls, finish, ..Completion::default() }
 }

@@ -39,7 +39,11 @@ pub use point::{Death, Point};
 pub use tools::{EFFECTS, EffectRow};
 pub use visits::{Answers, LifePlan, SessionPlan, Visit};
 
+#[cfg(feature = "sqlite")]
+pub(crate) use answering::drawn;
+#[cfg(feature = "sqlite")]
+pub(crate) use follow::{asking, last_turn};
 pub(crate) use tools::{PARTS, memory_rows, write_again};
-#[cfg(feature = "failpoints")]
+#[cfg(feature = "sqlite")]
 pub(crate) use visits::Before;
 pub(crate) use visits::{Mishap, Victim};

@@ -42,6 +42,11 @@ impl Life {
 
     /// Lets every person come back once more and read all events.
     pub async fn rests(self: &Arc<Self>) {
+        self.rests_within(ENDLESS).await;
+    }
+
+    /// The same within this time.
+    pub(crate) async fn rests_within(self: &Arc<Self>, patience: Duration) {
         let mut people = JoinSet::new();
         for number in 0..self.scene.sessions.len() {
             let life = self.clone();
@@ -51,9 +56,17 @@ impl Life {
                 }
             });
         }
-        let all = timeout(ENDLESS, async { while people.join_next().await.is_some() {} });
+        let all = timeout(patience, async { while people.join_next().await.is_some() {} });
         if all.await.is_err() {
             self.finds(Counter::Stuck, "not every person comes to rest".to_owned());
+        }
+    }
+
+    /// Brings every person to rest within this time, ends the runtime in order, and records what goes on behind that.
+    pub(crate) async fn ends_within(self: &Arc<Self>, patience: Duration) {
+        self.rests_within(patience).await;
+        if !self.shut_down().await {
+            self.finds(Counter::Stuck, "something goes on behind the shutdown".to_owned());
         }
     }
 }

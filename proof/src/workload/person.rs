@@ -319,7 +319,7 @@ impl Person {
                     EffectResolution::DidNot
                 }
             };
-            if !Act::of_tool(&row.name).is_some_and(Act::sends) {
+            if !Act::named(&row.name).is_some_and(Act::sends) {
                 continue;
             }
             let contrary = match resolution {

@@ -5,97 +5,51 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::dice::Dice;
+use crate::{dice::Dice, named::named};
 
-/// An act of the tools or of the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Act {
-    /// Writes two rows, without a question.
-    Save,
-    /// Writes two rows. Destructive: a person is asked.
-    Erase,
-    /// Writes two rows and finds a rule broken.
-    Breach,
-    /// Writes two rows and panics.
-    Panic,
-    /// Sends a letter, which no transaction can take back.
-    Mail,
-    /// Does nothing.
-    Look,
-    /// Takes a while, and writes two rows.
-    SlowSave,
-    /// Writes two rows, and ends the transaction that it was lent.
-    SpoilingSave,
-    /// Sends a letter later than it may.
-    SlowMail,
-    /// Sends a letter and panics.
-    PanickingMail,
-    /// No tool has this name.
-    Gone,
-    /// Writes two rows and fails, and no rule says why.
-    Fail,
-    /// Writes two rows, and keeps the transaction for ever.
-    Hang,
-    /// The model answers, and calls nothing.
-    Answer,
-    /// The model fails.
-    ModelFails,
-    /// The model panics.
-    ModelPanics,
+named! {
+    /// An act of the tools or of the model.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Act {
+        /// Writes two rows, without a question.
+        Save = "save",
+        /// Writes two rows. Destructive: a person is asked.
+        Erase = "erase",
+        /// Writes two rows and finds a rule broken.
+        Breach = "breach",
+        /// Writes two rows and panics.
+        Panic = "panic",
+        /// Sends a letter, which no transaction can take back.
+        Mail = "mail",
+        /// Does nothing.
+        Look = "look",
+        /// Takes a while, and writes two rows.
+        SlowSave = "slow_save",
+        /// Writes two rows, and ends the transaction that it was lent.
+        SpoilingSave = "spoiling_save",
+        /// Sends a letter later than it may.
+        SlowMail = "slow_mail",
+        /// Sends a letter and panics.
+        PanickingMail = "panicking_mail",
+        /// No tool has this name.
+        Gone = "gone",
+        /// Writes two rows and fails, and no rule says why.
+        Fail = "fail",
+        /// Writes two rows, and keeps the transaction for ever.
+        Hang = "hang",
+        /// The model answers, and calls nothing.
+        Answer = "answer",
+        /// The model fails.
+        ModelFails = "model_fails",
+        /// The model panics.
+        ModelPanics = "model_panics",
+    }
 }
 
 impl Act {
-    /// All acts.
-    pub const ALL: [Self; 16] = [
-        Self::Save,
-        Self::Erase,
-        Self::Breach,
-        Self::Panic,
-        Self::Mail,
-        Self::Look,
-        Self::SlowSave,
-        Self::SpoilingSave,
-        Self::SlowMail,
-        Self::PanickingMail,
-        Self::Gone,
-        Self::Fail,
-        Self::Hang,
-        Self::Answer,
-        Self::ModelFails,
-        Self::ModelPanics,
-    ];
     /// The acts that a drawn plan has.
     pub const DRAWN: [Self; 6] =
         [Self::Save, Self::Erase, Self::Breach, Self::Panic, Self::Mail, Self::Look];
-
-    /// Returns the name of its tool.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Save => "save",
-            Self::Erase => "erase",
-            Self::Breach => "breach",
-            Self::Panic => "panic",
-            Self::Mail => "mail",
-            Self::Look => "look",
-            Self::SlowSave => "slow_save",
-            Self::SpoilingSave => "spoiling_save",
-            Self::SlowMail => "slow_mail",
-            Self::PanickingMail => "panicking_mail",
-            Self::Gone => "gone",
-            Self::Fail => "fail",
-            Self::Hang => "hang",
-            Self::Answer => "answer",
-            Self::ModelFails => "model_fails",
-            Self::ModelPanics => "model_panics",
-        }
-    }
-
-    /// Returns the act of this tool.
-    #[must_use]
-    pub fn of_tool(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|act| act.name() == name)
-    }
 
     /// Tells whether a tool does it.
     #[must_use]
@@ -184,7 +138,7 @@ impl TurnPlan {
     pub fn read(text: &str) -> Option<Self> {
         let step = |word: &str| {
             let (tool, token) = word.split_once(':')?;
-            Some(Step { act: Act::of_tool(tool)?, token: token.to_owned() })
+            Some(Step { act: Act::named(tool)?, token: token.to_owned() })
         };
         let round = |line: &str| line.split(' ').map(step).collect();
         text.lines().map(round).collect::<Option<_>>().map(Self)

@@ -1,102 +1,76 @@
 //! The points at which a process can die: wherever the runtime meets its model, its store or its tools.
 
-/// A point at which the process can die.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Point {
-    /// The store is about to begin a transaction.
-    StoreBegin,
-    /// It is about to begin a part of one.
-    StoreSavepoint,
-    /// Facts are about to be written.
-    StoreWrite,
-    /// Facts were written.
-    StoreWritten,
-    /// A part is about to be kept.
-    StoreKeep,
-    /// A part is about to be undone.
-    StoreUndo,
-    /// Everything was written and nothing is committed.
-    StoreCommit,
-    /// The commit has happened, and no caller knows it.
-    StoreCommitted,
-    /// A handler has begun.
-    ToolBegun,
-    /// It has written and not returned.
-    ToolWritten,
-    /// The model is asked.
-    ModelAsked,
-    /// It is about to answer.
-    ModelAnswers,
-    /// A person has seen a question.
-    QuestionSeen,
-    /// The person's answer counts, and the person does not know.
-    QuestionAnswered,
-    /// The user's text is stored.
-    TurnBegan,
-    /// The outcome of a call was heard and nothing said of it yet.
-    OutcomeHeard,
-}
+use serde::{Deserialize, Serialize};
 
-impl Point {
-    /// All points.
-    pub const ALL: [Self; 16] = [
-        Self::StoreBegin,
-        Self::StoreSavepoint,
-        Self::StoreWrite,
-        Self::StoreWritten,
-        Self::StoreKeep,
-        Self::StoreUndo,
-        Self::StoreCommit,
-        Self::StoreCommitted,
-        Self::ToolBegun,
-        Self::ToolWritten,
-        Self::ModelAsked,
-        Self::ModelAnswers,
-        Self::QuestionSeen,
-        Self::QuestionAnswered,
-        Self::TurnBegan,
-        Self::OutcomeHeard,
-    ];
+use crate::named::named;
 
-    /// Returns its name on a command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::StoreBegin => "store-begin",
-            Self::StoreSavepoint => "store-savepoint",
-            Self::StoreWrite => "store-write",
-            Self::StoreWritten => "store-written",
-            Self::StoreKeep => "store-keep",
-            Self::StoreUndo => "store-undo",
-            Self::StoreCommit => "store-commit",
-            Self::StoreCommitted => "store-committed",
-            Self::ToolBegun => "tool-begun",
-            Self::ToolWritten => "tool-written",
-            Self::ModelAsked => "model-asked",
-            Self::ModelAnswers => "model-answers",
-            Self::QuestionSeen => "question-seen",
-            Self::QuestionAnswered => "question-answered",
-            Self::TurnBegan => "turn-began",
-            Self::OutcomeHeard => "outcome-heard",
-        }
+named! {
+    /// A point at which the process can die.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Point {
+        /// The store is about to begin a transaction.
+        StoreBegin = "store-begin",
+        /// It is about to begin a part of one.
+        StoreSavepoint = "store-savepoint",
+        /// Facts are about to be written.
+        StoreWrite = "store-write",
+        /// Facts were written.
+        StoreWritten = "store-written",
+        /// A part is about to be kept.
+        StoreKeep = "store-keep",
+        /// A part is about to be undone.
+        StoreUndo = "store-undo",
+        /// Everything was written and nothing is committed.
+        StoreCommit = "store-commit",
+        /// The commit has happened, and no caller knows it.
+        StoreCommitted = "store-committed",
+        /// A handler has begun.
+        ToolBegun = "tool-begun",
+        /// It has written and not returned.
+        ToolWritten = "tool-written",
+        /// The model is asked.
+        ModelAsked = "model-asked",
+        /// It is about to answer.
+        ModelAnswers = "model-answers",
+        /// A person has seen a question.
+        QuestionSeen = "question-seen",
+        /// The person's answer counts, and the person does not know.
+        QuestionAnswered = "question-answered",
+        /// The user's text is stored.
+        TurnBegan = "turn-began",
+        /// The outcome of a call was heard and nothing said of it yet.
+        OutcomeHeard = "outcome-heard",
     }
 }
 
-/// The point at which the process dies, and the passes until then.
+impl Point {
+    /// Tells whether a tool of the process passes it.
+    #[must_use]
+    pub const fn is_of_tools(self) -> bool {
+        matches!(self, Self::ToolBegun | Self::ToolWritten)
+    }
+
+    /// Tells whether a person passes it.
+    #[must_use]
+    pub const fn is_of_people(self) -> bool {
+        let is_of_questions = matches!(self, Self::QuestionSeen | Self::QuestionAnswered);
+        is_of_questions || matches!(self, Self::TurnBegan | Self::OutcomeHeard)
+    }
+}
+
+/// The point at which the process dies, the passes until then, and the way in which it dies.
 #[derive(Debug, Clone, Copy)]
 pub struct Death {
     point: Point,
-    left: u32,
+    left: u64,
     die: fn(),
 }
 
 impl Death {
-    /// Reads `POINT:N`: the process dies in this way when it passes the point for the N-th time.
+    /// Dies in this way when the process passes the point for the N-th time.
     #[must_use]
-    pub fn read(text: &str, die: fn()) -> Option<Self> {
-        let (name, count) = text.split_once(':')?;
-        let point = Point::ALL.into_iter().find(|point| point.name() == name)?;
-        Some(Self { point, left: count.parse().ok()?, die })
+    pub const fn at((point, left): (Point, u64), die: fn()) -> Self {
+        Self { point, left, die }
     }
 
     /// Ends the process here, if it is time.

@@ -5,6 +5,7 @@ use std::fmt;
 use madang::{
     Clock as _,
     event::{EventCursor, EventKind, StreamItem},
+    ledger::CallRecord,
 };
 use tokio::time::sleep;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -74,28 +75,13 @@ struct Kind<'a>(&'a EventKind);
 
 impl fmt::Display for Kind<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            EventKind::ApprovalRequested { request } => {
-                write!(f, "asked {} {}", request.call, request.arguments)
-            }
-            EventKind::ToolCallEnded { record } => write!(
-                f,
-                "ended {} {:?} {:?} {:?}",
-                record.id, record.outcome, record.effect, record.result
-            ),
-            kind @ (EventKind::UserMessage { .. }
-            | EventKind::ModelMessage { .. }
-            | EventKind::ToolCallProposed { .. }
-            | EventKind::ApprovalEnded { .. }
-            | EventKind::ToolCallResolved { .. }
-            | EventKind::SystemNotice { .. }
-            | EventKind::Error { .. }
-            | EventKind::Cleared
-            | EventKind::MessagesLeftOut { .. }
-            | EventKind::TurnResumed
-            | EventKind::TurnInterrupted { .. }
-            | EventKind::TurnEnded { .. }
-            | _) => write!(f, "{kind:?}"),
+        if let EventKind::ApprovalRequested { request } = self.0 {
+            write!(f, "asked {} {}", request.call, request.arguments)
+        } else if let EventKind::ToolCallEnded { record } = self.0 {
+            let CallRecord { id, outcome, effect, result, .. } = &**record;
+            write!(f, "ended {id} {outcome:?} {effect:?} {result:?}")
+        } else {
+            write!(f, "{:?}", self.0)
         }
     }
 }

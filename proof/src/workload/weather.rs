@@ -35,6 +35,19 @@ impl Weather {
         Ok(())
     }
 
+    /// Takes a read after the weather of its step.
+    fn reading<'a, T: Send + 'a>(
+        &'a self,
+        what: String,
+        read: BoxFuture<'a, Read<T>>,
+    ) -> BoxFuture<'a, Read<T>> {
+        Box::pin(async move {
+            self.0.note(format_args!("store {what}"));
+            self.step(SELDOM).await?;
+            read.await
+        })
+    }
+
     fn wrote(&self, written: StepResult) -> StepResult {
         if let Err(error) = &written {
             self.0.note(format_args!("store refuses: {error}"));
@@ -59,11 +72,7 @@ impl Steps for Weather {
     }
 
     fn reader<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Reader>>> {
-        Box::pin(async move {
-            self.0.note(format_args!("store lends a reader"));
-            self.step(SELDOM).await?;
-            of.reader().await
-        })
+        self.reading("lends a reader".to_owned(), of.reader())
     }
 
     fn owner<'a>(
@@ -71,11 +80,7 @@ impl Steps for Weather {
         of: &'a dyn Store,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Read<Option<UserId>>> {
-        Box::pin(async move {
-            self.0.note(format_args!("store tells the owner of {session}"));
-            self.step(SELDOM).await?;
-            of.owner(session).await
-        })
+        self.reading(format!("tells the owner of {session}"), of.owner(session))
     }
 
     fn session<'a>(
@@ -83,11 +88,7 @@ impl Steps for Weather {
         of: &'a dyn Store,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Read<Option<StoredSession>>> {
-        Box::pin(async move {
-            self.0.note(format_args!("store reads {session}"));
-            self.step(SELDOM).await?;
-            of.session(session).await
-        })
+        self.reading(format!("reads {session}"), of.session(session))
     }
 
     fn transcript<'a>(
@@ -97,11 +98,7 @@ impl Steps for Weather {
         from: u64,
         max: usize,
     ) -> BoxFuture<'a, Read<TranscriptPart>> {
-        Box::pin(async move {
-            self.0.note(format_args!("store reads {session} from {from}"));
-            self.step(SELDOM).await?;
-            of.transcript(session, from, max).await
-        })
+        self.reading(format!("reads {session} from {from}"), of.transcript(session, from, max))
     }
 
     fn submitted<'a>(
@@ -110,11 +107,7 @@ impl Steps for Weather {
         session: &'a SessionId,
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Read<Option<SubmittedTurn>>> {
-        Box::pin(async move {
-            self.0.note(format_args!("store looks for {key} of {session}"));
-            self.step(SELDOM).await?;
-            of.submitted(session, key).await
-        })
+        self.reading(format!("looks for {key} of {session}"), of.submitted(session, key))
     }
 
     fn calls<'a>(
@@ -122,11 +115,7 @@ impl Steps for Weather {
         of: &'a dyn Store,
         filter: &'a LedgerFilter,
     ) -> BoxFuture<'a, Read<Vec<LedgerRow>>> {
-        Box::pin(async move {
-            self.0.note(format_args!("store reads calls"));
-            self.step(SELDOM).await?;
-            of.calls(filter).await
-        })
+        self.reading("reads calls".to_owned(), of.calls(filter))
     }
 
     fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {

@@ -17,6 +17,7 @@ fn campaign(seed: u64, kills: u64, mistake: Option<Mistake>) -> Campaign {
         kills_a_file: 12,
         chats: 8,
         mistake,
+        remote: None,
     }
 }
 

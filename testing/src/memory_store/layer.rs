@@ -90,10 +90,7 @@ impl Layer {
         let table = self.sessions.get(session)?;
         let (user, opened_at) = table.opened.clone()?;
         let last_seq = table.entries.last_key_value().map_or(0, |(seq, _)| *seq);
-        let messages = table.entries.values().filter_map(|entry| match entry {
-            Entry::Message(message) => Some((**message).clone()),
-            Entry::Call(call, _) => self.calls.get(call)?.entry(),
-        });
+        let messages = table.entries.values().filter_map(|entry| self.message(entry));
         Some(StoredSession {
             row: SessionRow { session: session.clone(), user, opened_at, last_seq },
             messages: messages.collect(),
@@ -105,10 +102,7 @@ impl Layer {
     pub(super) fn transcript(&self, session: &SessionId, from: u64, max: usize) -> TranscriptPart {
         let Some(table) = self.sessions.get(session) else { return TranscriptPart::default() };
         let row = |(seq, entry): (&u64, &Entry)| {
-            let message = match entry {
-                Entry::Message(message) => Some((**message).clone()),
-                Entry::Call(call, _) => self.calls.get(call).and_then(|row| row.entry()),
-            };
+            let message = self.message(entry);
             let turn = table.turns.get(&entry.turn())?;
             let ended = turn.ended.filter(|(_, behind)| behind == seq).map(|(at, _)| at);
             let (language, end) = (turn.open.options.language, ended.zip(turn.end.clone()));
@@ -116,6 +110,14 @@ impl Layer {
         };
         let rows = table.entries.range(from..).take(max + 1).filter_map(row);
         TranscriptPart::of(rows.collect(), max)
+    }
+
+    /// Returns the message at a place; `None` for a call that has not ended.
+    fn message(&self, entry: &Entry) -> Option<ChatMessage> {
+        match entry {
+            Entry::Message(message) => Some((**message).clone()),
+            Entry::Call(call, _) => self.calls.get(call)?.entry(),
+        }
     }
 
     /// Lists the sessions that have an open turn, the oldest turn first.
@@ -188,13 +190,12 @@ impl Layer {
                     + 1
             }
         };
-        let one = match &filter.calls {
-            SelectedCalls::One(call) if filter.after.is_none() => Some(std::slice::from_ref(call)),
-            SelectedCalls::One(_) | SelectedCalls::All | SelectedCalls::Open => None,
-            SelectedCalls::StandingApprovals | SelectedCalls::RestOn(_) => None,
-            SelectedCalls::Unresolved => None,
+        // One call is found by its id, without a walk over all.
+        let calls = if let (SelectedCalls::One(call), None) = (&filter.calls, &filter.after) {
+            std::slice::from_ref(call)
+        } else {
+            &self.proposed[from..]
         };
-        let calls = one.unwrap_or(&self.proposed[from..]);
         let rows = calls.iter().filter_map(|call| self.calls.get(call)).filter(matches);
         let rows = rows.take(filter.limit.unwrap_or(usize::MAX));
         Ok(rows.map(|row| LedgerRow::clone(row)).collect())
@@ -213,7 +214,7 @@ impl Layer {
 
 impl Entry {
     /// Returns the turn of the entry.
-    fn turn(&self) -> TurnId {
+    pub(super) fn turn(&self) -> TurnId {
         match self {
             Self::Message(message) => message.turn,
             Self::Call(_, turn) => *turn,

@@ -53,10 +53,7 @@ impl Layer {
         };
         let before_open = table.entries.iter().take_while(|(_, entry)| !is_open(entry));
         let Some((seq, entry)) = before_open.last() else { return EventCursor::START };
-        let turn = match entry {
-            Entry::Message(message) => message.turn,
-            Entry::Call(_, turn) => *turn,
-        };
+        let turn = entry.turn();
         let cursor = EventCursor::of_entry(*seq);
         let ended = table.turns.get(&turn).and_then(|turn| turn.ended);
         if ended.is_some_and(|(_, behind)| behind == *seq) { cursor.end() } else { cursor }

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::facts::{
     approved, approved_as, at, awaiting, began, call, chat, digest, ok, opened, proposed,
-    proposed_by, proposed_in, refused, row, running, session, step, user, write, written,
+    proposed_by, proposed_in, refused, row, running, session, step, user, verified, write, written,
 };
 use madang_actors::{
-    ledger::{CallState, Transition, verify},
+    ledger::{CallState, Transition},
     port::{LedgerFilter, Store, Write},
     protocol::{Approval, StandingApproval},
 };
@@ -81,8 +81,7 @@ pub async fn an_approval_is_used_once(store: &dyn Store) {
     for again in [running(7), approved(7, "kim"), awaiting(7)] {
         refused(store, &[step("s", 1, 7, again)]).await;
     }
-    let (links, _) = store.links(&session("s")).await.expect("the store can be read");
-    assert_eq!(links.len(), 5);
+    assert_eq!(verified(store, "s").await.len(), 5);
 }
 
 /// One of two different approvals of a question is recorded.
@@ -234,8 +233,7 @@ pub async fn a_revoked_approval_covers_nothing_more(store: &dyn Store) {
     refused(store, &again).await;
     assert_eq!(row(store, 1).await.revoked_at, Some(at(50)));
 
-    let (links, end) = store.links(&session("s")).await.expect("the store can be read");
-    assert_eq!(verify(&session("s"), &links, &end), Ok(()));
+    let links = verified(store, "s").await;
     let revoked = |link: &&madang_actors::ledger::Link| {
         link.transition == Transition::Revoked { by: user("kim") } && link.at == at(50)
     };

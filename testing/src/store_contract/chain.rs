@@ -2,7 +2,7 @@
 
 use super::facts::{
     at, awaiting, began, call, chat, ok, opened, proposed, proposed_in, refused, running, session,
-    step, written,
+    step, verified, written,
 };
 use madang_actors::{
     ledger::{ChainEnd, Ended, Transition, verify},
@@ -52,9 +52,7 @@ pub async fn an_undone_step_leaves_no_gap_in_the_chain(store: &dyn Store) {
     let unrun = Ended { effect: Effect::None, ..ok("done") };
     written(store, &[step("s", 1, 7, Transition::Ended(unrun))]).await;
 
-    let (links, end) = store.links(&session("s")).await.expect("the store can be read");
-    assert_eq!((links.len(), end.length), (3, 3));
-    assert_eq!(verify(&session("s"), &links, &end), Ok(()));
+    assert_eq!(verified(store, "s").await.len(), 3);
 }
 
 /// Each session has its own chain.
@@ -70,9 +68,7 @@ pub async fn chains_of_two_sessions_do_not_mix(store: &dyn Store) {
         }
     }
     for name in ["s", "t"] {
-        let (links, end) = store.links(&session(name)).await.expect("the store can be read");
-        assert_eq!(end.length, 3);
-        assert_eq!(verify(&session(name), &links, &end), Ok(()));
+        assert_eq!(verified(store, name).await.len(), 3);
     }
 }
 
@@ -94,7 +90,5 @@ pub async fn every_number_survives_in_the_chain(store: &dyn Store) {
         &[step("s", 1, 5, proposed(1)), step("s", 1, 5, Transition::Ended(end.clone()))],
     )
     .await;
-    let (links, found) = store.links(&session("s")).await.expect("the store can be read");
-    assert_eq!(links[1].transition, Transition::Ended(end));
-    assert_eq!(verify(&session("s"), &links, &found), Ok(()));
+    assert_eq!(verified(store, "s").await[1].transition, Transition::Ended(end));
 }

@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use madang_actors::{
-    ledger::{Ended, Proposal, Transition, text_digest},
-    port::{LedgerFilter, LedgerRow, Store, StoreError, StoredSession, TurnStep, Write},
+    ledger::{Ended, Link, Proposal, Transition, text_digest, verify},
+    port::{LedgerFilter, LedgerRow, Store, StoreError, StoredEnd, StoredSession, TurnStep, Write},
     protocol::{
-        Approval, CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, ModelName,
-        SessionId, Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage, UserId,
+        Approval, CallId, CallResult, CancelReason, ChatMessage, Content, Digest, Effect, Ending,
+        ModelName, SessionId, Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage,
+        UserId,
     },
 };
 
@@ -41,14 +42,7 @@ pub(super) fn opened(name: &str, owner: &str) -> Write {
 }
 
 pub(super) fn began(name: &str, number: u128) -> Write {
-    Write::TurnStarted {
-        session: session(name),
-        turn: turn(number),
-        at: at(i64::try_from(number).expect("small")),
-        options: TurnOptions::default(),
-        text: text_digest("hi"),
-        max_stored_bytes: u64::MAX,
-    }
+    submitted(name, number, TurnOptions::default(), "hi")
 }
 
 /// A turn with this key and text.
@@ -72,15 +66,15 @@ pub(super) fn ended(name: &str, number: u128) -> Write {
 }
 
 pub(super) fn ended_behind(name: &str, number: u128, behind: u64) -> Write {
-    Write::TurnEnded {
-        session: session(name),
-        turn: turn(number),
-        at: at(9),
-        behind,
-        ending: TurnEnding::Answered,
-        error: None,
-        usage: Usage { prompt_tokens: 3, cached_tokens: 2, completion_tokens: 1 },
-    }
+    let usage = Usage { prompt_tokens: 3, cached_tokens: 2, completion_tokens: 1 };
+    let end = StoredEnd { ending: TurnEnding::Answered, error: None, usage };
+    ended_with(name, number, behind, end)
+}
+
+pub(super) fn ended_with(name: &str, number: u128, behind: u64, end: StoredEnd) -> Write {
+    let StoredEnd { ending, error, usage } = end;
+    let (session, turn) = (session(name), turn(number));
+    Write::TurnEnded { session, turn, at: at(9), behind, ending, error, usage }
 }
 
 pub(super) fn text(seq: u64, text: &str) -> ChatMessage {
@@ -165,6 +159,12 @@ pub(super) fn ok(data: &str) -> Ended {
     }
 }
 
+/// A call that kim denied.
+pub(super) fn denied() -> Transition {
+    let (outcome, decided_by) = (ToolOutcome::cancelled(CancelReason::Denied), Some(user("kim")));
+    Transition::Ended(Ended { outcome, effect: Effect::None, decided_by, ..ok("") })
+}
+
 /// Writes facts in a transaction of their own, as one job.
 pub(super) async fn write(store: &dyn Store, writes: &[Write]) -> Result<(), StoreError> {
     let writes: Vec<_> = writes.iter().map(|write| sealed(store, write)).collect();
@@ -197,6 +197,20 @@ pub(super) async fn refused(store: &dyn Store, writes: &[Write]) -> StoreError {
     let is_refusal = matches!(error, StoreError::Refused { .. } | StoreError::Illegal(_));
     assert!(is_refusal, "not a refusal: {error:?}");
     error
+}
+
+/// Reads the chain of a session, which verifies.
+pub(super) async fn verified(store: &dyn Store, name: &str) -> Vec<Link> {
+    let (links, end) = store.links(&session(name)).await.expect("the store can be read");
+    assert_eq!(end.length, links.len() as u64);
+    assert_eq!(verify(&session(name), &links, &end), Ok(()));
+    links
+}
+
+/// Finds calls.
+pub(super) async fn calls(store: &dyn Store, filter: &LedgerFilter) -> Vec<CallId> {
+    let rows = store.calls(filter).await.expect("the store can be read");
+    rows.into_iter().map(|row| row.call).collect()
 }
 
 /// Opens a session of kim's with turn 1.

@@ -4,11 +4,12 @@ use serde_json::json;
 
 use super::super::hostile::lists;
 use super::facts::{
-    approved, at, awaiting, began, call, chat, digest, ended, ok, opened, proposed, proposed_by,
-    proposed_in, refused, row, running, says, session, step, stored, text, turn, user, written,
+    approved, at, awaiting, began, call, calls, chat, denied, digest, ended, ok, opened, proposed,
+    proposed_by, proposed_in, refused, row, running, says, session, step, stored, text, turn, user,
+    verified, written,
 };
 use madang_actors::{
-    ledger::{CallState, Ended, IllegalTransition, Transition, verify},
+    ledger::{CallState, Ended, IllegalTransition, Transition},
     port::{LedgerFilter, LedgerRow, Store, StoreError},
     protocol::{
         Approval, CallRecord, CallResult, CancelReason, ChatMessage, Content, Effect, MAX_BYTES,
@@ -118,7 +119,7 @@ pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
         [proposed(1), awaiting(7), approved(7, "kim"), running(7), Transition::Ended(ok("done"))]
     {
         written(store, &[step("s", 1, 10, again.clone())]).await;
-        let before = (row(store, 1).await, store.links(&session("s")).await.expect("readable"));
+        let before = (row(store, 1).await, verified(store, "s").await);
         if matches!(again, Transition::Running { .. }) {
             refused(store, &[step("s", 1, 10, again)]).await;
         } else {
@@ -126,10 +127,7 @@ pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
             let at = if matches!(again, Transition::Approved { .. }) { 10 } else { 99 };
             written(store, &[step("s", 1, at, again)]).await;
         }
-        assert_eq!(
-            (row(store, 1).await, store.links(&session("s")).await.expect("readable")),
-            before
-        );
+        assert_eq!((row(store, 1).await, verified(store, "s").await), before);
     }
 }
 
@@ -170,8 +168,7 @@ pub async fn a_step_that_could_not_be_read_again_is_refused(store: &dyn Store) {
     }
     written(store, &[step("s", 1, 6, ended(lists(MAX_LEVELS)))]).await;
     assert_eq!(row(store, 1).await.outcome, Some(ToolOutcome::ok(lists(MAX_LEVELS))));
-    let (links, end) = store.links(&session("s")).await.expect("the chain can be read");
-    assert_eq!(verify(&session("s"), &links, &end), Ok(()));
+    verified(store, "s").await;
 }
 
 /// If two writers end a call in different ways, one wins and the other is refused.
@@ -309,23 +306,13 @@ pub async fn a_call_belongs_to_one_session(store: &dyn Store) {
 /// Calls are found by session, by id and by state.
 pub async fn calls_are_filtered_and_come_in_the_order_of_their_proposals(store: &dyn Store) {
     chat(store, "s").await;
-    chat_of_lee(store).await;
-    let denied = Ended {
-        outcome: ToolOutcome::cancelled(CancelReason::Denied),
-        effect: Effect::None,
-        decided_by: Some(user("kim")),
-        ..ok("")
-    };
+    written(store, &[opened("t", "lee"), began("t", 2)]).await;
     // Ids and numbers differ from the order of the proposals.
     written(store, &[step("s", 9, 2, proposed(5))]).await;
     written(store, &[step("t", 4, 2, proposed_in(2, 1))]).await;
-    written(store, &[step("s", 1, 2, proposed(3)), step("s", 9, 3, Transition::Ended(denied))])
-        .await;
+    written(store, &[step("s", 1, 2, proposed(3)), step("s", 9, 3, denied())]).await;
 
-    let find = async |filter: LedgerFilter| {
-        let rows = store.calls(&filter).await.expect("the store can be read");
-        rows.into_iter().map(|row| row.call).collect::<Vec<_>>()
-    };
+    let find = async |filter| calls(store, &filter).await;
     let all = LedgerFilter::default();
     let in_s = LedgerFilter::default().in_session(&session("s"));
     assert_eq!(find(all.clone()).await, [call(9), call(4), call(1)]);
@@ -335,10 +322,6 @@ pub async fn calls_are_filtered_and_come_in_the_order_of_their_proposals(store: 
     assert_eq!(find(LedgerFilter::call(call(4))).await, [call(4)]);
     assert_eq!(find(LedgerFilter::call(call(4)).in_session(&session("s"))).await, []);
     assert_eq!(row(store, 9).await.decided_by, Some(user("kim")));
-}
-
-async fn chat_of_lee(store: &dyn Store) {
-    written(store, &[opened("t", "lee"), began("t", 2)]).await;
 }
 
 /// Facts of one job see each other, whether they are written at once or one by one.
@@ -371,8 +354,7 @@ pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
         let found = stored(store, name).await;
         assert_eq!((found.messages.len(), found.open_turn), (2, None));
         assert_eq!((row(store, number).await.seq, row(store, number + 1).await.seq), (1, 2));
-        let (links, end) = store.links(&session(name)).await.expect("the store can be read");
-        assert_eq!((links.len(), verify(&session(name), &links, &end)), (5, Ok(())));
+        assert_eq!(verified(store, name).await.len(), 5);
     }
     // A refusal in the middle or at the end undoes the whole job.
     for refusal in

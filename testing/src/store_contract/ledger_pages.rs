@@ -1,7 +1,8 @@
 //! Promises about reading the ledger page by page.
 
 use super::facts::{
-    began, call, ok, opened, proposed_by, proposed_in, running, session, step, turn, user, written,
+    began, call, calls, ok, opened, proposed_by, proposed_in, running, session, step, turn, user,
+    written,
 };
 use madang_actors::{
     ledger::{Proposal, Transition},
@@ -87,8 +88,7 @@ pub async fn pages_of_the_ledger_of_any_size_give_each_call_once(store: &dyn Sto
         (LedgerFilter::call(call(8)).of_user(&lee), &[]),
     ] {
         let expected: Vec<_> = expected.iter().map(|number| call(*number)).collect();
-        let whole = store.calls(&filter).await.expect("the store can be read");
-        assert_eq!(whole.iter().map(|row| row.call).collect::<Vec<_>>(), expected, "{filter:?}");
+        assert_eq!(calls(store, &filter).await, expected, "{filter:?}");
         for at_once in 1..=expected.len() + 1 {
             let paged = paged(store, &filter, at_once).await;
             assert_eq!(paged, expected, "{at_once} at once: {filter:?}");
@@ -102,10 +102,7 @@ pub async fn pages_of_the_ledger_of_any_size_give_each_call_once(store: &dyn Sto
 /// twice.
 pub async fn a_page_of_the_ledger_begins_behind_the_position_of_a_call(store: &dyn Store) {
     many_calls(store).await;
-    let find = async |filter: LedgerFilter| {
-        let rows = store.calls(&filter).await.expect("the store can be read");
-        rows.into_iter().map(|row| row.call).collect::<Vec<_>>()
-    };
+    let find = async |filter| calls(store, &filter).await;
     // The call itself need not match.
     let open = LedgerFilter::open_calls();
     assert_eq!(find(open.clone().behind(call(3)).at_most(2)).await, [call(7), call(1)]);

@@ -1,7 +1,8 @@
 //! Promises about unknown effects.
 
 use super::facts::{
-    at, call, chat, ok, proposed, refused, row, running, session, step, stored, user, written,
+    at, call, calls, chat, ok, proposed, refused, row, running, session, step, stored, user,
+    written,
 };
 use madang_actors::{
     ledger::{Ended, Transition},
@@ -80,13 +81,9 @@ pub async fn only_an_unknown_effect_is_resolved_and_by_the_calls_user(store: &dy
         );
     }
     let only_unknown = LedgerFilter::unresolved().in_session(&session("s"));
-    let unknown = async || {
-        let rows = store.calls(&only_unknown).await.expect("the store can be read");
-        rows.into_iter().map(|row| row.call).collect::<Vec<_>>()
-    };
-    assert_eq!(unknown().await, [call(3)]);
+    assert_eq!(calls(store, &only_unknown).await, [call(3)]);
     written(store, &[step("s", 3, 4, resolved(EffectResolution::DidNot, by_person("kim")))]).await;
-    assert_eq!(unknown().await, []);
+    assert_eq!(calls(store, &only_unknown).await, []);
 }
 
 fn resolved(resolution: EffectResolution, by: ResolvedBy) -> Transition {

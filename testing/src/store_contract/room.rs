@@ -1,25 +1,26 @@
 //! Promises about the bytes stored of a user.
 
 use super::facts::{
-    answer, at, began, ended, ok, opened, proposed, running, says, session, step, stored, text,
-    turn, user, write, write_as_it_is, written,
+    answer, at, began, ended, ok, opened, proposed, running, says, step, stored, submitted, text,
+    user, write, write_as_it_is, written,
 };
 use madang_actors::{
-    ledger::{Transition, text_digest},
+    ledger::Transition,
     port::{Forget, Store, StoreError, Write, stored_bytes, stored_turn_bytes},
     protocol::TurnOptions,
 };
 
 /// A turn that begins only if no more than this is stored.
 fn bounded(name: &str, number: u128, max_stored_bytes: u64) -> Write {
-    Write::TurnStarted {
-        session: session(name),
-        turn: turn(number),
-        at: at(9),
-        options: TurnOptions::default(),
-        text: text_digest("hi"),
-        max_stored_bytes,
+    bounded_with(name, number, max_stored_bytes, TurnOptions::default())
+}
+
+fn bounded_with(name: &str, number: u128, max: u64, options: TurnOptions) -> Write {
+    let mut turn = submitted(name, number, options, "hi");
+    if let Write::TurnStarted { max_stored_bytes, .. } = &mut turn {
+        *max_stored_bytes = max;
     }
+    turn
 }
 
 /// Writes kim's two sessions, without an open turn, and returns the bytes stored.
@@ -69,13 +70,7 @@ pub async fn the_instructions_of_a_turn_are_counted(store: &dyn Store) {
     };
     let bytes = stored_turn_bytes(&options);
     assert!(bytes > 99 * 12, "{bytes}");
-    let begins = |max| {
-        let mut turn = bounded("s", 2, max);
-        if let Write::TurnStarted { options: of_turn, .. } = &mut turn {
-            *of_turn = options.clone();
-        }
-        turn
-    };
+    let begins = |max| bounded_with("s", 2, max, options.clone());
     assert!(is_full(store, begins(stored - 1)).await);
     assert!(!is_full(store, begins(stored)).await, "what was refused is not counted");
     written(store, &[ended("s", 2)]).await;

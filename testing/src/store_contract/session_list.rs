@@ -1,13 +1,13 @@
 //! Promises about the list of a user's chats.
 
 use super::facts::{
-    answer, approved, at, awaiting, began, ended_behind, ok, opened, proposed_in, running, says,
-    session, step, turn, turn_step, user, written,
+    answer, approved, at, awaiting, began, denied, ended_behind, ok, opened, proposed_in, running,
+    says, session, step, turn, turn_step, user, written,
 };
 use madang_actors::{
-    ledger::{Ended, Transition},
+    ledger::Transition,
     port::{SessionPage, SessionSummary, Store, TurnStep, Write},
-    protocol::{CancelReason, ChatMessage, Content, Effect, EventCursor, Notice, ToolOutcome},
+    protocol::{ChatMessage, Content, EventCursor, Notice},
 };
 
 /// Reads the whole list of a user, this many sessions at once.
@@ -193,16 +193,11 @@ pub async fn a_chats_cursor_stands_behind_its_last_event(store: &dyn Store) {
     let ends = || Transition::Ended(ok("done"));
     let answered =
         |number, seq| says("s", &ChatMessage { turn: turn(number), ..answer(seq, "well") });
-    let cancelled = Transition::Ended(Ended {
-        outcome: ToolOutcome::cancelled(CancelReason::Denied),
-        effect: Effect::None,
-        ..ok("")
-    });
     for (writes, last) in [
         (vec![], entry(1)),
         (vec![step("s", 1, 2, proposed_in(1, 2)), step("s", 2, 2, proposed_in(1, 3))], entry(1)),
         (vec![step("s", 2, 2, running(7)), step("s", 2, 3, ends())], entry(1)),
-        (vec![step("s", 1, 3, cancelled)], entry(3)),
+        (vec![step("s", 1, 3, denied())], entry(3)),
         (vec![answered(1, 4), ended_behind("s", 1, 4)], entry(4).end()),
         // A late entry of that turn, and one of the next.
         (vec![answered(1, 5)], entry(5)),
@@ -220,12 +215,6 @@ pub async fn a_chats_cursor_stands_behind_its_last_event(store: &dyn Store) {
 /// A chat waits for its user while a request of its open turn is open, and for no other call.
 pub async fn a_chat_waits_while_a_call_of_its_open_turn_is_asked_about(store: &dyn Store) {
     written(store, &[opened("s", "kim"), began("s", 1), says("s", &text_of(1, 1, 1, "hi"))]).await;
-    let denied = Transition::Ended(Ended {
-        outcome: ToolOutcome::cancelled(CancelReason::Denied),
-        effect: Effect::None,
-        decided_by: Some(user("kim")),
-        ..ok("")
-    });
     let second = Some(turn(2));
     for (write, open_turn, waits) in [
         (step("s", 1, 2, proposed_in(1, 2)), Some(turn(1)), false),
@@ -236,7 +225,7 @@ pub async fn a_chat_waits_while_a_call_of_its_open_turn_is_asked_about(store: &d
         // The request is open still, but its turn is not.
         (ended_behind("s", 1, 1), None, false),
         (began("s", 2), second, false),
-        (step("s", 2, 5, denied), second, false),
+        (step("s", 2, 5, denied()), second, false),
         (step("s", 3, 5, proposed_in(2, 4)), second, false),
         (step("s", 3, 6, awaiting(9)), second, true),
     ] {

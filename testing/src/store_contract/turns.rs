@@ -1,14 +1,12 @@
 //! Promises about open turns.
 
 use super::facts::{
-    began, chat, ended, opened, proposed, refused, says, session, step, stored, submitted, text,
-    turn, turn_step, user, written,
+    began, chat, ended, ended_with, opened, proposed, refused, says, session, step, stored,
+    submitted, text, turn, turn_step, user, written,
 };
 use madang_actors::{
     ledger::text_digest,
-    port::{
-        InterruptedSession, OpenTurn, Store, StoredEnd, StoredTurn, SubmittedTurn, TurnStep, Write,
-    },
+    port::{InterruptedSession, OpenTurn, Store, StoredEnd, StoredTurn, SubmittedTurn, TurnStep},
     protocol::{ChatMessage, IdempotencyKey, OnDismiss, TurnEnding, TurnError, TurnOptions, Usage},
 };
 
@@ -18,6 +16,11 @@ fn keyed(key: &str) -> TurnOptions {
 }
 
 const SPENT: Usage = Usage { prompt_tokens: 7, cached_tokens: 2, completion_tokens: 5 };
+
+fn failed() -> StoredEnd {
+    let error = Some(TurnError::model("Offline"));
+    StoredEnd { ending: TurnEnding::Failed, error, usage: SPENT }
+}
 
 fn called(round: u32, from: u64) -> TurnStep {
     TurnStep::Called { round, from, usage: SPENT }
@@ -101,19 +104,8 @@ pub async fn a_turn_is_found_by_its_key_and_a_key_is_used_once(store: &dyn Store
     assert_eq!(find("s", "a").await.as_ref(), Some(&expected));
     assert_eq!((find("s", "b").await, find("t", "a").await), (None, None));
 
-    let error = TurnError::model("Offline");
-    let failed = Write::TurnEnded {
-        session: session("s"),
-        turn: turn(1),
-        at: super::facts::at(9),
-        behind: 1,
-        ending: TurnEnding::Failed,
-        error: Some(error.clone()),
-        usage: SPENT,
-    };
-    written(store, &[failed]).await;
-    let end = StoredEnd { ending: TurnEnding::Failed, error: Some(error), usage: SPENT };
-    expected.end = Some(end);
+    written(store, &[ended_with("s", 1, 1, failed())]).await;
+    expected.end = Some(failed());
     assert_eq!(find("s", "a").await.as_ref(), Some(&expected));
 
     refused(store, &[submitted("s", 2, keyed("a"), "hi")]).await;
@@ -137,25 +129,12 @@ pub async fn a_turn_is_found_by_its_id_with_its_first_entry_and_its_end(store: &
     };
     assert_eq!(find("s", 1).await, Some(StoredTurn { first: 0, end: None }));
     assert_eq!((find("s", 2).await, find("t", 1).await), (None, None));
-    let end = StoredEnd {
-        ending: TurnEnding::Failed,
-        error: Some(TurnError::model("Offline")),
-        usage: SPENT,
-    };
-    let fails = Write::TurnEnded {
-        session: session("s"),
-        turn: turn(1),
-        at: super::facts::at(9),
-        behind: 3,
-        ending: end.ending,
-        error: end.error.clone(),
-        usage: end.usage,
-    };
+    let fails = ended_with("s", 1, 3, failed());
     written(store, &[says("s", &text(3, "hi")), step("s", 1, 2, proposed(2)), fails]).await;
     // Entries of other turns stand before and behind it.
     let of_turn_2 = |seq| ChatMessage { turn: turn(2), ..text(seq, "again") };
     written(store, &[began("s", 2), says("s", &of_turn_2(1)), says("s", &of_turn_2(4))]).await;
-    assert_eq!(find("s", 1).await, Some(StoredTurn { first: 2, end: Some((3, end)) }));
+    assert_eq!(find("s", 1).await, Some(StoredTurn { first: 2, end: Some((3, failed())) }));
     assert_eq!(find("s", 2).await, Some(StoredTurn { first: 1, end: None }));
 }
 

@@ -1,25 +1,17 @@
-//! The form in which texts are compared: lower case, composed Hangul, plain apostrophes, single spaces.
+//! The form in which texts are compared: lower case, composed, plain apostrophes, single spaces.
+use unicode_normalization::UnicodeNormalization;
 
 /// Folds a text for comparing. Shown and stored texts stay as written.
 pub(super) fn fold(text: &str) -> String {
+    // An invisible character would make equal words differ. Some systems hand over Hangul in its decomposed form.
+    let visible = text.trim().chars().flat_map(char::to_lowercase).filter(|c| !is_invisible(*c));
     let mut folded = String::with_capacity(text.len());
-    for c in text.trim().chars().flat_map(char::to_lowercase) {
+    for c in visible.nfc() {
         match c {
             '\u{2018}' | '\u{2019}' | '\u{02bc}' | '\u{ff07}' => folded.push('\''),
-            // An invisible character would make equal words differ.
-            c if is_invisible(c) => {}
-            c if c.is_whitespace() => {
-                if !folded.ends_with(' ') {
-                    folded.push(' ');
-                }
-            }
-            c => match folded.chars().next_back().and_then(|last| compose(last, c)) {
-                Some(syllable) => {
-                    folded.pop();
-                    folded.push(syllable);
-                }
-                None => folded.push(c),
-            },
+            c if c.is_whitespace() && folded.ends_with(' ') => {}
+            c if c.is_whitespace() => folded.push(' '),
+            c => folded.push(c),
         }
     }
     folded
@@ -34,37 +26,12 @@ const fn is_invisible(c: char) -> bool {
         | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-const FIRST_SYLLABLE: u32 = 0xAC00;
-const SYLLABLES: u32 = 11_172;
-const VOWELS: u32 = 21;
-const FINALS: u32 = 28;
-
-/// Composes a leading consonant with a vowel, or an open syllable with a final consonant, as the
-/// Unicode Standard defines it. Some systems hand over Hangul in its decomposed form.
-fn compose(last: char, next: char) -> Option<char> {
-    let (last, next) = (u32::from(last), u32::from(next));
-    let open_syllable = || {
-        let index = last.checked_sub(FIRST_SYLLABLE)?;
-        (index < SYLLABLES && index % FINALS == 0).then_some(last)
-    };
-    let code = match (last, next) {
-        (0x1100..=0x1112, 0x1161..=0x1175) => {
-            FIRST_SYLLABLE + ((last - 0x1100) * VOWELS + (next - 0x1161)) * FINALS
-        }
-        (_, 0x11A8..=0x11C2) => open_syllable()? + (next - 0x11A7),
-        _ => return None,
-    };
-    char::from_u32(code)
-}
-
 /// Tells whether a syllable ends in the consonant that makes a noun of a Korean verb.
 pub(super) fn ends_in_mieum(word: &str) -> bool {
     const MIEUM: u32 = 16;
-    word.chars().next_back().is_some_and(|c| {
-        u32::from(c)
-            .checked_sub(FIRST_SYLLABLE)
-            .is_some_and(|index| index < SYLLABLES && index % FINALS == MIEUM)
-    })
+    const FINALS: u32 = 28;
+    let last = word.chars().next_back().filter(|c| ('가'..='힣').contains(c));
+    last.is_some_and(|c| (u32::from(c) - u32::from('가')) % FINALS == MIEUM)
 }
 
 #[cfg(test)]

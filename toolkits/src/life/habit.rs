@@ -3,7 +3,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::words::schema_of_words;
+use super::words::words;
 
 /// The number of a habit, unique among all users.
 #[derive(
@@ -38,23 +38,13 @@ pub struct Habit {
     pub started_on: Date,
 }
 
-/// The direction of a habit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum HabitType {
-    /// Something to take up.
-    Build,
-    /// Something to let go.
-    Break,
-}
-
-impl HabitType {
-    /// Returns the word that the store and results use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Build => "build",
-            Self::Break => "break",
-        }
+words! {
+    /// The direction of a habit.
+    pub enum HabitType {
+        /// Something to take up.
+        Build = "build",
+        /// Something to let go.
+        Break = "break",
     }
 }
 
@@ -107,40 +97,19 @@ impl From<Origin> for OriginColumns {
     }
 }
 
-/// The frame of a habit, from avoiding something to an identity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum FrameLevel {
-    /// Away from something.
-    L0,
-    /// A duty.
-    L1,
-    /// Towards something.
-    L2,
-    /// An identity.
-    L3,
-}
-
-impl FrameLevel {
-    /// All levels; the rules, not the schema, decide which are allowed.
-    pub const ALL: [Self; 4] = [Self::L0, Self::L1, Self::L2, Self::L3];
-
-    /// Returns the word that the store and results use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::L0 => "L0",
-            Self::L1 => "L1",
-            Self::L2 => "L2",
-            Self::L3 => "L3",
-        }
-    }
-
-    /// Reads a level from its word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.as_str() == word)
+words! {
+    /// The frame of a habit, from avoiding something to an identity. The rules, not the schema, decide which are allowed.
+    pub enum FrameLevel {
+        /// Away from something.
+        L0 = "L0",
+        /// A duty.
+        L1 = "L1",
+        /// Towards something.
+        L2 = "L2",
+        /// An identity.
+        L3 = "L3",
     }
 }
-
-schema_of_words!(FrameLevel);
 
 /// The moment or event that a habit is tied to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -153,32 +122,12 @@ pub struct Anchor {
     pub after_what: Option<String>,
 }
 
-/// The value of a day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TrackerValue {
-    /// It was done.
-    Done,
-    /// The day is left blank on purpose.
-    Blank,
-}
-
-impl TrackerValue {
-    /// Both values.
-    pub const ALL: [Self; 2] = [Self::Done, Self::Blank];
-
-    /// Returns the word that the store and results use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Blank => "blank",
-        }
-    }
-
-    /// Reads a value from its word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|value| value.as_str() == word)
+words! {
+    /// The value of a day.
+    pub enum TrackerValue {
+        /// It was done.
+        Done = "done",
+        /// The day is left blank on purpose.
+        Blank = "blank",
     }
 }
-
-schema_of_words!(TrackerValue);

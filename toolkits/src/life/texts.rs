@@ -43,11 +43,15 @@ pub(super) fn will_log(
     date: Option<&str>,
     locale: Locale,
 ) -> String {
-    let name = match locale.language() {
+    will_record(&numbered(habit, locale), value, date, locale)
+}
+
+/// Names a habit by its number.
+pub(super) fn numbered(habit: HabitId, locale: Locale) -> String {
+    match locale.language() {
         "ko" => format!("{habit}번"),
         _ => format!("habit {habit}"),
-    };
-    will_record(&name, value, date, locale)
+    }
 }
 
 /// Says the same with the name of the habit.
@@ -104,10 +108,7 @@ pub(super) fn will_correct(
     locale: Locale,
 ) -> String {
     let date = day(date, locale);
-    let word = |value: TrackerValue| match value {
-        TrackerValue::Done => locale.pick("완료", "done"),
-        TrackerValue::Blank => locale.pick("빈칸", "blank"),
-    };
+    let word = |value| word(value, locale);
     match (locale.language(), recorded) {
         ("ko", Some(recorded)) => {
             let (from, to) = (word(recorded), word(value));
@@ -123,6 +124,13 @@ pub(super) fn will_correct(
         (_, None) => {
             format!("Corrects the record of {name} for {date} to {}.", word(value))
         }
+    }
+}
+
+fn word(value: TrackerValue, locale: Locale) -> &'static str {
+    match value {
+        TrackerValue::Done => locale.pick("완료", "done"),
+        TrackerValue::Blank => locale.pick("빈칸", "blank"),
     }
 }
 
@@ -143,10 +151,7 @@ fn korean(violation: &LifeViolation) -> String {
             "프로토콜, 줄이기 프로토콜, 식사 패턴 가운데 하나만 골라야 합니다.".to_owned()
         }
         LifeViolation::Duplicate { date, recorded } => {
-            let recorded = match recorded {
-                TrackerValue::Done => "완료",
-                TrackerValue::Blank => "빈칸",
-            };
+            let recorded = word(*recorded, Locale::KO);
             format!("{date}에는 이미 {recorded} 기록이 있어서 바꿀 수 없습니다.")
         }
         LifeViolation::NoEntry { date } => format!("{date}에는 고칠 기록이 없습니다."),

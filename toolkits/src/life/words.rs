@@ -1,16 +1,38 @@
-//! Derives the schema of a type that is one word of a closed list.
+//! Types that are one word of a closed list.
 
-/// Gives a type with `ALL` and `as_str` the plain schema `{"type":"string","enum":[..]}`. The derive would make a
-/// schema of each word's documentation, which costs a model tokens and tells it nothing.
-macro_rules! schema_of_words {
-    ($type:ty) => {
-        impl schemars::JsonSchema for $type {
+/// Makes an enum whose variants are words: for serde, for the store, and in the plain schema
+/// `{"type":"string","enum":[..]}`. The derive would make a schema of each word's documentation, which costs a model tokens
+/// and tells it nothing.
+macro_rules! words {
+    ($(#[$meta:meta])* pub enum $kind:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $kind {
+            $($(#[$of])* #[serde(rename = $word)] $variant,)*
+        }
+
+        impl $kind {
+            /// All of them.
+            pub const ALL: [Self; [$($word),*].len()] = [$(Self::$variant),*];
+
+            /// Returns the word that the store, the catalogue and results use.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+
+            /// Reads one from its word.
+            pub fn from_word(word: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|one| one.as_str() == word)
+            }
+        }
+
+        impl schemars::JsonSchema for $kind {
             fn inline_schema() -> bool {
                 true
             }
 
             fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($type).into()
+                stringify!($kind).into()
             }
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
@@ -19,7 +41,7 @@ macro_rules! schema_of_words {
         }
     };
 }
-pub(super) use schema_of_words;
+pub(super) use words;
 
 #[cfg(test)]
 mod tests {

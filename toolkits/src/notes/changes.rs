@@ -1,5 +1,5 @@
 //! Reads committed changes for a screen, in the order of the commits.
-use std::collections::VecDeque;
+use std::{any::Any, collections::VecDeque};
 
 use madang::{
     SessionId, UserId,
@@ -52,10 +52,10 @@ pub enum Change {
 pub enum ChangesError {
     /// The store cannot be read, or was closed.
     #[error("failed to read what changed")]
-    Store(#[source] StoreError),
+    Store(#[from] StoreError),
     /// The table cannot be read.
     #[error("failed to read what changed")]
-    Database(#[source] sqlx::Error),
+    Database(#[from] sqlx::Error),
     /// A row is not as the toolkit wrote it.
     #[error("failed to read change {number}: it is not as it was written")]
     Corrupt {
@@ -87,8 +87,11 @@ impl Changes {
         let commits = store.commits();
         let mut changes =
             Self { store: store.clone(), user, commits, last: 0, read: VecDeque::new() };
-        let mut reader = changes.store.reader().await.map_err(ChangesError::Store)?;
-        changes.last = newest(connection(&mut *reader)?).await?;
+        let mut reader = changes.store.reader().await?;
+        let newest: Option<i64> = sqlx::query_scalar("SELECT max(number) FROM notes_changes")
+            .fetch_one(lent(reader.connection())?)
+            .await?;
+        changes.last = newest.unwrap_or_default();
         Ok(changes)
     }
 
@@ -111,14 +114,13 @@ impl Changes {
     }
 
     async fn look(&mut self) -> Result<(), ChangesError> {
-        let mut reader = self.store.reader().await.map_err(ChangesError::Store)?;
-        let db = connection(&mut *reader)?;
+        let mut reader = self.store.reader().await?;
+        let db = lent(reader.connection())?;
         // Read before the rows: a commit in between is among them, or comes with the next look.
         let (oldest, newest): (Option<i64>, Option<i64>) =
             sqlx::query_as("SELECT min(number), max(number) FROM notes_changes")
                 .fetch_one(&mut *db)
-                .await
-                .map_err(ChangesError::Database)?;
+                .await?;
         let has_missed = oldest.is_some_and(|oldest| oldest > self.last + 1);
         let rows: Vec<Row> = sqlx::query_as(
             "SELECT number, kind, session_id, page_id, block_ids FROM notes_changes
@@ -128,8 +130,7 @@ impl Changes {
         .bind(self.user.as_str())
         .bind(i64::try_from(AT_ONCE).unwrap_or(i64::MAX))
         .fetch_all(db)
-        .await
-        .map_err(ChangesError::Database)?;
+        .await?;
         drop(reader);
         let mut read: VecDeque<_> = has_missed.then_some(Change::Missed).into_iter().collect();
         // Others' changes are skipped, unless more of this user's wait behind them.
@@ -154,19 +155,9 @@ struct Gone;
 #[error("the store lends no connection of SQLite")]
 struct OtherConnection;
 
-fn connection(
-    reader: &mut dyn madang::store::Reader,
-) -> Result<&mut SqliteConnection, ChangesError> {
-    let lent = reader.connection().downcast_mut();
-    lent.ok_or_else(|| ChangesError::Store(StoreError::unavailable(OtherConnection)))
-}
-
-async fn newest(db: &mut SqliteConnection) -> Result<i64, ChangesError> {
-    let newest: Option<i64> = sqlx::query_scalar("SELECT max(number) FROM notes_changes")
-        .fetch_one(db)
-        .await
-        .map_err(ChangesError::Database)?;
-    Ok(newest.unwrap_or_default())
+/// Takes the connection that a reader or a transaction of the store lends.
+pub(super) fn lent(connection: &mut (dyn Any + Send)) -> Result<&mut SqliteConnection, StoreError> {
+    connection.downcast_mut().ok_or_else(|| StoreError::unavailable(OtherConnection))
 }
 
 fn change((number, kind, session, page, blocks): Row) -> Result<Change, ChangesError> {

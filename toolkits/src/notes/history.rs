@@ -46,19 +46,12 @@ impl VisitHistory {
 
     /// Goes back to the nearest place for which this holds; without one, returns `None` and stays.
     pub fn back(&mut self, is_there: impl Fn(Location) -> bool) -> Option<Location> {
-        let current = self.current();
-        let at = (0..self.at).rev().find(|at| self.leads_on(*at, current, &is_there))?;
-        self.at = at;
-        self.current()
+        self.go((0..self.at).rev(), is_there)
     }
 
     /// Goes forward to the nearest place for which this holds; without one, returns `None` and stays.
     pub fn forward(&mut self, is_there: impl Fn(Location) -> bool) -> Option<Location> {
-        let current = self.current();
-        let at =
-            (self.at + 1..self.visits.len()).find(|at| self.leads_on(*at, current, &is_there))?;
-        self.at = at;
-        self.current()
+        self.go(self.at + 1..self.visits.len(), is_there)
     }
 
     /// Returns all places, to look up which still exist.
@@ -66,14 +59,17 @@ impl VisitHistory {
         &self.visits
     }
 
-    /// Tells whether a step shows another place. Without the deleted places two equal ones may lie side by side.
-    fn leads_on(
-        &self,
-        at: usize,
-        current: Option<Location>,
+    /// Goes to the first of these that shows another place. Without the deleted places two equal ones may lie side by
+    /// side.
+    fn go(
+        &mut self,
+        mut ways: impl Iterator<Item = usize>,
         is_there: impl Fn(Location) -> bool,
-    ) -> bool {
-        is_there(self.visits[at]) && Some(self.visits[at]) != current
+    ) -> Option<Location> {
+        let current = self.current();
+        let leads_on = |place| is_there(place) && Some(place) != current;
+        self.at = ways.find(|at| leads_on(self.visits[*at]))?;
+        self.current()
     }
 }
 

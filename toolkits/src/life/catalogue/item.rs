@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{
     habit::{HabitType, Origin},
-    words::schema_of_words,
+    words::words,
 };
 
 /// One item of the catalogue, in all languages.
@@ -127,55 +127,29 @@ pub enum Kind {
     Diet,
 }
 
-/// The part of life that an item is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Category {
-    /// Light and the body clock.
-    LightCircadian,
-    /// Sleep.
-    Sleep,
-    /// Movement.
-    Movement,
-    /// Nutrition.
-    Nutrition,
-    /// Focus and thinking.
-    FocusCognition,
-    /// Recovery and stress.
-    RecoveryStress,
-    /// Emotions and relationships.
-    EmotionRelationship,
-    /// Habits to break.
-    BreakHabit,
+words! {
+    /// The part of life that an item is about.
+    pub enum Category {
+        /// Light and the body clock.
+        LightCircadian = "lightCircadian",
+        /// Sleep.
+        Sleep = "sleep",
+        /// Movement.
+        Movement = "movement",
+        /// Nutrition.
+        Nutrition = "nutrition",
+        /// Focus and thinking.
+        FocusCognition = "focusCognition",
+        /// Recovery and stress.
+        RecoveryStress = "recoveryStress",
+        /// Emotions and relationships.
+        EmotionRelationship = "emotionRelationship",
+        /// Habits to break.
+        BreakHabit = "breakHabit",
+    }
 }
 
 impl Category {
-    /// All categories.
-    pub const ALL: [Self; 8] = [
-        Self::LightCircadian,
-        Self::Sleep,
-        Self::Movement,
-        Self::Nutrition,
-        Self::FocusCognition,
-        Self::RecoveryStress,
-        Self::EmotionRelationship,
-        Self::BreakHabit,
-    ];
-
-    /// Returns the word that the catalogue and results use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::LightCircadian => "lightCircadian",
-            Self::Sleep => "sleep",
-            Self::Movement => "movement",
-            Self::Nutrition => "nutrition",
-            Self::FocusCognition => "focusCognition",
-            Self::RecoveryStress => "recoveryStress",
-            Self::EmotionRelationship => "emotionRelationship",
-            Self::BreakHabit => "breakHabit",
-        }
-    }
-
     /// Returns the names that people use, folded, in both languages.
     pub(super) fn names(self) -> &'static str {
         match self {
@@ -190,5 +164,3 @@ impl Category {
         }
     }
 }
-
-schema_of_words!(Category);

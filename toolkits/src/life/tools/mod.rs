@@ -1,8 +1,9 @@
 //! Defines the tools of the toolkit, read-only ones first.
 //!
-//! A file a tool: its arguments, whose schema the model reads, its description, its handler, and the consequence that a
-//! question shows. A handler opens the repository for the call's user, on the user's today. It turns a broken rule into
-//! a fault with the rule's code and reason. Lists and long texts come in parts that fit an envelope.
+//! A file a kind: `catalog`, and `reading` and `writing` habits. A tool has its arguments, whose schema the model reads,
+//! its description, its handler, and the consequence that a question shows. A handler opens the repository for the call's
+//! user, on the user's today. It turns a broken rule into a fault with the rule's code and reason. Lists and long texts
+//! come in parts that fit an envelope.
 //!
 //! ```
 //! # use madang::tool::Tool as _;
@@ -15,27 +16,21 @@
 //! - Every writing tool asks a person, except for a record that is not `done`.
 //! - Of an error of the database the model learns the type only.
 
-mod add_habit;
-mod correct_tracker_entry;
-mod end_habit;
-mod get_habit;
-mod get_streak;
-mod list_active_habits;
-mod list_tracker_entries;
-mod log_tracker_entry;
-mod query_protocol;
-mod search_catalog;
+mod catalog;
+mod reading;
+mod writing;
 
 use std::sync::Arc;
 
 use madang::tool::{Locale, Tool, ToolContext, ToolFault};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use sqlx::SqliteConnection;
 
 use super::{
     catalogue::Catalogue,
-    habit::Origin,
+    habit::{HabitId, Origin},
     repository::{HabitError, HabitRepository},
-    rules::LifeViolation,
     today::today,
 };
 
@@ -44,24 +39,19 @@ use super::{
 /// They need a SQLite store that has run [`MIGRATIONS`](super::MIGRATIONS).
 #[must_use]
 pub fn tools() -> Vec<Arc<dyn Tool>> {
-    vec![
-        Arc::new(search_catalog::tool()),
-        Arc::new(query_protocol::tool()),
-        Arc::new(list_active_habits::tool()),
-        Arc::new(get_habit::tool()),
-        Arc::new(get_streak::tool()),
-        Arc::new(list_tracker_entries::tool()),
-        Arc::new(add_habit::tool()),
-        Arc::new(log_tracker_entry::tool()),
-        Arc::new(end_habit::tool()),
-        Arc::new(correct_tracker_entry::tool()),
-    ]
+    catalog::tools().into_iter().chain(reading::tools()).chain(writing::tools()).collect()
 }
 
-/// The category of the tools that read the catalogue.
-const CATALOG: &str = "catalog";
 /// The category of the tools about the habits of the user.
 const HABIT: &str = "habit";
+
+/// The arguments of a tool about one habit.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct OfHabit {
+    /// Number of the habit, as in the result of list_active_habits.
+    #[schemars(range(min = 1))]
+    habit_id: HabitId,
+}
 
 /// Opens the habits of the call's user, on the user's today.
 fn habits<'a>(db: &'a mut SqliteConnection, ctx: &'a ToolContext) -> HabitRepository<'a> {
@@ -77,41 +67,12 @@ fn title(origin: &Origin, locale: Locale) -> &str {
 /// The JSON bytes of a part's texts: with numbers and dates they fit an envelope of the default bound.
 const PART_BYTES: usize = 1_400;
 
-/// Returns the items after the first `offset` that a part has room for, at least one, and the start of the next part.
-fn in_parts<T>(
-    items: Vec<T>,
-    offset: usize,
-    bytes: impl Fn(&T) -> usize,
-) -> (Vec<T>, Option<usize>) {
-    let total = items.len();
-    let mut left = PART_BYTES;
-    let mut part = Vec::new();
-    for item in items.into_iter().skip(offset) {
-        let bytes = bytes(&item);
-        if bytes > left && !part.is_empty() {
-            break;
-        }
-        left = left.saturating_sub(bytes);
-        part.push(item);
-    }
-    let next = offset.saturating_add(part.len());
-    let has_more = !part.is_empty() && next < total;
-    (part, has_more.then_some(next))
-}
-
-impl LifeViolation {
-    fn into_fault(self, locale: Locale) -> ToolFault {
-        ToolFault::rule(self.code(), self.reason(locale))
-    }
-}
-
-impl HabitError {
-    /// Passes a broken rule on; of any other error only the type.
-    fn into_fault(self, locale: Locale) -> ToolFault {
-        match self {
-            Self::Rule(violation) => violation.into_fault(locale),
-            error @ (Self::Database { .. } | Self::Corrupt { .. }) => error.into(),
-        }
+/// Passes a broken rule on; of any other error only the type.
+fn fault<E: Into<HabitError>>(ctx: &ToolContext) -> impl Fn(E) -> ToolFault {
+    let locale = ctx.locale;
+    move |error| match error.into() {
+        HabitError::Rule(violation) => ToolFault::rule(violation.code(), violation.reason(locale)),
+        error @ (HabitError::Database { .. } | HabitError::Corrupt { .. }) => error.into(),
     }
 }
 

@@ -30,13 +30,11 @@ pub async fn clear(
     workspace: &Path,
 ) -> Result<MirrorReport, MirrorError> {
     let pass = Pass::open(store, user, workspace, Steps::default()).await?;
-    let mut tally = Tally { kept_beside: pass.sweep().await?, ..Tally::default() };
+    let mut tally = Tally::default();
+    tally.done.kept_beside = pass.sweep().await?;
     pass.remove_left(&mut tally).await?;
     let mut after = 0;
-    loop {
-        let files = pass.marks.placed(after).await?;
-        let Some(last) = files.last() else { break };
-        after = last.number;
+    while let Some(files) = pass.marks.placed(&mut after).await? {
         pass.remove_files(files, &mut tally).await?;
     }
     let word = pass.marks.claim().await?;
@@ -59,13 +57,11 @@ impl Pass {
     async fn remove_left(&self, tally: &mut Tally) -> Result<(), MirrorError> {
         let mut after = 0;
         tally.not_removed.clear();
-        loop {
-            let left = self.marks.left(after).await?;
-            let Some(last) = left.last() else { return Ok(()) };
-            after = last.number;
+        while let Some(left) = self.marks.left(&mut after).await? {
             let seen_to = self.remove_files(left, tally).await?;
             self.marks.forget_left(&seen_to).await?;
         }
+        Ok(())
     }
 
     /// Removes files, and returns the numbers of the finished ones.
@@ -74,30 +70,22 @@ impl Pass {
         files: Vec<LeftFile>,
         tally: &mut Tally,
     ) -> Result<Vec<i64>, MirrorError> {
-        let folder = self.folder.clone();
-        let removing = spawn_blocking(move || {
-            let remove = |file: LeftFile| {
-                let removed = remove(&folder, &file);
-                (file, removed)
-            };
-            files.into_iter().map(remove).collect::<Vec<_>>()
-        });
         let mut seen_to = Vec::new();
-        for (file, removed) in removing.await.map_err(|_| MirrorError::Ending)? {
+        for (file, removed) in self.on_files(files, remove).await? {
             let name = file.place.join("/");
             match removed {
                 Ok(removed) => {
                     seen_to.push(file.number);
                     for removed in removed {
                         match removed {
-                            Removal::Complete => tally.removed.push(name.clone()),
+                            Removal::Complete => tally.done.removed.push(name.clone()),
                             Removal::Absent => {}
                             Removal::LeftAs(kept) => {
                                 warn!(
                                     file = name,
                                     kept, "the file of a page that is gone was changed, and stays"
                                 );
-                                tally.left.push(kept);
+                                tally.done.left.push(kept);
                             }
                         }
                     }
@@ -115,25 +103,13 @@ impl Pass {
     /// moves.
     async fn take_moved(&self, tally: &mut Tally) -> Result<HashMap<i64, i64>, MirrorError> {
         let (mut after, mut ready) = (0, HashMap::new());
-        loop {
-            let entries = self.marks.read(Which::Moved, after).await?;
-            let Some(last) = entries.last() else { return Ok(ready) };
-            after = last.page.number;
-            let folder = self.folder.clone();
-            let taking = spawn_blocking(move || {
-                let take = |entry: Entry| {
-                    let taken = match &entry.place {
-                        Some(place) if *place != entry.path => {
-                            folder.take(place, entry.page.id, entry.kept)
-                        }
-                        Some(_) | None => Ok(()),
-                    };
-                    (entry, taken)
-                };
-                entries.into_iter().map(take).collect::<Vec<_>>()
-            });
+        let take = |folder: &Folder, entry: &Entry| match &entry.place {
+            Some(place) if *place != entry.path => folder.take(place, entry.page.id, entry.kept),
+            Some(_) | None => Ok(()),
+        };
+        while let Some(entries) = self.marks.read(Which::Moved, &mut after).await? {
             let mut marks = Vec::new();
-            for (entry, taken) in taking.await.map_err(|_| MirrorError::Ending)? {
+            for (entry, taken) in self.on_files(entries, take).await? {
                 let number = entry.page.number;
                 tally.look_at(number);
                 match taken {
@@ -148,6 +124,7 @@ impl Pass {
             }
             self.marks.mark(&marks).await?;
         }
+        Ok(ready)
     }
 
     async fn put_moved(
@@ -155,23 +132,14 @@ impl Pass {
         taken: &HashMap<i64, i64>,
         tally: &mut Tally,
     ) -> Result<(), MirrorError> {
+        let put =
+            |folder: &Folder, entry: &Entry| folder.put(entry.page.id, &entry.path, entry.kept);
         let mut after = 0;
-        loop {
-            let mut entries = self.marks.read(Which::Moved, after).await?;
-            let Some(last) = entries.last() else { return Ok(()) };
-            after = last.page.number;
+        while let Some(mut entries) = self.marks.read(Which::Moved, &mut after).await? {
             // A file that could not leave, or whose page was renamed meanwhile, waits for the next round.
             entries.retain(|entry| taken.get(&entry.page.number) == Some(&entry.moves));
-            let folder = self.folder.clone();
-            let putting = spawn_blocking(move || {
-                let put = |entry: Entry| {
-                    let put = folder.put(entry.page.id, &entry.path, entry.kept);
-                    (entry, put)
-                };
-                entries.into_iter().map(put).collect::<Vec<_>>()
-            });
             let mut marks = Vec::new();
-            for (entry, put) in putting.await.map_err(|_| MirrorError::Ending)? {
+            for (entry, put) in self.on_files(entries, put).await? {
                 let number = entry.page.number;
                 match put {
                     Ok(Put::InPlace { beside }) => {
@@ -180,9 +148,9 @@ impl Pass {
                                 file = entry.name(),
                                 kept, "a file at the new place of a page's is kept beside it"
                             );
-                            tally.kept_beside.push(kept);
+                            tally.done.kept_beside.push(kept);
                         }
-                        tally.moved.push(entry.name());
+                        tally.done.moved.push(entry.name());
                     }
                     Ok(Put::Nothing) => {}
                     Ok(Put::Blocked) => {
@@ -200,6 +168,7 @@ impl Pass {
             }
             self.marks.mark(&marks).await?;
         }
+        Ok(())
     }
 }
 

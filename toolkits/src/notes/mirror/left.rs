@@ -2,9 +2,9 @@
 use madang::store::Store;
 
 use super::{
-    super::{page::PageId, repository::NotesError},
+    super::{changes::lent, page::PageId, repository::NotesError},
     hash::{Hash, as_hash},
-    marks::{AT_ONCE, Marks, names, read_on, write_on},
+    marks::{AT_ONCE, Marks, names},
     report::MirrorError,
 };
 
@@ -34,26 +34,34 @@ const READ_PLACED: &str = "SELECT page.number, page.id, place, written, coming, 
     WHERE page.user_id = $1 AND page.number > $2 AND place IS NOT NULL ORDER BY page.number LIMIT $3";
 
 impl Marks {
-    /// Reads the files that deleted pages have left.
-    pub(super) async fn left(&self, after: i64) -> Result<Vec<LeftFile>, MirrorError> {
+    /// Reads the next files that deleted pages have left, and moves the number behind them. `None` after the last.
+    pub(super) async fn left(&self, after: &mut i64) -> Result<Option<Vec<LeftFile>>, MirrorError> {
         self.files(READ_LEFT, after).await
     }
 
     /// Reads the files of the user's pages, to be removed too.
-    pub(super) async fn placed(&self, after: i64) -> Result<Vec<LeftFile>, MirrorError> {
+    pub(super) async fn placed(
+        &self,
+        after: &mut i64,
+    ) -> Result<Option<Vec<LeftFile>>, MirrorError> {
         self.files(READ_PLACED, after).await
     }
 
-    async fn files(&self, sql: &'static str, after: i64) -> Result<Vec<LeftFile>, MirrorError> {
+    async fn files(
+        &self,
+        sql: &'static str,
+        after: &mut i64,
+    ) -> Result<Option<Vec<LeftFile>>, MirrorError> {
         let mut reader = self.store.reader().await?;
         let rows: Vec<LeftRow> = sqlx::query_as(sql)
             .bind(self.user.as_str())
-            .bind(after)
+            .bind(*after)
             .bind(AT_ONCE)
-            .fetch_all(read_on(&mut *reader)?)
-            .await
-            .map_err(NotesError::from)?;
-        rows.into_iter().map(left_file).collect()
+            .fetch_all(lent(reader.connection())?)
+            .await?;
+        let Some(last) = rows.last() else { return Ok(None) };
+        *after = last.0;
+        rows.into_iter().map(left_file).collect::<Result<_, _>>().map(Some)
     }
 
     /// Records that these files of deleted pages are finished.
@@ -67,9 +75,8 @@ impl Marks {
             "DELETE FROM notes_files_left WHERE number IN (SELECT value FROM json_each($1))",
         )
         .bind(serde_json::json!(numbers).to_string())
-        .execute(write_on(&mut *transaction)?)
-        .await
-        .map_err(NotesError::from)?;
+        .execute(lent(transaction.connection())?)
+        .await?;
         transaction.commit().await?;
         self.steps.before("marked").map_err(MirrorError::Step)
     }

@@ -3,13 +3,13 @@ use std::collections::HashSet;
 
 use madang::{
     UserId,
-    store::{Reader, Store, StoreError, Transaction},
+    store::{SqliteStore, Store},
 };
-use sqlx::SqliteConnection;
 use uuid::Uuid;
 
 use super::{
     super::{
+        changes::lent,
         page::{MAX_PAGE_BLOCKS, Page},
         repository::{ImportedLine, NotesError, NotesRepository},
     },
@@ -19,7 +19,6 @@ use super::{
     report::MirrorError,
     steps::Steps,
 };
-use madang::store::SqliteStore;
 
 /// The pages of one step.
 pub(super) const AT_ONCE: u32 = 64;
@@ -127,28 +126,31 @@ impl Marks {
     /// Returns the word that identifies the owner of a workspace.
     pub(super) async fn claim(&self) -> Result<String, MirrorError> {
         let mut transaction = self.store.begin().await?;
-        let db = write_on(&mut *transaction)?;
+        let db = lent(transaction.connection())?;
         sqlx::query(
             "INSERT INTO notes_workspaces (user_id, id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
         )
         .bind(self.user.as_str())
         .bind(Uuid::now_v7().to_string())
         .execute(&mut *db)
-        .await
-        .map_err(NotesError::from)?;
+        .await?;
         let id: String = sqlx::query_scalar("SELECT id FROM notes_workspaces WHERE user_id = $1")
             .bind(self.user.as_str())
             .fetch_one(db)
-            .await
-            .map_err(NotesError::from)?;
+            .await?;
         transaction.commit().await?;
         Ok(id)
     }
 
-    /// Reads the next pages after this number, with the texts of their files.
-    pub(super) async fn read(&self, which: Which, after: i64) -> Result<Vec<Entry>, MirrorError> {
+    /// Reads the next pages after this number, with the texts of their files, and moves the number behind them. `None`
+    /// after the last page.
+    pub(super) async fn read(
+        &self,
+        which: Which,
+        after: &mut i64,
+    ) -> Result<Option<Vec<Entry>>, MirrorError> {
         let mut reader = self.store.reader().await?;
-        let db = read_on(&mut *reader)?;
+        let db = lent(reader.connection())?;
         let query = match which {
             Which::All => READ_ALL,
             Which::Changed => READ_CHANGED,
@@ -156,11 +158,12 @@ impl Marks {
         };
         let rows: Vec<Row> = sqlx::query_as(query)
             .bind(self.user.as_str())
-            .bind(after)
+            .bind(*after)
             .bind(AT_ONCE)
             .fetch_all(&mut *db)
-            .await
-            .map_err(NotesError::from)?;
+            .await?;
+        let Some(last) = rows.last() else { return Ok(None) };
+        *after = last.0;
         let mut notes = NotesRepository::new(db, &self.user);
         let mut entries = Vec::with_capacity(rows.len());
         for (number, changes, mirrored, written, coming, place, moves) in rows {
@@ -186,7 +189,7 @@ impl Marks {
             let place = place.map(|place| names(&place)).transpose()?;
             entries.push(Entry { page, path, place, changes, moves, kept, text, wanted });
         }
-        Ok(entries)
+        Ok(Some(entries))
     }
 
     /// Reads the hashes of all written and unfinished files of the user.
@@ -201,9 +204,8 @@ impl Marks {
              UNION SELECT coming FROM files WHERE coming IS NOT NULL",
         )
         .bind(self.user.as_str())
-        .fetch_all(read_on(&mut *reader)?)
-        .await
-        .map_err(NotesError::from)?;
+        .fetch_all(lent(reader.connection())?)
+        .await?;
         Ok(rows.into_iter().filter_map(|bytes| bytes.try_into().ok()).collect())
     }
 
@@ -216,7 +218,7 @@ impl Marks {
         }
         self.steps.before("mark").map_err(MirrorError::Step)?;
         let mut transaction = self.store.begin().await?;
-        let db = write_on(&mut *transaction)?;
+        let db = lent(transaction.connection())?;
         for (page, mark) in marks {
             let query = match mark {
                 Mark::Coming { hash, placed, place } => sqlx::query(
@@ -245,7 +247,7 @@ impl Marks {
                         .bind(moves)
                 }
             };
-            let done = query.execute(&mut *db).await.map_err(NotesError::from)?;
+            let done = query.execute(&mut *db).await?;
             if done.rows_affected() == 0 {
                 gone.insert(*page);
             }
@@ -264,14 +266,13 @@ impl Marks {
     ) -> Result<Imported, MirrorError> {
         self.steps.before("import").map_err(MirrorError::Step)?;
         let mut transaction = self.store.begin().await?;
-        let db = write_on(&mut *transaction)?;
+        let db = lent(transaction.connection())?;
         let number = entry.page.number;
         let changes: Option<i64> =
             sqlx::query_scalar("SELECT changes FROM notes_files WHERE page = $1")
                 .bind(number)
                 .fetch_optional(&mut *db)
-                .await
-                .map_err(NotesError::from)?;
+                .await?;
         // A deleted page counts as changed.
         if changes != Some(entry.changes) {
             return Ok(Imported::Changed);
@@ -286,25 +287,9 @@ impl Marks {
             .bind(number)
             .bind(file.to_vec())
             .execute(db)
-            .await
-            .map_err(NotesError::from)?;
+            .await?;
         transaction.commit().await?;
         self.steps.before("imported").map_err(MirrorError::Step)?;
         Ok(Imported::Applied)
     }
-}
-
-/// The store lends another kind of connection.
-#[derive(Debug, thiserror::Error)]
-#[error("the store lends no connection of SQLite")]
-struct OtherConnection;
-
-pub(super) fn read_on(reader: &mut dyn Reader) -> Result<&mut SqliteConnection, StoreError> {
-    reader.connection().downcast_mut().ok_or_else(|| StoreError::unavailable(OtherConnection))
-}
-
-pub(super) fn write_on(
-    transaction: &mut dyn Transaction,
-) -> Result<&mut SqliteConnection, StoreError> {
-    transaction.connection().downcast_mut().ok_or_else(|| StoreError::unavailable(OtherConnection))
 }

@@ -11,7 +11,9 @@ use tokio::task::spawn_blocking;
 use tracing::warn;
 
 use super::{
-    super::{block::OutlineLine, page::MAX_PAGE_BLOCKS, repository::NotesRepository},
+    super::{
+        block::OutlineLine, changes::lent, page::MAX_PAGE_BLOCKS, repository::NotesRepository,
+    },
     diff::imported,
     folder::{Folder, Placed},
     hash::Hash,
@@ -73,7 +75,8 @@ impl Pass {
 
     /// Goes through all pages, then through those that changed meanwhile.
     pub(super) async fn reconcile(&self) -> Result<MirrorReport, MirrorError> {
-        let mut tally = Tally { kept_beside: self.sweep().await?, ..Tally::default() };
+        let mut tally = Tally::default();
+        tally.done.kept_beside = self.sweep().await?;
         self.follow_pages(&mut tally).await?;
         self.through(Which::All, &mut tally).await?;
         self.rounds(&mut tally).await?;
@@ -101,12 +104,10 @@ impl Pass {
 
     async fn through(&self, which: Which, tally: &mut Tally) -> Result<(), MirrorError> {
         let mut after = 0;
-        loop {
-            let entries = self.marks.read(which, after).await?;
-            let Some(last) = entries.last() else { return Ok(()) };
-            after = last.page.number;
+        while let Some(entries) = self.marks.read(which, &mut after).await? {
             self.some(entries, tally).await?;
         }
+        Ok(())
     }
 
     /// Handles some pages: records the intended writes in one transaction before, and the results in one after.
@@ -115,17 +116,12 @@ impl Pass {
         entries: Vec<Entry>,
         tally: &mut Tally,
     ) -> Result<(), MirrorError> {
-        let folder = self.folder.clone();
-        let looked = spawn_blocking(move || {
-            let look = |entry: Entry| {
-                let found = folder.read(&entry.path);
-                let step = found.map(|found| step(found, entry.kept, entry.wanted));
-                (entry, step)
-            };
-            entries.into_iter().map(look).collect::<Vec<_>>()
-        });
+        let look = |folder: &Folder, entry: &Entry| {
+            let found = folder.read(&entry.path);
+            found.map(|found| step(found, entry.kept, entry.wanted))
+        };
         let (mut marks, mut writes) = (Vec::new(), Vec::new());
-        for (entry, step) in looked.await.map_err(|_| MirrorError::Ending)? {
+        for (entry, step) in self.on_files(entries, look).await? {
             let number = entry.page.number;
             tally.look_at(number);
             match step {
@@ -134,7 +130,7 @@ impl Pass {
                 Ok(Step::Write { over }) => writes.push((entry, Overwrite::Ours(over))),
                 Ok(Step::KeepBeside { .. }) => writes.push((entry, Overwrite::TheirsKept)),
                 Ok(Step::Import { hash, text }) => match self.import(&entry, hash, &text).await? {
-                    Imported::Applied => tally.imported.push(entry.name()),
+                    Imported::Applied => tally.done.imported.push(entry.name()),
                     Imported::Changed => {}
                     Imported::Refused => writes.push((entry, Overwrite::TheirsKept)),
                 },
@@ -151,6 +147,23 @@ impl Pass {
         self.marks.mark(&written).await.map(drop)
     }
 
+    /// Does this with each file on a thread that may block, and returns each with what came of it.
+    pub(super) async fn on_files<T: Send + 'static, R: Send + 'static>(
+        &self,
+        files: Vec<T>,
+        work: impl Fn(&Folder, &T) -> R + Send + 'static,
+    ) -> Result<Vec<(T, R)>, MirrorError> {
+        let folder = self.folder.clone();
+        let working = spawn_blocking(move || {
+            let done = |file: T| {
+                let done = work(&folder, &file);
+                (file, done)
+            };
+            files.into_iter().map(done).collect()
+        });
+        working.await.map_err(|_| MirrorError::Ending)
+    }
+
     async fn import(&self, entry: &Entry, file: Hash, text: &str) -> Result<Imported, MirrorError> {
         let after = parse(text);
         if after.len() > MAX_PAGE_BLOCKS {
@@ -163,7 +176,7 @@ impl Pass {
     async fn lines_of(&self, entry: &Entry) -> Result<Vec<OutlineLine>, MirrorError> {
         use madang::store::Store;
         let mut reader = self.marks.store.reader().await?;
-        let db = super::marks::read_on(&mut *reader)?;
+        let db = lent(reader.connection())?;
         let mut notes = NotesRepository::new(db, &self.marks.user);
         Ok(notes.lines(&entry.page, 0, MAX_PAGE_BLOCKS).await?.items)
     }
@@ -174,30 +187,22 @@ impl Pass {
         writes: Vec<(Entry, Overwrite)>,
         tally: &mut Tally,
     ) -> Result<Vec<(i64, Mark)>, MirrorError> {
-        let folder = self.folder.clone();
-        let writing = spawn_blocking(move || {
-            let write = |(entry, over): (Entry, Overwrite)| {
-                let placed = place(&folder, &entry, over);
-                (entry, placed)
-            };
-            writes.into_iter().map(write).collect::<Vec<_>>()
-        });
         let mut marks = Vec::new();
-        for (entry, Attempt { kept, placed }) in writing.await.map_err(|_| MirrorError::Ending)? {
+        for ((entry, _), Attempt { kept, placed }) in self.on_files(writes, place).await? {
             if let Some(kept) = kept {
                 warn!(file = entry.name(), kept, "an edit of a page's file is kept beside it");
-                tally.kept_beside.push(kept);
+                tally.done.kept_beside.push(kept);
             }
             match placed {
                 Ok(Placed::InPlace) => {
-                    tally.written.push(entry.name());
+                    tally.done.written.push(entry.name());
                     marks.push((entry.page.number, written(&entry)));
                 }
                 // The page stays marked and is looked at again.
                 Ok(Placed::Raced) => {}
                 Ok(Placed::RacedTwice(kept)) => {
                     warn!(file = entry.name(), kept, "an edit of a page's file is kept beside it");
-                    tally.kept_beside.push(kept);
+                    tally.done.kept_beside.push(kept);
                 }
                 Err(error) => failed(&entry, &error, tally),
             }
@@ -214,20 +219,14 @@ impl Pass {
         };
         for which in [Which::Moved, Which::All] {
             let mut after = 0;
-            loop {
-                let entries = self.marks.read(which, after).await?;
-                let Some(last) = entries.last() else { break };
-                after = last.page.number;
+            while let Some(entries) = self.marks.read(which, &mut after).await? {
                 for Entry { path, place, .. } in entries {
                     folders.extend(place.into_iter().chain([path]).map(around));
                 }
             }
         }
         let mut after = 0;
-        loop {
-            let left = self.marks.left(after).await?;
-            let Some(last) = left.last() else { break };
-            after = last.number;
+        while let Some(left) = self.marks.left(&mut after).await? {
             folders.extend(left.into_iter().map(|file| around(file.place)));
         }
         let (folder, ours) = (self.folder.clone(), self.marks.hashes().await?);
@@ -279,9 +278,9 @@ struct Attempt {
     placed: io::Result<Placed>,
 }
 
-fn place(folder: &Folder, entry: &Entry, over: Overwrite) -> Attempt {
+fn place(folder: &Folder, (entry, over): &(Entry, Overwrite)) -> Attempt {
     let (kept, over) = match over {
-        Overwrite::Ours(over) => (None, over),
+        Overwrite::Ours(over) => (None, *over),
         Overwrite::TheirsKept => match folder.keep_beside(&entry.path) {
             Ok(kept) => (Some(kept), None),
             Err(error) => return Attempt { kept: None, placed: Err(error) },

@@ -29,12 +29,8 @@ pub struct MirrorReport {
 /// The work so far, and the last obstacle of each page.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    pub(super) written: Vec<String>,
-    pub(super) moved: Vec<String>,
-    pub(super) removed: Vec<String>,
-    pub(super) left: Vec<String>,
-    pub(super) imported: Vec<String>,
-    pub(super) kept_beside: Vec<String>,
+    /// The work itself; its obstacles come in at the end.
+    pub(super) done: MirrorReport,
     /// By the number of the page.
     pub(super) blocked: BTreeMap<i64, String>,
     /// By the number of the page.
@@ -52,16 +48,15 @@ impl Tally {
 
     /// Counts the work done.
     pub(super) fn deeds(&self) -> usize {
-        self.written.len() + self.moved.len() + self.imported.len() + self.kept_beside.len()
+        let MirrorReport { written, moved, imported, kept_beside, .. } = &self.done;
+        written.len() + moved.len() + imported.len() + kept_beside.len()
     }
 }
 
 impl From<Tally> for MirrorReport {
     fn from(tally: Tally) -> Self {
-        let Tally { written, moved, removed, left, imported, kept_beside, .. } = tally;
         let failed = tally.failed.into_values().chain(tally.not_removed).collect();
-        let blocked = tally.blocked.into_values().collect();
-        Self { written, moved, removed, left, imported, kept_beside, blocked, failed }
+        Self { blocked: tally.blocked.into_values().collect(), failed, ..tally.done }
     }
 }
 
@@ -89,10 +84,10 @@ pub enum MirrorError {
     },
     /// The store failed.
     #[error("failed to read or mark what is to be written")]
-    Store(#[source] StoreError),
+    Store(#[from] StoreError),
     /// The tables could not be read or written.
     #[error("failed to read or mark what is to be written")]
-    Notes(#[source] NotesError),
+    Notes(#[from] NotesError),
     /// The program ends, so the threads for files are gone.
     #[error("the files were left alone because the program ends")]
     Ending,
@@ -101,14 +96,8 @@ pub enum MirrorError {
     Step(#[source] io::Error),
 }
 
-impl From<NotesError> for MirrorError {
-    fn from(error: NotesError) -> Self {
-        Self::Notes(error)
-    }
-}
-
-impl From<StoreError> for MirrorError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
+impl From<sqlx::Error> for MirrorError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Notes(error.into())
     }
 }

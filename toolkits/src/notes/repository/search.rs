@@ -1,4 +1,6 @@
 //! Finds blocks by their words.
+use serde::Serialize;
+
 use super::{
     super::{
         block::BlockId,
@@ -12,7 +14,8 @@ use super::{
 };
 
 /// A block that a search found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct BlockHit {
     /// The id of the block.
     pub id: BlockId,

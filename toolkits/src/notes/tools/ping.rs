@@ -3,12 +3,12 @@ use madang::tool::{EffectPolicy, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{super::rules::judge_text, UTILITY, fault};
+use super::{super::rules::judge_text, fault};
 use madang::tool::{self, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::plain("ping", "Answer pong, to see that tools work.", ping)
-        .category(UTILITY)
+        .category("utility")
         .effect(EffectPolicy::Read)
         .idempotent()
 }

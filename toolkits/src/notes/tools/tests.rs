@@ -6,7 +6,10 @@ use madang::{
 use serde_json::json;
 use sqlx::Connection;
 
-use super::{super::MIGRATIONS, *};
+use super::{
+    super::{MIGRATIONS, block::BlockId, page::PageId},
+    *,
+};
 
 /// A database and a user that calls its tools in one session.
 struct ToolFixture {

@@ -226,7 +226,7 @@ async fn a_page_that_goes_between_look_and_write_leaves_no_file() {
     let fixture = MirrorFixture::new().await;
     let page = fixture.page("p", None, &[(0, "a")]).await;
     let pass = fixture.open(Steps::default()).await;
-    let entries = pass.marks.read(marks::Which::All, 0).await.unwrap();
+    let entries = pass.marks.read(marks::Which::All, &mut 0).await.unwrap().unwrap();
     fixture.delete(&page).await;
     pass.some(entries, &mut Default::default()).await.unwrap();
     assert_eq!(fixture.files(), files(&[]));
@@ -241,7 +241,7 @@ async fn a_place_in_the_tables_that_leads_out_is_refused() {
     fs::write(&outside, "- a\n").unwrap();
     let mut writing = fixture.write().await;
     sqlx::query("UPDATE notes_files SET place = '../outside.md'")
-        .execute(marks::write_on(&mut *writing.0).unwrap())
+        .execute(lent(writing.0.connection()).unwrap())
         .await
         .unwrap();
     writing.keep().await;
@@ -281,11 +281,11 @@ async fn a_forgotten_user_leaves_not_even_the_place_of_a_deleted_page() {
     fixture.delete(&page).await;
     let mut writing = fixture.write().await;
     for statement in crate::notes::FORGET {
-        let db = marks::write_on(&mut *writing.0).unwrap();
+        let db = lent(writing.0.connection()).unwrap();
         sqlx::query(statement).bind(fixture.user.as_str()).execute(db).await.unwrap();
     }
     let left: i64 = sqlx::query_scalar("SELECT count(*) FROM notes_files_left")
-        .fetch_one(marks::write_on(&mut *writing.0).unwrap())
+        .fetch_one(lent(writing.0.connection()).unwrap())
         .await
         .unwrap();
     assert_eq!(left, 0);

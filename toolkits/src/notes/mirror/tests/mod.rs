@@ -35,6 +35,7 @@ use super::{
 use crate::notes::{
     MIGRATIONS,
     block::NewBlock,
+    changes::lent,
     repository::{Inside, MadePage, NotesError, NotesRepository},
 };
 use madang::store::SqliteStore;
@@ -53,7 +54,7 @@ struct Writing(Box<dyn Transaction>);
 
 impl Writing {
     fn notes<'a>(&'a mut self, user: &'a UserId) -> NotesRepository<'a> {
-        NotesRepository::new(marks::write_on(&mut *self.0).unwrap(), user)
+        NotesRepository::new(lent(self.0.connection()).unwrap(), user)
     }
 
     async fn keep(self) {

@@ -29,7 +29,7 @@ async fn changed_pages_are_found_by_their_index() {
             .bind("kim")
             .bind(0)
             .bind(64)
-            .fetch_all(marks::read_on(&mut *reader).unwrap())
+            .fetch_all(lent(reader.connection()).unwrap())
             .await
             .unwrap();
     let [(.., changed), (.., page)] = &plan[..] else { panic!("{plan:?}") };

@@ -1,0 +1,410 @@
+//! The tools about blocks: they read, find, create, change and delete them.
+use std::sync::Arc;
+
+use madang::tool::{self, Tool, ToolContext, ToolOutcome, ToolResult};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sqlx::SqliteConnection;
+
+use super::{
+    super::{
+        super::parts::fitting,
+        block::{Block, BlockId, OutlineLine},
+        page::PageId,
+        repository::{BlockHit, Inside, NotesError, Part},
+        rules::NotesViolation,
+        texts,
+    },
+    Rows, fault, notes, reading, success, writing,
+};
+
+const BLOCK: &str = "block";
+
+/// The JSON bytes of a part of a block: with its ids it fits an envelope of the default bound.
+const PART_BYTES: usize = 1_400;
+/// The most blocks of a part of a page.
+const MAX_LINES: usize = 1_000;
+/// The most bytes of the texts of a part: a model reads two kilobytes of a result, and the rest would only fill the
+/// ledger.
+const MAX_BYTES: usize = 256 * 1024;
+
+pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(reading("get_block", "Read one block.", get_block).category(BLOCK)),
+        Arc::new(
+            writing("update_block", "Replace the text of a block.", update_block)
+                .category(BLOCK)
+                .narrower("get_block")
+                .idempotent(),
+        ),
+        Arc::new(
+            writing(
+                "create_block",
+                "Create a block on a page or inside of another block.",
+                create_block,
+            )
+            .category(BLOCK)
+            .narrower("get_block"),
+        ),
+        Arc::new(
+            tool::transactional(
+                "delete_block",
+                "Delete a block. Blocks inside of it move up to where it was.",
+                delete_block,
+            )
+            .category(BLOCK)
+            .consequence_from(will_delete_block),
+        ),
+        Arc::new(
+            reading("query_blocks", "Search the text of blocks, best hits first.", query_blocks)
+                .category(BLOCK)
+                .narrower("get_block"),
+        ),
+        Arc::new(
+            reading(
+                "get_page_blocks",
+                "Read the blocks of a page in order, with their depth.",
+                get_page_blocks,
+            )
+            .category(BLOCK)
+            .narrower("get_block"),
+        ),
+        Arc::new(
+            writing(
+                "insert_block_below_current",
+                "Insert a block below the focused one, or at the end of the open page.",
+                insert_block_below_current,
+            )
+            .category(BLOCK)
+            .narrower("get_block"),
+        ),
+        Arc::new(
+            writing("insert_block_below", "Insert a block below another one.", insert_block_below)
+                .category(BLOCK)
+                .narrower("get_block"),
+        ),
+        Arc::new(
+            writing("append_to_block", "Append text to a block.", append_to_block)
+                .category(BLOCK)
+                .narrower("get_block"),
+        ),
+    ]
+}
+
+/// A block that was created.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Created {
+    id: BlockId,
+    content: String,
+    page_id: PageId,
+    parent_id: Option<BlockId>,
+}
+
+impl From<Block> for Created {
+    fn from(Block { id, content, page_id, parent_id, .. }: Block) -> Self {
+        Self { id, content, page_id, parent_id }
+    }
+}
+
+/// A block whose content was changed.
+#[derive(Debug, Serialize)]
+struct Changed {
+    id: BlockId,
+    content: String,
+}
+
+impl From<Block> for Changed {
+    fn from(Block { id, content, .. }: Block) -> Self {
+        Self { id, content }
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct GetBlock {
+    /// Id of the block.
+    #[schemars(length(min = 1, max = 64))]
+    id: String,
+    /// How many characters to skip; nextOffset of the part before.
+    #[serde(default)]
+    offset: u32,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReadBlock {
+    id: BlockId,
+    page_id: PageId,
+    parent_id: Option<BlockId>,
+    order: usize,
+    content: String,
+    /// The length of the whole text, if the content is a part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length: Option<usize>,
+    /// The start of the next part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
+}
+
+async fn get_block(
+    arguments: GetBlock,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ReadBlock> {
+    let mut notes = notes(db, ctx);
+    let block = notes.block(&arguments.id).await.map_err(fault(ctx))?;
+    let order = notes.order_of(&block).await.map_err(fault(ctx))?;
+    let offset = arguments.offset as usize;
+    let (content, next_offset) = part(&block.content, offset);
+    let is_part = offset > 0 || next_offset.is_some();
+    Ok(ReadBlock {
+        id: block.id,
+        page_id: block.page_id,
+        parent_id: block.parent_id,
+        order,
+        content: content.to_owned(),
+        length: is_part.then(|| block.content.chars().count()),
+        next_offset,
+    })
+}
+
+/// Returns the part of a text after the first `offset` characters, and the start of the next part.
+fn part(content: &str, offset: usize) -> (&str, Option<usize>) {
+    let begin = content.char_indices().nth(offset).map_or(content.len(), |(place, _)| place);
+    let rest = &content[begin..];
+    let mut bytes = 0;
+    for (count, (place, letter)) in rest.char_indices().enumerate() {
+        bytes += match letter {
+            '"' | '\\' | '\t' => 2,
+            letter if letter.is_control() => 6,
+            letter => letter.len_utf8(),
+        };
+        if bytes > PART_BYTES {
+            return (&rest[..place], Some(offset + count));
+        }
+    }
+    (rest, None)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct UpdateBlock {
+    /// Id of the block.
+    #[schemars(length(min = 1, max = 64))]
+    id: String,
+    /// The new text, one line.
+    content: String,
+}
+
+async fn update_block(
+    arguments: UpdateBlock,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let updated = notes(db, ctx).update_block(&arguments.id, &arguments.content).await;
+    success(Changed::from(updated.map_err(fault(ctx))?), ctx)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CreateBlock {
+    /// Id of the page. Give either this or parentBlockId.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 64))]
+    page_id: Option<String>,
+    /// Id of the block that is to contain it.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 64))]
+    parent_block_id: Option<String>,
+    /// Id of the block that it comes after; at the end when left out.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 64))]
+    insert_after_block_id: Option<String>,
+    /// One line of text.
+    content: String,
+}
+
+async fn create_block(
+    arguments: CreateBlock,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let inside = match (&arguments.page_id, &arguments.parent_block_id) {
+        (Some(page), None) => Inside::Page(page),
+        (None, Some(block)) => Inside::Block(block),
+        (Some(_), Some(_)) | (None, None) => {
+            let names = ["pageId", "parentBlockId"];
+            return Err(fault(ctx)(NotesViolation::OneOf { names }.into()));
+        }
+    };
+    let after = arguments.insert_after_block_id.as_deref();
+    let created = notes(db, ctx).create_block(inside, after, &arguments.content).await;
+    success(Created::from(created.map_err(fault(ctx))?), ctx)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct DeleteBlock {
+    /// Id of the block.
+    #[schemars(length(min = 1, max = 64))]
+    id: String,
+}
+
+async fn delete_block(
+    arguments: DeleteBlock,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    notes(db, ctx).delete_block(&arguments.id).await.map_err(fault(ctx))?;
+    success(json!({ "deleted": true }), ctx)
+}
+
+/// Tells what becomes of the blocks in it.
+async fn will_delete_block(
+    arguments: &DeleteBlock,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<String> {
+    let mut notes = notes(db, ctx);
+    match notes.block(&arguments.id).await {
+        Ok(block) => {
+            let children = notes.children_of(&block).await?;
+            Ok(texts::will_delete(&block.content, children, ctx.locale))
+        }
+        Err(NotesError::Rule(_)) => Ok(texts::will_delete_unknown(ctx.locale).to_owned()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct QueryBlocks {
+    /// Words to look for, Korean or English.
+    #[schemars(length(min = 1, max = 200))]
+    query: String,
+    /// Only blocks of this page.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 64))]
+    page_id: Option<String>,
+    /// How many blocks to return at most.
+    #[serde(default = "twenty")]
+    #[schemars(range(min = 1, max = 100))]
+    limit: u8,
+    /// How many hits to skip; nextOffset of the part before.
+    #[serde(default)]
+    offset: u32,
+}
+
+const fn twenty() -> u8 {
+    20
+}
+
+async fn query_blocks(
+    QueryBlocks { query, page_id, limit, offset }: QueryBlocks,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<Rows<BlockHit>> {
+    let (offset, mut notes) = (offset as usize, notes(db, ctx));
+    let found = notes.query_blocks(&query, page_id.as_deref(), offset, limit.into()).await;
+    let Part { mut items, total } = found.map_err(fault(ctx))?;
+    items.truncate(fitting(items.iter().map(|hit| hit.content.len()), MAX_BYTES));
+    Ok(Rows::behind(offset, Part { items, total }))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct GetPageBlocks {
+    /// Id of the page.
+    #[schemars(length(min = 1, max = 64))]
+    page_id: String,
+    /// How many blocks to skip; nextOffset of the part before.
+    #[serde(default)]
+    offset: u32,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PageBlocks {
+    page_id: PageId,
+    page_title: String,
+    #[serde(flatten)]
+    blocks: Rows<OutlineLine>,
+}
+
+async fn get_page_blocks(
+    GetPageBlocks { page_id, offset }: GetPageBlocks,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<PageBlocks> {
+    let (offset, mut notes) = (offset as usize, notes(db, ctx));
+    let page = notes.page(&page_id).await.map_err(fault(ctx))?;
+    let lines = notes.lines(&page, offset, MAX_LINES).await;
+    let Part { mut items, total } = lines.map_err(fault(ctx))?;
+    items.truncate(fitting(items.iter().map(|line| line.content.len()), MAX_BYTES));
+    let blocks = Rows::behind(offset, Part { items, total });
+    Ok(PageBlocks { page_id: page.id, page_title: page.title, blocks })
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct InsertBelowCurrent {
+    /// One line of text.
+    content: String,
+}
+
+async fn insert_block_below_current(
+    InsertBelowCurrent { content }: InsertBelowCurrent,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let mut notes = notes(db, ctx);
+    let context = notes.context(&ctx.session).await.map_err(fault(ctx))?;
+    let page = context.open_page().map_err(|violation| fault(ctx)(violation.into()))?;
+    let inserted = match &context.focused {
+        Some(block) => notes.insert_below(&block.id.to_string(), &content).await,
+        None => notes.create_block(Inside::Page(&page.id.to_string()), None, &content).await,
+    };
+    success(Created::from(inserted.map_err(fault(ctx))?), ctx)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct InsertBelow {
+    /// Id of the block that is to stand above it.
+    #[schemars(length(min = 1, max = 64))]
+    block_id: String,
+    /// One line of text.
+    content: String,
+}
+
+async fn insert_block_below(
+    arguments: InsertBelow,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let inserted = notes(db, ctx).insert_below(&arguments.block_id, &arguments.content).await;
+    success(Created::from(inserted.map_err(fault(ctx))?), ctx)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct AppendToBlock {
+    /// Id of the block.
+    #[schemars(length(min = 1, max = 64))]
+    id: String,
+    /// The text to append.
+    text: String,
+    /// What stands between the old text and the new.
+    #[serde(default = "space")]
+    separator: String,
+}
+
+fn space() -> String {
+    " ".to_owned()
+}
+
+async fn append_to_block(
+    AppendToBlock { id, text, separator }: AppendToBlock,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let appended = notes(db, ctx).append_to_block(&id, &text, &separator).await;
+    success(Changed::from(appended.map_err(fault(ctx))?), ctx)
+}

@@ -1,0 +1,321 @@
+//! The tools about pages: they find, open, create, rename and delete them.
+use std::sync::Arc;
+
+use madang::tool::{self, Tool, ToolContext, ToolOutcome, ToolResult};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sqlx::SqliteConnection;
+
+use super::{
+    super::{
+        block::NewBlock,
+        history::Location,
+        page::{Page, PageId},
+        repository::{Directories, FailedBlock, MadeBlock, MadePage, NotesError},
+        rules::NotesViolation,
+        texts,
+    },
+    Rows, fault, notes, reading, success, success_with, writing,
+};
+
+const PAGE: &str = "page";
+
+pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(
+            writing(
+                "open_page",
+                "Open a page by its id or its exact title and make it the current one.",
+                open_page,
+            )
+            .category(PAGE)
+            .idempotent(),
+        ),
+        Arc::new(
+            reading("query_pages", "Search pages by words of their titles.", query_pages)
+                .category(PAGE),
+        ),
+        Arc::new(
+            reading("list_pages", "List the pages.", list_pages)
+                .category(PAGE)
+                .narrower("query_pages"),
+        ),
+        Arc::new(writing("create_page", "Create an empty page.", create_page).category(PAGE)),
+        Arc::new(
+            writing(
+                "create_page_with_blocks",
+                "Create a page with blocks.",
+                create_page_with_blocks,
+            )
+            .category(PAGE)
+            .narrower("get_page_blocks"),
+        ),
+        Arc::new(
+            writing("rename_page", "Give a page another title.", rename_page)
+                .category(PAGE)
+                .idempotent(),
+        ),
+        Arc::new(
+            tool::transactional(
+                "delete_page",
+                "Delete a page and its blocks. A page that contains pages stays.",
+                delete_page,
+            )
+            .category(PAGE)
+            .consequence_from(will_delete_page),
+        ),
+    ]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct OpenPage {
+    /// Id of the page.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 64))]
+    page_id: Option<String>,
+    /// Title of the page, whole; case makes no difference.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 200))]
+    page_title: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Opened {
+    page_id: PageId,
+    page_title: String,
+    block_count: u32,
+}
+
+async fn open_page(
+    arguments: OpenPage,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let mut notes = notes(db, ctx);
+    let page = match (&arguments.page_id, &arguments.page_title) {
+        (Some(id), None) => notes.page(id).await,
+        (None, Some(title)) => notes.page_titled(title).await,
+        (Some(_), Some(_)) | (None, None) => {
+            Err(NotesViolation::OneOf { names: ["pageId", "pageTitle"] }.into())
+        }
+    };
+    let page = page.map_err(fault(ctx))?;
+    notes.visit(&ctx.session, Location::Page(page.id)).await.map_err(fault(ctx))?;
+    success(Opened { page_id: page.id, page_title: page.title, block_count: page.block_count }, ctx)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct QueryPages {
+    /// What to look for.
+    #[schemars(length(min = 1, max = 200))]
+    query: String,
+    /// How many pages to return at most.
+    #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 50))]
+    limit: u8,
+    /// How many pages to skip; nextOffset of the part before.
+    #[serde(default)]
+    offset: u32,
+}
+
+const fn ten() -> u8 {
+    10
+}
+
+async fn query_pages(
+    QueryPages { query, limit, offset }: QueryPages,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<Rows<Page>> {
+    let offset = offset as usize;
+    let found = notes(db, ctx).query_pages(&query, offset, limit.into()).await;
+    Ok(Rows::behind(offset, found.map_err(fault(ctx))?))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ListPages {
+    /// Also the pages that contain pages.
+    #[serde(default)]
+    include_directories: bool,
+    /// How many pages to return at most.
+    #[serde(default = "hundred")]
+    #[schemars(range(min = 1, max = 500))]
+    limit: u16,
+    /// How many pages to skip; nextOffset of the part before.
+    #[serde(default)]
+    offset: u32,
+}
+
+const fn hundred() -> u16 {
+    100
+}
+
+async fn list_pages(
+    ListPages { include_directories, limit, offset }: ListPages,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<Rows<Page>> {
+    let directories =
+        if include_directories { Directories::Included } else { Directories::LeftOut };
+    let listed = notes(db, ctx).list_pages(directories, offset, limit.into()).await;
+    Ok(Rows::behind(offset as usize, listed.map_err(fault(ctx))?))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CreatePage {
+    /// Title of the page.
+    #[schemars(length(min = 1, max = 200))]
+    title: String,
+    /// Id of the page that is to contain it.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 64))]
+    parent_id: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CreatedPage {
+    id: PageId,
+    title: String,
+    parent_id: Option<PageId>,
+}
+
+async fn create_page(
+    CreatePage { title, parent_id }: CreatePage,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let created = notes(db, ctx).create_page(&title, parent_id.as_deref()).await;
+    let Page { id, title, parent_id, .. } = created.map_err(fault(ctx))?;
+    success_with(texts::page_created(ctx.locale), CreatedPage { id, title, parent_id })
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CreatePageWithBlocks {
+    /// Title of the page.
+    #[schemars(length(min = 1, max = 200))]
+    title: String,
+    /// Id of the page that is to contain it.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 64))]
+    parent_id: Option<String>,
+    /// The blocks in reading order.
+    #[schemars(length(max = 200))]
+    blocks: Vec<WantedBlock>,
+}
+
+/// Its content is judged by the rules, block by block: the schema would refuse all of them for one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "")]
+struct WantedBlock {
+    /// One line of text, Markdown allowed.
+    content: String,
+    /// How deep it is nested; 0 is the outermost level.
+    #[serde(default)]
+    indent: u32,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CreatedWithBlocks {
+    id: PageId,
+    title: String,
+    blocks_requested: usize,
+    blocks_created: usize,
+    blocks_failed: usize,
+    blocks: Vec<MadeBlock>,
+    failed_blocks: Vec<FailedBlock>,
+}
+
+async fn create_page_with_blocks(
+    CreatePageWithBlocks { title, parent_id, blocks }: CreatePageWithBlocks,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let blocks_requested = blocks.len();
+    let block = |WantedBlock { content, indent }| NewBlock { content, indent };
+    let wanted = blocks.into_iter().map(block).collect();
+    let created =
+        notes(db, ctx).create_page_with_blocks(&title, parent_id.as_deref(), wanted).await;
+    let MadePage { page, blocks, failed } = created.map_err(fault(ctx))?;
+    let data = CreatedWithBlocks {
+        id: page.id,
+        title: page.title,
+        blocks_requested,
+        blocks_created: blocks.len(),
+        blocks_failed: failed.len(),
+        blocks,
+        failed_blocks: failed,
+    };
+    success_with(texts::page_created(ctx.locale), data)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct RenamePage {
+    /// Id of the page.
+    #[schemars(length(min = 1, max = 64))]
+    id: String,
+    /// The new title, which no other page has.
+    #[schemars(length(min = 1, max = 200))]
+    title: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Renamed {
+    id: PageId,
+    title: String,
+}
+
+async fn rename_page(
+    arguments: RenamePage,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let renamed = notes(db, ctx).rename_page(&arguments.id, &arguments.title).await;
+    let page = renamed.map_err(fault(ctx))?;
+    success(Renamed { id: page.id, title: page.title }, ctx)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct DeletePage {
+    /// Id of the page.
+    #[schemars(length(min = 1, max = 64))]
+    id: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DeletedPage {
+    id: PageId,
+    title: String,
+    deleted: bool,
+    blocks_deleted: u32,
+}
+
+async fn delete_page(
+    arguments: DeletePage,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let page = notes(db, ctx).delete_page(&arguments.id).await.map_err(fault(ctx))?;
+    let blocks_deleted = page.block_count;
+    success(DeletedPage { id: page.id, title: page.title, deleted: true, blocks_deleted }, ctx)
+}
+
+/// Tells the number of blocks that go with the page.
+async fn will_delete_page(
+    arguments: &DeletePage,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<String> {
+    match notes(db, ctx).page(&arguments.id).await {
+        Ok(page) => Ok(texts::will_delete_page(&page.title, page.block_count, ctx.locale)),
+        Err(NotesError::Rule(_)) => Ok(texts::will_delete_unknown_page(ctx.locale).to_owned()),
+        Err(error) => Err(error.into()),
+    }
+}

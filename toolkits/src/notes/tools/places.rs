@@ -1,0 +1,256 @@
+//! The tools about what a session shows: they tell it, and go elsewhere.
+use std::sync::Arc;
+
+use madang::tool::{NoArguments, Tool, ToolContext, ToolOutcome, ToolResult};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sqlx::SqliteConnection;
+
+use super::{
+    super::{
+        block::{Block, BlockId},
+        history::Location,
+        page::{Page, PageId},
+        repository::{NotesError, NotesRepository, TreeRow, Way},
+        rules::NotesViolation,
+    },
+    Rows, fault, notes, reading, success, writing,
+};
+
+/// The category of the tool that tells the session's context.
+const CONTEXT: &str = "context";
+/// The category of the tools that navigate. They write only their session's context, and never ask.
+const NAVIGATION: &str = "navigation";
+
+/// The most rows of the tree in a result.
+const MAX_ROWS: usize = 500;
+
+pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(
+            reading(
+                "get_current_context",
+                "Tell which page is open and which blocks are focused and selected.",
+                get_current_context,
+            )
+            .category(CONTEXT)
+            .narrower("get_block"),
+        ),
+        Arc::new(
+            writing("switch_to_index", "Show the tree of all pages.", switch_to_index)
+                .category(NAVIGATION)
+                .idempotent()
+                .narrower("list_pages"),
+        ),
+        Arc::new(
+            writing(
+                "switch_to_note_view",
+                "Show a page: the one with this id or path, else the one that is open.",
+                switch_to_note_view,
+            )
+            .category(NAVIGATION)
+            .idempotent(),
+        ),
+        Arc::new(
+            writing(
+                "navigate_to_path",
+                "Go to the page or directory at a path of the workspace.",
+                navigate_to_path,
+            )
+            .category(NAVIGATION)
+            .idempotent()
+            .narrower("query_pages"),
+        ),
+        Arc::new(
+            writing("go_back", "Go back to the place before.", go_back)
+                .category(NAVIGATION)
+                .narrower("switch_to_index"),
+        ),
+        Arc::new(
+            writing("go_forward", "Go forward again after going back.", go_forward)
+                .category(NAVIGATION)
+                .narrower("switch_to_index"),
+        ),
+    ]
+}
+
+/// The place that a session shows.
+#[derive(Debug, Serialize)]
+#[serde(tag = "view", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Shown {
+    Index(Rows<TreeRow>),
+    Directory { page_id: PageId, page_title: String, path: String },
+    Page { page_id: PageId, page_title: String, path: String, block_count: u32 },
+}
+
+impl Shown {
+    /// Describes the tree of all pages, after the first `offset`.
+    async fn index(offset: usize, notes: &mut NotesRepository<'_>) -> Result<Self, NotesError> {
+        Ok(Self::Index(Rows::behind(offset, notes.tree(offset, MAX_ROWS).await?)))
+    }
+
+    async fn of(place: Location, notes: &mut NotesRepository<'_>) -> Result<Self, NotesError> {
+        let (Location::Directory(id) | Location::Page(id)) = place else {
+            return Self::index(0, notes).await;
+        };
+        let page = notes.page(&id.to_string()).await?;
+        let path = notes.path_of(&page).await?;
+        let Page { id: page_id, title: page_title, block_count, .. } = page;
+        Ok(match place {
+            Location::Page(_) => Self::Page { page_id, page_title, path, block_count },
+            Location::Directory(_) | Location::Index => {
+                Self::Directory { page_id, page_title, path }
+            }
+        })
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CurrentContext {
+    page: Option<ShownPage>,
+    focused_block: Option<ShownBlock>,
+    selected_blocks: Vec<ShownBlock>,
+    has_selection: bool,
+    has_focus: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownPage {
+    id: PageId,
+    title: String,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownBlock {
+    id: BlockId,
+    content: String,
+}
+
+impl From<Block> for ShownBlock {
+    fn from(Block { id, content, .. }: Block) -> Self {
+        Self { id, content }
+    }
+}
+
+async fn get_current_context(
+    _: NoArguments,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<CurrentContext> {
+    let context = notes(db, ctx).context(&ctx.session).await.map_err(fault(ctx))?;
+    Ok(CurrentContext {
+        has_selection: !context.selected.is_empty(),
+        has_focus: context.focused.is_some(),
+        page: context.page.map(|Page { id, title, .. }| ShownPage { id, title }),
+        focused_block: context.focused.map(ShownBlock::from),
+        selected_blocks: context.selected.into_iter().map(ShownBlock::from).collect(),
+    })
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct SwitchToIndex {
+    /// How many pages to skip; nextOffset of the part before.
+    #[serde(default)]
+    offset: u32,
+}
+
+async fn switch_to_index(
+    arguments: SwitchToIndex,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let mut notes = notes(db, ctx);
+    notes.visit(&ctx.session, Location::Index).await.map_err(fault(ctx))?;
+    success(Shown::index(arguments.offset as usize, &mut notes).await.map_err(fault(ctx))?, ctx)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SwitchToNoteView {
+    /// Id of the page.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 64))]
+    page_id: Option<String>,
+    /// Path of the page, such as Projects/Plan.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 4096))]
+    page_path: Option<String>,
+}
+
+async fn switch_to_note_view(
+    arguments: SwitchToNoteView,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let mut notes = notes(db, ctx);
+    let page = match (&arguments.page_id, &arguments.page_path) {
+        (Some(id), None) => notes.page(id).await.map(|page| page.id),
+        (None, Some(path)) => match notes.page_at(path).await {
+            Ok(page) => page
+                .map(|page| page.id)
+                .ok_or_else(|| NotesViolation::UnknownPage { name: path.clone() }.into()),
+            Err(error) => Err(error),
+        },
+        (None, None) => notes.last_page(&ctx.session).await,
+        (Some(_), Some(_)) => Err(NotesViolation::OneOf { names: ["pageId", "pagePath"] }.into()),
+    };
+    let place = Location::Page(page.map_err(fault(ctx))?);
+    goes_to(place, notes, ctx).await
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct NavigateToPath {
+    /// Titles from the outermost page on, such as Projects/Plan.
+    #[schemars(length(min = 1, max = 4096))]
+    path: String,
+}
+
+async fn navigate_to_path(
+    NavigateToPath { path }: NavigateToPath,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let mut notes = notes(db, ctx);
+    let place = match notes.page_at(&path).await.map_err(fault(ctx))? {
+        None => Location::Index,
+        // The file of a directory stands for its page.
+        Some(page) if page.is_directory && !path.ends_with(".md") => Location::Directory(page.id),
+        Some(page) => Location::Page(page.id),
+    };
+    goes_to(place, notes, ctx).await
+}
+
+async fn goes_to(
+    place: Location,
+    mut notes: NotesRepository<'_>,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    notes.visit(&ctx.session, place).await.map_err(fault(ctx))?;
+    success(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)
+}
+
+async fn go_back(
+    _: NoArguments,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    goes(Way::Back, notes(db, ctx), ctx).await
+}
+
+async fn go_forward(
+    _: NoArguments,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    goes(Way::Forward, notes(db, ctx), ctx).await
+}
+
+async fn goes(
+    way: Way,
+    mut notes: NotesRepository<'_>,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let place = notes.travel(&ctx.session, way).await.map_err(fault(ctx))?;
+    success(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)
+}

@@ -1,0 +1,18 @@
+//! Parts of lists and of long texts, which fit an envelope.
+
+/// Counts the first texts that fit into this many bytes, at least one.
+pub(crate) fn fitting(lengths: impl Iterator<Item = usize>, max_bytes: usize) -> usize {
+    let mut left = max_bytes;
+    let fitting = lengths.take_while(|bytes| {
+        let has_room = *bytes <= left;
+        left = left.saturating_sub(*bytes);
+        has_room
+    });
+    fitting.count().max(1)
+}
+
+/// Returns the start of the next part; `None` after the last.
+pub(crate) fn next_offset(offset: usize, count: usize, total: usize) -> Option<usize> {
+    let next = offset.saturating_add(count);
+    (count > 0 && next < total).then_some(next)
+}
