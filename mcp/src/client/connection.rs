@@ -14,7 +14,6 @@ use rmcp::{
     ClientHandler, ErrorData, RoleClient, ServiceError,
     model::{
         CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest,
-        CreateMessageRequestMethod, CreateMessageRequestParams, CreateMessageResult,
         ElicitRequestParams, ElicitResult, ElicitationCreateRequestMethod, Implementation,
         ListRootsRequestMethod, ListRootsResult, ListToolsRequest, PaginatedRequestParams,
         ProgressNotificationParam, ProtocolVersion, Request, RequestMetaObject, ServerResult,
@@ -94,14 +93,6 @@ impl ClientHandler for Client {
         self.reports.report(told).await;
     }
 
-    async fn create_message(
-        &self,
-        _: CreateMessageRequestParams,
-        _: RequestContext<RoleClient>,
-    ) -> Result<CreateMessageResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CreateMessageRequestMethod>())
-    }
-
     async fn list_roots(
         &self,
         _: RequestContext<RoleClient>,
@@ -119,8 +110,8 @@ impl ClientHandler for Client {
 }
 
 impl Connection {
-    /// Starts or reaches a server and greets it, or says in a few words why that failed.
-    pub(super) async fn open(entry: &Entry) -> Result<Self, String> {
+    /// Starts or reaches a server, greets it and asks for its tools, or says in a few words why that failed.
+    pub(super) async fn open(entry: &Entry) -> Result<(Self, ToolList), String> {
         let deadline = Instant::now() + entry.start_timeout;
         let late = Arc::new(AtomicBool::new(false));
         let newest = vec![NEWEST];
@@ -129,13 +120,15 @@ impl Connection {
             preferred_versions: newest.clone(),
             legacy_version: Some(NEWEST_WITH_HANDSHAKE),
         };
-        match Self::greet(entry, either, deadline, &late).await {
+        let greeted = match Self::greet(entry, either, deadline, &late).await {
             Err(_) if late.load(Relaxed) => {
                 let newest = ClientLifecycleMode::Discover { preferred_versions: newest };
-                Self::greet(entry, newest, deadline, &late).await
+                Self::greet(entry, newest, deadline, &late).await?
             }
-            greeted => greeted,
-        }
+            greeted => greeted?,
+        };
+        let list = Self::list(greeted.service.peer()).await?;
+        Ok((greeted, list))
     }
 
     async fn greet(

@@ -196,19 +196,14 @@ impl Keeping {
                 () = self.stop.cancelled() => return None,
             }
             *delay = (*delay * 2).min(LAST_DELAY);
-            let started = async {
-                let connection = Connection::open(&self.entry).await?;
-                let list = Connection::list(connection.service.peer()).await?;
-                Ok::<_, String>((connection, fingerprints(&list)))
-            };
             let started = tokio::select! {
-                started = started => started,
+                started = Connection::open(&self.entry) => started,
                 () = self.stop.cancelled() => return None,
             };
             match started {
-                Ok(started) => {
+                Ok((connection, list)) => {
                     info!(server = %self.entry.name, "an MCP server runs again");
-                    return Some(started);
+                    return Some((connection, fingerprints(&list)));
                 }
                 Err(what) => {
                     let delay = *delay;

@@ -184,14 +184,9 @@ impl McpServers {
         let timeout = entry.timeout;
         let keeper = Arc::new(Keeper::keep(entry, connection, list, of_offered));
         for (tool, spec) in offered {
-            let print = tool.fingerprint();
-            self.tools.push(Arc::new(McpTool::new(
-                spec,
-                tool.name,
-                print,
-                timeout,
-                Arc::clone(&keeper),
-            )));
+            let (fingerprint, original) = (tool.fingerprint(), tool.name);
+            let keeper = Arc::clone(&keeper);
+            self.tools.push(Arc::new(McpTool { spec, original, fingerprint, timeout, keeper }));
         }
         self.keepers.push(keeper);
         Ok(McpServerReport { server, failure: None, tools })
@@ -259,12 +254,7 @@ async fn find(entries: &[Entry]) -> Vec<Found> {
     let mut starting = JoinSet::new();
     for (place, entry) in entries.iter().cloned().enumerate() {
         starting.spawn(async move {
-            let outcome = async {
-                let connection = Connection::open(&entry).await?;
-                let list = Connection::list(connection.service.peer()).await?;
-                Ok((connection, list))
-            };
-            let outcome = outcome.await;
+            let outcome = Connection::open(&entry).await;
             (place, Found { entry, outcome })
         });
     }
