@@ -59,7 +59,7 @@ struct Me {
     #[schemars(with = "String")]
     user: UserId,
     /// The name of the token.
-    token: String,
+    token: Arc<str>,
     /// What it may do.
     scopes: TokenScopes,
     /// The language in which the request is answered.
@@ -98,7 +98,7 @@ async fn logout(State(shared): State<Arc<Shared>>) -> Response {
 async fn me(caller: Caller) -> Response {
     let Caller { user, token, scopes, locale, .. } = caller;
     let language = locale.pick("ko", "en");
-    answer::json(&Me { user, token: token.as_str().to_owned(), scopes, language })
+    answer::json(&Me { user, token, scopes, language })
 }
 
 fn set_cookie(shared: &Shared, value: &str, life: Duration) -> Response {
