@@ -11,7 +11,6 @@ use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
 
 use crate::{
-    ServerLimits,
     guard::csrf::is_json,
     problem::{Problem, ProblemName, Words},
     state::Shared,
@@ -21,28 +20,9 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// How long the bodies of a route may be. An extension of the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BodyLimit {
-    /// A request of our own protocol.
-    Native,
-    /// A client's whole history.
-    History,
-    /// A message of an MCP client.
-    #[cfg(feature = "mcp")]
-    Mcp,
-}
-
-impl BodyLimit {
-    const fn max_bytes(self, limits: &ServerLimits) -> usize {
-        match self {
-            Self::Native => limits.max_body_bytes,
-            Self::History => limits.max_history_body_bytes,
-            #[cfg(feature = "mcp")]
-            Self::Mcp => limits.max_mcp_body_bytes,
-        }
-    }
-}
+/// How many bytes the bodies of a route may have. An extension of the request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MaxBodyBytes(pub(crate) usize);
 
 /// The bytes of a JSON body, for surfaces that read it themselves.
 #[derive(Debug)]
@@ -61,8 +41,9 @@ impl FromRequest<Arc<Shared>> for Bytes {
     type Rejection = Problem;
 
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Problem> {
-        let limit = request.extensions().get().copied().unwrap_or(BodyLimit::Native);
-        let (max_bytes, patience) = (limit.max_bytes(&shared.limits), shared.limits.body_timeout);
+        let MaxBodyBytes(max_bytes) =
+            *request.extensions().get().unwrap_or(&MaxBodyBytes(shared.limits.max_body_bytes));
+        let patience = shared.limits.body_timeout;
         let (head, body) = request.into_parts();
         let announced = head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         if let Some(bytes) = announced.and_then(|text| text.parse::<usize>().ok())

@@ -12,11 +12,11 @@ use tokio::time::Instant;
 use tracing::{Instrument as _, debug, field, info_span};
 use uuid::Uuid;
 
-use super::{Admitted, admit, cors, csrf, origin::ComesFrom};
+use super::{admit, cors, csrf, origin::ComesFrom};
 use crate::{
     accept::peer::Peer,
     auth::{Identified, NotIdentified, credential::Credential},
-    extract::BodyLimit,
+    extract::MaxBodyBytes,
     language, metrics,
     problem::{Form, Problem, ProblemName},
     route::{Access, RouteRule},
@@ -48,11 +48,11 @@ pub(crate) async fn outermost(
     let mut allowed = None;
     let answer = match admitted {
         Err(problem) => problem.into_response(),
-        Ok(admitted) => {
-            if let Some(admitted) = admitted {
-                let is_allowed = admitted.from == ComesFrom::Allowed;
+        Ok(from) => {
+            if let Some(from) = from {
+                let is_allowed = from == ComesFrom::Allowed;
                 allowed = request.headers().get(header::ORIGIN).filter(|_| is_allowed).cloned();
-                request.extensions_mut().insert(admitted);
+                request.extensions_mut().insert(from);
             }
             if allowed.is_some() && cors::is_preflight(request.method(), request.headers()) {
                 let mut answer = StatusCode::NO_CONTENT.into_response();
@@ -91,7 +91,7 @@ pub(crate) async fn authorize(
     if rule.begins && shared.drain.is_draining() {
         return Problem::draining().into_response();
     }
-    request.extensions_mut().insert::<BodyLimit>(rule.body);
+    request.extensions_mut().insert(MaxBodyBytes((rule.max_body_bytes)(&shared.limits)));
     next.run(request).await
 }
 
@@ -107,10 +107,9 @@ fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(
     let Identified { caller, is_by_cookie } =
         found.map_err(|why| not_identified(shared, request, why))?;
     if is_by_cookie {
-        let from = request.extensions().get::<Admitted>().map(|admitted| admitted.from);
         // Without a decision about the site there is no proof.
-        csrf::check(request.method(), from.unwrap_or(ComesFrom::Foreign), headers)
-            .map_err(no_proof)?;
+        let from = request.extensions().get().copied().unwrap_or(ComesFrom::Foreign);
+        csrf::check(request.method(), from, headers).map_err(no_proof)?;
     }
     if let Err(wait) = shared.rates.user_comes(&caller.user) {
         let max = shared.limits.request_burst;
