@@ -19,7 +19,8 @@ use crate::{
     problem::Problem,
     state::Shared,
     stream::{
-        body::{Ending, Ends, respond},
+        body::{Ends, respond},
+        mapper::Cut,
         outlet::{BrokenOff, Outlet, WrittenBody},
         places::StreamPlace,
     },
@@ -100,20 +101,16 @@ impl Relay {
         let body = WrittenBody::new(move |outlet| async move {
             let Self { shared, credential, is_stream_alone, _held } = self;
             let ends = async {
-                let ending = Ends::new(&shared, credential).first().await;
-                if let (Ending::Leaving, false) = (ending, is_stream_alone) {
+                let cut = Ends::new(&shared, credential).first().await;
+                if let (Cut::Draining { .. }, false) = (cut, is_stream_alone) {
                     sleep(LAST_WORDS).await;
                 }
-                ending
             };
             tokio::select! {
                 biased;
                 passed = passes(outlet) => passed,
-                ending = ends => match (ending, is_stream_alone) {
-                    // An answer that is cut off must not look complete.
-                    (_, false) => Err(BrokenOff),
-                    (_, true) => Ok(()),
-                },
+                // An answer that is cut off must not look complete.
+                () = ends => if is_stream_alone { Ok(()) } else { Err(BrokenOff) },
             }
         });
         respond(body)
