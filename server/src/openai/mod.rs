@@ -44,7 +44,7 @@ use crate::{
 use chunk::{Chunks, Head};
 use request::ChatRequest;
 
-pub use client_memory::{ClientMemory, ForgetfulMemory, MemoryError, Tried};
+pub use client_memory::{ClientMemory, ForgetfulMemory, MemoryError, Recalled, Tried};
 #[cfg(feature = "sqlite")]
 pub use sqlite_memory::{FORGET, MIGRATIONS, SqliteMemory};
 
