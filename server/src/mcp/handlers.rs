@@ -165,7 +165,7 @@ fn of_client(caller: Caller, requested: Option<Ask>, page: Option<String>) -> To
 /// Gives the address of the page's approval requests, as the client reaches this server.
 fn page(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Option<String> {
     let own = shared.site.public.clone().or_else(|| host::named(&shared.site, uri, headers))?;
-    shared.extras.has_page.then(|| format!("{own}/#/inbox"))
+    (!shared.extras.hides_page).then(|| format!("{own}/#/inbox"))
 }
 
 fn refused(refusal: EndpointRefusal) -> Problem {
