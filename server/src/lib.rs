@@ -17,6 +17,7 @@ mod answer;
 mod ask;
 mod auth;
 mod decisions;
+mod ended;
 mod extract;
 mod guard;
 mod language;
