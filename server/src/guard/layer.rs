@@ -113,10 +113,7 @@ fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(
     }
     if let Err(wait) = shared.rates.user_comes(&caller.user) {
         let max = shared.limits.request_burst;
-        return Err(too_often(wait)
-            .with("bound", "requests")
-            .with("scope", "user")
-            .with("max", max));
+        return Err(too_often(wait).reached("requests", "user", max));
     }
     if let Some(scope) = scope {
         caller.must_have(scope)?;
@@ -143,8 +140,7 @@ pub(crate) fn wrong_credential(shared: &Shared, peer: Option<Peer>) -> Problem {
         Ok(()) => Problem::unauthorized(),
         Err(wait) => {
             let max = shared.limits.wrong_credentials_per_minute;
-            let problem = too_often(wait).with("bound", "wrong_credentials");
-            problem.with("scope", "address").with("max", max)
+            too_often(wait).reached("wrong_credentials", "address", max)
         }
     }
 }

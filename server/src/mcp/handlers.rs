@@ -186,8 +186,6 @@ fn refused(refusal: EndpointRefusal) -> Problem {
         format!("MCP 세션이 너무 많습니다. {max}개까지 열 수 있습니다."),
         format!("Too many MCP sessions are open. At most {max} are allowed."),
     )
-    .with("bound", "mcp_sessions")
-    .with("scope", scope)
-    .with("max", max)
+    .reached("mcp_sessions", scope, max)
     .retry_after(RETRY)
 }
