@@ -213,7 +213,7 @@ impl AiMapper {
         self.message.waits.take_if(|(_, request)| request.call == record.id);
         self.request.take_if(|request| request.call == record.id);
         if self.round.show(record.id) {
-            self.show(record.id, &record.name, &wanted(record), out);
+            self.show(record.id, &record.name, wanted(record), out);
         }
         let call = record.id;
         out.data(&match AiOutput::of(record) {

@@ -75,7 +75,7 @@ fn assistant(all: &mut Vec<AiUiMessage>, turn: TurnId) -> &mut Vec<Value> {
 }
 
 fn ended(record: &CallRecord, max_event_bytes: usize) -> Value {
-    let mut part = tool(record.id, &record.name, &wanted(record));
+    let mut part = tool(record.id, &record.name, wanted(record));
     match AiOutput::of(record) {
         AiOutput::Available(data) => {
             part["state"] = "output-available".into();

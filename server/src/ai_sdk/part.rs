@@ -1,7 +1,5 @@
 //! What parts of a message of the AI SDK say of calls and approvals, in the form that its versions 6 and 7 both read.
 
-use std::borrow::Cow;
-
 use madang::{
     approval::ApprovalRequest,
     ledger::{CallRecord, CallResult, Effect, ResolvedCall},
@@ -94,6 +92,6 @@ pub(super) fn input(arguments: &str) -> Value {
 }
 
 /// Gives the arguments for which the model asked.
-pub(super) fn wanted(record: &CallRecord) -> Cow<'_, Value> {
-    Cow::Borrowed(record.asked.as_ref().unwrap_or(&record.arguments))
+pub(super) fn wanted(record: &CallRecord) -> &Value {
+    record.asked.as_ref().unwrap_or(&record.arguments)
 }

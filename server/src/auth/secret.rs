@@ -9,6 +9,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use madang::approval::Digest;
 use sha2::{Digest as _, Sha256};
 
@@ -85,15 +86,13 @@ impl CookieKey {
     /// Makes a key for another use.
     #[cfg(feature = "mcp")]
     pub(crate) fn derive(&self, purpose: &[u8]) -> [u8; 32] {
-        use hmac::{Hmac, KeyInit as _, Mac as _};
-        let mac = Hmac::<Sha256>::new_from_slice(&self.0);
-        let mut mac = mac.expect("HMAC takes a key of any length");
-        mac.update(purpose);
-        mac.finalize().into_bytes().into()
+        self.seal(purpose).finalize().into_bytes().into()
     }
 
-    pub(crate) const fn bytes(&self) -> &[u8; 32] {
-        &self.0
+    /// Seals this text.
+    pub(super) fn seal(&self, text: &[u8]) -> Hmac<Sha256> {
+        let mac = Hmac::new_from_slice(&self.0).expect("HMAC takes a key of any length");
+        mac.chain_update(text)
     }
 }
 
