@@ -69,7 +69,19 @@ impl McpServers {
     pub async fn start(config: &McpConfig) -> Result<Self, McpError> {
         let before = Lock::beside(config.path())?;
         let mut lock = before.clone();
-        let servers = Self::collect(config, &mut lock).await?;
+        let found = find(config.entries()).await;
+        for Found { entry, outcome } in &found {
+            if let (Err(cause), false) = (outcome, entry.is_optional) {
+                return Err(McpError::Start { server: entry.name.clone(), cause: cause.clone() });
+            }
+        }
+        let mut servers = Self::of(found, &mut lock)?;
+        let of_config =
+            config.warnings().iter().map(|what| format!("{}: {what}", config.path().display()));
+        servers.warnings.splice(0..0, of_config);
+        for warning in &servers.warnings {
+            warn!(warning, "while MCP servers were started");
+        }
         lock.write_if_changed(&before)?;
         Ok(servers)
     }
@@ -85,23 +97,6 @@ impl McpServers {
         let reports = servers.reports.clone();
         servers.close().await;
         Ok(reports)
-    }
-
-    async fn collect(config: &McpConfig, lock: &mut Lock) -> Result<Self, McpError> {
-        let found = find(config.entries()).await;
-        for Found { entry, outcome } in &found {
-            if let (Err(cause), false) = (outcome, entry.is_optional) {
-                return Err(McpError::Start { server: entry.name.clone(), cause: cause.clone() });
-            }
-        }
-        let mut servers = Self::of(found, lock)?;
-        let of_config =
-            config.warnings().iter().map(|what| format!("{}: {what}", config.path().display()));
-        servers.warnings.splice(0..0, of_config);
-        for warning in &servers.warnings {
-            warn!(warning, "while MCP servers were started");
-        }
-        Ok(servers)
     }
 
     fn of(found: Vec<Found>, lock: &mut Lock) -> Result<Self, McpError> {
