@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::{admit, cors, csrf, origin::ComesFrom};
 use crate::{
     accept::peer::Peer,
-    auth::{Identified, NotIdentified, credential::Credential},
+    auth::{NotIdentified, credential::Credential},
     extract::MaxBodyBytes,
     language, metrics,
     problem::{Form, Problem, ProblemName},
@@ -104,9 +104,8 @@ fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(
     let (headers, locale) = (request.headers(), language::of(request.headers()));
     let credential = Credential::of(headers, shared.site.has_secure_cookies());
     let found = shared.auth.identify(headers, credential, shared.now(), locale);
-    let Identified { caller, is_by_cookie } =
-        found.map_err(|why| not_identified(shared, request, why))?;
-    if is_by_cookie {
+    let caller = found.map_err(|why| not_identified(shared, request, why))?;
+    if let Credential::Cookie(_) = credential {
         // Without a decision about the site there is no proof.
         let from = request.extensions().get().copied().unwrap_or(ComesFrom::Foreign);
         csrf::check(request.method(), from, headers).map_err(no_proof)?;
@@ -196,14 +195,6 @@ fn trace_of(headers: &HeaderMap) -> String {
 
 /// Gives the method as a label: methods that no standard has are one.
 fn method_of(request: &Request) -> &'static str {
-    match request.method().as_str() {
-        "GET" => "GET",
-        "HEAD" => "HEAD",
-        "POST" => "POST",
-        "DELETE" => "DELETE",
-        "OPTIONS" => "OPTIONS",
-        "PUT" => "PUT",
-        "PATCH" => "PATCH",
-        _ => "_OTHER",
-    }
+    let known = ["GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "PATCH"];
+    known.into_iter().find(|name| *name == request.method().as_str()).unwrap_or("_OTHER")
 }
