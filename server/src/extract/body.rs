@@ -1,12 +1,13 @@
 //! The JSON body of a request: of the right type, not too long, not too slow, and of the form that its handler takes.
 
-use std::{future::poll_fn, pin::pin, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
-    body::{Body, HttpBody as _},
+    body::Body,
     extract::{FromRequest, Request},
     http::header::CONTENT_LENGTH,
 };
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
 
@@ -26,7 +27,7 @@ pub(crate) struct MaxBodyBytes(pub(crate) usize);
 
 /// The bytes of a JSON body, for surfaces that read it themselves.
 #[derive(Debug)]
-pub(crate) struct Bytes(pub(crate) Vec<u8>);
+pub(crate) struct Bytes(pub(crate) bytes::Bytes);
 
 impl<T: DeserializeOwned> FromRequest<Arc<Shared>> for Json<T> {
     type Rejection = Problem;
@@ -71,18 +72,12 @@ impl FromRequest<Arc<Shared>> for Bytes {
     }
 }
 
-async fn read(body: Body, max_bytes: usize) -> Result<Vec<u8>, Problem> {
-    let (mut body, mut bytes) = (pin!(body), Vec::new());
-    while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
-        let frame = frame
-            .map_err(|_| Problem::malformed("본문이 도중에 끊겼습니다.", "The body broke off."))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.len() > max_bytes {
-            return Err(Problem::too_long(None, max_bytes));
-        }
-        bytes.extend_from_slice(&data);
+async fn read(body: Body, max_bytes: usize) -> Result<bytes::Bytes, Problem> {
+    match Limited::new(body, max_bytes).collect().await {
+        Ok(read) => Ok(read.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Problem::too_long(None, max_bytes)),
+        Err(_) => Err(Problem::malformed("본문이 도중에 끊겼습니다.", "The body broke off.")),
     }
-    Ok(bytes)
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {

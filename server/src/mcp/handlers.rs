@@ -93,7 +93,7 @@ async fn answer(
     let site = shared.site.names();
     let of_client = of_client(caller, wishes.ask, page);
     let answering = async move {
-        let request = Request::from_parts(head, message.into());
+        let request = Request::from_parts(head, message);
         endpoint.answer(of_client, site, request).await
     };
     let mut answering = Box::pin(answering);

@@ -1,14 +1,14 @@
 //! Passes an answer of the endpoint on as a stream of the server: with a place, for as long as its credential counts, and
 //! no longer than the server.
 
-use std::{future::poll_fn, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
-    body::HttpBody as _,
     http::{Response as HttpResponse, header},
     response::Response,
 };
 use bytes::Bytes;
+use http_body_util::BodyExt as _;
 use madang_mcp::{EndpointBody, EndpointRefusal};
 use tokio::time::{Instant, interval_at, sleep};
 
@@ -119,8 +119,7 @@ impl Relay {
 
 /// Passes a body on to its end.
 async fn pass(mut body: EndpointBody, outlet: &Outlet) -> Result<(), BrokenOff> {
-    let mut body = std::pin::Pin::new(&mut body);
-    while let Some(Ok(frame)) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
+    while let Some(Ok(frame)) = body.frame().await {
         if let Ok(data) = frame.into_data() {
             outlet.send(data).await;
         }
