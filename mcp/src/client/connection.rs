@@ -37,7 +37,7 @@ use super::{
     guard::Guard,
     http,
     limits::{LIST_TIMEOUT, MAX_MESSAGE_BYTES, MAX_PAGES, MAX_TOOLS},
-    lines::BoundedLines,
+    lines::bounded_lines,
     list::ListedTool,
     process::ServerProcess,
     progress::Reports,
@@ -152,7 +152,7 @@ impl Connection {
                 );
                 let (process, pipes) = started
                     .map_err(|error| format!("its command {program:?} does not start: {error}"))?;
-                let output = BoundedLines::new(pipes.output, MAX_MESSAGE_BYTES);
+                let output = bounded_lines(pipes.output, MAX_MESSAGE_BYTES);
                 let transport = AsyncRwTransport::new_client(output, pipes.input);
                 let transport = Guard::new(transport, &entry.name, late);
                 let greeted =

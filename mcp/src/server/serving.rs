@@ -38,8 +38,8 @@ use super::{
     question::{self, Answer, Shape},
     result,
     state::{Seal, Shown, bound_to, fresh_key},
-    watched::Watched,
 };
+use crate::looked_at::LookedAt;
 
 /// The key of a request's metadata that makes it harmless to repeat.
 const KEY: &str = "io.madang/idempotencyKey";
@@ -111,7 +111,15 @@ impl ToolServer {
         output: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), McpServeError> {
         let _left = self.left.clone().drop_guard();
-        let input = Watched::new(input, self.left.clone());
+        let left = self.left.clone();
+        // The protocol's library waits some seconds for answers before it tells the end.
+        let input = LookedAt::new(input, move |read: io::Result<&[u8]>| match read {
+            Ok([_, ..]) => Ok(()),
+            ended => {
+                left.cancel();
+                ended.map(drop)
+            }
+        });
         let transport =
             AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_MESSAGE_BYTES);
         let transport = Bounded::new(transport);
