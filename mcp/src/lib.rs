@@ -22,6 +22,8 @@
 
 #[cfg(feature = "client")]
 mod client;
+#[cfg(any(feature = "client", feature = "server"))]
+mod looked_at;
 
 #[cfg(feature = "client")]
 pub use client::{

@@ -1,6 +1,9 @@
 //! Which person can be asked about a call: the one before this client, the same one elsewhere, or none.
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Serialize,
+    de::value::{Error as ValueError, StrDeserializer},
+};
 
 /// Says which person a turn or call may ask for approvals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -20,12 +23,7 @@ impl Ask {
 
     /// Reads the value of the header.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        match text {
-            "here" => Some(Self::Here),
-            "elsewhere" => Some(Self::Elsewhere),
-            "none" => Some(Self::None),
-            _ => None,
-        }
+        Self::deserialize(StrDeserializer::<ValueError>::new(text)).ok()
     }
 
     /// Gives what holds for a client: one that may not decide asks its person elsewhere.

@@ -61,8 +61,9 @@ const ASKS_AGAIN_WITHIN: Duration = Duration::from_secs(5);
 /// Waits until the person is asked again about a call whose request is open in the ledger and not in this process: the
 /// process has begun a moment ago, and the session still sleeps. False where the request is over.
 async fn asks_again(shared: &Shared, user: &UserId, call: CallId) -> Result<bool, Problem> {
+    let filter = LedgerFilter::call(call).of_user(user);
     let is_open = async || {
-        let row = row_of(shared, user, call).await?;
+        let row = shared.row(&filter).await?;
         Ok::<_, Problem>(row.is_some_and(|row| row.state == CallState::Awaiting))
     };
     if !is_open().await? {
@@ -94,15 +95,6 @@ async fn asks_again(shared: &Shared, user: &UserId, call: CallId) -> Result<bool
     timeout(ASKS_AGAIN_WITHIN, asked).await.unwrap_or(Ok(false))
 }
 
-async fn row_of(
-    shared: &Shared,
-    user: &UserId,
-    call: CallId,
-) -> Result<Option<LedgerRow>, Problem> {
-    let rows = shared.runtime.ledger(&LedgerFilter::call(call).of_user(user)).await?;
-    Ok(rows.into_iter().next())
-}
-
 async fn decided_before(
     shared: &Shared,
     user: &UserId,
@@ -111,7 +103,8 @@ async fn decided_before(
     decision: &Decision,
     error: DecisionError,
 ) -> Result<Counts, Problem> {
-    let Some(row) = row_of(shared, user, call).await? else { return Err(Problem::not_found()) };
+    let row = shared.row(&LedgerFilter::call(call).of_user(user)).await?;
+    let row = row.ok_or_else(Problem::not_found)?;
     if row.has_decision(user, digest, decision) {
         return Ok(Counts::Already);
     }

@@ -17,6 +17,7 @@ mod answer;
 mod ask;
 mod auth;
 mod decisions;
+mod ended;
 mod extract;
 mod guard;
 mod language;
@@ -55,7 +56,7 @@ pub use auth::{
 pub use guard::site::{InvalidOrigin, WebOrigin};
 pub use limits::ServerLimits;
 pub use metrics::describe_server;
-pub use openai::{ClientMemory, ForgetfulMemory, MemoryError, Tried};
+pub use openai::{ClientMemory, ForgetfulMemory, MemoryError, Recalled, Tried};
 #[cfg(feature = "sqlite")]
 pub use openai::{FORGET, MIGRATIONS, SqliteMemory};
 pub use options::{AuditResult, OnDisconnect, ServerOptions};

@@ -20,36 +20,34 @@ const AUTH_FAILURES: &str = "madang.server.auth_failures";
 const DECISIONS: &str = "madang.server.decisions";
 const INBOX_WAITING: &str = "madang.server.inbox.waiting";
 
+/// What each counter counts.
+const COUNTERS: [(&str, &str); 6] = [
+    (RESUMES, "streams that go on behind a cursor, by where they read on and how it went"),
+    (LAGGED, "events that slow readers missed in memory"),
+    (REWRITES, "messages that differ from what was streamed of them"),
+    (REFUSED, "requests that ended with a problem, by its name"),
+    (AUTH_FAILURES, "requests without a credential that counts, by kind"),
+    (DECISIONS, "decisions about approval requests, by surface and outcome"),
+];
+/// What there is at each moment.
+const GAUGES: [(&str, &str); 4] = [
+    (ACTIVE_REQUESTS, "requests whose answer has not begun"),
+    (CONNECTIONS, "open connections"),
+    (STREAMS, "open streams, by surface"),
+    (INBOX_WAITING, "approval requests that open inboxes show"),
+];
+
 /// Tells the recorder what each metric of the server is.
 pub fn describe_server() {
-    describe_histogram!(
-        REQUEST_DURATION,
-        Unit::Seconds,
-        "from a request's head to the answer's head"
-    );
-    describe_gauge!(ACTIVE_REQUESTS, Unit::Count, "requests whose answer has not begun");
-    describe_gauge!(CONNECTIONS, Unit::Count, "open connections");
-    describe_gauge!(STREAMS, Unit::Count, "open streams, by surface");
-    describe_counter!(
-        RESUMES,
-        Unit::Count,
-        "streams that go on behind a cursor, by where they read on and how it went"
-    );
-    describe_counter!(LAGGED, Unit::Count, "events that slow readers missed in memory");
-    describe_counter!(REWRITES, Unit::Count, "messages that differ from what was streamed of them");
+    let head = "from a request's head to the answer's head";
+    describe_histogram!(REQUEST_DURATION, Unit::Seconds, head);
     describe_histogram!(FIRST_BYTE, Unit::Seconds, "from a stream's request to its first item");
-    describe_counter!(REFUSED, Unit::Count, "requests that ended with a problem, by its name");
-    describe_counter!(
-        AUTH_FAILURES,
-        Unit::Count,
-        "requests without a credential that counts, by kind"
-    );
-    describe_counter!(
-        DECISIONS,
-        Unit::Count,
-        "decisions about approval requests, by surface and outcome"
-    );
-    describe_gauge!(INBOX_WAITING, Unit::Count, "approval requests that open inboxes show");
+    for (name, what) in COUNTERS {
+        describe_counter!(name, Unit::Count, what);
+    }
+    for (name, what) in GAUGES {
+        describe_gauge!(name, Unit::Count, what);
+    }
 }
 
 /// Counts something for as long as it lives.
@@ -116,7 +114,7 @@ pub(crate) fn lagged(events: u64) {
     counter!(LAGGED).increment(events);
 }
 
-/// Counts a message that differs from what a surface has streamed of it.
+/// Counts a message that differs from what a surface has streamed of it. It stays at 0 while models keep their word.
 pub(crate) fn rewritten(surface: &'static str) {
     counter!(REWRITES, "surface" => surface).increment(1);
 }

@@ -1,6 +1,6 @@
 //! The description of the interface: OpenAPI 3.1, made of the table of routes and of the types themselves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -124,8 +124,12 @@ fn operation(route: &Route, problem: &Value, generator: &mut SchemaGenerator) ->
         Form::Rfc9457 => "application/problem+json",
         Form::PlainJson | Form::OpenAi => "application/json",
     };
-    for status in problems(route) {
-        let names = names_of(route, status);
+    let mut refused = BTreeMap::<u16, BTreeSet<_>>::new();
+    for problem in all_problems(route) {
+        refused.entry(problem.status().as_u16()).or_default().insert(problem.name());
+    }
+    for (status, names) in refused {
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
         let answer = &mut operation["responses"][status.to_string()];
         if answer.is_null() {
             *answer = json!({ "description": format!("Refused: {names}.") });
@@ -135,17 +139,6 @@ fn operation(route: &Route, problem: &Value, generator: &mut SchemaGenerator) ->
         answer["content"][media_type] = json!({ "schema": schema });
     }
     operation
-}
-
-/// The statuses of the problems of a route.
-fn problems(route: &Route) -> BTreeSet<u16> {
-    all_problems(route).map(|name| name.status().as_u16()).collect()
-}
-
-fn names_of(route: &Route, status: u16) -> String {
-    let names = all_problems(route).filter(|name| name.status().as_u16() == status);
-    let names: BTreeSet<_> = names.map(ProblemName::name).collect();
-    names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn all_problems(route: &Route) -> impl Iterator<Item = ProblemName> {

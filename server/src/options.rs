@@ -62,11 +62,11 @@ pub enum OnDisconnect {
 }
 
 /// What the program brings beside the runtime.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Extras {
     pub(crate) audit: Option<Arc<Audit>>,
     pub(crate) metrics: Option<Arc<RenderMetrics>>,
-    pub(crate) has_page: bool,
+    pub(crate) hides_page: bool,
     pub(crate) assets: Option<PathBuf>,
 }
 
@@ -185,7 +185,7 @@ impl ServerOptions {
     /// Serves no page.
     #[must_use]
     pub fn without_page(mut self) -> Self {
-        self.extras.has_page = false;
+        self.extras.hides_page = true;
         self
     }
 
@@ -197,18 +197,12 @@ impl ServerOptions {
     }
 }
 
-impl Default for Extras {
-    fn default() -> Self {
-        Self { audit: None, metrics: None, has_page: true, assets: None }
-    }
-}
-
 impl fmt::Debug for Extras {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Extras")
             .field("has_audit", &self.audit.is_some())
             .field("has_metrics", &self.metrics.is_some())
-            .field("has_page", &self.has_page)
+            .field("hides_page", &self.hides_page)
             .field("assets", &self.assets)
             .finish()
     }

@@ -10,7 +10,7 @@ use axum::{
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::{auth::scope::TokenScope, extract::BodyLimit, problem::ProblemName, state::Shared};
+use crate::{ServerLimits, auth::scope::TokenScope, problem::ProblemName, state::Shared};
 
 /// A route of the server.
 pub(crate) struct Route {
@@ -27,14 +27,14 @@ pub(crate) struct Route {
 }
 
 /// What the guard asks of a request of a route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct RouteRule {
     /// Which callers may come.
     pub(crate) access: Access,
     /// Whether it begins something, which a server that is about to end does not do.
     pub(crate) begins: bool,
-    /// How long its bodies may be.
-    pub(crate) body: BodyLimit,
+    /// How many bytes its bodies may have.
+    pub(crate) max_body_bytes: fn(&ServerLimits) -> usize,
 }
 
 /// Which callers may use a route.
@@ -113,7 +113,8 @@ impl Route {
         access: Access,
         handler: MethodRouter<Arc<Shared>>,
     ) -> Self {
-        let rule = RouteRule { access, begins: false, body: BodyLimit::Native };
+        let max_body_bytes = |limits: &ServerLimits| limits.max_body_bytes;
+        let rule = RouteRule { access, begins: false, max_body_bytes };
         Self { method, path, rule, doc: RouteDoc::default(), handler }
     }
 
@@ -131,14 +132,14 @@ impl Route {
 
     /// Lets bodies have a client's whole history.
     pub(crate) fn takes_histories(mut self) -> Self {
-        self.rule.body = BodyLimit::History;
+        self.rule.max_body_bytes = |limits| limits.max_history_body_bytes;
         self
     }
 
     /// Lets bodies be as long as messages of MCP may be.
     #[cfg(feature = "mcp")]
     pub(crate) fn takes_mcp(mut self) -> Self {
-        self.rule.body = BodyLimit::Mcp;
+        self.rule.max_body_bytes = |limits| limits.max_mcp_body_bytes;
         self
     }
 

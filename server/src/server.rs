@@ -27,7 +27,7 @@ use crate::{
         drain::{Drain, DrainPhase},
         listener::Listener,
     },
-    auth::{Auth, secret::CookieKey, tokens::Tokens},
+    auth::{Auth, secret::CookieKey, tokens},
     guard::site::{OwnPort, Site, WebOrigin},
     page::assets::Assets,
     routes, scrape,
@@ -109,52 +109,44 @@ impl Server {
     /// # Errors
     /// [`ServerError`] says what is missing or cannot be read.
     pub fn new(runtime: Runtime, options: ServerOptions) -> Result<Self, ServerError> {
-        let ServerOptions {
-            limits,
-            model,
-            tokens,
-            token_file,
-            #[cfg(feature = "jwt")]
-            jwt,
-            open,
-            cookie_key,
-            public_url,
-            allowed_origins,
-            on_disconnect,
-            memory,
-            extras,
-        } = options;
-        let has_callers = open.is_some() || !tokens.is_empty() || token_file.is_some();
+        let has_tokens = !options.tokens.is_empty() || options.token_file.is_some();
+        let has_callers = options.open.is_some() || has_tokens;
         #[cfg(feature = "jwt")]
-        let has_callers = has_callers || jwt.is_some();
+        let has_callers = has_callers || options.jwt.is_some();
         if !has_callers {
             return Err(ServerError::NoCallers);
         }
         let auth = Auth {
-            tokens: Tokens::open(tokens, token_file)?,
+            tokens: tokens::open(options.tokens, options.token_file)?,
             #[cfg(feature = "jwt")]
-            jwts: jwt.map(Jwts::open).transpose()?,
-            key: match cookie_key {
+            jwts: options.jwt.map(Jwts::open).transpose()?,
+            key: match options.cookie_key {
                 Some(key) => key,
                 None => CookieKey::random().map_err(ServerError::Randomness)?,
             },
-            open,
+            open: options.open,
             changes: watch::Sender::new(()),
+        };
+        let limits = options.limits;
+        let site = Site {
+            public: options.public_url,
+            allowed: options.allowed_origins,
+            ..Site::default()
         };
         let shared = Arc::new(Shared {
             #[cfg(feature = "mcp")]
             mcp: mcp::endpoint(runtime.clone(), &auth.key, &limits),
             tools: ToolTable::new(runtime.registry().iter().map(|tool| tool.spec().clone())),
             runtime,
-            model: model.unwrap_or_else(|| "madang".into()),
-            on_disconnect,
+            model: options.model.unwrap_or_else(|| "madang".into()),
+            on_disconnect: options.on_disconnect,
             auth,
-            site: Site { public: public_url, allowed: allowed_origins, ..Site::default() },
+            site,
             drain: Drain::new(),
             streams: StreamPlaces::new(&limits),
             rates: CallerRates::new(&limits),
-            memory: memory.unwrap_or_else(|| Arc::new(ForgetfulMemory::default())),
-            extras,
+            memory: options.memory.unwrap_or_else(|| Arc::new(ForgetfulMemory::default())),
+            extras: options.extras,
             assets: Assets::new(),
             limits,
         });

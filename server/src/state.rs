@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use madang::{Clock as _, Runtime, SystemClock, Timestamp, UserId};
+use madang::{
+    Clock as _, Runtime, SystemClock, Timestamp, UserId,
+    ledger::{LedgerFilter, LedgerRow},
+};
 use tokio::time::{Duration, Instant};
 
 use crate::{
@@ -12,6 +15,7 @@ use crate::{
     guard::{rate::Rates, site::Site},
     options::{Extras, OnDisconnect},
     page::assets::Assets,
+    problem::Problem,
     stream::places::StreamPlaces,
     surface::tool_table::ToolTable,
 };
@@ -54,6 +58,11 @@ impl Shared {
     /// Gives the moment.
     pub(crate) fn now(&self) -> Timestamp {
         SystemClock.now()
+    }
+
+    /// Reads the first row of the ledger that fits.
+    pub(crate) async fn row(&self, filter: &LedgerFilter) -> Result<Option<LedgerRow>, Problem> {
+        Ok(self.runtime.ledger(filter).await?.into_iter().next())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::{http::HeaderValue, response::Response};
 use madang::{
     CallId, Session, Turn, TurnId, TurnOptions, TurnPhase, When, approval::Digest,
     error::TurnRefused,
@@ -9,7 +10,10 @@ use madang::{
 use tokio::time::timeout;
 use tracing::{Instrument as _, Span, field::display};
 
-use crate::{problem::Problem, state::Shared};
+use crate::{
+    problem::{MADANG_TURN, Problem},
+    state::Shared,
+};
 
 /// Goes on with work of several steps also where this future is dropped, as it is when the client leaves.
 pub(crate) async fn unbroken<T: Send + 'static>(
@@ -89,6 +93,23 @@ async fn begin_now(
         Err(TurnRefused::Busy) => Err(busy(session).await),
         Err(refused) => Err(refused.into()),
     }
+}
+
+/// Dismisses a turn, and tells whether this did it. A client that is told so need not fear a restart.
+///
+/// # Errors
+/// A problem where the session cannot be reached.
+pub(crate) async fn dismiss(session: &Session, turn: TurnId) -> Result<bool, Problem> {
+    let Some(dismissed) = session.dismiss_turn(turn, When::Any).await? else { return Ok(false) };
+    dismissed.stored().await?;
+    Ok(true)
+}
+
+/// Names the turn of an answer.
+pub(crate) fn named(mut response: Response, turn: TurnId) -> Response {
+    let turn = HeaderValue::from_str(&turn.to_string()).expect("a UUID is ASCII");
+    response.headers_mut().insert(MADANG_TURN, turn);
+    response
 }
 
 /// Dismisses the turn that waits for a person, and waits for its end; `None` where none waits.

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     entry::{Entry, entry_of},
@@ -117,8 +117,9 @@ fn entries(
     }
     let mut entries = Vec::new();
     for (name, entry) in servers {
-        let mut fields =
-            Fields { place: format!("mcpServers.{name}"), left: object(&name, entry)?, variable };
+        let place = format!("mcpServers.{name}");
+        let Value::Object(left) = entry else { return Err(format!("{place} is not an object")) };
+        let mut fields = Fields { place, left, variable };
         if name.trim().is_empty() {
             return Err("mcpServers has a server without a name".to_owned());
         }
@@ -134,13 +135,6 @@ fn entries(
         }
     }
     Ok(entries)
-}
-
-fn object(name: &str, entry: Value) -> Result<Map<String, Value>, String> {
-    let Value::Object(fields) = entry else {
-        return Err(format!("mcpServers.{name} is not an object"));
-    };
-    Ok(fields)
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ use rmcp::{
     ClientHandler, ErrorData, RoleClient, ServiceError,
     model::{
         CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest,
-        CreateMessageRequestMethod, CreateMessageRequestParams, CreateMessageResult,
         ElicitRequestParams, ElicitResult, ElicitationCreateRequestMethod, Implementation,
         ListRootsRequestMethod, ListRootsResult, ListToolsRequest, PaginatedRequestParams,
         ProgressNotificationParam, ProtocolVersion, Request, RequestMetaObject, ServerResult,
@@ -38,7 +37,7 @@ use super::{
     guard::Guard,
     http,
     limits::{LIST_TIMEOUT, MAX_MESSAGE_BYTES, MAX_PAGES, MAX_TOOLS},
-    lines::BoundedLines,
+    lines::bounded_lines,
     list::ListedTool,
     process::ServerProcess,
     progress::Reports,
@@ -94,14 +93,6 @@ impl ClientHandler for Client {
         self.reports.report(told).await;
     }
 
-    async fn create_message(
-        &self,
-        _: CreateMessageRequestParams,
-        _: RequestContext<RoleClient>,
-    ) -> Result<CreateMessageResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CreateMessageRequestMethod>())
-    }
-
     async fn list_roots(
         &self,
         _: RequestContext<RoleClient>,
@@ -119,8 +110,8 @@ impl ClientHandler for Client {
 }
 
 impl Connection {
-    /// Starts or reaches a server and greets it, or says in a few words why that failed.
-    pub(super) async fn open(entry: &Entry) -> Result<Self, String> {
+    /// Starts or reaches a server, greets it and asks for its tools, or says in a few words why that failed.
+    pub(super) async fn open(entry: &Entry) -> Result<(Self, ToolList), String> {
         let deadline = Instant::now() + entry.start_timeout;
         let late = Arc::new(AtomicBool::new(false));
         let newest = vec![NEWEST];
@@ -129,13 +120,15 @@ impl Connection {
             preferred_versions: newest.clone(),
             legacy_version: Some(NEWEST_WITH_HANDSHAKE),
         };
-        match Self::greet(entry, either, deadline, &late).await {
+        let greeted = match Self::greet(entry, either, deadline, &late).await {
             Err(_) if late.load(Relaxed) => {
                 let newest = ClientLifecycleMode::Discover { preferred_versions: newest };
-                Self::greet(entry, newest, deadline, &late).await
+                Self::greet(entry, newest, deadline, &late).await?
             }
-            greeted => greeted,
-        }
+            greeted => greeted?,
+        };
+        let list = Self::list(greeted.service.peer()).await?;
+        Ok((greeted, list))
     }
 
     async fn greet(
@@ -159,7 +152,7 @@ impl Connection {
                 );
                 let (process, pipes) = started
                     .map_err(|error| format!("its command {program:?} does not start: {error}"))?;
-                let output = BoundedLines::new(pipes.output, MAX_MESSAGE_BYTES);
+                let output = bounded_lines(pipes.output, MAX_MESSAGE_BYTES);
                 let transport = AsyncRwTransport::new_client(output, pipes.input);
                 let transport = Guard::new(transport, &entry.name, late);
                 let greeted =

@@ -56,7 +56,4 @@ pub enum McpError {
         #[source]
         cause: Box<dyn Error + Send + Sync>,
     },
-    /// The client for servers over HTTP could not be made.
-    #[error("failed to prepare the connections to MCP servers")]
-    Client(#[source] Box<dyn Error + Send + Sync>),
 }

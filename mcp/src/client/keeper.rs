@@ -26,18 +26,10 @@ pub(super) type Fingerprints = HashMap<String, String>;
 #[derive(Debug)]
 pub(super) struct Keeper {
     pub(super) server: String,
-    link: watch::Receiver<Link>,
+    /// The running server; none while it is being started again, its tools are being read again, or it has ended.
+    link: watch::Receiver<Option<Arc<Live>>>,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// The state of a server.
-#[derive(Debug, Clone)]
-enum Link {
-    /// It is being started again, or its tools are being read again.
-    Down,
-    Up(Arc<Live>),
-    Stopped,
 }
 
 /// A running server and its tools as they are now.
@@ -61,7 +53,7 @@ impl Keeper {
         list: &ToolList,
         offered: Fingerprints,
     ) -> Self {
-        let (link, watched) = watch::channel(Link::Down);
+        let (link, watched) = watch::channel(None);
         let stop = CancellationToken::new();
         let server = entry.name.clone();
         let keeping = Keeping { entry, offered, link, stop: stop.clone() };
@@ -81,18 +73,9 @@ impl Keeper {
             live.peer.is_transport_closed()
                 || gone.is_some_and(|gone| gone.is_process && Arc::ptr_eq(gone, live))
         };
-        let known = link.wait_for(|link| match link {
-            Link::Down => false,
-            Link::Up(live) => !is_gone(live),
-            Link::Stopped => true,
-        });
-        match timeout(patience, known).await {
-            Ok(Ok(link)) => match &*link {
-                Link::Up(live) => Some(Arc::clone(live)),
-                Link::Down | Link::Stopped => None,
-            },
-            Ok(Err(_)) | Err(_) => None,
-        }
+        let known = link.wait_for(|link| link.as_ref().is_some_and(|live| !is_gone(live)));
+        // Neither in time nor ever, where the server has ended with us.
+        timeout(patience, known).await.ok()?.ok()?.clone()
     }
 
     /// Lets the server end.
@@ -118,7 +101,7 @@ impl Drop for Keeper {
 struct Keeping {
     entry: Entry,
     offered: Fingerprints,
-    link: watch::Sender<Link>,
+    link: watch::Sender<Option<Arc<Live>>>,
     stop: CancellationToken,
 }
 
@@ -138,7 +121,6 @@ impl Keeping {
             let Some(next) = self.start_again(&mut delay).await else { break };
             (connection, fingerprints) = next;
         }
-        self.link.send_replace(Link::Stopped);
     }
 
     /// Serves calls until the connection ends or we do.
@@ -157,7 +139,7 @@ impl Keeping {
                 is_over: Arc::clone(&is_over),
                 reports: Arc::clone(&reports),
             };
-            self.link.send_replace(Link::Up(Arc::new(live)));
+            self.link.send_replace(Some(Arc::new(live)));
             tokio::select! {
                 _ = &mut closed => break true,
                 () = self.stop.cancelled() => break false,
@@ -165,7 +147,7 @@ impl Keeping {
                 () = list_changed.notified() => {}
             }
             // Calls wait until it is known what the tools are now.
-            self.link.send_replace(Link::Down);
+            self.link.send_replace(None);
             tokio::select! {
                 list = Connection::list(&peer) => match list {
                     Ok(list) => fingerprints = self::fingerprints(&list),
@@ -177,7 +159,7 @@ impl Keeping {
                 () = self.stop.cancelled() => break false,
             }
         };
-        self.link.send_replace(Link::Down);
+        self.link.send_replace(None);
         listening.abort();
         cancel.cancel();
         // With its input closed a server ends by itself.
@@ -196,19 +178,14 @@ impl Keeping {
                 () = self.stop.cancelled() => return None,
             }
             *delay = (*delay * 2).min(LAST_DELAY);
-            let started = async {
-                let connection = Connection::open(&self.entry).await?;
-                let list = Connection::list(connection.service.peer()).await?;
-                Ok::<_, String>((connection, fingerprints(&list)))
-            };
             let started = tokio::select! {
-                started = started => started,
+                started = Connection::open(&self.entry) => started,
                 () = self.stop.cancelled() => return None,
             };
             match started {
-                Ok(started) => {
+                Ok((connection, list)) => {
                     info!(server = %self.entry.name, "an MCP server runs again");
-                    return Some(started);
+                    return Some((connection, fingerprints(&list)));
                 }
                 Err(what) => {
                     let delay = *delay;

@@ -1,51 +1,27 @@
 //! Reads a server's output, and ends where a line is longer than any message may be.
 
-use std::{
-    io,
-    pin::Pin,
-    task::{Context, Poll, ready},
-};
+use std::io;
 
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::AsyncRead;
 
-/// A reader whose lines are bounded: a longer one is an error, so the connection ends and nothing is kept of it.
-#[derive(Debug)]
-pub(super) struct BoundedLines<R> {
+use crate::looked_at::LookedAt;
+
+/// Bounds the lines of a reader: a longer one is an error, so the connection ends and nothing is kept of it.
+pub(super) fn bounded_lines<R: AsyncRead + Unpin>(
     reader: R,
     max_bytes: usize,
-    /// Bytes since the last line break.
-    in_line: usize,
-}
-
-impl<R> BoundedLines<R> {
-    pub(super) const fn new(reader: R, max_bytes: usize) -> Self {
-        Self { reader, max_bytes, in_line: 0 }
-    }
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.reader).poll_read(context, buffer))?;
-        let mut in_line = self.in_line;
-        let mut longest = 0;
-        for byte in &buffer.filled()[before..] {
+) -> LookedAt<R, impl FnMut(io::Result<&[u8]>) -> io::Result<()> + Unpin> {
+    let mut in_line = 0; // bytes since the last line break
+    LookedAt::new(reader, move |read: io::Result<&[u8]>| {
+        for byte in read? {
             in_line = if *byte == b'\n' { 0 } else { in_line + 1 };
-            longest = longest.max(in_line);
+            if in_line > max_bytes {
+                let what = format!("a message has more than {max_bytes} bytes");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
         }
-        self.in_line = in_line;
-        if longest > self.max_bytes {
-            // An error comes without bytes.
-            buffer.set_filled(before);
-            let what = format!("a message has more than {} bytes", self.max_bytes);
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, what)));
-        }
-        Poll::Ready(Ok(()))
-    }
+        Ok(())
+    })
 }
 
 #[cfg(test)]
@@ -56,7 +32,7 @@ mod tests {
 
     async fn read(input: &[u8], max_bytes: usize) -> io::Result<usize> {
         let mut read = Vec::new();
-        BoundedLines::new(input, max_bytes).read_to_end(&mut read).await
+        bounded_lines(input, max_bytes).read_to_end(&mut read).await
     }
 
     #[tokio::test]

@@ -69,7 +69,19 @@ impl McpServers {
     pub async fn start(config: &McpConfig) -> Result<Self, McpError> {
         let before = Lock::beside(config.path())?;
         let mut lock = before.clone();
-        let servers = Self::collect(config, &mut lock).await?;
+        let found = find(config.entries()).await;
+        for Found { entry, outcome } in &found {
+            if let (Err(cause), false) = (outcome, entry.is_optional) {
+                return Err(McpError::Start { server: entry.name.clone(), cause: cause.clone() });
+            }
+        }
+        let mut servers = Self::of(found, &mut lock)?;
+        let of_config =
+            config.warnings().iter().map(|what| format!("{}: {what}", config.path().display()));
+        servers.warnings.splice(0..0, of_config);
+        for warning in &servers.warnings {
+            warn!(warning, "while MCP servers were started");
+        }
         lock.write_if_changed(&before)?;
         Ok(servers)
     }
@@ -85,23 +97,6 @@ impl McpServers {
         let reports = servers.reports.clone();
         servers.close().await;
         Ok(reports)
-    }
-
-    async fn collect(config: &McpConfig, lock: &mut Lock) -> Result<Self, McpError> {
-        let found = find(config.entries()).await;
-        for Found { entry, outcome } in &found {
-            if let (Err(cause), false) = (outcome, entry.is_optional) {
-                return Err(McpError::Start { server: entry.name.clone(), cause: cause.clone() });
-            }
-        }
-        let mut servers = Self::of(found, lock)?;
-        let of_config =
-            config.warnings().iter().map(|what| format!("{}: {what}", config.path().display()));
-        servers.warnings.splice(0..0, of_config);
-        for warning in &servers.warnings {
-            warn!(warning, "while MCP servers were started");
-        }
-        Ok(servers)
     }
 
     fn of(found: Vec<Found>, lock: &mut Lock) -> Result<Self, McpError> {
@@ -184,14 +179,9 @@ impl McpServers {
         let timeout = entry.timeout;
         let keeper = Arc::new(Keeper::keep(entry, connection, list, of_offered));
         for (tool, spec) in offered {
-            let print = tool.fingerprint();
-            self.tools.push(Arc::new(McpTool::new(
-                spec,
-                tool.name,
-                print,
-                timeout,
-                Arc::clone(&keeper),
-            )));
+            let (fingerprint, original) = (tool.fingerprint(), tool.name);
+            let keeper = Arc::clone(&keeper);
+            self.tools.push(Arc::new(McpTool { spec, original, fingerprint, timeout, keeper }));
         }
         self.keepers.push(keeper);
         Ok(McpServerReport { server, failure: None, tools })
@@ -259,12 +249,7 @@ async fn find(entries: &[Entry]) -> Vec<Found> {
     let mut starting = JoinSet::new();
     for (place, entry) in entries.iter().cloned().enumerate() {
         starting.spawn(async move {
-            let outcome = async {
-                let connection = Connection::open(&entry).await?;
-                let list = Connection::list(connection.service.peer()).await?;
-                Ok((connection, list))
-            };
-            let outcome = outcome.await;
+            let outcome = Connection::open(&entry).await;
             (place, Found { entry, outcome })
         });
     }

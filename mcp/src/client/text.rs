@@ -15,10 +15,7 @@ pub(super) fn cut(text: &str, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text.to_owned();
     }
-    let mut end = max_bytes.saturating_sub('…'.len_utf8());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(max_bytes.saturating_sub('…'.len_utf8()));
     format!("{}…", &text[..end])
 }
 

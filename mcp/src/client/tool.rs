@@ -23,25 +23,15 @@ use super::{
 /// A tool of a server.
 #[derive(Debug)]
 pub(super) struct McpTool {
-    spec: ToolSpec,
+    pub(super) spec: ToolSpec,
     /// The name that the server knows.
-    original: String,
-    fingerprint: String,
-    timeout: Duration,
-    keeper: Arc<Keeper>,
+    pub(super) original: String,
+    pub(super) fingerprint: String,
+    pub(super) timeout: Duration,
+    pub(super) keeper: Arc<Keeper>,
 }
 
 impl McpTool {
-    pub(super) fn new(
-        spec: ToolSpec,
-        original: String,
-        fingerprint: String,
-        timeout: Duration,
-        keeper: Arc<Keeper>,
-    ) -> Self {
-        Self { spec, original, fingerprint, timeout, keeper }
-    }
-
     fn is_read(&self) -> bool {
         self.spec.effect == EffectPolicy::Read
     }

@@ -122,20 +122,16 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
             let message = self.transport.receive().await?;
             match &message {
                 JsonRpcMessage::Request(request) if !self.is_counted => {
-                    let error = match self.open.come(&request.id) {
-                        Ok(coming) => {
-                            coming.has_come();
-                            return Some(message);
-                        }
-                        Err(error) => error,
-                    };
-                    let refused = JsonRpcMessage::error(error, Some(request.id.clone()));
-                    let sent = self.transport.send(refused);
-                    self.refusal = Some(Box::pin(async move {
-                        if let Err(error) = sent.await {
-                            debug!(%error, "a refusal was not taken");
-                        }
-                    }));
+                    if let Err(error) = self.open.come(&request.id).map(Coming::has_come) {
+                        let refused = JsonRpcMessage::error(error, Some(request.id.clone()));
+                        let sent = self.transport.send(refused);
+                        self.refusal = Some(Box::pin(async move {
+                            if let Err(error) = sent.await {
+                                debug!(%error, "a refusal was not taken");
+                            }
+                        }));
+                        continue;
+                    }
                 }
                 JsonRpcMessage::Notification(notification) => {
                     if let ClientNotification::CancelledNotification(cancelled) =
@@ -145,12 +141,12 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
                         // It gets no answer any more.
                         self.open.ids().remove(id);
                     }
-                    return Some(message);
                 }
                 JsonRpcMessage::Request(_)
                 | JsonRpcMessage::Response(_)
-                | JsonRpcMessage::Error(_) => return Some(message),
+                | JsonRpcMessage::Error(_) => {}
             }
+            return Some(message);
         }
     }
 

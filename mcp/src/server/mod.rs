@@ -2,7 +2,7 @@
 //!
 //! `offer` describes the tools, `result` the end of a call, and `question` the request for an approval and its answer; all
 //! three are pure. `serving` lists and calls the tools by the public API of the runtime. `state` seals what a client of a
-//! revision without a handshake brings back with its answer, and `watched` tells when a client has left.
+//! revision without a handshake brings back with its answer.
 //!
 //! ```text
 //! MCP client --tools/call--> serving --begin--> RunningCall
@@ -29,7 +29,6 @@ mod question;
 mod result;
 mod serving;
 mod state;
-mod watched;
 
 pub use caller::{AskWhere, ToolCaller};
 pub use error::McpServeError;

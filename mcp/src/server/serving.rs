@@ -38,8 +38,8 @@ use super::{
     question::{self, Answer, Shape},
     result,
     state::{Seal, Shown, bound_to, fresh_key},
-    watched::Watched,
 };
+use crate::looked_at::LookedAt;
 
 /// The key of a request's metadata that makes it harmless to repeat.
 const KEY: &str = "io.madang/idempotencyKey";
@@ -111,7 +111,15 @@ impl ToolServer {
         output: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), McpServeError> {
         let _left = self.left.clone().drop_guard();
-        let input = Watched::new(input, self.left.clone());
+        let left = self.left.clone();
+        // The protocol's library waits some seconds for answers before it tells the end.
+        let input = LookedAt::new(input, move |read: io::Result<&[u8]>| match read {
+            Ok([_, ..]) => Ok(()),
+            ended => {
+                left.cancel();
+                ended.map(drop)
+            }
+        });
         let transport =
             AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_MESSAGE_BYTES);
         let transport = Bounded::new(transport);
@@ -236,18 +244,10 @@ impl ToolServer {
         context: &RequestContext<RoleServer>,
         brought: Brought,
     ) -> Result<(Option<IdempotencyKey>, Ask), ErrorData> {
-        let way = way(caller, context.client_capabilities().as_ref());
-        if !is_without_handshake(context) {
-            let ask = match way {
-                Way::Nobody { .. } => Ask::Nobody { is_told_by_error: false },
-                Way::Elsewhere => Ask::Elsewhere,
-                Way::Client(shape) => Ask::Now(context.peer.clone(), shape),
-            };
-            return Ok((brought.key, ask));
-        }
+        let is_asked_by_results = is_without_handshake(context);
         let Brought { key, bound, state, responses } = brought;
         let forged = || invalid("the request state is not that of this call");
-        let (key, shown) = match state {
+        let (key, shown) = match state.filter(|_| is_asked_by_results) {
             Some(state) => {
                 let shown = self.seal.open(&state, &bound).ok_or_else(forged)?;
                 let key = IdempotencyKey::new(shown.key).map_err(|_| forged())?;
@@ -255,12 +255,14 @@ impl ToolServer {
             }
             None => (key, None),
         };
-        let shape = match way {
+        let shape = match way(caller, context.client_capabilities().as_ref()) {
             Way::Nobody { lacks_a_capability } => {
-                return Ok((key, Ask::Nobody { is_told_by_error: lacks_a_capability }));
+                let is_told_by_error = is_asked_by_results && lacks_a_capability;
+                return Ok((key, Ask::Nobody { is_told_by_error }));
             }
             Way::Elsewhere => return Ok((key, Ask::Elsewhere)),
-            Way::Client(shape) => shape,
+            Way::Client(shape) if is_asked_by_results => shape,
+            Way::Client(shape) => return Ok((key, Ask::Now(context.peer.clone(), shape))),
         };
         let answered = match (shown, responses.get(QUESTION)) {
             (Some(digest), Some(response)) => {

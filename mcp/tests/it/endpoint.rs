@@ -1,10 +1,8 @@
 //! The endpoint for HTTP answers under its own hosts and to its own origins alone, whatever guard stands before it.
 
-use std::{future::poll_fn, pin::Pin};
-
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use http_body::Body as _;
+use http_body_util::BodyExt as _;
 use madang::UserId;
 use madang_mcp::{
     EndpointBody, EndpointLimits, EndpointRefusal, EndpointSite, ToolCaller, ToolEndpoint,
@@ -121,7 +119,7 @@ impl InSession {
 async fn last(answer: Response<EndpointBody>) -> Value {
     let mut body = answer.into_body();
     let mut text = String::new();
-    while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+    while let Some(Ok(frame)) = body.frame().await {
         text += std::str::from_utf8(&frame.into_data().unwrap()).unwrap();
     }
     let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));

@@ -178,8 +178,7 @@ fn no_place(max: usize) -> Vec<u8> {
         "연결이 너무 많습니다.",
         format!("Too many connections are open. At most {max} are allowed."),
     );
-    let problem = problem.with("bound", "connections").with("scope", "all").with("max", max);
-    let problem = problem.retry_after(Duration::from_secs(5));
+    let problem = problem.reached("connections", "all", max).retry_after(Duration::from_secs(5));
     let body = problem.body(madang::language::Locale::EN).to_string();
     let head = problem.answer(madang::language::Locale::EN, Form::Rfc9457);
     let status = StatusCode::SERVICE_UNAVAILABLE;

@@ -2,17 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::State,
-    http::{HeaderValue, StatusCode},
-    response::Response,
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 use madang::{
-    CallId, Session, SessionView, TurnEnd, TurnId, TurnOptions, TurnPhase,
+    Session, SessionView, TurnEnd, TurnId, TurnOptions, TurnPhase,
     approval::{ApprovalRequest, Decision},
     event::{EventCursor, TurnEnding},
 };
-use serde_json::Value;
 use tracing::warn;
 
 use super::{
@@ -20,14 +15,14 @@ use super::{
     input::{AgUiInput, AgUiIntent},
     mapper::AgUiMapper,
     messages::AgUiChat,
-    run::{AgUiRun, RunEnd, RunOpening, error_code, refuse},
+    run::{AgUiRun, RunEnd, RunOpening, error_code, write_error},
 };
 use crate::{
     answer::json,
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Bytes, Wishes},
-    problem::{MADANG_TURN, Problem, ProblemName},
+    problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
     state::Shared,
     stream::{
@@ -39,7 +34,7 @@ use crate::{
         body::Said,
         decided::{self, Came, DecidedCall},
     },
-    turns::{self, Supersede},
+    turns::{self, Supersede, named},
 };
 
 /// Gives the routes of this surface.
@@ -83,12 +78,24 @@ async fn run(
     let asked = Asked {
         // Before anything begins: a refusal must change nothing.
         stream: OpenStream::new(&shared, &caller, "ag_ui")?,
-        ask: caller.asks(ask.or(wishes.ask), Ask::Here),
         shared: &shared,
+        run: AgUiRun {
+            thread: thread.clone(),
+            run,
+            turn: None,
+            opening: RunOpening::Joined,
+            chat: AgUiChat::new(Vec::new(), &shared.limits),
+            client_messages: messages,
+            cursor: EventCursor::START,
+            state,
+            late: Vec::new(),
+            decided: Vec::new(),
+            ask: caller.asks(ask.or(wishes.ask), Ask::Here),
+            tools: shared.tools.clone(),
+            locale: caller.locale,
+            max_text_frame_bytes: shared.limits.max_text_frame_bytes,
+        },
         caller: &caller,
-        run,
-        messages,
-        state,
         instructions: instructions.map(Into::into),
         follows: true,
     };
@@ -116,10 +123,8 @@ struct Asked<'a> {
     shared: &'a Arc<Shared>,
     caller: &'a Caller,
     stream: OpenStream,
-    ask: Ask,
-    run: Arc<str>,
-    messages: usize,
-    state: Option<serde_json::Map<String, Value>>,
+    /// What the run is about, as far as the request says it.
+    run: AgUiRun,
     instructions: Option<Arc<str>>,
     /// Whether the turn is this client's, and not one that it only looks at.
     follows: bool,
@@ -133,7 +138,7 @@ impl Asked<'_> {
         Said { key, text }: Said,
     ) -> Result<Response, Problem> {
         let options = TurnOptions {
-            can_ask: self.ask.can_ask(),
+            can_ask: self.run.ask.can_ask(),
             language: Some(self.caller.locale.tag()),
             instructions: self.instructions.take(),
             key: Some(key),
@@ -148,19 +153,13 @@ impl Asked<'_> {
         };
         let (id, view) = (turn.id(), session.state().await?);
         if !turn.is_new() {
-            return self.tell(session, id, view, &[], Vec::new()).await;
+            return self.tell(session, id, view).await;
         }
         // The turn's own events tell what is stored of it already.
         let before = view.messages.into_iter().filter(|entry| entry.turn != id);
         let chat = AgUiChat::new(before.collect(), &self.shared.limits);
-        let (run, stream) = self.about(
-            session,
-            Some(id),
-            RunOpening::Begun,
-            (chat, EventCursor::START),
-            Vec::new(),
-        );
-        let stream = stream.follow(session, id).look_again(session, EventCursor::START);
+        let run = AgUiRun { turn: Some(id), opening: RunOpening::Begun, chat, ..self.run };
+        let stream = self.stream.follow(session, id).look_again(session, EventCursor::START);
         let events = Items::Turn(Box::new(turn.events()));
         Ok(named(stream.of(events, AgUiMapper::new(run)), id))
     }
@@ -192,22 +191,23 @@ impl Asked<'_> {
 
     /// Goes on behind decisions: from before them where they count from now on, so that nothing of the turn is missed.
     async fn go_on(
-        self,
+        mut self,
         session: &Session,
         turn: TurnId,
         before: SessionView,
         decided: &[DecidedCall],
     ) -> Result<Response, Problem> {
         let late = decided.iter().filter(|decided| decided.came == Came::Late);
-        let late = late.map(|decided| decided.call).collect();
-        let calls: Vec<_> = decided.iter().map(|decided| decided.call).collect();
+        self.run.late = late.map(|decided| decided.call).collect();
+        self.run.decided = decided.iter().map(|decided| decided.call).collect();
         let after = session.state().await?;
         // The view may show a request for a moment longer than it is open.
-        let open = after.approval_request.as_ref().filter(|open| !calls.contains(&open.call));
-        let waits_for_another = after.turn == Some(turn) && open.is_some();
+        let open = after.approval_request.as_ref();
+        let is_another = open.is_some_and(|open| !self.run.decided.contains(&open.call));
+        let waits_for_another = after.turn == Some(turn) && is_another;
         let counts_now = decided.iter().any(|decided| decided.came == Came::Now);
         let view = if counts_now && !waits_for_another { before } else { after };
-        self.tell(session, turn, view, &calls, late).await
+        self.tell(session, turn, view).await
     }
 
     /// Tells the turn that runs, else the messages.
@@ -215,8 +215,8 @@ impl Asked<'_> {
         let view = session.state().await?;
         self.follows = false;
         match view.turn {
-            Some(turn) => self.tell(session, turn, view, &[], Vec::new()).await,
-            None => Ok(self.whole(session, None, view, RunEnd::Success, Vec::new())),
+            Some(turn) => self.tell(session, turn, view).await,
+            None => Ok(self.whole(None, view, RunEnd::Success)),
         }
     }
 
@@ -227,18 +227,16 @@ impl Asked<'_> {
         session: &Session,
         turn: TurnId,
         view: SessionView,
-        decided: &[CallId],
-        late: Vec<CallId>,
     ) -> Result<Response, Problem> {
         if view.turn != Some(turn) {
-            return self.over(session, turn, view, late).await;
+            return self.over(session, turn, view).await;
         }
         let open = view.approval_request.clone();
-        let asks_now =
-            |open: &ApprovalRequest| self.ask == Ask::Here && !decided.contains(&open.call);
+        let asks_now = |open: &ApprovalRequest| {
+            self.run.ask == Ask::Here && !self.run.decided.contains(&open.call)
+        };
         if let Some(open) = open.clone().filter(asks_now) {
-            let end = RunEnd::Waits(open.into());
-            return Ok(self.whole(session, Some(turn), view, end, late));
+            return Ok(self.whole(Some(turn), view, RunEnd::Waits(open.into())));
         }
         let items = session.subscribe_after(view.cursor).await?;
         let chat = AgUiChat::new(view.messages, &self.shared.limits);
@@ -246,12 +244,10 @@ impl Asked<'_> {
             Some(open) => chat.waiting(open),
             None => chat,
         };
-        let (behind, follows) = (view.cursor.stored, self.follows);
-        let (run, stream) =
-            self.about(session, Some(turn), RunOpening::Joined, (chat, behind), late);
-        let run = AgUiRun { decided: decided.to_vec(), ..run };
-        let stream = if follows { stream.follow(session, turn) } else { stream };
-        let stream = stream.look_again(session, behind);
+        let cursor = view.cursor.stored;
+        let run = AgUiRun { turn: Some(turn), chat, cursor, ..self.run };
+        let stream = if self.follows { self.stream.follow(session, turn) } else { self.stream };
+        let stream = stream.look_again(session, cursor);
         Ok(named(stream.of(Items::Session(Box::new(items)), AgUiMapper::new(run)), turn))
     }
 
@@ -261,13 +257,12 @@ impl Asked<'_> {
         session: &Session,
         turn: TurnId,
         view: SessionView,
-        late: Vec<CallId>,
     ) -> Result<Response, Problem> {
         let status = session.turn_status(turn).await?;
         let Some(TurnPhase::Ended(TurnEnd { ending, error, .. })) = status.map(|one| one.phase)
         else {
             // The call of the decision belongs to no turn of the thread.
-            return Ok(self.whole(session, None, view, RunEnd::Success, late));
+            return Ok(self.whole(None, view, RunEnd::Success));
         };
         let end = match ending {
             TurnEnding::Answered | TurnEnding::Stopped => RunEnd::Success,
@@ -279,24 +274,16 @@ impl Asked<'_> {
                 RunEnd::Failed { text, code }
             }
         };
-        Ok(self.whole(session, Some(turn), view, end, late))
+        Ok(self.whole(Some(turn), view, end))
     }
 
     /// Answers with a run in which nothing is left to stream.
-    fn whole(
-        self,
-        session: &Session,
-        turn: Option<TurnId>,
-        view: SessionView,
-        end: RunEnd,
-        late: Vec<CallId>,
-    ) -> Response {
+    fn whole(self, turn: Option<TurnId>, view: SessionView, end: RunEnd) -> Response {
         let chat = AgUiChat::new(view.messages, &self.shared.limits);
-        let told = (chat, view.cursor.stored);
-        let (run, stream) = self.about(session, turn, RunOpening::Joined, told, late);
+        let run = AgUiRun { turn, chat, cursor: view.cursor.stored, ..self.run };
         let mut out = Frames::default();
         AgUiMapper::new(run).write_whole(end, &mut out);
-        let response = stream.whole(out);
+        let response = self.stream.whole(out);
         match turn {
             Some(turn) => named(response, turn),
             None => response,
@@ -315,43 +302,7 @@ impl Asked<'_> {
             }
         };
         let mut out = Frames::default();
-        refuse(text, code, &mut out);
+        write_error(text, code, &mut out);
         self.stream.whole(out)
     }
-
-    /// Gives what the run is about, and its stream.
-    fn about(
-        self,
-        session: &Session,
-        turn: Option<TurnId>,
-        opening: RunOpening,
-        (chat, cursor): (AgUiChat, EventCursor),
-        late: Vec<CallId>,
-    ) -> (AgUiRun, OpenStream) {
-        let Self { shared, caller, stream, ask, run, messages, state, .. } = self;
-        let run = AgUiRun {
-            thread: session.id().clone(),
-            run,
-            turn,
-            opening,
-            chat,
-            client_messages: messages,
-            cursor,
-            state,
-            late,
-            decided: Vec::new(),
-            ask,
-            tools: shared.tools.clone(),
-            locale: caller.locale,
-            max_text_frame_bytes: shared.limits.max_text_frame_bytes,
-        };
-        (run, stream)
-    }
-}
-
-/// Names the turn of an answer.
-fn named(mut response: Response, turn: TurnId) -> Response {
-    let turn = HeaderValue::from_str(&turn.to_string()).expect("a UUID is ASCII");
-    response.headers_mut().insert(MADANG_TURN, turn);
-    response
 }

@@ -11,19 +11,20 @@ use madang::{
 use serde_json::json;
 
 use super::{
-    event::{AgUiEvent, Interrupt, PROTOCOL_VERSION, RunOutcome},
+    event::{PROTOCOL_VERSION, cost, interrupt, write_custom, write_messages},
     messages::{OpenCall, carrier_id, result_id, text_id, wanted},
-    run::{AgUiRun, RunEnd, RunOpening, error_code},
+    run::{AgUiRun, RunEnd, RunOpening, error_code, write_error},
 };
 use crate::{
     ask::Ask,
+    metrics,
     stream::{
         frame::Frames,
         mapper::{Cut, Mapper, Then},
     },
     surface::{
         cut::words,
-        spoken::{Lack, Spoken, count_rewrite, pieces},
+        spoken::{Lack, Spoken, pieces},
     },
 };
 
@@ -97,20 +98,20 @@ impl AgUiMapper {
             EventKind::ToolCallResolved { resolved, .. } => {
                 self.run.chat.resolve(resolved);
                 self.is_fresh = false;
-                AgUiEvent::write_custom(&event.kind, out);
+                write_custom(&event.kind, out);
             }
             EventKind::SystemNotice { notice, .. } => {
                 self.store(event, Content::Notice { notice: *notice });
-                AgUiEvent::write_custom(&event.kind, out);
+                write_custom(&event.kind, out);
             }
             EventKind::Cleared => {
                 self.run.chat.clear();
-                AgUiEvent::write_custom(&event.kind, out);
+                write_custom(&event.kind, out);
             }
             EventKind::ApprovalEnded { .. }
             | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
-            | EventKind::TurnInterrupted { .. } => AgUiEvent::write_custom(&event.kind, out),
+            | EventKind::TurnInterrupted { .. } => write_custom(&event.kind, out),
             EventKind::Error { error, text } => {
                 let end = RunEnd::Failed { text: text.clone(), code: error_code(error) };
                 return self.finish(end, None, out);
@@ -123,7 +124,7 @@ impl AgUiMapper {
                 };
                 return self.finish(end, Some(*usage), out);
             }
-            _ => AgUiEvent::write_custom(&event.kind, out),
+            _ => write_custom(&event.kind, out),
         }
         Then::Continue
     }
@@ -145,12 +146,13 @@ impl AgUiMapper {
             // Unlike texts, thinking is in no snapshot, and a client keeps what it has of it: ids are never used twice.
             self.thoughts += 1;
             let id = format!("{}:thinking:{}", self.run.run, self.thoughts);
-            out.data(&AgUiEvent::ReasoningStart { message_id: &id });
-            out.data(&AgUiEvent::ReasoningMessageStart { message_id: &id, role: "reasoning" });
+            out.data(&json!({ "type": "REASONING_START", "messageId": id }));
+            let role = "reasoning";
+            out.data(&json!({ "type": "REASONING_MESSAGE_START", "messageId": id, "role": role }));
             self.thinking = Some(id);
         }
         let id = self.thinking.as_deref().unwrap_or_default();
-        out.data(&AgUiEvent::ReasoningMessageContent { message_id: id, delta: text });
+        out.data(&json!({ "type": "REASONING_MESSAGE_CONTENT", "messageId": id, "delta": text }));
     }
 
     /// Ends the text that was streamed with what the stored message has beside it.
@@ -161,13 +163,12 @@ impl AgUiMapper {
         match self.spoken.end(text) {
             Lack::Rest(rest) if is_foreseen => {
                 for piece in pieces(rest, self.run.max_text_frame_bytes) {
-                    self.begin_text(&id, out);
-                    out.data(&AgUiEvent::TextMessageContent { message_id: &id, delta: piece });
+                    self.text_of(&id, piece, out);
                 }
             }
             Lack::Rest(_) => self.needs_repair = true,
             Lack::Rewritten => {
-                count_rewrite("ag_ui");
+                metrics::rewritten("ag_ui");
                 self.needs_repair = true;
             }
         }
@@ -182,16 +183,17 @@ impl AgUiMapper {
         self.close_speech(out);
         let max_bytes = self.run.max_text_frame_bytes;
         let Some(call) = self.run.chat.show(call) else { return };
-        let id = || call.call.to_string();
-        out.data(&AgUiEvent::ToolCallStart {
-            tool_call_id: id(),
-            tool_call_name: &call.name,
-            parent_message_id: carrier_id(call.call),
-        });
+        let id = call.call;
+        out.data(&json!({
+            "type": "TOOL_CALL_START",
+            "toolCallId": id,
+            "toolCallName": call.name,
+            "parentMessageId": carrier_id(id),
+        }));
         for delta in pieces(&call.arguments, max_bytes) {
-            out.data(&AgUiEvent::ToolCallArgs { tool_call_id: id(), delta });
+            out.data(&json!({ "type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": delta }));
         }
-        out.data(&AgUiEvent::ToolCallEnd { tool_call_id: id() });
+        out.data(&json!({ "type": "TOOL_CALL_END", "toolCallId": id }));
         self.is_fresh = false;
     }
 
@@ -203,7 +205,7 @@ impl AgUiMapper {
             Ask::Here if self.run.decided.contains(&request.call) => Then::Continue,
             Ask::Here => self.finish(RunEnd::Waits(request.clone().into()), None, out),
             Ask::Elsewhere | Ask::None => {
-                AgUiEvent::write_custom(&event.kind, out);
+                write_custom(&event.kind, out);
                 Then::Continue
             }
         }
@@ -212,29 +214,29 @@ impl AgUiMapper {
     fn end_call(&mut self, record: &CallRecord, event: &SessionEvent, out: &mut Frames) {
         let (call, name) = (record.id, record.name.clone());
         self.show(OpenCall { call, name, arguments: wanted(record) }, out);
-        let content = self.run.chat.outcome(record);
-        out.data(&AgUiEvent::ToolCallResult {
-            message_id: result_id(record.id),
-            tool_call_id: record.id.to_string(),
-            content,
-        });
+        out.data(&json!({
+            "type": "TOOL_CALL_RESULT",
+            "messageId": result_id(record.id),
+            "toolCallId": record.id,
+            "content": self.run.chat.outcome(record),
+        }));
         self.store(event, Content::ToolCall(record.clone().into()));
     }
 
     fn finish(&mut self, end: RunEnd, usage: Option<Usage>, out: &mut Frames) -> Then {
         self.close_speech(out);
         let outcome = match end {
-            RunEnd::Success => RunOutcome::Success,
-            RunEnd::Cancelled => RunOutcome::Cancelled,
+            RunEnd::Success => json!({ "type": "success" }),
+            RunEnd::Cancelled => json!({ "type": "cancelled" }),
             RunEnd::Waits(request) => {
-                let interrupt = Interrupt::new(&request, &self.run.tools);
-                RunOutcome::Interrupt { interrupts: [interrupt.into()] }
+                let interrupt = interrupt(&request, &self.run.tools);
+                json!({ "type": "interrupt", "interrupts": [interrupt] })
             }
             RunEnd::Failed { text, code } => {
                 if self.needs_repair {
                     self.snapshot(out);
                 }
-                out.data(&AgUiEvent::RunError { message: &text, code: &code });
+                write_error(&text, &code, out);
                 return Then::Close;
             }
         };
@@ -242,12 +244,16 @@ impl AgUiMapper {
             self.snapshot(out);
         }
         self.state(out);
-        out.data(&AgUiEvent::RunFinished {
-            thread_id: self.run.thread.as_str(),
-            run_id: &self.run.run,
-            outcome,
-            usage: usage.map(|usage| [usage.into()]),
+        let mut finished = json!({
+            "type": "RUN_FINISHED",
+            "threadId": self.run.thread,
+            "runId": self.run.run,
+            "outcome": outcome,
         });
+        if let Some(usage) = usage {
+            finished["usage"] = json!([cost(usage)]);
+        }
+        out.data(&finished);
         Then::Close
     }
 
@@ -258,14 +264,14 @@ impl AgUiMapper {
     }
 
     fn snapshot(&mut self, out: &mut Frames) {
-        out.data(&AgUiEvent::MessagesSnapshot { messages: self.run.chat.snapshot() });
+        write_messages(self.run.chat.snapshot(), out);
         (self.is_fresh, self.needs_repair) = (true, false);
     }
 
     /// Gives all messages to a client that has later ones already: it leaves what it has in place and puts the others
     /// behind them, so it must forget the later ones first.
     fn snapshot_in_order(&mut self, out: &mut Frames) {
-        out.data(&AgUiEvent::MessagesSnapshot { messages: VecDeque::new() });
+        write_messages(VecDeque::new(), out);
         self.snapshot(out);
     }
 
@@ -283,7 +289,7 @@ impl AgUiMapper {
             ours["turn"] = json!(turn);
         }
         state.insert("madang".into(), ours);
-        out.data(&AgUiEvent::StateSnapshot { snapshot: state });
+        out.data(&json!({ "type": "STATE_SNAPSHOT", "snapshot": state }));
     }
 
     fn store(&mut self, event: &SessionEvent, content: Content) {
@@ -295,28 +301,30 @@ impl AgUiMapper {
     fn text_delta(&mut self, delta: &str, out: &mut Frames) {
         let Some(turn) = self.run.turn else { return };
         let id = self.text.clone().unwrap_or_else(|| text_id(turn, self.run.cursor.entry() + 1));
-        self.begin_text(&id, out);
-        out.data(&AgUiEvent::TextMessageContent { message_id: &id, delta });
+        self.text_of(&id, delta, out);
     }
 
-    fn begin_text(&mut self, id: &str, out: &mut Frames) {
+    /// Tells a piece of the text of this id, which begins with it where none is open.
+    fn text_of(&mut self, id: &str, delta: &str, out: &mut Frames) {
         if self.text.is_none() {
-            out.data(&AgUiEvent::TextMessageStart { message_id: id, role: "assistant" });
+            let role = "assistant";
+            out.data(&json!({ "type": "TEXT_MESSAGE_START", "messageId": id, "role": role }));
             self.text = Some(id.to_owned());
             self.is_fresh = false;
         }
+        out.data(&json!({ "type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": delta }));
     }
 
     fn close_text(&mut self, out: &mut Frames) {
         if let Some(id) = self.text.take() {
-            out.data(&AgUiEvent::TextMessageEnd { message_id: &id });
+            out.data(&json!({ "type": "TEXT_MESSAGE_END", "messageId": id }));
         }
     }
 
     fn close_thinking(&mut self, out: &mut Frames) {
         if let Some(id) = self.thinking.take() {
-            out.data(&AgUiEvent::ReasoningMessageEnd { message_id: &id });
-            out.data(&AgUiEvent::ReasoningEnd { message_id: &id });
+            out.data(&json!({ "type": "REASONING_MESSAGE_END", "messageId": id }));
+            out.data(&json!({ "type": "REASONING_END", "messageId": id }));
         }
     }
 
@@ -329,11 +337,12 @@ impl AgUiMapper {
 
 impl Mapper for AgUiMapper {
     fn open(&mut self, out: &mut Frames) {
-        out.data(&AgUiEvent::RunStarted {
-            thread_id: self.run.thread.as_str(),
-            run_id: &self.run.run,
-            protocol_version: PROTOCOL_VERSION,
-        });
+        out.data(&json!({
+            "type": "RUN_STARTED",
+            "threadId": self.run.thread,
+            "runId": self.run.run,
+            "protocolVersion": PROTOCOL_VERSION,
+        }));
         if self.run.opening == RunOpening::Joined {
             if self.lacks_history() {
                 self.snapshot_in_order(out);
@@ -342,8 +351,7 @@ impl Mapper for AgUiMapper {
             }
         }
         for call in std::mem::take(&mut self.run.late) {
-            let value = json!({ "type": "decided_elsewhere", "call": call });
-            out.data(&AgUiEvent::Custom { name: "madang.decided_elsewhere".into(), value });
+            write_custom(json!({ "type": "decided_elsewhere", "call": call }), out);
         }
     }
 
@@ -353,8 +361,8 @@ impl Mapper for AgUiMapper {
             StreamItem::Text { at, text, .. } => self.speak(*at, text, out),
             StreamItem::Thinking { text, .. } => self.think(text, out),
             StreamItem::Progress { turn, call, progress } if Some(*turn) == self.run.turn => {
-                let value = json!({ "type": "tool_progress", "call": call, "progress": progress });
-                out.data(&AgUiEvent::Custom { name: "madang.tool_progress".into(), value });
+                let told = json!({ "type": "tool_progress", "call": call, "progress": progress });
+                write_custom(told, out);
             }
             StreamItem::Progress { .. } | StreamItem::Lagged { .. } | StreamItem::ReplayFailed => {}
             _ => {}

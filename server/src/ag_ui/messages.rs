@@ -12,13 +12,9 @@ use madang::{
     ledger::{CallRecord, CallResult, Effect, ResolvedCall},
     tool::{ToolOk, ToolOutcome},
 };
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{
-    ServerLimits,
-    surface::outcome::{data_within, json_bytes},
-};
+use crate::{ServerLimits, stream::pieces::json_bytes, surface::outcome::data_within};
 
 /// A chat as far as a run knows it.
 #[derive(Debug)]
@@ -108,11 +104,9 @@ impl AgUiChat {
     }
 
     /// Gives all messages, the oldest left out where they do not fit.
-    pub(super) fn snapshot(&self) -> VecDeque<AgUiMessage> {
-        let open = self.open.iter().rev().map(|open| {
-            let message = carrier(open.call, &open.name, open.arguments.to_string());
-            vec![message]
-        });
+    pub(super) fn snapshot(&self) -> VecDeque<Value> {
+        let open = self.open.iter().rev();
+        let open = open.map(|open| vec![carrier(open.call, &open.name, &open.arguments)]);
         let stored = self.entries.iter().rev().map(|entry| messages(entry, self));
         let (mut all, mut bytes) = (VecDeque::new(), 0);
         for message in open.chain(stored).flat_map(|messages| messages.into_iter().rev()) {
@@ -183,70 +177,32 @@ pub(super) fn wanted(record: &CallRecord) -> Arc<str> {
     arguments.as_str().map_or_else(|| arguments.to_string().into(), Into::into)
 }
 
-#[derive(Debug, Serialize)]
-#[serde(tag = "role", rename_all = "lowercase", rename_all_fields = "camelCase")]
-pub(super) enum AgUiMessage {
-    User {
-        id: String,
-        content: Arc<str>,
-    },
-    Assistant {
-        id: String,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        content: Option<Arc<str>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        tool_calls: Option<[CarriedCall; 1]>,
-    },
-    Tool {
-        id: String,
-        tool_call_id: String,
-        content: String,
-    },
+fn carrier(call: CallId, name: &str, arguments: &str) -> Value {
+    let function = json!({ "name": name, "arguments": arguments });
+    let carried = json!({ "id": call, "type": "function", "function": function });
+    json!({ "role": "assistant", "id": carrier_id(call), "toolCalls": [carried] })
 }
 
-#[derive(Debug, Serialize)]
-pub(super) struct CarriedCall {
-    id: String,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    function: CarriedFunction,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct CarriedFunction {
-    name: Arc<str>,
-    arguments: String,
-}
-
-fn carrier(call: CallId, name: &Arc<str>, arguments: String) -> AgUiMessage {
-    let function = CarriedFunction { name: name.clone(), arguments };
-    let call = CarriedCall { id: call.to_string(), kind: "function", function };
-    AgUiMessage::Assistant {
-        id: format!("call:{}", call.id),
-        content: None,
-        tool_calls: Some([call]),
-    }
-}
-
-fn messages(entry: &ChatMessage, chat: &AgUiChat) -> Vec<AgUiMessage> {
+fn messages(entry: &ChatMessage, chat: &AgUiChat) -> Vec<Value> {
     let id = text_id(entry.turn, entry.seq);
     match &entry.content {
         Content::User { text, key, .. } => {
             // The client's own id, which it sent as the key.
             let id = key.as_ref().map_or(id, ToString::to_string);
-            vec![AgUiMessage::User { id, content: text.clone() }]
+            vec![json!({ "role": "user", "id": id, "content": text })]
         }
         Content::Model { text, .. } if text.is_empty() => Vec::new(),
         Content::Model { text, .. } => {
-            vec![AgUiMessage::Assistant { id, content: Some(text.clone()), tool_calls: None }]
+            vec![json!({ "role": "assistant", "id": id, "content": text })]
         }
         Content::ToolCall(record) => vec![
-            carrier(record.id, &record.name, wanted(record).to_string()),
-            AgUiMessage::Tool {
-                id: result_id(record.id),
-                tool_call_id: record.id.to_string(),
-                content: chat.outcome(record),
-            },
+            carrier(record.id, &record.name, &wanted(record)),
+            json!({
+                "role": "tool",
+                "id": result_id(record.id),
+                "toolCallId": record.id,
+                "content": chat.outcome(record),
+            }),
         ],
         Content::Notice { .. } | Content::Cleared => Vec::new(),
     }

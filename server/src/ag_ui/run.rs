@@ -6,9 +6,9 @@ use madang::{
     CallId, SessionId, TurnId, approval::ApprovalRequest, error::TurnError, event::EventCursor,
     language::Locale,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::{event::AgUiEvent, messages::AgUiChat};
+use super::messages::AgUiChat;
 use crate::{ask::Ask, stream::frame::Frames, surface::tool_table::ToolTable};
 
 /// What a run is about.
@@ -71,9 +71,9 @@ pub(crate) enum RunEnd {
     },
 }
 
-/// Writes the only event of a run that does not begin.
-pub(crate) fn refuse(text: &str, code: &str, out: &mut Frames) {
-    out.data(&AgUiEvent::RunError { message: text, code });
+/// Writes the end of a run that fails, which is the only event of one that does not begin.
+pub(crate) fn write_error(text: &str, code: &str, out: &mut Frames) {
+    out.data(&json!({ "type": "RUN_ERROR", "message": text, "code": code }));
 }
 
 /// Gives the code of an error.

@@ -8,9 +8,9 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use madang::{
-    IdempotencyKey, Session, SessionView, TurnId, TurnOptions, When,
+    IdempotencyKey, Session, SessionView, TurnId, TurnOptions,
     approval::{ApprovalRequest, Decision},
-    event::{Content, EventCursor, FeedCursor, FeedEpoch},
+    event::{Content, EventCursor, FeedCursor},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,8 +27,8 @@ use crate::{
     answer::json,
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
-    extract::{Bytes, Ids, Json, Wishes},
-    problem::{MADANG_TURN, Problem, ProblemName},
+    extract::{Bytes, Ids, Json, OwnSession, Wishes},
+    problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
     state::Shared,
     stream::{
@@ -180,20 +180,14 @@ async fn stop(
         None => session.turn().await?.map(|turn| turn.id()),
     };
     let Some(turn) = turn else { return Ok(json(&Stopped { dismissed: false })) };
-    let dismissed = session.dismiss_turn(turn, When::Any).await?;
-    let answer = Stopped { dismissed: dismissed.is_some() };
-    if let Some(dismissed) = dismissed {
-        dismissed.stored().await?; // a client that is told so need not fear a restart
-    }
-    Ok(json(&answer))
+    Ok(json(&Stopped { dismissed: turns::dismiss(&session, turn).await? }))
 }
 
 async fn all(
     State(shared): State<Arc<Shared>>,
-    caller: Caller,
-    Ids(session): Ids<String>,
+    OwnSession(session): OwnSession,
 ) -> Result<Response, Problem> {
-    let view = caller.session(&shared.runtime, &session).await?.state().await?;
+    let view = session.state().await?;
     let waits = view.turn.zip(view.approval_request.as_ref());
     Ok(json(&messages(&view.messages, waits, shared.limits.max_event_bytes)))
 }
@@ -206,19 +200,6 @@ struct Asked<'a> {
     ask: Ask,
     /// Whether the turn is this client's, and not one that it only looks at.
     follows: bool,
-}
-
-/// Where the message begins for its client.
-#[derive(Debug, Default)]
-struct MessageStart {
-    /// The calls that it shows and that have not ended.
-    shown: Vec<madang::CallId>,
-    /// The request that is open behind a position that it is told.
-    waits: Option<(EventCursor, ApprovalRequest)>,
-    /// The last event that was told before it was looked up which request is open.
-    asked_before: Option<(FeedEpoch, u64)>,
-    /// The turn that was dismissed for this one.
-    superseded: Option<TurnId>,
 }
 
 impl<'a> Asked<'a> {
@@ -247,9 +228,9 @@ impl<'a> Asked<'a> {
         if !begun.turn.is_new() {
             return self.replay(session, turn, session.state().await?, superseded).await;
         }
-        let start = MessageStart { superseded, ..MessageStart::default() };
+        let message = AiMessage { superseded, ..self.message(turn) };
         let items = Items::Turn(Box::new(begun.turn.events()));
-        Ok(self.tell(session, turn, start, (EventCursor::START, items)))
+        Ok(self.tell(session, message, (EventCursor::START, items)))
     }
 
     /// Tells a turn from its beginning.
@@ -264,9 +245,9 @@ impl<'a> Asked<'a> {
         let waits = open_in(&view, turn).map(|request| (view.cursor.stored, request));
         let before = status.first.before();
         let items = Items::Session(Box::new(session.subscribe_after(before).await?));
-        let start =
-            MessageStart { waits, asked_before: view.cursor.told, superseded, shown: Vec::new() };
-        Ok(self.tell(session, turn, start, (before, items)))
+        let asked_before = view.cursor.told;
+        let message = AiMessage { waits, asked_before, superseded, ..self.message(turn) };
+        Ok(self.tell(session, message, (before, items)))
     }
 
     /// Decides, and goes on with the message that shows the calls.
@@ -302,9 +283,9 @@ impl<'a> Asked<'a> {
         let behind = earlier.map_or(before.cursor, FeedCursor::from);
         let items = Items::Session(Box::new(session.subscribe_after(behind).await?));
         let shown = of_turn().map(|decided| decided.call).collect();
-        let start =
-            MessageStart { shown, waits, asked_before: after.cursor.told, superseded: None };
-        Ok(self.tell(session, turn, start, (behind.stored, items)))
+        let asked_before = after.cursor.told;
+        let message = AiMessage { shown, waits, asked_before, ..self.message(turn) };
+        Ok(self.tell(session, message, (behind.stored, items)))
     }
 
     /// Goes on with the turn that runs, for a client whose last message is the assistant's and has nothing to decide.
@@ -318,25 +299,25 @@ impl<'a> Asked<'a> {
             return Ok(self.ask_again(turn, request, view.cursor.stored));
         }
         let items = Items::Session(Box::new(session.subscribe_after(view.cursor).await?));
-        Ok(self.tell(session, turn, MessageStart::default(), (view.cursor.stored, items)))
+        let message = self.message(turn);
+        Ok(self.tell(session, message, (view.cursor.stored, items)))
     }
 
     /// Answers with the items of a turn behind this position.
     fn tell(
         self,
         session: &Session,
-        turn: TurnId,
-        start: MessageStart,
+        message: AiMessage,
         (behind, items): (EventCursor, Items),
     ) -> Response {
-        let mapper = AiMapper::new(self.message(turn, start));
+        let (turn, mapper) = (message.turn, AiMapper::new(message));
         let stream = if self.follows { self.stream.follow(session, turn) } else { self.stream };
         named(stream.look_again(session, behind).of(items, mapper), turn)
     }
 
     /// Answers with the request about which the turn waits.
     fn ask_again(self, turn: TurnId, request: ApprovalRequest, cursor: EventCursor) -> Response {
-        let mut mapper = AiMapper::new(self.message(turn, MessageStart::default()));
+        let mut mapper = AiMapper::new(self.message(turn));
         let mut out = Frames::default();
         mapper.open(&mut out);
         mapper.on(&requested(turn, request, cursor, self.shared.now()), &mut out);
@@ -350,14 +331,14 @@ impl<'a> Asked<'a> {
         named(self.stream.whole(out), turn)
     }
 
-    fn message(&self, turn: TurnId, start: MessageStart) -> AiMessage {
-        let MessageStart { shown, waits, asked_before, superseded } = start;
+    /// Gives a message of which the client shows nothing yet, and in whose turn nothing waits.
+    fn message(&self, turn: TurnId) -> AiMessage {
         AiMessage {
             turn,
-            shown,
-            waits,
-            asked_before,
-            superseded,
+            shown: Vec::new(),
+            waits: None,
+            asked_before: None,
+            superseded: None,
             ask: self.ask,
             tools: self.shared.tools.clone(),
             locale: self.caller.locale,
@@ -372,9 +353,8 @@ fn open_in(view: &SessionView, turn: TurnId) -> Option<ApprovalRequest> {
 }
 
 /// Names the protocol and the turn of an answer.
-fn named(mut response: Response, turn: TurnId) -> Response {
-    let turn = HeaderValue::from_str(&turn.to_string()).expect("a UUID is ASCII");
-    response.headers_mut().insert(MADANG_TURN, turn);
+fn named(response: Response, turn: TurnId) -> Response {
+    let mut response = turns::named(response, turn);
     response.headers_mut().insert(VERSION, HeaderValue::from_static("v1"));
     response
 }

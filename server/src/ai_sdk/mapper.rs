@@ -10,18 +10,21 @@ use serde_json::{Value, json};
 
 use super::{
     message::{AiMessage, DONE},
-    part::{AiOutput, AiPart, approval_id, call_note, descriptor, input, resolved_note, wanted},
+    part::{
+        AiOutput, approval_id, call_note, descriptor, input, resolved_note, wanted, write_notice,
+    },
     round::{HiddenCall, Round},
 };
 use crate::{
     ask::Ask,
+    metrics,
     stream::{
         frame::Frames,
         mapper::{Cut, Mapper, Then},
     },
     surface::{
         cut::words,
-        spoken::{Lack, Spoken, count_rewrite, pieces},
+        spoken::{Lack, Spoken, pieces},
     },
 };
 
@@ -65,7 +68,7 @@ impl AiMapper {
         if event.turn != self.message.turn {
             // A client fails at the output of a call that its message does not show.
             if matches!(event.kind, EventKind::ToolCallResolved { .. }) {
-                notice(event, out);
+                write_notice(&event.kind, out);
             }
             return Then::Continue;
         }
@@ -83,7 +86,7 @@ impl AiMapper {
             EventKind::ApprovalRequested { request } => match self.message.ask {
                 Ask::Here if self.was_asked_before(event) => {}
                 Ask::Here => return self.ask(request.clone(), out),
-                Ask::Elsewhere | Ask::None => notice(event, out),
+                Ask::Elsewhere | Ask::None => write_notice(&event.kind, out),
             },
             EventKind::ApprovalEnded { call, .. } => {
                 self.request.take_if(|request| request.call == *call);
@@ -95,17 +98,16 @@ impl AiMapper {
                 }
             }
             EventKind::ToolCallResolved { resolved, text } => {
-                let data = resolved_note(resolved, text);
-                out.data(&AiPart::DataMadangCall { id: resolved.call, data });
+                write_call(resolved.call, &resolved_note(resolved, text), out);
             }
             EventKind::SystemNotice { .. }
             | EventKind::Cleared
             | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
-            | EventKind::TurnInterrupted { .. } => notice(event, out),
+            | EventKind::TurnInterrupted { .. } => write_notice(&event.kind, out),
             EventKind::Error { text, .. } => return self.fail(text, out),
             EventKind::TurnEnded { ending, .. } => return self.end_turn(*ending, out),
-            _ => notice(event, out),
+            _ => write_notice(&event.kind, out),
         }
         self.ask_behind(event.cursor, out)
     }
@@ -115,7 +117,7 @@ impl AiMapper {
         self.close_thinking(out);
         if self.spoken.hear(at, text) {
             // What the client has stays: a part cannot be taken back.
-            count_rewrite("ai_sdk");
+            metrics::rewritten("ai_sdk");
             self.close_text(out);
         }
         self.text_delta(text, out);
@@ -126,11 +128,11 @@ impl AiMapper {
         if self.thinking.is_none() {
             self.step(out);
             let id = self.part_id("thinking");
-            out.data(&AiPart::ReasoningStart { id: &id });
+            out.data(&json!({ "type": "reasoning-start", "id": id }));
             self.thinking = Some(id);
         }
         let id = self.thinking.as_deref().unwrap_or_default();
-        out.data(&AiPart::ReasoningDelta { id, delta: text });
+        out.data(&json!({ "type": "reasoning-delta", "id": id, "delta": text }));
     }
 
     /// Ends the text that was streamed with what the stored message has beside it.
@@ -142,7 +144,7 @@ impl AiMapper {
                     self.text_delta(piece, out);
                 }
             }
-            Lack::Rewritten => count_rewrite("ai_sdk"),
+            Lack::Rewritten => metrics::rewritten("ai_sdk"),
         }
         self.close_text(out);
     }
@@ -164,13 +166,12 @@ impl AiMapper {
     fn show(&mut self, call: CallId, name: &str, input: &Value, out: &mut Frames) {
         self.close_speech(out);
         self.step(out);
-        out.data(&AiPart::ToolInputAvailable {
-            tool_call_id: call,
-            tool_name: name,
-            input,
-            dynamic: true,
-            provider_executed: true,
-        });
+        out.data(&run_here(json!({
+            "type": "tool-input-available",
+            "toolCallId": call,
+            "toolName": name,
+            "input": input,
+        })));
     }
 
     /// Asks about a call, and ends the stream: a client sends no decision while it reads. Waits for the other calls of
@@ -185,12 +186,13 @@ impl AiMapper {
             return Then::Continue;
         }
         self.close_speech(out);
-        out.data(&AiPart::ToolApprovalRequest {
-            approval_id: approval_id(&request),
-            tool_call_id: call,
-            reason: &request.consequence,
-            approval_descriptor: descriptor(&request),
-        });
+        out.data(&json!({
+            "type": "tool-approval-request",
+            "approvalId": approval_id(&request),
+            "toolCallId": call,
+            "reason": request.consequence,
+            "approvalDescriptor": descriptor(&request),
+        }));
         self.finish("tool-calls", out)
     }
 
@@ -211,26 +213,23 @@ impl AiMapper {
         self.message.waits.take_if(|(_, request)| request.call == record.id);
         self.request.take_if(|request| request.call == record.id);
         if self.round.show(record.id) {
-            self.show(record.id, &record.name, &wanted(record), out);
+            self.show(record.id, &record.name, wanted(record), out);
         }
-        let (tool_call_id, dynamic, provider_executed) = (record.id, true, true);
+        let call = record.id;
         out.data(&match AiOutput::of(record) {
-            AiOutput::Available(output) => {
-                AiPart::ToolOutputAvailable { tool_call_id, output, dynamic, provider_executed }
+            AiOutput::Denied(_) if self.decided.contains(&call) => {
+                json!({ "type": "tool-output-denied", "toolCallId": call })
             }
-            AiOutput::Error(error_text) => {
-                AiPart::ToolOutputError { tool_call_id, error_text, dynamic, provider_executed }
-            }
-            AiOutput::Denied(_) if self.decided.contains(&record.id) => {
-                AiPart::ToolOutputDenied { tool_call_id }
-            }
+            AiOutput::Available(output) => run_here(
+                json!({ "type": "tool-output-available", "toolCallId": call, "output": output }),
+            ),
             // Clients refuse a denied part without a response of their own.
-            AiOutput::Denied(error_text) => {
-                AiPart::ToolOutputError { tool_call_id, error_text, dynamic, provider_executed }
-            }
+            AiOutput::Error(text) | AiOutput::Denied(text) => run_here(
+                json!({ "type": "tool-output-error", "toolCallId": call, "errorText": text }),
+            ),
         });
-        if let Some(data) = call_note(record) {
-            out.data(&AiPart::DataMadangCall { id: record.id, data });
+        if let Some(note) = call_note(record) {
+            write_call(record.id, &note, out);
         }
         self.round.end(record.id);
         self.show_next(out);
@@ -248,25 +247,25 @@ impl AiMapper {
         }
     }
 
-    fn finish(&mut self, finish_reason: &str, out: &mut Frames) -> Then {
+    fn finish(&mut self, reason: &str, out: &mut Frames) -> Then {
         self.close_speech(out);
         if std::mem::take(&mut self.is_step_open) {
-            out.data(&AiPart::FinishStep);
+            out.data(&json!({ "type": "finish-step" }));
         }
-        out.data(&AiPart::Finish { finish_reason });
+        out.data(&json!({ "type": "finish", "finishReason": reason }));
         out.raw_data(DONE);
         Then::Close
     }
 
-    fn fail(&mut self, error_text: &str, out: &mut Frames) -> Then {
+    fn fail(&mut self, text: &str, out: &mut Frames) -> Then {
         self.close_speech(out);
-        out.data(&AiPart::Error { error_text });
+        out.data(&json!({ "type": "error", "errorText": text }));
         self.finish("error", out)
     }
 
     fn abort(&mut self, out: &mut Frames) -> Then {
         self.close_speech(out);
-        out.data(&AiPart::Abort { reason: "dismissed" });
+        out.data(&json!({ "type": "abort", "reason": "dismissed" }));
         out.raw_data(DONE);
         Then::Close
     }
@@ -274,10 +273,10 @@ impl AiMapper {
     /// Begins a step where none is open, and behind a round a new one.
     fn step(&mut self, out: &mut Frames) {
         if std::mem::take(&mut self.is_round_over) && std::mem::take(&mut self.is_step_open) {
-            out.data(&AiPart::FinishStep);
+            out.data(&json!({ "type": "finish-step" }));
         }
         if !std::mem::replace(&mut self.is_step_open, true) {
-            out.data(&AiPart::StartStep);
+            out.data(&json!({ "type": "start-step" }));
         }
     }
 
@@ -285,11 +284,11 @@ impl AiMapper {
         if self.text.is_none() {
             self.step(out);
             let id = self.part_id("text");
-            out.data(&AiPart::TextStart { id: &id });
+            out.data(&json!({ "type": "text-start", "id": id }));
             self.text = Some(id);
         }
         let id = self.text.as_deref().unwrap_or_default();
-        out.data(&AiPart::TextDelta { id, delta });
+        out.data(&json!({ "type": "text-delta", "id": id, "delta": delta }));
     }
 
     fn part_id(&mut self, kind: &str) -> String {
@@ -299,13 +298,13 @@ impl AiMapper {
 
     fn close_text(&mut self, out: &mut Frames) {
         if let Some(id) = self.text.take() {
-            out.data(&AiPart::TextEnd { id: &id });
+            out.data(&json!({ "type": "text-end", "id": id }));
         }
     }
 
     fn close_thinking(&mut self, out: &mut Frames) {
         if let Some(id) = self.thinking.take() {
-            out.data(&AiPart::ReasoningEnd { id: &id });
+            out.data(&json!({ "type": "reasoning-end", "id": id }));
         }
     }
 
@@ -315,18 +314,22 @@ impl AiMapper {
     }
 }
 
-/// Tells an event for which the protocol has no part. The client's message does not keep it.
-fn notice(event: &SessionEvent, out: &mut Frames) {
-    let data = serde_json::to_value(&event.kind).expect("an event has text keys");
-    out.data(&AiPart::DataMadangNotice { transient: true, data });
+/// Says of a part that its tool runs here: a client would run it, or send the turn again once it has ended.
+fn run_here(mut part: Value) -> Value {
+    (part["dynamic"], part["providerExecuted"]) = (true.into(), true.into());
+    part
+}
+
+/// Tells what a client must know of a call beside its output.
+fn write_call(call: CallId, note: &Value, out: &mut Frames) {
+    out.data(&json!({ "type": "data-madang-call", "id": call, "data": note }));
 }
 
 impl Mapper for AiMapper {
     fn open(&mut self, out: &mut Frames) {
-        out.data(&AiPart::Start { message_id: self.message.turn.to_string() });
+        out.data(&json!({ "type": "start", "messageId": self.message.turn }));
         if let Some(turn) = self.message.superseded {
-            let data = json!({ "type": "superseded", "turn": turn });
-            out.data(&AiPart::DataMadangNotice { transient: true, data });
+            write_notice(json!({ "type": "superseded", "turn": turn }), out);
         }
     }
 
@@ -341,8 +344,8 @@ impl Mapper for AiMapper {
             StreamItem::Text { at, text, .. } => self.speak(*at, text, out),
             StreamItem::Thinking { text, .. } => self.think(text, out),
             StreamItem::Progress { turn, call, progress } if *turn == self.message.turn => {
-                let data = json!({ "type": "tool_progress", "call": call, "progress": progress });
-                out.data(&AiPart::DataMadangNotice { transient: true, data });
+                let told = json!({ "type": "tool_progress", "call": call, "progress": progress });
+                write_notice(told, out);
             }
             StreamItem::Progress { .. } | StreamItem::Lagged { .. } | StreamItem::ReplayFailed => {}
             _ => {}
@@ -351,9 +354,9 @@ impl Mapper for AiMapper {
     }
 
     fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then {
-        let Some(error_text) = words(cut, self.message.locale) else { return self.abort(out) };
+        let Some(text) = words(cut, self.message.locale) else { return self.abort(out) };
         self.close_speech(out);
-        out.data(&AiPart::Error { error_text });
+        out.data(&json!({ "type": "error", "errorText": text }));
         // A client takes a stream that ends without an end for complete.
         Then::Break
     }

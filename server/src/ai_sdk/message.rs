@@ -7,7 +7,8 @@ use madang::{
     language::Locale,
 };
 
-use super::part::AiPart;
+use serde_json::json;
+
 use crate::{ask::Ask, stream::frame::Frames, surface::tool_table::ToolTable};
 
 /// What a message is about.
@@ -36,8 +37,8 @@ pub(crate) struct AiMessage {
 
 /// Writes a message in which nothing is new.
 pub(crate) fn write_nothing(turn: TurnId, out: &mut Frames) {
-    out.data(&AiPart::Start { message_id: turn.to_string() });
-    out.data(&AiPart::Finish { finish_reason: "stop" });
+    out.data(&json!({ "type": "start", "messageId": turn }));
+    out.data(&json!({ "type": "finish", "finishReason": "stop" }));
     out.raw_data(DONE);
 }
 

@@ -1,9 +1,6 @@
-//! The parts of a stream of the AI SDK, in the form that its versions 6 and 7 both read.
-
-use std::borrow::Cow;
+//! What parts of a message of the AI SDK say of calls and approvals, in the form that its versions 6 and 7 both read.
 
 use madang::{
-    CallId,
     approval::ApprovalRequest,
     ledger::{CallRecord, CallResult, Effect, ResolvedCall},
     tool::{CancelReason, ToolErr, ToolOk, ToolOutcome},
@@ -11,84 +8,7 @@ use madang::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::surface::approval_id::ApprovalId;
-
-/// One part of a stream. Tools run here and not in the client, which `providerExecuted` says: a client would run them,
-/// or send the turn again once they have ended.
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub(super) enum AiPart<'a> {
-    Start {
-        message_id: String,
-    },
-    StartStep,
-    FinishStep,
-    Finish {
-        finish_reason: &'a str,
-    },
-    Abort {
-        reason: &'a str,
-    },
-    Error {
-        error_text: &'a str,
-    },
-    TextStart {
-        id: &'a str,
-    },
-    TextDelta {
-        id: &'a str,
-        delta: &'a str,
-    },
-    TextEnd {
-        id: &'a str,
-    },
-    ReasoningStart {
-        id: &'a str,
-    },
-    ReasoningDelta {
-        id: &'a str,
-        delta: &'a str,
-    },
-    ReasoningEnd {
-        id: &'a str,
-    },
-    ToolInputAvailable {
-        tool_call_id: CallId,
-        tool_name: &'a str,
-        input: &'a Value,
-        dynamic: bool,
-        provider_executed: bool,
-    },
-    ToolApprovalRequest {
-        approval_id: String,
-        tool_call_id: CallId,
-        reason: &'a str,
-        approval_descriptor: Value,
-    },
-    ToolOutputAvailable {
-        tool_call_id: CallId,
-        output: &'a Value,
-        dynamic: bool,
-        provider_executed: bool,
-    },
-    ToolOutputError {
-        tool_call_id: CallId,
-        error_text: String,
-        dynamic: bool,
-        provider_executed: bool,
-    },
-    ToolOutputDenied {
-        tool_call_id: CallId,
-    },
-    DataMadangCall {
-        id: CallId,
-        data: Value,
-    },
-    DataMadangNotice {
-        transient: bool,
-        data: Value,
-    },
-}
+use crate::{stream::frame::Frames, surface::approval_id::ApprovalId};
 
 /// The end of a call as a client shows it.
 #[derive(Debug, PartialEq)]
@@ -121,6 +41,11 @@ impl<'a> AiOutput<'a> {
             }
         }
     }
+}
+
+/// Writes a part that tells what happened. The client's message does not keep it.
+pub(super) fn write_notice(data: impl Serialize, out: &mut Frames) {
+    out.data(&json!({ "type": "data-madang-notice", "transient": true, "data": data }));
 }
 
 /// Gives the descriptor of an approval: the whole question, and when it ends.
@@ -167,6 +92,6 @@ pub(super) fn input(arguments: &str) -> Value {
 }
 
 /// Gives the arguments for which the model asked.
-pub(super) fn wanted(record: &CallRecord) -> Cow<'_, Value> {
-    Cow::Borrowed(record.asked.as_ref().unwrap_or(&record.arguments))
+pub(super) fn wanted(record: &CallRecord) -> &Value {
+    record.asked.as_ref().unwrap_or(&record.arguments)
 }

@@ -1,6 +1,6 @@
 //! The caller of a request: the user that it speaks for, and what its credential may do.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use axum::{extract::FromRequestParts, http::request::Parts as Head};
 use madang::{Runtime, Session, SessionId, Timestamp, UserId, approval::Digest, language::Locale};
@@ -18,8 +18,8 @@ pub(crate) struct Caller {
     pub(crate) user: UserId,
     /// What the credential may do.
     pub(crate) scopes: TokenScopes,
-    /// The token behind the credential.
-    pub(crate) token: TokenName,
+    /// The name of the token behind the credential.
+    pub(crate) token: Arc<str>,
     /// Which person is asked where the request does not say.
     pub(crate) ask: Option<Ask>,
     /// The language in which the request wants to be answered.
@@ -35,37 +35,6 @@ pub(crate) struct CallerCredential {
     pub(crate) rests_on: Option<Digest>,
     /// The moment at which the login or the JWT ends.
     pub(crate) until: Option<Timestamp>,
-}
-
-/// The name of a token, which logs and metrics may have.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct TokenName(Arc<str>);
-
-impl TokenName {
-    /// The name where no token is needed.
-    pub(crate) fn open() -> Self {
-        Self("open".into())
-    }
-
-    /// The name of all JWTs, whose users the issuer knows.
-    #[cfg(feature = "jwt")]
-    pub(crate) fn jwt() -> Self {
-        Self("jwt".into())
-    }
-
-    pub(crate) fn new(name: impl Into<Arc<str>>) -> Self {
-        Self(name.into())
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for TokenName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 impl Caller {

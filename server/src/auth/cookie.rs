@@ -1,6 +1,6 @@
 //! The cookie of the page: a user's token by its hash, a moment, and a seal over both.
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, Mac as _};
 use madang::{Timestamp, approval::Digest};
 use sha2::Sha256;
 
@@ -39,11 +39,7 @@ impl Login {
 }
 
 fn mac(key: &CookieKey, said: &str) -> Hmac<Sha256> {
-    let mut mac =
-        Hmac::<Sha256>::new_from_slice(key.bytes()).expect("HMAC takes a key of any length");
-    mac.update(b"madang cookie 1\0");
-    mac.update(said.as_bytes());
-    mac
+    key.seal(format!("madang cookie 1\0{said}").as_bytes())
 }
 
 /// The name of the cookie. The prefix `__Host-` binds it to this very host, and browsers take it over TLS only.

@@ -22,7 +22,7 @@ use madang::{Timestamp, UserId, approval::Digest, language::Locale};
 use tokio::sync::watch;
 
 use self::{
-    caller::{Caller, CallerCredential, TokenName},
+    caller::{Caller, CallerCredential},
     cookie::Login,
     credential::{Credential, named_user},
     holder::TokenHolder,
@@ -46,13 +46,6 @@ pub(crate) struct Auth {
     pub(crate) open: Option<UserId>,
     /// Tells streams that tokens or keys have changed.
     pub(crate) changes: watch::Sender<()>,
-}
-
-/// A caller, and how its credential came.
-#[derive(Debug)]
-pub(crate) struct Identified {
-    pub(crate) caller: Caller,
-    pub(crate) is_by_cookie: bool,
 }
 
 /// A reason why a request has no caller.
@@ -85,7 +78,7 @@ impl Auth {
         credential: Credential<'_>,
         now: Timestamp,
         locale: Locale,
-    ) -> Result<Identified, NotIdentified> {
+    ) -> Result<Caller, NotIdentified> {
         let tokens = self.tokens.current();
         let (entry, until) = match credential {
             Credential::Bearer(secret) => match tokens.of_secret(secret) {
@@ -100,15 +93,14 @@ impl Auth {
             Credential::Unreadable => return Err(NotIdentified::Wrong),
             Credential::None => {
                 let user = self.open.clone().ok_or(NotIdentified::Missing)?;
-                let caller = Caller {
+                return Ok(Caller {
                     user,
                     scopes: TokenScopes::ALL,
-                    token: TokenName::open(),
+                    token: "open".into(),
                     ask: None,
                     locale,
                     credential: CallerCredential::default(),
-                };
-                return Ok(Identified { caller, is_by_cookie: false });
+                });
             }
         };
         let entry = entry.ok_or(NotIdentified::Wrong)?;
@@ -119,29 +111,28 @@ impl Auth {
                 .ok_or(NotIdentified::NoUser)?,
         };
         let TokenEntry { name, scopes, ask, sha256, .. } = &**entry;
-        let caller = Caller {
+        Ok(Caller {
             user,
             scopes: *scopes,
-            token: TokenName::new(&**name),
+            token: (**name).into(),
             ask: *ask,
             locale,
             credential: CallerCredential { rests_on: Some(*sha256), until },
-        };
-        Ok(Identified { caller, is_by_cookie: matches!(credential, Credential::Cookie(_)) })
+        })
     }
 
     #[cfg(feature = "jwt")]
-    fn by_jwt(&self, jwt: &str, now: Timestamp, locale: Locale) -> Option<Identified> {
+    fn by_jwt(&self, jwt: &str, now: Timestamp, locale: Locale) -> Option<Caller> {
         let jwt::JwtLogin { user, scopes, until, key } = self.jwts.as_ref()?.check(jwt, now)?;
         let credential = CallerCredential { rests_on: Some(key), until: Some(until) };
-        let token = TokenName::jwt();
-        let caller = Caller { user, scopes, token, ask: None, locale, credential };
-        Some(Identified { caller, is_by_cookie: false })
+        // The issuer knows its users: all have one name.
+        let token = "jwt".into();
+        Some(Caller { user, scopes, token, ask: None, locale, credential })
     }
 
     #[cfg(not(feature = "jwt"))]
     #[expect(clippy::unused_self, reason = "with the feature, it is used")]
-    const fn by_jwt(&self, _: &str, _: Timestamp, _: Locale) -> Option<Identified> {
+    const fn by_jwt(&self, _: &str, _: Timestamp, _: Locale) -> Option<Caller> {
         None
     }
 
@@ -199,7 +190,7 @@ mod tests {
             TokenEntry::new("laptop", user, TokenScopes::OF_PERSON, &kim),
             TokenEntry::new("webui", prefix, TokenScopes::OF_SERVICE, &service),
         ];
-        let tokens = Tokens::open(entries, None).unwrap();
+        let tokens = tokens::open(entries, None).unwrap();
         let open = open.map(|user| UserId::new(user).unwrap());
         let auth = Auth {
             tokens,
@@ -212,8 +203,8 @@ mod tests {
         Scene { auth, kim, service }
     }
 
-    fn user(found: Result<Identified, NotIdentified>) -> Result<String, NotIdentified> {
-        found.map(|found| found.caller.user.as_str().to_owned())
+    fn user(found: Result<Caller, NotIdentified>) -> Result<String, NotIdentified> {
+        found.map(|caller| caller.user.as_str().to_owned())
     }
 
     #[test]
@@ -257,9 +248,8 @@ mod tests {
             auth.identify(&headers, Credential::Cookie(value), at(now), Locale::EN)
         };
         let found = of(&cookie(kim.digest()), 0).unwrap();
-        assert_eq!(found.caller.user.as_str(), "kim");
-        assert!(found.is_by_cookie);
-        let credential = found.caller.credential;
+        assert_eq!(found.user.as_str(), "kim");
+        let credential = found.credential;
         assert!(auth.counts(credential, at(999)) && !auth.counts(credential, at(1_000)));
         assert!(of(&cookie(kim.digest()), 1_000).is_err());
         assert!(of(&cookie(TokenSecret::random().unwrap().digest()), 0).is_err());

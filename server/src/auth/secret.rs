@@ -1,12 +1,15 @@
 //! Secrets: tokens as clients send them, and the small files that keep a secret between starts.
 
 use std::{
+    error::Error,
     fmt,
     fs::{File, OpenOptions},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use madang::approval::Digest;
 use sha2::{Digest as _, Sha256};
 
@@ -23,7 +26,7 @@ impl TokenSecret {
     /// # Errors
     /// An error of the operating system, which has no randomness.
     pub fn random() -> io::Result<Self> {
-        Ok(Self(format!("{PREFIX}{}", base64_url(&random_bytes::<32>()?))))
+        Ok(Self(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random_bytes::<32>()?))))
     }
 
     /// Gives the text of the token. Show it once, and log it never.
@@ -43,16 +46,11 @@ impl TokenSecret {
     /// # Errors
     /// [`SecretFileError`] names the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SecretFileError> {
-        let path = path.as_ref();
         let made = || Ok(Self::random()?.0);
-        let text = read_or_make(path, made).map_err(|cause| SecretFileError::new(path, cause))?;
-        let text = text.trim_end();
-        let is_token = text.strip_prefix(PREFIX).is_some_and(|rest| rest.len() == 43);
-        if !is_token {
-            let cause = io::Error::new(io::ErrorKind::InvalidData, "the file has no token");
-            return Err(SecretFileError::new(path, cause));
-        }
-        Ok(Self(text.to_owned()))
+        open(path.as_ref(), made, |text| {
+            let is_token = text.strip_prefix(PREFIX).is_some_and(|rest| rest.len() == 43);
+            is_token.then(|| Self(text.to_owned())).ok_or_else(|| "the file has no token".into())
+        })
     }
 }
 
@@ -81,30 +79,20 @@ impl CookieKey {
     /// # Errors
     /// [`SecretFileError`] names the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SecretFileError> {
-        let path = path.as_ref();
         let made = || Ok(Digest::new(random_bytes()?).to_string());
-        let text = read_or_make(path, made).map_err(|cause| SecretFileError::new(path, cause))?;
-        match Digest::try_from(text.trim_end().to_owned()) {
-            Ok(key) => Ok(Self(*key.bytes())),
-            Err(cause) => {
-                let cause = io::Error::new(io::ErrorKind::InvalidData, cause);
-                Err(SecretFileError::new(path, cause))
-            }
-        }
+        open(path.as_ref(), made, |text| Ok(Self(*Digest::try_from(text.to_owned())?.bytes())))
     }
 
     /// Makes a key for another use.
     #[cfg(feature = "mcp")]
     pub(crate) fn derive(&self, purpose: &[u8]) -> [u8; 32] {
-        use hmac::{Hmac, KeyInit as _, Mac as _};
-        let mac = Hmac::<Sha256>::new_from_slice(&self.0);
-        let mut mac = mac.expect("HMAC takes a key of any length");
-        mac.update(purpose);
-        mac.finalize().into_bytes().into()
+        self.seal(purpose).finalize().into_bytes().into()
     }
 
-    pub(crate) const fn bytes(&self) -> &[u8; 32] {
-        &self.0
+    /// Seals this text.
+    pub(super) fn seal(&self, text: &[u8]) -> Hmac<Sha256> {
+        let mac = Hmac::new_from_slice(&self.0).expect("HMAC takes a key of any length");
+        mac.chain_update(text)
     }
 }
 
@@ -123,12 +111,6 @@ pub struct SecretFileError {
     cause: io::Error,
 }
 
-impl SecretFileError {
-    fn new(path: &Path, cause: io::Error) -> Self {
-        Self { path: path.to_owned(), cause }
-    }
-}
-
 /// Gives the SHA-256 of a text.
 pub(crate) fn digest_of(text: &str) -> Digest {
     Digest::new(Sha256::digest(text.as_bytes()).into())
@@ -143,6 +125,17 @@ pub(crate) fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
 
 /// The longest file that can have a secret.
 const MAX_BYTES: u64 = 1_024;
+
+/// Reads what a file has, or makes it.
+fn open<T>(
+    path: &Path,
+    make: impl FnOnce() -> io::Result<String>,
+    parse: impl FnOnce(&str) -> Result<T, Box<dyn Error + Send + Sync>>,
+) -> Result<T, SecretFileError> {
+    let invalid = |cause| io::Error::new(io::ErrorKind::InvalidData, cause);
+    let opened = read_or_make(path, make).and_then(|text| parse(text.trim_end()).map_err(invalid));
+    opened.map_err(|cause| SecretFileError { path: path.to_owned(), cause })
+}
 
 /// Reads a secret, or makes it. Where two processes begin at once, both have the one that was made first.
 fn read_or_make(path: &Path, make: impl FnOnce() -> io::Result<String>) -> io::Result<String> {
@@ -184,38 +177,9 @@ pub(super) fn create_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Writes bytes as base64 with the alphabet of URLs and without padding.
-fn base64_url(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let bits = three.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
-        let bits = bits << (8 * (3 - three.len()));
-        for digit in 0..=three.len() {
-            let value = bits >> (18 - 6 * digit) & 63;
-            text.push(char::from(ALPHABET[value as usize]));
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_what_others_write() {
-        for (bytes, text) in [
-            (&b""[..], ""),
-            (b"f", "Zg"),
-            (b"fo", "Zm8"),
-            (b"foo", "Zm9v"),
-            (b"foobar", "Zm9vYmFy"),
-            (&[0xfb, 0xff], "-_8"),
-        ] {
-            assert_eq!(base64_url(bytes), text);
-        }
-    }
 
     #[test]
     fn a_token_has_256_bits_and_shows_itself_only_when_asked() {

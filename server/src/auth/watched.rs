@@ -12,6 +12,8 @@ use tracing::{info, warn};
 
 /// What a file says now. Without a file, what was said once.
 pub(crate) struct Watched<T, E> {
+    /// The name of it in the log.
+    what: &'static str,
     path: Option<PathBuf>,
     read: Box<dyn Fn() -> Result<T, E> + Send + Sync>,
     /// How the file looked when it was read last.
@@ -34,12 +36,13 @@ impl<T, E: Error> Watched<T, E> {
     /// # Errors
     /// What reading fails by.
     pub(crate) fn open(
+        what: &'static str,
         path: Option<PathBuf>,
         read: impl Fn() -> Result<T, E> + Send + Sync + 'static,
     ) -> Result<Self, E> {
         let seen = Mutex::new(path.as_ref().and_then(looks));
         let current = RwLock::new(Arc::new(read()?));
-        Ok(Self { path, read: Box::new(read), seen, current })
+        Ok(Self { what, path, read: Box::new(read), seen, current })
     }
 
     /// Gives what the file says now.
@@ -55,8 +58,8 @@ impl<T, E: Error> Watched<T, E> {
 
     /// Reads the file again where it has changed, and tells whether it says something new. Blocks for as long as the disk
     /// takes. A file that cannot be read changes nothing: a slip of an editor must not lock all out.
-    pub(crate) fn refresh(&self, what: &'static str) -> bool {
-        let Some(path) = &self.path else { return false };
+    pub(crate) fn refresh(&self) -> bool {
+        let Self { what, path: Some(path), .. } = self else { return false };
         let looks = looks(path);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         // A file that is missing looks the same each time, and one look at it is enough.

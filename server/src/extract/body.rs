@@ -1,17 +1,17 @@
 //! The JSON body of a request: of the right type, not too long, not too slow, and of the form that its handler takes.
 
-use std::{future::poll_fn, pin::pin, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
-    body::{Body, HttpBody as _},
+    body::Body,
     extract::{FromRequest, Request},
     http::header::CONTENT_LENGTH,
 };
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
 
 use crate::{
-    ServerLimits,
     guard::csrf::is_json,
     problem::{Problem, ProblemName, Words},
     state::Shared,
@@ -21,32 +21,13 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// How long the bodies of a route may be. An extension of the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BodyLimit {
-    /// A request of our own protocol.
-    Native,
-    /// A client's whole history.
-    History,
-    /// A message of an MCP client.
-    #[cfg(feature = "mcp")]
-    Mcp,
-}
-
-impl BodyLimit {
-    const fn max_bytes(self, limits: &ServerLimits) -> usize {
-        match self {
-            Self::Native => limits.max_body_bytes,
-            Self::History => limits.max_history_body_bytes,
-            #[cfg(feature = "mcp")]
-            Self::Mcp => limits.max_mcp_body_bytes,
-        }
-    }
-}
+/// How many bytes the bodies of a route may have. An extension of the request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MaxBodyBytes(pub(crate) usize);
 
 /// The bytes of a JSON body, for surfaces that read it themselves.
 #[derive(Debug)]
-pub(crate) struct Bytes(pub(crate) Vec<u8>);
+pub(crate) struct Bytes(pub(crate) bytes::Bytes);
 
 impl<T: DeserializeOwned> FromRequest<Arc<Shared>> for Json<T> {
     type Rejection = Problem;
@@ -61,8 +42,9 @@ impl FromRequest<Arc<Shared>> for Bytes {
     type Rejection = Problem;
 
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Problem> {
-        let limit = request.extensions().get().copied().unwrap_or(BodyLimit::Native);
-        let (max_bytes, patience) = (limit.max_bytes(&shared.limits), shared.limits.body_timeout);
+        let MaxBodyBytes(max_bytes) =
+            *request.extensions().get().unwrap_or(&MaxBodyBytes(shared.limits.max_body_bytes));
+        let patience = shared.limits.body_timeout;
         let (head, body) = request.into_parts();
         let announced = head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         if let Some(bytes) = announced.and_then(|text| text.parse::<usize>().ok())
@@ -90,18 +72,12 @@ impl FromRequest<Arc<Shared>> for Bytes {
     }
 }
 
-async fn read(body: Body, max_bytes: usize) -> Result<Vec<u8>, Problem> {
-    let (mut body, mut bytes) = (pin!(body), Vec::new());
-    while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
-        let frame = frame
-            .map_err(|_| Problem::malformed("본문이 도중에 끊겼습니다.", "The body broke off."))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.len() > max_bytes {
-            return Err(Problem::too_long(None, max_bytes));
-        }
-        bytes.extend_from_slice(&data);
+async fn read(body: Body, max_bytes: usize) -> Result<bytes::Bytes, Problem> {
+    match Limited::new(body, max_bytes).collect().await {
+        Ok(read) => Ok(read.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Problem::too_long(None, max_bytes)),
+        Err(_) => Err(Problem::malformed("본문이 도중에 끊겼습니다.", "The body broke off.")),
     }
-    Ok(bytes)
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {

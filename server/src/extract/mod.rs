@@ -4,8 +4,10 @@ mod body;
 mod headers;
 mod ids;
 mod query;
+mod session;
 
-pub(crate) use body::{BodyLimit, Bytes, Json, misfit};
+pub(crate) use body::{Bytes, Json, MaxBodyBytes, misfit};
 pub(crate) use headers::{Wishes, accepts};
 pub(crate) use ids::{Ids, call_id, turn_id};
 pub(crate) use query::{Query, bad_value};
+pub(crate) use session::OwnSession;

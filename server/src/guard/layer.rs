@@ -12,11 +12,11 @@ use tokio::time::Instant;
 use tracing::{Instrument as _, debug, field, info_span};
 use uuid::Uuid;
 
-use super::{Admitted, admit, cors, csrf, origin::ComesFrom};
+use super::{admit, cors, csrf, origin::ComesFrom};
 use crate::{
     accept::peer::Peer,
-    auth::{Identified, NotIdentified, credential::Credential},
-    extract::BodyLimit,
+    auth::{NotIdentified, credential::Credential},
+    extract::MaxBodyBytes,
     language, metrics,
     problem::{Form, Problem, ProblemName},
     route::{Access, RouteRule},
@@ -48,11 +48,11 @@ pub(crate) async fn outermost(
     let mut allowed = None;
     let answer = match admitted {
         Err(problem) => problem.into_response(),
-        Ok(admitted) => {
-            if let Some(admitted) = admitted {
-                let is_allowed = admitted.from == ComesFrom::Allowed;
+        Ok(from) => {
+            if let Some(from) = from {
+                let is_allowed = from == ComesFrom::Allowed;
                 allowed = request.headers().get(header::ORIGIN).filter(|_| is_allowed).cloned();
-                request.extensions_mut().insert(admitted);
+                request.extensions_mut().insert(from);
             }
             if allowed.is_some() && cors::is_preflight(request.method(), request.headers()) {
                 let mut answer = StatusCode::NO_CONTENT.into_response();
@@ -91,7 +91,7 @@ pub(crate) async fn authorize(
     if rule.begins && shared.drain.is_draining() {
         return Problem::draining().into_response();
     }
-    request.extensions_mut().insert::<BodyLimit>(rule.body);
+    request.extensions_mut().insert(MaxBodyBytes((rule.max_body_bytes)(&shared.limits)));
     next.run(request).await
 }
 
@@ -104,20 +104,15 @@ fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(
     let (headers, locale) = (request.headers(), language::of(request.headers()));
     let credential = Credential::of(headers, shared.site.has_secure_cookies());
     let found = shared.auth.identify(headers, credential, shared.now(), locale);
-    let Identified { caller, is_by_cookie } =
-        found.map_err(|why| not_identified(shared, request, why))?;
-    if is_by_cookie {
-        let from = request.extensions().get::<Admitted>().map(|admitted| admitted.from);
+    let caller = found.map_err(|why| not_identified(shared, request, why))?;
+    if let Credential::Cookie(_) = credential {
         // Without a decision about the site there is no proof.
-        csrf::check(request.method(), from.unwrap_or(ComesFrom::Foreign), headers)
-            .map_err(no_proof)?;
+        let from = request.extensions().get().copied().unwrap_or(ComesFrom::Foreign);
+        csrf::check(request.method(), from, headers).map_err(no_proof)?;
     }
     if let Err(wait) = shared.rates.user_comes(&caller.user) {
         let max = shared.limits.request_burst;
-        return Err(too_often(wait)
-            .with("bound", "requests")
-            .with("scope", "user")
-            .with("max", max));
+        return Err(too_often(wait).reached("requests", "user", max));
     }
     if let Some(scope) = scope {
         caller.must_have(scope)?;
@@ -144,8 +139,7 @@ pub(crate) fn wrong_credential(shared: &Shared, peer: Option<Peer>) -> Problem {
         Ok(()) => Problem::unauthorized(),
         Err(wait) => {
             let max = shared.limits.wrong_credentials_per_minute;
-            let problem = too_often(wait).with("bound", "wrong_credentials");
-            problem.with("scope", "address").with("max", max)
+            too_often(wait).reached("wrong_credentials", "address", max)
         }
     }
 }
@@ -201,14 +195,6 @@ fn trace_of(headers: &HeaderMap) -> String {
 
 /// Gives the method as a label: methods that no standard has are one.
 fn method_of(request: &Request) -> &'static str {
-    match request.method().as_str() {
-        "GET" => "GET",
-        "HEAD" => "HEAD",
-        "POST" => "POST",
-        "DELETE" => "DELETE",
-        "OPTIONS" => "OPTIONS",
-        "PUT" => "PUT",
-        "PATCH" => "PATCH",
-        _ => "_OTHER",
-    }
+    let known = ["GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "PATCH"];
+    known.into_iter().find(|name| *name == request.method().as_str()).unwrap_or("_OTHER")
 }

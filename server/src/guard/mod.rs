@@ -25,20 +25,14 @@ use self::{
 };
 use crate::problem::{Problem, ProblemName};
 
-/// A request that comes to this host from a site that may call it.
-#[derive(Debug, Clone)]
-pub(crate) struct Admitted {
-    /// The site that it comes from.
-    pub(crate) from: ComesFrom,
-}
-
-/// Checks host, origin and what the browser says of the page that asks.
+/// Checks host, origin and what the browser says of the page that asks. Gives the site that a request comes from, which may
+/// call this host.
 pub(crate) fn admit(
     site: &Site,
     method: &Method,
     uri: &Uri,
     headers: &HeaderMap,
-) -> Result<Admitted, Problem> {
+) -> Result<ComesFrom, Problem> {
     let Some(own) = host::named(site, uri, headers) else {
         return Err(Problem::new(
             ProblemName::Host,
@@ -65,7 +59,7 @@ pub(crate) fn admit(
             "The request comes from a page of a site that is not allowed here.",
         ));
     }
-    Ok(Admitted { from })
+    Ok(from)
 }
 
 #[cfg(test)]

@@ -50,7 +50,6 @@ impl WebOrigin {
     }
 
     /// Gives the host, with its port where that is not the usual one.
-    #[cfg(feature = "mcp")]
     fn authority(&self) -> String {
         let usual = if self.is_https { 443 } else { 80 };
         if self.port == usual { self.host.clone() } else { format!("{}:{}", self.host, self.port) }
@@ -76,9 +75,8 @@ impl FromStr for WebOrigin {
 
 impl fmt::Display for WebOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (scheme, usual) = if self.is_https { ("https", 443) } else { ("http", 80) };
-        write!(f, "{scheme}://{}", self.host)?;
-        if self.port == usual { Ok(()) } else { write!(f, ":{}", self.port) }
+        let scheme = if self.is_https { "https" } else { "http" };
+        write!(f, "{scheme}://{}", self.authority())
     }
 }
 

@@ -93,7 +93,7 @@ async fn answer(
     let site = shared.site.names();
     let of_client = of_client(caller, wishes.ask, page);
     let answering = async move {
-        let request = Request::from_parts(head, message.into());
+        let request = Request::from_parts(head, message);
         endpoint.answer(of_client, site, request).await
     };
     let mut answering = Box::pin(answering);
@@ -165,7 +165,7 @@ fn of_client(caller: Caller, requested: Option<Ask>, page: Option<String>) -> To
 /// Gives the address of the page's approval requests, as the client reaches this server.
 fn page(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Option<String> {
     let own = shared.site.public.clone().or_else(|| host::named(&shared.site, uri, headers))?;
-    shared.extras.has_page.then(|| format!("{own}/#/inbox"))
+    (!shared.extras.hides_page).then(|| format!("{own}/#/inbox"))
 }
 
 fn refused(refusal: EndpointRefusal) -> Problem {
@@ -186,8 +186,6 @@ fn refused(refusal: EndpointRefusal) -> Problem {
         format!("MCP 세션이 너무 많습니다. {max}개까지 열 수 있습니다."),
         format!("Too many MCP sessions are open. At most {max} are allowed."),
     )
-    .with("bound", "mcp_sessions")
-    .with("scope", scope)
-    .with("max", max)
+    .reached("mcp_sessions", scope, max)
     .retry_after(RETRY)
 }

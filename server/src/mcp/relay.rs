@@ -1,14 +1,14 @@
 //! Passes an answer of the endpoint on as a stream of the server: with a place, for as long as its credential counts, and
 //! no longer than the server.
 
-use std::{future::poll_fn, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
-    body::HttpBody as _,
     http::{Response as HttpResponse, header},
     response::Response,
 };
 use bytes::Bytes;
+use http_body_util::BodyExt as _;
 use madang_mcp::{EndpointBody, EndpointRefusal};
 use tokio::time::{Instant, interval_at, sleep};
 
@@ -19,7 +19,8 @@ use crate::{
     problem::Problem,
     state::Shared,
     stream::{
-        body::{Ending, Ends, respond},
+        body::{Ends, respond},
+        mapper::Cut,
         outlet::{BrokenOff, Outlet, WrittenBody},
         places::StreamPlace,
     },
@@ -100,20 +101,16 @@ impl Relay {
         let body = WrittenBody::new(move |outlet| async move {
             let Self { shared, credential, is_stream_alone, _held } = self;
             let ends = async {
-                let ending = Ends::new(&shared, credential).first().await;
-                if let (Ending::Leaving, false) = (ending, is_stream_alone) {
+                let cut = Ends::new(&shared, credential).first().await;
+                if let (Cut::Draining { .. }, false) = (cut, is_stream_alone) {
                     sleep(LAST_WORDS).await;
                 }
-                ending
             };
             tokio::select! {
                 biased;
                 passed = passes(outlet) => passed,
-                ending = ends => match (ending, is_stream_alone) {
-                    // An answer that is cut off must not look complete.
-                    (_, false) => Err(BrokenOff),
-                    (_, true) => Ok(()),
-                },
+                // An answer that is cut off must not look complete.
+                () = ends => if is_stream_alone { Ok(()) } else { Err(BrokenOff) },
             }
         });
         respond(body)
@@ -122,8 +119,7 @@ impl Relay {
 
 /// Passes a body on to its end.
 async fn pass(mut body: EndpointBody, outlet: &Outlet) -> Result<(), BrokenOff> {
-    let mut body = std::pin::Pin::new(&mut body);
-    while let Some(Ok(frame)) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
+    while let Some(Ok(frame)) = body.frame().await {
         if let Ok(data) = frame.into_data() {
             outlet.send(data).await;
         }

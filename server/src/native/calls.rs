@@ -55,8 +55,7 @@ pub(super) fn routes() -> Vec<Route> {
 async fn row_of(shared: &Shared, caller: &Caller, call: CallId) -> Result<LedgerRow, Problem> {
     let filter = LedgerFilter::call(call);
     let filter = if caller.has(TokenScope::Admin) { filter } else { filter.of_user(&caller.user) };
-    let rows = shared.runtime.ledger(&filter).await?;
-    rows.into_iter().next().ok_or_else(Problem::not_found)
+    shared.row(&filter).await?.ok_or_else(Problem::not_found)
 }
 
 async fn row(

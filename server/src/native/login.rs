@@ -59,7 +59,7 @@ struct Me {
     #[schemars(with = "String")]
     user: UserId,
     /// The name of the token.
-    token: String,
+    token: Arc<str>,
     /// What it may do.
     scopes: TokenScopes,
     /// The language in which the request is answered.
@@ -76,15 +76,12 @@ async fn login(
         metrics::auth_failed("login");
         return Err(layer::wrong_credential(&shared, peer.map(|peer| peer.0)));
     };
-    match &entry.holder {
-        TokenHolder::User(_) => {}
-        TokenHolder::Service(_) => {
-            return Err(Problem::new(
-                ProblemName::Scope,
-                "서비스 토큰으로는 로그인할 수 없습니다.",
-                "A service's token speaks for many users, and none of them can log in with it.",
-            ));
-        }
+    if let TokenHolder::Service(_) = &entry.holder {
+        return Err(Problem::new(
+            ProblemName::Scope,
+            "서비스 토큰으로는 로그인할 수 없습니다.",
+            "A service's token speaks for many users, and none of them can log in with it.",
+        ));
     }
     let life = shared.limits.cookie_life;
     let login = Login { token: entry.sha256, until: shared.now().after(life) };
@@ -98,7 +95,7 @@ async fn logout(State(shared): State<Arc<Shared>>) -> Response {
 async fn me(caller: Caller) -> Response {
     let Caller { user, token, scopes, locale, .. } = caller;
     let language = locale.pick("ko", "en");
-    answer::json(&Me { user, token: token.as_str().to_owned(), scopes, language })
+    answer::json(&Me { user, token, scopes, language })
 }
 
 fn set_cookie(shared: &Shared, value: &str, life: Duration) -> Response {

@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use madang::{
-    SessionCursor, SessionPage, SessionSummary, SessionView, Timestamp, UserId,
+    SessionCursor, SessionPage, SessionSummary, Timestamp, UserId,
     approval::{ApprovalRequest, Digest, StandingApproval},
     event::{ChatMessage, FeedCursor},
     ledger::{Audited, LedgerRow},
@@ -21,7 +21,7 @@ use super::paths;
 use crate::{
     answer::json,
     auth::{caller::Caller, caller::session_id, scope::TokenScope},
-    extract::{Ids, Json, Query, bad_value},
+    extract::{Ids, Json, OwnSession, Query, bad_value},
     problem::{Problem, ProblemName, Words},
     route::{Access, Route},
     state::Shared,
@@ -144,42 +144,23 @@ struct SessionAnswer {
     turn: Option<madang::TurnId>,
 }
 
-async fn view(
-    State(shared): State<Arc<Shared>>,
-    caller: Caller,
-    Ids(session): Ids<String>,
-) -> Result<Response, Problem> {
-    let view = caller.session(&shared.runtime, &session).await?.state().await?;
-    let SessionView {
-        messages,
-        is_streaming,
-        streaming_text,
-        error,
-        approval_request,
-        cursor,
-        turn,
-        ..
-    } = view;
-    let epoch = cursor.told.map(|(epoch, _)| epoch.to_string());
+async fn view(OwnSession(session): OwnSession) -> Result<Response, Problem> {
+    let view = session.state().await?;
     Ok(json(&SessionAnswer {
-        session,
-        cursor,
-        epoch,
-        messages,
-        is_streaming,
-        streaming_text,
-        error,
-        approval_request,
-        turn,
+        session: session.id().as_str().to_owned(),
+        cursor: view.cursor,
+        epoch: view.cursor.told.map(|(epoch, _)| epoch.to_string()),
+        messages: view.messages,
+        is_streaming: view.is_streaming,
+        streaming_text: view.streaming_text,
+        error: view.error,
+        approval_request: view.approval_request,
+        turn: view.turn,
     }))
 }
 
-async fn clear(
-    State(shared): State<Arc<Shared>>,
-    caller: Caller,
-    Ids(session): Ids<String>,
-) -> Result<StatusCode, Problem> {
-    caller.session(&shared.runtime, &session).await?.clear().await?;
+async fn clear(OwnSession(session): OwnSession) -> Result<StatusCode, Problem> {
+    session.clear().await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -189,21 +170,15 @@ struct StandingApprovals {
     standing_approvals: Vec<StandingApproval>,
 }
 
-async fn standing(
-    State(shared): State<Arc<Shared>>,
-    caller: Caller,
-    Ids(session): Ids<String>,
-) -> Result<Response, Problem> {
-    let session = caller.session(&shared.runtime, &session).await?;
+async fn standing(OwnSession(session): OwnSession) -> Result<Response, Problem> {
     Ok(json(&StandingApprovals { standing_approvals: session.standing_approvals().await? }))
 }
 
 async fn revoke(
-    State(shared): State<Arc<Shared>>,
-    caller: Caller,
-    Ids((session, tool)): Ids<(String, String)>,
+    OwnSession(session): OwnSession,
+    Ids((_, tool)): Ids<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    caller.session(&shared.runtime, &session).await?.revoke(&tool).await?;
+    session.revoke(&tool).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -213,12 +188,7 @@ struct Unresolved {
     calls: Vec<LedgerRow>,
 }
 
-async fn unresolved(
-    State(shared): State<Arc<Shared>>,
-    caller: Caller,
-    Ids(session): Ids<String>,
-) -> Result<Response, Problem> {
-    let session = caller.session(&shared.runtime, &session).await?;
+async fn unresolved(OwnSession(session): OwnSession) -> Result<Response, Problem> {
     Ok(json(&Unresolved { calls: session.unresolved().await? }))
 }
 
@@ -235,11 +205,9 @@ struct Verified {
 
 async fn verify(
     State(shared): State<Arc<Shared>>,
-    caller: Caller,
-    Ids(session): Ids<String>,
+    OwnSession(session): OwnSession,
     query: Query,
 ) -> Result<Response, Problem> {
-    let session = caller.session(&shared.runtime, &session).await?;
     let head = query.get("head").map(|text| Digest::try_from(text.to_owned())).transpose();
     let head = head.map_err(|_| {
         bad_value("head", Words::new("16진수 64자여야 합니다.", "It has 64 hexadecimal digits."))

@@ -1,33 +1,30 @@
 //! Turns: beginning one, its state, its dismissal.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{
     extract::State,
-    http::{HeaderName, HeaderValue, StatusCode, header::LOCATION},
+    http::{HeaderName, StatusCode, header::LOCATION},
     response::{IntoResponse as _, Response},
 };
 use madang::{
     IdempotencyKey, LanguageTag, ModelName, OnDismiss, Session, Turn, TurnEnd, TurnEvents, TurnId,
-    TurnOptions, TurnPhase, TurnStatus, When,
+    TurnOptions, TurnPhase, TurnStatus,
     approval::ApprovalRequest,
-    error::TurnError,
-    event::{EventCursor, EventKind, StreamItem, TurnEnding},
-    ledger::CallRecord,
+    event::{EventCursor, TurnEnding},
     model::Usage,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::time::timeout;
 
 use super::{mapper::NativeMapper, paths};
 use crate::{
-    accept::drain::DrainPhase,
     answer::json,
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
-    extract::{Ids, Json, Wishes, turn_id},
-    problem::{MADANG_TURN, Problem, ProblemName},
+    ended::{EndedTurn, FailedTurn, ended_within},
+    extract::{Ids, Json, OwnSession, Wishes, turn_id},
+    problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
     stream::body::{Items, OpenStream},
@@ -93,29 +90,6 @@ struct AcceptedTurn {
     superseded: Option<TurnId>,
 }
 
-/// A turn that ended while its answer waited.
-#[derive(Debug, Serialize, JsonSchema)]
-struct EndedTurn {
-    turn: TurnId,
-    status: &'static str,
-    ending: TurnEnding,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<FailedTurn>,
-    /// The model's messages, with a blank line where tools ran between two.
-    text: String,
-    calls: Vec<CallRecord>,
-    usage: Usage,
-}
-
-/// Why a turn failed.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-struct FailedTurn {
-    #[serde(flatten)]
-    error: TurnError,
-    /// The same in words.
-    text: String,
-}
-
 async fn begin(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -150,9 +124,9 @@ async fn begin(
         return Ok(accept(&session, &accepted));
     };
     let applied = [(PREFERENCE_APPLIED, format!("wait={}", wait.as_secs()))];
-    let answer = match ended_within(&shared, events, wait, turn).await {
-        Some(ended) => json(&ended),
-        None => accept(&session, &accepted),
+    let answer = match ended_within(&shared, turn, events, wait).await {
+        Ok(ended) => json(&ended),
+        Err(_) => accept(&session, &accepted),
     };
     Ok((applied, answer).into_response())
 }
@@ -163,9 +137,8 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 fn streamed(session: &Session, stream: OpenStream, turn: Turn) -> Response {
     let id = turn.id();
     let events = Items::Turn(Box::new(turn.events()));
-    let mut response = stream.follow(session, id).of(events, NativeMapper::of_turn(id));
-    add_turn(&mut response, session, id);
-    response
+    let response = stream.follow(session, id).of(events, NativeMapper::of_turn(id));
+    located(response, session, id)
 }
 
 /// Describes a turn that has begun. From here on no problem may be answered: it would say that nothing began, and a
@@ -185,61 +158,14 @@ async fn accepted(
 }
 
 fn accept(session: &Session, accepted: &AcceptedTurn) -> Response {
-    let mut response = (StatusCode::ACCEPTED, json(accepted)).into_response();
-    add_turn(&mut response, session, accepted.turn);
-    response
+    let response = (StatusCode::ACCEPTED, json(accepted)).into_response();
+    located(response, session, accepted.turn)
 }
 
-fn add_turn(response: &mut Response, session: &Session, turn: TurnId) {
-    let headers = response.headers_mut();
-    let ascii = |text: String| HeaderValue::from_str(&text).expect("an address of ours is ASCII");
-    headers.insert(LOCATION, ascii(paths::of_turn(session.id(), turn)));
-    headers.insert(MADANG_TURN, ascii(turn.to_string()));
-}
-
-/// Waits for the end of a turn; `None` where it goes on for longer, or past this process, or its events cannot be read.
-async fn ended_within(
-    shared: &Shared,
-    events: TurnEvents,
-    wait: Duration,
-    turn: TurnId,
-) -> Option<EndedTurn> {
-    tokio::select! {
-        biased;
-        () = shared.drain.reached(DrainPhase::Leaving) => None,
-        ended = timeout(wait, ended(events, turn)) => ended.ok().flatten(),
-    }
-}
-
-async fn ended(mut events: TurnEvents, turn: TurnId) -> Option<EndedTurn> {
-    let (mut text, mut calls, mut failed) = (String::new(), Vec::new(), None);
-    while let Some(item) = events.next().await {
-        let event = match item {
-            StreamItem::Event(event) => event,
-            StreamItem::ReplayFailed => return None,
-            StreamItem::Text { .. }
-            | StreamItem::Thinking { .. }
-            | StreamItem::Progress { .. }
-            | StreamItem::Lagged { .. }
-            | _ => {
-                continue;
-            }
-        };
-        if let EventKind::ModelMessage { text: said, .. } = &event.kind {
-            if !text.is_empty() && !said.is_empty() {
-                text.push_str("\n\n");
-            }
-            text.push_str(said);
-        } else if let EventKind::ToolCallEnded { record } = &event.kind {
-            calls.push((**record).clone());
-        } else if let EventKind::Error { error, text } = &event.kind {
-            failed = Some(FailedTurn { error: error.clone(), text: text.clone() });
-        } else if let EventKind::TurnEnded { ending, usage } = event.kind {
-            let status = "ended";
-            return Some(EndedTurn { turn, status, ending, error: failed, text, calls, usage });
-        }
-    }
-    None
+/// Says where the turn of an answer is.
+fn located(response: Response, session: &Session, turn: TurnId) -> Response {
+    let place = [(LOCATION, paths::of_turn(session.id(), turn))];
+    turns::named((place, response).into_response(), turn)
 }
 
 /// How a turn stands.
@@ -263,11 +189,10 @@ struct TurnAnswer {
 }
 
 async fn status(
-    State(shared): State<Arc<Shared>>,
     caller: Caller,
-    Ids((session, turn)): Ids<(String, String)>,
+    OwnSession(session): OwnSession,
+    Ids((_, turn)): Ids<(String, String)>,
 ) -> Result<Response, Problem> {
-    let session = caller.session(&shared.runtime, &session).await?;
     let found = session.turn_status(turn_id(&turn)?).await?.ok_or_else(Problem::not_found)?;
     let TurnStatus { turn, phase, first, last } = found;
     let mut answer = TurnAnswer {
@@ -304,15 +229,9 @@ struct DismissedTurn {
 }
 
 async fn dismiss(
-    State(shared): State<Arc<Shared>>,
-    caller: Caller,
-    Ids((session, turn)): Ids<(String, String)>,
+    OwnSession(session): OwnSession,
+    Ids((_, turn)): Ids<(String, String)>,
 ) -> Result<Response, Problem> {
-    let session = caller.session(&shared.runtime, &session).await?;
-    let dismissed = session.dismiss_turn(turn_id(&turn)?, When::Any).await?;
-    let answer = DismissedTurn { dismissed: dismissed.is_some() };
-    if let Some(dismissed) = dismissed {
-        dismissed.stored().await?; // a client that is told so need not fear a restart
-    }
-    Ok(json(&answer))
+    let dismissed = turns::dismiss(&session, turn_id(&turn)?).await?;
+    Ok(json(&DismissedTurn { dismissed }))
 }

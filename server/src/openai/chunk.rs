@@ -8,20 +8,18 @@ use madang::{
     event::{EventKind, SessionEvent, StreamItem, TurnEnding},
     model::Usage,
 };
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
+    ended::{BETWEEN_MESSAGES, FailedTurn},
+    metrics,
     problem::{Problem, ProblemName},
     stream::{
         frame::Frames,
         mapper::{Cut, Mapper, Then},
     },
-    surface::spoken::{Lack, Spoken, count_rewrite},
+    surface::spoken::{Lack, Spoken},
 };
-
-/// Stands between what the model says before a tool call and what it says behind it.
-const BETWEEN_MESSAGES: &str = "\n\n";
 
 /// Writes one turn as chunks.
 #[derive(Debug)]
@@ -29,8 +27,8 @@ pub(crate) struct Chunks {
     head: Head,
     includes_usage: bool,
     answer: Answer,
-    /// The sentence of the error that ends the turn.
-    failed: Option<Failed>,
+    /// The error that ends the turn.
+    failed: Option<FailedTurn>,
 }
 
 /// What every object of an answer has.
@@ -53,32 +51,20 @@ pub(crate) struct Answer {
     has_earlier: bool,
 }
 
-#[derive(Debug)]
-struct Failed {
-    text: String,
-    kind: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Chunk<'a> {
-    id: String,
-    object: &'static str,
-    created: u64,
-    model: &'a str,
-    choices: Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Value>,
-}
-
 impl Head {
     /// Gives the id of the answer.
     pub(crate) fn id(&self) -> String {
         format!("chatcmpl-{}", self.turn)
     }
 
-    fn chunk(&self, choices: Value, usage: Option<Value>) -> Chunk<'_> {
-        let object = "chat.completion.chunk";
-        Chunk { id: self.id(), object, created: self.created, model: &self.model, choices, usage }
+    fn chunk(&self, choices: &[Value]) -> Value {
+        json!({
+            "id": self.id(),
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.model,
+            "choices": choices,
+        })
     }
 }
 
@@ -100,7 +86,7 @@ impl Answer {
         let begins_anew = self.spoken.hear(at, piece);
         if begins_anew {
             // What the completion said before stays: nothing can be taken back here.
-            count_rewrite("chat_completions");
+            metrics::rewritten("chat_completions");
             self.has_earlier = true;
         }
         self.behind_earlier(is_first || begins_anew, piece)
@@ -112,7 +98,7 @@ impl Answer {
         let rest = match self.spoken.end(text) {
             Lack::Rest(rest) => self.behind_earlier(is_first, rest),
             Lack::Rewritten => {
-                count_rewrite("chat_completions");
+                metrics::rewritten("chat_completions");
                 String::new()
             }
         };
@@ -135,7 +121,7 @@ impl Chunks {
     fn delta(&self, out: &mut Frames, delta: &Value, finish: Option<&str>) {
         let choice =
             json!({ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish });
-        out.data(&self.head.chunk(json!([choice]), None));
+        out.data(&self.head.chunk(&[choice]));
     }
 
     fn content(&self, out: &mut Frames, text: &str) {
@@ -160,11 +146,7 @@ impl Chunks {
             }
             EventKind::ApprovalRequested { .. } => out.comment("waiting for a person"),
             EventKind::Error { error, text } => {
-                let kind = match error {
-                    TurnError::Model { kind, .. } => Some(kind.clone()),
-                    TurnError::TooManyRounds | TurnError::Store | TurnError::CutOff | _ => None,
-                };
-                self.failed = Some(Failed { text: text.clone(), kind });
+                self.failed = Some(FailedTurn { error: error.clone(), text: text.clone() });
             }
             EventKind::TurnInterrupted { text } => {
                 return Self::error(out, "server_error", ProblemName::Store.name(), text);
@@ -189,7 +171,9 @@ impl Chunks {
             TurnEnding::Answered | TurnEnding::Stopped => {
                 self.delta(out, &json!({}), Some("stop"));
                 if self.includes_usage {
-                    out.data(&self.head.chunk(json!([]), Some(usage(cost))));
+                    let mut last = self.head.chunk(&[]);
+                    last["usage"] = usage(cost);
+                    out.data(&last);
                 }
                 out.raw_data("[DONE]");
                 Then::Close
@@ -198,8 +182,11 @@ impl Chunks {
             TurnEnding::Failed => {
                 let failed = self.failed.take();
                 let text = failed.as_ref().map_or("the turn failed", |failed| &failed.text);
-                let code = failed.as_ref().and_then(|failed| failed.kind.as_deref());
-                Self::error(out, "server_error", code.unwrap_or(ProblemName::Model.name()), text)
+                let code = match failed.as_ref().map(|failed| &failed.error) {
+                    Some(TurnError::Model { kind, .. }) => kind,
+                    Some(_) | None => ProblemName::Model.name(),
+                };
+                Self::error(out, "server_error", code, text)
             }
         }
     }

@@ -46,14 +46,13 @@ pub struct MemoryError {
     pub(crate) cause: Box<dyn std::error::Error + Send + Sync>,
 }
 
+/// What a memory gives, once it has it.
+pub type Recalled<'a, T> = BoxFuture<'a, Result<T, MemoryError>>;
+
 /// Remembers for clients that name no chat. Each method is one step: it happens or it does not.
 pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
     /// Gives the chats of the user that ended at this chain, the latest first.
-    fn chats(
-        &self,
-        user: UserId,
-        chain: Digest,
-    ) -> BoxFuture<'_, Result<Vec<SessionId>, MemoryError>>;
+    fn chats(&self, user: UserId, chain: Digest) -> Recalled<'_, Vec<SessionId>>;
 
     /// Stores that a chat of the user ends at this chain.
     fn add_chat(
@@ -62,24 +61,14 @@ pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
         chain: Digest,
         session: SessionId,
         at: Timestamp,
-    ) -> BoxFuture<'_, Result<(), MemoryError>>;
+    ) -> Recalled<'_, ()>;
 
     /// Gives the try of this name, if one was stored that counts at this moment. The name is the digest of a key or body.
-    fn tried(
-        &self,
-        user: UserId,
-        name: Digest,
-        now: Timestamp,
-    ) -> BoxFuture<'_, Result<Option<Tried>, MemoryError>>;
+    fn tried(&self, user: UserId, name: Digest, now: Timestamp) -> Recalled<'_, Option<Tried>>;
 
     /// Stores the try of this name in place of an earlier one. Others that no longer count now may be removed.
-    fn add_try(
-        &self,
-        user: UserId,
-        name: Digest,
-        tried: Tried,
-        now: Timestamp,
-    ) -> BoxFuture<'_, Result<(), MemoryError>>;
+    fn add_try(&self, user: UserId, name: Digest, tried: Tried, now: Timestamp)
+    -> Recalled<'_, ()>;
 }
 
 /// Remembers in memory, for stores that keep nothing else: what it knows ends with the process.
@@ -96,24 +85,14 @@ struct Remembered {
 const MAX_ENTRIES: usize = 65_536;
 
 impl ForgetfulMemory {
-    fn with<T>(
-        &self,
-        look: impl FnOnce(&mut Remembered) -> T,
-    ) -> BoxFuture<'_, Result<T, MemoryError>>
-    where
-        T: Send + 'static,
-    {
+    fn with<T: Send + 'static>(&self, look: impl FnOnce(&mut Remembered) -> T) -> Recalled<'_, T> {
         let found = look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
         Box::pin(std::future::ready(Ok(found)))
     }
 }
 
 impl ClientMemory for ForgetfulMemory {
-    fn chats(
-        &self,
-        user: UserId,
-        chain: Digest,
-    ) -> BoxFuture<'_, Result<Vec<SessionId>, MemoryError>> {
+    fn chats(&self, user: UserId, chain: Digest) -> Recalled<'_, Vec<SessionId>> {
         self.with(|all| all.chats.get(&(user, chain)).cloned().unwrap_or_default())
     }
 
@@ -123,7 +102,7 @@ impl ClientMemory for ForgetfulMemory {
         chain: Digest,
         session: SessionId,
         _: Timestamp,
-    ) -> BoxFuture<'_, Result<(), MemoryError>> {
+    ) -> Recalled<'_, ()> {
         self.with(|all| {
             if all.chats.len() >= MAX_ENTRIES {
                 all.chats.clear();
@@ -135,22 +114,11 @@ impl ClientMemory for ForgetfulMemory {
         })
     }
 
-    fn tried(
-        &self,
-        user: UserId,
-        name: Digest,
-        now: Timestamp,
-    ) -> BoxFuture<'_, Result<Option<Tried>, MemoryError>> {
+    fn tried(&self, user: UserId, name: Digest, now: Timestamp) -> Recalled<'_, Option<Tried>> {
         self.with(|all| all.tries.get(&(user, name)).filter(|tried| tried.counts(now)).cloned())
     }
 
-    fn add_try(
-        &self,
-        user: UserId,
-        name: Digest,
-        tried: Tried,
-        _: Timestamp,
-    ) -> BoxFuture<'_, Result<(), MemoryError>> {
+    fn add_try(&self, user: UserId, name: Digest, tried: Tried, _: Timestamp) -> Recalled<'_, ()> {
         self.with(|all| {
             if all.tries.len() >= MAX_ENTRIES {
                 all.tries.clear();

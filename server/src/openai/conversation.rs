@@ -14,9 +14,7 @@ use madang::{
 };
 use sha2::{Digest as _, Sha256};
 
-/// Separates what the model says before a tool call from what it says behind it, as the chunks do, and two texts of a
-/// user between which no answer came.
-pub(crate) const BETWEEN_MESSAGES: &str = "\n\n";
+use crate::ended::BETWEEN_MESSAGES;
 
 /// Gives the chain of a history: the same for the same user, instructions and texts alone.
 pub(crate) fn chain(user: &UserId, instructions: Option<&str>, history: &[Imported]) -> Digest {

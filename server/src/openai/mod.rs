@@ -35,7 +35,7 @@ use crate::{
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Bytes, Wishes},
-    problem::{MADANG_TURN, Problem, ProblemName},
+    problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
     state::Shared,
     stream::body::{Items, OpenStream},
@@ -44,7 +44,7 @@ use crate::{
 use chunk::{Chunks, Head};
 use request::ChatRequest;
 
-pub use client_memory::{ClientMemory, ForgetfulMemory, MemoryError, Tried};
+pub use client_memory::{ClientMemory, ForgetfulMemory, MemoryError, Recalled, Tried};
 #[cfg(feature = "sqlite")]
 pub use sqlite_memory::{FORGET, MIGRATIONS, SqliteMemory};
 
@@ -123,8 +123,8 @@ async fn complete(
         }
         None => plain::wait(&shared, turn, head.clone()).await?,
     };
-    name(&mut response, &session, head.turn, &request);
-    Ok(response)
+    name(&mut response, &session, &request);
+    Ok(turns::named(response, head.turn))
 }
 
 /// Gives the model that a request names, if it is one of the runtime's. Clients send any name, so another chooses none.
@@ -133,15 +133,13 @@ fn chosen(shared: &Shared, request: &ChatRequest) -> Option<ModelName> {
     shared.runtime.models().find(|name| name.as_str() == wanted).cloned()
 }
 
-/// Names the chat, the turn and what was passed over.
-fn name(response: &mut Response, session: &Session, turn: TurnId, request: &ChatRequest) {
+/// Names the chat and what was passed over.
+fn name(response: &mut Response, session: &Session, request: &ChatRequest) {
     let headers = response.headers_mut();
     // A name with other letters than a header's cannot be told here; the native routes tell it.
     if let Ok(session) = HeaderValue::from_str(session.id().as_str()) {
         headers.insert(MADANG_SESSION, session);
     }
-    let turn = HeaderValue::from_str(&turn.to_string()).expect("a UUID is ASCII");
-    headers.insert(MADANG_TURN, turn);
     if let Ok(ignored) = HeaderValue::from_str(&request.ignored.join(", "))
         && !request.ignored.is_empty()
     {

@@ -63,7 +63,7 @@ pub(super) async fn place(
     let now = shared.now();
     if may_repeat(wishes, headers) {
         let found = shared.memory.tried(caller.user.clone(), name, now).await;
-        if let Some(Tried { session, key, .. }) = found.map_err(|error| unreachable(&error))? {
+        if let Some(Tried { session, key, .. }) = found? {
             let session = caller.session(&shared.runtime, session.as_str()).await?;
             let begun = begun_under(&session, &key).await?;
             if wishes.key.is_some() || !was_put_off(&session, begun.as_ref()).await? {
@@ -87,8 +87,7 @@ pub(super) async fn place(
     let key = wishes.key.clone().unwrap_or_else(random_key);
     let until = wishes.key.is_none().then(|| now.after(TRY_LIFE));
     let tried = Tried { session: session.id().clone(), key: key.clone(), until };
-    let stored = shared.memory.add_try(caller.user.clone(), name, tried, now).await;
-    stored.map_err(|error| unreachable(&error))?;
+    shared.memory.add_try(caller.user.clone(), name, tried, now).await?;
     Ok(Placed { session, key, text, is_named })
 }
 
@@ -160,18 +159,11 @@ fn may_repeat(wishes: &Wishes, headers: &HeaderMap) -> bool {
 
 /// Gives the name under which a try is stored: the digest of its key, or of its body.
 fn name_of(key: Option<&IdempotencyKey>, body: &[u8]) -> Digest {
-    let mut hash = Sha256::new();
-    match key {
-        Some(key) => {
-            hash.update(b"key\0");
-            hash.update(key.as_str());
-        }
-        None => {
-            hash.update(b"body\0");
-            hash.update(body);
-        }
-    }
-    Digest::new(hash.finalize().into())
+    let (kind, text) = match key {
+        Some(key) => ("key\0", key.as_str().as_bytes()),
+        None => ("body\0", body),
+    };
+    Digest::new(Sha256::new().chain_update(kind).chain_update(text).finalize().into())
 }
 
 /// Opens the chat that the client names, and gives the text that is new to it. `None` where its texts are not the
@@ -207,12 +199,7 @@ async fn unnamed_chat(
         None => return new_chat(shared, caller, request).await,
     };
     let chain = chain(&caller.user, request.instructions.as_deref(), asked);
-    let found = shared
-        .memory
-        .chats(caller.user.clone(), chain)
-        .await
-        .map_err(|error| unreachable(&error))?;
-    for session in found {
+    for session in shared.memory.chats(caller.user.clone(), chain).await? {
         let Some(session) = shared.runtime.find_session(&caller.user, &session).await? else {
             continue;
         };
@@ -267,8 +254,10 @@ fn random_key() -> IdempotencyKey {
     IdempotencyKey::new(Uuid::new_v4().to_string()).expect("a UUID is a short text")
 }
 
-fn unreachable(error: &MemoryError) -> Problem {
-    Problem::store(error)
+impl From<MemoryError> for Problem {
+    fn from(error: MemoryError) -> Self {
+        Self::store(&error)
+    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use madang::{Imported, ImportedRole};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::conversation::BETWEEN_MESSAGES;
 use crate::{
+    ended::BETWEEN_MESSAGES,
     extract::misfit,
     problem::{Problem, ProblemName},
 };

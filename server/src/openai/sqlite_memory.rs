@@ -2,12 +2,10 @@
 
 use std::sync::LazyLock;
 
-use madang::{
-    IdempotencyKey, Runtime, SessionId, Timestamp, UserId, approval::Digest, tool::BoxFuture,
-};
+use madang::{IdempotencyKey, Runtime, SessionId, Timestamp, UserId, approval::Digest};
 use sqlx::{SqliteConnection, migrate::Migrator};
 
-use super::client_memory::{ClientMemory, MAX_CANDIDATES, MemoryError, Tried};
+use super::client_memory::{ClientMemory, MAX_CANDIDATES, MemoryError, Recalled, Tried};
 
 /// The tables of the server. Their versions stand in a table of their own, `_server_migrations`, because an embedder may
 /// have migrations in the same file.
@@ -35,7 +33,7 @@ impl SqliteMemory {
         Self(runtime)
     }
 
-    fn run<T, F>(&self, doing: &'static str, run: F) -> BoxFuture<'_, Result<T, MemoryError>>
+    fn run<T, F>(&self, doing: &'static str, run: F) -> Recalled<'_, T>
     where
         T: Send + 'static,
         F: for<'c> madang::TransactionFn<&'c mut SqliteConnection, Value = T, Error = sqlx::Error>,
@@ -48,11 +46,7 @@ impl SqliteMemory {
 }
 
 impl ClientMemory for SqliteMemory {
-    fn chats(
-        &self,
-        user: UserId,
-        chain: Digest,
-    ) -> BoxFuture<'_, Result<Vec<SessionId>, MemoryError>> {
+    fn chats(&self, user: UserId, chain: Digest) -> Recalled<'_, Vec<SessionId>> {
         self.run("look up the chat of a client", async move |db: &mut SqliteConnection| {
             let rows: Vec<String> = sqlx::query_scalar(
                 "SELECT session FROM server_chats WHERE user = $1 AND chain = $2 ORDER BY at DESC, session LIMIT $3",
@@ -73,7 +67,7 @@ impl ClientMemory for SqliteMemory {
         chain: Digest,
         session: SessionId,
         at: Timestamp,
-    ) -> BoxFuture<'_, Result<(), MemoryError>> {
+    ) -> Recalled<'_, ()> {
         self.run("store the chat of a client", async move |db: &mut SqliteConnection| {
             sqlx::query("DELETE FROM server_chats WHERE at < $1")
                 .bind(at.millis().saturating_sub(CHAT_LIFE_MILLIS))
@@ -93,12 +87,7 @@ impl ClientMemory for SqliteMemory {
         })
     }
 
-    fn tried(
-        &self,
-        user: UserId,
-        name: Digest,
-        now: Timestamp,
-    ) -> BoxFuture<'_, Result<Option<Tried>, MemoryError>> {
+    fn tried(&self, user: UserId, name: Digest, now: Timestamp) -> Recalled<'_, Option<Tried>> {
         self.run("look up an earlier try", async move |db: &mut SqliteConnection| {
             let row: Option<(String, String, Option<i64>)> = sqlx::query_as(
                 "SELECT session, key, until FROM server_tries WHERE user = $1 AND name = $2",
@@ -124,7 +113,7 @@ impl ClientMemory for SqliteMemory {
         name: Digest,
         tried: Tried,
         now: Timestamp,
-    ) -> BoxFuture<'_, Result<(), MemoryError>> {
+    ) -> Recalled<'_, ()> {
         self.run("store a try", async move |db: &mut SqliteConnection| {
             sqlx::query("DELETE FROM server_tries WHERE until < $1")
                 .bind(now.millis())

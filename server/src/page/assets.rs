@@ -1,7 +1,8 @@
 //! The files of the page, each with its tag, and all with their version.
 
-use std::{borrow::Cow, fmt::Write as _, path::Path};
+use std::{borrow::Cow, path::Path};
 
+use madang::approval::Digest;
 use sha2::{Digest as _, Sha256};
 
 use super::files::FILES;
@@ -29,7 +30,7 @@ impl Asset {
         bytes: impl Into<Cow<'static, [u8]>>,
     ) -> Self {
         let (name, bytes) = (name.into(), bytes.into());
-        let tag = format!("\"{}\"", hash(&bytes));
+        let tag = format!("\"{}\"", hex(Sha256::new().chain_update(&bytes)));
         Self { name, bytes, tag }
     }
 
@@ -53,7 +54,7 @@ impl Assets {
             all.update(format!("{name}\0{}\0", bytes.len()));
             all.update(bytes);
         }
-        let version = hex(&all.finalize())[..16].to_owned();
+        let version = hex(all)[..16].to_owned();
         let file = |(name, bytes): &(&'static str, &'static [u8])| match *name {
             "index.html" => {
                 let text = String::from_utf8_lossy(bytes);
@@ -81,13 +82,6 @@ pub(super) async fn read(folder: &Path, name: &str) -> Option<Asset> {
     read.ok()?.ok().map(|bytes| Asset::new(name, bytes))
 }
 
-fn hash(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes all that is written");
-        text
-    })
+fn hex(hash: Sha256) -> String {
+    Digest::new(hash.finalize().into()).to_string()
 }

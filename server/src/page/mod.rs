@@ -74,7 +74,7 @@ async fn serve(
     cache: &'static str,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
-    if !shared.extras.has_page {
+    if shared.extras.hides_page {
         return Err(Problem::not_found());
     }
     let (file, cache) = match &shared.extras.assets {

@@ -59,9 +59,7 @@ impl Problem {
         };
         let problem =
             Self::with_words(name, Words::of(|locale| Text::TooMany(limit).in_locale(locale)))
-                .with("bound", limit.bound)
-                .with("scope", limit.scope)
-                .with("max", limit.max);
+                .reached(limit.bound, limit.scope, limit.max);
         if limit.bound == Bound::StoredBytes {
             return problem.not_again(); // waiting makes no room
         }

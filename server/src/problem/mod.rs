@@ -155,6 +155,17 @@ impl Problem {
         self
     }
 
+    /// Names the bound that the request has reached, whose it is, and how much it allows.
+    #[must_use]
+    pub(crate) fn reached(
+        self,
+        bound: impl Serialize,
+        scope: impl Serialize,
+        max: impl Serialize,
+    ) -> Self {
+        self.with("bound", bound).with("scope", scope).with("max", max)
+    }
+
     /// Adds a place in the request where something is wrong, as a JSON Pointer, and what.
     #[must_use]
     pub(crate) fn at(mut self, pointer: impl Into<String>, words: Words) -> Self {

@@ -233,13 +233,13 @@ impl<M: Mapper> Writer<'_, M> {
         let items = tokio::select! {
             biased;
             items = items => items,
-            ending = ends.as_mut() => return self.cut(ending).await,
+            cut = ends.as_mut() => return self.say(cut).await,
         };
         let mut items = match items {
             Ok(items) => items,
             Err(problem) => {
                 debug!(name = problem.name().name(), "a stream has no items");
-                return self.cut(Ending::Leaving).await;
+                return self.say(leaving(self.shared)).await;
             }
         };
         if let Some(epoch) = items.epoch() {
@@ -251,19 +251,19 @@ impl<M: Mapper> Writer<'_, M> {
         loop {
             let item = tokio::select! {
                 biased;
-                ending = ends.as_mut() => {
-                    if let Ending::Leaving = ending {
+                cut = ends.as_mut() => {
+                    if let Cut::Draining { .. } = cut {
                         while let Some(item) = items.rest().await {
                             if let Some(ended) = self.tell(item).await {
                                 return ended;
                             }
                         }
                     }
-                    return self.cut(ending).await;
+                    return self.say(cut).await;
                 }
                 item = items.next() => item,
                 () = keep_alive.as_mut() => {
-                    self.mapper.keep_alive(&mut self.out);
+                    self.out.comment("");
                     self.flush().await;
                     keep_alive.as_mut().reset(Instant::now() + silence);
                     continue;
@@ -283,7 +283,7 @@ impl<M: Mapper> Writer<'_, M> {
                 // Before the next item is taken: what was taken could not be given back.
                 tokio::select! {
                     biased;
-                    ending = ends.as_mut() => return self.cut(ending).await,
+                    cut = ends.as_mut() => return self.say(cut).await,
                     () = sleep(pace) => {}
                 }
             }
@@ -323,14 +323,9 @@ impl<M: Mapper> Writer<'_, M> {
     /// Ends a stream whose items ended: by a dismissal, or because the runtime has gone.
     async fn closed(mut self) -> Result<(), BrokenOff> {
         if self.shared.drain.is_draining() {
-            return self.cut(Ending::Leaving).await;
+            return self.say(leaving(self.shared)).await;
         }
         self.say(Cut::Dismissed).await
-    }
-
-    async fn cut(mut self, ending: Ending) -> Result<(), BrokenOff> {
-        let cut = ending.cut(self.shared);
-        self.say(cut).await
     }
 
     async fn say(&mut self, cut: Cut) -> Result<(), BrokenOff> {
@@ -362,26 +357,6 @@ pub(crate) struct Ends<'a> {
     life: Pin<Box<Sleep>>,
 }
 
-/// What has ended a stream from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    Leaving,
-    Expired,
-    TooLong,
-}
-
-impl Ending {
-    fn cut(self, shared: &Shared) -> Cut {
-        let retry = random_between(shared.limits.min_retry, shared.limits.max_retry);
-        let retry_ms = u64::try_from(retry.as_millis()).unwrap_or(u64::MAX);
-        match self {
-            Self::Leaving => Cut::Draining { retry_ms },
-            Self::Expired => Cut::TokenExpired,
-            Self::TooLong => Cut::TooLong { retry_ms },
-        }
-    }
-}
-
 impl<'a> Ends<'a> {
     pub(crate) fn new(shared: &'a Shared, credential: CallerCredential) -> Self {
         let auth = &shared.auth;
@@ -394,15 +369,17 @@ impl<'a> Ends<'a> {
     }
 
     /// Waits for the first of them.
-    pub(crate) async fn first(self) -> Ending {
+    pub(crate) async fn first(self) -> Cut {
         let Self { shared, credential, changes, life } = self;
-        let leaving = shared.drain.reached(DrainPhase::Leaving);
         let still_counts = || shared.auth.counts(credential, shared.now());
         tokio::select! {
             biased;
-            () = leaving => Ending::Leaving,
-            () = revoked(changes, still_counts) => Ending::Expired,
-            () = life => if still_counts() { Ending::TooLong } else { Ending::Expired },
+            () = shared.drain.reached(DrainPhase::Leaving) => leaving(shared),
+            () = revoked(changes, still_counts) => Cut::TokenExpired,
+            () = life => match still_counts() {
+                true => Cut::TooLong { retry_ms: retry_ms(shared) },
+                false => Cut::TokenExpired,
+            },
         }
     }
 }
@@ -415,6 +392,16 @@ async fn revoked(changes: Option<watch::Receiver<()>>, still_counts: impl Fn() -
             return std::future::pending().await;
         }
     }
+}
+
+/// Gives the end of a stream with the server.
+fn leaving(shared: &Shared) -> Cut {
+    Cut::Draining { retry_ms: retry_ms(shared) }
+}
+
+fn retry_ms(shared: &Shared) -> u64 {
+    let retry = random_between(shared.limits.min_retry, shared.limits.max_retry);
+    u64::try_from(retry.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Gives a time between two, so that readers do not come back all at once.

@@ -35,11 +35,6 @@ pub(crate) trait Mapper: Send + 'static {
 
     /// Writes what the surface says where the stream ends without the end of what it follows.
     fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then;
-
-    /// Writes what keeps a quiet stream open.
-    fn keep_alive(&mut self, out: &mut Frames) {
-        out.comment("");
-    }
 }
 
 /// Tells how a stream goes on behind what was written.

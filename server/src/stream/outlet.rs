@@ -1,8 +1,6 @@
 //! A body that a future writes: it hands a piece over, and goes on when the piece was taken.
 
 use std::{
-    error::Error,
-    fmt,
     future::poll_fn,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard},
@@ -44,16 +42,9 @@ pub(crate) struct WrittenBody {
 type Writes = Pin<Box<dyn Future<Output = Result<(), BrokenOff>> + Send>>;
 
 /// Breaks a body off without its final chunk: its reader must not take it for complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the stream breaks off before its end")]
 pub(crate) struct BrokenOff;
-
-impl fmt::Display for BrokenOff {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the stream breaks off before its end")
-    }
-}
-
-impl Error for BrokenOff {}
 
 impl WrittenBody {
     /// Makes the body of what the future sends. Dropping the body drops the future.

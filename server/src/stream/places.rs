@@ -82,9 +82,7 @@ fn full(name: ProblemName, scope: &str, max: usize) -> Problem {
         format!("열린 스트림이 너무 많습니다. {max}개까지 열 수 있습니다."),
         format!("Too many streams are open. At most {max} are allowed."),
     )
-    .with("bound", "streams")
-    .with("scope", scope)
-    .with("max", max)
+    .reached("streams", scope, max)
     .retry_after(RETRY)
 }
 

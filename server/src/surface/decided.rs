@@ -1,10 +1,6 @@
 //! Decisions that a client's message brings, about approval requests of one chat.
 
-use madang::{
-    CallId, Session, TurnId,
-    approval::Decision,
-    ledger::{LedgerFilter, LedgerRow},
-};
+use madang::{CallId, Session, TurnId, approval::Decision, ledger::LedgerFilter};
 use tracing::warn;
 
 use super::approval_id::ApprovalId;
@@ -54,7 +50,8 @@ pub(crate) async fn decide(
     }
     let mut decided = Vec::new();
     for (ApprovalId { call, digest }, decision) in decisions {
-        let Some(row) = row_of(shared, session, call).await? else {
+        let filter = LedgerFilter::call(call).of_user(session.user()).in_session(session.id());
+        let Some(row) = shared.row(&filter).await? else {
             warn!(%call, surface, "a decision names no call of its chat");
             continue;
         };
@@ -72,14 +69,4 @@ pub(crate) async fn decide(
         decided.push(DecidedCall { call, turn: row.turn, entry: row.seq, came });
     }
     Ok(decided)
-}
-
-/// Reads the ledger's row of a call of this chat.
-async fn row_of(
-    shared: &Shared,
-    session: &Session,
-    call: CallId,
-) -> Result<Option<LedgerRow>, Problem> {
-    let filter = LedgerFilter::call(call).of_user(session.user()).in_session(session.id());
-    Ok(shared.runtime.ledger(&filter).await?.into_iter().next())
 }

@@ -1,10 +1,11 @@
 //! The data of a call, left out where it is too large for a frame.
 
-use std::{borrow::Cow, io};
+use std::borrow::Cow;
 
 use madang::CallId;
-use serde::Serialize;
 use serde_json::{Value, json};
+
+use crate::stream::pieces::json_bytes;
 
 /// Gives the data of a call; in place of data that has more bytes as JSON, their number and where they are.
 pub(crate) fn data_within(call: CallId, data: &Value, max_bytes: usize) -> Cow<'_, Value> {
@@ -13,26 +14,6 @@ pub(crate) fn data_within(call: CallId, data: &Value, max_bytes: usize) -> Cow<'
         return Cow::Borrowed(data);
     }
     Cow::Owned(json!({ "too_large": bytes, "href": format!("/v1/calls/{call}") }))
-}
-
-/// Counts the bytes of a value as JSON without writing them down.
-pub(crate) fn json_bytes(value: &impl Serialize) -> usize {
-    let mut count = Count(0);
-    serde_json::to_writer(&mut count, value).expect("a value of ours has text keys");
-    count.0
-}
-
-struct Count(usize);
-
-impl io::Write for Count {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -80,48 +80,12 @@ impl<'a> Iterator for Items<'a> {
         if matches!(bytes.get(self.at), None | Some(b']' | b'}')) {
             return None;
         }
-        let start = self.at;
-        self.at = end_of_value(bytes, start);
-        Some(Raw(&self.json[start..self.at]))
-    }
-}
-
-/// Gives the index behind the value that begins here. The text is known to be JSON.
-fn end_of_value(json: &[u8], start: usize) -> usize {
-    let (mut at, mut depth) = (start, 0_usize);
-    while let Some(byte) = json.get(at) {
-        match byte {
-            b'"' => at = end_of_string(json, at),
-            b'{' | b'[' => {
-                depth += 1;
-                at += 1;
-            }
-            b'}' | b']' if depth > 0 => {
-                depth -= 1;
-                at += 1;
-            }
-            b'}' | b']' | b',' if depth == 0 => return at, // behind a number, true, false or null
-            byte if depth == 0 && byte.is_ascii_whitespace() => return at,
-            _ => {
-                at += 1;
-                continue;
-            }
-        }
-        if depth == 0 {
-            return at;
-        }
-    }
-    at
-}
-
-fn end_of_string(json: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    loop {
-        match json.get(at) {
-            Some(b'\\') => at += 2,
-            Some(b'"') | None => return at + 1,
-            Some(_) => at += 1,
-        }
+        let rest = &self.json[self.at..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        values.next()?.ok()?;
+        let (value, _) = rest.split_at(values.byte_offset());
+        self.at += value.len();
+        Some(Raw(value))
     }
 }
 

@@ -1,7 +1,5 @@
 //! The text of a message as far as a reader has it, against the message that is stored in the end.
 
-use crate::metrics::rewritten;
-
 /// The streamed text of the message that is being spoken.
 #[derive(Debug, Default)]
 pub(crate) struct Spoken(String);
@@ -44,11 +42,6 @@ impl Spoken {
             Lack::Rewritten
         }
     }
-}
-
-/// Counts a text that a reader has and that is not the stored one. It stays at 0 while models keep their word.
-pub(crate) fn count_rewrite(surface: &'static str) {
-    rewritten(surface);
 }
 
 /// Cuts a text into pieces of at most this many bytes, between characters.

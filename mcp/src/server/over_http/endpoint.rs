@@ -3,22 +3,23 @@
 use std::{
     borrow::Cow,
     convert::Infallible,
-    pin::Pin,
     sync::{Arc, Weak},
-    task::{Context, Poll},
     time::Duration,
 };
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
-use http_body::{Body, Frame};
+use http_body_util::{Full, combinators::BoxBody};
 use madang::Runtime;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::sessions::{OwnSessions, SessionLimits, Sessions, SessionsFull};
+use super::{
+    limits::{EndpointLimits, EndpointRefusal},
+    sessions::{OwnSessions, Sessions},
+};
 use crate::server::{caller::ToolCaller, serving::ToolServer, state::Seal};
 
 /// The header that names the session of a client.
@@ -33,34 +34,6 @@ const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
 /// took 450 MB.
 const MAX_VALUES: usize = 128 * 1024;
 
-/// The bounds of an endpoint.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct EndpointLimits {
-    /// Sessions at once.
-    pub max_sessions: usize,
-    /// Sessions at once of one user.
-    pub max_sessions_per_user: usize,
-    /// The time after which a session without a request or stream ends.
-    pub session_idle: Duration,
-    /// Bytes of a body.
-    pub max_body_bytes: usize,
-    /// The time of silence after which a stream sends a comment.
-    pub keep_alive: Duration,
-}
-
-impl Default for EndpointLimits {
-    fn default() -> Self {
-        Self {
-            max_sessions: 1_024,
-            max_sessions_per_user: 64,
-            session_idle: Duration::from_secs(5 * 60),
-            max_body_bytes: 4 * 1024 * 1024,
-            keep_alive: Duration::from_secs(15),
-        }
-    }
-}
-
 /// The hosts and origins under which an endpoint is reached. The protocol's library checks them once more behind the guard.
 #[derive(Debug, Clone)]
 pub struct EndpointSite {
@@ -68,39 +41,6 @@ pub struct EndpointSite {
     pub hosts: Vec<String>,
     /// Origins, each with its port.
     pub origins: Vec<String>,
-}
-
-/// A reason why a request was not answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum EndpointRefusal {
-    /// The user has as many sessions as one may have.
-    #[error("this user has {max} sessions, and more are not allowed")]
-    TooManyOfUser {
-        /// The bound.
-        max: usize,
-    },
-    /// There are as many sessions as there may be.
-    #[error("{max} sessions are open, and more are not allowed")]
-    TooMany {
-        /// The bound.
-        max: usize,
-    },
-    /// The request for a session is longer than such a request may be: a session keeps what it says.
-    #[error("a handshake may have {max} bytes")]
-    LongHandshake {
-        /// The bound.
-        max: usize,
-    },
-    /// The message has more values than a message may have.
-    #[error("a message may have {max} values")]
-    ManyValues {
-        /// The bound.
-        max: usize,
-    },
-    /// There is no such session, or it is another user's.
-    #[error("there is no such session, or it is not this user's")]
-    NoSession,
 }
 
 /// The tools of a runtime, offered to MCP clients over HTTP. Cheap to clone. The last clone ends all sessions.
@@ -131,11 +71,7 @@ impl ToolEndpoint {
     /// revisions without a handshake bring back: kept over a restart, it finds their calls again.
     #[must_use]
     pub fn new(runtime: Runtime, key: [u8; 32], limits: EndpointLimits) -> Self {
-        let sessions = Arc::new(Sessions::new(SessionLimits {
-            max: limits.max_sessions,
-            max_per_user: limits.max_sessions_per_user,
-            idle: limits.session_idle,
-        }));
+        let sessions = Arc::new(Sessions::new(limits.clone()));
         let ended = CancellationToken::new();
         let closing = close_idle(Arc::downgrade(&sessions), limits.session_idle);
         drop(tokio::spawn(ended.clone().run_until_cancelled_owned(closing)));
@@ -171,7 +107,7 @@ impl ToolEndpoint {
                 if request.body().len() > MAX_HANDSHAKE_BYTES {
                     return Err(EndpointRefusal::LongHandshake { max: MAX_HANDSHAKE_BYTES });
                 }
-                Some(sessions.place(&caller).map_err(EndpointRefusal::from)?)
+                Some(sessions.place(&caller)?)
             }
             Some(_) | None => None,
         };
@@ -191,12 +127,12 @@ impl ToolEndpoint {
             .with_max_request_body_bytes(limits.max_body_bytes)
             .with_cancellation_token(ended.child_token());
         let service = StreamableHttpService::new(server, Arc::new(own), config);
-        let answer = service.handle(request.map(Whole)).await;
+        let answer = service.handle(request.map(Full::new)).await;
         // The library takes a session that ended meanwhile for a fault of its own.
         if answer.status() == StatusCode::INTERNAL_SERVER_ERROR && is_gone() {
             return Err(EndpointRefusal::NoSession);
         }
-        Ok(answer.map(|body| EndpointBody(Box::pin(body))))
+        Ok(answer)
     }
 
     /// Ends all sessions and streams.
@@ -208,15 +144,6 @@ impl ToolEndpoint {
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.shared.sessions.len()
-    }
-}
-
-impl From<SessionsFull> for EndpointRefusal {
-    fn from(full: SessionsFull) -> Self {
-        match full {
-            SessionsFull::OfUser(max) => Self::TooManyOfUser { max },
-            SessionsFull::OfAll(max) => Self::TooMany { max },
-        }
     }
 }
 
@@ -266,49 +193,7 @@ fn values(text: &[u8]) -> usize {
 }
 
 /// The body of an answer.
-pub struct EndpointBody(Pin<Box<dyn Body<Data = Bytes, Error = Infallible> + Send>>);
-
-impl std::fmt::Debug for EndpointBody {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("EndpointBody(..)")
-    }
-}
-
-impl Body for EndpointBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.as_mut().poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
-    }
-
-    fn size_hint(&self) -> http_body::SizeHint {
-        self.0.size_hint()
-    }
-}
-
-/// A body that is there already.
-struct Whole(Bytes);
-
-impl Body for Whole {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let bytes = std::mem::take(&mut self.0);
-        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
-    }
-}
+pub type EndpointBody = BoxBody<Bytes, Infallible>;
 
 #[cfg(test)]
 mod tests {

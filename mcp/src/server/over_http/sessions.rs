@@ -4,11 +4,9 @@ use std::{
     collections::HashMap,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard},
-    task::{Context, Poll},
-    time::Duration,
 };
 
-use futures_core::Stream;
+use futures_util::{Stream, StreamExt as _, stream::iter};
 use madang::UserId;
 use rmcp::{
     model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage},
@@ -30,18 +28,11 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::debug;
 
+use super::limits::{EndpointLimits, EndpointRefusal};
 use crate::server::{
     bounded::{Bounded, Open},
     caller::ToolCaller,
 };
-
-/// The bounds of sessions.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SessionLimits {
-    pub(super) max: usize,
-    pub(super) max_per_user: usize,
-    pub(super) idle: Duration,
-}
 
 /// Whose a session is. A credential that may not decide is another owner: else it could answer the questions of one that
 /// may.
@@ -62,7 +53,7 @@ impl Owner {
 pub(super) struct Sessions {
     local: LocalSessionManager,
     opened: Arc<Opened>,
-    limits: SessionLimits,
+    limits: EndpointLimits,
 }
 
 /// The sessions that are open, and the places that are taken for them.
@@ -102,13 +93,6 @@ pub(super) struct SessionPlace {
     user: UserId,
 }
 
-/// There is no place, with the bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SessionsFull {
-    OfUser(usize),
-    OfAll(usize),
-}
-
 impl Drop for SessionPlace {
     fn drop(&mut self) {
         let mut book = self.opened.book();
@@ -123,7 +107,7 @@ impl Drop for SessionPlace {
 }
 
 impl Sessions {
-    pub(super) fn new(limits: SessionLimits) -> Self {
+    pub(super) fn new(limits: EndpointLimits) -> Self {
         let mut config = SessionConfig::default();
         // The library counts only messages: a call that takes long would end its own session.
         config.keep_alive = None;
@@ -133,15 +117,15 @@ impl Sessions {
     }
 
     /// Takes a place for a session of this caller.
-    pub(super) fn place(&self, caller: &ToolCaller) -> Result<SessionPlace, SessionsFull> {
-        let SessionLimits { max, max_per_user, .. } = self.limits;
+    pub(super) fn place(&self, caller: &ToolCaller) -> Result<SessionPlace, EndpointRefusal> {
+        let (max, max_of_user) = (self.limits.max_sessions, self.limits.max_sessions_per_user);
         let mut book = self.opened.book();
         let of_user = book.places.get(&caller.user).copied().unwrap_or_default();
-        if of_user >= max_per_user {
-            return Err(SessionsFull::OfUser(max_per_user));
+        if of_user >= max_of_user {
+            return Err(EndpointRefusal::TooManyOfUser { max: max_of_user });
         }
         if book.all >= max {
-            return Err(SessionsFull::OfAll(max));
+            return Err(EndpointRefusal::TooMany { max });
         }
         book.all += 1;
         book.places.insert(caller.user.clone(), of_user + 1);
@@ -163,8 +147,9 @@ impl Sessions {
         let now = Instant::now();
         let idle: Vec<_> = {
             let book = self.opened.book();
-            let is_idle =
-                |entry: &Entry| entry.open == 0 && now - entry.idle_since >= self.limits.idle;
+            let is_idle = |entry: &Entry| {
+                entry.open == 0 && now - entry.idle_since >= self.limits.session_idle
+            };
             let idle = book.sessions.iter().filter(|(_, entry)| is_idle(entry));
             idle.map(|(id, _)| id.clone()).collect()
         };
@@ -230,41 +215,17 @@ impl Drop for OpenInSession {
     }
 }
 
-/// A stream that counts as long as it lives.
-struct Counted {
-    stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
-    _open: OpenInSession,
-}
+/// The messages of a stream, which counts for as long as it lives.
+type Messages = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
 
-impl Counted {
-    fn new(
-        stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
-        open: OpenInSession,
-    ) -> Self {
-        Self { stream: Box::pin(stream), _open: open }
-    }
-}
-
-impl Stream for Counted {
-    type Item = ServerSseMessage;
-
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<ServerSseMessage>> {
-        self.stream.as_mut().poll_next(context)
-    }
-}
-
-/// A stream of one message.
-struct Alone(Option<ServerSseMessage>);
-
-impl Stream for Alone {
-    type Item = ServerSseMessage;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
-        Poll::Ready(self.0.take())
-    }
+fn counted(
+    stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+    open: OpenInSession,
+) -> Messages {
+    Box::pin(stream.map(move |message| {
+        let _counts = &open;
+        message
+    }))
 }
 
 impl SessionManager for OwnSessions {
@@ -316,21 +277,18 @@ impl SessionManager for OwnSessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let open = self.open(id)?;
         let JsonRpcMessage::Request(request) = &message else {
-            return Ok(Counted::new(self.all.local.create_stream(id, message).await?, open));
+            return Ok(counted(self.all.local.create_stream(id, message).await?, open));
         };
         let coming = match open.requests.come(&request.id) {
             Ok(coming) => coming,
             Err(error) => {
                 let refused = JsonRpcMessage::error(error, Some(request.id.clone()));
-                return Ok(Counted::new(
-                    Alone(Some(ServerSseMessage::from_message(refused))),
-                    open,
-                ));
+                return Ok(counted(iter([ServerSseMessage::from_message(refused)]), open));
             }
         };
         let stream = self.all.local.create_stream(id, message).await?;
         coming.has_come();
-        Ok(Counted::new(stream, open))
+        Ok(counted(stream, open))
     }
 
     async fn accept_message(
@@ -347,7 +305,7 @@ impl SessionManager for OwnSessions {
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let open = self.open(id)?;
-        Ok(Counted::new(self.all.local.create_standalone_stream(id).await?, open))
+        Ok(counted(self.all.local.create_standalone_stream(id).await?, open))
     }
 
     async fn resume(
@@ -356,6 +314,6 @@ impl SessionManager for OwnSessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let open = self.open(id)?;
-        Ok(Counted::new(self.all.local.resume(id, last_event_id).await?, open))
+        Ok(counted(self.all.local.resume(id, last_event_id).await?, open))
     }
 }

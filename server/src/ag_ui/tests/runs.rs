@@ -18,7 +18,7 @@ use uuid::Uuid;
 use crate::ag_ui::{
     mapper::AgUiMapper,
     messages::AgUiChat,
-    run::{AgUiRun, RunEnd, RunOpening, refuse},
+    run::{AgUiRun, RunEnd, RunOpening, write_error},
 };
 use crate::{
     ServerLimits,
@@ -186,7 +186,7 @@ fn runs() -> Vec<(String, String)> {
         runs.push((name.into(), whole(AgUiRun { late, ..joined(asked()) }, end)));
     }
     let mut out = Frames::default();
-    refuse("A turn of this session has not ended.", "busy", &mut out);
+    write_error("A turn of this session has not ended.", "busy", &mut out);
     runs.push(("refused".into(), String::from_utf8(out.take().into()).unwrap()));
     runs
 }

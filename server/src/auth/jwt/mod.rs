@@ -102,7 +102,8 @@ impl Jwts {
     pub(crate) fn open(issuer: JwtIssuer) -> Result<Self, JwtFileError> {
         signatures::install();
         let JwtIssuer { keys: path, issuer, audience, prefix } = issuer;
-        let keys = Watched::open(Some(path.clone()), move || JwtKeys::read(&path))?;
+        let keys =
+            Watched::open("the keys of JWTs", Some(path.clone()), move || JwtKeys::read(&path))?;
         let mut validation = Validation::default();
         validation.required_spec_claims =
             HashSet::from(["exp", "iss", "aud", "sub"].map(str::to_owned));
@@ -146,7 +147,7 @@ impl Jwts {
 
     /// Reads the keys again where their file has changed, and tells whether they are others now.
     pub(crate) fn refresh(&self) -> bool {
-        self.keys.refresh("the keys of JWTs")
+        self.keys.refresh()
     }
 }
 

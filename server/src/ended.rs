@@ -1,0 +1,99 @@
+//! The end of a turn, for answers that wait for it.
+
+use std::time::Duration;
+
+use madang::{
+    TurnEvents, TurnId,
+    error::TurnError,
+    event::{EventKind, StreamItem, TurnEnding},
+    ledger::CallRecord,
+    model::Usage,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::time::timeout;
+
+use crate::{
+    accept::drain::DrainPhase,
+    problem::{Problem, ProblemName},
+    state::Shared,
+};
+
+/// What stands between two messages of the model where they are one text.
+pub(crate) const BETWEEN_MESSAGES: &str = "\n\n";
+
+/// A turn that ended while its answer waited.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EndedTurn {
+    pub(crate) turn: TurnId,
+    pub(crate) status: &'static str,
+    pub(crate) ending: TurnEnding,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<FailedTurn>,
+    /// The model's messages, with a blank line where tools ran between two.
+    pub(crate) text: String,
+    pub(crate) calls: Vec<CallRecord>,
+    pub(crate) usage: Usage,
+}
+
+/// Why a turn failed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct FailedTurn {
+    #[serde(flatten)]
+    pub(crate) error: TurnError,
+    /// The same in words.
+    pub(crate) text: String,
+}
+
+/// Waits for the end of a turn. A client that leaves meanwhile cancels nothing.
+///
+/// # Errors
+/// A problem where the turn goes on for longer, or past this process, or its events cannot be read.
+pub(crate) async fn ended_within(
+    shared: &Shared,
+    turn: TurnId,
+    events: TurnEvents,
+    wait: Duration,
+) -> Result<EndedTurn, Problem> {
+    let ended = tokio::select! {
+        biased;
+        () = shared.drain.reached(DrainPhase::Leaving) => return Err(Problem::draining()),
+        ended = timeout(wait, ended(turn, events)) => ended,
+    };
+    ended.map_err(|_| {
+        Problem::new(
+            ProblemName::StillWaiting,
+            "턴이 아직 끝나지 않았습니다. 같은 요청을 다시 보내면 이어집니다.",
+            "The turn has not ended yet. The same request joins it again.",
+        )
+    })?
+}
+
+async fn ended(turn: TurnId, mut events: TurnEvents) -> Result<EndedTurn, Problem> {
+    let (mut text, mut calls, mut error) = (String::new(), Vec::new(), None);
+    while let Some(item) = events.next().await {
+        let event = match item {
+            StreamItem::Event(event) => event,
+            StreamItem::ReplayFailed => return Err(Problem::unread()),
+            StreamItem::Text { .. }
+            | StreamItem::Thinking { .. }
+            | StreamItem::Progress { .. }
+            | StreamItem::Lagged { .. }
+            | _ => continue,
+        };
+        if let EventKind::ModelMessage { text: said, .. } = &event.kind {
+            if !text.is_empty() && !said.is_empty() {
+                text.push_str(BETWEEN_MESSAGES);
+            }
+            text.push_str(said);
+        } else if let EventKind::ToolCallEnded { record } = &event.kind {
+            calls.push((**record).clone());
+        } else if let EventKind::Error { error: cause, text } = &event.kind {
+            error = Some(FailedTurn { error: cause.clone(), text: text.clone() });
+        } else if let EventKind::TurnEnded { ending, usage } = event.kind {
+            return Ok(EndedTurn { turn, status: "ended", ending, error, text, calls, usage });
+        }
+    }
+    // The runtime left the turn to its next start.
+    Err(Problem::draining())
+}
