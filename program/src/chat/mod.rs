@@ -1,7 +1,7 @@
 //! `madang chat`: runs one session in a terminal, line by line, or as events.
 //!
 //! `talk` sends the turns, follows each to its end and answers its questions. It shows events on a `Screen`: `terminal`
-//! for a person, `lines` for a pipe, `json` for a program. In a terminal, `editor` reads the turns, `asking` the keys
+//! for a person, `lines` for a pipe or a program. In a terminal, `editor` reads the turns, `asking` the keys
 //! that answer, and `by_line` the answers that need a line. The texts of models and tools never reach the terminal raw:
 //! `wrap` and `flow` break and mark their rows, `pages` splits long questions, and `words` and `summary` describe calls.
 //!
@@ -21,7 +21,6 @@ mod by_line;
 mod editor;
 mod flow;
 mod input;
-mod json;
 mod lines;
 mod pages;
 mod prompts;
@@ -90,10 +89,8 @@ async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failu
     let talk = Talk::new(session, (options, locale), answers, signals);
     if is_terminal {
         terminal::run(talk, model, &wanted.toolkits).await
-    } else if wanted.is_json {
-        lines::run(talk, &mut json::Json::new(locale)).await
     } else {
-        lines::run(talk, &mut lines::Plain::new(locale)).await
+        lines::run(talk, &mut lines::Piped { locale, is_json: wanted.is_json }).await
     }
 }
 
