@@ -34,10 +34,10 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     };
     // From here on a signal must end the program in order.
     let mut signals = Signals::new()?;
-    let locale = wanted.locale();
+    let locale = wanted.locale;
     let (builder, mirror) = match setup::store(&wanted.database, &wanted.toolkits).await {
         Ok(store) => {
-            let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user());
+            let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user.clone());
             let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
             (setup::builder(store, &wanted.toolkits, locale), mirror)
         }
@@ -51,7 +51,7 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     // The runtime needs a model, but none is asked.
     let runtime = builder.model(ScriptedModel::new([])).start().await.map_err(Failure::of)?;
     let confirm = wanted.decision().map_or(Approver::None, Approver::Decided);
-    let call = Call::new(wanted.person.user(), wanted.name, arguments)
+    let call = Call::new(wanted.person.user.clone(), wanted.name, arguments)
         .approver(confirm)
         .language(locale.tag());
     let call = match wanted.session {

@@ -44,9 +44,9 @@ pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
     });
     output::foreign(&report.to_string())?;
     if !services.is_empty() {
-        output::notice(&still_spoken_for(&services.join(", "), wanted.locale()));
+        output::notice(&still_spoken_for(&services.join(", "), wanted.locale));
     }
-    output::notice(not_reached(wanted.locale()));
+    output::notice(not_reached(wanted.locale));
     Ok(())
 }
 
@@ -82,7 +82,7 @@ async fn erase(store: &SqliteStore, wanted: &Forget, path: &Path) -> Result<Eras
     let had_folder = remove_folder(path, &wanted.user)?;
     let order = Order {
         user: wanted.user.clone(),
-        by: wanted.by(),
+        by: wanted.by.clone(),
         at: SystemClock.now(),
         tables: setup::forgetting(),
     };
@@ -111,7 +111,7 @@ fn confirm(wanted: &Forget) -> Result<(), Failure> {
             "nothing was erased: without a terminal no question can be asked, so give --yes to erase without a question",
         ));
     }
-    output::notice(&question(&wanted.user, wanted.locale()));
+    output::notice(&question(&wanted.user, wanted.locale));
     let mut typed = String::new();
     let read = io::stdin().read_line(&mut typed);
     read.map_err(|cause| Failure::because("nothing was erased: the answer cannot be read", cause))?;

@@ -22,9 +22,9 @@ const READ_AHEAD: usize = 64 * 1024;
 pub(crate) async fn run(wanted: McpServe) -> Result<(), Failure> {
     // From here on a signal must end the program in order.
     let mut signals = Signals::new()?;
-    let locale = wanted.locale();
+    let locale = wanted.locale;
     let store = setup::store(&wanted.database, &wanted.toolkits).await?;
-    let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user());
+    let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user.clone());
     let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
     let builder = setup::builder(store, &wanted.toolkits, locale);
     // The runtime needs a model, but none is asked.
@@ -42,8 +42,9 @@ pub(crate) async fn run(wanted: McpServe) -> Result<(), Failure> {
 }
 
 async fn serve(runtime: &Runtime, wanted: &McpServe) -> Result<(), Failure> {
-    let server = ToolServer::new(runtime.clone(), wanted.person.user()).map_err(Failure::of)?;
-    let server = server.language(wanted.locale().tag());
+    let server =
+        ToolServer::new(runtime.clone(), wanted.person.user.clone()).map_err(Failure::of)?;
+    let server = server.language(wanted.locale.tag());
     let server = match &wanted.zone.time_zone {
         Some(zone) => server.time_zone(zone.clone()),
         None => server,

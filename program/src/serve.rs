@@ -36,7 +36,7 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let limits = ServerLimits::default();
     let connections = limits.connections_within(raise_open_files());
     if connections < limits.max_connections {
-        output::notice(&Text::RoomFor { connections }.in_locale(wanted.locale()));
+        output::notice(&Text::RoomFor { connections }.in_locale(wanted.locale));
     }
     let until = Instant::now() + wanted.wait_for_lock;
     // This order leaves no database behind if the tokens, the script, the model or the address is unusable.
@@ -46,7 +46,7 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     if let Some(issuer) = wanted.jwt.issuer() {
         issuer.try_keys().map_err(of_file)?;
     }
-    let model = Model::load(&wanted.which, wanted.locale()).await?;
+    let model = Model::load(&wanted.which, wanted.locale).await?;
     let model = model.before(&wanted.fall_backs)?;
     let name = model.name();
     let mut predecessor = Predecessor { until, signals: &mut signals };
@@ -65,11 +65,11 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let listeners = bound;
     let mcp = mcp::servers(&wanted.mcp).await?;
     let Some(store) = predecessor.wait(async || open(&wanted).await).await? else { return Ok(()) };
-    let whose = (&*path, wanted.person.user());
+    let whose = (&*path, wanted.person.user.clone());
     let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
     let mut limits = Limits::default();
     limits.decision_timeout = wanted.decision_timeout;
-    let builder = setup::builder(store.clone(), &wanted.toolkits, wanted.locale()).limits(limits);
+    let builder = setup::builder(store.clone(), &wanted.toolkits, wanted.locale).limits(limits);
     let builder = builder.tools(mcp.iter().flat_map(McpServers::tools));
     let builder = match &wanted.zone.time_zone {
         Some(zone) => builder.time_zone(zone.clone()),
@@ -108,7 +108,7 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
             return;
         }
         signals.next().await;
-        output::notice(&Text::Ending.in_locale(wanted.locale()));
+        output::notice(&Text::Ending.in_locale(wanted.locale));
         tokio::spawn(async move {
             signals.next().await;
             // The store has all that was told.
@@ -211,7 +211,7 @@ fn tokens(wanted: &Serve, database: &Path) -> Result<TokenFile, Failure> {
     let has_none = file.list().map_err(of_tokens)?.is_empty();
     if has_none && wanted.tokens.is_some() {
         let name = file.path().display().to_string();
-        output::notice(&Text::NoTokens { file: &name }.in_locale(wanted.locale()));
+        output::notice(&Text::NoTokens { file: &name }.in_locale(wanted.locale));
     }
     Ok(file)
 }
@@ -245,7 +245,7 @@ fn options(
         (None, false) => options,
     };
     if wanted.is_open {
-        return Ok((options.open(wanted.person.user()), None));
+        return Ok((options.open(wanted.person.user.clone()), None));
     }
     let options = wanted.jwt.issuer().into_iter().fold(options, ServerOptions::jwt);
     let options = options.token_file(tokens);
@@ -254,7 +254,7 @@ fn options(
         return Ok((options, None));
     }
     let secret = TokenSecret::open(beside(database, "token")).map_err(Failure::of)?;
-    let user = TokenHolder::User(wanted.person.user());
+    let user = TokenHolder::User(wanted.person.user.clone());
     let token = TokenEntry::new("link", user, TokenScopes::ALL, &secret);
     Ok((options.token(token), Some(secret)))
 }
@@ -278,7 +278,7 @@ fn say(wanted: &Serve, said: &Said, secret: Option<&TokenSecret>) -> Result<(), 
         // What stands behind the mark is sent to no server and stands in no log.
         let token = secret.map_or_else(String::new, |secret| format!("#token={}", secret.reveal()));
         let link = format!("{address}/{token}");
-        lines.push(Text::OpenLink(&link).in_locale(wanted.locale()));
+        lines.push(Text::OpenLink(&link).in_locale(wanted.locale));
     }
     output::report(&format!("{}\n", lines.join("\n")))
 }

@@ -8,7 +8,7 @@ use super::{
     notes::Workspace,
     shared::{Database, Person, Toolkits, Zone},
 };
-use crate::language::{UiLanguage, spoken};
+use crate::language::UiLanguage;
 
 /// Offer the tools to MCP clients; or look at MCP servers, and trust their tools.
 #[derive(Debug, Subcommand)]
@@ -55,12 +55,6 @@ pub(crate) struct McpServe {
     #[command(flatten)]
     pub(crate) zone: Zone,
     /// The language of questions and reasons. Without it, that of the environment.
-    #[arg(long)]
-    locale: Option<UiLanguage>,
-}
-
-impl McpServe {
-    pub(crate) fn locale(&self) -> UiLanguage {
-        spoken(self.locale)
-    }
+    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
+    pub(crate) locale: UiLanguage,
 }

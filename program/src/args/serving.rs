@@ -12,7 +12,7 @@ use super::{
     notes::Workspace,
     shared::{Database, FallBacks, McpChoice, ModelChoice, Person, Toolkits, Zone, user},
 };
-use crate::language::{UiLanguage, spoken};
+use crate::language::UiLanguage;
 
 #[derive(Debug, Options)]
 pub(crate) struct Serve {
@@ -72,8 +72,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     pub(crate) wait_for_lock: Duration,
     /// The language of the server's own words. Without it, that of the environment.
-    #[arg(long)]
-    locale: Option<UiLanguage>,
+    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
+    pub(crate) locale: UiLanguage,
 }
 
 #[derive(Debug, Options)]
@@ -128,10 +128,6 @@ enum LeftTurn {
 }
 
 impl Serve {
-    pub(crate) fn locale(&self) -> UiLanguage {
-        spoken(self.locale)
-    }
-
     /// Says why these options would open the server to other machines in an unsafe way. An inherited socket is looked at
     /// once it is taken.
     pub(crate) fn refusal(&self) -> Option<String> {

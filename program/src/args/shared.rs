@@ -167,8 +167,8 @@ pub(crate) struct Database {
 #[derive(Debug, Options)]
 pub(crate) struct Person {
     /// The user of the chats and habits. Without it, the name in `$USER`.
-    #[arg(long, value_name = "ID", value_parser = user)]
-    user: Option<UserId>,
+    #[arg(long, value_name = "ID", value_parser = user, default_value_t = usual_user(), hide_default_value = true)]
+    pub(crate) user: UserId,
 }
 
 #[derive(Debug, Options)]
@@ -224,17 +224,10 @@ impl Toolkit {
     }
 }
 
-impl Person {
-    pub(crate) fn user(&self) -> UserId {
-        or_usual(self.user.clone())
-    }
-}
-
-/// Returns the given user, or the one of this machine's account.
-pub(super) fn or_usual(given: Option<UserId>) -> UserId {
-    let named = || env::var("USER").ok().and_then(|name| UserId::new(name).ok());
-    let given = given.or_else(named);
-    given.unwrap_or_else(|| UserId::new("me").expect("a short name without control characters"))
+/// Returns the user of this machine's account.
+pub(super) fn usual_user() -> UserId {
+    let named = env::var("USER").ok().and_then(|name| UserId::new(name).ok());
+    named.unwrap_or_else(|| UserId::new("me").expect("a short name without control characters"))
 }
 
 pub(super) fn session(id: &str) -> Result<SessionId, String> {

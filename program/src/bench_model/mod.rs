@@ -20,14 +20,14 @@ use tokio::{task::JoinSet, time::Instant};
 
 use self::{measures::Measures, report::Report};
 use crate::{
-    args::BenchModel, failure::Failure, language, model::Model, output, setup, signals::Signals,
-    stress,
+    args::BenchModel, failure::Failure, language::UiLanguage, model::Model, output, setup,
+    signals::Signals, stress,
 };
 
 /// Asks the model, and prints the measurements.
 pub(crate) async fn run(wanted: BenchModel) -> Result<(), Failure> {
     // Loaded before signals are caught, so that a signal simply ends a download.
-    let model = Model::load(&wanted.which, language::ui_language()).await?;
+    let model = Model::load(&wanted.which, UiLanguage::default()).await?;
     let mut signals = Signals::new()?;
     let report = tokio::select! {
         report = measure(&wanted, model) => report?,

@@ -48,14 +48,14 @@ use talk::{Answers, Talk};
 /// Chats until the input ends, the person leaves, or a signal asks the program to end.
 pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
     // This order leaves no database behind if the script or the model is unusable.
-    let model = Model::load(&wanted.which, wanted.locale()).await?;
+    let model = Model::load(&wanted.which, wanted.locale).await?;
     let model = model.before(&wanted.fall_backs)?;
     let name = model.name();
     let servers = mcp::servers(&wanted.mcp).await?;
     let store = setup::store(&wanted.database, &wanted.toolkits).await?;
-    let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user());
+    let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user.clone());
     let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
-    let builder = setup::builder(store, &wanted.toolkits, wanted.locale());
+    let builder = setup::builder(store, &wanted.toolkits, wanted.locale);
     let builder = builder.tools(servers.iter().flat_map(McpServers::tools));
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let talked = Box::pin(talk(&runtime, &wanted, &name)).await;
@@ -71,7 +71,7 @@ pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
 }
 
 async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failure> {
-    let locale = wanted.locale();
+    let locale = wanted.locale;
     let is_terminal = !wanted.is_json && io::stdin().is_terminal() && io::stdout().is_terminal();
     let answers = Answers::of(wanted.confirm, is_terminal);
     if wanted.confirm.is_some() && matches!(answers, Answers::None) {
@@ -95,7 +95,7 @@ async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failu
 }
 
 async fn open(runtime: &Runtime, wanted: &Chat) -> Result<Session, Failure> {
-    let user = wanted.person.user();
+    let user = wanted.person.user.clone();
     let fresh = || SessionId::new(Uuid::now_v7().to_string()).expect("a UUID is a short text");
     let id = wanted.session.clone().unwrap_or_else(fresh);
     runtime.session(user.as_str(), id.as_str()).await.map_err(|error| match error {

@@ -46,7 +46,7 @@ use self::{
 use crate::{
     args::{Eval, Toolkits},
     failure::Failure,
-    language,
+    language::UiLanguage,
     model::Model,
     output, setup,
     signals::Signals,
@@ -69,7 +69,7 @@ pub(crate) async fn run(wanted: Eval) -> Result<(), Failure> {
     if wanted.is_to_check {
         return checked(&cases, left_out, &toolkits).await;
     }
-    let model = Model::load(&wanted.which, language::ui_language()).await?;
+    let model = Model::load(&wanted.which, UiLanguage::default()).await?;
     let name = model.name();
     let Model { model, system, .. } = model;
     let stage = Stage { model, system, toolkits: &toolkits, cast: Cast::Model };

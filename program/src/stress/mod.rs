@@ -26,7 +26,7 @@ use crate::{
     HEAP,
     args::{EngineHost, ModelChoice, Played, Stress, StressStore},
     failure::Failure,
-    language,
+    language::UiLanguage,
     model::Model,
     output, setup,
     signals::Signals,
@@ -155,7 +155,7 @@ async fn talking(model: &Played, engine: EngineHost) -> Result<Talk, Failure> {
         Played::File(path) => Some(path.clone()),
         Played::Bundled | Played::Scripted => None,
     };
-    let model = Model::load(&ModelChoice::of_file(file, engine), language::ui_language()).await?;
+    let model = Model::load(&ModelChoice::of_file(file, engine), UiLanguage::default()).await?;
     let cast = model.put_into(Runtime::builder()).tools(life::tools());
     Ok(Talk { cast, tables: ("life", &life::MIGRATIONS), texts: TEXTS })
 }
