@@ -24,7 +24,7 @@ use madang::{
 use madang_testing::ScriptedModel;
 
 #[cfg(feature = "llama")]
-use crate::{args::Switch, hub, progress::Progress};
+use crate::{args::Switch, hub, progress};
 use crate::{
     args::{EngineHost, FallBacks, ModelChoice, Remote, RemoteName, Tuning},
     bounded_input::{self, Unusable},
@@ -105,8 +105,7 @@ impl Model {
     #[cfg(feature = "llama")]
     fn llama(file: Option<&Path>, engine: EngineHost, tuning: Tuning) -> Result<Self, Failure> {
         let system = file.is_some().then_some(SYSTEM);
-        let bar = Progress::new();
-        let hearing = bar.hearing();
+        let (bar, hearing) = progress::loading();
         let model = match engine {
             EngineHost::Process => {
                 let model = LlamaModel::load(llama_options(file, tuning)?.on_progress(hearing));
@@ -117,7 +116,7 @@ impl Model {
                 model.map(|model| Self::of(model, system)).map_err(Failure::of)
             }
         };
-        bar.finish();
+        bar.finish_and_clear();
         model
     }
 

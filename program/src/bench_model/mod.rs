@@ -61,7 +61,6 @@ async fn measure(wanted: &BenchModel, model: Model) -> Result<Report, Failure> {
     }
     let ends = chats.join_all().await.into_iter().flatten().collect::<Vec<_>>();
     let took = began.elapsed();
-    progress.finish_and_clear();
     runtime.shutdown().await.map_err(Failure::of)?;
     Ok(Report::new(name, wanted.sessions, &ends, &measures.take(), took))
 }

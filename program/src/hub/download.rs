@@ -6,10 +6,11 @@ use std::{
     path::Path,
 };
 
+use indicatif::ProgressBar;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    bar::Bar,
+    bar::begins_at,
     cache::{self, HubCache},
     client::Client,
     error::HubError,
@@ -29,7 +30,7 @@ pub(super) struct Download<'a> {
     pub(super) name: &'a HubName,
     pub(super) commit: &'a str,
     pub(super) cache: &'a HubCache,
-    pub(super) bar: &'a Bar,
+    pub(super) bar: &'a ProgressBar,
 }
 
 /// A partial file with the checksum of its bytes.
@@ -93,18 +94,18 @@ impl Download<'_> {
         path: &Path,
         before: u64,
     ) -> Result<Came, HubError> {
-        let shows = |bytes| self.bar.stands_at(before + bytes);
+        let shows = |bytes| self.bar.set_position(before + bytes);
         let mut growing = Growing::open(path, content, shows).map_err(unwritten(path))?;
         let mut retry = Retry::downloading();
         while growing.bytes < content.bytes {
-            self.bar.begins_at(before + growing.bytes);
+            begins_at(self.bar, before + growing.bytes);
             let had = growing.bytes;
             let Err(error) = self.piece((file, content), &mut growing, before) else { continue };
             let gained = growing.bytes.saturating_sub(had);
             match retry.failed(gained, error.asked()) {
                 Next::Again(wait) if error.passes() => {
                     tracing::info!(file = file.name, ?wait, "a download broke off: {error}");
-                    self.bar.says(format!("{error}"));
+                    self.bar.set_message(error.to_string());
                     tokio::time::sleep(wait).await;
                 }
                 Next::Again(_) | Next::GiveUp => return Err(error),
@@ -147,7 +148,7 @@ impl Download<'_> {
             let left = content.bytes - growing.bytes;
             let piece = &piece[..read.min(usize::try_from(left).unwrap_or(usize::MAX))];
             growing.add(piece).map_err(unwritten(growing.path))?;
-            self.bar.stands_at(before + growing.bytes);
+            self.bar.set_position(before + growing.bytes);
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ use std::{
 use indicatif::HumanBytes;
 
 use crate::{failure::Failure, language::UiLanguage, output, texts::Text};
-use bar::Bar;
+use bar::bar;
 use cache::HubCache;
 use client::{Bounds, Client};
 use download::Download;
@@ -175,14 +175,15 @@ async fn download(
         return Ok(());
     }
     let bytes = coming.iter().fold(0_u64, |sum, (_, content)| sum.saturating_add(content.bytes));
-    let bar = Bar::new(bytes);
+    let bar = bar(bytes);
     let name_shown = name.to_string();
     let size = HumanBytes(bytes).to_string();
-    bar.line(&Text::Downloading { model: &name_shown, size: &size }.in_locale(locale));
+    let line = |text: Text<'_>| bar.suspend(|| output::notice(&text.in_locale(locale)));
+    line(Text::Downloading { model: &name_shown, size: &size });
     let download = Download { client, name, commit, cache, bar: &bar };
     let mut before = 0;
     for (file, content) in coming {
-        let waits = || bar.line(&Text::AnotherDownloads { file: &file.name }.in_locale(locale));
+        let waits = || line(Text::AnotherDownloads { file: &file.name });
         download.file((file, content), before, waits).await?;
         link(file, content)?;
         before = before.saturating_add(content.bytes);

@@ -12,7 +12,7 @@ mod report;
 
 use std::{path::Path, time::Duration};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use madang::Runtime;
 use madang_proof::stress::{self, StressFigures, Talk};
 use madang_toolkits::life;
@@ -28,7 +28,7 @@ use crate::{
     failure::Failure,
     language::UiLanguage,
     model::Model,
-    output, setup,
+    output, progress, setup,
     signals::Signals,
 };
 
@@ -117,9 +117,7 @@ async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
         Played::Scripted => None,
         model @ (Played::Bundled | Played::File(_)) => Some(talking(model, stress.engine).await?),
     };
-    let figures = ran(&wanted, stress.store, talk, folder, progress.clone()).await;
-    progress.finish_and_clear();
-    let figures = figures?;
+    let figures = ran(&wanted, stress.store, talk, folder, progress).await?;
     let peak_bytes = HEAP.peak_usage();
     let mut report = Report::new(&wanted, &figures);
     drop(figures);
@@ -172,9 +170,6 @@ async fn tasks_end(left: usize) {
     drop(tokio::time::timeout(TASKS_END_WITHIN, ended).await);
 }
 
-/// Makes a bar on standard error, which only a terminal shows.
 pub(crate) fn bar(turns: usize) -> ProgressBar {
-    let bar = ProgressBar::new(turns as u64);
-    let style = ProgressStyle::with_template("{bar:30.dim} {pos} of {len} turns, {eta} to go");
-    bar.with_style(style.expect("the template is a constant that every run shows"))
+    progress::bar(turns as u64, "{pos} of {len} turns, {eta} to go")
 }
