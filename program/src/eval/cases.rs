@@ -8,6 +8,7 @@ use super::{case::Case, tables};
 use crate::{
     bounded_input::{self, Unusable},
     failure::Failure,
+    hub::digits,
 };
 
 /// The cases that the makers of a model may read.
@@ -122,8 +123,7 @@ fn read(text: &str, name: &str, part: Part) -> Result<Vec<Placed>, Failure> {
 }
 
 fn check_seal(content: &[u8], seal: &str, name: &str) -> Result<(), Failure> {
-    let hash: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
-    if seal.split_whitespace().next() == Some(&*hash) {
+    if seal.split_whitespace().next() == Some(&*digits(&Sha256::digest(content))) {
         return Ok(());
     }
     Err(Failure::new(format!(

@@ -17,7 +17,8 @@ use super::{
     listing::{Content, HubFile},
     lock::Lock,
     name::HubName,
-    retry::{Next, Retry},
+    retry::Retry,
+    sum::digits,
 };
 
 /// The bytes of one read and write.
@@ -102,14 +103,12 @@ impl Download<'_> {
             let had = growing.bytes;
             let Err(error) = self.piece((file, content), &mut growing, before) else { continue };
             let gained = growing.bytes.saturating_sub(had);
-            match retry.failed(gained, error.asked()) {
-                Next::Again(wait) if error.passes() => {
-                    tracing::info!(file = file.name, ?wait, "a download broke off: {error}");
-                    self.bar.set_message(error.to_string());
-                    tokio::time::sleep(wait).await;
-                }
-                Next::Again(_) | Next::GiveUp => return Err(error),
-            }
+            let Some(wait) = retry.failed(gained, error.asked()).filter(|_| error.passes()) else {
+                return Err(error);
+            };
+            tracing::info!(file = file.name, ?wait, "a download broke off: {error}");
+            self.bar.set_message(error.to_string());
+            tokio::time::sleep(wait).await;
         }
         let has_older_part = growing.has_older_part;
         if growing.is(content).map_err(unwritten(path))? {
@@ -192,9 +191,7 @@ impl<'a> Growing<'a> {
 
     /// Checks the file and syncs it, since its name promises the content for ever, also after a power cut.
     fn is(self, content: &Content) -> io::Result<bool> {
-        let sum = self.sum.finalize();
-        let digits = sum.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        if digits != content.sha256 {
+        if digits(&self.sum.finalize()) != content.sha256 {
             return Ok(false);
         }
         self.file.sync_all()?;

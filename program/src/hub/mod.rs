@@ -39,9 +39,9 @@ use download::Download;
 use error::HubError;
 use listing::{Content, HubFile, Listing};
 pub(crate) use name::HubName;
-use retry::{Next, Retry};
+use retry::Retry;
 use settings::Settings;
-pub(crate) use sum::Sum;
+pub(crate) use sum::{Sum, digits};
 
 /// Downloads the missing files of the model, and returns the path of its (first) file.
 ///
@@ -124,13 +124,12 @@ async fn update(
 
 async fn listing(client: &Client, name: &HubName, mut retry: Retry) -> Result<Listing, HubError> {
     loop {
-        let error = match client.listing(name) {
-            Err(error) if error.passes() => error,
+        match client.listing(name) {
+            Err(error) if error.passes() => match retry.failed(0, error.asked()) {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => return Err(error),
+            },
             result => return result,
-        };
-        match retry.failed(0, error.asked()) {
-            Next::Again(wait) => tokio::time::sleep(wait).await,
-            Next::GiveUp => return Err(error),
         }
     }
 }
