@@ -3,8 +3,6 @@
 #[cfg(feature = "llama")]
 use std::ffi::OsString;
 use std::{
-    fs::File,
-    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -27,7 +25,7 @@ use madang_testing::ScriptedModel;
 use crate::{args::Switch, hub, progress};
 use crate::{
     args::{EngineHost, FallBacks, ModelChoice, Remote, RemoteName, Tuning},
-    bounded_input::{self, Unusable},
+    bounded_input,
     failure::Failure,
     hub::{HubName, Sum},
     language::UiLanguage,
@@ -202,26 +200,8 @@ pub(crate) fn llama_options(file: Option<&Path>, tuning: Tuning) -> Result<Llama
 
 pub(crate) fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {
     let shown = path.display();
-    let opened = File::open(path).map_err(Unusable::Unreadable);
-    let text = opened.and_then(bounded_input::text).map_err(|cause| {
-        let sentence = match &cause {
-            Unusable::Unreadable(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                format!("there is no script {shown}: give the path of a file of JSON lines")
-            }
-            Unusable::Unreadable(_) => {
-                format!(
-                    "failed to read the script {shown}: check that it is a file that you may read"
-                )
-            }
-            Unusable::TooLong => {
-                format!("the script {shown} cannot be used, {cause}: give a shorter one")
-            }
-            Unusable::NotUtf8(_) => {
-                format!("the script {shown} is not UTF-8: convert it and try again")
-            }
-        };
-        Failure::because(sentence, cause)
-    })?;
+    let missing = format!("there is no script {shown}: give the path of a file of JSON lines");
+    let text = bounded_input::file(path, &format!("the script {shown}"), &missing)?;
     text.parse()
         .map_err(|error| Failure::because(format!("{error}; mend {shown} and try again"), error))
 }

@@ -33,13 +33,7 @@ pub(crate) async fn run(wanted: BenchModel) -> Result<(), Failure> {
         report = measure(&wanted, model) => report?,
         _ = signals.next() => return Err(Failure::new("interrupted: nothing was measured")),
     };
-    if wanted.is_json {
-        let json = serde_json::to_string(&report);
-        let json = json.map_err(|cause| Failure::because("failed to print the report", cause))?;
-        output::foreign(&json)?;
-    } else {
-        output::report(&report.to_string())?;
-    }
+    output::rows_or_json(&report, wanted.is_json)?;
     report.complaint().map_or(Ok(()), |complaint| Err(Failure::new(complaint)))
 }
 

@@ -1,15 +1,11 @@
 //! Reads cases from files: JSON lines, or sealed as hexadecimal digits against accidental reading.
 
-use std::{collections::HashSet, fs::File, io, path::Path};
+use std::{collections::HashSet, path::Path};
 
 use sha2::{Digest as _, Sha256};
 
 use super::{case::Case, tables};
-use crate::{
-    bounded_input::{self, Unusable},
-    failure::Failure,
-    hub::digits,
-};
+use crate::{bounded_input, failure::Failure, hub::digits};
 
 /// The cases that the makers of a model may read.
 const OPEN: &str = include_str!("../../eval/open.jsonl");
@@ -81,20 +77,8 @@ pub(super) fn check_ids(cases: &[Placed]) -> Result<(), Failure> {
 }
 
 fn content(path: &Path, name: &str) -> Result<String, Failure> {
-    let text = File::open(path).map_err(Unusable::Unreadable).and_then(bounded_input::text);
-    text.map_err(|cause| {
-        let sentence = match &cause {
-            Unusable::Unreadable(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                format!("there is no file {name}: give the path of a file of cases")
-            }
-            Unusable::Unreadable(_) => {
-                format!("failed to read {name}: check that it is a file that you may read")
-            }
-            Unusable::TooLong => format!("{name} cannot be used, {cause}: give a shorter one"),
-            Unusable::NotUtf8(_) => format!("{name} is not UTF-8: convert it and try again"),
-        };
-        Failure::because(sentence, cause)
-    })
+    let missing = format!("there is no file {name}: give the path of a file of cases");
+    bounded_input::file(path, name, &missing)
 }
 
 fn read(text: &str, name: &str, part: Part) -> Result<Vec<Placed>, Failure> {

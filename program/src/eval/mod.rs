@@ -195,13 +195,8 @@ fn bar(cases: usize) -> ProgressBar {
 }
 
 fn print(report: &Report, cases: &[Placed], wanted: &Eval) -> Result<(), Failure> {
-    if wanted.is_json {
-        let json = serde_json::to_string(report);
-        let json = json.map_err(|cause| Failure::because("failed to print the report", cause))?;
-        return output::foreign(&json);
-    }
-    output::report(&report.to_string())?;
-    if !wanted.shows_details {
+    output::rows_or_json(report, wanted.is_json)?;
+    if wanted.is_json || !wanted.shows_details {
         return Ok(());
     }
     let wrong = report.cases.iter().zip(cases);

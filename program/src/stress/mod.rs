@@ -64,14 +64,7 @@ pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
             return Err(Failure::new("interrupted: nothing was compared"));
         }
     };
-    if stress.is_json {
-        let json = serde_json::to_string(&report);
-        output::foreign(
-            &json.map_err(|cause| Failure::because("failed to print the report", cause))?,
-        )?;
-    } else {
-        output::report(&report.to_string())?;
-    }
+    output::rows_or_json(&report, stress.is_json)?;
     let Some(complaint) = report.complaint() else { return Ok(()) };
     for example in report.examples() {
         output::complain(example);
