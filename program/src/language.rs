@@ -4,9 +4,11 @@ use std::env;
 
 use clap::ValueEnum;
 use madang::{LanguageTag, tool::Locale};
+use serde::{Deserialize, Serialize};
 
 /// A language of the program's own texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum UiLanguage {
     Ko,
     En,

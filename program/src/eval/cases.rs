@@ -2,6 +2,7 @@
 
 use std::{collections::HashSet, path::Path};
 
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::{case::Case, tables};
@@ -15,7 +16,8 @@ const SEALED: &str = include_str!("../../eval/sealed.hex");
 const SEAL: &str = include_str!("../../eval/sealed.hex.sha256");
 
 /// Tells whether cases may be shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Part {
     Open,
     Sealed,
