@@ -68,16 +68,9 @@ impl Model {
     }
 
     fn remote(name: &RemoteName, remote: &Remote) -> Result<Self, Failure> {
-        let mut options = RemoteOptions::new(name.provider, &*name.model);
-        if let Some(url) = &remote.url {
-            options = options.url(url);
-        }
-        if let Some(tokens) = remote.thinking {
-            options = options.thinking_tokens(tokens);
-        }
-        if let Some(tokens) = remote.context {
-            options = options.context_tokens(tokens);
-        }
+        let options = remote_options(name, remote.url.as_ref());
+        let options = remote.thinking.into_iter().fold(options, RemoteOptions::thinking_tokens);
+        let options = remote.context.into_iter().fold(options, RemoteOptions::context_tokens);
         let model = RemoteModel::new(options.key_from_env()).map_err(Failure::of)?;
         let name = Some(name.name()).filter(|name| ModelName::new(&**name).is_ok());
         Ok(Self { name, ..Self::of(model, Some(SYSTEM)) })
@@ -86,10 +79,7 @@ impl Model {
     /// Puts others behind this one.
     pub(crate) fn before(mut self, others: &FallBacks) -> Result<Self, Failure> {
         for other in &others.models {
-            let mut options = RemoteOptions::new(other.model.provider, &*other.model.model);
-            if let Some(url) = &other.url {
-                options = options.url(url);
-            }
+            let options = remote_options(&other.model, other.url.as_ref());
             let model = RemoteModel::new(options.key_from_env()).map_err(Failure::of)?;
             self.others.push((other.name(), model));
         }
@@ -142,6 +132,11 @@ impl Model {
             None => builder,
         }
     }
+}
+
+fn remote_options(name: &RemoteName, url: Option<&String>) -> RemoteOptions {
+    let options = RemoteOptions::new(name.provider, &*name.model);
+    url.into_iter().fold(options, RemoteOptions::url)
 }
 
 /// Downloads a model from a hub.

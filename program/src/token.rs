@@ -1,7 +1,5 @@
 //! `madang token`: makes, lists and removes the tokens of a server.
 
-use std::path::PathBuf;
-
 use madang_server::{TokenEntry, TokenFile, TokenHolder, TokenScope, TokenScopes};
 use serde_json::json;
 
@@ -69,12 +67,8 @@ fn described(token: &TokenEntry) -> serde_json::Value {
 }
 
 fn file(place: &TokenPlace) -> Result<TokenFile, Failure> {
-    Ok(TokenFile::new(path(place)?))
-}
-
-fn path(place: &TokenPlace) -> Result<PathBuf, Failure> {
-    match &place.tokens {
-        Some(path) => Ok(path.clone()),
-        None => Ok(beside(&setup::database_path(&place.database)?, TOKENS)),
-    }
+    Ok(TokenFile::new(match &place.tokens {
+        Some(path) => path.clone(),
+        None => beside(&setup::database_path(&place.database)?, TOKENS),
+    }))
 }
