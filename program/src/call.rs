@@ -54,14 +54,8 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     let call = Call::new(wanted.person.user.clone(), wanted.name, arguments)
         .approver(confirm)
         .language(locale.tag());
-    let call = match wanted.session {
-        Some(session) => call.session(session),
-        None => call,
-    };
-    let call = match wanted.zone.time_zone {
-        Some(zone) => call.time_zone(zone),
-        None => call,
-    };
+    let call = wanted.session.into_iter().fold(call, Call::session);
+    let call = wanted.zone.time_zone.into_iter().fold(call, Call::time_zone);
     let Ended { report, asked, is_down } = carry_out(&runtime, mirror, call, signals.next()).await;
     match report {
         Some(report) => {

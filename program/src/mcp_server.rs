@@ -45,10 +45,7 @@ async fn serve(runtime: &Runtime, wanted: &McpServe) -> Result<(), Failure> {
     let server =
         ToolServer::new(runtime.clone(), wanted.person.user.clone()).map_err(Failure::of)?;
     let server = server.language(wanted.locale.tag());
-    let server = match &wanted.zone.time_zone {
-        Some(zone) => server.time_zone(zone.clone()),
-        None => server,
-    };
+    let server = wanted.zone.time_zone.iter().cloned().fold(server, ToolServer::time_zone);
     let served = server.serve(input()?, tokio::io::stdout()).await;
     served.map_err(Failure::of)
 }

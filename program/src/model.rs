@@ -127,10 +127,7 @@ impl Model {
         };
         let add = |builder: Builder, (name, model)| builder.add_model(name, model);
         let builder = self.others.into_iter().fold(builder, add);
-        match self.system {
-            Some(text) => builder.system(text),
-            None => builder,
-        }
+        self.system.into_iter().fold(builder, Builder::system)
     }
 }
 
@@ -163,16 +160,13 @@ fn child_options(file: Option<&Path>, tuning: Tuning) -> Result<ChildOptions, Fa
         let sentence = "failed to find this program's own file: use --engine process";
         Failure::because(sentence, cause)
     })?;
+    let flash = tuning.flash_attention.map(|switch| match switch {
+        Switch::On => "--flash-attention=on".to_owned(),
+        Switch::Off => "--flash-attention=off".to_owned(),
+    });
+    let layers = tuning.gpu_layers.map(|layers| format!("--gpu-layers={layers}"));
     let options = options.argument("engine");
-    let options = match tuning.flash_attention {
-        Some(Switch::On) => options.argument("--flash-attention=on"),
-        Some(Switch::Off) => options.argument("--flash-attention=off"),
-        None => options,
-    };
-    let options = match tuning.gpu_layers {
-        Some(layers) => options.argument(format!("--gpu-layers={layers}")),
-        None => options,
-    };
+    let options = flash.into_iter().chain(layers).fold(options, ChildOptions::argument);
     let Some(path) = file else { return Ok(options) };
     let mut model = OsString::from("--model=");
     model.push(path);
@@ -183,14 +177,9 @@ fn child_options(file: Option<&Path>, tuning: Tuning) -> Result<ChildOptions, Fa
 #[cfg(feature = "llama")]
 pub(crate) fn llama_options(file: Option<&Path>, tuning: Tuning) -> Result<LlamaOptions, Failure> {
     let options = file.map_or_else(madang::model::bundled, LlamaOptions::new);
-    let options = match tuning.flash_attention {
-        Some(switch) => options.flash_attention(switch == Switch::On),
-        None => options,
-    };
-    Ok(match tuning.gpu_layers {
-        Some(layers) => options.gpu_layers(layers),
-        None => options,
-    })
+    let flash = tuning.flash_attention.map(|switch| switch == Switch::On);
+    let options = flash.into_iter().fold(options, LlamaOptions::flash_attention);
+    Ok(tuning.gpu_layers.into_iter().fold(options, LlamaOptions::gpu_layers))
 }
 
 pub(crate) fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {

@@ -3,7 +3,7 @@
 use std::{error::Error as _, path::Path};
 
 use madang::{
-    Limits, Runtime,
+    Builder, Limits, Runtime,
     store::{SqliteStore, Store as _},
 };
 use madang_mcp::McpServers;
@@ -71,21 +71,15 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     limits.decision_timeout = wanted.decision_timeout;
     let builder = setup::builder(store.clone(), &wanted.toolkits, wanted.locale).limits(limits);
     let builder = builder.tools(mcp.iter().flat_map(McpServers::tools));
-    let builder = match &wanted.zone.time_zone {
-        Some(zone) => builder.time_zone(zone.clone()),
-        None => builder,
-    };
+    let builder = wanted.zone.time_zone.iter().cloned().fold(builder, Builder::time_zone);
     // Before the runtime, which tells the recorder that it finds.
     let measured = if wanted.metrics.is_empty() { None } else { Some(metrics::record()?) };
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let (options, secret) = options(&wanted, (&path, tokens), store, runtime.clone(), &name)?;
-    let options = match &measured {
-        Some(handle) => {
-            let handle = handle.clone();
-            options.metrics(move || handle.render())
-        }
-        None => options,
-    };
+    let options = measured
+        .iter()
+        .cloned()
+        .fold(options, |options, handle| options.metrics(move || handle.render()));
     let said = Said {
         addresses: listeners.iter().map(Listener::address).collect(),
         of_metrics: of_metrics.iter().map(Listener::address).collect(),

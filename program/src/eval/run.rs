@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use madang::{
-    Clock, Limits, Runtime, Session, Timestamp, TurnOptions, UserId,
+    Builder, Clock, Limits, Runtime, Session, Timestamp, TurnOptions, UserId,
     approval::{Approver, Decision},
     event::{Ending, EventKind, StreamItem, TurnEnding},
     ledger::CallRecord,
@@ -102,10 +102,7 @@ pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     let player = Player::new(stage.model.clone(), Aliases::new(&case.id, now));
     let builder = setup::builder(store, stage.toolkits, case.language);
     let builder = builder.model(player.clone()).clock(clock.clone()).limits(limits());
-    let builder = match stage.system {
-        Some(text) => builder.system(text),
-        None => builder,
-    };
+    let builder = stage.system.into_iter().fold(builder, Builder::system);
     let runtime = builder.start().await.map_err(Failure::of)?;
     let session = runtime.session(PERSON, &case.id).await.map_err(Failure::of)?;
     let (known, cast) = (NamedResults::new(), stage.cast);
