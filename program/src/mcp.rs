@@ -4,7 +4,7 @@ use madang::tool::EffectPolicy;
 use madang_mcp::{McpConfig, McpServerReport, McpServers, PinnedChange, trust};
 
 use crate::{
-    args::{McpChoice, McpOrder, McpTrust},
+    args::{McpChoice, McpOrder},
     failure::Failure,
     mcp_server, output,
 };
@@ -22,13 +22,13 @@ pub(crate) async fn servers(wanted: &McpChoice) -> Result<Option<McpServers>, Fa
 pub(crate) async fn run(wanted: McpOrder) -> Result<(), Failure> {
     match wanted {
         McpOrder::Serve(wanted) => mcp_server::run(*wanted).await,
-        McpOrder::List(place) => {
-            let config = McpConfig::read(&place.file).map_err(Failure::of)?;
+        McpOrder::List { file } => {
+            let config = McpConfig::read(&file).map_err(Failure::of)?;
             config.warnings().iter().for_each(|warning| output::complain(warning));
             let reports = McpServers::look(&config).await.map_err(Failure::of)?;
             reports.iter().try_for_each(|report| output::report(&described(report)))
         }
-        McpOrder::Trust(McpTrust { server, file }) => {
+        McpOrder::Trust { server, file } => {
             let config = McpConfig::read(&file).map_err(Failure::of)?;
             let changes = trust(&config, &server).await.map_err(Failure::of)?;
             changes.iter().try_for_each(|(tool, change)| {

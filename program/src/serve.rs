@@ -40,7 +40,7 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     }
     let until = Instant::now() + wanted.wait_for_lock;
     // This order leaves no database behind if the tokens, the script, the model or the address is unusable.
-    let path = setup::database_path(&wanted.database)?;
+    let path = setup::database_path(&wanted.tools.database)?;
     let tokens = tokens(&wanted, &path)?;
     let tls = wanted.tls.open().map_err(of_file)?;
     if let Some(issuer) = wanted.jwt.issuer() {
@@ -65,13 +65,13 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let listeners = bound;
     let mcp = mcp::servers(&wanted.mcp).await?;
     let Some(store) = predecessor.wait(async || open(&wanted).await).await? else { return Ok(()) };
-    let whose = (&*path, wanted.person.user.clone());
-    let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
+    let mirror = notes::mirror(&store, &wanted.tools).await?;
     let mut limits = Limits::default();
     limits.decision_timeout = wanted.decision_timeout;
-    let builder = setup::builder(store.clone(), &wanted.toolkits, wanted.locale).limits(limits);
+    let builder =
+        setup::builder(store.clone(), &wanted.tools.toolkits, wanted.locale).limits(limits);
     let builder = builder.tools(mcp.iter().flat_map(McpServers::tools));
-    let builder = wanted.zone.time_zone.iter().cloned().fold(builder, Builder::time_zone);
+    let builder = wanted.tools.time_zone.iter().cloned().fold(builder, Builder::time_zone);
     // Before the runtime, which tells the recorder that it finds.
     let measured = if wanted.metrics.is_empty() { None } else { Some(metrics::record()?) };
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
@@ -162,7 +162,7 @@ enum InTheWay {
 }
 
 async fn open(wanted: &Serve) -> Result<SqliteStore, InTheWay> {
-    let opened = setup::store_to_serve(&wanted.database, &wanted.toolkits).await;
+    let opened = setup::store_to_serve(&wanted.tools.database, &wanted.tools.toolkits).await;
     opened.map_err(|failure| {
         if failure.is_of_a_held_database() {
             let sentence =
@@ -239,7 +239,7 @@ fn options(
         (None, false) => options,
     };
     if wanted.is_open {
-        return Ok((options.open(wanted.person.user.clone()), None));
+        return Ok((options.open(wanted.tools.person.user.clone()), None));
     }
     let options = wanted.jwt.issuer().into_iter().fold(options, ServerOptions::jwt);
     let options = options.token_file(tokens);
@@ -248,7 +248,7 @@ fn options(
         return Ok((options, None));
     }
     let secret = TokenSecret::open(beside(database, "token")).map_err(Failure::of)?;
-    let user = TokenHolder::User(wanted.person.user.clone());
+    let user = TokenHolder::User(wanted.tools.person.user.clone());
     let token = TokenEntry::new("link", user, TokenScopes::ALL, &secret);
     Ok((options.token(token), Some(secret)))
 }

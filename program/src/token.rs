@@ -4,7 +4,7 @@ use madang_server::{TokenEntry, TokenFile, TokenHolder, TokenScope, TokenScopes}
 use serde_json::json;
 
 use crate::{
-    args::{Token, TokenAdd, TokenOrder, TokenPlace},
+    args::{TokenAdd, TokenOrder, TokenPlace},
     failure::Failure,
     output,
     server_files::{TOKENS, beside, of_tokens},
@@ -12,19 +12,19 @@ use crate::{
 };
 
 /// Carries out the order.
-pub(crate) fn run(wanted: Token) -> Result<(), Failure> {
-    match wanted.order {
+pub(crate) fn run(wanted: TokenOrder) -> Result<(), Failure> {
+    match wanted {
         TokenOrder::Add(wanted) => add(wanted),
         TokenOrder::List(place) => {
             let tokens = file(&place)?.list().map_err(of_tokens)?;
             tokens.iter().try_for_each(|token| output::foreign(&described(token).to_string()))
         }
-        TokenOrder::Remove(wanted) => {
-            let file = file(&wanted.place)?;
-            if file.remove(&wanted.name).map_err(of_tokens)? {
+        TokenOrder::Remove { name, place } => {
+            let file = file(&place)?;
+            if file.remove(&name).map_err(of_tokens)? {
                 return Ok(());
             }
-            let (name, path) = (&wanted.name, file.path().display());
+            let path = file.path().display();
             Err(Failure::new(format!(
                 "there is no token {name:?} in {path}: `madang token list` names them"
             )))

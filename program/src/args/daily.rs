@@ -8,12 +8,9 @@ use madang::{
     approval::{Decision, Digest},
 };
 
-use super::{
-    notes::Workspace,
-    shared::{
-        Database, FallBacks, McpChoice, ModelChoice, Person, Toolkits, Tuning, Zone, session, user,
-        usual_user,
-    },
+use super::shared::{
+    Database, FallBacks, McpChoice, ModelChoice, ToolOptions, Toolkits, Tuning, session, user,
+    usual_user,
 };
 use crate::{
     hub::{HubName, Sum},
@@ -27,20 +24,12 @@ pub(crate) struct Chat {
     #[command(flatten)]
     pub(crate) fall_backs: FallBacks,
     #[command(flatten)]
-    pub(crate) database: Database,
-    #[command(flatten)]
-    pub(crate) person: Person,
+    pub(crate) tools: ToolOptions,
     /// The chat to go on with; it is created if it does not exist. Without it, a new one.
     #[arg(long, value_name = "ID", value_parser = session)]
     pub(crate) session: Option<SessionId>,
     #[command(flatten)]
-    pub(crate) toolkits: Toolkits,
-    #[command(flatten)]
     pub(crate) mcp: McpChoice,
-    #[command(flatten)]
-    pub(crate) workspace: Workspace,
-    #[command(flatten)]
-    pub(crate) zone: Zone,
     /// The language. Without it, that of the environment.
     #[arg(long, value_enum, default_value_t, hide_default_value = true)]
     pub(crate) locale: UiLanguage,
@@ -76,15 +65,7 @@ pub(crate) struct Call {
     #[arg(long, value_name = "ID", value_parser = session)]
     pub(crate) session: Option<SessionId>,
     #[command(flatten)]
-    pub(crate) database: Database,
-    #[command(flatten)]
-    pub(crate) person: Person,
-    #[command(flatten)]
-    pub(crate) toolkits: Toolkits,
-    #[command(flatten)]
-    pub(crate) workspace: Workspace,
-    #[command(flatten)]
-    pub(crate) zone: Zone,
+    pub(crate) tools: ToolOptions,
     /// The language. Without it, that of the environment.
     #[arg(long, value_enum, default_value_t, hide_default_value = true)]
     pub(crate) locale: UiLanguage,

@@ -172,7 +172,23 @@ pub(crate) struct Person {
 }
 
 #[derive(Debug, Options)]
-pub(crate) struct Zone {
+pub(crate) struct Workspace {
+    /// The folder of this user's notes as Markdown files. Without it, a folder beside the database.
+    #[arg(long = "workspace", value_name = "PATH")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// The options of all commands whose tools run: for whom, with which, and on which data.
+#[derive(Debug, Options)]
+pub(crate) struct ToolOptions {
+    #[command(flatten)]
+    pub(crate) database: Database,
+    #[command(flatten)]
+    pub(crate) person: Person,
+    #[command(flatten)]
+    pub(crate) toolkits: Toolkits,
+    #[command(flatten)]
+    pub(crate) workspace: Workspace,
     /// The time zone in which a day begins and ends, such as Asia/Seoul. Without it, the machine's.
     #[arg(long = "time-zone", value_name = "NAME", value_parser = time_zone)]
     pub(crate) time_zone: Option<Arc<str>>,

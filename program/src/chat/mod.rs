@@ -52,10 +52,9 @@ pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
     let model = model.before(&wanted.fall_backs)?;
     let name = model.name();
     let servers = mcp::servers(&wanted.mcp).await?;
-    let store = setup::store(&wanted.database, &wanted.toolkits).await?;
-    let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user.clone());
-    let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
-    let builder = setup::builder(store, &wanted.toolkits, wanted.locale);
+    let store = setup::store(&wanted.tools.database, &wanted.tools.toolkits).await?;
+    let mirror = notes::mirror(&store, &wanted.tools).await?;
+    let builder = setup::builder(store, &wanted.tools.toolkits, wanted.locale);
     let builder = builder.tools(servers.iter().flat_map(McpServers::tools));
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let talked = Box::pin(talk(&runtime, &wanted, &name)).await;
@@ -83,19 +82,19 @@ async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failu
         output::notice(&Text::NewSession(session.id()).in_locale(locale));
     }
     let can_ask = !matches!(answers, Answers::None);
-    let time_zone = wanted.zone.time_zone.clone();
+    let time_zone = wanted.tools.time_zone.clone();
     let language = Some(locale.tag());
     let options = TurnOptions { can_ask, language, time_zone, ..TurnOptions::default() };
     let talk = Talk::new(session, (options, locale), answers, signals);
     if is_terminal {
-        terminal::run(talk, model, &wanted.toolkits).await
+        terminal::run(talk, model, &wanted.tools.toolkits).await
     } else {
         lines::run(talk, &mut lines::Piped { locale, is_json: wanted.is_json }).await
     }
 }
 
 async fn open(runtime: &Runtime, wanted: &Chat) -> Result<Session, Failure> {
-    let user = wanted.person.user.clone();
+    let user = wanted.tools.person.user.clone();
     let fresh = || SessionId::new(Uuid::now_v7().to_string()).expect("a UUID is a short text");
     let id = wanted.session.clone().unwrap_or_else(fresh);
     runtime.session(user.as_str(), id.as_str()).await.map_err(|error| match error {
