@@ -38,7 +38,7 @@ pub(super) struct Report {
 }
 
 /// Cases that are counted together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Group {
     /// Their common property, such as `single`, `single ko`, `open`.
     pub(super) name: String,
@@ -121,15 +121,7 @@ impl Report {
 impl Group {
     /// Counts a group; `None` if it is empty.
     fn of<'a>(name: &str, verdicts: impl Iterator<Item = &'a Verdict>) -> Option<Self> {
-        let mut group = Self {
-            name: name.to_owned(),
-            cases: 0,
-            calls: Share::default(),
-            rows: Share::default(),
-            restraint: Share::default(),
-            truth: Share::default(),
-            passed: Share::default(),
-        };
+        let mut group = Self { name: name.to_owned(), ..Self::default() };
         for Verdict { marks, .. } in verdicts {
             group.cases += 1;
             group.calls.count(marks.calls);
