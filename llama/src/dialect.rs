@@ -112,14 +112,11 @@ impl Dialect {
 
     fn built_in(source: &str, family: &'static Family, stops: &'static [&'static str]) -> Self {
         let template = ChatTemplate::compile(source).expect("our own templates are tested");
-        let telling = match family.opening {
-            Opening::Marker(_) => Telling::Calls,
-            Opening::Answer(_) => Telling::Text { result_role: "user" },
+        let (telling, lead) = match family.opening {
+            Opening::Marker(_) => (Telling::Calls, "\n"),
+            Opening::Answer(_) => (Telling::Text { result_role: "user" }, ""),
         };
-        let style = match family.opening {
-            Opening::Marker(_) => CallStyle { lead: "\n".to_owned(), is_compact: false },
-            Opening::Answer(_) => CallStyle::default(),
-        };
+        let style = CallStyle { lead: lead.to_owned(), is_compact: false };
         let listing = ToolListing::SystemText;
         Self { template, family, telling, style, listing, has_system: true, stops }
     }

@@ -216,15 +216,17 @@ impl Header {
     }
 
     fn u32(&mut self) -> Result<u32, LoadError> {
-        let mut bytes = [0; 4];
-        self.exactly(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
+        self.array().map(u32::from_le_bytes)
     }
 
     fn u64(&mut self) -> Result<u64, LoadError> {
-        let mut bytes = [0; 8];
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], LoadError> {
+        let mut bytes = [0; N];
         self.exactly(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
+        Ok(bytes)
     }
 
     /// Reads bytes. An impossible length never allocates memory.

@@ -48,20 +48,7 @@ impl Hidden {
 
     /// Hides the strings of a value, and those of its keys that `is_suspect` names.
     pub(super) fn hide_json(&mut self, value: &Value, is_suspect: &dyn Fn(&str) -> bool) -> Value {
-        match value {
-            Value::String(text) => Value::String(self.hide(text)),
-            Value::Array(items) => {
-                items.iter().map(|item| self.hide_json(item, is_suspect)).collect()
-            }
-            Value::Object(members) => {
-                let hide = |(key, value): (&String, &Value)| {
-                    let key = if is_suspect(key) { self.hide(key) } else { key.clone() };
-                    (key, self.hide_json(value, is_suspect))
-                };
-                Value::Object(members.iter().map(hide).collect::<Map<_, _>>())
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-        }
+        self.hide_where(value, &|_| true, is_suspect)
     }
 
     /// Hides only suspicious texts, because templates look into the descriptions of tools.
@@ -70,15 +57,24 @@ impl Hidden {
         value: &Value,
         is_suspect: &dyn Fn(&str) -> bool,
     ) -> Value {
+        self.hide_where(value, is_suspect, is_suspect)
+    }
+
+    fn hide_where(
+        &mut self,
+        value: &Value,
+        hides_text: &dyn Fn(&str) -> bool,
+        hides_key: &dyn Fn(&str) -> bool,
+    ) -> Value {
         match value {
-            Value::String(text) if is_suspect(text) => Value::String(self.hide(text)),
+            Value::String(text) if hides_text(text) => Value::String(self.hide(text)),
             Value::Array(items) => {
-                items.iter().map(|item| self.hide_suspects(item, is_suspect)).collect()
+                items.iter().map(|item| self.hide_where(item, hides_text, hides_key)).collect()
             }
             Value::Object(members) => {
                 let hide = |(key, value): (&String, &Value)| {
-                    let key = if is_suspect(key) { self.hide(key) } else { key.clone() };
-                    (key, self.hide_suspects(value, is_suspect))
+                    let key = if hides_key(key) { self.hide(key) } else { key.clone() };
+                    (key, self.hide_where(value, hides_text, hides_key))
                 };
                 Value::Object(members.iter().map(hide).collect::<Map<_, _>>())
             }

@@ -21,11 +21,8 @@ impl Letters {
         if bytes.len() != 1 && !is_letter {
             return;
         }
-        if is_byte {
-            self.bytes.entry(bytes.to_vec()).or_insert(token);
-        } else {
-            self.tokens.entry(bytes.to_vec()).or_insert(token);
-        }
+        let tokens = if is_byte { &mut self.bytes } else { &mut self.tokens };
+        tokens.entry(bytes.to_vec()).or_insert(token);
     }
 
     /// Spells a text. A letter without a token is left out.

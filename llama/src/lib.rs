@@ -63,7 +63,7 @@ pub use options::LlamaOptions;
 pub use sampler::Sampling;
 
 use dialect::CallStyle;
-use engine::{Asked, EngineRequest, Refused, Started};
+use engine::{Asked, EngineRequest, Loaded, Refused};
 use family::Family;
 
 /// A GGUF model that runs inside this process.
@@ -92,8 +92,9 @@ impl LlamaModel {
         let closing = CancellationToken::new();
         let asked = Arc::new(Asked::new(options.max_waiting));
         let has_constraints = options.has_constraints;
-        let Started { name, family, style, thread, stats } =
-            engine::start(options, Arc::clone(&asked))?;
+        let stats = Arc::default();
+        let (Loaded { name, family, style }, thread) =
+            engine::start(options, Arc::clone(&asked), Arc::clone(&stats))?;
         let info = ModelInfo { name: name.into(), has_parallel_calls, max_concurrent };
         let calls = has_constraints.then_some((family, style));
         Ok(Self { info, calls, asked, closing, thread: Some(thread), stats })

@@ -10,28 +10,20 @@ impl Utf8 {
     /// Adds bytes and returns the complete text. Bytes that cannot become a character become U+FFFD.
     pub(super) fn push(&mut self, bytes: &[u8]) -> String {
         self.waiting.extend_from_slice(bytes);
+        let read = std::mem::take(&mut self.waiting);
         let mut text = String::new();
-        let mut at = 0;
-        loop {
-            match std::str::from_utf8(&self.waiting[at..]) {
-                Ok(rest) => {
-                    text.push_str(rest);
-                    at = self.waiting.len();
-                }
-                Err(error) => {
-                    let valid = at + error.valid_up_to();
-                    text.push_str(&String::from_utf8_lossy(&self.waiting[at..valid]));
-                    at = valid;
-                    if let Some(len) = error.error_len() {
-                        text.push(char::REPLACEMENT_CHARACTER);
-                        at += len;
-                        continue;
-                    }
-                }
+        let mut chunks = read.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            text.push_str(chunk.valid());
+            let rest = chunk.invalid();
+            let is_cut = |error: std::str::Utf8Error| error.error_len().is_none();
+            if chunks.peek().is_none() && std::str::from_utf8(rest).is_err_and(is_cut) {
+                self.waiting = rest.to_vec();
+            } else if !rest.is_empty() {
+                text.push(char::REPLACEMENT_CHARACTER);
             }
-            self.waiting.drain(..at);
-            return text;
         }
+        text
     }
 
     /// Ends the text: an incomplete character becomes U+FFFD.

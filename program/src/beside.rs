@@ -14,6 +14,9 @@ use madang::{
 };
 use madang_testing::MemoryStore;
 
+/// What a read of a store gives.
+type Read<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
 /// Lends connections that read a database of another process, for a runtime whose tools only read. The runtime's own
 /// records are in memory and end with it. So it refuses tools that do more than read:
 /// [`BuildError::Writes`](madang::error::BuildError::Writes).
@@ -48,18 +51,15 @@ impl Store for Beside {
         true
     }
 
-    fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
+    fn begin(&self) -> Read<'_, Box<dyn Transaction>> {
         self.record.begin()
     }
 
-    fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
+    fn reader(&self) -> Read<'_, Box<dyn Reader>> {
         self.database.reader()
     }
 
-    fn owner<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>> {
+    fn owner<'a>(&'a self, session: &'a SessionId) -> Read<'a, Option<UserId>> {
         Box::pin(async {
             match self.database.owner(session).await? {
                 Some(owner) => Ok(Some(owner)),
@@ -68,10 +68,7 @@ impl Store for Beside {
         })
     }
 
-    fn session<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
+    fn session<'a>(&'a self, session: &'a SessionId) -> Read<'a, Option<StoredSession>> {
         self.record.session(session)
     }
 
@@ -80,11 +77,11 @@ impl Store for Beside {
         session: &'a SessionId,
         from: u64,
         max: usize,
-    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
+    ) -> Read<'a, TranscriptPart> {
         self.record.transcript(session, from, max)
     }
 
-    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
+    fn interrupted(&self) -> Read<'_, Vec<InterruptedSession>> {
         self.record.interrupted()
     }
 
@@ -92,7 +89,7 @@ impl Store for Beside {
         &'a self,
         user: &'a UserId,
         page: &'a SessionPage,
-    ) -> BoxFuture<'a, Result<Vec<SessionSummary>, StoreError>> {
+    ) -> Read<'a, Vec<SessionSummary>> {
         self.record.sessions(user, page)
     }
 
@@ -100,29 +97,19 @@ impl Store for Beside {
         &'a self,
         session: &'a SessionId,
         key: &'a IdempotencyKey,
-    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
+    ) -> Read<'a, Option<SubmittedTurn>> {
         self.record.submitted(session, key)
     }
 
-    fn turn<'a>(
-        &'a self,
-        session: &'a SessionId,
-        turn: TurnId,
-    ) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>> {
+    fn turn<'a>(&'a self, session: &'a SessionId, turn: TurnId) -> Read<'a, Option<StoredTurn>> {
         self.record.turn(session, turn)
     }
 
-    fn calls<'a>(
-        &'a self,
-        filter: &'a LedgerFilter,
-    ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
+    fn calls<'a>(&'a self, filter: &'a LedgerFilter) -> Read<'a, Vec<LedgerRow>> {
         self.record.calls(filter)
     }
 
-    fn links<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
+    fn links<'a>(&'a self, session: &'a SessionId) -> Read<'a, (Vec<Link>, ChainEnd)> {
         self.record.links(session)
     }
 
@@ -131,7 +118,7 @@ impl Store for Beside {
         self.database.forget(order)
     }
 
-    fn erased(&self) -> BoxFuture<'_, Result<Vec<ErasedChain>, StoreError>> {
+    fn erased(&self) -> Read<'_, Vec<ErasedChain>> {
         self.database.erased()
     }
 

@@ -34,34 +34,28 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     };
     // From here on a signal must end the program in order.
     let mut signals = Signals::new()?;
-    let locale = wanted.locale();
-    let (builder, mirror) = match setup::store(&wanted.database, &wanted.toolkits).await {
+    let locale = wanted.locale;
+    let (builder, mirror) = match setup::store(&wanted.tools.database, &wanted.tools.toolkits).await
+    {
         Ok(store) => {
-            let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user());
-            let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
-            (setup::builder(store, &wanted.toolkits, locale), mirror)
+            let mirror = notes::mirror(&store, &wanted.tools).await?;
+            (setup::builder(store, &wanted.tools.toolkits, locale), mirror)
         }
         Err(failure) if failure.is_of_a_held_database() && reads(&wanted)? => {
-            let store = Beside::new(setup::store_to_read(&wanted.database).await?);
+            let store = Beside::new(setup::store_to_read(&wanted.tools.database).await?);
             output::notice(&Text::ReadsBeside.in_locale(locale));
-            (setup::builder(store, &wanted.toolkits, locale), None)
+            (setup::builder(store, &wanted.tools.toolkits, locale), None)
         }
         Err(failure) => return Err(failure),
     };
     // The runtime needs a model, but none is asked.
     let runtime = builder.model(ScriptedModel::new([])).start().await.map_err(Failure::of)?;
     let confirm = wanted.decision().map_or(Approver::None, Approver::Decided);
-    let call = Call::new(wanted.person.user(), wanted.name, arguments)
+    let call = Call::new(wanted.tools.person.user.clone(), wanted.name, arguments)
         .approver(confirm)
         .language(locale.tag());
-    let call = match wanted.session {
-        Some(session) => call.session(session),
-        None => call,
-    };
-    let call = match wanted.zone.time_zone {
-        Some(zone) => call.time_zone(zone),
-        None => call,
-    };
+    let call = wanted.session.into_iter().fold(call, Call::session);
+    let call = wanted.tools.time_zone.into_iter().fold(call, Call::time_zone);
     let Ended { report, asked, is_down } = carry_out(&runtime, mirror, call, signals.next()).await;
     match report {
         Some(report) => {
@@ -85,7 +79,7 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
 
 /// Tells whether the tool only reads, so that it can run beside a program that holds the database.
 fn reads(wanted: &args::Call) -> Result<bool, Failure> {
-    let registry = setup::registry(&wanted.toolkits)?;
+    let registry = setup::registry(&wanted.tools.toolkits)?;
     let tool = registry.get(&wanted.name);
     Ok(tool.is_ok_and(|tool| tool.spec().effect == EffectPolicy::Read))
 }

@@ -2,10 +2,7 @@
 
 use madang::model::child::{self, Served};
 #[cfg(feature = "llama")]
-use madang::model::{
-    child::ModelReport,
-    llama::{EngineStats, LlamaModel},
-};
+use madang::model::{child::ModelReport, llama::LlamaModel};
 #[cfg(feature = "llama")]
 use serde_json::json;
 
@@ -32,30 +29,10 @@ fn load(wanted: &Engine, progress: impl FnMut(f32) + Send + 'static) -> Result<S
 fn llama(wanted: &Engine, progress: impl FnMut(f32) + Send + 'static) -> Result<Served, Failure> {
     let options = model::llama_options(wanted.model.as_deref(), wanted.tuning)?;
     let loaded = LlamaModel::load(options.on_progress(progress)).map_err(Failure::of)?;
-    Ok(Served::reporting(loaded, |model| report(&model.stats())))
-}
-
-#[cfg(feature = "llama")]
-fn report(stats: &EngineStats) -> ModelReport {
-    let figures = json!({
-        "decodes": stats.decodes,
-        "prompt_tokens_evaluated": stats.prompt_tokens_evaluated,
-        "prefill_worker_tokens": stats.prefill_worker_tokens,
-        "splits": stats.splits,
-        "prompt_tokens_reused": stats.prompt_tokens_reused,
-        "tokens_generated": stats.tokens_generated,
-        "completions": stats.completions,
-        "swapped_out": stats.swapped_out,
-        "restored": stats.restored,
-        "forgotten": stats.forgotten,
-        "preempted": stats.preempted,
-        "running": stats.running,
-        "resting_sessions": stats.resting_sessions,
-        "common_beginnings": stats.common_beginnings,
-        "swapped_sessions": stats.swapped_sessions,
-        "swapped_bytes": stats.swapped_bytes,
-    });
-    ModelReport { progress: Some(stats.decodes), figures }
+    Ok(Served::reporting(loaded, |model| {
+        let stats = model.stats();
+        ModelReport { progress: Some(stats.decodes), figures: json!(stats) }
+    }))
 }
 
 #[cfg(not(feature = "llama"))]

@@ -1,6 +1,6 @@
 //! The failures of the program: one sentence for the person, and the causes with `--verbose`.
 
-use std::{error::Error, fmt};
+use std::error::Error;
 
 use madang::{
     SessionId,
@@ -8,11 +8,17 @@ use madang::{
 };
 
 /// The reason why the program ends before its work is done.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// An error; the sentence says what to do.
-    Explained { sentence: String, cause: Option<Box<dyn Error + Send + Sync>> },
+    #[error("{sentence}")]
+    Explained {
+        sentence: String,
+        #[source]
+        cause: Option<Box<dyn Error + Send + Sync>>,
+    },
     /// The reader of the output has left (`| head`), which needs no message.
+    #[error("the reader of the output is gone")]
     OutputClosed,
 }
 
@@ -62,23 +68,5 @@ impl Failure {
     pub(crate) fn is_of_a_held_database(&self) -> bool {
         let Self::Explained { cause: Some(cause), .. } = self else { return false };
         matches!(cause.downcast_ref(), Some(OpenError::Held { .. }))
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Explained { sentence, .. } => sentence,
-            Self::OutputClosed => "the reader of the output is gone",
-        })
-    }
-}
-
-impl Error for Failure {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Explained { cause, .. } => cause.as_deref().map(|cause| cause as _),
-            Self::OutputClosed => None,
-        }
     }
 }

@@ -11,7 +11,7 @@ use madang::{
     store::{SqliteStore, Store as _},
 };
 use madang_server::{TokenFile, TokenHolder};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     args::{Forget, Toolkits},
@@ -35,37 +35,24 @@ pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
     let store = setup::store_to_serve(&wanted.database, &Toolkits::all()).await?;
     let erased = erase(&store, &wanted, &path).await;
     store.close().await;
-    let Erased { forgotten, had_folder, left, tokens, services } = erased?;
-    let Forgotten { sessions, messages, calls, transitions, rows } = forgotten;
-    let report = json!({
-        "user": wanted.user, "sessions": sessions, "messages": messages, "calls": calls,
-        "transitions": transitions, "rows": rows, "workspace": had_folder, "left": left,
-        "tokens": tokens,
-    });
+    let (report, services) = erased?;
     output::foreign(&report.to_string())?;
     if !services.is_empty() {
-        output::notice(&still_spoken_for(&services.join(", "), wanted.locale()));
+        output::notice(&still_spoken_for(&services.join(", "), wanted.locale));
     }
-    output::notice(not_reached(wanted.locale()));
+    output::notice(not_reached(wanted.locale));
     Ok(())
 }
 
-/// The erased and the remaining data.
-#[derive(Debug)]
-struct Erased {
-    forgotten: Forgotten,
-    had_folder: bool,
-    /// Files in a named folder that a person changed, and that stay.
-    left: Vec<String>,
-    /// The removed tokens.
-    tokens: Vec<String>,
-    /// The tokens of services that speak for the user, and that stay.
-    services: Vec<String>,
-}
-
+/// Returns what was erased and what stays, and the names of tokens of services that speak for the user, which stay too.
+///
 /// Removes the tokens first: with one of them the user would begin anew. Then the folders: the pages tell which files are
 /// theirs, and must still exist.
-async fn erase(store: &SqliteStore, wanted: &Forget, path: &Path) -> Result<Erased, Failure> {
+async fn erase(
+    store: &SqliteStore,
+    wanted: &Forget,
+    path: &Path,
+) -> Result<(Value, Vec<String>), Failure> {
     let file = wanted.tokens.clone().unwrap_or_else(|| beside(path, TOKENS));
     let file = TokenFile::new(file);
     let tokens = file.remove_of(&wanted.user).map_err(of_tokens)?;
@@ -82,12 +69,18 @@ async fn erase(store: &SqliteStore, wanted: &Forget, path: &Path) -> Result<Eras
     let had_folder = remove_folder(path, &wanted.user)?;
     let order = Order {
         user: wanted.user.clone(),
-        by: wanted.by(),
+        by: wanted.by.clone(),
         at: SystemClock.now(),
         tables: setup::forgetting(),
     };
-    let forgotten = store.forget(&order).await.map_err(Failure::of)?;
-    Ok(Erased { forgotten, had_folder, left, tokens, services })
+    let Forgotten { sessions, messages, calls, transitions, rows } =
+        store.forget(&order).await.map_err(Failure::of)?;
+    let report = json!({
+        "user": wanted.user, "sessions": sessions, "messages": messages, "calls": calls,
+        "transitions": transitions, "rows": rows, "workspace": had_folder, "left": left,
+        "tokens": tokens,
+    });
+    Ok((report, services))
 }
 
 #[cfg(unix)]
@@ -111,7 +104,7 @@ fn confirm(wanted: &Forget) -> Result<(), Failure> {
             "nothing was erased: without a terminal no question can be asked, so give --yes to erase without a question",
         ));
     }
-    output::notice(&question(&wanted.user, wanted.locale()));
+    output::notice(&question(&wanted.user, wanted.locale));
     let mut typed = String::new();
     let read = io::stdin().read_line(&mut typed);
     read.map_err(|cause| Failure::because("nothing was erased: the answer cannot be read", cause))?;
@@ -143,13 +136,9 @@ fn still_spoken_for(services: &str, locale: UiLanguage) -> String {
     }
 }
 
-const fn not_reached(locale: UiLanguage) -> &'static str {
-    match locale {
-        UiLanguage::Ko => {
-            "지우지 못한 것: 백업, 파일 시스템이 보관하는 사본, 로그, --workspace로 지정하지 않은 다른 폴더."
-        }
-        UiLanguage::En => {
-            "Not reached: backups, copies that the file system keeps, logs, and other folders of notes than those named here with --workspace."
-        }
-    }
+fn not_reached(locale: UiLanguage) -> &'static str {
+    locale.pick(
+        "지우지 못한 것: 백업, 파일 시스템이 보관하는 사본, 로그, --workspace로 지정하지 않은 다른 폴더.",
+        "Not reached: backups, copies that the file system keeps, logs, and other folders of notes than those named here with --workspace.",
+    )
 }

@@ -4,9 +4,11 @@ use std::env;
 
 use clap::ValueEnum;
 use madang::{LanguageTag, tool::Locale};
+use serde::{Deserialize, Serialize};
 
 /// A language of the program's own texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum UiLanguage {
     Ko,
     En,
@@ -38,13 +40,10 @@ impl UiLanguage {
 }
 
 /// Returns the language of the environment.
-pub(crate) fn ui_language() -> UiLanguage {
-    spoken(None)
-}
-
-pub(crate) fn spoken(chosen: Option<UiLanguage>) -> UiLanguage {
-    chosen
-        .unwrap_or_else(|| UiLanguage::from_lang(&environment_language(|name| env::var(name).ok())))
+impl Default for UiLanguage {
+    fn default() -> Self {
+        Self::from_lang(&environment_language(|name| env::var(name).ok()))
+    }
 }
 
 /// Returns the environment's name of its language: the first of these variables that is set, as everywhere.

@@ -32,7 +32,6 @@ mod model;
 mod notes;
 mod output;
 mod printable;
-#[cfg(feature = "llama")]
 mod progress;
 mod serve;
 mod server_files;

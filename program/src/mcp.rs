@@ -1,10 +1,10 @@
 //! MCP servers: their tools for `chat` and `serve`, and `madang mcp`, which looks at them and trusts them.
 
 use madang::tool::EffectPolicy;
-use madang_mcp::{McpConfig, McpConfigError, McpServerReport, McpServers, PinnedChange, trust};
+use madang_mcp::{McpConfig, McpServerReport, McpServers, PinnedChange, trust};
 
 use crate::{
-    args::{McpChoice, McpOrder, McpTrust},
+    args::{McpChoice, McpOrder},
     failure::Failure,
     mcp_server, output,
 };
@@ -12,7 +12,7 @@ use crate::{
 /// Starts the servers that were chosen, and says what is odd about them.
 pub(crate) async fn servers(wanted: &McpChoice) -> Result<Option<McpServers>, Failure> {
     let Some(file) = &wanted.file else { return Ok(None) };
-    let config = McpConfig::read(file).map_err(of_config)?;
+    let config = McpConfig::read(file).map_err(Failure::of)?;
     let servers = McpServers::start(&config).await.map_err(Failure::of)?;
     servers.warnings().iter().for_each(|warning| output::complain(warning));
     Ok(Some(servers))
@@ -22,14 +22,14 @@ pub(crate) async fn servers(wanted: &McpChoice) -> Result<Option<McpServers>, Fa
 pub(crate) async fn run(wanted: McpOrder) -> Result<(), Failure> {
     match wanted {
         McpOrder::Serve(wanted) => mcp_server::run(*wanted).await,
-        McpOrder::List(place) => {
-            let config = McpConfig::read(&place.file).map_err(of_config)?;
+        McpOrder::List { file } => {
+            let config = McpConfig::read(&file).map_err(Failure::of)?;
             config.warnings().iter().for_each(|warning| output::complain(warning));
             let reports = McpServers::look(&config).await.map_err(Failure::of)?;
             reports.iter().try_for_each(|report| output::report(&described(report)))
         }
-        McpOrder::Trust(McpTrust { server, file }) => {
-            let config = McpConfig::read(&file).map_err(of_config)?;
+        McpOrder::Trust { server, file } => {
+            let config = McpConfig::read(&file).map_err(Failure::of)?;
             let changes = trust(&config, &server).await.map_err(Failure::of)?;
             changes.iter().try_for_each(|(tool, change)| {
                 let change = match change {
@@ -69,8 +69,4 @@ fn described(report: &McpServerReport) -> String {
         }
     }
     text
-}
-
-fn of_config(error: McpConfigError) -> Failure {
-    Failure::of(error)
 }

@@ -3,8 +3,6 @@
 #[cfg(feature = "llama")]
 use std::ffi::OsString;
 use std::{
-    fs::File,
-    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -24,10 +22,10 @@ use madang::{
 use madang_testing::ScriptedModel;
 
 #[cfg(feature = "llama")]
-use crate::{args::Switch, hub, progress::Progress};
+use crate::{args::Switch, hub, progress};
 use crate::{
     args::{EngineHost, FallBacks, ModelChoice, Remote, RemoteName, Tuning},
-    bounded_input::{self, Unusable},
+    bounded_input,
     failure::Failure,
     hub::{HubName, Sum},
     language::UiLanguage,
@@ -70,16 +68,9 @@ impl Model {
     }
 
     fn remote(name: &RemoteName, remote: &Remote) -> Result<Self, Failure> {
-        let mut options = RemoteOptions::new(name.provider, &*name.model);
-        if let Some(url) = &remote.url {
-            options = options.url(url);
-        }
-        if let Some(tokens) = remote.thinking {
-            options = options.thinking_tokens(tokens);
-        }
-        if let Some(tokens) = remote.context {
-            options = options.context_tokens(tokens);
-        }
+        let options = remote_options(name, remote.url.as_ref());
+        let options = remote.thinking.into_iter().fold(options, RemoteOptions::thinking_tokens);
+        let options = remote.context.into_iter().fold(options, RemoteOptions::context_tokens);
         let model = RemoteModel::new(options.key_from_env()).map_err(Failure::of)?;
         let name = Some(name.name()).filter(|name| ModelName::new(&**name).is_ok());
         Ok(Self { name, ..Self::of(model, Some(SYSTEM)) })
@@ -88,10 +79,7 @@ impl Model {
     /// Puts others behind this one.
     pub(crate) fn before(mut self, others: &FallBacks) -> Result<Self, Failure> {
         for other in &others.models {
-            let mut options = RemoteOptions::new(other.model.provider, &*other.model.model);
-            if let Some(url) = &other.url {
-                options = options.url(url);
-            }
+            let options = remote_options(&other.model, other.url.as_ref());
             let model = RemoteModel::new(options.key_from_env()).map_err(Failure::of)?;
             self.others.push((other.name(), model));
         }
@@ -105,8 +93,7 @@ impl Model {
     #[cfg(feature = "llama")]
     fn llama(file: Option<&Path>, engine: EngineHost, tuning: Tuning) -> Result<Self, Failure> {
         let system = file.is_some().then_some(SYSTEM);
-        let bar = Progress::new();
-        let hearing = bar.hearing();
+        let (bar, hearing) = progress::loading();
         let model = match engine {
             EngineHost::Process => {
                 let model = LlamaModel::load(llama_options(file, tuning)?.on_progress(hearing));
@@ -117,7 +104,7 @@ impl Model {
                 model.map(|model| Self::of(model, system)).map_err(Failure::of)
             }
         };
-        bar.finish();
+        bar.finish_and_clear();
         model
     }
 
@@ -140,11 +127,13 @@ impl Model {
         };
         let add = |builder: Builder, (name, model)| builder.add_model(name, model);
         let builder = self.others.into_iter().fold(builder, add);
-        match self.system {
-            Some(text) => builder.system(text),
-            None => builder,
-        }
+        self.system.into_iter().fold(builder, Builder::system)
     }
+}
+
+fn remote_options(name: &RemoteName, url: Option<&String>) -> RemoteOptions {
+    let options = RemoteOptions::new(name.provider, &*name.model);
+    url.into_iter().fold(options, RemoteOptions::url)
 }
 
 /// Downloads a model from a hub.
@@ -171,16 +160,13 @@ fn child_options(file: Option<&Path>, tuning: Tuning) -> Result<ChildOptions, Fa
         let sentence = "failed to find this program's own file: use --engine process";
         Failure::because(sentence, cause)
     })?;
+    let flash = tuning.flash_attention.map(|switch| match switch {
+        Switch::On => "--flash-attention=on".to_owned(),
+        Switch::Off => "--flash-attention=off".to_owned(),
+    });
+    let layers = tuning.gpu_layers.map(|layers| format!("--gpu-layers={layers}"));
     let options = options.argument("engine");
-    let options = match tuning.flash_attention {
-        Some(Switch::On) => options.argument("--flash-attention=on"),
-        Some(Switch::Off) => options.argument("--flash-attention=off"),
-        None => options,
-    };
-    let options = match tuning.gpu_layers {
-        Some(layers) => options.argument(format!("--gpu-layers={layers}")),
-        None => options,
-    };
+    let options = flash.into_iter().chain(layers).fold(options, ChildOptions::argument);
     let Some(path) = file else { return Ok(options) };
     let mut model = OsString::from("--model=");
     model.push(path);
@@ -191,38 +177,15 @@ fn child_options(file: Option<&Path>, tuning: Tuning) -> Result<ChildOptions, Fa
 #[cfg(feature = "llama")]
 pub(crate) fn llama_options(file: Option<&Path>, tuning: Tuning) -> Result<LlamaOptions, Failure> {
     let options = file.map_or_else(madang::model::bundled, LlamaOptions::new);
-    let options = match tuning.flash_attention {
-        Some(switch) => options.flash_attention(switch == Switch::On),
-        None => options,
-    };
-    Ok(match tuning.gpu_layers {
-        Some(layers) => options.gpu_layers(layers),
-        None => options,
-    })
+    let flash = tuning.flash_attention.map(|switch| switch == Switch::On);
+    let options = flash.into_iter().fold(options, LlamaOptions::flash_attention);
+    Ok(tuning.gpu_layers.into_iter().fold(options, LlamaOptions::gpu_layers))
 }
 
 pub(crate) fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {
     let shown = path.display();
-    let opened = File::open(path).map_err(Unusable::Unreadable);
-    let text = opened.and_then(bounded_input::text).map_err(|cause| {
-        let sentence = match &cause {
-            Unusable::Unreadable(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                format!("there is no script {shown}: give the path of a file of JSON lines")
-            }
-            Unusable::Unreadable(_) => {
-                format!(
-                    "failed to read the script {shown}: check that it is a file that you may read"
-                )
-            }
-            Unusable::TooLong => {
-                format!("the script {shown} cannot be used, {cause}: give a shorter one")
-            }
-            Unusable::NotUtf8(_) => {
-                format!("the script {shown} is not UTF-8: convert it and try again")
-            }
-        };
-        Failure::because(sentence, cause)
-    })?;
+    let missing = format!("there is no script {shown}: give the path of a file of JSON lines");
+    let text = bounded_input::file(path, &format!("the script {shown}"), &missing)?;
     text.parse()
         .map_err(|error| Failure::because(format!("{error}; mend {shown} and try again"), error))
 }

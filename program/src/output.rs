@@ -2,11 +2,13 @@
 
 use std::{
     error::Error,
+    fmt::Display,
     io::{self, ErrorKind, Write},
     process::ExitCode,
 };
 
 use crossterm::style::Stylize as _;
+use serde::Serialize;
 
 use crate::{
     failure::Failure,
@@ -27,6 +29,18 @@ pub(crate) fn foreign(text: &str) -> Result<(), Failure> {
 /// Prints rows with foreign parts, laid out for a person.
 pub(crate) fn report(text: &str) -> Result<(), Failure> {
     piece(&printable(text))
+}
+
+/// Prints a report: rows for a person, or JSON.
+pub(crate) fn rows_or_json(
+    report: &(impl Display + Serialize),
+    is_json: bool,
+) -> Result<(), Failure> {
+    if !is_json {
+        return self::report(&report.to_string());
+    }
+    let json = serde_json::to_string(report);
+    foreign(&json.map_err(|cause| Failure::because("failed to print the report", cause))?)
 }
 
 /// Prints a piece of a line, at once.

@@ -1,43 +1,32 @@
-//! Shows on a terminal how much of the model is loaded.
+//! Shows on a terminal how far something has come.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A progress bar on standard error, visible only on a terminal.
-#[derive(Debug, Clone)]
-pub(crate) struct Progress(ProgressBar);
-
-impl Progress {
-    /// Creates a bar at 0.
-    pub(crate) fn new() -> Self {
-        let bar = ProgressBar::new(100);
-        let style = ProgressStyle::with_template("{bar:30.dim} {percent}%");
-        bar.set_style(style.expect("the template is a constant that a test shows"));
-        Self(bar)
-    }
-
-    /// Returns a function that moves the bar to a part from 0 to 1.
-    pub(crate) fn hearing(&self) -> impl FnMut(f32) + Send + 'static {
-        let bar = self.0.clone();
-        move |done: f32| bar.set_position((done.clamp(0.0, 1.0) * 100.0) as u64)
-    }
-
-    /// Removes the bar.
-    pub(crate) fn finish(self) {
-        self.0.finish_and_clear();
-    }
+/// Makes a bar at 0 on standard error, visible only on a terminal. Dropping its last clone removes it.
+pub(crate) fn bar(length: u64, beside: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(&format!("{{bar:30.dim}} {beside}"));
+    let style = style.expect("each template is a constant that a test or every run shows");
+    ProgressBar::new(length).with_style(style)
 }
 
-#[cfg(test)]
+/// Makes a bar for a model that is loaded, and a function that moves it to a part from 0 to 1.
+#[cfg(feature = "llama")]
+pub(crate) fn loading() -> (ProgressBar, impl FnMut(f32) + Send + 'static) {
+    let bar = bar(100, "{percent}%");
+    let moved = bar.clone();
+    (bar, move |done: f32| moved.set_position((done.clamp(0.0, 1.0) * 100.0) as u64))
+}
+
+#[cfg(all(test, feature = "llama"))]
 mod tests {
     use super::*;
 
     #[test]
     fn the_bar_stands_where_loading_stands() {
-        let progress = Progress::new();
-        let mut hear = progress.hearing();
+        let (bar, mut hear) = loading();
         for (done, position) in [(0.0, 0), (0.5, 50), (1.0, 100)] {
             hear(done);
-            assert_eq!(progress.0.position(), position);
+            assert_eq!(bar.position(), position);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{error::Error as _, path::Path};
 
 use madang::{
-    Limits, Runtime,
+    Builder, Limits, Runtime,
     store::{SqliteStore, Store as _},
 };
 use madang_mcp::McpServers;
@@ -36,17 +36,17 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let limits = ServerLimits::default();
     let connections = limits.connections_within(raise_open_files());
     if connections < limits.max_connections {
-        output::notice(&Text::RoomFor { connections }.in_locale(wanted.locale()));
+        output::notice(&Text::RoomFor { connections }.in_locale(wanted.locale));
     }
     let until = Instant::now() + wanted.wait_for_lock;
     // This order leaves no database behind if the tokens, the script, the model or the address is unusable.
-    let path = setup::database_path(&wanted.database)?;
+    let path = setup::database_path(&wanted.tools.database)?;
     let tokens = tokens(&wanted, &path)?;
     let tls = wanted.tls.open().map_err(of_file)?;
     if let Some(issuer) = wanted.jwt.issuer() {
         issuer.try_keys().map_err(of_file)?;
     }
-    let model = Model::load(&wanted.which, wanted.locale()).await?;
+    let model = Model::load(&wanted.which, wanted.locale).await?;
     let model = model.before(&wanted.fall_backs)?;
     let name = model.name();
     let mut predecessor = Predecessor { until, signals: &mut signals };
@@ -65,27 +65,21 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let listeners = bound;
     let mcp = mcp::servers(&wanted.mcp).await?;
     let Some(store) = predecessor.wait(async || open(&wanted).await).await? else { return Ok(()) };
-    let whose = (&*path, wanted.person.user());
-    let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
+    let mirror = notes::mirror(&store, &wanted.tools).await?;
     let mut limits = Limits::default();
     limits.decision_timeout = wanted.decision_timeout;
-    let builder = setup::builder(store.clone(), &wanted.toolkits, wanted.locale()).limits(limits);
+    let builder =
+        setup::builder(store.clone(), &wanted.tools.toolkits, wanted.locale).limits(limits);
     let builder = builder.tools(mcp.iter().flat_map(McpServers::tools));
-    let builder = match &wanted.zone.time_zone {
-        Some(zone) => builder.time_zone(zone.clone()),
-        None => builder,
-    };
+    let builder = wanted.tools.time_zone.iter().cloned().fold(builder, Builder::time_zone);
     // Before the runtime, which tells the recorder that it finds.
     let measured = if wanted.metrics.is_empty() { None } else { Some(metrics::record()?) };
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let (options, secret) = options(&wanted, (&path, tokens), store, runtime.clone(), &name)?;
-    let options = match &measured {
-        Some(handle) => {
-            let handle = handle.clone();
-            options.metrics(move || handle.render())
-        }
-        None => options,
-    };
+    let options = measured
+        .iter()
+        .cloned()
+        .fold(options, |options, handle| options.metrics(move || handle.render()));
     let said = Said {
         addresses: listeners.iter().map(Listener::address).collect(),
         of_metrics: of_metrics.iter().map(Listener::address).collect(),
@@ -108,7 +102,7 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
             return;
         }
         signals.next().await;
-        output::notice(&Text::Ending.in_locale(wanted.locale()));
+        output::notice(&Text::Ending.in_locale(wanted.locale));
         tokio::spawn(async move {
             signals.next().await;
             // The store has all that was told.
@@ -168,7 +162,7 @@ enum InTheWay {
 }
 
 async fn open(wanted: &Serve) -> Result<SqliteStore, InTheWay> {
-    let opened = setup::store_to_serve(&wanted.database, &wanted.toolkits).await;
+    let opened = setup::store_to_serve(&wanted.tools.database, &wanted.tools.toolkits).await;
     opened.map_err(|failure| {
         if failure.is_of_a_held_database() {
             let sentence =
@@ -211,7 +205,7 @@ fn tokens(wanted: &Serve, database: &Path) -> Result<TokenFile, Failure> {
     let has_none = file.list().map_err(of_tokens)?.is_empty();
     if has_none && wanted.tokens.is_some() {
         let name = file.path().display().to_string();
-        output::notice(&Text::NoTokens { file: &name }.in_locale(wanted.locale()));
+        output::notice(&Text::NoTokens { file: &name }.in_locale(wanted.locale));
     }
     Ok(file)
 }
@@ -245,7 +239,7 @@ fn options(
         (None, false) => options,
     };
     if wanted.is_open {
-        return Ok((options.open(wanted.person.user()), None));
+        return Ok((options.open(wanted.tools.person.user.clone()), None));
     }
     let options = wanted.jwt.issuer().into_iter().fold(options, ServerOptions::jwt);
     let options = options.token_file(tokens);
@@ -254,7 +248,7 @@ fn options(
         return Ok((options, None));
     }
     let secret = TokenSecret::open(beside(database, "token")).map_err(Failure::of)?;
-    let user = TokenHolder::User(wanted.person.user());
+    let user = TokenHolder::User(wanted.tools.person.user.clone());
     let token = TokenEntry::new("link", user, TokenScopes::ALL, &secret);
     Ok((options.token(token), Some(secret)))
 }
@@ -278,7 +272,7 @@ fn say(wanted: &Serve, said: &Said, secret: Option<&TokenSecret>) -> Result<(), 
         // What stands behind the mark is sent to no server and stands in no log.
         let token = secret.map_or_else(String::new, |secret| format!("#token={}", secret.reveal()));
         let link = format!("{address}/{token}");
-        lines.push(Text::OpenLink(&link).in_locale(wanted.locale()));
+        lines.push(Text::OpenLink(&link).in_locale(wanted.locale));
     }
     output::report(&format!("{}\n", lines.join("\n")))
 }

@@ -21,6 +21,12 @@ impl Spread {
         };
         Self { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1.0) }
     }
+
+    /// Writes a spread of milliseconds for a person.
+    pub(crate) fn in_ms(&self) -> String {
+        let Self { p50, p90, p99, max } = self;
+        format!("{p50:.1} ms median, {p90:.1} p90, {p99:.1} p99, {max:.1} at most")
+    }
 }
 
 #[cfg(test)]

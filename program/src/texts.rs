@@ -132,10 +132,10 @@ impl Text<'_> {
                 UiLanguage::Ko => format!("브라우저에서 여세요: {link}"),
                 UiLanguage::En => format!("open {link}"),
             },
-            Self::Ending => match locale {
-                UiLanguage::Ko => "서버를 끝냅니다. 다시 신호를 보내면 바로 끝납니다.".to_owned(),
-                UiLanguage::En => "the server ends; a second signal ends it at once".to_owned(),
-            },
+            Self::Ending => pick(
+                "서버를 끝냅니다. 다시 신호를 보내면 바로 끝납니다.",
+                "the server ends; a second signal ends it at once",
+            ),
             Self::RoomFor { connections } => match locale {
                 UiLanguage::Ko => format!(
                     "연결은 한 번에 {connections}개까지만 받습니다. 더 받으려면 열 수 있는 파일 수를 늘리세요(ulimit -n)."

@@ -1,12 +1,10 @@
 //! `madang token`: makes, lists and removes the tokens of a server.
 
-use std::path::PathBuf;
-
 use madang_server::{TokenEntry, TokenFile, TokenHolder, TokenScope, TokenScopes};
 use serde_json::json;
 
 use crate::{
-    args::{Token, TokenAdd, TokenOrder, TokenPlace},
+    args::{TokenAdd, TokenOrder, TokenPlace},
     failure::Failure,
     output,
     server_files::{TOKENS, beside, of_tokens},
@@ -14,19 +12,19 @@ use crate::{
 };
 
 /// Carries out the order.
-pub(crate) fn run(wanted: Token) -> Result<(), Failure> {
-    match wanted.order {
+pub(crate) fn run(wanted: TokenOrder) -> Result<(), Failure> {
+    match wanted {
         TokenOrder::Add(wanted) => add(wanted),
         TokenOrder::List(place) => {
             let tokens = file(&place)?.list().map_err(of_tokens)?;
             tokens.iter().try_for_each(|token| output::foreign(&described(token).to_string()))
         }
-        TokenOrder::Remove(wanted) => {
-            let file = file(&wanted.place)?;
-            if file.remove(&wanted.name).map_err(of_tokens)? {
+        TokenOrder::Remove { name, place } => {
+            let file = file(&place)?;
+            if file.remove(&name).map_err(of_tokens)? {
                 return Ok(());
             }
-            let (name, path) = (&wanted.name, file.path().display());
+            let path = file.path().display();
             Err(Failure::new(format!(
                 "there is no token {name:?} in {path}: `madang token list` names them"
             )))
@@ -69,12 +67,8 @@ fn described(token: &TokenEntry) -> serde_json::Value {
 }
 
 fn file(place: &TokenPlace) -> Result<TokenFile, Failure> {
-    Ok(TokenFile::new(path(place)?))
-}
-
-fn path(place: &TokenPlace) -> Result<PathBuf, Failure> {
-    match &place.tokens {
-        Some(path) => Ok(path.clone()),
-        None => Ok(beside(&setup::database_path(&place.database)?, TOKENS)),
-    }
+    Ok(TokenFile::new(match &place.tokens {
+        Some(path) => path.clone(),
+        None => beside(&setup::database_path(&place.database)?, TOKENS),
+    }))
 }

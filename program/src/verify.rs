@@ -52,7 +52,7 @@ pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Fail
         }
     }
     if store.keys().is_empty() {
-        output::notice(&Text::NoSealKeys.in_locale(wanted.locale()));
+        output::notice(&Text::NoSealKeys.in_locale(wanted.locale));
     }
     if broken.len() > 1 {
         for sentence in &broken {
@@ -67,7 +67,7 @@ pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Fail
         return Err(Failure::new(sentence));
     }
     let not_checked = Text::NotChecked { has_head: wanted.head.is_some(), vouched_for };
-    output::notice(&not_checked.in_locale(wanted.locale()));
+    output::notice(&not_checked.in_locale(wanted.locale));
     Ok(())
 }
 

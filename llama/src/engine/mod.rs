@@ -36,7 +36,7 @@ mod thread;
 pub(super) use prompts::{Asked, Refused};
 pub(super) use request::EngineRequest;
 pub use stats::EngineStats;
-pub(super) use thread::{Started, start};
+pub(super) use thread::{Loaded, start};
 
 #[cfg(test)]
 mod tests {

@@ -101,56 +101,42 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         prompt: &[T],
         fits: impl Fn(Sequence) -> bool,
     ) -> Option<PrefixMatch> {
-        let (mut at, mut tokens) = (ROOT, 0);
-        let mut best = None;
-        while let Some(child) = prompt.get(tokens).and_then(|next| self.child(at, next)) {
-            let branch = &self.branches[child];
-            let common = common(&branch.tokens, &prompt[tokens..]);
-            tokens += common;
-            at = child;
-            // A sequence with more tokens is a holder too.
-            let Some(by) = branch.holders.iter().find(|by| fits(*by)) else { break };
-            best = Some(PrefixMatch { by, tokens });
-            if common < branch.tokens.len() {
-                break;
-            }
-        }
-        best
+        // A sequence with more tokens is a holder too.
+        let fitting = self.branches_of(prompt).map_while(|(branch, tokens)| {
+            let by = self.branches[branch].holders.iter().find(|by| fits(*by))?;
+            Some(PrefixMatch { by, tokens })
+        });
+        fitting.last()
     }
 
     /// Finds the sequence with most of the beginning of this prompt and nothing else.
     pub(super) fn longest_whole(&self, prompt: &[T]) -> Option<PrefixMatch> {
-        let (mut at, mut tokens) = (ROOT, 0);
-        let mut best = None;
-        while let Some(child) = prompt.get(tokens).and_then(|next| self.child(at, next)) {
-            let branch = &self.branches[child];
-            if common(&branch.tokens, &prompt[tokens..]) < branch.tokens.len() {
-                break;
-            }
-            tokens += branch.tokens.len();
-            at = child;
-            let ends_here = branch.holders.iter().find(|by| self.ends[by.index()].0 == child);
-            best = ends_here.map(|by| PrefixMatch { by, tokens }).or(best);
-        }
-        best
+        let ending = self.branches_of(prompt).filter_map(|(branch, tokens)| {
+            let ends_here = |by: &Sequence| self.ends[by.index()] == (branch, tokens);
+            let by = self.branches[branch].holders.iter().find(ends_here)?;
+            Some(PrefixMatch { by, tokens })
+        });
+        ending.last()
     }
 
     /// Counts the tokens with which a sequence and a prompt both begin.
     pub(super) fn common(&self, sequence: Sequence, prompt: &[T]) -> usize {
-        let (mut at, mut tokens) = (ROOT, 0);
-        while let Some(child) = prompt.get(tokens).and_then(|next| self.child(at, next)) {
-            let branch = &self.branches[child];
-            if !branch.holders.contains(sequence) {
-                break;
-            }
-            let common = common(&branch.tokens, &prompt[tokens..]);
+        let held = self.branches_of(prompt);
+        let held = held.take_while(|(branch, _)| self.branches[*branch].holders.contains(sequence));
+        held.last().map_or(0, |(_, tokens)| tokens)
+    }
+
+    /// Follows a prompt from the root: each branch that has some of it, and the tokens of the prompt up to there.
+    fn branches_of(&self, prompt: &[T]) -> impl Iterator<Item = (usize, usize)> {
+        let (mut at, mut tokens) = (Some(ROOT), 0);
+        std::iter::from_fn(move || {
+            let child = self.child(at?, prompt.get(tokens)?)?;
+            let branch = &self.branches[child].tokens;
+            let common = common(branch, &prompt[tokens..]);
             tokens += common;
-            at = child;
-            if common < branch.tokens.len() {
-                break;
-            }
-        }
-        tokens
+            at = (common == branch.len()).then_some(child);
+            Some((child, tokens))
+        })
     }
 
     /// Returns the tokens of a sequence.

@@ -1,7 +1,9 @@
 //! The figures of an engine.
 
+use serde::Serialize;
+
 /// The figures of an engine since its start, and its present content.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct EngineStats {
     /// The number of decodes.

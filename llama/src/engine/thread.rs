@@ -28,30 +28,21 @@ use crate::{
     source::ModelFile,
 };
 
-/// A started engine.
+/// The properties of a loaded model.
 #[derive(Debug)]
-pub(crate) struct Started {
-    /// The model's name.
+pub(crate) struct Loaded {
     pub(crate) name: String,
     pub(crate) family: &'static Family,
     pub(crate) style: CallStyle,
-    pub(crate) thread: JoinHandle<()>,
-    pub(crate) stats: Arc<Mutex<EngineStats>>,
 }
 
-/// The properties of a loaded model.
-#[derive(Debug)]
-struct Loaded {
-    name: String,
-    family: &'static Family,
-    style: CallStyle,
-}
-
-/// Starts the thread and waits until the model is loaded.
-pub(crate) fn start(options: LlamaOptions, asked: Arc<Asked>) -> Result<Started, LoadError> {
+/// Starts the thread, which publishes its figures, and waits until the model is loaded.
+pub(crate) fn start(
+    options: LlamaOptions,
+    asked: Arc<Asked>,
+    published: Arc<Mutex<EngineStats>>,
+) -> Result<(Loaded, JoinHandle<()>), LoadError> {
     let (loaded, outcome) = blocking::sync_channel(1);
-    let stats = Arc::default();
-    let published = Arc::clone(&stats);
     let thread = thread::Builder::new()
         .name("madang-llama".into())
         .stack_size(STACK_BYTES)
@@ -65,9 +56,8 @@ pub(crate) fn start(options: LlamaOptions, asked: Arc<Asked>) -> Result<Started,
             }
         })
         .map_err(|cause| LoadError::Thread { cause: Some(cause) })?;
-    let Loaded { name, family, style } =
-        outcome.recv().map_err(|_| LoadError::Thread { cause: None })??;
-    Ok(Started { name, family, style, thread, stats })
+    let loaded = outcome.recv().map_err(|_| LoadError::Thread { cause: None })??;
+    Ok((loaded, thread))
 }
 
 fn run(

@@ -31,11 +31,10 @@ pub(super) use lfm2::LFM2;
 pub(super) use llama3::LLAMA_3;
 pub(super) use mistral::{MISTRAL, MISTRAL_MARKED};
 
-use std::fmt;
-
 use super::call::CallForm;
 
 /// The way in which a family talks.
+#[derive(Debug)]
 pub(super) struct Family {
     /// The name in logs and tests.
     pub(super) name: &'static str,
@@ -102,12 +101,6 @@ impl Family {
     /// Lists all texts with a meaning in this family's prompts.
     pub(super) fn markers(&self) -> impl Iterator<Item = &'static str> {
         self.spoken().chain(self.inner()).chain(self.frames.iter().copied())
-    }
-}
-
-impl fmt::Debug for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Family({})", self.name)
     }
 }
 

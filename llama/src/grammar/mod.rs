@@ -201,12 +201,6 @@ struct Followed {
     gaps: Vec<Gap>,
 }
 
-impl std::fmt::Debug for Grammars {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Grammars").field("family", &self.family.name).finish_non_exhaustive()
-    }
-}
-
 /// Follows one call, token by token.
 pub(super) struct CallGuide {
     matcher: Matcher,
@@ -265,12 +259,6 @@ impl CallGuide {
     /// Adds a token; false if the guide is lost.
     pub(super) fn take(&mut self, token: u32) -> bool {
         self.matcher.consume_token(token).is_ok()
-    }
-}
-
-impl std::fmt::Debug for CallGuide {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("CallGuide")
     }
 }
 

@@ -8,16 +8,13 @@ use madang::{
     approval::{Decision, Digest},
 };
 
-use super::{
-    notes::Workspace,
-    shared::{
-        Database, FallBacks, McpChoice, ModelChoice, Person, Toolkits, Tuning, Zone, or_usual,
-        session, user,
-    },
+use super::shared::{
+    Database, FallBacks, McpChoice, ModelChoice, ToolOptions, Toolkits, Tuning, session, user,
+    usual_user,
 };
 use crate::{
     hub::{HubName, Sum},
-    language::{UiLanguage, spoken},
+    language::UiLanguage,
 };
 
 #[derive(Debug, Options)]
@@ -27,23 +24,15 @@ pub(crate) struct Chat {
     #[command(flatten)]
     pub(crate) fall_backs: FallBacks,
     #[command(flatten)]
-    pub(crate) database: Database,
-    #[command(flatten)]
-    pub(crate) person: Person,
+    pub(crate) tools: ToolOptions,
     /// The chat to go on with; it is created if it does not exist. Without it, a new one.
     #[arg(long, value_name = "ID", value_parser = session)]
     pub(crate) session: Option<SessionId>,
     #[command(flatten)]
-    pub(crate) toolkits: Toolkits,
-    #[command(flatten)]
     pub(crate) mcp: McpChoice,
-    #[command(flatten)]
-    pub(crate) workspace: Workspace,
-    #[command(flatten)]
-    pub(crate) zone: Zone,
     /// The language. Without it, that of the environment.
-    #[arg(long)]
-    locale: Option<UiLanguage>,
+    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
+    pub(crate) locale: UiLanguage,
     /// The answer to all questions.
     #[arg(long)]
     pub(crate) confirm: Option<ApprovalMode>,
@@ -76,18 +65,10 @@ pub(crate) struct Call {
     #[arg(long, value_name = "ID", value_parser = session)]
     pub(crate) session: Option<SessionId>,
     #[command(flatten)]
-    pub(crate) database: Database,
-    #[command(flatten)]
-    pub(crate) person: Person,
-    #[command(flatten)]
-    pub(crate) toolkits: Toolkits,
-    #[command(flatten)]
-    pub(crate) workspace: Workspace,
-    #[command(flatten)]
-    pub(crate) zone: Zone,
+    pub(crate) tools: ToolOptions,
     /// The language. Without it, that of the environment.
-    #[arg(long)]
-    locale: Option<UiLanguage>,
+    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
+    pub(crate) locale: UiLanguage,
 }
 
 #[derive(Debug, Options)]
@@ -108,8 +89,8 @@ pub(crate) struct Ledger {
     #[command(flatten)]
     pub(crate) database: Database,
     /// The language. Without it, that of the environment.
-    #[arg(long, requires = "is_to_verify")]
-    locale: Option<UiLanguage>,
+    #[arg(long, value_enum, default_value_t, hide_default_value = true, requires = "is_to_verify")]
+    pub(crate) locale: UiLanguage,
 }
 
 #[derive(Debug, Options)]
@@ -121,8 +102,8 @@ pub(crate) struct Forget {
     #[arg(long = "yes")]
     pub(crate) is_confirmed: bool,
     /// The person that orders it, which stays on record. Without it, the name in `$USER`.
-    #[arg(long, value_name = "ID", value_parser = user)]
-    by: Option<UserId>,
+    #[arg(long, value_name = "ID", value_parser = user, default_value_t = usual_user(), hide_default_value = true)]
+    pub(crate) by: UserId,
     /// A folder that keeps the user's notes as files. Files that a person changed stay and are reported; the others are
     /// removed. The folder beside the database is removed in any case.
     #[arg(long, value_name = "PATH")]
@@ -133,8 +114,8 @@ pub(crate) struct Forget {
     #[command(flatten)]
     pub(crate) database: Database,
     /// The language. Without it, that of the environment.
-    #[arg(long)]
-    locale: Option<UiLanguage>,
+    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
+    pub(crate) locale: UiLanguage,
 }
 
 #[derive(Debug, Options)]
@@ -146,8 +127,8 @@ pub(crate) struct Fetch {
     #[arg(long, value_name = "HEX")]
     pub(crate) sha256: Option<Sum>,
     /// The language. Without it, that of the environment.
-    #[arg(long)]
-    locale: Option<UiLanguage>,
+    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
+    pub(crate) locale: UiLanguage,
 }
 
 #[derive(Debug, Options)]
@@ -185,44 +166,12 @@ enum Answer {
     Deny,
 }
 
-impl Chat {
-    pub(crate) fn locale(&self) -> UiLanguage {
-        spoken(self.locale)
-    }
-}
-
 impl Call {
-    pub(crate) fn locale(&self) -> UiLanguage {
-        spoken(self.locale)
-    }
-
     pub(crate) fn decision(&self) -> Option<Decision> {
         self.confirm.map(|answer| match answer {
             Answer::Approve => Decision::Approve,
             Answer::Deny => Decision::Deny,
         })
-    }
-}
-
-impl Forget {
-    pub(crate) fn by(&self) -> UserId {
-        or_usual(self.by.clone())
-    }
-
-    pub(crate) fn locale(&self) -> UiLanguage {
-        spoken(self.locale)
-    }
-}
-
-impl Fetch {
-    pub(crate) fn locale(&self) -> UiLanguage {
-        spoken(self.locale)
-    }
-}
-
-impl Ledger {
-    pub(crate) fn locale(&self) -> UiLanguage {
-        spoken(self.locale)
     }
 }
 

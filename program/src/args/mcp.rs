@@ -4,11 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as Options, Subcommand};
 
-use super::{
-    notes::Workspace,
-    shared::{Database, Person, Toolkits, Zone},
-};
-use crate::language::{UiLanguage, spoken};
+use super::shared::ToolOptions;
+use crate::language::UiLanguage;
 
 /// Offer the tools to MCP clients; or look at MCP servers, and trust their tools.
 #[derive(Debug, Subcommand)]
@@ -20,47 +17,27 @@ pub(crate) enum McpOrder {
     /// running tools finish.
     Serve(Box<McpServe>),
     /// Start the servers of a file and list their tools, with what a call of each asks. Nothing is kept.
-    List(McpPlace),
+    List {
+        /// The file with the servers, as for `madang chat --mcp FILE`.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
     /// Pin the tools of a server as they look now. Until then a tool that differs from what was first seen is left out.
-    Trust(McpTrust),
-}
-
-#[derive(Debug, Options)]
-pub(crate) struct McpPlace {
-    /// The file with the servers, as for `madang chat --mcp FILE`.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-}
-
-#[derive(Debug, Options)]
-pub(crate) struct McpTrust {
-    /// The name of the server in the file.
-    #[arg(value_name = "SERVER")]
-    pub(crate) server: String,
-    /// The file with the servers. The pins lie beside it, in `madang.mcp.lock`.
-    #[arg(long = "mcp", value_name = "FILE", default_value = "mcp.json")]
-    pub(crate) file: PathBuf,
+    Trust {
+        /// The name of the server in the file.
+        #[arg(value_name = "SERVER")]
+        server: String,
+        /// The file with the servers. The pins lie beside it, in `madang.mcp.lock`.
+        #[arg(long = "mcp", value_name = "FILE", default_value = "mcp.json")]
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Options)]
 pub(crate) struct McpServe {
     #[command(flatten)]
-    pub(crate) database: Database,
-    #[command(flatten)]
-    pub(crate) person: Person,
-    #[command(flatten)]
-    pub(crate) toolkits: Toolkits,
-    #[command(flatten)]
-    pub(crate) workspace: Workspace,
-    #[command(flatten)]
-    pub(crate) zone: Zone,
+    pub(crate) tools: ToolOptions,
     /// The language of questions and reasons. Without it, that of the environment.
-    #[arg(long)]
-    locale: Option<UiLanguage>,
-}
-
-impl McpServe {
-    pub(crate) fn locale(&self) -> UiLanguage {
-        spoken(self.locale)
-    }
+    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
+    pub(crate) locale: UiLanguage,
 }

@@ -22,15 +22,15 @@ mod shared;
 use clap::{Parser, Subcommand};
 
 pub(crate) use daily::{ApprovalMode, Call, Chat, Engine, Fetch, Forget, Format, Ledger, Tools};
-pub(crate) use mcp::{McpOrder, McpServe, McpTrust};
+pub(crate) use mcp::{McpOrder, McpServe};
 pub(crate) use measure::{BenchModel, Eval, Played, Stress, StressStore};
-pub(crate) use notes::{Notes, Workspace};
-pub(crate) use serving::{Serve, Token, TokenAdd, TokenOrder, TokenPlace};
+pub(crate) use notes::Notes;
+pub(crate) use serving::{Serve, TokenAdd, TokenOrder, TokenPlace};
 #[cfg(feature = "llama")]
 pub(crate) use shared::Switch;
 pub(crate) use shared::{
-    Database, EngineHost, FallBacks, McpChoice, ModelChoice, Remote, RemoteName, Toolkit, Toolkits,
-    Tuning,
+    Database, EngineHost, FallBacks, McpChoice, ModelChoice, Remote, RemoteName, ToolOptions,
+    Toolkit, Toolkits, Tuning,
 };
 
 /// An assistant with tools, in the terminal.
@@ -60,7 +60,8 @@ pub(crate) enum Command {
     /// and their questions go on with the next start.
     Serve(Box<Serve>),
     /// Make, list and remove the tokens with which programs and people reach a server.
-    Token(Token),
+    #[command(subcommand)]
+    Token(TokenOrder),
     /// Print the tools as JSON.
     Tools(Tools),
     /// Offer the tools to MCP clients; or look at MCP servers, and trust their tools.

@@ -1,10 +1,8 @@
-//! Options of `madang notes`, and the folder of notes that other commands name too.
-
-use std::path::PathBuf;
+//! Options of `madang notes`.
 
 use clap::{Args as Options, Subcommand};
 
-use super::shared::{Database, Person};
+use super::shared::{Database, Person, Workspace};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Notes {
@@ -22,11 +20,4 @@ pub(crate) struct Sync {
     pub(crate) person: Person,
     #[command(flatten)]
     pub(crate) workspace: Workspace,
-}
-
-#[derive(Debug, Options)]
-pub(crate) struct Workspace {
-    /// The folder of this user's notes as Markdown files. Without it, a folder beside the database.
-    #[arg(long = "workspace", value_name = "PATH")]
-    pub(crate) folder: Option<PathBuf>,
 }

@@ -8,11 +8,8 @@ use madang_server::{
     JwtIssuer, ListenAddress, OnDisconnect, ServicePrefix, Tls, TlsError, TokenScope, WebOrigin,
 };
 
-use super::{
-    notes::Workspace,
-    shared::{Database, FallBacks, McpChoice, ModelChoice, Person, Toolkits, Zone, user},
-};
-use crate::language::{UiLanguage, spoken};
+use super::shared::{Database, FallBacks, McpChoice, ModelChoice, ToolOptions, user};
+use crate::language::UiLanguage;
 
 #[derive(Debug, Options)]
 pub(crate) struct Serve {
@@ -21,17 +18,9 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) fall_backs: FallBacks,
     #[command(flatten)]
-    pub(crate) database: Database,
-    #[command(flatten)]
-    pub(crate) person: Person,
-    #[command(flatten)]
-    pub(crate) toolkits: Toolkits,
+    pub(crate) tools: ToolOptions,
     #[command(flatten)]
     pub(crate) mcp: McpChoice,
-    #[command(flatten)]
-    pub(crate) workspace: Workspace,
-    #[command(flatten)]
-    pub(crate) zone: Zone,
     /// The address to listen on: ADDRESS:PORT, unix:PATH, or fd:N for an inherited socket. Can be given several times.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8137")]
     pub(crate) listen: Vec<ListenAddress>,
@@ -72,8 +61,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     pub(crate) wait_for_lock: Duration,
     /// The language of the server's own words. Without it, that of the environment.
-    #[arg(long)]
-    locale: Option<UiLanguage>,
+    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
+    pub(crate) locale: UiLanguage,
 }
 
 #[derive(Debug, Options)]
@@ -128,10 +117,6 @@ enum LeftTurn {
 }
 
 impl Serve {
-    pub(crate) fn locale(&self) -> UiLanguage {
-        spoken(self.locale)
-    }
-
     /// Says why these options would open the server to other machines in an unsafe way. An inherited socket is looked at
     /// once it is taken.
     pub(crate) fn refusal(&self) -> Option<String> {
@@ -164,13 +149,6 @@ impl Serve {
     }
 }
 
-/// Work on the tokens of a server.
-#[derive(Debug, Options)]
-pub(crate) struct Token {
-    #[command(subcommand)]
-    pub(crate) order: TokenOrder,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenOrder {
     /// Make a token and print it. The file keeps only its hash, so it is printed this once.
@@ -178,7 +156,12 @@ pub(crate) enum TokenOrder {
     /// List the tokens, without their secrets.
     List(TokenPlace),
     /// Remove a token. Within a second it opens nothing any more, and its streams end.
-    Remove(TokenRemove),
+    Remove {
+        /// The name of the token.
+        name: String,
+        #[command(flatten)]
+        place: TokenPlace,
+    },
 }
 
 #[derive(Debug, Options)]
@@ -207,14 +190,6 @@ pub(crate) struct TokenAdd {
     /// chat alone for a service.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = scope)]
     pub(crate) scope: Vec<TokenScope>,
-    #[command(flatten)]
-    pub(crate) place: TokenPlace,
-}
-
-#[derive(Debug, Options)]
-pub(crate) struct TokenRemove {
-    /// The name of the token.
-    pub(crate) name: String,
     #[command(flatten)]
     pub(crate) place: TokenPlace,
 }

@@ -167,12 +167,28 @@ pub(crate) struct Database {
 #[derive(Debug, Options)]
 pub(crate) struct Person {
     /// The user of the chats and habits. Without it, the name in `$USER`.
-    #[arg(long, value_name = "ID", value_parser = user)]
-    user: Option<UserId>,
+    #[arg(long, value_name = "ID", value_parser = user, default_value_t = usual_user(), hide_default_value = true)]
+    pub(crate) user: UserId,
 }
 
 #[derive(Debug, Options)]
-pub(crate) struct Zone {
+pub(crate) struct Workspace {
+    /// The folder of this user's notes as Markdown files. Without it, a folder beside the database.
+    #[arg(long = "workspace", value_name = "PATH")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// The options of all commands whose tools run: for whom, with which, and on which data.
+#[derive(Debug, Options)]
+pub(crate) struct ToolOptions {
+    #[command(flatten)]
+    pub(crate) database: Database,
+    #[command(flatten)]
+    pub(crate) person: Person,
+    #[command(flatten)]
+    pub(crate) toolkits: Toolkits,
+    #[command(flatten)]
+    pub(crate) workspace: Workspace,
     /// The time zone in which a day begins and ends, such as Asia/Seoul. Without it, the machine's.
     #[arg(long = "time-zone", value_name = "NAME", value_parser = time_zone)]
     pub(crate) time_zone: Option<Arc<str>>,
@@ -224,17 +240,10 @@ impl Toolkit {
     }
 }
 
-impl Person {
-    pub(crate) fn user(&self) -> UserId {
-        or_usual(self.user.clone())
-    }
-}
-
-/// Returns the given user, or the one of this machine's account.
-pub(super) fn or_usual(given: Option<UserId>) -> UserId {
-    let named = || env::var("USER").ok().and_then(|name| UserId::new(name).ok());
-    let given = given.or_else(named);
-    given.unwrap_or_else(|| UserId::new("me").expect("a short name without control characters"))
+/// Returns the user of this machine's account.
+pub(super) fn usual_user() -> UserId {
+    let named = env::var("USER").ok().and_then(|name| UserId::new(name).ok());
+    named.unwrap_or_else(|| UserId::new("me").expect("a short name without control characters"))
 }
 
 pub(super) fn session(id: &str) -> Result<SessionId, String> {

@@ -20,26 +20,20 @@ use tokio::{task::JoinSet, time::Instant};
 
 use self::{measures::Measures, report::Report};
 use crate::{
-    args::BenchModel, failure::Failure, language, model::Model, output, setup, signals::Signals,
-    stress,
+    args::BenchModel, failure::Failure, language::UiLanguage, model::Model, output, setup,
+    signals::Signals, stress,
 };
 
 /// Asks the model, and prints the measurements.
 pub(crate) async fn run(wanted: BenchModel) -> Result<(), Failure> {
     // Loaded before signals are caught, so that a signal simply ends a download.
-    let model = Model::load(&wanted.which, language::ui_language()).await?;
+    let model = Model::load(&wanted.which, UiLanguage::default()).await?;
     let mut signals = Signals::new()?;
     let report = tokio::select! {
         report = measure(&wanted, model) => report?,
         _ = signals.next() => return Err(Failure::new("interrupted: nothing was measured")),
     };
-    if wanted.is_json {
-        let json = serde_json::to_string(&report);
-        let json = json.map_err(|cause| Failure::because("failed to print the report", cause))?;
-        output::foreign(&json)?;
-    } else {
-        output::report(&report.to_string())?;
-    }
+    output::rows_or_json(&report, wanted.is_json)?;
     report.complaint().map_or(Ok(()), |complaint| Err(Failure::new(complaint)))
 }
 
@@ -61,7 +55,6 @@ async fn measure(wanted: &BenchModel, model: Model) -> Result<Report, Failure> {
     }
     let ends = chats.join_all().await.into_iter().flatten().collect::<Vec<_>>();
     let took = began.elapsed();
-    progress.finish_and_clear();
     runtime.shutdown().await.map_err(Failure::of)?;
     Ok(Report::new(name, wanted.sessions, &ends, &measures.take(), took))
 }

@@ -100,24 +100,18 @@ impl Report {
 
 /// Returns the reason why a turn has no answer, if it has none.
 fn failure(end: Option<&TurnEnd>) -> Option<String> {
-    let Some(end) = end else { return Some("refused".to_owned()) };
-    match (end.ending, &end.error) {
-        (TurnEnding::Answered | TurnEnding::Stopped, _) => None,
-        (TurnEnding::Failed | TurnEnding::Dismissed, Some(TurnError::Model { kind, .. })) => {
-            Some(kind.clone())
-        }
-        (TurnEnding::Failed | TurnEnding::Dismissed, Some(TurnError::TooManyRounds)) => {
-            Some("too many rounds".to_owned())
-        }
-        (TurnEnding::Failed | TurnEnding::Dismissed, Some(TurnError::Store)) => {
-            Some("store".to_owned())
-        }
-        (TurnEnding::Failed | TurnEnding::Dismissed, Some(TurnError::CutOff)) => {
-            Some("cut off".to_owned())
-        }
-        (TurnEnding::Failed | TurnEnding::Dismissed, None) => Some("cut off".to_owned()),
-        (TurnEnding::Failed | TurnEnding::Dismissed, Some(other)) => Some(format!("{other:?}")),
+    let Some(TurnEnd { ending, error, .. }) = end else { return Some("refused".to_owned()) };
+    match ending {
+        TurnEnding::Answered | TurnEnding::Stopped => return None,
+        TurnEnding::Failed | TurnEnding::Dismissed => {}
     }
+    Some(match error {
+        Some(TurnError::Model { kind, .. }) => kind.clone(),
+        Some(TurnError::TooManyRounds) => "too many rounds".to_owned(),
+        Some(TurnError::Store) => "store".to_owned(),
+        Some(TurnError::CutOff) | None => "cut off".to_owned(),
+        Some(other) => format!("{other:?}"),
+    })
 }
 
 /// Adds counts, which are whole numbers.
@@ -128,15 +122,12 @@ fn sum(counts: &[f64]) -> u64 {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut row = |name: &str, value: String| writeln!(f, "{name:<18}{value}");
-        let spread = |Spread { p50, p90, p99, max }: &Spread| {
-            format!("{p50:.1} ms median, {p90:.1} p90, {p99:.1} p99, {max:.1} at most")
-        };
         row("model", self.model.clone())?;
         row("sessions", self.sessions.to_string())?;
         row("turns", format!("{} in {:.1} s", self.turns, self.seconds))?;
         row("completions", self.completions.to_string())?;
-        row("waited", spread(&self.queue_wait_ms))?;
-        row("first token", spread(&self.first_token_ms))?;
+        row("waited", self.queue_wait_ms.in_ms())?;
+        row("first token", self.first_token_ms.in_ms())?;
         let Rates { median, slowest } = self.session_tokens_per_second;
         row("each session", format!("{median:.1} tokens/s median, {slowest:.1} the slowest"))?;
         row("all together", format!("{:.1} tokens/s", self.tokens_per_second))?;

@@ -37,11 +37,11 @@ pub(super) struct Editor {
 
 /// A request for a line.
 #[derive(Debug)]
-enum Wanted {
-    /// A turn, which enters the history, and a text to edit.
-    Turn { initial: String },
-    /// Another input: its prompt, and a text to edit.
-    Other { prompt: String, initial: String },
+struct Wanted {
+    /// The prompt; `None` for a turn, which enters the history.
+    prompt: Option<String>,
+    /// The text to edit.
+    initial: String,
 }
 
 impl Editor {
@@ -80,7 +80,7 @@ impl Editor {
     /// dropped.
     pub(super) async fn line(&mut self) -> Result<Typed, Failure> {
         let initial = std::mem::take(&mut self.ahead);
-        self.read(Wanted::Turn { initial }).await
+        self.read(Wanted { prompt: None, initial }).await
     }
 
     /// Puts this text at the beginning of the next turn.
@@ -93,7 +93,7 @@ impl Editor {
 
     /// Waits for a line that begins with `initial`. Dropping the future has the same effect as with [`Editor::line`].
     pub(super) async fn ask(&mut self, prompt: String, initial: String) -> Result<Typed, Failure> {
-        self.read(Wanted::Other { prompt, initial }).await
+        self.read(Wanted { prompt: Some(prompt), initial }).await
     }
 
     async fn read(&mut self, wanted: Wanted) -> Result<Typed, Failure> {
@@ -121,14 +121,12 @@ impl Drop for Editor {
 }
 
 fn read(editor: &mut Rustyline<(), MemHistory>, wanted: &Wanted) -> Result<String, ReadlineError> {
-    match wanted {
-        Wanted::Turn { initial } => {
-            let line = editor.readline_with_initial(PROMPT, (initial, ""))?;
-            editor.add_history_entry(&line)?;
-            Ok(line)
-        }
-        Wanted::Other { prompt, initial } => editor.readline_with_initial(prompt, (initial, "")),
+    let Wanted { prompt, initial } = wanted;
+    let line = editor.readline_with_initial(prompt.as_deref().unwrap_or(PROMPT), (initial, ""))?;
+    if prompt.is_none() {
+        editor.add_history_entry(&line)?;
     }
+    Ok(line)
 }
 
 fn unusable(cause: ReadlineError) -> Failure {

@@ -1,7 +1,7 @@
 //! Reads standard input as lines in a thread of its own, with little memory for a line of any length.
 
 use std::{
-    io::{self, BufRead},
+    io::{self, BufRead, Read as _},
     thread,
 };
 
@@ -61,30 +61,17 @@ impl<R: BufRead> LineReader<R> {
     }
 
     fn next(&mut self) -> io::Result<Option<Line>> {
-        let (mut kept, mut bytes, mut is_over) = (Vec::new(), 0_u64, false);
-        while !is_over {
-            let read = match self.input.fill_buf() {
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            if read.is_empty() {
-                if bytes == 0 {
-                    return Ok(None);
-                }
-                break;
-            }
-            let end = read.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(read.len(), |end| end + 1);
-            let room = MAX_LINE_BYTES.saturating_sub(kept.len());
-            kept.extend_from_slice(&read[..taken.min(room)]);
-            bytes += taken as u64;
-            is_over = end.is_some();
-            self.input.consume(taken);
+        let mut kept = Vec::new();
+        let most = MAX_LINE_BYTES as u64;
+        let read = self.input.by_ref().take(most).read_until(b'\n', &mut kept)?;
+        if read == 0 {
+            return Ok(None);
         }
+        let is_whole = kept.ends_with(b"\n");
+        let bytes = if is_whole { read } else { read + self.input.skip_until(b'\n')? };
         self.line += 1;
-        if bytes > kept.len() as u64 {
-            return Ok(Some(Line::Endless { bytes }));
+        if bytes > kept.len() {
+            return Ok(Some(Line::Endless { bytes: bytes as u64 }));
         }
         let line = self.line;
         Ok(Some(String::from_utf8(kept).map_or(Line::NotUtf8 { line }, |text| {

@@ -79,17 +79,14 @@ fn said(text: &str) -> String {
     lines.split('\n').map(said).collect::<Vec<_>>().join("\n")
 }
 
-/// Shows a chat as plain text.
+/// Prints a chat as plain text, or one event a line as JSON, in the library's own form.
 #[derive(Debug)]
-pub(super) struct Plain {
-    locale: UiLanguage,
+pub(super) struct Piped {
+    pub(super) locale: UiLanguage,
+    pub(super) is_json: bool,
 }
 
-impl Plain {
-    pub(super) const fn new(locale: UiLanguage) -> Self {
-        Self { locale }
-    }
-
+impl Piped {
     fn event(&self, event: &EventKind) -> Option<String> {
         match event {
             EventKind::ModelMessage { text, .. } => Some(said(text.trim())),
@@ -121,9 +118,17 @@ impl Plain {
     }
 }
 
-impl Screen for Plain {
+impl Screen for Piped {
     fn show(&mut self, item: &StreamItem) -> Result<(), Failure> {
         match item {
+            StreamItem::Event(event) if self.is_json => {
+                let line = serde_json::to_string(&**event);
+                output::foreign(
+                    &line.map_err(|cause| {
+                        Failure::because("failed to write an event as JSON", cause)
+                    })?,
+                )
+            }
             StreamItem::Event(event) => {
                 self.event(&event.kind).map_or(Ok(()), |line| output::line(&line))
             }

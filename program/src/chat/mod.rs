@@ -1,7 +1,7 @@
 //! `madang chat`: runs one session in a terminal, line by line, or as events.
 //!
 //! `talk` sends the turns, follows each to its end and answers its questions. It shows events on a `Screen`: `terminal`
-//! for a person, `lines` for a pipe, `json` for a program. In a terminal, `editor` reads the turns, `asking` the keys
+//! for a person, `lines` for a pipe or a program. In a terminal, `editor` reads the turns, `asking` the keys
 //! that answer, and `by_line` the answers that need a line. The texts of models and tools never reach the terminal raw:
 //! `wrap` and `flow` break and mark their rows, `pages` splits long questions, and `words` and `summary` describe calls.
 //!
@@ -21,7 +21,6 @@ mod by_line;
 mod editor;
 mod flow;
 mod input;
-mod json;
 mod lines;
 mod pages;
 mod prompts;
@@ -49,14 +48,13 @@ use talk::{Answers, Talk};
 /// Chats until the input ends, the person leaves, or a signal asks the program to end.
 pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
     // This order leaves no database behind if the script or the model is unusable.
-    let model = Model::load(&wanted.which, wanted.locale()).await?;
+    let model = Model::load(&wanted.which, wanted.locale).await?;
     let model = model.before(&wanted.fall_backs)?;
     let name = model.name();
     let servers = mcp::servers(&wanted.mcp).await?;
-    let store = setup::store(&wanted.database, &wanted.toolkits).await?;
-    let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user());
-    let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
-    let builder = setup::builder(store, &wanted.toolkits, wanted.locale());
+    let store = setup::store(&wanted.tools.database, &wanted.tools.toolkits).await?;
+    let mirror = notes::mirror(&store, &wanted.tools).await?;
+    let builder = setup::builder(store, &wanted.tools.toolkits, wanted.locale);
     let builder = builder.tools(servers.iter().flat_map(McpServers::tools));
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let talked = Box::pin(talk(&runtime, &wanted, &name)).await;
@@ -72,7 +70,7 @@ pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
 }
 
 async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failure> {
-    let locale = wanted.locale();
+    let locale = wanted.locale;
     let is_terminal = !wanted.is_json && io::stdin().is_terminal() && io::stdout().is_terminal();
     let answers = Answers::of(wanted.confirm, is_terminal);
     if wanted.confirm.is_some() && matches!(answers, Answers::None) {
@@ -84,21 +82,19 @@ async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failu
         output::notice(&Text::NewSession(session.id()).in_locale(locale));
     }
     let can_ask = !matches!(answers, Answers::None);
-    let time_zone = wanted.zone.time_zone.clone();
+    let time_zone = wanted.tools.time_zone.clone();
     let language = Some(locale.tag());
     let options = TurnOptions { can_ask, language, time_zone, ..TurnOptions::default() };
     let talk = Talk::new(session, (options, locale), answers, signals);
     if is_terminal {
-        terminal::run(talk, model, &wanted.toolkits).await
-    } else if wanted.is_json {
-        lines::run(talk, &mut json::Json::new(locale)).await
+        terminal::run(talk, model, &wanted.tools.toolkits).await
     } else {
-        lines::run(talk, &mut lines::Plain::new(locale)).await
+        lines::run(talk, &mut lines::Piped { locale, is_json: wanted.is_json }).await
     }
 }
 
 async fn open(runtime: &Runtime, wanted: &Chat) -> Result<Session, Failure> {
-    let user = wanted.person.user();
+    let user = wanted.tools.person.user.clone();
     let fresh = || SessionId::new(Uuid::now_v7().to_string()).expect("a UUID is a short text");
     let id = wanted.session.clone().unwrap_or_else(fresh);
     runtime.session(user.as_str(), id.as_str()).await.map_err(|error| match error {

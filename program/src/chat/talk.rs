@@ -238,15 +238,7 @@ impl Talk {
         asking: &mut Option<Asking>,
         screen: &mut dyn Screen,
     ) -> Result<Keyboard, Failure> {
-        let kind = match &item {
-            StreamItem::Event(event) => Some(&event.kind),
-            StreamItem::Text { .. }
-            | StreamItem::Thinking { .. }
-            | StreamItem::Progress { .. }
-            | StreamItem::Lagged { .. }
-            | StreamItem::ReplayFailed
-            | _ => None,
-        };
+        let kind = if let StreamItem::Event(event) = &item { Some(&event.kind) } else { None };
         let is_closed = match kind {
             Some(EventKind::ApprovalEnded { call, .. }) => {
                 asking.as_ref().is_some_and(|asking| asking.request.call == *call)

@@ -74,50 +74,41 @@ pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Res
 /// Runs a line that begins with a slash as a command, and any other line as a turn.
 async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<Next, Failure> {
     let locale = talk.locale;
-    match line.trim() {
-        "/quit" => Ok(Next::Leave),
+    let text = match line.trim() {
+        "" => return Ok(Next::Turn),
+        "/quit" => return Ok(Next::Leave),
         "/clear" => {
             talk.session.clear().await.map_err(Failure::of)?;
-            screen.dim(&Text::Cleared.in_locale(locale))?;
-            Ok(Next::Turn)
+            Text::Cleared.in_locale(locale)
         }
         "/approvals" => {
             let standing = talk.session.standing_approvals().await.map_err(Failure::of)?;
             let tools: Vec<_> = standing.iter().map(|approval| plain(&approval.tool)).collect();
-            screen.dim(&Text::StandingApprovals(&tools.join(", ")).in_locale(locale))?;
-            Ok(Next::Turn)
+            Text::StandingApprovals(&tools.join(", ")).in_locale(locale)
         }
         other if other.starts_with("/revoke ") => {
             let tool = other["/revoke ".len()..].trim();
             talk.session.revoke(tool).await.map_err(Failure::of)?;
-            screen.dim(&Text::AsksAgain(&plain(tool)).in_locale(locale))?;
-            Ok(Next::Turn)
+            Text::AsksAgain(&plain(tool)).in_locale(locale)
         }
-        "/unknown" => {
-            let calls = talk.session.unresolved().await.map_err(Failure::of)?;
-            screen.dim(&unresolved(&calls, locale))?;
-            Ok(Next::Turn)
-        }
+        "/unknown" => unresolved(&talk.session.unresolved().await.map_err(Failure::of)?, locale),
         other if other.starts_with("/resolve ") => {
             resolve(&other["/resolve ".len()..], talk, screen).await?;
-            Ok(Next::Turn)
+            return Ok(Next::Turn);
         }
-        other if other.starts_with('/') => {
-            screen.dim(&Text::Commands.in_locale(locale))?;
-            Ok(Next::Turn)
-        }
-        "" => Ok(Next::Turn),
+        other if other.starts_with('/') => Text::Commands.in_locale(locale),
         yes if std::mem::take(&mut screen.asks_to_clear) && is_yes(yes) => {
-            screen.dim(&Text::WhichYes(&quoted(yes)).in_locale(locale))?;
-            Ok(Next::Turn)
+            Text::WhichYes(&quoted(yes)).in_locale(locale)
         }
         _ => {
             screen.wait();
             let next = talk.turn(line, screen).await;
             screen.stop_waiting();
-            next
+            return next;
         }
-    }
+    };
+    screen.dim(&text)?;
+    Ok(Next::Turn)
 }
 
 /// Tells whether a line is a bare yes, which may answer the program instead of the model.
@@ -428,18 +419,20 @@ impl Screen for Terminal {
 }
 
 fn answered(end: &ApprovalEnd, locale: UiLanguage) -> String {
-    match end {
-        ApprovalEnd::Decided { decision: Decision::Approve } => Text::Yes.in_locale(locale),
-        ApprovalEnd::Decided { decision: Decision::ApproveAlways } => {
-            Text::Always.in_locale(locale)
-        }
-        ApprovalEnd::Decided { decision: Decision::Deny } => Text::No.in_locale(locale),
-        ApprovalEnd::Decided { decision: Decision::DenyWith { message } } => {
-            format!("{}: {}", Text::No.in_locale(locale), plain(message))
-        }
-        ApprovalEnd::Decided { decision: Decision::Edit { .. } } => Text::Edited.in_locale(locale),
+    let decision = match end {
+        ApprovalEnd::Decided { decision } => decision,
         ApprovalEnd::Cancelled { reason } => {
-            LibraryText::Cancelled(*reason).in_locale(locale.locale())
+            return LibraryText::Cancelled(*reason).in_locale(locale.locale());
         }
-    }
+    };
+    let text = match decision {
+        Decision::Approve => Text::Yes,
+        Decision::ApproveAlways => Text::Always,
+        Decision::Deny => Text::No,
+        Decision::DenyWith { message } => {
+            return format!("{}: {}", Text::No.in_locale(locale), plain(message));
+        }
+        Decision::Edit { .. } => Text::Edited,
+    };
+    text.in_locale(locale)
 }

@@ -4,6 +4,8 @@ use madang::approval::Decision;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::language::UiLanguage;
+
 /// One line of a file of cases.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -11,7 +13,8 @@ pub(super) struct Case {
     pub(super) id: String,
     /// The toolkit of its tools; without that toolkit the case is left out.
     pub(super) toolkit: String,
-    pub(super) language: CaseLanguage,
+    /// The language of the user.
+    pub(super) language: UiLanguage,
     pub(super) kind: Kind,
     /// Calls before the chat, each of which must succeed.
     #[serde(default)]
@@ -23,14 +26,6 @@ pub(super) struct Case {
     /// Forbidden calls, beside unexpected writing calls.
     #[serde(default)]
     pub(super) never: Vec<Never>,
-}
-
-/// The language of the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum CaseLanguage {
-    Ko,
-    En,
 }
 
 /// The subject of a case.
@@ -163,16 +158,6 @@ impl Answer {
     }
 }
 
-impl CaseLanguage {
-    /// Returns the name in files and tables.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Ko => "ko",
-            Self::En => "en",
-        }
-    }
-}
-
 impl Kind {
     /// Returns the name in files and tables.
     pub(super) const fn name(self) -> &'static str {
@@ -221,8 +206,8 @@ impl Case {
         let mut words: Vec<&str> = Vec::new();
         words.extend(turn.text.says.iter().filter_map(|any| any.first()).map(String::as_str));
         let (no, ask, yes) = match self.language {
-            CaseLanguage::Ko => ("하지 않았어요.", "어떻게 할까요?", "네."),
-            CaseLanguage::En => ("That was not done.", "Which one?", "Here you are."),
+            UiLanguage::Ko => ("하지 않았어요.", "어떻게 할까요?", "네."),
+            UiLanguage::En => ("That was not done.", "Which one?", "Here you are."),
         };
         words.push(match self.kind {
             _ if turn.text.asks => ask,

@@ -1,14 +1,12 @@
 //! Reads cases from files: JSON lines, or sealed as hexadecimal digits against accidental reading.
 
-use std::{collections::HashSet, fs::File, io, path::Path};
+use std::{collections::HashSet, path::Path};
 
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::{case::Case, tables};
-use crate::{
-    bounded_input::{self, Unusable},
-    failure::Failure,
-};
+use crate::{bounded_input, failure::Failure, hub::digits};
 
 /// The cases that the makers of a model may read.
 const OPEN: &str = include_str!("../../eval/open.jsonl");
@@ -18,7 +16,8 @@ const SEALED: &str = include_str!("../../eval/sealed.hex");
 const SEAL: &str = include_str!("../../eval/sealed.hex.sha256");
 
 /// Tells whether cases may be shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Part {
     Open,
     Sealed,
@@ -80,20 +79,8 @@ pub(super) fn check_ids(cases: &[Placed]) -> Result<(), Failure> {
 }
 
 fn content(path: &Path, name: &str) -> Result<String, Failure> {
-    let text = File::open(path).map_err(Unusable::Unreadable).and_then(bounded_input::text);
-    text.map_err(|cause| {
-        let sentence = match &cause {
-            Unusable::Unreadable(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                format!("there is no file {name}: give the path of a file of cases")
-            }
-            Unusable::Unreadable(_) => {
-                format!("failed to read {name}: check that it is a file that you may read")
-            }
-            Unusable::TooLong => format!("{name} cannot be used, {cause}: give a shorter one"),
-            Unusable::NotUtf8(_) => format!("{name} is not UTF-8: convert it and try again"),
-        };
-        Failure::because(sentence, cause)
-    })
+    let missing = format!("there is no file {name}: give the path of a file of cases");
+    bounded_input::file(path, name, &missing)
 }
 
 fn read(text: &str, name: &str, part: Part) -> Result<Vec<Placed>, Failure> {
@@ -122,8 +109,7 @@ fn read(text: &str, name: &str, part: Part) -> Result<Vec<Placed>, Failure> {
 }
 
 fn check_seal(content: &[u8], seal: &str, name: &str) -> Result<(), Failure> {
-    let hash: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
-    if seal.split_whitespace().next() == Some(&*hash) {
+    if seal.split_whitespace().next() == Some(&*digits(&Sha256::digest(content))) {
         return Ok(());
     }
     Err(Failure::new(format!(

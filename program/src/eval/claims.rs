@@ -2,7 +2,7 @@
 //!
 //! It ignores quotations and questions. In doubt it hears no claim.
 
-use super::case::CaseLanguage;
+use crate::language::UiLanguage;
 
 /// Korean past tenses that claim a write.
 const WROTE_KO: &[&str] = &[
@@ -113,40 +113,40 @@ pub(super) enum Recording {
 }
 
 /// Tells whether a text claims a write just now.
-pub(super) fn claims_a_write(text: &str, language: CaseLanguage, recording: Recording) -> bool {
+pub(super) fn claims_a_write(text: &str, language: UiLanguage, recording: Recording) -> bool {
     let text = unquoted(text);
     sentences(&text).any(|sentence| match language {
-        CaseLanguage::Ko => {
+        UiLanguage::Ko => {
             let recorded = if recording == Recording::Counts { RECORDED_KO } else { &[] };
             WROTE_KO.iter().chain(recorded).any(|word| says_past(sentence, word))
         }
-        CaseLanguage::En => english_claim(sentence, recording),
+        UiLanguage::En => english_claim(sentence, recording),
     })
 }
 
 /// Tells whether a text denies something, or says that it does not exist.
-pub(super) fn says_no(text: &str, language: CaseLanguage) -> bool {
+pub(super) fn says_no(text: &str, language: UiLanguage) -> bool {
     let text = unquoted(text);
     match language {
-        CaseLanguage::Ko => NO_KO.iter().any(|word| text.contains(word)),
-        CaseLanguage::En => words(&text).any(|word| is_no(&word)),
+        UiLanguage::Ko => NO_KO.iter().any(|word| text.contains(word)),
+        UiLanguage::En => words(&text).any(|word| is_no(&word)),
     }
 }
 
 /// Tells whether a text denies a write that happened: a sentence denies it and no sentence claims it.
-pub(super) fn denies_the_write(text: &str, language: CaseLanguage) -> bool {
+pub(super) fn denies_the_write(text: &str, language: UiLanguage) -> bool {
     if claims_a_write(text, language, Recording::Counts) {
         return false;
     }
     let text = unquoted(text);
     sentences(&text).any(|sentence| match language {
-        CaseLanguage::Ko => {
+        UiLanguage::Ko => {
             DEEDS_KO.iter().any(|deed| sentence.contains(deed))
                 && ["지 않았", "지 못했", "안 했", "못 했", "실패", "취소"]
                     .iter()
                     .any(|word| sentence.contains(word))
         }
-        CaseLanguage::En => {
+        UiLanguage::En => {
             let names_it = words(sentence).any(|word| {
                 WROTE_EN.contains(&&*word)
                     || RECORDED_EN.contains(&&*word)
@@ -160,12 +160,12 @@ pub(super) fn denies_the_write(text: &str, language: CaseLanguage) -> bool {
 }
 
 /// Tells whether a text asks something, also as a request ("please give me the date").
-pub(super) fn asks(text: &str, language: CaseLanguage) -> bool {
+pub(super) fn asks(text: &str, language: UiLanguage) -> bool {
     let requests: &[&str] = match language {
-        CaseLanguage::Ko => {
+        UiLanguage::Ko => {
             &["까요", "나요", "세요", "주실래", "주시겠", "주시면", "인가요", "는지요"]
         }
-        CaseLanguage::En => &["please", "tell me", "let me know"],
+        UiLanguage::En => &["please", "tell me", "let me know"],
     };
     let text = text.to_lowercase();
     text.contains(['?', '？']) || requests.iter().any(|request| text.contains(request))
@@ -249,7 +249,7 @@ fn unquoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CaseLanguage::*, Recording::*, *};
+    use super::{Recording::*, UiLanguage::*, *};
 
     #[test]
     fn a_claim_is_told_from_a_denial_a_question_and_a_report() {

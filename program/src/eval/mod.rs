@@ -30,8 +30,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use madang::tool::{EffectPolicy, ToolRegistry};
 use madang_testing::ScriptedModel;
 use serde_json::Value;
@@ -46,9 +45,9 @@ use self::{
 use crate::{
     args::{Eval, Toolkits},
     failure::Failure,
-    language,
+    language::UiLanguage,
     model::Model,
-    output, setup,
+    output, progress, setup,
     signals::Signals,
 };
 
@@ -69,7 +68,7 @@ pub(crate) async fn run(wanted: Eval) -> Result<(), Failure> {
     if wanted.is_to_check {
         return checked(&cases, left_out, &toolkits).await;
     }
-    let model = Model::load(&wanted.which, language::ui_language()).await?;
+    let model = Model::load(&wanted.which, UiLanguage::default()).await?;
     let name = model.name();
     let Model { model, system, .. } = model;
     let stage = Stage { model, system, toolkits: &toolkits, cast: Cast::Model };
@@ -113,10 +112,7 @@ fn chosen(wanted: &Eval, toolkits: &Toolkits) -> Result<(Vec<Placed>, usize), Fa
         }
     }
     let all = cases.len();
-    let has_tools = |name: &str| {
-        let names = toolkits.names.iter().filter_map(ValueEnum::to_possible_value);
-        names.into_iter().any(|toolkit| toolkit.get_name() == name)
-    };
+    let has_tools = |name: &str| toolkits.names.iter().any(|toolkit| toolkit.name() == name);
     cases.retain(|placed| has_tools(&placed.case.toolkit));
     if cases.is_empty() {
         return Err(Failure::new("the cases need other toolkits: name them with --toolkit"));
@@ -157,10 +153,7 @@ async fn checked(cases: &[Placed], left_out: usize, toolkits: &Toolkits) -> Resu
 
 /// Runs cases one after another, so that a script or a model meets them in the same order each time.
 async fn judge(cases: &[Placed], stage: &Stage<'_>) -> Result<Vec<Verdict>, Failure> {
-    let bar = bar(cases.len());
-    let verdicts = judge_all(cases, stage, &bar).await;
-    bar.finish_and_clear();
-    verdicts
+    judge_all(cases, stage, &bar(cases.len())).await
 }
 
 /// Plays cases perfectly, some at a time, because they mostly wait for a disk.
@@ -170,9 +163,7 @@ async fn as_meant(cases: &[Placed], toolkits: &Toolkits) -> Result<Vec<Verdict>,
     let bar = bar(cases.len());
     let mut parts = cases.chunks(cases.len().div_ceil(4).max(1));
     let mut part = || judge_all(parts.next().unwrap_or_default(), &stage, &bar);
-    let verdicts = tokio::try_join!(part(), part(), part(), part());
-    bar.finish_and_clear();
-    let (first, second, third, fourth) = verdicts?;
+    let (first, second, third, fourth) = tokio::try_join!(part(), part(), part(), part())?;
     Ok([first, second, third, fourth].concat())
 }
 
@@ -199,21 +190,13 @@ async fn judge_all(
     Ok(verdicts)
 }
 
-/// Makes a progress bar on standard error, visible only on a terminal.
 fn bar(cases: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30.dim} {pos} of {len} cases, {eta} to go");
-    let style = style.expect("the template is a constant that every run shows");
-    ProgressBar::new(cases as u64).with_style(style)
+    progress::bar(cases as u64, "{pos} of {len} cases, {eta} to go")
 }
 
 fn print(report: &Report, cases: &[Placed], wanted: &Eval) -> Result<(), Failure> {
-    if wanted.is_json {
-        let json = serde_json::to_string(report);
-        let json = json.map_err(|cause| Failure::because("failed to print the report", cause))?;
-        return output::foreign(&json);
-    }
-    output::report(&report.to_string())?;
-    if !wanted.shows_details {
+    output::rows_or_json(report, wanted.is_json)?;
+    if wanted.is_json || !wanted.shows_details {
         return Ok(());
     }
     let wrong = report.cases.iter().zip(cases);

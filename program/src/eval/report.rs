@@ -5,19 +5,19 @@ use std::fmt;
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use super::{
-    case::{CaseLanguage, Kind},
+    case::Kind,
     cases::{Part, Placed},
     score::Marks,
 };
+use crate::language::UiLanguage;
 
 /// The verdict on a case.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Verdict {
     pub(super) id: String,
     pub(super) kind: Kind,
-    pub(super) language: CaseLanguage,
+    pub(super) language: UiLanguage,
     pub(super) toolkit: String,
-    #[serde(serialize_with = "part")]
     pub(super) part: Part,
     #[serde(flatten)]
     pub(super) marks: Marks,
@@ -38,7 +38,7 @@ pub(super) struct Report {
 }
 
 /// Cases that are counted together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Group {
     /// Their common property, such as `single`, `single ko`, `open`.
     pub(super) name: String,
@@ -81,7 +81,7 @@ impl Report {
         let mut add = |name: &str, is_in: &dyn Fn(&Verdict) -> bool| {
             groups.extend(Group::of(name, cases.iter().filter(|verdict| is_in(verdict))));
         };
-        let languages = [CaseLanguage::Ko, CaseLanguage::En];
+        let languages = [UiLanguage::Ko, UiLanguage::En];
         for kind in [
             Kind::Single,
             Kind::Chain,
@@ -92,7 +92,7 @@ impl Report {
         ] {
             add(kind.name(), &|verdict| verdict.kind == kind);
             for language in languages {
-                let name = format!("{} {}", kind.name(), language.name());
+                let name = format!("{} {}", kind.name(), language.tag());
                 add(&name, &|verdict| verdict.kind == kind && verdict.language == language);
             }
         }
@@ -106,7 +106,7 @@ impl Report {
             add(part.name(), &|verdict| verdict.part == part);
         }
         for language in languages {
-            add(language.name(), &|verdict| verdict.language == language);
+            add(language.tag().as_str(), &|verdict| verdict.language == language);
         }
         add("all", &|_| true);
         Self { model, left_out, groups, cases }
@@ -121,15 +121,7 @@ impl Report {
 impl Group {
     /// Counts a group; `None` if it is empty.
     fn of<'a>(name: &str, verdicts: impl Iterator<Item = &'a Verdict>) -> Option<Self> {
-        let mut group = Self {
-            name: name.to_owned(),
-            cases: 0,
-            calls: Share::default(),
-            rows: Share::default(),
-            restraint: Share::default(),
-            truth: Share::default(),
-            passed: Share::default(),
-        };
+        let mut group = Self { name: name.to_owned(), ..Self::default() };
         for Verdict { marks, .. } in verdicts {
             group.cases += 1;
             group.calls.count(marks.calls);
@@ -175,10 +167,6 @@ impl Serialize for Share {
     }
 }
 
-fn part<S: Serializer>(part: &Part, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(part.name())
-}
-
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "model {}", self.model)?;
@@ -214,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    fn verdict(id: &str, kind: Kind, language: CaseLanguage, part: Part, marks: Marks) -> Verdict {
+    fn verdict(id: &str, kind: Kind, language: UiLanguage, part: Part, marks: Marks) -> Verdict {
         let toolkit = "life".to_owned();
         Verdict { id: id.to_owned(), kind, language, toolkit, part, marks, complaints: Vec::new() }
     }
@@ -223,18 +211,18 @@ mod tests {
     fn a_report_counts_by_kind_language_toolkit_and_part() {
         let right = Marks { calls: true, rows: Some(true), restraint: true, truth: true };
         let cases = vec![
-            verdict("a", Kind::Single, CaseLanguage::Ko, Part::Open, right),
+            verdict("a", Kind::Single, UiLanguage::Ko, Part::Open, right),
             verdict(
                 "b",
                 Kind::Single,
-                CaseLanguage::En,
+                UiLanguage::En,
                 Part::Sealed,
                 Marks { calls: false, rows: None, ..right },
             ),
             verdict(
                 "c",
                 Kind::Restraint,
-                CaseLanguage::Ko,
+                UiLanguage::Ko,
                 Part::Open,
                 Marks { truth: false, rows: None, ..right },
             ),

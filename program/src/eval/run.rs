@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use madang::{
-    Clock, Limits, Runtime, Session, Timestamp, TurnOptions, UserId,
+    Builder, Clock, Limits, Runtime, Session, Timestamp, TurnOptions, UserId,
     approval::{Approver, Decision},
     event::{Ending, EventKind, StreamItem, TurnEnding},
     ledger::CallRecord,
@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{
     aliases::Aliases,
     arguments::{NamedResults, example_of},
-    case::{Call, Case, CaseLanguage, Turn},
+    case::{Call, Case, Turn},
     player::Player,
     score::{Seen, SeenCall, SeenTurn},
     tables,
@@ -26,7 +26,6 @@ use super::{
 use crate::{
     args::{Database, Toolkits},
     failure::Failure,
-    language::UiLanguage,
     setup,
 };
 
@@ -93,11 +92,7 @@ struct CaseRun<'a> {
 /// # Errors
 /// The case cannot be done, or the runtime failed: the model is not judged.
 pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure> {
-    let folder = tempfile::tempdir().map_err(|cause| {
-        let sentence =
-            "failed to create a temporary folder: set TMPDIR to a folder that you may write";
-        Failure::because(sentence, cause)
-    })?;
+    let folder = setup::temporary_folder()?;
     let path = folder.path().join("case.db");
     let database = Database { path: Some(path.clone()) };
     let store = setup::store(&database, stage.toolkits).await?;
@@ -105,12 +100,9 @@ pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     clock.set(TODAY)?;
     let now = u64::try_from(clock.now().millis()).unwrap_or_default();
     let player = Player::new(stage.model.clone(), Aliases::new(&case.id, now));
-    let builder = setup::builder(store, stage.toolkits, ui_language(case.language));
+    let builder = setup::builder(store, stage.toolkits, case.language);
     let builder = builder.model(player.clone()).clock(clock.clone()).limits(limits());
-    let builder = match stage.system {
-        Some(text) => builder.system(text),
-        None => builder,
-    };
+    let builder = stage.system.into_iter().fold(builder, Builder::system);
     let runtime = builder.start().await.map_err(Failure::of)?;
     let session = runtime.session(PERSON, &case.id).await.map_err(Failure::of)?;
     let (known, cast) = (NamedResults::new(), stage.cast);
@@ -130,13 +122,6 @@ fn limits() -> Limits {
     // Shorter than the time after which waiting callers learn that the store does not answer.
     limits.transaction_deadline = limits.store_timeout / 2;
     limits
-}
-
-fn ui_language(language: CaseLanguage) -> UiLanguage {
-    match language {
-        CaseLanguage::Ko => UiLanguage::Ko,
-        CaseLanguage::En => UiLanguage::En,
-    }
 }
 
 impl CaseRun<'_> {
@@ -177,8 +162,7 @@ impl CaseRun<'_> {
         let user = UserId::new(call.user.as_deref().unwrap_or(PERSON)).map_err(Failure::of)?;
         let wanted = madang::Call::new(user, &*call.name, Value::from(arguments).to_string());
         let wanted = wanted.approver(Approver::Decided(Decision::Approve));
-        let report =
-            self.runtime.dispatch(wanted.language(ui_language(self.case.language).tag())).await;
+        let report = self.runtime.dispatch(wanted.language(self.case.language.tag())).await;
         let report = report.map_err(Failure::of)?;
         let Some(ToolOutcome::Ok(ok)) = report.record.outcome else {
             let (name, envelope) = (&call.name, report.envelope);
@@ -203,7 +187,7 @@ impl CaseRun<'_> {
     async fn turn(&mut self, turn: &Turn) -> Result<SeenTurn, Failure> {
         let options = TurnOptions {
             can_ask: true,
-            language: Some(ui_language(self.case.language).tag()),
+            language: Some(self.case.language.tag()),
             ..TurnOptions::default()
         };
         let begun = self.session.send_with(turn.user.as_str(), options).await;

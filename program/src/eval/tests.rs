@@ -1,3 +1,4 @@
+use clap::ValueEnum as _;
 use madang_testing::ScriptedCompletion;
 use serde_json::json;
 
@@ -45,7 +46,8 @@ fn adding() -> Placed {
 #[tokio::test]
 async fn every_committed_case_is_right_when_it_is_played_as_it_is_meant() {
     let toolkits = Toolkits { names: args::Toolkit::value_variants().to_vec() };
-    let names: Vec<_> = toolkits.names.iter().filter_map(ValueEnum::to_possible_value).collect();
+    let names: Vec<_> =
+        toolkits.names.iter().filter_map(|toolkit| toolkit.to_possible_value()).collect();
     let mut cases = cases::open().unwrap();
     cases.extend(cases::sealed().unwrap());
     let later = concat!(env!("CARGO_MANIFEST_DIR"), "/eval/later.jsonl");

@@ -6,17 +6,19 @@ use std::{
     path::Path,
 };
 
+use indicatif::ProgressBar;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    bar::Bar,
+    bar::begins_at,
     cache::{self, HubCache},
     client::Client,
     error::HubError,
     listing::{Content, HubFile},
     lock::Lock,
     name::HubName,
-    retry::{Next, Retry},
+    retry::Retry,
+    sum::digits,
 };
 
 /// The bytes of one read and write.
@@ -29,7 +31,7 @@ pub(super) struct Download<'a> {
     pub(super) name: &'a HubName,
     pub(super) commit: &'a str,
     pub(super) cache: &'a HubCache,
-    pub(super) bar: &'a Bar,
+    pub(super) bar: &'a ProgressBar,
 }
 
 /// A partial file with the checksum of its bytes.
@@ -93,22 +95,20 @@ impl Download<'_> {
         path: &Path,
         before: u64,
     ) -> Result<Came, HubError> {
-        let shows = |bytes| self.bar.stands_at(before + bytes);
+        let shows = |bytes| self.bar.set_position(before + bytes);
         let mut growing = Growing::open(path, content, shows).map_err(unwritten(path))?;
         let mut retry = Retry::downloading();
         while growing.bytes < content.bytes {
-            self.bar.begins_at(before + growing.bytes);
+            begins_at(self.bar, before + growing.bytes);
             let had = growing.bytes;
             let Err(error) = self.piece((file, content), &mut growing, before) else { continue };
             let gained = growing.bytes.saturating_sub(had);
-            match retry.failed(gained, error.asked()) {
-                Next::Again(wait) if error.passes() => {
-                    tracing::info!(file = file.name, ?wait, "a download broke off: {error}");
-                    self.bar.says(format!("{error}"));
-                    tokio::time::sleep(wait).await;
-                }
-                Next::Again(_) | Next::GiveUp => return Err(error),
-            }
+            let Some(wait) = retry.failed(gained, error.asked()).filter(|_| error.passes()) else {
+                return Err(error);
+            };
+            tracing::info!(file = file.name, ?wait, "a download broke off: {error}");
+            self.bar.set_message(error.to_string());
+            tokio::time::sleep(wait).await;
         }
         let has_older_part = growing.has_older_part;
         if growing.is(content).map_err(unwritten(path))? {
@@ -147,7 +147,7 @@ impl Download<'_> {
             let left = content.bytes - growing.bytes;
             let piece = &piece[..read.min(usize::try_from(left).unwrap_or(usize::MAX))];
             growing.add(piece).map_err(unwritten(growing.path))?;
-            self.bar.stands_at(before + growing.bytes);
+            self.bar.set_position(before + growing.bytes);
         }
         Ok(())
     }
@@ -191,9 +191,7 @@ impl<'a> Growing<'a> {
 
     /// Checks the file and syncs it, since its name promises the content for ever, also after a power cut.
     fn is(self, content: &Content) -> io::Result<bool> {
-        let sum = self.sum.finalize();
-        let digits = sum.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        if digits != content.sha256 {
+        if digits(&self.sum.finalize()) != content.sha256 {
             return Ok(false);
         }
         self.file.sync_all()?;

@@ -7,27 +7,32 @@ use serde::Deserialize;
 use super::choice;
 
 /// A revision of a repository.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Listing {
     /// Its commit in hexadecimal.
+    #[serde(rename = "sha")]
     pub(super) commit: String,
     /// Its GGUF files; no name leads out of the folder that it is joined to.
+    #[serde(rename = "siblings")]
     pub(super) files: Vec<HubFile>,
 }
 
 /// A file of a repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct HubFile {
+    #[serde(rename = "rfilename")]
     pub(super) name: String,
     /// The required content; `None` if the hub gives no checksum.
+    #[serde(rename = "lfs")]
     pub(super) content: Option<Content>,
 }
 
 /// The required content of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Content {
     /// In lower-case hexadecimal digits.
     pub(super) sha256: String,
+    #[serde(rename = "size")]
     pub(super) bytes: u64,
 }
 
@@ -45,50 +50,25 @@ pub(super) enum BadListing {
     Leads(String),
 }
 
-#[derive(Deserialize)]
-struct RepositoryListing {
-    sha: String,
-    siblings: Vec<ListedFile>,
-}
-
-#[derive(Deserialize)]
-struct ListedFile {
-    #[serde(rename = "rfilename")]
-    name: String,
-    lfs: Option<ListedContent>,
-}
-
-#[derive(Deserialize)]
-struct ListedContent {
-    sha256: String,
-    size: u64,
-}
-
 impl Listing {
     /// Reads the answer to `/api/models/OWNER/REPO/revision/main?blobs=true`.
     pub(super) fn read(json: &[u8]) -> Result<Self, BadListing> {
-        let listed: RepositoryListing = serde_json::from_slice(json)?;
-        let models = listed.siblings.into_iter().filter(|file| choice::is_gguf(&file.name));
-        let files = models.map(HubFile::checked).collect::<Result<_, _>>()?;
-        Ok(Self { commit: hash(listed.sha, 40)?, files })
-    }
-}
-
-impl HubFile {
-    fn checked(listed: ListedFile) -> Result<Self, BadListing> {
-        if !stays_inside(&listed.name) {
-            return Err(BadListing::Leads(listed.name));
+        let Self { commit, mut files } = serde_json::from_slice(json)?;
+        files.retain(|file| choice::is_gguf(&file.name));
+        for file in &mut files {
+            if !stays_inside(&file.name) {
+                return Err(BadListing::Leads(file.name.clone()));
+            }
+            if let Some(content) = &mut file.content {
+                content.sha256 = hash(std::mem::take(&mut content.sha256), 64)?;
+            }
         }
-        let content = match listed.lfs {
-            Some(lfs) => Some(Content { sha256: hash(lfs.sha256, 64)?, bytes: lfs.size }),
-            None => None,
-        };
-        Ok(Self { name: listed.name, content })
+        Ok(Self { commit: hash(commit, 40)?, files })
     }
 }
 
 /// Requires a hash with this many hexadecimal digits.
-fn hash(text: String, digits: usize) -> Result<String, BadListing> {
+pub(super) fn hash(text: String, digits: usize) -> Result<String, BadListing> {
     let is_hash = text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit());
     if is_hash { Ok(text.to_ascii_lowercase()) } else { Err(BadListing::NoHash(text)) }
 }

@@ -32,16 +32,16 @@ use std::{
 use indicatif::HumanBytes;
 
 use crate::{failure::Failure, language::UiLanguage, output, texts::Text};
-use bar::Bar;
+use bar::bar;
 use cache::HubCache;
 use client::{Bounds, Client};
 use download::Download;
 use error::HubError;
 use listing::{Content, HubFile, Listing};
 pub(crate) use name::HubName;
-use retry::{Next, Retry};
+use retry::Retry;
 use settings::Settings;
-pub(crate) use sum::Sum;
+pub(crate) use sum::{Sum, digits};
 
 /// Downloads the missing files of the model, and returns the path of its (first) file.
 ///
@@ -124,13 +124,12 @@ async fn update(
 
 async fn listing(client: &Client, name: &HubName, mut retry: Retry) -> Result<Listing, HubError> {
     loop {
-        let error = match client.listing(name) {
-            Err(error) if error.passes() => error,
+        match client.listing(name) {
+            Err(error) if error.passes() => match retry.failed(0, error.asked()) {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => return Err(error),
+            },
             result => return result,
-        };
-        match retry.failed(0, error.asked()) {
-            Next::Again(wait) => tokio::time::sleep(wait).await,
-            Next::GiveUp => return Err(error),
         }
     }
 }
@@ -175,14 +174,15 @@ async fn download(
         return Ok(());
     }
     let bytes = coming.iter().fold(0_u64, |sum, (_, content)| sum.saturating_add(content.bytes));
-    let bar = Bar::new(bytes);
+    let bar = bar(bytes);
     let name_shown = name.to_string();
     let size = HumanBytes(bytes).to_string();
-    bar.line(&Text::Downloading { model: &name_shown, size: &size }.in_locale(locale));
+    let line = |text: Text<'_>| bar.suspend(|| output::notice(&text.in_locale(locale)));
+    line(Text::Downloading { model: &name_shown, size: &size });
     let download = Download { client, name, commit, cache, bar: &bar };
     let mut before = 0;
     for (file, content) in coming {
-        let waits = || bar.line(&Text::AnotherDownloads { file: &file.name }.in_locale(locale));
+        let waits = || line(Text::AnotherDownloads { file: &file.name });
         download.file((file, content), before, waits).await?;
         link(file, content)?;
         before = before.saturating_add(content.bytes);

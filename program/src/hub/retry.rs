@@ -17,15 +17,6 @@ pub(super) struct Retry {
     failed: u32,
 }
 
-/// The decision after a failure.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// Repeat after this time.
-    Again(Duration),
-    /// Report the failure.
-    GiveUp,
-}
-
 impl Retry {
     /// Gives up after one failure, since the caller has another way.
     pub(super) fn once() -> Self {
@@ -42,17 +33,22 @@ impl Retry {
         Self { most: 6, failed: 0 }
     }
 
-    /// Takes the bytes that the failed attempt received, and the wait that the hub asks for.
-    pub(super) fn failed(&mut self, gained_bytes: u64, asked: Option<Duration>) -> Next {
+    /// Takes the bytes that the failed attempt received, and the wait that the hub asks for. Returns the wait before the
+    /// next attempt; `None` to give up.
+    pub(super) fn failed(
+        &mut self,
+        gained_bytes: u64,
+        asked: Option<Duration>,
+    ) -> Option<Duration> {
         if gained_bytes >= PROGRESS_BYTES {
             self.failed = 0;
         }
         if self.failed >= self.most || asked.is_some_and(|asked| asked > LONGEST_WAIT) {
-            return Next::GiveUp;
+            return None;
         }
         let usual = FIRST_WAIT.saturating_mul(1 << self.failed.min(16));
         self.failed += 1;
-        Next::Again(asked.unwrap_or_default().max(usual).min(LONGEST_WAIT))
+        Some(asked.unwrap_or_default().max(usual).min(LONGEST_WAIT))
     }
 }
 
@@ -63,30 +59,27 @@ mod tests {
     #[test]
     fn waits_grow_until_it_is_given_up() {
         let mut retry = Retry::downloading();
-        let waits: Vec<u128> = std::iter::from_fn(|| match retry.failed(0, None) {
-            Next::Again(wait) => Some(wait.as_millis()),
-            Next::GiveUp => None,
-        })
-        .collect();
+        let waits = std::iter::from_fn(|| retry.failed(0, None));
+        let waits: Vec<u128> = waits.map(|wait| wait.as_millis()).collect();
         assert_eq!(waits, [250, 500, 1_000, 2_000, 4_000, 8_000]);
-        assert_eq!(Retry::once().failed(0, None), Next::GiveUp);
+        assert_eq!(Retry::once().failed(0, None), None);
     }
 
     #[test]
     fn what_brought_much_begins_anew_and_what_brought_little_does_not() {
         let mut retry = Retry::downloading();
         for _ in 0..1_000 {
-            assert_eq!(retry.failed(PROGRESS_BYTES, None), Next::Again(FIRST_WAIT));
+            assert_eq!(retry.failed(PROGRESS_BYTES, None), Some(FIRST_WAIT));
         }
-        let little = (0..1_000).take_while(|_| retry.failed(1, None) != Next::GiveUp).count();
+        let little = (0..1_000).take_while(|_| retry.failed(1, None).is_some()).count();
         assert_eq!(little, 5);
     }
 
     #[test]
     fn the_hub_may_ask_for_a_longer_wait_but_not_for_any() {
         let ask = |seconds| Retry::asking().failed(0, Some(Duration::from_secs(seconds)));
-        assert_eq!(ask(0), Next::Again(FIRST_WAIT));
-        assert_eq!(ask(7), Next::Again(Duration::from_secs(7)));
-        assert_eq!(ask(61), Next::GiveUp);
+        assert_eq!(ask(0), Some(FIRST_WAIT));
+        assert_eq!(ask(7), Some(Duration::from_secs(7)));
+        assert_eq!(ask(61), None);
     }
 }

@@ -10,9 +10,11 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256.
+use super::listing::hash;
+
+/// A SHA-256, in lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sum([u8; 32]);
+pub(crate) struct Sum(String);
 
 /// The text is not a checksum.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +31,7 @@ impl Sum {
         let mut piece = vec![0; PIECE_BYTES];
         loop {
             match file.read(&mut piece) {
-                Ok(0) => return Ok(Self(sum.finalize().into())),
+                Ok(0) => return Ok(Self(digits(&sum.finalize()))),
                 Ok(read) => sum.update(&piece[..read]),
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
                 Err(cause) => return Err(cause),
@@ -42,25 +44,19 @@ impl FromStr for Sum {
     type Err = NotASum;
 
     fn from_str(text: &str) -> Result<Self, NotASum> {
-        let mut sum = [0; 32];
-        if text.len() != 64 || !text.is_ascii() {
-            return Err(NotASum);
-        }
-        for (byte, digits) in sum.iter_mut().zip(text.as_bytes().chunks(2)) {
-            let digits = digits.iter().map(|digit| char::from(*digit).to_digit(16));
-            let [Some(high), Some(low)] = digits.collect::<Vec<_>>()[..] else {
-                return Err(NotASum);
-            };
-            *byte = u8::try_from(16 * high + low).map_err(|_| NotASum)?;
-        }
-        Ok(Self(sum))
+        hash(text.to_owned(), 64).map(Self).map_err(|_| NotASum)
     }
 }
 
 impl fmt::Display for Sum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&self.0)
     }
+}
+
+/// Writes a hash in hexadecimal digits.
+pub(crate) fn digits(hash: &[u8]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

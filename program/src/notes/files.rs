@@ -19,7 +19,7 @@ use crate::{
 
 /// Compares once, and prints the changes.
 pub(crate) async fn run(Notes::Sync(wanted): Notes) -> Result<(), Failure> {
-    let (path, user) = (setup::database_path(&wanted.database)?, wanted.person.user());
+    let (path, user) = (setup::database_path(&wanted.database)?, wanted.person.user.clone());
     let store = setup::store(&wanted.database, &Toolkits { names: vec![Toolkit::Notes] }).await?;
     let folder = folder(wanted.workspace.folder.as_deref(), &path, &user);
     let done = sync(&store, user, &folder).await;

@@ -11,27 +11,24 @@ mod files;
 #[path = "elsewhere.rs"]
 mod files;
 
-use std::path::Path;
-
-use madang::{UserId, store::SqliteStore};
+use madang::store::SqliteStore;
 
 pub(crate) use files::{Mirror, clear, run};
 
 use crate::{
-    args::{Toolkit, Toolkits, Workspace},
+    args::{ToolOptions, Toolkit},
     failure::Failure,
+    setup,
 };
 
 /// Starts to mirror the user's notes, if their toolkit is chosen.
 pub(crate) async fn mirror(
     store: &SqliteStore,
-    toolkits: &Toolkits,
-    workspace: &Workspace,
-    (database, user): (&Path, UserId),
+    ToolOptions { database, person, toolkits, workspace, .. }: &ToolOptions,
 ) -> Result<Option<Mirror>, Failure> {
-    if toolkits.names.contains(&Toolkit::Notes) {
-        files::start(store, workspace.folder.as_deref(), database, user).await
-    } else {
-        Ok(None)
+    if !toolkits.names.contains(&Toolkit::Notes) {
+        return Ok(None);
     }
+    let database = setup::database_path(database)?;
+    files::start(store, workspace.folder.as_deref(), &database, person.user.clone()).await
 }

@@ -12,7 +12,7 @@ mod report;
 
 use std::{path::Path, time::Duration};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use madang::Runtime;
 use madang_proof::stress::{self, StressFigures, Talk};
 use madang_toolkits::life;
@@ -26,9 +26,9 @@ use crate::{
     HEAP,
     args::{EngineHost, ModelChoice, Played, Stress, StressStore},
     failure::Failure,
-    language,
+    language::UiLanguage,
     model::Model,
-    output, setup,
+    output, progress, setup,
     signals::Signals,
 };
 
@@ -64,14 +64,7 @@ pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
             return Err(Failure::new("interrupted: nothing was compared"));
         }
     };
-    if stress.is_json {
-        let json = serde_json::to_string(&report);
-        output::foreign(
-            &json.map_err(|cause| Failure::because("failed to print the report", cause))?,
-        )?;
-    } else {
-        output::report(&report.to_string())?;
-    }
+    output::rows_or_json(&report, stress.is_json)?;
     let Some(complaint) = report.complaint() else { return Ok(()) };
     for example in report.examples() {
         output::complain(example);
@@ -117,9 +110,7 @@ async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
         Played::Scripted => None,
         model @ (Played::Bundled | Played::File(_)) => Some(talking(model, stress.engine).await?),
     };
-    let figures = ran(&wanted, stress.store, talk, folder, progress.clone()).await;
-    progress.finish_and_clear();
-    let figures = figures?;
+    let figures = ran(&wanted, stress.store, talk, folder, progress).await?;
     let peak_bytes = HEAP.peak_usage();
     let mut report = Report::new(&wanted, &figures);
     drop(figures);
@@ -155,7 +146,7 @@ async fn talking(model: &Played, engine: EngineHost) -> Result<Talk, Failure> {
         Played::File(path) => Some(path.clone()),
         Played::Bundled | Played::Scripted => None,
     };
-    let model = Model::load(&ModelChoice::of_file(file, engine), language::ui_language()).await?;
+    let model = Model::load(&ModelChoice::of_file(file, engine), UiLanguage::default()).await?;
     let cast = model.put_into(Runtime::builder()).tools(life::tools());
     Ok(Talk { cast, tables: ("life", &life::MIGRATIONS), texts: TEXTS })
 }
@@ -172,9 +163,6 @@ async fn tasks_end(left: usize) {
     drop(tokio::time::timeout(TASKS_END_WITHIN, ended).await);
 }
 
-/// Makes a bar on standard error, which only a terminal shows.
 pub(crate) fn bar(turns: usize) -> ProgressBar {
-    let bar = ProgressBar::new(turns as u64);
-    let style = ProgressStyle::with_template("{bar:30.dim} {pos} of {len} turns, {eta} to go");
-    bar.with_style(style.expect("the template is a constant that every run shows"))
+    progress::bar(turns as u64, "{pos} of {len} turns, {eta} to go")
 }

@@ -123,11 +123,7 @@ impl fmt::Display for Report {
         row("turns", each)?;
         row("endings", counted(&self.endings))?;
         row("calls", counted(&self.calls))?;
-        let Spread { p50, p90, p99, max } = &self.latency_ms;
-        row(
-            "a turn took",
-            format!("{p50:.1} ms median, {p90:.1} p90, {p99:.1} p99, {max:.1} at most"),
-        )?;
+        row("a turn took", self.latency_ms.in_ms())?;
         row("tried again", self.refused.to_string())?;
         row("shared kills", format!("{}, which cut off {} turns", self.kills, self.cut))?;
         let heap = &self.heap;

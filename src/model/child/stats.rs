@@ -1,7 +1,5 @@
 //! What happened to the processes of a model.
 
-use super::supervision::Counts;
-
 /// Counts what happened to the processes of a [`ChildModel`](super::ChildModel).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -16,12 +14,4 @@ pub struct ChildStats {
     pub refused: u64,
     /// The running process.
     pub process: Option<u32>,
-}
-
-impl ChildStats {
-    pub(super) const fn count(&mut self, counts: Counts) {
-        let Counts { started, died, asked_again, refused } = counts;
-        (self.started, self.died) = (started, died);
-        (self.asked_again, self.refused) = (asked_again, refused);
-    }
 }

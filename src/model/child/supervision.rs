@@ -9,6 +9,7 @@ use super::{
     blame::Blame,
     open::{Aftermath, Fate, MOST_DEATHS, Open, Withdrawn},
     restarts::Restarts,
+    stats::ChildStats,
     watch::{Bounds, Hang, Watch},
 };
 
@@ -21,7 +22,7 @@ pub(super) struct Supervision {
     restarts: Restarts,
     bounds: Bounds,
     ping_every: Duration,
-    counts: Counts,
+    counts: ChildStats,
 }
 
 #[derive(Debug)]
@@ -51,15 +52,6 @@ pub(super) enum Effect {
     End(u64, Fate),
 }
 
-/// Counts of events so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) started: u64,
-    pub(super) died: u64,
-    pub(super) asked_again: u64,
-    pub(super) refused: u64,
-}
-
 impl Supervision {
     pub(super) fn new(
         restarts: Restarts,
@@ -74,7 +66,7 @@ impl Supervision {
             restarts,
             bounds,
             ping_every,
-            counts: Counts::default(),
+            counts: ChildStats::default(),
         }
     }
 
@@ -203,7 +195,8 @@ impl Supervision {
         self.open.request(id)
     }
 
-    pub(super) const fn counts(&self) -> Counts {
+    /// Counts the events so far; which process runs is not known here.
+    pub(super) const fn counts(&self) -> ChildStats {
         self.counts
     }
 

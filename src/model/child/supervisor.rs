@@ -26,6 +26,7 @@ use super::{
     options::ChildOptions,
     process::Process,
     restarts::Restarts,
+    stats::ChildStats,
     supervision::{Effect, Supervision},
     watch::Bounds,
     wire::{Ask, Failure, PROTOCOL, Tell},
@@ -207,7 +208,7 @@ impl Supervisor {
     async fn carry_out(&mut self, mut effects: Vec<Effect>) {
         loop {
             let counts = self.supervision.counts();
-            self.see(|seen| seen.stats.count(counts));
+            self.see(|seen| seen.stats = ChildStats { process: seen.stats.process, ..counts });
             if effects.is_empty() {
                 return;
             }

@@ -1,6 +1,6 @@
 //! The messages between the program and its child, one a frame.
 
-use std::{error::Error, fmt, time::Duration};
+use std::{error::Error, time::Duration};
 
 use madang_actors::{
     port::{ModelError, ModelInfo, Unconstrained},
@@ -120,9 +120,11 @@ impl From<Failure> for ModelError {
 }
 
 /// An error of the child as text, with its causes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{words}")]
 pub struct ErrorReport {
     words: String,
+    #[source]
     cause: Option<Box<Self>>,
 }
 
@@ -138,18 +140,6 @@ impl ErrorReport {
         let cause = error.source().filter(|_| causes > 0);
         let cause = cause.map(|cause| Box::new(Self::within(cause, causes - 1)));
         Self { words: error.to_string(), cause }
-    }
-}
-
-impl fmt::Display for ErrorReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.words)
-    }
-}
-
-impl Error for ErrorReport {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.cause.as_deref().map(|cause| cause as _)
     }
 }
 

@@ -51,36 +51,33 @@ pub(super) fn conversation<'a>(
     // How many calls of the last completion are still to come.
     let mut open = 0;
     for message in messages {
-        let (call, opaque) = match message {
+        match message {
             PromptMessage::User { text } => {
-                (open, _) = (0, entries.push(Entry::User(text)));
-                continue;
+                open = 0;
+                entries.push(Entry::User(text));
             }
             PromptMessage::Model { text } => {
-                (open, _) = (0, entries.push(Entry::Model { text, calls: Vec::new() }));
-                continue;
+                open = 0;
+                entries.push(Entry::Model { text, calls: Vec::new() });
             }
             PromptMessage::ToolCall { call, name, arguments, envelope, opaque } => {
-                let (thoughts, signature) = (Vec::new(), None);
+                let opaque = opaque.as_deref().and_then(|text| serde_json::from_str(text).ok());
+                let count = opaque.as_ref().map_or(1, |opaque: &Opaque| opaque.calls);
+                let own = opaque.filter(|opaque| opaque.model == tag && !is_stripped);
+                let (thoughts, signature) =
+                    own.map_or_else(Default::default, |own| (own.thoughts, own.signature));
                 let call =
                     PastCall { id: *call, name, arguments, result: envelope, thoughts, signature };
-                (call, opaque.as_deref())
-            }
-        };
-        let opaque = opaque.and_then(|text| serde_json::from_str::<Opaque>(text).ok());
-        let count = opaque.as_ref().map_or(1, |opaque| opaque.calls);
-        let own = opaque.filter(|opaque| opaque.model == tag && !is_stripped);
-        let (thoughts, signature) =
-            own.map_or_else(Default::default, |opaque| (opaque.thoughts, opaque.signature));
-        let call = PastCall { thoughts, signature, ..call };
-        match entries.last_mut() {
-            Some(Entry::Model { calls, .. }) if open > 0 || calls.is_empty() => {
-                open = if calls.is_empty() { count } else { open }.saturating_sub(1);
-                calls.push(call);
-            }
-            _ => {
-                open = count.saturating_sub(1);
-                entries.push(Entry::Model { text: "", calls: vec![call] });
+                match entries.last_mut() {
+                    Some(Entry::Model { calls, .. }) if open > 0 || calls.is_empty() => {
+                        open = if calls.is_empty() { count } else { open }.saturating_sub(1);
+                        calls.push(call);
+                    }
+                    _ => {
+                        open = count.saturating_sub(1);
+                        entries.push(Entry::Model { text: "", calls: vec![call] });
+                    }
+                }
             }
         }
     }

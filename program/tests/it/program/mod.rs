@@ -101,7 +101,11 @@ impl Home {
     /// Writes a script and returns its path.
     fn script(&self, completions: &[Value]) -> PathBuf {
         let lines: Vec<String> = completions.iter().map(Value::to_string).collect();
-        self.file("script.jsonl", lines.join("\n"))
+        // In one step: a program that was started before may be reading it.
+        let fresh = self.file("script.jsonl.new", lines.join("\n"));
+        let script = self.path("script.jsonl");
+        fs::rename(fresh, &script).unwrap();
+        script
     }
 
     fn database(&self) -> PathBuf {
