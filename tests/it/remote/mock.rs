@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::mpsc,
+    sync::{Barrier, mpsc},
     time::{Instant, timeout},
 };
 
@@ -38,6 +38,8 @@ pub(super) enum Reply {
     Hold(String),
     /// No response at all, on a connection that breaks.
     Nothing,
+    /// A reply that waits until the other requests have come, too.
+    Behind(Arc<Barrier>, Box<Self>),
 }
 
 #[derive(Debug)]
@@ -96,8 +98,12 @@ async fn serve(
 ) {
     let Some(asked) = read(&mut connection).await else { return };
     let reply = script.lock().unwrap().pop_front();
-    let reply = reply.unwrap_or_else(|| Reply::Whole("HTTP/1.1 418 Teapot", String::new()));
+    let mut reply = reply.unwrap_or_else(|| Reply::Whole("HTTP/1.1 418 Teapot", String::new()));
     asks.send(asked).unwrap();
+    while let Reply::Behind(others, then) = reply {
+        others.wait().await;
+        reply = *then;
+    }
     let text = match &reply {
         Reply::Whole(head, body) => {
             let length = body.len();
@@ -105,7 +111,7 @@ async fn serve(
         }
         Reply::Stream(body) => chunked(body) + "0\r\n\r\n",
         Reply::Cut(body) | Reply::Hold(body) => chunked(body),
-        Reply::Nothing => String::new(),
+        Reply::Nothing | Reply::Behind(..) => String::new(),
     };
     if connection.write_all(text.as_bytes()).await.is_err() {
         return;

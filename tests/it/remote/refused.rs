@@ -1,6 +1,6 @@
 //! Refused requests: which are sent again, how often, and what the person is told.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use madang::{
     error::TurnError,
@@ -8,6 +8,7 @@ use madang::{
     model::{ChatModel as _, Completion, CompletionRequest, Deltas, PromptMessage},
 };
 use madang_actors::protocol::{CompletionId, LanguageTag, SessionId, UserId};
+use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -98,10 +99,12 @@ async fn a_server_that_knows_the_older_bound_alone_is_asked_by_it_from_then_on()
 async fn completions_that_meet_such_a_server_at_once_all_ask_again() {
     let unknown = r#"{"error":{"message":"Unrecognized request argument: max_completion_tokens"}}"#;
     let here = || Reply::Stream(answer(Provider::OpenAi, "Here."));
-    let mock = Mock::start([whole(WRONG, unknown), whole(WRONG, unknown), here(), here()]).await;
+    let both = Arc::new(Barrier::new(2));
+    let refused = || Reply::Behind(both.clone(), Box::new(whole(WRONG, unknown)));
+    let mock = Mock::start([refused(), refused(), here(), here()]).await;
     let model = mock.model(Provider::OpenAi);
     let ask = || model.complete(request(Vec::new()), Deltas::ignored(), CancellationToken::new());
-    // Both futures send before either hears of it: the second is refused behind the first.
+    // Both have sent before either hears of it: the second is refused behind the first.
     let (first, second) = tokio::join!(ask(), ask());
     assert_eq!((&*first.unwrap().text, &*second.unwrap().text), ("Here.", "Here."));
 }
