@@ -7,7 +7,7 @@ use madang::{
     tool::ToolProgress,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::stream::{
     frame::Frames,
@@ -43,7 +43,7 @@ impl NativeMapper {
             Some(epoch) => FeedCursor::behind(event, epoch),
             None => event.cursor.into(),
         };
-        write(&json!(event), Some(&cursor.to_string()), out);
+        out.event(name_of(&event.kind), Some(&cursor.to_string()), event);
         let is_end = matches!(event.kind, EventKind::TurnEnded { .. });
         if is_end && self.until == Some(event.turn) { Then::Close } else { Then::Continue }
     }
@@ -61,24 +61,26 @@ impl Mapper for NativeMapper {
     }
 
     fn on(&mut self, item: &StreamItem, out: &mut Frames) -> Then {
-        let data = match item {
+        let (name, data) = match item {
             StreamItem::Event(event) => return self.event(event, out),
-            StreamItem::Text { completion, at, text } => {
-                json!({ "type": "text", "completion": completion, "at": at, "text": text })
-            }
-            StreamItem::Thinking { completion, at, text } => {
-                json!({ "type": "thinking", "completion": completion, "at": at, "text": text })
-            }
+            StreamItem::Text { completion, at, text } => (
+                "text",
+                json!({ "type": "text", "completion": completion, "at": at, "text": text }),
+            ),
+            StreamItem::Thinking { completion, at, text } => (
+                "thinking",
+                json!({ "type": "thinking", "completion": completion, "at": at, "text": text }),
+            ),
             StreamItem::Progress { turn, call, progress } => {
-                json!(CallProgress { turn: *turn, call: *call, progress })
+                ("tool_progress", json!(CallProgress { turn: *turn, call: *call, progress }))
             }
             StreamItem::Lagged { from, to } => {
-                json!({ "type": "lagged", "from": from, "to": to })
+                ("lagged", json!({ "type": "lagged", "from": from, "to": to }))
             }
-            StreamItem::ReplayFailed => json!({ "type": "replay_failed" }),
+            StreamItem::ReplayFailed => ("replay_failed", json!({ "type": "replay_failed" })),
             _ => return Then::Continue, // of a later version, which no reader knows yet
         };
-        write(&data, None, out);
+        out.event(name, None, &data);
         Then::Continue
     }
 
@@ -105,27 +107,25 @@ impl Mapper for InboxMapper {
     }
 
     fn on_inbox(&mut self, item: &InboxItem, out: &mut Frames) -> Then {
-        let data = match item {
+        let (name, mut data) = match item {
             InboxItem::Snapshot { requests } => {
                 self.counts.set(requests.len());
-                json!({ "type": "snapshot", "approval_requests": requests })
+                ("snapshot", json!({ "type": "snapshot", "approval_requests": requests }))
             }
             InboxItem::ApprovalRequested { request } => {
                 self.counts.set(self.counts.0 + 1);
-                let mut data = json!(request);
-                data["type"] = "approval_requested".into();
-                data
+                ("approval_requested", json!(request))
             }
             InboxItem::ApprovalEnded { call, session, end } => {
                 self.counts.set(self.counts.0.saturating_sub(1));
                 let mut data = json!(end);
                 (data["call"], data["session"]) = (json!(call), json!(session));
-                data["type"] = "approval_ended".into();
-                data
+                ("approval_ended", data)
             }
             _ => return Then::Continue, // of a later version, which no reader knows yet
         };
-        write(&data, None, out);
+        data["type"] = name.into();
+        out.event(name, None, &data);
         Then::Continue
     }
 
@@ -154,13 +154,29 @@ impl Drop for InboxCount {
 /// Says why the stream ends, and when to come back. It is native to say so: the reader knows its cursor.
 fn bye(cut: Cut, out: &mut Frames) -> Then {
     let data = json!({ "type": "bye", "reason": cut.name(), "retry_ms": cut.retry_ms() });
-    write(&data, None, out);
+    out.event("bye", None, &data);
     Then::Close
 }
 
-/// Writes an event under the name that its data has as its type.
-fn write(data: &Value, id: Option<&str>, out: &mut Frames) {
-    out.event(data["type"].as_str().unwrap_or("event"), id, data);
+/// Gives the type of an event, as its JSON has it.
+pub(crate) fn name_of(kind: &EventKind) -> &'static str {
+    match kind {
+        EventKind::UserMessage { .. } => "user_message",
+        EventKind::ModelMessage { .. } => "model_message",
+        EventKind::ToolCallProposed { .. } => "tool_call_proposed",
+        EventKind::ApprovalRequested { .. } => "approval_requested",
+        EventKind::ApprovalEnded { .. } => "approval_ended",
+        EventKind::ToolCallEnded { .. } => "tool_call_ended",
+        EventKind::ToolCallResolved { .. } => "tool_call_resolved",
+        EventKind::SystemNotice { .. } => "system_notice",
+        EventKind::Error { .. } => "error",
+        EventKind::Cleared => "cleared",
+        EventKind::MessagesLeftOut { .. } => "messages_left_out",
+        EventKind::TurnResumed => "turn_resumed",
+        EventKind::TurnInterrupted { .. } => "turn_interrupted",
+        EventKind::TurnEnded { .. } => "turn_ended",
+        _ => "event",
+    }
 }
 
 #[cfg(test)]
@@ -171,6 +187,7 @@ mod tests {
         event::{Ending, EntryOrigin, EventCursor, TurnEnding},
         model::Usage,
     };
+    use serde_json::Value;
     use uuid::Uuid;
 
     use super::*;
@@ -238,6 +255,27 @@ mod tests {
         assert_eq!(then[4..], [Then::Close]);
         let (_, then) = written(&mut NativeMapper::default(), &[event(1, at.end(), ended)]);
         assert_eq!(then, [Then::Continue], "a session's stream goes on behind a turn");
+    }
+
+    #[test]
+    fn the_name_of_each_event_is_the_type_of_its_json() {
+        let kinds = [
+            json!({ "type": "user_message", "text": "" }),
+            json!({ "type": "model_message", "text": "", "ending": "complete" }),
+            json!({ "type": "tool_call_proposed", "call": Uuid::nil(), "name": "", "arguments": "" }),
+            json!({ "type": "approval_ended", "call": Uuid::nil(), "cancelled": { "reason": "expired" } }),
+            json!({ "type": "system_notice", "notice": "suggest_clear", "text": "" }),
+            json!({ "type": "error", "error": { "code": "store" }, "text": "" }),
+            json!({ "type": "cleared" }),
+            json!({ "type": "messages_left_out", "messages": 1, "text": "" }),
+            json!({ "type": "turn_resumed" }),
+            json!({ "type": "turn_interrupted", "text": "" }),
+            json!({ "type": "turn_ended", "ending": "failed", "usage": Usage::default() }),
+        ];
+        for json in kinds {
+            let kind: EventKind = serde_json::from_value(json.clone()).unwrap();
+            assert_eq!(Value::from(name_of(&kind)), json["type"]);
+        }
     }
 
     #[test]
