@@ -45,6 +45,13 @@ pub(crate) struct FailedTurn {
     pub(crate) text: String,
 }
 
+/// Whether an answer has the calls of its turn: a turn may have many, and large ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Calls {
+    Given,
+    LeftOut,
+}
+
 /// Waits for the end of a turn. A client that leaves meanwhile cancels nothing.
 ///
 /// # Errors
@@ -54,11 +61,12 @@ pub(crate) async fn ended_within(
     turn: TurnId,
     events: TurnEvents,
     wait: Duration,
+    with: Calls,
 ) -> Result<EndedTurn, Problem> {
     let ended = tokio::select! {
         biased;
         () = shared.drain.reached(DrainPhase::Leaving) => return Err(Problem::draining()),
-        ended = timeout(wait, ended(turn, events)) => ended,
+        ended = timeout(wait, ended(turn, events, with)) => ended,
     };
     ended.map_err(|_| {
         Problem::new(
@@ -69,7 +77,7 @@ pub(crate) async fn ended_within(
     })?
 }
 
-async fn ended(turn: TurnId, mut events: TurnEvents) -> Result<EndedTurn, Problem> {
+async fn ended(turn: TurnId, mut events: TurnEvents, with: Calls) -> Result<EndedTurn, Problem> {
     let (mut text, mut calls, mut error) = (String::new(), Vec::new(), None);
     while let Some(item) = events.next().await {
         let event = match item {
@@ -87,7 +95,7 @@ async fn ended(turn: TurnId, mut events: TurnEvents) -> Result<EndedTurn, Proble
             }
             text.push_str(said);
         } else if let EventKind::ToolCallEnded { record } = &event.kind {
-            calls.push((**record).clone());
+            calls.extend((with == Calls::Given).then(|| (**record).clone()));
         } else if let EventKind::Error { error: cause, text } = &event.kind {
             error = Some(FailedTurn { error: cause.clone(), text: text.clone() });
         } else if let EventKind::TurnEnded { ending, usage } = event.kind {

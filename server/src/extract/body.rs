@@ -7,6 +7,7 @@ use axum::{
     extract::{FromRequest, Request},
     http::header::CONTENT_LENGTH,
 };
+use bytes::BytesMut;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
@@ -72,12 +73,22 @@ impl FromRequest<Arc<Shared>> for Bytes {
     }
 }
 
+/// Reads a body into one piece. Each frame is copied and dropped at once: a kept one would keep the whole buffer that it
+/// was read into, and a body of single bytes would cost far more than its bound.
 async fn read(body: Body, max_bytes: usize) -> Result<bytes::Bytes, Problem> {
-    match Limited::new(body, max_bytes).collect().await {
-        Ok(read) => Ok(read.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Problem::too_long(None, max_bytes)),
-        Err(_) => Err(Problem::malformed("본문이 도중에 끊겼습니다.", "The body broke off.")),
+    let (mut body, mut bytes) = (Limited::new(body, max_bytes), BytesMut::new());
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                return Problem::too_long(None, max_bytes);
+            }
+            Problem::malformed("본문이 도중에 끊겼습니다.", "The body broke off.")
+        })?;
+        if let Ok(data) = frame.into_data() {
+            bytes.extend_from_slice(&data);
+        }
     }
+    Ok(bytes.freeze())
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
@@ -124,6 +135,14 @@ fn pointer(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use madang::language::Locale;
+    use std::{
+        convert::Infallible,
+        pin::Pin,
+        sync::atomic::{AtomicUsize, Ordering::SeqCst},
+        task::{Context, Poll},
+    };
+
+    use http_body::Frame;
     use serde::Deserialize;
 
     use super::*;
@@ -134,6 +153,51 @@ mod tests {
     struct Form {
         text: String,
         list: Option<Vec<u8>>,
+    }
+
+    /// A byte in a buffer of its own, which lives until the byte is dropped.
+    struct Piece(Arc<AtomicUsize>);
+
+    impl AsRef<[u8]> for Piece {
+        fn as_ref(&self) -> &[u8] {
+            b" "
+        }
+    }
+
+    impl Drop for Piece {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, SeqCst);
+        }
+    }
+
+    /// A body of so many frames of one byte each.
+    struct Pieces {
+        left: usize,
+        kept: Arc<AtomicUsize>,
+    }
+
+    impl http_body::Body for Pieces {
+        type Data = bytes::Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<bytes::Bytes>, Infallible>>> {
+            assert_eq!(self.kept.load(SeqCst), 0, "the frame before was dropped");
+            let Some(left) = self.left.checked_sub(1) else { return Poll::Ready(None) };
+            self.left = left;
+            self.kept.fetch_add(1, SeqCst);
+            let piece = bytes::Bytes::from_owner(Piece(self.kept.clone()));
+            Poll::Ready(Some(Ok(Frame::data(piece))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_in_single_bytes_keeps_none_of_the_buffers_in_which_they_came() {
+        let body = |left| Body::new(Pieces { left, kept: Arc::default() });
+        assert_eq!(read(body(100), 100).await.unwrap(), vec![b' '; 100]);
+        assert!(read(body(101), 100).await.is_err());
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::{
     answer::json,
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
-    ended::{EndedTurn, FailedTurn, ended_within},
+    ended::{Calls, EndedTurn, FailedTurn, ended_within},
     extract::{Ids, Json, OwnSession, Wishes, turn_id},
     problem::{Problem, ProblemName},
     route::{Access, Route},
@@ -124,7 +124,7 @@ async fn begin(
         return Ok(accept(&session, &accepted));
     };
     let applied = [(PREFERENCE_APPLIED, format!("wait={}", wait.as_secs()))];
-    let answer = match ended_within(&shared, turn, events, wait).await {
+    let answer = match ended_within(&shared, turn, events, wait, Calls::Given).await {
         Ok(ended) => json(&ended),
         Err(_) => accept(&session, &accepted),
     };

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::chunk::{Head, usage};
 use crate::{
     answer,
-    ended::{FailedTurn, ended_within},
+    ended::{Calls, FailedTurn, ended_within},
     problem::{Problem, ProblemName},
     state::Shared,
 };
@@ -25,7 +25,7 @@ pub(super) async fn wait(shared: &Shared, turn: Turn, head: Head) -> Result<Resp
 
 async fn wait_for(shared: &Shared, turn: Turn, head: Head) -> Result<Response, Problem> {
     let wait = shared.limits.completion_wait;
-    let ended = ended_within(shared, turn.id(), turn.events(), wait).await?;
+    let ended = ended_within(shared, turn.id(), turn.events(), wait, Calls::LeftOut).await?;
     match ended.ending {
         TurnEnding::Answered | TurnEnding::Stopped => {}
         TurnEnding::Dismissed => {
