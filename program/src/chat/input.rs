@@ -67,8 +67,9 @@ impl<R: BufRead> LineReader<R> {
         if read == 0 {
             return Ok(None);
         }
-        let is_whole = kept.ends_with(b"\n");
-        let bytes = if is_whole { read } else { read + self.input.skip_until(b'\n')? };
+        // At the end of a terminal's input the next read would wait for more.
+        let is_cut = read == MAX_LINE_BYTES && !kept.ends_with(b"\n");
+        let bytes = if is_cut { read + self.input.skip_until(b'\n')? } else { read };
         self.line += 1;
         if bytes > kept.len() {
             return Ok(Some(Line::Endless { bytes: bytes as u64 }));
@@ -99,6 +100,23 @@ mod tests {
         assert_eq!(lines(b""), []);
         assert_eq!(lines("안녕\r\n\nlast".as_bytes()), [text("안녕"), text(""), text("last")]);
         assert_eq!(lines(b"a\n"), [text("a")]);
+    }
+
+    /// A terminal: its input ends where a person says so, and goes on behind that.
+    struct Terminal(std::collections::VecDeque<&'static [u8]>);
+
+    impl io::Read for Terminal {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.0.pop_front().unwrap_or_default().read(into)
+        }
+    }
+
+    #[test]
+    fn a_last_line_without_a_break_is_not_held_back_until_the_input_ends_again() {
+        let typed: [&[u8]; 3] = [b"first", b"", b"second\n"];
+        let mut reader = LineReader::new(io::BufReader::new(Terminal(typed.into())));
+        assert_eq!(reader.next().unwrap(), Some(text("first")));
+        assert_eq!(reader.next().unwrap(), Some(text("second")));
     }
 
     #[test]
