@@ -19,7 +19,7 @@ use super::{
     not_run::NotRun,
     record::{Record, end_lost},
     responder::Responder,
-    run::{Ran, run},
+    run::{Holds, Ran, run},
 };
 use crate::{
     admission::Permit,
@@ -293,7 +293,8 @@ async fn pipeline(checked: CheckedCall, context: Arc<CallContext>, call: ActorRe
         }
     };
     let (checked, began) = (authorized.checked(), Instant::now());
-    let ran = match run(&authorized, &mut record, &context, &Recipient::actor(call)).await {
+    let (early, mut holds) = (Recipient::actor(call), Holds::default());
+    let ran = match run(&authorized, &mut record, &context, &early, &mut holds).await {
         Ok(ran) => ran,
         Err(not_run) => Box::pin(unrun(checked, not_run, &mut record, &context)).await,
     };

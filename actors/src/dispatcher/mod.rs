@@ -3,7 +3,8 @@
 //! A [`DispatchRequest`] comes in, and a [`DispatcherEvent`] goes out for each approval request and for the end. `check` looks the
 //! tool up and validates the arguments. `authorize` gets an approval where the tool requires it and records it; `ask` is the one way to wait for a person.
 //! `permits` takes the permits of resource and tool. `run` lends the handler its connection, waits for it under its deadline,
-//! and records the end. `call` holds these steps in one task: a handler's panic becomes an outcome.
+//! and records the end. `call` holds these steps in a pair of actors: a handler's panic becomes an outcome. It records the
+//! ends of calls that do not run.
 //!
 //! Invariants:
 //! - The order is a compile error to break: only `check` makes a `CheckedCall`, only `authorize` an `AuthorizedCall`, and

@@ -9,9 +9,10 @@ use tracing::{error, info};
 use super::{
     CallContext,
     authorize::AuthorizedCall,
+    context::HandlerRuns,
     msg::CallEnd,
     not_run::NotRun,
-    permits::NoPermit,
+    permits::{Held, NoPermit},
     record::{Finished, Record},
 };
 use crate::{
@@ -36,6 +37,13 @@ pub(super) enum Ran {
     Left,
 }
 
+/// What a call holds until its end is recorded.
+#[derive(Debug, Default)]
+pub(super) struct Holds {
+    permits: Option<Held>,
+    handler: Option<HandlerRuns>,
+}
+
 /// Runs an authorized call to its recorded end. `early` takes the answer of a plain handler that passed its deadline; the
 /// future goes on until that handler has ended.
 ///
@@ -46,6 +54,7 @@ pub(super) async fn run(
     record: &mut Record,
     context: &CallContext,
     early: &Recipient<CallEnd>,
+    holds: &mut Holds,
 ) -> Result<Ran, NotRun> {
     let checked = authorized.checked();
     let (request, tool) = (checked.request(), checked.tool());
@@ -54,10 +63,11 @@ pub(super) async fn run(
     let patience = patience(authorized, context).min(authorized.usable_for(context.clock.now()));
     let cancelled = request.cancellation.handler_interrupted(authorized.is_approved());
     let permits = context.permits.take(&tool.spec().name, resource, patience, cancelled);
-    let _held = permits.await.map_err(|no_permit| match no_permit {
+    let permits = permits.await.map_err(|no_permit| match no_permit {
         NoPermit::Late => not_kept(authorized, context, &StoreError::Overloaded),
         NoPermit::Cancelled(interruption) => NotRun::unasked(interruption),
     })?;
+    holds.permits = Some(permits);
     goes_on(authorized)?;
     let due = match about_to_run(authorized) {
         Ok(due) => due,
@@ -70,7 +80,7 @@ pub(super) async fn run(
         }
         (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
             // No other task resolves what this handler will.
-            let _runs = context.handler_begins(request.call.id);
+            holds.handler = Some(context.handler_begins(request.call.id));
             let begun = begun(record, due.running.clone()).await;
             begun.map_err(|error| not_kept(authorized, context, &error))?;
             Ok(Box::pin(beside(authorized, due, record, context, early)).await)

@@ -9,7 +9,7 @@ use crate::{
         authorize::authorize,
         check::check,
         record::Record,
-        run::{Ran, run},
+        run::{Holds, Ran, run},
     },
     ledger::{CallState, Transition},
     mailbox::{Address, Recipient},
@@ -49,7 +49,14 @@ async fn swapped(
     let (authorized, ()) = tokio::join!(authorize(checked, &mut record, &context), answered);
     let mut authorized = authorized.unwrap();
     authorized.plant(planted);
-    let end = run(&authorized, &mut record, &context, &Recipient::discard()).await;
+    let end = run(
+        run(&authorized, &mut record, &context, &Recipient::discard()).awaitauthorized,
+        &mut record,
+        &context,
+        &Recipient::discard(),
+        &mut Holds::default(),
+    )
+    .await;
     let Ok(Ran::Ended(end)) = end else { panic!("the call ends in time") };
     kind(&end)
 }

@@ -10,7 +10,7 @@ use crate::{
         check::check,
         not_run::NotRun,
         record::Record,
-        run::{Ran, run},
+        run::{Holds, Ran, run},
     },
     mailbox::Recipient,
     port::{Clock, LedgerRow},
@@ -108,7 +108,8 @@ async fn an_end_that_was_lost_is_not_taken_for_the_step_before_it_of_the_same_mo
     let checked = check(call.request.clone(), &context).unwrap();
     let authorized = authorize(checked, &mut record, &context).await.unwrap();
     let news = Recipient::discard();
-    let running = run(&authorized, &mut record, &context, &news);
+    let mut holds = Holds::default();
+    let running = run(&authorized, &mut record, &context, &news, &mut holds);
     let loses = async {
         in_time(gate.arrived(1)).await;
         test.store.lose_next_commit();

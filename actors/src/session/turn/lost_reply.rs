@@ -16,7 +16,7 @@ use crate::{
 
 /// Dispatches the call again if the ledger has only its proposal, else brings it to the end that the ledger has.
 ///
-/// Such a call has not begun. A reply is lost with a dispatcher's mailbox, or with a call's task, and so are their
+/// Such a call has not begun. A reply is lost with a dispatcher's mailbox, or with a call's actors, and so are their
 /// uncommitted steps. Where a commit is on its way all the same, the ledger refuses the second run.
 pub(super) async fn recover(
     request: Arc<DispatchRequest>,
