@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use libsqlite3_sys as sqlite;
 use madang_actors::ledger::SealKeys;
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
@@ -15,8 +16,7 @@ use sqlx::{
 };
 
 use super::{
-    OpenError, database_file,
-    error::ResultCode,
+    OpenError, database_file, error,
     inspect::{self, Found, Sharing},
     key_file::{SealKeyError, SealKeyFile},
     lock::Lock,
@@ -50,8 +50,9 @@ enum Keys {
 /// A change of the options of the writing connection.
 type Change = fn(SqliteConnectOptions) -> SqliteConnectOptions;
 
+/// The place of the database.
 #[derive(Debug)]
-enum Location {
+pub(super) enum Location {
     File(PathBuf),
     Memory,
 }
@@ -60,21 +61,9 @@ enum Location {
 const READERS: usize = 4;
 
 impl SqliteOptions {
-    pub(super) const fn file(path: PathBuf) -> Self {
+    pub(super) const fn at(location: Location) -> Self {
         Self {
-            location: Location::File(path),
-            migrations: Vec::new(),
-            sharing: Sharing::Alone,
-            readers: READERS,
-            writer: None,
-            busy_timeout: super::BUSY_TIMEOUT,
-            keys: Keys::Usual,
-        }
-    }
-
-    pub(super) const fn memory() -> Self {
-        Self {
-            location: Location::Memory,
+            location,
             migrations: Vec::new(),
             sharing: Sharing::Alone,
             readers: READERS,
@@ -205,7 +194,7 @@ impl SqliteOptions {
         let mut db = match connect(&path, &options).await {
             // The folder cannot be written and no writer has it open: the file alone holds everything.
             Err(OpenError::Unusable { .. } | OpenError::ReadOnly { .. })
-                if !write_ahead_log(&path).exists() =>
+                if !database_file::beside(&path, "-wal").exists() =>
             {
                 options = options.immutable(true);
                 connect(&path, &options).await?
@@ -372,11 +361,9 @@ async fn connect(
         sqlx::query("SELECT count(*) FROM sqlite_schema").execute(&mut db).await?;
         Ok(db)
     };
-    looked.await.map_err(|cause: sqlx::Error| {
-        match ResultCode::of(&cause).map(ResultCode::primary) {
-            Some(ResultCode::NOT_A_DATABASE) => OpenError::Foreign { path: path.to_owned() },
-            Some(_) | None => OpenError::of_sql(path, cause),
-        }
+    looked.await.map_err(|cause: sqlx::Error| match error::primary(&cause) {
+        Some(sqlite::SQLITE_NOTADB) => OpenError::Foreign { path: path.to_owned() },
+        Some(_) | None => OpenError::of_sql(path, cause),
     })
 }
 
@@ -384,12 +371,6 @@ async fn close(db: SqliteConnection) {
     if let Err(error) = db.close().await {
         tracing::debug!(%error, "a connection did not close");
     }
-}
-
-fn write_ahead_log(path: &Path) -> PathBuf {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    log.into()
 }
 
 impl SqliteStore {
