@@ -127,7 +127,7 @@ impl Writer {
         reply.send(Ok(lease));
         let Ok(LeaseReturn { transaction, end }) = self.lease_return(&label, returned).await else {
             // Cannot happen while a lease is returned on drop; the transaction is lost with it and rolled back.
-            let cause = StoreError::unavailable(LeaseLost);
+            let cause = StoreError::unavailable("the transaction was lost with its borrower");
             return Err(PoisonedBatch { cause, by: PoisonedBy::Borrower });
         };
         if let Err(failed) = failpoint("writer.returned").await {
@@ -178,11 +178,6 @@ async fn commit(transaction: Open) -> Result<(), StoreError> {
     transaction.commit().await?;
     failpoint("writer.committed").await.map_err(StoreError::unknown)
 }
-
-/// Tells that the lease vanished with the transaction.
-#[derive(Debug, thiserror::Error)]
-#[error("the transaction was lost with its borrower")]
-struct LeaseLost;
 
 /// Counts a lease as overdue until it is dropped.
 struct Overdue<'a>(&'a WriterHealth);

@@ -36,11 +36,6 @@ pub(super) struct SqliteTransaction {
     is_committed: bool,
 }
 
-/// No part is open.
-#[derive(Debug, thiserror::Error)]
-#[error("there is no savepoint")]
-struct NoSavepoint;
-
 impl SqliteTransaction {
     /// Begins on the connection in this slot.
     pub(super) async fn begin(
@@ -85,7 +80,8 @@ impl SqliteTransaction {
     fn leave(&mut self) -> Result<usize, StoreError> {
         self.known = None;
         let depth = self.depth;
-        self.depth = depth.checked_sub(1).ok_or_else(|| StoreError::unavailable(NoSavepoint))?;
+        let outer = depth.checked_sub(1);
+        self.depth = outer.ok_or_else(|| StoreError::unavailable("there is no savepoint"))?;
         Ok(depth)
     }
 }
