@@ -202,11 +202,6 @@ impl OpenError {
         }
     }
 
-    /// Reports that the name does not lead to the locked file.
-    pub(super) fn moved(path: &Path, cause: std::io::Error) -> Self {
-        Self::Moved { path: path.to_owned(), cause }
-    }
-
     /// Translates the system's error at opening into advice.
     pub(super) fn of_io(path: &Path, cause: std::io::Error) -> Self {
         let path = path.to_owned();
