@@ -146,7 +146,7 @@ impl Reading {
 impl Lent {
     /// Returns the connection for the store's own reads.
     pub(super) const fn own<'r>(&'r mut self, keys: &'r SealKeys) -> Own<'r> {
-        Own::unmarked(self.db(), keys)
+        Own { db: self.db(), keys, mark: "" }
     }
 
     pub(super) const fn db(&mut self) -> &mut SqliteConnection {

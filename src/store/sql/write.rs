@@ -5,7 +5,7 @@ use super::{
     error::of_write,
     own::Own,
     read, row,
-    script::{Changed, Script},
+    script::Script,
     step::{CallHead, Step, place, take},
 };
 use madang_actors::{
@@ -69,8 +69,8 @@ async fn send(own: &mut Own<'_>, script: &mut Script, writes: &[Write]) -> Resul
         return Ok(());
     }
     match script.run(own).await {
-        Ok(Changed::All) => Ok(()),
-        Ok(Changed::NotAll) => Err(StoreError::refused(describe(writes))),
+        Ok(true) => Ok(()),
+        Ok(false) => Err(StoreError::refused(describe(writes))),
         Err(error) => Err(of_write(error, || describe(writes))),
     }
 }

@@ -97,7 +97,7 @@ impl Writer {
         if std::mem::take(&mut self.is_lent) {
             self.take_back();
         }
-        Own::marked(&mut self.db, &self.keys, &self.mark)
+        Own { db: &mut self.db, keys: &self.keys, mark: &self.mark }
     }
 
     /// Takes the connection back without waiting: one poll queues the statement behind all that the borrower left. If
