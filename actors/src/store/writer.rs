@@ -80,12 +80,12 @@ impl Writer {
         }
         let began = Instant::now();
         let end = commit(transaction).await;
-        let jobs_done = done.iter().map(PendingBatch::len).sum();
+        let jobs_done = done.iter().map(|done| done.batch.len()).sum();
         group_ended(jobs_done, began.elapsed(), end.as_ref().err().map(error_type));
         if let Err(cause) = &end {
             error!(error = cause as &dyn Error, jobs = jobs_done, "failed to commit");
             if matches!(cause, StoreError::Unavailable { .. })
-                && done.iter().any(PendingBatch::is_borrowers)
+                && done.iter().any(|done| done.is_borrowers)
             {
                 // Nothing was written, and a borrower may be the cause: a constraint that it deferred to the commit.
                 return discard(
@@ -133,20 +133,20 @@ impl Writer {
         if let Err(failed) = failpoint("writer.returned").await {
             return Err(PoisonedBatch { cause: failed.into(), by: PoisonedBy::Store });
         }
-        match end {
-            None => undo(transaction, &label).await,
-            Some(end @ End { keep: Keep::Keep, .. }) => keep(transaction, &label, end, done).await,
-            Some(End { keep: Keep::Undo, record, committed }) => {
-                let job = WriteJob { writes: record, reply: committed, permit };
-                match undo(transaction, &label).await {
-                    Ok(transaction) => write_job(transaction, job, done).await,
-                    Err(poisoned) => {
-                        // The record is written again with the others, without the borrower's writes.
-                        done.push(job.done(Ok(())));
-                        Err(poisoned)
-                    }
+        let Some(End { keep: fate, record, committed }) = end else {
+            return undo(transaction, &label).await;
+        };
+        let job = WriteJob { writes: record, reply: committed, permit };
+        match fate {
+            Keep::Keep => keep(transaction, &label, job, done).await,
+            Keep::Undo => match undo(transaction, &label).await {
+                Ok(transaction) => write_job(transaction, job, done).await,
+                Err(poisoned) => {
+                    // The record is written again with the others, without the borrower's writes.
+                    done.push(WriteBatch::of(job).done(Ok(())));
+                    Err(poisoned)
                 }
-            }
+            },
         }
     }
 
@@ -166,7 +166,7 @@ impl Writer {
             ?patience,
             "a handler blocks its thread or keeps the store's transaction; all writes wait"
         );
-        let _overdue = Overdue::new(&self.health);
+        let _overdue = self.health.overdue();
         let lease_return = returned.await;
         warn!(tool = label, after = ?lent_at.elapsed(), "the store's transaction came back late");
         lease_return
@@ -179,22 +179,6 @@ async fn commit(transaction: Open) -> Result<(), StoreError> {
     failpoint("writer.committed").await.map_err(StoreError::unknown)
 }
 
-/// Counts a lease as overdue until it is dropped.
-struct Overdue<'a>(&'a WriterHealth);
-
-impl<'a> Overdue<'a> {
-    fn new(health: &'a WriterHealth) -> Self {
-        health.went_overdue();
-        Self(health)
-    }
-}
-
-impl Drop for Overdue<'_> {
-    fn drop(&mut self) {
-        self.0.came_back_late();
-    }
-}
-
 /// Writes a batch in one savepoint. Where something of several jobs is refused, each gets a savepoint of its own.
 async fn write_batch(
     transaction: Open,
@@ -203,15 +187,11 @@ async fn write_batch(
     not_begun: &mut VecDeque<StoreJob>,
 ) -> Result<Open, PoisonedBatch> {
     let refused = match in_savepoint(transaction, batch.writes()).await {
-        Ok((transaction, Ok(()))) => {
-            done.push(PendingBatch::WriteBatch(batch));
+        Ok((transaction, result)) if result.is_ok() || batch.len() == 1 => {
+            done.push(batch.done(result));
             return Ok(transaction);
         }
-        Ok((transaction, Err(refusal))) if batch.len() == 1 => {
-            done.extend(batch.into_jobs().map(|job| job.done(Err(refusal.clone()))));
-            return Ok(transaction);
-        }
-        Ok((transaction, Err(_))) => transaction,
+        Ok((transaction, _)) => transaction,
         Err(cause) => {
             batch.answer(&Err(unwritten(&cause)));
             return Err(PoisonedBatch { cause, by: PoisonedBy::Store });
@@ -238,7 +218,7 @@ async fn write_job(
 ) -> Result<Open, PoisonedBatch> {
     match in_savepoint(transaction, &job.writes).await {
         Ok((transaction, result)) => {
-            done.push(job.done(result));
+            done.push(WriteBatch::of(job).done(result));
             Ok(transaction)
         }
         Err(cause) => {
@@ -252,16 +232,16 @@ async fn write_job(
 async fn keep(
     transaction: Open,
     label: &str,
-    end: End,
+    job: WriteJob,
     done: &mut Vec<PendingBatch>,
 ) -> Result<Open, PoisonedBatch> {
-    match conclude(transaction, &end.record).await {
+    match conclude(transaction, &job.writes).await {
         Ok((transaction, result)) => {
-            done.push(PendingBatch::Job { reply: end.committed, result, again: None });
+            done.push(PendingBatch { is_borrowers: true, ..WriteBatch::of(job).done(result) });
             Ok(transaction)
         }
         Err(cause) => {
-            end.committed.send(Err(unwritten(&cause)));
+            job.reply.send(Err(unwritten(&cause)));
             Err(broken(label, cause))
         }
     }
