@@ -36,13 +36,6 @@ impl PendingBatch {
     }
 }
 
-impl WriteBatch {
-    /// Lets the batch wait for the commit. A refusal is of its one job.
-    pub(super) const fn done(self, result: Result<(), StoreError>) -> PendingBatch {
-        PendingBatch { batch: self, result, is_borrowers: false }
-    }
-}
-
 /// Discards the group, of which nothing was written. Plain writes are done again where a borrower poisoned it; all
 /// others are answered.
 pub(super) fn discard(

@@ -12,7 +12,7 @@ use tracing::{error, warn};
 use super::{
     Keep, Lease, LeaseJob, StoreJob, WriteJob, WriterHealth,
     lease::{End, LeaseReturn},
-    part::{Open, conclude, in_savepoint, savepoint},
+    part::{Concluded, Open, conclude, in_savepoint, savepoint},
     pending_batch::{PendingBatch, PoisonedBatch, PoisonedBy, again, discard, unwritten},
     write_batch::WriteBatch,
 };
@@ -119,7 +119,7 @@ impl Writer {
         let LeaseJob { label, call, reply, permit } = job;
         if let Err(cause) = savepoint(&mut transaction, call.as_ref()).await {
             reply.send(Err(unwritten(&cause)));
-            return Err(PoisonedBatch { cause, by: PoisonedBy::Store });
+            return Err(poisoned_by_store(cause));
         }
         transaction.lend_for(self.limits.transaction_deadline);
         let patience = self.limits.store_timeout;
@@ -131,7 +131,7 @@ impl Writer {
             return Err(PoisonedBatch { cause, by: PoisonedBy::Borrower });
         };
         if let Err(failed) = failpoint("writer.returned").await {
-            return Err(PoisonedBatch { cause: failed.into(), by: PoisonedBy::Store });
+            return Err(poisoned_by_store(failed.into()));
         }
         let Some(End { keep: fate, record, committed }) = end else {
             return undo(transaction, &label).await;
@@ -143,7 +143,8 @@ impl Writer {
                 Ok(transaction) => write_job(transaction, job, done).await,
                 Err(poisoned) => {
                     // The record is written again with the others, without the borrower's writes.
-                    done.push(WriteBatch::of(job).done(Ok(())));
+                    let batch = WriteBatch::of(job);
+                    done.push(PendingBatch { batch, result: Ok(()), is_borrowers: false });
                     Err(poisoned)
                 }
             },
@@ -186,18 +187,10 @@ async fn write_batch(
     done: &mut Vec<PendingBatch>,
     not_begun: &mut VecDeque<StoreJob>,
 ) -> Result<Open, PoisonedBatch> {
-    let refused = match in_savepoint(transaction, batch.writes()).await {
-        Ok((transaction, result)) if result.is_ok() || batch.len() == 1 => {
-            done.push(batch.done(result));
-            return Ok(transaction);
-        }
-        Ok((transaction, _)) => transaction,
-        Err(cause) => {
-            batch.answer(&Err(unwritten(&cause)));
-            return Err(PoisonedBatch { cause, by: PoisonedBy::Store });
-        }
+    let (mut transaction, mut jobs) = match in_savepoint(transaction, batch.writes()).await {
+        Ok((transaction, Err(_))) if batch.len() > 1 => (transaction, batch.into_jobs()),
+        concluded => return ended(concluded, batch, false, done).map_err(poisoned_by_store),
     };
-    let (mut transaction, mut jobs) = (refused, batch.into_jobs());
     while let Some(job) = jobs.next() {
         match write_job(transaction, job, done).await {
             Ok(open) => transaction = open,
@@ -216,16 +209,9 @@ async fn write_job(
     job: WriteJob,
     done: &mut Vec<PendingBatch>,
 ) -> Result<Open, PoisonedBatch> {
-    match in_savepoint(transaction, &job.writes).await {
-        Ok((transaction, result)) => {
-            done.push(WriteBatch::of(job).done(result));
-            Ok(transaction)
-        }
-        Err(cause) => {
-            job.reply.send(Err(unwritten(&cause)));
-            Err(PoisonedBatch { cause, by: PoisonedBy::Store })
-        }
-    }
+    let batch = WriteBatch::of(job);
+    let concluded = in_savepoint(transaction, batch.writes()).await;
+    ended(concluded, batch, false, done).map_err(poisoned_by_store)
 }
 
 /// Writes the record in the savepoint of the borrower's writes: both are kept, or neither is.
@@ -235,14 +221,26 @@ async fn keep(
     job: WriteJob,
     done: &mut Vec<PendingBatch>,
 ) -> Result<Open, PoisonedBatch> {
-    match conclude(transaction, &job.writes).await {
+    let record = WriteBatch::of(job);
+    let concluded = conclude(transaction, record.writes()).await;
+    ended(concluded, record, true, done).map_err(|cause| broken(label, cause))
+}
+
+/// Lets a written batch wait for the commit, or tells its callers that nothing was written.
+fn ended(
+    concluded: Concluded,
+    batch: WriteBatch,
+    is_borrowers: bool,
+    done: &mut Vec<PendingBatch>,
+) -> Result<Open, StoreError> {
+    match concluded {
         Ok((transaction, result)) => {
-            done.push(PendingBatch { is_borrowers: true, ..WriteBatch::of(job).done(result) });
+            done.push(PendingBatch { batch, result, is_borrowers });
             Ok(transaction)
         }
         Err(cause) => {
-            job.reply.send(Err(unwritten(&cause)));
-            Err(broken(label, cause))
+            batch.answer(&Err(unwritten(&cause)));
+            Err(cause)
         }
     }
 }
@@ -256,6 +254,10 @@ async fn undo(mut transaction: Open, label: &str) -> Result<Open, PoisonedBatch>
         Ok(()) => Ok(transaction),
         Err(cause) => Err(broken(label, cause)),
     }
+}
+
+const fn poisoned_by_store(cause: StoreError) -> PoisonedBatch {
+    PoisonedBatch { cause, by: PoisonedBy::Store }
 }
 
 fn broken(label: &str, cause: StoreError) -> PoisonedBatch {
