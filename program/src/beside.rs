@@ -1,131 +1,74 @@
 //! Lets reading tools use a database that another program holds, and keeps their records in memory.
 
 use madang::{
-    IdempotencyKey, SessionId, TurnId, UserId,
+    SessionId, UserId,
     store::{
         SqliteStore,
         port::{
-            BoxFuture, ChainEnd, ConnectionType, ErasedChain, Forget, ForgetError, Forgotten,
-            InterruptedSession, LedgerFilter, LedgerRow, Link, Occupancy, Reader, SealKeys,
-            SessionPage, SessionSummary, Store, StoreError, StoredSession, StoredTurn,
-            SubmittedTurn, Transaction, TranscriptPart,
+            BoxFuture, ConnectionType, ErasedChain, Forget, ForgetError, Forgotten, Reader, Store,
         },
     },
 };
-use madang_testing::MemoryStore;
-
-/// What a read of a store gives.
-type Read<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+use madang_testing::{MemoryStore, Read, SteppedStore, Steps};
 
 /// Lends connections that read a database of another process, for a runtime whose tools only read. The runtime's own
 /// records are in memory and end with it. So it refuses tools that do more than read:
 /// [`BuildError::Writes`](madang::error::BuildError::Writes).
+pub(crate) type Beside = SteppedStore<MemoryStore, Database>;
+
+/// Reads this database, which was [opened to read only](SqliteStore::open_read_only).
+#[must_use]
+pub(crate) fn beside(database: SqliteStore) -> Beside {
+    SteppedStore::new(MemoryStore::new(), Database(database))
+}
+
+/// The database of the other process; all else is in memory.
 #[derive(Debug)]
-pub(crate) struct Beside {
-    database: SqliteStore,
-    record: MemoryStore,
-}
+pub(crate) struct Database(SqliteStore);
 
-impl Beside {
-    /// Reads this database, which was [opened to read only](SqliteStore::open_read_only).
-    #[must_use]
-    pub(crate) fn new(database: SqliteStore) -> Self {
-        Self { database, record: MemoryStore::new() }
-    }
-}
-
-impl Store for Beside {
-    fn connection_type(&self) -> ConnectionType {
-        self.database.connection_type()
+impl Steps for Database {
+    fn connection_type(&self, _: &dyn Store) -> ConnectionType {
+        self.0.connection_type()
     }
 
-    fn keys(&self) -> &SealKeys {
-        self.record.keys()
-    }
-
-    fn occupancy(&self) -> Option<&Occupancy> {
-        self.record.occupancy()
-    }
-
-    fn only_reads(&self) -> bool {
+    fn only_reads(&self, _: &dyn Store) -> bool {
         true
     }
 
-    fn begin(&self) -> Read<'_, Box<dyn Transaction>> {
-        self.record.begin()
+    fn reader<'a>(&'a self, _: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Reader>>> {
+        self.0.reader()
     }
 
-    fn reader(&self) -> Read<'_, Box<dyn Reader>> {
-        self.database.reader()
-    }
-
-    fn owner<'a>(&'a self, session: &'a SessionId) -> Read<'a, Option<UserId>> {
-        Box::pin(async {
-            match self.database.owner(session).await? {
+    fn owner<'a>(
+        &'a self,
+        record: &'a dyn Store,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Read<Option<UserId>>> {
+        Box::pin(async move {
+            match self.0.owner(session).await? {
                 Some(owner) => Ok(Some(owner)),
-                None => self.record.owner(session).await,
+                None => record.owner(session).await,
             }
         })
     }
 
-    fn session<'a>(&'a self, session: &'a SessionId) -> Read<'a, Option<StoredSession>> {
-        self.record.session(session)
-    }
-
-    fn transcript<'a>(
+    fn forget<'a>(
         &'a self,
-        session: &'a SessionId,
-        from: u64,
-        max: usize,
-    ) -> Read<'a, TranscriptPart> {
-        self.record.transcript(session, from, max)
-    }
-
-    fn interrupted(&self) -> Read<'_, Vec<InterruptedSession>> {
-        self.record.interrupted()
-    }
-
-    fn sessions<'a>(
-        &'a self,
-        user: &'a UserId,
-        page: &'a SessionPage,
-    ) -> Read<'a, Vec<SessionSummary>> {
-        self.record.sessions(user, page)
-    }
-
-    fn submitted<'a>(
-        &'a self,
-        session: &'a SessionId,
-        key: &'a IdempotencyKey,
-    ) -> Read<'a, Option<SubmittedTurn>> {
-        self.record.submitted(session, key)
-    }
-
-    fn turn<'a>(&'a self, session: &'a SessionId, turn: TurnId) -> Read<'a, Option<StoredTurn>> {
-        self.record.turn(session, turn)
-    }
-
-    fn calls<'a>(&'a self, filter: &'a LedgerFilter) -> Read<'a, Vec<LedgerRow>> {
-        self.record.calls(filter)
-    }
-
-    fn links<'a>(&'a self, session: &'a SessionId) -> Read<'a, (Vec<Link>, ChainEnd)> {
-        self.record.links(session)
-    }
-
-    fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {
+        _: &'a dyn Store,
+        order: &'a Forget,
+    ) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {
         // The database refuses, since it is open to read; memory holds nothing of the user.
-        self.database.forget(order)
+        self.0.forget(order)
     }
 
-    fn erased(&self) -> Read<'_, Vec<ErasedChain>> {
-        self.database.erased()
+    fn erased<'a>(&'a self, _: &'a dyn Store) -> BoxFuture<'a, Read<Vec<ErasedChain>>> {
+        self.0.erased()
     }
 
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            self.record.close().await;
-            self.database.close().await;
+    fn close<'a>(&'a self, record: &'a dyn Store) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            record.close().await;
+            self.0.close().await;
         })
     }
 }
@@ -147,11 +90,11 @@ mod tests {
         let file = folder.path().join("held.db");
         let held = SqliteStore::open(&file, []).await.unwrap();
         for effect in [EffectPolicy::Read, EffectPolicy::Write, EffectPolicy::Destructive] {
-            let beside = Beside::new(SqliteStore::open_read_only(&file).await.unwrap());
+            let store = beside(SqliteStore::open_read_only(&file).await.unwrap());
             // A plain tool needs no connection that would give it away.
             let handler = async |_: NoArguments, _: &ToolContext| -> ToolResult<()> { Ok(()) };
             let mail = tool::plain("mail", "Sends a mail.", handler).effect(effect);
-            let builder = Runtime::builder().model(ScriptedModel::new([])).store(beside).tool(mail);
+            let builder = Runtime::builder().model(ScriptedModel::new([])).store(store).tool(mail);
             match (effect, builder.start().await) {
                 (EffectPolicy::Read, Ok(runtime)) => runtime.shutdown().await.unwrap(),
                 (EffectPolicy::Write | EffectPolicy::Destructive, Err(refused)) => assert_eq!(
@@ -170,14 +113,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("held.db");
         let held = SqliteStore::open(&file, []).await.unwrap();
-        let beside = Beside::new(SqliteStore::open_read_only(&file).await.unwrap());
+        let store = beside(SqliteStore::open_read_only(&file).await.unwrap());
         let kim = UserId::new("kim").unwrap();
         let at = SystemClock.now();
         let order = Forget { user: kim.clone(), by: kim, at, tables: Vec::new() };
-        let refused = beside.forget(&order).await;
+        let refused = store.forget(&order).await;
         assert!(matches!(refused, Err(ForgetError::Store(_))), "{refused:?}");
-        assert_eq!(beside.erased().await.unwrap(), []);
-        beside.close().await;
+        assert_eq!(store.erased().await.unwrap(), []);
+        store.close().await;
         held.close().await;
     }
 }

@@ -12,7 +12,7 @@ use madang_testing::ScriptedModel;
 
 use crate::{
     args,
-    beside::Beside,
+    beside::beside,
     bounded_input::{self, Unusable},
     failure::Failure,
     notes::{self, Mirror},
@@ -42,7 +42,7 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
             (setup::builder(store, &wanted.tools.toolkits, locale), mirror)
         }
         Err(failure) if failure.is_of_a_held_database() && reads(&wanted)? => {
-            let store = Beside::new(setup::store_to_read(&wanted.tools.database).await?);
+            let store = beside(setup::store_to_read(&wanted.tools.database).await?);
             output::notice(&Text::ReadsBeside.in_locale(locale));
             (setup::builder(store, &wanted.tools.toolkits, locale), None)
         }

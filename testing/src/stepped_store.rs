@@ -1,4 +1,4 @@
-//! Wraps a store so that a test can observe, extend or break its steps.
+//! Wraps a store so that some of its steps are taken otherwise: a test observes, extends or breaks them.
 
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
@@ -14,6 +14,16 @@ use madang_actors::{
 
 /// The steps of a store and its transactions. Each default takes the step as the wrapped store does.
 pub trait Steps: fmt::Debug + Send + Sync + 'static {
+    /// Gives the type of the lent connections.
+    fn connection_type(&self, of: &dyn Store) -> ConnectionType {
+        of.connection_type()
+    }
+
+    /// Tells whether tools may only read.
+    fn only_reads(&self, of: &dyn Store) -> bool {
+        of.only_reads()
+    }
+
     /// Begins a transaction.
     fn begin<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Transaction>>> {
         of.begin()
@@ -91,6 +101,25 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of.links(session)
     }
 
+    /// Erases a user.
+    fn forget<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        order: &'a Forget,
+    ) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {
+        of.forget(order)
+    }
+
+    /// Reads what stays of the chains of forgotten users.
+    fn erased<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Vec<ErasedChain>>> {
+        of.erased()
+    }
+
+    /// Ends the store.
+    fn close<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, ()> {
+        of.close()
+    }
+
     /// Begins a part.
     fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
         of.savepoint()
@@ -149,7 +178,7 @@ impl<S, T> SteppedStore<S, T> {
 
 impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
     fn connection_type(&self) -> ConnectionType {
-        self.store.connection_type()
+        self.steps.connection_type(&self.store)
     }
 
     fn occupancy(&self) -> Option<&Occupancy> {
@@ -157,7 +186,7 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
     }
 
     fn only_reads(&self) -> bool {
-        self.store.only_reads()
+        self.steps.only_reads(&self.store)
     }
 
     fn keys(&self) -> &SealKeys {
@@ -245,15 +274,15 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
     }
 
     fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {
-        self.store.forget(order)
+        self.steps.forget(&self.store, order)
     }
 
     fn erased(&self) -> BoxFuture<'_, Result<Vec<ErasedChain>, StoreError>> {
-        self.store.erased()
+        self.steps.erased(&self.store)
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
-        self.store.close()
+        self.steps.close(&self.store)
     }
 }
 

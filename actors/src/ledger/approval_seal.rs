@@ -40,8 +40,7 @@ impl SealKeys {
 
 /// Gives all of the step but its seal, with its session, call, moment and user: so no seal can be moved to another.
 fn approval(session: &SessionId, call: CallId, at: Timestamp, step: &Transition) -> [Vec<u8>; 4] {
-    let body = serde_json::to_value(step).expect("transitions are plain data with string keys");
-    let mut body = body;
+    let mut body = serde_json::to_value(step).expect("transitions are plain data with string keys");
     if let Some(fields) = body.as_object_mut() {
         fields.remove("seal");
     }

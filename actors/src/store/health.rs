@@ -15,11 +15,18 @@ impl WriterHealth {
         self.overdue.load(Relaxed)
     }
 
-    pub(super) fn went_overdue(&self) {
+    /// Counts a lease as overdue until the guard is dropped.
+    pub(super) fn overdue(&self) -> Overdue<'_> {
         self.overdue.fetch_add(1, Relaxed);
+        Overdue(&self.overdue)
     }
+}
 
-    pub(super) fn came_back_late(&self) {
-        self.overdue.fetch_sub(1, Relaxed);
+/// A lease that is overdue.
+pub(super) struct Overdue<'a>(&'a AtomicUsize);
+
+impl Drop for Overdue<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
     }
 }

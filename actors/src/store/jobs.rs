@@ -23,11 +23,6 @@ pub struct Jobs {
     starter: Arc<Mutex<Option<ActorRef<StoreMsg>>>>,
 }
 
-/// Tells that no actor takes jobs any more.
-#[derive(Debug, thiserror::Error)]
-#[error("the actor in front of the store is gone")]
-struct Gone;
-
 impl Jobs {
     /// Makes an empty queue before so many writers.
     #[must_use]
@@ -39,7 +34,7 @@ impl Jobs {
     /// Takes no more jobs, because no actor is left to start a writer. Waiting jobs are refused.
     pub(crate) fn close(&self) {
         let left = self.queue().close();
-        left.into_iter().for_each(|job| job.refuse(StoreError::unavailable(Gone)));
+        left.into_iter().for_each(|job| job.refuse(gone()));
     }
 
     /// Adds a job, and tells whether a writer is to be started for it. The job is refused once the queue is closed.
@@ -47,7 +42,7 @@ impl Jobs {
         let pushed = self.queue().push(job);
         // Not under the lock: each refusal runs the caller's own code.
         pushed.unwrap_or_else(|job| {
-            job.refuse(StoreError::unavailable(Gone));
+            job.refuse(gone());
             Writers::Busy
         })
     }
@@ -93,4 +88,9 @@ impl Jobs {
     fn queue(&self) -> MutexGuard<'_, Queue<StoreJob>> {
         self.queue.lock().expect("no code under this lock panics")
     }
+}
+
+/// Makes the error of a job that no actor takes any more.
+fn gone() -> StoreError {
+    StoreError::unavailable("the actor in front of the store is gone")
 }

@@ -2,22 +2,17 @@
 
 use std::{collections::VecDeque, error::Error};
 
-use tokio::sync::OwnedSemaphorePermit;
 use tracing::error;
 
-use super::{ReplySender, StoreJob, WriteJob, write_batch::WriteBatch};
-use crate::port::{StoreError, Write};
+use super::{StoreJob, WriteJob, write_batch::WriteBatch};
+use crate::port::StoreError;
 
 /// Jobs that wait for the commit.
-pub(super) enum PendingBatch {
-    Job {
-        reply: ReplySender<()>,
-        result: Result<(), StoreError>,
-        /// The facts and the permit with which a plain write is done once more.
-        again: Option<(Vec<Write>, OwnedSemaphorePermit)>,
-    },
-    /// Plain writes, none of which was refused.
-    WriteBatch(WriteBatch),
+pub(super) struct PendingBatch {
+    pub(super) batch: WriteBatch,
+    pub(super) result: Result<(), StoreError>,
+    /// Whether a borrower's own writes go with it, which cannot be done once more.
+    pub(super) is_borrowers: bool,
 }
 
 /// A batch whose transaction is unusable; none of its group was written.
@@ -35,30 +30,9 @@ pub(super) enum PoisonedBy {
 }
 
 impl PendingBatch {
-    /// Counts the jobs.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Job { .. } => 1,
-            Self::WriteBatch(batch) => batch.len(),
-        }
-    }
-
-    pub(super) fn is_borrowers(&self) -> bool {
-        matches!(self, Self::Job { again: None, .. })
-    }
-
     /// Tells the callers how the group ended, and with it their jobs.
     pub(super) fn answer(self, end: &Result<(), StoreError>) {
-        match self {
-            Self::Job { reply, result, .. } => reply.send(end.clone().and(result)),
-            Self::WriteBatch(batch) => batch.answer(end),
-        }
-    }
-}
-
-impl WriteJob {
-    pub(super) fn done(self, result: Result<(), StoreError>) -> PendingBatch {
-        PendingBatch::Job { reply: self.reply, result, again: Some((self.writes, self.permit)) }
+        self.batch.answer(&end.clone().and(self.result));
     }
 }
 
@@ -70,21 +44,15 @@ pub(super) fn discard(
     not_begun: VecDeque<StoreJob>,
 ) -> VecDeque<StoreJob> {
     let PoisonedBatch { cause, by } = poisoned;
-    let jobs: usize = done.iter().map(PendingBatch::len).sum();
+    let jobs: usize = done.iter().map(|done| done.batch.len()).sum();
     error!(error = &cause as &dyn Error, jobs, "a group of writes was discarded");
     let (mut left, unwritten) = (VecDeque::new(), Err(unwritten(&cause)));
     for done in done {
-        match (done, by) {
-            (
-                PendingBatch::Job { reply, again: Some((writes, permit)), .. },
-                PoisonedBy::Borrower,
-            ) => {
-                left.extend(again(WriteJob { writes, reply, permit }));
+        match by {
+            PoisonedBy::Borrower if !done.is_borrowers => {
+                left.extend(done.batch.into_jobs().filter_map(again));
             }
-            (PendingBatch::WriteBatch(batch), PoisonedBy::Borrower) => {
-                left.extend(batch.into_jobs().filter_map(again))
-            }
-            (done, PoisonedBy::Borrower | PoisonedBy::Store) => done.answer(&unwritten),
+            PoisonedBy::Borrower | PoisonedBy::Store => done.answer(&unwritten),
         }
     }
     left.extend(not_begun);

@@ -37,6 +37,12 @@ impl WriteBatch {
         batch
     }
 
+    /// Makes a batch of one job that has begun.
+    pub(super) fn of(mut job: WriteJob) -> Self {
+        let writes = std::mem::take(&mut job.writes);
+        Self { lengths: vec![writes.len()], writes, jobs: vec![job] }
+    }
+
     fn push(&mut self, mut job: WriteJob) {
         if !job.reply.begins() {
             return;

@@ -12,7 +12,7 @@ use tracing::{error, warn};
 use super::{
     Keep, Lease, LeaseJob, StoreJob, WriteJob, WriterHealth,
     lease::{End, LeaseReturn},
-    part::{Open, conclude, in_savepoint, savepoint},
+    part::{Concluded, Open, conclude, in_savepoint, savepoint},
     pending_batch::{PendingBatch, PoisonedBatch, PoisonedBy, again, discard, unwritten},
     write_batch::WriteBatch,
 };
@@ -80,12 +80,12 @@ impl Writer {
         }
         let began = Instant::now();
         let end = commit(transaction).await;
-        let jobs_done = done.iter().map(PendingBatch::len).sum();
+        let jobs_done = done.iter().map(|done| done.batch.len()).sum();
         group_ended(jobs_done, began.elapsed(), end.as_ref().err().map(error_type));
         if let Err(cause) = &end {
             error!(error = cause as &dyn Error, jobs = jobs_done, "failed to commit");
             if matches!(cause, StoreError::Unavailable { .. })
-                && done.iter().any(PendingBatch::is_borrowers)
+                && done.iter().any(|done| done.is_borrowers)
             {
                 // Nothing was written, and a borrower may be the cause: a constraint that it deferred to the commit.
                 return discard(
@@ -119,7 +119,7 @@ impl Writer {
         let LeaseJob { label, call, reply, permit } = job;
         if let Err(cause) = savepoint(&mut transaction, call.as_ref()).await {
             reply.send(Err(unwritten(&cause)));
-            return Err(PoisonedBatch { cause, by: PoisonedBy::Store });
+            return Err(poisoned_by_store(cause));
         }
         transaction.lend_for(self.limits.transaction_deadline);
         let patience = self.limits.store_timeout;
@@ -127,26 +127,27 @@ impl Writer {
         reply.send(Ok(lease));
         let Ok(LeaseReturn { transaction, end }) = self.lease_return(&label, returned).await else {
             // Cannot happen while a lease is returned on drop; the transaction is lost with it and rolled back.
-            let cause = StoreError::unavailable(LeaseLost);
+            let cause = StoreError::unavailable("the transaction was lost with its borrower");
             return Err(PoisonedBatch { cause, by: PoisonedBy::Borrower });
         };
         if let Err(failed) = failpoint("writer.returned").await {
-            return Err(PoisonedBatch { cause: failed.into(), by: PoisonedBy::Store });
+            return Err(poisoned_by_store(failed.into()));
         }
-        match end {
-            None => undo(transaction, &label).await,
-            Some(end @ End { keep: Keep::Keep, .. }) => keep(transaction, &label, end, done).await,
-            Some(End { keep: Keep::Undo, record, committed }) => {
-                let job = WriteJob { writes: record, reply: committed, permit };
-                match undo(transaction, &label).await {
-                    Ok(transaction) => write_job(transaction, job, done).await,
-                    Err(poisoned) => {
-                        // The record is written again with the others, without the borrower's writes.
-                        done.push(job.done(Ok(())));
-                        Err(poisoned)
-                    }
+        let Some(End { keep: fate, record, committed }) = end else {
+            return undo(transaction, &label).await;
+        };
+        let job = WriteJob { writes: record, reply: committed, permit };
+        match fate {
+            Keep::Keep => keep(transaction, &label, job, done).await,
+            Keep::Undo => match undo(transaction, &label).await {
+                Ok(transaction) => write_job(transaction, job, done).await,
+                Err(poisoned) => {
+                    // The record is written again with the others, without the borrower's writes.
+                    let batch = WriteBatch::of(job);
+                    done.push(PendingBatch { batch, result: Ok(()), is_borrowers: false });
+                    Err(poisoned)
                 }
-            }
+            },
         }
     }
 
@@ -166,7 +167,7 @@ impl Writer {
             ?patience,
             "a handler blocks its thread or keeps the store's transaction; all writes wait"
         );
-        let _overdue = Overdue::new(&self.health);
+        let _overdue = self.health.overdue();
         let lease_return = returned.await;
         warn!(tool = label, after = ?lent_at.elapsed(), "the store's transaction came back late");
         lease_return
@@ -179,27 +180,6 @@ async fn commit(transaction: Open) -> Result<(), StoreError> {
     failpoint("writer.committed").await.map_err(StoreError::unknown)
 }
 
-/// Tells that the lease vanished with the transaction.
-#[derive(Debug, thiserror::Error)]
-#[error("the transaction was lost with its borrower")]
-struct LeaseLost;
-
-/// Counts a lease as overdue until it is dropped.
-struct Overdue<'a>(&'a WriterHealth);
-
-impl<'a> Overdue<'a> {
-    fn new(health: &'a WriterHealth) -> Self {
-        health.went_overdue();
-        Self(health)
-    }
-}
-
-impl Drop for Overdue<'_> {
-    fn drop(&mut self) {
-        self.0.came_back_late();
-    }
-}
-
 /// Writes a batch in one savepoint. Where something of several jobs is refused, each gets a savepoint of its own.
 async fn write_batch(
     transaction: Open,
@@ -207,22 +187,10 @@ async fn write_batch(
     done: &mut Vec<PendingBatch>,
     not_begun: &mut VecDeque<StoreJob>,
 ) -> Result<Open, PoisonedBatch> {
-    let refused = match in_savepoint(transaction, batch.writes()).await {
-        Ok((transaction, Ok(()))) => {
-            done.push(PendingBatch::WriteBatch(batch));
-            return Ok(transaction);
-        }
-        Ok((transaction, Err(refusal))) if batch.len() == 1 => {
-            done.extend(batch.into_jobs().map(|job| job.done(Err(refusal.clone()))));
-            return Ok(transaction);
-        }
-        Ok((transaction, Err(_))) => transaction,
-        Err(cause) => {
-            batch.answer(&Err(unwritten(&cause)));
-            return Err(PoisonedBatch { cause, by: PoisonedBy::Store });
-        }
+    let (mut transaction, mut jobs) = match in_savepoint(transaction, batch.writes()).await {
+        Ok((transaction, Err(_))) if batch.len() > 1 => (transaction, batch.into_jobs()),
+        concluded => return ended(concluded, batch, false, done).map_err(poisoned_by_store),
     };
-    let (mut transaction, mut jobs) = (refused, batch.into_jobs());
     while let Some(job) = jobs.next() {
         match write_job(transaction, job, done).await {
             Ok(open) => transaction = open,
@@ -241,33 +209,38 @@ async fn write_job(
     job: WriteJob,
     done: &mut Vec<PendingBatch>,
 ) -> Result<Open, PoisonedBatch> {
-    match in_savepoint(transaction, &job.writes).await {
-        Ok((transaction, result)) => {
-            done.push(job.done(result));
-            Ok(transaction)
-        }
-        Err(cause) => {
-            job.reply.send(Err(unwritten(&cause)));
-            Err(PoisonedBatch { cause, by: PoisonedBy::Store })
-        }
-    }
+    let batch = WriteBatch::of(job);
+    let concluded = in_savepoint(transaction, batch.writes()).await;
+    ended(concluded, batch, false, done).map_err(poisoned_by_store)
 }
 
 /// Writes the record in the savepoint of the borrower's writes: both are kept, or neither is.
 async fn keep(
     transaction: Open,
     label: &str,
-    end: End,
+    job: WriteJob,
     done: &mut Vec<PendingBatch>,
 ) -> Result<Open, PoisonedBatch> {
-    match conclude(transaction, &end.record).await {
+    let record = WriteBatch::of(job);
+    let concluded = conclude(transaction, record.writes()).await;
+    ended(concluded, record, true, done).map_err(|cause| broken(label, cause))
+}
+
+/// Lets a written batch wait for the commit, or tells its callers that nothing was written.
+fn ended(
+    concluded: Concluded,
+    batch: WriteBatch,
+    is_borrowers: bool,
+    done: &mut Vec<PendingBatch>,
+) -> Result<Open, StoreError> {
+    match concluded {
         Ok((transaction, result)) => {
-            done.push(PendingBatch::Job { reply: end.committed, result, again: None });
+            done.push(PendingBatch { batch, result, is_borrowers });
             Ok(transaction)
         }
         Err(cause) => {
-            end.committed.send(Err(unwritten(&cause)));
-            Err(broken(label, cause))
+            batch.answer(&Err(unwritten(&cause)));
+            Err(cause)
         }
     }
 }
@@ -281,6 +254,10 @@ async fn undo(mut transaction: Open, label: &str) -> Result<Open, PoisonedBatch>
         Ok(()) => Ok(transaction),
         Err(cause) => Err(broken(label, cause)),
     }
+}
+
+const fn poisoned_by_store(cause: StoreError) -> PoisonedBatch {
+    PoisonedBatch { cause, by: PoisonedBy::Store }
 }
 
 fn broken(label: &str, cause: StoreError) -> PoisonedBatch {

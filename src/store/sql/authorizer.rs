@@ -30,18 +30,20 @@ pub(super) struct Authorizer {
     gave_up: AtomicBool,
     /// Savepoints that a borrower began and has not ended.
     parts: Mutex<BTreeSet<Vec<u8>>>,
-    /// Interrupts a borrower that overruns; `None` on a reading connection.
-    cut_off: Option<Arc<CutOff>>,
-    /// The name of a savepoint that gives the connection back; only the store knows it.
-    password: String,
 }
 
 /// The use of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Kind {
-    /// Lent together with a transaction that the borrower must not end.
-    Writer,
-    /// Opened to read; a borrower's transactions on it harm nothing.
+    /// Lent together with a transaction that the borrower must not end. It is the store's own until it is lent.
+    Writer {
+        /// The name of a savepoint that gives the connection back; only the store knows it. SQLite refuses to run that
+        /// statement, so it does nothing else.
+        password: String,
+        /// Interrupts a borrower that overruns.
+        cut_off: Arc<CutOff>,
+    },
+    /// Opened to read and always lent; a borrower's transactions on it harm nothing.
     Reader,
 }
 
@@ -71,25 +73,11 @@ const HARMLESS_TABLES: [&[u8]; 4] =
 const DANGEROUS_FUNCTIONS: [&[u8]; 2] = [b"load_extension", b"fts3_tokenizer"];
 
 impl Authorizer {
-    /// Creates the rules for the writing connection, which is the store's own until it is lent.
-    pub(super) const fn of_writer(password: String, cut_off: Arc<CutOff>) -> Self {
-        Self::new(Kind::Writer, password, false, Some(cut_off))
-    }
-
-    /// Creates the rules for a connection that is always lent.
-    pub(super) const fn of_reader() -> Self {
-        Self::new(Kind::Reader, String::new(), true, None)
-    }
-
-    const fn new(
-        kind: Kind,
-        password: String,
-        is_lent: bool,
-        cut_off: Option<Arc<CutOff>>,
-    ) -> Self {
-        let (is_lent, gave_up) = (AtomicBool::new(is_lent), AtomicBool::new(false));
+    /// Creates the rules for a connection of this kind.
+    pub(super) const fn new(kind: Kind) -> Self {
+        let is_lent = AtomicBool::new(matches!(kind, Kind::Reader));
         let parts = Mutex::new(BTreeSet::new());
-        Self { kind, is_lent, gave_up, parts, cut_off, password }
+        Self { kind, is_lent, gave_up: AtomicBool::new(false), parts }
     }
 
     /// Treats each statement prepared from here on as a borrower's.
@@ -121,12 +109,6 @@ impl Authorizer {
 
     fn parts(&self) -> MutexGuard<'_, BTreeSet<Vec<u8>>> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Gives the statement that returns the connection when SQLite prepares it. SQLite refuses to run it, so it does
-    /// nothing else.
-    pub(super) fn back(&self) -> String {
-        format!("SAVEPOINT {}", self.password)
     }
 
     /// Guards a connection for its whole life.
@@ -171,7 +153,7 @@ impl Authorizer {
     }
 
     fn is_rollback(&self, action: c_int, operation: &[u8]) -> bool {
-        self.kind == Kind::Writer
+        matches!(self.kind, Kind::Writer { .. })
             && action == sqlite::SQLITE_TRANSACTION
             && operation == b"ROLLBACK"
     }
@@ -186,7 +168,7 @@ impl Authorizer {
             sqlite::SQLITE_FUNCTION => !is_among(second, &DANGEROUS_FUNCTIONS),
             sqlite::SQLITE_PRAGMA => is_among(first, &HARMLESS_PRAGMAS),
             sqlite::SQLITE_SAVEPOINT => self.may_name(first, second),
-            sqlite::SQLITE_TRANSACTION => self.kind == Kind::Reader,
+            sqlite::SQLITE_TRANSACTION => matches!(self.kind, Kind::Reader),
             // Tables, views, triggers and indexes, other files, and actions of a later SQLite.
             _ => false,
         }
@@ -194,15 +176,13 @@ impl Authorizer {
 
     /// Allows all savepoints but the store's own.
     fn may_name(&self, operation: &[u8], savepoint: &[u8]) -> bool {
-        if self.kind == Kind::Writer && savepoint == self.password.as_bytes() {
-            self.is_lent.store(false, SeqCst);
-            if let Some(cut_off) = &self.cut_off {
+        if let Kind::Writer { password, cut_off } = &self.kind {
+            if savepoint == password.as_bytes() {
+                self.is_lent.store(false, SeqCst);
                 cut_off.never();
+                return false;
             }
-            return false;
-        }
-        if self.kind == Kind::Writer && savepoint::is_part(savepoint) {
-            if operation == b"BEGIN" {
+            if savepoint::is_part(savepoint) && operation == b"BEGIN" {
                 self.parts().insert(savepoint.to_vec());
             } else {
                 self.parts().remove(savepoint);

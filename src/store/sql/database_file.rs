@@ -31,6 +31,13 @@ pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links lead to the file"))
 }
 
+/// Gives the path of a file beside another one, whose name it continues.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
 /// Identifies a file under any name: device and inode.
 #[cfg(unix)]
 #[derive(Debug, Clone, PartialEq, Eq)]

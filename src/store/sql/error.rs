@@ -7,10 +7,11 @@ use std::{
     sync::Arc,
 };
 
+use libsqlite3_sys as sqlite;
 use madang_actors::port::StoreError;
 use sqlx::migrate::MigrateError;
 
-use super::{key_file::SealKeyError, writer::ControlError};
+use super::key_file::SealKeyError;
 
 /// The reason why a database cannot be opened. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -166,15 +167,15 @@ fn place(keys: Option<&Path>) -> String {
 
 /// Tells whether SQLite read damaged pages, or a value that the store never writes.
 pub(super) fn is_of_a_damaged_file(error: &sqlx::Error) -> bool {
-    let code = ResultCode::of(error).map(ResultCode::primary);
-    matches!(code, Some(ResultCode::CORRUPT | ResultCode::NOT_A_DATABASE))
+    matches!(primary(error), Some(sqlite::SQLITE_CORRUPT | sqlite::SQLITE_NOTADB))
         || matches!(error, sqlx::Error::ColumnDecode { .. })
 }
 
 impl OpenError {
     /// Translates SQLite's error at opening into advice.
     pub(super) fn of_sql(path: &Path, cause: sqlx::Error) -> Self {
-        if ResultCode::of(&cause) == Some(ResultCode::HOT_JOURNAL) {
+        // A journal has to be played back, and the connection may only read.
+        if code(&cause) == Some(sqlite::SQLITE_READONLY_ROLLBACK) {
             return Self::HalfWritten { path: path.to_owned(), cause: cause.into() };
         }
         match WriteFault::kind(&cause) {
@@ -201,11 +202,6 @@ impl OpenError {
         }
     }
 
-    /// Reports that the name does not lead to the locked file.
-    pub(super) fn moved(path: &Path, cause: std::io::Error) -> Self {
-        Self::Moved { path: path.to_owned(), cause }
-    }
-
     /// Translates the system's error at opening into advice.
     pub(super) fn of_io(path: &Path, cause: std::io::Error) -> Self {
         let path = path.to_owned();
@@ -224,34 +220,25 @@ impl OpenError {
 /// The reason why an open database refuses writes, if a person can remove it. It is the cause of a
 /// [`StoreError::Unavailable`]: nothing of the write was kept, and acknowledged writes are safe.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", kind.words())]
+#[error("{kind}")]
 pub struct WriteFault {
     kind: Kind,
     #[source]
     cause: Box<dyn Error + Send + Sync>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Kind {
+    #[error("the disk is full: make room and try again")]
     Full,
+    #[error("the database is read-only: make it and its folder writable and try again")]
     ReadOnly,
+    #[error("the database is locked by another program: end that one and try again")]
     Locked,
+    #[error(
+        "the database was moved, replaced or removed: put it back, or end the program and begin again"
+    )]
     Moved,
-}
-
-impl Kind {
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Full => "the disk is full: make room and try again",
-            Self::ReadOnly => {
-                "the database is read-only: make it and its folder writable and try again"
-            }
-            Self::Locked => "the database is locked by another program: end that one and try again",
-            Self::Moved => {
-                "the database was moved, replaced or removed: put it back, or end the program and begin again"
-            }
-        }
-    }
 }
 
 impl WriteFault {
@@ -270,68 +257,47 @@ impl WriteFault {
     }
 
     pub(super) fn kind(cause: &sqlx::Error) -> Option<Kind> {
-        let code = ResultCode::of(cause)?;
-        if code == ResultCode::NO_ROOM_FOR_THE_INDEX {
+        // The index of the log, a file shared by all processes, could not grow.
+        if code(cause) == Some(sqlite::SQLITE_IOERR_SHMSIZE) {
             return Some(Kind::Full);
         }
-        match code.primary() {
-            ResultCode::FULL => Some(Kind::Full),
-            ResultCode::READONLY => Some(Kind::ReadOnly),
-            ResultCode::BUSY => Some(Kind::Locked),
+        match primary(cause)? {
+            sqlite::SQLITE_FULL => Some(Kind::Full),
+            sqlite::SQLITE_READONLY => Some(Kind::ReadOnly),
+            sqlite::SQLITE_BUSY => Some(Kind::Locked),
             _ => None,
         }
     }
 }
 
 /// Reports that the store refuses writes for this reason.
-pub(super) fn unavailable(error: impl Into<ControlError>) -> StoreError {
-    match error.into() {
-        ControlError::Ended(error) => StoreError::unavailable(error),
-        ControlError::Sql(cause) => match WriteFault::kind(&cause) {
-            Some(kind) => StoreError::unavailable(WriteFault { kind, cause: cause.into() }),
-            None => StoreError::unavailable(cause),
-        },
+pub(super) fn unavailable(cause: sqlx::Error) -> StoreError {
+    match WriteFault::kind(&cause) {
+        Some(kind) => StoreError::unavailable(WriteFault { kind, cause: cause.into() }),
+        None => StoreError::unavailable(cause),
     }
 }
 
-/// SQLite's result code, primary and extended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ResultCode(i32);
+/// Finds SQLite's extended result code, if SQLite gave the error.
+fn code(error: &sqlx::Error) -> Option<i32> {
+    error.as_database_error()?.code()?.parse().ok()
+}
 
-impl ResultCode {
-    pub(super) const READONLY: i32 = 8;
-    const BUSY: i32 = 5;
-    const CORRUPT: i32 = 11;
-    const FULL: i32 = 13;
-    const CONSTRAINT: i32 = 19;
-    const TOO_BIG: i32 = 18;
-    const ERROR: i32 = 1;
-    pub(super) const NOT_A_DATABASE: i32 = 26;
-    const VETOED: i32 = 531;
-    /// The index of the log, a file shared by all processes, could not grow (`SQLITE_IOERR_SHMSIZE`).
-    const NO_ROOM_FOR_THE_INDEX: Self = Self(4_874);
-    /// A journal has to be played back, and the connection may only read (`SQLITE_READONLY_ROLLBACK`).
-    const HOT_JOURNAL: Self = Self(776);
+/// Finds SQLite's primary result code, which its extended codes share.
+pub(super) fn primary(error: &sqlx::Error) -> Option<i32> {
+    code(error).map(|code| code & 0xff)
+}
 
-    /// Finds the code, if SQLite gave the error.
-    pub(super) fn of(error: &sqlx::Error) -> Option<Self> {
-        error.as_database_error()?.code()?.parse().ok().map(Self)
-    }
-
-    /// Returns the primary code, which its extended codes share.
-    pub(super) const fn primary(self) -> i32 {
-        self.0 & 0xff
-    }
-
-    /// Tells whether the statement itself is at fault: it breaks a constraint, or a value is too long or no JSON for
-    /// SQLite. A veto of the commit hook does not count.
-    fn is_of_the_statement(self, message: &str) -> bool {
-        match self.primary() {
-            Self::CONSTRAINT => self.0 != Self::VETOED,
-            Self::TOO_BIG => true,
-            Self::ERROR => message == MALFORMED_JSON,
-            _ => false,
+/// Tells whether the statement itself is at fault: it breaks a constraint, or a value is too long or no JSON for
+/// SQLite. A veto of the commit hook does not count.
+fn is_of_the_statement(error: &sqlx::Error, message: &str) -> bool {
+    match primary(error) {
+        Some(sqlite::SQLITE_CONSTRAINT) => {
+            code(error) != Some(sqlite::SQLITE_CONSTRAINT_COMMITHOOK)
         }
+        Some(sqlite::SQLITE_TOOBIG) => true,
+        Some(sqlite::SQLITE_ERROR) => message == MALFORMED_JSON,
+        _ => false,
     }
 }
 
@@ -344,10 +310,9 @@ const TOO_MUCH_STORED: &str = "too much is stored of the user";
 /// Interprets a failed statement of a write. A statement at fault is refused and harms no other write; any other error
 /// makes the store unavailable.
 pub(super) fn of_write(error: sqlx::Error, what: impl FnOnce() -> String) -> StoreError {
-    let code = ResultCode::of(&error);
     match error.as_database_error() {
         Some(cause) if cause.message() == TOO_MUCH_STORED => StoreError::TooMuchStored,
-        Some(cause) if code.is_some_and(|code| code.is_of_the_statement(cause.message())) => {
+        Some(cause) if is_of_the_statement(&error, cause.message()) => {
             StoreError::refused(format!("{}: {}", what(), cause.message()))
         }
         Some(_) | None => unavailable(error),
@@ -357,15 +322,14 @@ pub(super) fn of_write(error: sqlx::Error, what: impl FnOnce() -> String) -> Sto
 /// Interprets a failed `COMMIT`. With the codes listed here, SQLite rolled back, or the store still can. After any
 /// other code, such as a disk error, the next start may find the commit in the log.
 pub(super) fn of_commit(error: sqlx::Error) -> StoreError {
-    let surely_not = [
-        ResultCode::BUSY,
-        ResultCode::FULL,
-        ResultCode::CONSTRAINT,
-        ResultCode::READONLY,
-        ResultCode::ERROR,
-    ];
-    match ResultCode::of(&error) {
-        Some(code) if surely_not.contains(&code.primary()) => unavailable(error),
+    match primary(&error) {
+        Some(
+            sqlite::SQLITE_BUSY
+            | sqlite::SQLITE_FULL
+            | sqlite::SQLITE_CONSTRAINT
+            | sqlite::SQLITE_READONLY
+            | sqlite::SQLITE_ERROR,
+        ) => unavailable(error),
         Some(_) | None => StoreError::unknown(error),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, io::ErrorKind, path::Path};
 
-use sqlx::{Row, SqliteConnection};
+use sqlx::SqliteConnection;
 
 use super::{OpenError, schema};
 
@@ -55,14 +55,14 @@ pub(super) async fn tables(
     sharing: Sharing,
 ) -> Result<(), OpenError> {
     let unusable = |cause| OpenError::of_sql(path, cause);
-    let found: String = scalar(db, "SELECT sqlite_version()").await.map_err(unusable)?;
+    let version = sqlx::query_scalar("SELECT sqlite_version()");
+    let found: String = version.fetch_one(&mut *db).await.map_err(unusable)?;
     if is_too_old(&found) {
         return Err(OpenError::OldSqlite { found });
     }
     let counts = "SELECT count(*), coalesce(sum(name = '_madang_migrations'), 0) FROM sqlite_schema WHERE type = 'table'";
-    let row = sqlx::query(counts).fetch_one(&mut *db).await.map_err(unusable)?;
-    let (all, ours): (i64, i64) =
-        (row.try_get(0).map_err(unusable)?, row.try_get(1).map_err(unusable)?);
+    let counts = sqlx::query_as(counts).fetch_one(&mut *db).await;
+    let (all, ours): (i64, i64) = counts.map_err(unusable)?;
     if ours == 0 {
         let is_foreign = all > 0 && sharing == Sharing::Alone;
         return if is_foreign { Err(OpenError::Foreign { path: path.to_owned() }) } else { Ok(()) };
@@ -72,16 +72,9 @@ pub(super) async fn tables(
 
 /// Tells whether the store's tables exist.
 pub(super) async fn has_tables(path: &Path, db: &mut SqliteConnection) -> Result<bool, OpenError> {
-    let ours = "SELECT count(*) FROM sqlite_schema WHERE name = 'madang_sessions'";
-    let unusable = |cause| OpenError::of_sql(path, cause);
-    Ok(scalar::<i64>(db, ours).await.map_err(unusable)? > 0)
-}
-
-async fn scalar<T>(db: &mut SqliteConnection, sql: &'static str) -> sqlx::Result<T>
-where
-    T: Send + Unpin + sqlx::Type<sqlx::Sqlite> + for<'r> sqlx::Decode<'r, sqlx::Sqlite>,
-{
-    sqlx::query_scalar(sql).fetch_one(db).await
+    let ours = "SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'madang_sessions'";
+    let found = sqlx::query_scalar(ours).fetch_one(db).await;
+    found.map_err(|cause| OpenError::of_sql(path, cause))
 }
 
 fn is_too_old(sqlite: &str) -> bool {

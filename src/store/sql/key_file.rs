@@ -13,6 +13,8 @@ use std::{
 use madang_actors::ledger::{NoRandomness, SealKey, SealKeys};
 use uuid::Uuid;
 
+use super::database_file::beside;
+
 /// The variable that names the key file where the program does not.
 pub(super) const VARIABLE: &str = "MADANG_SEAL_KEYS";
 
@@ -154,9 +156,7 @@ impl SealKeyFile {
 
     /// Writes keys durably to a new file beside this one.
     fn written(&self, keys: &[SealKey]) -> Result<PathBuf, SealKeyError> {
-        let mut name = self.0.as_os_str().to_owned();
-        name.push(format!(".{}", Uuid::now_v7().simple()));
-        let path = PathBuf::from(name);
+        let path = beside(&self.0, &format!(".{}", Uuid::now_v7().simple()));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]

@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     OpenError,
-    database_file::{self, DatabaseFile},
+    database_file::{self, DatabaseFile, beside},
     private,
 };
 
@@ -29,7 +29,7 @@ impl Lock {
     /// Takes both locks, or says at once that another store has one. Creates the file if it is missing, because only an
     /// existing file has an identity. The path must be [resolved](database_file::resolved).
     pub(super) fn take(database: &Path) -> Result<Self, OpenError> {
-        let of_name = LockFile::take(database, beside(database), Afterwards::Stays)?;
+        let of_name = LockFile::take(database, beside(database, ".lock"), Afterwards::Stays)?;
         match Self::of_file(database) {
             #[cfg(unix)]
             Ok((file, of_file)) => Ok(Self { file, _of_file: of_file, of_name }),
@@ -162,12 +162,6 @@ fn is_named(file: &File, path: &Path) -> io::Result<bool> {
 #[cfg(not(unix))]
 fn is_named(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
-}
-
-fn beside(database: &Path) -> PathBuf {
-    let mut path = database.as_os_str().to_owned();
-    path.push(".lock");
-    path.into()
 }
 
 #[cfg(all(test, unix))]

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use sqlx::migrate::Migrator;
 
-use super::{OpenError, SqliteOptions, SqliteStore};
+use super::{OpenError, SqliteOptions, SqliteStore, options::Location};
 
 impl SqliteStore {
     /// Starts the options of a database file. While a store has the file open, this process must open it only through
     /// SQLite. On Unix, a process that closes a file loses all its locks on it.
     #[must_use]
     pub fn options(path: impl AsRef<Path>) -> SqliteOptions {
-        SqliteOptions::file(path.as_ref().to_owned())
+        SqliteOptions::at(Location::File(path.as_ref().to_owned()))
     }
 
     /// Opens a database to write, with the tables of these toolkits; creates it if it is missing.
@@ -41,7 +41,7 @@ impl SqliteStore {
     pub async fn in_memory(
         migrations: impl IntoIterator<Item = &'static Migrator>,
     ) -> Result<Self, OpenError> {
-        with_toolkits(SqliteOptions::memory(), migrations).open().await
+        with_toolkits(SqliteOptions::at(Location::Memory), migrations).open().await
     }
 }
 

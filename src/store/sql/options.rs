@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use libsqlite3_sys as sqlite;
 use madang_actors::ledger::SealKeys;
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
@@ -15,8 +16,7 @@ use sqlx::{
 };
 
 use super::{
-    OpenError, database_file,
-    error::ResultCode,
+    OpenError, database_file, error,
     inspect::{self, Found, Sharing},
     key_file::{SealKeyError, SealKeyFile},
     lock::Lock,
@@ -50,8 +50,9 @@ enum Keys {
 /// A change of the options of the writing connection.
 type Change = fn(SqliteConnectOptions) -> SqliteConnectOptions;
 
+/// The place of the database.
 #[derive(Debug)]
-enum Location {
+pub(super) enum Location {
     File(PathBuf),
     Memory,
 }
@@ -60,21 +61,9 @@ enum Location {
 const READERS: usize = 4;
 
 impl SqliteOptions {
-    pub(super) const fn file(path: PathBuf) -> Self {
+    pub(super) const fn at(location: Location) -> Self {
         Self {
-            location: Location::File(path),
-            migrations: Vec::new(),
-            sharing: Sharing::Alone,
-            readers: READERS,
-            writer: None,
-            busy_timeout: super::BUSY_TIMEOUT,
-            keys: Keys::Usual,
-        }
-    }
-
-    pub(super) const fn memory() -> Self {
-        Self {
-            location: Location::Memory,
+            location,
             migrations: Vec::new(),
             sharing: Sharing::Alone,
             readers: READERS,
@@ -143,24 +132,21 @@ impl SqliteOptions {
     ///
     /// # Errors
     /// [`OpenError`] says in one sentence what to do. The file is unchanged, unless creating the tables failed.
-    pub async fn open(self) -> Result<SqliteStore, OpenError> {
-        let Self { location, migrations, sharing, readers, writer: change, busy_timeout, keys } =
-            self;
-        match location {
+    pub async fn open(mut self) -> Result<SqliteStore, OpenError> {
+        match &self.location {
             Location::File(path) => {
-                let path = database_file::resolved(&path)
-                    .map_err(|cause| OpenError::of_io(&path, cause))?;
+                let path =
+                    database_file::resolved(path).map_err(|cause| OpenError::of_io(path, cause))?;
                 let found = inspect::file(&path)?;
                 let lock = Lock::take(&path)?;
-                let fits = must_fit(&path, found, sharing, busy_timeout, &migrations).await;
-                if let Err(error) = fits {
+                if let Err(error) = self.must_fit(&path, found).await {
                     lock.leave_no_trace();
                     return Err(error);
                 }
-                private::tighten(&path, sharing);
-                let options = writer::connect_options(&path).busy_timeout(busy_timeout);
-                let options = change.unwrap_or(|options| options)(options);
-                open(&path, options, &migrations, Claim::new(lock, None), readers, keys).await
+                private::tighten(&path, self.sharing);
+                let options = writer::connect_options(&path).busy_timeout(self.busy_timeout);
+                let options = self.writer.unwrap_or(|options| options)(options);
+                self.open_at(&path, options, Claim { lock, _folder: None }).await
             }
             Location::Memory => {
                 let path = PathBuf::from("in memory");
@@ -169,17 +155,57 @@ impl SqliteOptions {
                 let path = folder.path().join("madang.db");
                 let lock = Lock::take(&path)?;
                 // Approvals in a temporary database end with it, so it needs no lasting key.
-                let keys = match keys {
-                    Keys::Usual => SealKeys::for_this_process().map(Keys::Given),
-                    given @ (Keys::File(_) | Keys::Given(_)) => Ok(given),
-                };
-                let keys = keys.map_err(|cause| key_error(&path, cause.into()))?;
+                if let Keys::Usual = self.keys {
+                    let keys = SealKeys::for_this_process();
+                    self.keys = Keys::Given(keys.map_err(|cause| key_error(&path, cause.into()))?);
+                }
                 // The database ends with the process, so it need not survive a power cut.
                 let options = writer::connect_options(&path).synchronous(SqliteSynchronous::Off);
-                open(&path, options, &migrations, Claim::new(lock, Some(folder)), readers, keys)
-                    .await
+                self.open_at(&path, options, Claim { lock, _folder: Some(folder) }).await
             }
         }
+    }
+
+    /// Opens the locked database, creates its tables and finds its keys.
+    async fn open_at(
+        self,
+        path: &Path,
+        options: SqliteConnectOptions,
+        claim: Claim,
+    ) -> Result<SqliteStore, OpenError> {
+        let unusable = |cause| OpenError::of_sql(path, cause);
+        let mut db = connect(path, &options).await?;
+        // The name led to the locked file before SQLite opened it and still does, so SQLite has that file.
+        let moved = |cause| OpenError::Moved { path: path.to_owned(), cause };
+        claim.lock.file().must_be_there().map_err(moved)?;
+        inspect::tables(path, &mut db, Sharing::WithEmbedder).await?;
+        // SQLite opens an unwritable file to read without an error, and even begins an immediate transaction.
+        let probe = "BEGIN IMMEDIATE; CREATE TABLE madang_probe (id); ROLLBACK";
+        sqlx::query(probe).execute(&mut db).await.map_err(unusable)?;
+        schema::migrate(path, &mut db, &self.migrations).await?;
+        let keys = self.keys.of_database(path, &mut db).await?;
+        let writer = Writer::new(db, keys.clone()).await.map_err(unusable)?;
+        let reading = readers::connect_options(path);
+        let shared = Shared::writing(options, writer, claim, reading, self.readers, keys);
+        Ok(SqliteStore(Arc::new(shared)))
+    }
+
+    /// Refuses another application's database and tables that do not fit, before anything is changed.
+    async fn must_fit(&self, path: &Path, found: Found) -> Result<(), OpenError> {
+        if found == Found::Nothing {
+            return Ok(());
+        }
+        not_another_kind(path).await?;
+        // On a read-only connection SQLite would leave its log and index behind.
+        let options = SqliteConnectOptions::new().filename(path).busy_timeout(self.busy_timeout);
+        let mut db = connect(path, &options).await?;
+        let looked = async {
+            inspect::tables(path, &mut db, self.sharing).await?;
+            schema::rehearse(path, &mut db, &self.migrations).await
+        };
+        let looked = looked.await;
+        close(db).await;
+        looked
     }
 
     /// Opens the database to read, beside its writer. Takes no lock and makes no tables.
@@ -205,7 +231,7 @@ impl SqliteOptions {
         let mut db = match connect(&path, &options).await {
             // The folder cannot be written and no writer has it open: the file alone holds everything.
             Err(OpenError::Unusable { .. } | OpenError::ReadOnly { .. })
-                if !write_ahead_log(&path).exists() =>
+                if !database_file::beside(&path, "-wal").exists() =>
             {
                 options = options.immutable(true);
                 connect(&path, &options).await?
@@ -223,33 +249,8 @@ impl SqliteOptions {
             None
         });
         let keys = keys.unwrap_or_default();
-        Ok(SqliteStore::new(Shared::read_only(options, self.readers, keys)))
+        Ok(SqliteStore(Arc::new(Shared::read_only(options, self.readers, keys))))
     }
-}
-
-/// Refuses another application's database and tables that do not fit, before anything is changed.
-async fn must_fit(
-    path: &Path,
-    found: Found,
-    sharing: Sharing,
-    busy_timeout: Duration,
-    migrations: &[(&'static str, &'static Migrator)],
-) -> Result<(), OpenError> {
-    if found == Found::Nothing {
-        return Ok(());
-    }
-    not_another_kind(path).await?;
-    // On a read-only connection SQLite would leave its log and index behind.
-    let mut db =
-        connect(path, &SqliteConnectOptions::new().filename(path).busy_timeout(busy_timeout))
-            .await?;
-    let looked = async {
-        inspect::tables(path, &mut db, sharing).await?;
-        schema::rehearse(path, &mut db, migrations).await
-    };
-    let looked = looked.await;
-    close(db).await;
-    looked
 }
 
 /// Refuses a file that is no database. Opened normally, SQLite would claim and remove the files beside it; opened as
@@ -261,35 +262,6 @@ async fn not_another_kind(path: &Path) -> Result<(), OpenError> {
         Err(_) => {}
     }
     Ok(())
-}
-
-async fn open(
-    path: &Path,
-    options: SqliteConnectOptions,
-    migrations: &[(&'static str, &'static Migrator)],
-    claim: Claim,
-    readers: usize,
-    keys: Keys,
-) -> Result<SqliteStore, OpenError> {
-    let unusable = |cause| OpenError::of_sql(path, cause);
-    let mut db = connect(path, &options).await?;
-    // The name led to the locked file before SQLite opened it and still does, so SQLite has that file.
-    claim.file().must_be_there().map_err(|cause| OpenError::moved(path, cause))?;
-    inspect::tables(path, &mut db, Sharing::WithEmbedder).await?;
-    // SQLite opens an unwritable file to read without an error, and even begins an immediate transaction.
-    let probe = "BEGIN IMMEDIATE; CREATE TABLE madang_probe (id); ROLLBACK";
-    sqlx::query(probe).execute(&mut db).await.map_err(unusable)?;
-    schema::migrate(path, &mut db, migrations).await?;
-    let keys = keys_of(path, &mut db, &keys).await?;
-    let writer = Writer::new(db, keys.clone()).await.map_err(unusable)?;
-    Ok(SqliteStore::new(Shared::writing(
-        options,
-        writer,
-        claim,
-        readers::connect_options(path),
-        readers,
-        keys,
-    )))
 }
 
 impl Keys {
@@ -310,46 +282,46 @@ impl Keys {
             Self::Usual | Self::Given(_) => SealKeyFile::usual(),
         }
     }
-}
 
-/// Gives the keys that sealed the database, or fresh ones if nothing is sealed yet.
-async fn keys_of(
-    path: &Path,
-    db: &mut SqliteConnection,
-    keys: &Keys,
-) -> Result<SealKeys, OpenError> {
-    let unusable = |cause| OpenError::of_sql(path, cause);
-    let sealed = "SELECT key FROM madang_seal_keys ORDER BY since DESC, key";
-    let known: Vec<String> =
-        sqlx::query_scalar(sealed).fetch_all(&mut *db).await.map_err(unusable)?;
-    let found = match keys {
-        Keys::Given(keys) => keys.clone(),
-        Keys::Usual | Keys::File(_) if known.is_empty() => {
-            let made = keys.file().and_then(|file| file.read_or_create());
-            made.map_err(|cause| key_error(path, cause))?
+    /// Gives the keys that sealed the database, or fresh ones if nothing is sealed yet.
+    async fn of_database(
+        &self,
+        path: &Path,
+        db: &mut SqliteConnection,
+    ) -> Result<SealKeys, OpenError> {
+        let unusable = |cause| OpenError::of_sql(path, cause);
+        let sealed = "SELECT key FROM madang_seal_keys ORDER BY since DESC, key";
+        let known: Vec<String> =
+            sqlx::query_scalar(sealed).fetch_all(&mut *db).await.map_err(unusable)?;
+        let found = match self {
+            Self::Given(keys) => keys.clone(),
+            Self::Usual | Self::File(_) if known.is_empty() => {
+                let made = self.file().and_then(|file| file.read_or_create());
+                made.map_err(|cause| key_error(path, cause))?
+            }
+            Self::Usual | Self::File(_) => self.read(path)?.unwrap_or_default(),
+        };
+        let missing = missing(&known, &found);
+        if let Some(newest) = known.first()
+            && missing.len() == known.len()
+        {
+            let keys = if let Self::Given(_) = self { None } else { self.file().ok() };
+            return Err(OpenError::SealKeyMissing {
+                path: path.to_owned(),
+                key: newest.clone(),
+                keys: keys.map(|file| file.path().to_owned()),
+            });
         }
-        Keys::Usual | Keys::File(_) => keys.read(path)?.unwrap_or_default(),
-    };
-    let missing = missing(&known, &found);
-    if let Some(newest) = known.first()
-        && missing.len() == known.len()
-    {
-        let keys = if let Keys::Given(_) = keys { None } else { keys.file().ok() };
-        return Err(OpenError::SealKeyMissing {
-            path: path.to_owned(),
-            key: newest.clone(),
-            keys: keys.map(|file| file.path().to_owned()),
-        });
+        for key in missing {
+            tracing::warn!(database = %path.display(), %key, "a seal key is missing: what it sealed counts for nothing");
+        }
+        if let Some(newest) = found.ids().next() {
+            let note = "INSERT INTO madang_seal_keys (key, since) VALUES ($1, unixepoch()) ON CONFLICT DO NOTHING";
+            let noted = sqlx::query(note).bind(newest.to_string()).execute(db).await;
+            noted.map_err(unusable)?;
+        }
+        Ok(found)
     }
-    for key in missing {
-        tracing::warn!(database = %path.display(), %key, "a seal key is missing: what it sealed counts for nothing");
-    }
-    if let Some(newest) = found.ids().next() {
-        let note = "INSERT INTO madang_seal_keys (key, since) VALUES ($1, unixepoch()) ON CONFLICT DO NOTHING";
-        let noted = sqlx::query(note).bind(newest.to_string()).execute(db).await;
-        noted.map_err(unusable)?;
-    }
-    Ok(found)
 }
 
 /// Lists the keys of the database that were not found.
@@ -372,28 +344,14 @@ async fn connect(
         sqlx::query("SELECT count(*) FROM sqlite_schema").execute(&mut db).await?;
         Ok(db)
     };
-    looked.await.map_err(|cause: sqlx::Error| {
-        match ResultCode::of(&cause).map(ResultCode::primary) {
-            Some(ResultCode::NOT_A_DATABASE) => OpenError::Foreign { path: path.to_owned() },
-            Some(_) | None => OpenError::of_sql(path, cause),
-        }
+    looked.await.map_err(|cause: sqlx::Error| match error::primary(&cause) {
+        Some(sqlite::SQLITE_NOTADB) => OpenError::Foreign { path: path.to_owned() },
+        Some(_) | None => OpenError::of_sql(path, cause),
     })
 }
 
 async fn close(db: SqliteConnection) {
     if let Err(error) = db.close().await {
         tracing::debug!(%error, "a connection did not close");
-    }
-}
-
-fn write_ahead_log(path: &Path) -> PathBuf {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    log.into()
-}
-
-impl SqliteStore {
-    fn new(shared: Shared) -> Self {
-        Self(Arc::new(shared))
     }
 }

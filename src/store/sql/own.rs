@@ -10,24 +10,11 @@ pub(super) struct Own<'c> {
     pub(super) db: &'c mut SqliteConnection,
     /// Seal approvals and owners.
     pub(super) keys: &'c SealKeys,
-    mark: &'c str,
+    /// Empty on a connection that is never lent.
+    pub(super) mark: &'c str,
 }
 
-impl<'c> Own<'c> {
-    /// Uses a connection that is lent at other times.
-    pub(super) const fn marked(
-        db: &'c mut SqliteConnection,
-        keys: &'c SealKeys,
-        mark: &'c str,
-    ) -> Self {
-        Self { db, keys, mark }
-    }
-
-    /// Uses a connection that is never lent.
-    pub(super) const fn unmarked(db: &'c mut SqliteConnection, keys: &'c SealKeys) -> Self {
-        Self { db, keys, mark: "" }
-    }
-
+impl Own<'_> {
     /// Marks a statement as the store's own.
     pub(super) fn sql(&self, statement: &str) -> AssertSqlSafe<String> {
         AssertSqlSafe([self.mark, statement].concat())

@@ -48,13 +48,13 @@ mod unix {
     use std::{
         fs::{self, File, Metadata, OpenOptions, Permissions},
         os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
-        path::{Path, PathBuf},
+        path::Path,
     };
 
     use rustix::{fs::OFlags, process::geteuid};
     use tracing::warn;
 
-    use super::{OpenError, Sharing};
+    use super::{super::database_file::beside, OpenError, Sharing};
 
     /// The user may read and write; other accounts may do nothing.
     pub(super) const OURS: u32 = 0o600;
@@ -88,9 +88,7 @@ mod unix {
 
     pub(super) fn tighten(database: &Path, sharing: Sharing) {
         for suffix in ["", "-wal", "-shm", "-journal"] {
-            let mut path = database.as_os_str().to_owned();
-            path.push(suffix);
-            only_ours(&PathBuf::from(path), sharing);
+            only_ours(&beside(database, suffix), sharing);
         }
         let folder = database.parent().map(|folder| (folder, fs::metadata(folder)));
         if let Some((folder, Ok(metadata))) = folder

@@ -14,7 +14,11 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::{authorizer::Authorizer, cut_off::CutOff, own::Own};
+use super::{
+    authorizer::{Authorizer, Kind},
+    cut_off::CutOff,
+    own::Own,
+};
 
 /// A pool of connections that cannot write, opened on demand.
 #[derive(Debug)]
@@ -126,7 +130,7 @@ impl Reading {
         let cut_off = CutOff::watch(&mut db).await?;
         if lent_to == LentTo::Tools {
             let mut handle = db.lock_handle().await?;
-            let guarded = Arc::new(Authorizer::of_reader()).guard(&mut handle);
+            let guarded = Arc::new(Authorizer::new(Kind::Reader)).guard(&mut handle);
             guarded.map_err(|error| sqlx::Error::Configuration(error.into()))?;
         }
         Ok(Self { db, cut_off })
@@ -142,7 +146,7 @@ impl Reading {
 impl Lent {
     /// Returns the connection for the store's own reads.
     pub(super) const fn own<'r>(&'r mut self, keys: &'r SealKeys) -> Own<'r> {
-        Own::unmarked(self.db(), keys)
+        Own { db: self.db(), keys, mark: "" }
     }
 
     pub(super) const fn db(&mut self) -> &mut SqliteConnection {

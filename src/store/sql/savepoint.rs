@@ -45,13 +45,16 @@ where
 {
     let mut open = Part::begin(db).await?;
     let result = part(open.db).await;
+    let name = &open.name;
     match result {
         Ok(value) => {
-            open.end(End::Keep).await?;
+            let keep = format!("RELEASE {name}");
+            open.end(keep).await?;
             Ok(value)
         }
         Err(error) => {
-            if let Err(cause) = open.end(End::Undo).await {
+            let undo = format!("ROLLBACK TO {name}; RELEASE {name}");
+            if let Err(cause) = open.end(undo).await {
                 debug!(%cause, "a savepoint could not be undone; the transaction was");
             }
             Err(error)
@@ -75,12 +78,6 @@ struct Part<'c> {
     is_open: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Keep,
-    Undo,
-}
-
 impl<'c> Part<'c> {
     async fn begin(db: &'c mut SqliteConnection) -> sqlx::Result<Self> {
         let name = format!("{PART}{}", Uuid::now_v7().simple());
@@ -90,12 +87,8 @@ impl<'c> Part<'c> {
         begun.map(|()| part)
     }
 
-    async fn end(&mut self, end: End) -> sqlx::Result<()> {
-        let name = &self.name;
-        let sql = match end {
-            End::Keep => format!("RELEASE {name}"),
-            End::Undo => format!("ROLLBACK TO {name}; RELEASE {name}"),
-        };
+    /// Ends the savepoint by this statement.
+    async fn end(&mut self, sql: String) -> sqlx::Result<()> {
         let ended = run(self.db, sql).await;
         if ended.is_err() {
             // The part ended its savepoint itself, and its writes may be kept outside. So roll all back; the store

@@ -17,15 +17,6 @@ pub(super) struct Script {
     statements: u64,
 }
 
-/// The result of a script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Changed {
-    /// Each statement changed its row.
-    All,
-    /// At least one statement changed no row.
-    NotAll,
-}
-
 impl Script {
     /// Adds a statement. The values bound next replace its `?`, in their order.
     pub(super) fn statement(&mut self, sql: &'static str) -> &mut Self {
@@ -56,12 +47,12 @@ impl Script {
         self.statements == 0
     }
 
-    /// Runs the statements in order, up to the first that fails.
-    pub(super) async fn run(&mut self, own: &mut Own<'_>) -> sqlx::Result<Changed> {
+    /// Runs the statements in order, up to the first that fails. Tells whether each changed its row.
+    pub(super) async fn run(&mut self, own: &mut Own<'_>) -> sqlx::Result<bool> {
         let Self { sql, arguments, statements } = std::mem::take(self);
         let query = sqlx::query_with(own.sql(&sql), arguments);
         let done = poll_before_park(query.execute(&mut *own.db)).await?;
-        Ok(if done.rows_affected() == statements { Changed::All } else { Changed::NotAll })
+        Ok(done.rows_affected() == statements)
     }
 }
 

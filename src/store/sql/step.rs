@@ -1,6 +1,6 @@
 //! Writes a step of a call: a link of its session's chain, and the new state of its row.
 
-use super::{calls, own::Own, row, script::Script};
+use super::{calls, error, own::Own, row, script::Script};
 use madang_actors::{
     ledger::{ChainEnd, Salt, Transition, next_hash},
     port::{LedgerFilter, LedgerRow, StoreError, poll_before_park},
@@ -80,13 +80,13 @@ pub(super) async fn look_up_behind(
     before: &str,
     session: &SessionId,
     call: CallId,
-) -> Result<Option<SqliteRow>, sqlx::Error> {
+) -> Result<Option<SqliteRow>, StoreError> {
     let statements = own.sql(&format!(
         "{before}SELECT s.chain_length, s.chain_head, c.* FROM madang_sessions AS s \
          LEFT JOIN madang_calls AS c ON c.call = $2 WHERE s.session = $1"
     ));
     let question = sqlx::query(statements).bind(session.as_str()).bind(call.to_string());
-    poll_before_park(question.fetch_optional(&mut *own.db)).await
+    poll_before_park(question.fetch_optional(&mut *own.db)).await.map_err(error::unavailable)
 }
 
 async fn look_up(
@@ -94,7 +94,7 @@ async fn look_up(
     session: &SessionId,
     call: CallId,
 ) -> Result<CallHead, StoreError> {
-    let found = look_up_behind(own, "", session, call).await.map_err(StoreError::unavailable)?;
+    let found = look_up_behind(own, "", session, call).await?;
     let found =
         found.ok_or_else(|| StoreError::refused(format!("there is no session {session}")))?;
     head(&found, session, call)

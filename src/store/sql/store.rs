@@ -16,9 +16,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOp
 use tokio::sync::{Mutex, watch};
 
 use super::{
-    WriteFault, calls,
-    database_file::DatabaseFile,
-    error, forget,
+    WriteFault, calls, error, forget,
     lock::Lock,
     read,
     readers::{Lent, LentTo, Readers},
@@ -61,22 +59,12 @@ struct Writing {
 /// The right to write, and the folder of a temporary database. The lock goes first.
 #[derive(Debug)]
 pub(super) struct Claim {
-    lock: Lock,
-    _folder: Option<TemporaryFolder>,
+    pub(super) lock: Lock,
+    pub(super) _folder: Option<TemporaryFolder>,
 }
 
 /// Connections for the store's own reads: a waking session waits for at most one other.
 const OWN_READERS: usize = 2;
-
-/// The store was closed.
-#[derive(Debug, thiserror::Error)]
-#[error("the store is closed")]
-struct Closed;
-
-/// The store was opened to read.
-#[derive(Debug, thiserror::Error)]
-#[error("the database was opened to read only")]
-struct OpenedToRead;
 
 impl SqliteStore {
     /// Counts the commits of this store, by any caller. A screen that shows a toolkit's tables waits for the next
@@ -97,17 +85,6 @@ impl SqliteStore {
         let mut slot = writing.slot.lock().await;
         let own = slot.as_mut().expect("a connection that is not spoiled").own();
         sqlx::query(own.sql(&sql)).fetch_all(own.db).await.expect("the store may say it")
-    }
-}
-
-impl Claim {
-    pub(super) const fn new(lock: Lock, folder: Option<TemporaryFolder>) -> Self {
-        Self { lock, _folder: folder }
-    }
-
-    /// Returns the claimed file.
-    pub(super) const fn file(&self) -> &DatabaseFile {
-        self.lock.file()
     }
 }
 
@@ -136,6 +113,12 @@ impl Shared {
         }
     }
 
+    /// Fails if the store was opened to read.
+    fn to_write(&self) -> Result<&Writing, StoreError> {
+        let read_only = || StoreError::unavailable("the database was opened to read only");
+        self.writing.as_ref().ok_or_else(read_only)
+    }
+
     pub(super) async fn own_reader(&self) -> Result<Lent, StoreError> {
         failpoint("sqlite.own_reader").await?;
         self.own.lend().await.map_err(StoreError::unavailable)
@@ -146,8 +129,8 @@ impl Writing {
     async fn begin(&self, keys: &SealKeys) -> Result<SqliteTransaction, StoreError> {
         let mut slot = self.slot.clone().lock_owned().await;
         match &*self.claim.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(claim) => claim.file().must_be_there().map_err(WriteFault::moved)?,
-            None => return Err(StoreError::unavailable(Closed)),
+            Some(claim) => claim.lock.file().must_be_there().map_err(WriteFault::moved)?,
+            None => return Err(StoreError::unavailable("the store is closed")),
         }
         if slot.is_none() {
             failpoint("sqlite.connect").await?;
@@ -198,8 +181,7 @@ impl Store for SqliteStore {
 
     fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
         Box::pin(async {
-            let writing =
-                self.0.writing.as_ref().ok_or_else(|| StoreError::unavailable(OpenedToRead))?;
+            let writing = self.0.to_write()?;
             Ok(Box::new(writing.begin(&self.0.keys).await?) as Box<dyn Transaction>)
         })
     }
@@ -289,8 +271,7 @@ impl Store for SqliteStore {
 
     fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {
         Box::pin(async {
-            let writing =
-                self.0.writing.as_ref().ok_or_else(|| StoreError::unavailable(OpenedToRead))?;
+            let writing = self.0.to_write()?;
             let _occupied = self.0.occupancy.occupy().ok_or(ForgetError::InUse)?;
             let mut transaction = writing.begin(&self.0.keys).await?;
             let forgotten = forget::erase(transaction.own(), order).await?;

@@ -14,7 +14,7 @@ use super::{
     own::Own,
     step::{self, CallHead},
     write,
-    writer::{ControlError, Writer},
+    writer::Writer,
 };
 
 /// The open transaction. Unless it commits, its connection is closed, which rolls back, and the next transaction opens
@@ -25,7 +25,7 @@ pub(super) struct SqliteTransaction {
     /// A kept part that SQLite learns of with the next statement, which saves a trip to its thread.
     kept: Option<usize>,
     /// Lent, with nothing written since: a statement of the borrower may still run and end the transaction.
-    lent: Lent,
+    is_lent: bool,
     /// The time that a borrower has.
     deadline: Option<Duration>,
     /// The state of a call, so that its next step need not read it. If a borrower changed it meanwhile, the tables
@@ -33,25 +33,8 @@ pub(super) struct SqliteTransaction {
     known: Option<CallHead>,
     /// Counts the commit.
     commits: watch::Sender<u64>,
-    end: End,
+    is_committed: bool,
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lent {
-    No,
-    Yes,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Open,
-    Committed,
-}
-
-/// No part is open.
-#[derive(Debug, thiserror::Error)]
-#[error("there is no savepoint")]
-struct NoSavepoint;
 
 impl SqliteTransaction {
     /// Begins on the connection in this slot.
@@ -63,14 +46,14 @@ impl SqliteTransaction {
             slot,
             depth: 0,
             kept: None,
-            lent: Lent::No,
+            is_lent: false,
             deadline: None,
             known: None,
             commits,
-            end: End::Open,
+            is_committed: false,
         };
         failpoint("sqlite.begin").await?;
-        begun.writer().begin().await.map_err(error::unavailable)?;
+        begun.writer().begin().await?;
         Ok(begun)
     }
 
@@ -89,7 +72,7 @@ impl SqliteTransaction {
         let (kept, depth) = (self.kept.take(), self.depth);
         failpoint("sqlite.savepoint").await?;
         let writer = self.writer();
-        writer.must_be_open().map_err(StoreError::unavailable)?;
+        writer.must_be_open()?;
         Ok(writer.savepoint(kept, depth))
     }
 
@@ -97,7 +80,8 @@ impl SqliteTransaction {
     fn leave(&mut self) -> Result<usize, StoreError> {
         self.known = None;
         let depth = self.depth;
-        self.depth = depth.checked_sub(1).ok_or_else(|| StoreError::unavailable(NoSavepoint))?;
+        let outer = depth.checked_sub(1);
+        self.depth = outer.ok_or_else(|| StoreError::unavailable("there is no savepoint"))?;
         Ok(depth)
     }
 }
@@ -118,8 +102,7 @@ impl Transaction for SqliteTransaction {
         Box::pin(async move {
             let begins = self.enter().await?;
             let own = &mut self.own();
-            let found = step::look_up_behind(own, &begins, session, call).await;
-            let found = found.map_err(error::unavailable)?;
+            let found = step::look_up_behind(own, &begins, session, call).await?;
             // An unreadable row is read again, and refused, when a step of the call is written.
             self.known = found.and_then(|found| step::head(&found, session, call).ok());
             Ok(())
@@ -132,15 +115,15 @@ impl Transaction for SqliteTransaction {
             self.writer().must_be_wanted().await?;
             let depth = self.leave()?;
             failpoint("sqlite.keep").await?;
-            if self.lent == Lent::No {
+            if !self.is_lent {
                 // No caller is answered before the commit, so SQLite may learn of it with the next statement.
-                self.writer().must_be_open().map_err(StoreError::unavailable)?;
+                self.writer().must_be_open()?;
                 self.kept = Some(depth);
                 return Ok(());
             }
             // A kept inner part ends with this one.
             self.kept = None;
-            self.writer().release(depth).await.map_err(error::unavailable)
+            self.writer().release(depth).await
         })
     }
 
@@ -149,26 +132,26 @@ impl Transaction for SqliteTransaction {
             let depth = self.leave()?;
             self.kept = None;
             failpoint("sqlite.undo").await?;
-            if self.lent == Lent::Yes {
+            if self.is_lent {
                 self.writer().cut_off().await.map_err(StoreError::unavailable)?;
             }
             failpoint("sqlite.roll_back").await?;
-            self.writer().roll_back(depth).await.map_err(error::unavailable)
+            self.writer().roll_back(depth).await
         })
     }
 
     fn write<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async {
-            let Self { slot, known, lent, .. } = self;
+            let Self { slot, known, is_lent, .. } = self;
             let writer = slot.as_mut().expect("the slot is emptied on drop only");
             // Checked here, because the hooks would refuse with a worse message.
-            writer.must_be_open().map_err(StoreError::unavailable)?;
+            writer.must_be_open()?;
             writer.must_be_wanted().await?;
             failpoint("sqlite.write").await?;
             write::write(writer.own(), writes, known).await?;
             failpoint("sqlite.written").await?;
             if !writes.is_empty() {
-                *lent = Lent::No;
+                *is_lent = false;
             }
             Ok(())
         })
@@ -179,7 +162,7 @@ impl Transaction for SqliteTransaction {
     }
 
     fn connection(&mut self) -> &mut (dyn Any + Send) {
-        self.lent = Lent::Yes;
+        self.is_lent = true;
         let deadline = self.deadline;
         self.writer().lend(deadline)
     }
@@ -187,11 +170,8 @@ impl Transaction for SqliteTransaction {
     fn commit(mut self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
         Box::pin(async move {
             failpoint("sqlite.commit").await?;
-            self.writer().commit().await.map_err(|error| match error {
-                ControlError::Sql(error) => error::of_commit(error),
-                ControlError::Ended(error) => StoreError::unavailable(error),
-            })?;
-            self.end = End::Committed;
+            self.writer().commit().await?;
+            self.is_committed = true;
             self.commits.send_modify(|count| *count += 1);
             failpoint("sqlite.committed").await.map_err(StoreError::unknown)
         })
@@ -200,7 +180,7 @@ impl Transaction for SqliteTransaction {
 
 impl Drop for SqliteTransaction {
     fn drop(&mut self) {
-        if self.end == End::Open {
+        if !self.is_committed {
             self.slot.take();
         }
     }

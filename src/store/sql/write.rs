@@ -5,7 +5,7 @@ use super::{
     error::of_write,
     own::Own,
     read, row,
-    script::{Changed, Script},
+    script::Script,
     step::{CallHead, Step, place, take},
 };
 use madang_actors::{
@@ -23,26 +23,29 @@ pub(super) async fn write(
     let (own, script) = (&mut own, &mut Script::default());
     let (mut sent, mut last) = (0, known.take());
     for (index, write) in writes.iter().enumerate() {
-        let fact = Fact::of(write);
         // A read must see the statements that the script holds back.
-        if fact.must_read(&writes[sent..index], last.as_ref()) || script.is_long() {
+        if must_read(write, &writes[sent..index], last.as_ref()) || script.is_long() {
             send(own, script, &writes[sent..index]).await?;
             sent = index;
         }
-        let added = match fact {
-            Fact::Plain | Fact::Beginning => add(script, write, own.keys),
-            Fact::Opening { session, user } => match is_theirs(own, session, user).await {
+        let added = match write {
+            Write::TurnStarted { .. }
+            | Write::Turn { .. }
+            | Write::TurnEnded { .. }
+            | Write::Message { .. } => add(script, write, own.keys),
+            Write::Session { session, user, .. } => match is_theirs(own, session, user).await {
                 Ok(true) => Ok(()),
                 Ok(false) => add(script, write, own.keys),
                 Err(refusal) => Err(refusal),
             },
-            Fact::Step(step) => take(own, &step, last.take(), script).await.map(|known| {
-                last = Some(known);
-            }),
-            Fact::Revocation { session, tool, by, at } => {
+            Write::Call { session, call, at, transition } => {
+                let step = Step { session, call: *call, at: *at, transition };
+                take(own, &step, last.take(), script).await.map(|known| last = Some(known))
+            }
+            Write::Revoke { session, tool, by, at } => {
                 let transition = Transition::Revoked { by: by.clone() };
-                for call in with_standing_approvals(own, session, tool).await? {
-                    let step = Step { session, call, at, transition: &transition };
+                for call in with_standing_approvals(own, session, tool.as_deref()).await? {
+                    let step = Step { session, call, at: *at, transition: &transition };
                     last = Some(take(own, &step, last, script).await?);
                     // Each step reads the end of the chain.
                     send(own, script, &writes[sent..=index]).await?;
@@ -66,8 +69,8 @@ async fn send(own: &mut Own<'_>, script: &mut Script, writes: &[Write]) -> Resul
         return Ok(());
     }
     match script.run(own).await {
-        Ok(Changed::All) => Ok(()),
-        Ok(Changed::NotAll) => Err(StoreError::refused(describe(writes))),
+        Ok(true) => Ok(()),
+        Ok(false) => Err(StoreError::refused(describe(writes))),
         Err(error) => Err(of_write(error, || describe(writes))),
     }
 }
@@ -186,48 +189,22 @@ fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), 
     Ok(())
 }
 
-/// The read that a fact needs before it is written.
-enum Fact<'a> {
-    /// No read.
-    Plain,
-    /// Whether the facts before it found their rows: too much stored ends a script before that is known, and the first
-    /// refusal counts.
-    Beginning,
-    /// The owner of the session, if it exists.
-    Opening { session: &'a SessionId, user: &'a UserId },
-    /// The state of the call.
-    Step(Step<'a>),
-    /// The standing approvals of the session.
-    Revocation { session: &'a SessionId, tool: Option<&'a str>, by: &'a UserId, at: Timestamp },
-}
-
-impl<'a> Fact<'a> {
-    fn of(write: &'a Write) -> Self {
-        match write {
-            Write::Call { session, call, at, transition } => {
-                Self::Step(Step { session, call: *call, at: *at, transition })
-            }
-            Write::Revoke { session, tool, by, at } => {
-                Self::Revocation { session, tool: tool.as_deref(), by, at: *at }
-            }
-            Write::Session { session, user, .. } => Self::Opening { session, user },
-            Write::TurnStarted { .. } => Self::Beginning,
-            Write::Turn { .. } | Write::TurnEnded { .. } | Write::Message { .. } => Self::Plain,
+/// Tells whether a fact reads what the facts that the script holds back have written.
+fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
+    match write {
+        Write::Turn { .. } | Write::TurnEnded { .. } | Write::Message { .. } => false,
+        // Too much stored ends a script before it is known whether the facts before found their rows, and the first
+        // refusal counts.
+        Write::TurnStarted { .. } => {
+            let may_find_none =
+                |write: &Write| matches!(write, Write::Turn { .. } | Write::TurnEnded { .. });
+            held.iter().any(may_find_none)
         }
-    }
-
-    /// Tells whether the fact reads what the facts that the script holds back have written.
-    fn must_read(&self, held: &[Write], known: Option<&CallHead>) -> bool {
-        match self {
-            Self::Plain => false,
-            Self::Beginning => {
-                let may_find_none =
-                    |write: &Write| matches!(write, Write::Turn { .. } | Write::TurnEnded { .. });
-                held.iter().any(may_find_none)
-            }
-            Self::Step(step) => step.transition.rests_on().is_some() || !step.is_next_of(known),
-            Self::Opening { .. } | Self::Revocation { .. } => true,
+        Write::Call { session, call, at, transition } => {
+            let step = Step { session, call: *call, at: *at, transition };
+            transition.rests_on().is_some() || !step.is_next_of(known)
         }
+        Write::Session { .. } | Write::Revoke { .. } => true,
     }
 }
 
@@ -261,18 +238,31 @@ async fn with_standing_approvals(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use madang_actors::protocol::TurnId;
+    use madang_actors::{
+        ledger::text_digest,
+        protocol::{TurnId, TurnOptions},
+    };
 
     #[test]
     fn what_rests_on_nothing_that_is_stored_needs_no_trip_of_its_own() {
         let (session, user) = (SessionId::new("s").unwrap(), UserId::new("kim").unwrap());
         let (turn, at) = (TurnId::new(uuid::Uuid::nil()), Timestamp::from_millis(1));
         let step = TurnStep::Dismissed;
-        let may_find_none = [Write::Turn { session: session.clone(), turn, at, step }];
-        let finds_all = [Write::Session { session: session.clone(), user: user.clone(), at }];
-        assert!(!Fact::Plain.must_read(&may_find_none, None));
-        assert!(Fact::Beginning.must_read(&may_find_none, None));
-        assert!(!Fact::Beginning.must_read(&finds_all, None));
-        assert!(Fact::Opening { session: &session, user: &user }.must_read(&[], None));
+        let plain = Write::Turn { session: session.clone(), turn, at, step };
+        let (options, text) = (TurnOptions::default(), text_digest("hello"));
+        let beginning = Write::TurnStarted {
+            session: session.clone(),
+            turn,
+            at,
+            options,
+            text,
+            max_stored_bytes: 1,
+        };
+        let opening = Write::Session { session, user, at };
+        let [may_find_none, finds_all] = [[plain.clone()], [opening.clone()]];
+        assert!(!must_read(&plain, &may_find_none, None));
+        assert!(must_read(&beginning, &may_find_none, None));
+        assert!(!must_read(&beginning, &finds_all, None));
+        assert!(must_read(&opening, &[], None));
     }
 }

@@ -15,7 +15,12 @@ use madang_actors::{ledger::SealKeys, port::StoreError};
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use uuid::Uuid;
 
-use super::{authorizer::Authorizer, cut_off::CutOff, own::Own};
+use super::{
+    authorizer::{Authorizer, Kind},
+    cut_off::CutOff,
+    error,
+    own::Own,
+};
 
 /// A connection that writes. Its transactions commit only through [`Writer::commit`].
 #[derive(Debug)]
@@ -45,24 +50,10 @@ struct Watch {
 #[error("the transaction was ended by its borrower or by SQLite")]
 pub(super) struct EndedByOthers;
 
-/// The reason why a borrower's writes are not kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum DiscardedWrites {
-    /// The borrower rolled back.
-    #[error("the borrower rolled the transaction back")]
-    RolledBack,
-    /// The borrower dropped a part that could not be undone alone.
-    #[error("the borrower left a part of the transaction open")]
-    PartLeftOpen,
-}
-
-/// The reason why a statement of the store's own failed.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ControlError {
-    #[error(transparent)]
-    Sql(#[from] sqlx::Error),
-    #[error(transparent)]
-    Ended(#[from] EndedByOthers),
+impl From<EndedByOthers> for StoreError {
+    fn from(ended: EndedByOthers) -> Self {
+        Self::unavailable(ended)
+    }
 }
 
 impl Writer {
@@ -72,7 +63,8 @@ impl Writer {
         let watch = Arc::new(Watch::default());
         let prefix = format!("madang_{}", Uuid::now_v7().simple());
         let cut_off = CutOff::watch(&mut db).await?;
-        let authorizer = Arc::new(Authorizer::of_writer(format!("{prefix}_back"), cut_off.clone()));
+        let rules = Kind::Writer { password: back(&prefix), cut_off: cut_off.clone() };
+        let authorizer = Arc::new(Authorizer::new(rules));
         {
             let mut handle = db.lock_handle().await?;
             let (commits, rollbacks) = (watch.clone(), watch.clone());
@@ -105,14 +97,14 @@ impl Writer {
         if std::mem::take(&mut self.is_lent) {
             self.take_back();
         }
-        Own::marked(&mut self.db, &self.keys, &self.mark)
+        Own { db: &mut self.db, keys: &self.keys, mark: &self.mark }
     }
 
     /// Takes the connection back without waiting: one poll queues the statement behind all that the borrower left. If
     /// the borrower filled the queue, the store's next statement is refused, and only this transaction is lost.
     fn take_back(&mut self) {
         self.cut_off.returned();
-        let back = AssertSqlSafe(self.authorizer.back());
+        let back = AssertSqlSafe(format!("SAVEPOINT {}", back(&self.prefix)));
         let back = pin!(sqlx::query(back).persistent(false).execute(&mut self.db));
         let polled = back.poll(&mut Context::from_waker(Waker::noop()));
         tracing::trace!(is_sent = polled.is_pending(), "a connection comes back");
@@ -122,9 +114,9 @@ impl Writer {
         self.db
     }
 
-    pub(super) async fn begin(&mut self) -> Result<(), ControlError> {
+    pub(super) async fn begin(&mut self) -> Result<(), StoreError> {
         self.watch.was_rolled_back.store(false, SeqCst);
-        Ok(self.run("BEGIN IMMEDIATE".to_owned()).await?)
+        self.run("BEGIN IMMEDIATE".to_owned()).await.map_err(error::unavailable)
     }
 
     /// Gives the SQL that begins the part of this depth, and releases the kept part before it.
@@ -135,28 +127,30 @@ impl Writer {
     }
 
     /// Keeps the part of this depth.
-    pub(super) async fn release(&mut self, depth: usize) -> Result<(), ControlError> {
+    pub(super) async fn release(&mut self, depth: usize) -> Result<(), StoreError> {
         self.must_be_open()?;
-        self.run(format!("RELEASE {}_{depth}", self.prefix)).await?;
+        let release = format!("RELEASE {}_{depth}", self.prefix);
+        self.run(release).await.map_err(error::unavailable)?;
         // Checked again: a statement that a handler left running may have ended the transaction meanwhile.
         Ok(self.must_be_untouched()?)
     }
 
     /// Undoes and ends the part of this depth.
-    pub(super) async fn roll_back(&mut self, depth: usize) -> Result<(), ControlError> {
+    pub(super) async fn roll_back(&mut self, depth: usize) -> Result<(), StoreError> {
         self.must_be_open()?;
         let name = format!("{}_{depth}", self.prefix);
-        self.run(format!("ROLLBACK TO {name}; RELEASE {name}")).await?;
+        let undo = format!("ROLLBACK TO {name}; RELEASE {name}");
+        self.run(undo).await.map_err(error::unavailable)?;
         self.authorizer.forget();
         Ok(self.must_be_open()?)
     }
 
-    pub(super) async fn commit(&mut self) -> Result<(), ControlError> {
+    pub(super) async fn commit(&mut self) -> Result<(), StoreError> {
         self.must_be_untouched()?;
         self.watch.may_commit.store(true, SeqCst);
         let committed = self.run("COMMIT".to_owned()).await;
         self.watch.may_commit.store(false, SeqCst);
-        Ok(committed?)
+        committed.map_err(error::of_commit)
     }
 
     /// Fails if the transaction has ended.
@@ -167,22 +161,20 @@ impl Writer {
     /// Fails if the transaction has ended, or a borrower rolled back too late to be undone alone.
     pub(super) fn must_be_untouched(&self) -> Result<(), EndedByOthers> {
         self.must_be_open()?;
-        self.must_not_be_discarded().map_err(|_| EndedByOthers)
-    }
-
-    /// Fails if the borrower rolled back.
-    fn must_not_be_discarded(&self) -> Result<(), DiscardedWrites> {
-        if self.authorizer.gave_up() { Err(DiscardedWrites::RolledBack) } else { Ok(()) }
+        if self.authorizer.gave_up() { Err(EndedByOthers) } else { Ok(()) }
     }
 
     /// Fails if the borrower rolled back or left a part open. Waits for a part's end that is still in the queue.
     pub(super) async fn must_be_wanted(&mut self) -> Result<(), StoreError> {
-        let refused = |discarded: DiscardedWrites| StoreError::refused(discarded.to_string());
-        self.must_not_be_discarded().map_err(refused)?;
+        if self.authorizer.gave_up() {
+            return Err(StoreError::refused("the borrower rolled the transaction back"));
+        }
         if self.authorizer.has_open_part() {
             self.own().db.ping().await.map_err(StoreError::unavailable)?;
             if self.authorizer.has_open_part() {
-                return Err(refused(DiscardedWrites::PartLeftOpen));
+                return Err(StoreError::refused(
+                    "the borrower left a part of the transaction open",
+                ));
             }
         }
         Ok(())
@@ -202,6 +194,11 @@ impl Writer {
         let own = self.own();
         sqlx::query(own.sql(&sql)).execute(own.db).await.map(drop)
     }
+}
+
+/// Gives the name of the savepoint that gives the connection back.
+fn back(prefix: &str) -> String {
+    format!("{prefix}_back")
 }
 
 /// Pages in the log before SQLite moves them into the database: 32 MiB. Each session has its own pages, and moving them

@@ -16,7 +16,7 @@ use super::{
 async fn a_page_of_the_ledger_is_found_by_the_index_that_leaves_the_fewest_rows() {
     let fixture = StoreFixture::new().await;
     let mut db = fixture.other_program().await;
-    let own = Own::unmarked(&mut db, fixture.store.keys());
+    let own = Own { db: &mut db, keys: fixture.store.keys(), mark: "" };
     let (all, open) = (LedgerFilter::default(), LedgerFilter::open_calls());
     let one = LedgerFilter::call(CallId::new(Uuid::nil()));
     let (kim, s) = (user(), session("s"));

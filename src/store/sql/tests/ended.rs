@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, watch};
 use super::{
     super::{
         transaction::SqliteTransaction,
-        writer::{ControlError, EndedByOthers, Writer},
+        writer::{EndedByOthers, Writer},
     },
     support::{StoreFixture, note, say, session},
 };
@@ -71,7 +71,7 @@ async fn a_writer_whose_transaction_was_ended_says_so_whatever_is_asked_of_it() 
     assert_eq!(writer.must_be_open(), Err(EndedByOthers));
     assert_eq!(writer.must_be_untouched(), Err(EndedByOthers));
     for done in [writer.release(1).await, writer.roll_back(1).await, writer.commit().await] {
-        assert!(matches!(done, Err(ControlError::Ended(_))), "{done:?}");
+        is_told("the writer", done);
     }
     writer.begin().await.unwrap();
     writer.must_be_open().expect("the next transaction is another");

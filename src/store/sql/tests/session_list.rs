@@ -38,7 +38,7 @@ async fn chats<const N: usize>(names: [&str; N]) -> StoreFixture {
 async fn a_page_of_chats_is_found_by_indexes_alone() {
     let fixture = StoreFixture::new().await;
     let mut db = fixture.other_program().await;
-    let own = Own::unmarked(&mut db, fixture.store.keys());
+    let own = Own { db: &mut db, keys: fixture.store.keys(), mark: "" };
     let newest = session_list::query(&own, &user(), None, 50);
     let older = session_list::query(&own, &user(), Some((5, "s".to_owned())), 50);
     let (newest, older) = (plan(&fixture, &newest).await, plan(&fixture, &older).await);
