@@ -28,6 +28,7 @@ use crate::{
 };
 
 /// How an authorized call came to its end.
+#[derive(Debug)]
 pub(super) enum Ran {
     /// The call ended and its end is recorded.
     Ended(CallEnd),

@@ -118,3 +118,22 @@ async fn an_end_that_was_lost_is_not_taken_for_the_step_before_it_of_the_same_mo
     let (Ok(Ran::Ended(end)), ()) = tokio::join!(running, loses) else { panic!("it ends in time") };
     assert_eq!((kind(&end).as_str(), end.is_recorded), ("store, Unknown", false));
 }
+
+/// Its end is recorded behind it: another call on the same resource must not be recorded before, nor a person resolve it.
+#[tokio::test]
+async fn a_call_that_could_not_begin_holds_what_it_took_until_its_end_is_recorded() {
+    let test = TestRuntime::new([FakeTool::write("mail")]).await;
+    let call = test.not_begun("mail", "{}").await;
+    let context = stopped(&test, Timestamp::from_millis(7));
+    let mut record = Record::new(context.clone(), call.request.clone());
+    let checked = check(call.request.clone(), &context).unwrap();
+    let authorized = authorize(checked, &mut record, &context).await.unwrap();
+    test.store.fail_next_commit();
+    let (early, mut holds) = (Recipient::discard(), Holds::default());
+    let not_run = run(&authorized, &mut record, &context, &early, &mut holds).await;
+    assert!(matches!(not_run, Err(NotRun::Ends { .. })), "{not_run:?}");
+    let id = call.request.call.id;
+    assert!(context.is_running(id));
+    drop(holds);
+    assert!(!context.is_running(id));
+}
