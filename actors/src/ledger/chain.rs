@@ -85,7 +85,7 @@ pub fn next_hash(
     hash.update(session.as_str().as_bytes());
     hash.update(call.uuid().as_bytes());
     hash.update(at.millis().to_be_bytes());
-    hash.update(canonical(&body).as_bytes());
+    hash.update(canonical(body).as_bytes());
     Digest::new(hash.finalize().into())
 }
 

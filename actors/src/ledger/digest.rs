@@ -22,7 +22,7 @@ pub fn digest(
     let is_shown = if shown.is_some() { "shown" } else { "not shown" };
     let parts = [
         &*schema,
-        &canonical(arguments),
+        &canonical(arguments.clone()),
         user.as_str(),
         session.as_str(),
         &call,
@@ -50,16 +50,15 @@ pub fn schema_digest(spec: &ToolSpec) -> Digest {
     let mut hash = Sha256::new();
     hash.update((spec.name.len() as u64).to_be_bytes());
     hash.update(spec.name.as_bytes());
-    hash.update(canonical(&spec.parameters).as_bytes());
+    hash.update(canonical(Value::clone(&spec.parameters)).as_bytes());
     Digest::new(hash.finalize().into())
 }
 
 /// Writes JSON in one form: keys sorted, no spaces.
 #[must_use]
-pub fn canonical(value: &Value) -> String {
-    let mut sorted = value.clone();
-    sorted.sort_all_objects();
-    sorted.to_string()
+pub fn canonical(mut value: Value) -> String {
+    value.sort_all_objects();
+    serde_json::to_string(&value).expect("every key of a JSON value is a string")
 }
 
 #[cfg(test)]
@@ -114,7 +113,7 @@ mod tests {
     #[test]
     fn canonical_json_sorts_keys_at_every_level() {
         assert_eq!(
-            canonical(&json!({ "b": { "d": 1, "c": "é\n" }, "a": [], "e": [1, 2, [3]] })),
+            canonical(json!({ "b": { "d": 1, "c": "é\n" }, "a": [], "e": [1, 2, [3]] })),
             r#"{"a":[],"b":{"c":"é\n","d":1},"e":[1,2,[3]]}"#
         );
     }
