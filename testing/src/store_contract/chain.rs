@@ -1,8 +1,8 @@
 //! Promises about the chain of hashes.
 
 use super::facts::{
-    at, awaiting, began, call, chat, ok, opened, proposed, proposed_in, refused, running, session,
-    step, verified, written,
+    Job, at, awaiting, began, call, chat, ok, opened, proposed, proposed_in, refused, running,
+    session, step, verified, written,
 };
 use madang_actors::{
     ledger::{ChainEnd, Ended, Transition, verify},
@@ -40,14 +40,12 @@ pub async fn the_chain_verifies_and_ends_where_the_session_says(store: &dyn Stor
 /// A refused or undone step is no link, and the next one follows the last kept link.
 pub async fn an_undone_step_leaves_no_gap_in_the_chain(store: &dyn Store) {
     chat(store, "s").await;
-    let mut transaction = store.begin().await.expect("the store takes writes");
-    for (number, transition) in [(1, proposed(1)), (2, proposed(2)), (1, running(7))] {
-        transaction.savepoint().await.expect("a savepoint");
-        transaction.write(&[step("s", number, 5, transition)]).await.expect("a legal step");
-        if number == 2 { transaction.undo().await } else { transaction.keep().await }
-            .expect("the savepoint is there");
-    }
-    transaction.commit().await.expect("a commit");
+    let mut job = Job::begin(store).await;
+    job.kept(&[step("s", 1, 5, proposed(1))]).await;
+    job.part(&[step("s", 2, 5, proposed(2))]).await;
+    job.undo().await;
+    job.kept(&[step("s", 1, 5, running(7))]).await;
+    job.commit().await;
     refused(store, &[step("s", 2, 6, running(7))]).await;
     let unrun = Ended { effect: Effect::None, ..ok("done") };
     written(store, &[step("s", 1, 7, Transition::Ended(unrun))]).await;

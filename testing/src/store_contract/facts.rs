@@ -5,11 +5,14 @@ use uuid::Uuid;
 
 use madang_actors::{
     ledger::{Ended, Link, Proposal, Transition, text_digest, verify},
-    port::{LedgerFilter, LedgerRow, Store, StoreError, StoredEnd, StoredSession, TurnStep, Write},
+    port::{
+        LedgerFilter, LedgerRow, Store, StoreError, StoredEnd, StoredSession, Transaction,
+        TurnStep, Write,
+    },
     protocol::{
-        Approval, CallId, CallResult, CancelReason, ChatMessage, Content, Digest, Effect, Ending,
-        ModelName, SessionId, Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage,
-        UserId,
+        Approval, CallId, CallRecord, CallResult, CancelReason, ChatMessage, Content, Digest,
+        Effect, Ending, ModelName, SessionId, Timestamp, ToolOutcome, TurnEnding, TurnId,
+        TurnOptions, Usage, UserId,
     },
 };
 
@@ -107,7 +110,7 @@ pub(super) fn proposed_by(owner: &str, tool: &str, seq: u64) -> Transition {
     Transition::Proposed(proposal(owner, tool, 1, seq))
 }
 
-fn proposal(owner: &str, tool: &str, number: u128, seq: u64) -> Proposal {
+pub(super) fn proposal(owner: &str, tool: &str, number: u128, seq: u64) -> Proposal {
     Proposal {
         turn: turn(number),
         seq,
@@ -120,8 +123,12 @@ fn proposal(owner: &str, tool: &str, number: u128, seq: u64) -> Proposal {
 }
 
 pub(super) fn awaiting(byte: u8) -> Transition {
+    awaiting_with(byte, json!({ "id": "수면" }))
+}
+
+pub(super) fn awaiting_with(byte: u8, arguments: Value) -> Transition {
     Transition::Awaiting {
-        arguments: json!({ "id": "수면" }),
+        arguments,
         schema: digest(byte),
         shown: None,
         digest: digest(byte),
@@ -145,7 +152,11 @@ pub(super) fn approved_as(
 }
 
 pub(super) fn running(byte: u8) -> Transition {
-    Transition::Running { arguments: json!({ "id": "수면" }), digest: digest(byte) }
+    running_with(byte, json!({ "id": "수면" }))
+}
+
+pub(super) fn running_with(byte: u8, arguments: Value) -> Transition {
+    Transition::Running { arguments, digest: digest(byte) }
 }
 
 pub(super) fn ok(data: &str) -> Ended {
@@ -163,6 +174,94 @@ pub(super) fn ok(data: &str) -> Ended {
 pub(super) fn denied() -> Transition {
     let (outcome, decided_by) = (ToolOutcome::cancelled(CancelReason::Denied), Some(user("kim")));
     Transition::Ended(Ended { outcome, effect: Effect::None, decided_by, ..ok("") })
+}
+
+/// The record of call 1, proposed at 10, which ran, was done and ended at 14.
+pub(super) fn record() -> CallRecord {
+    CallRecord {
+        id: call(1),
+        name: "add_habit".into(),
+        arguments: json!({ "id": "수면" }),
+        model: ModelName::new("small").ok(),
+        opaque: Some("signed: 수면".into()),
+        asked: None,
+        approval: None,
+        outcome: Some(ok("done").outcome),
+        effect: Effect::Committed,
+        resolved_by: None,
+        result: CallResult::Shown,
+        proposed_at: at(10),
+        ended_at: at(14),
+    }
+}
+
+/// An open transaction that takes each of these steps.
+pub(super) struct Job(Box<dyn Transaction>);
+
+impl Job {
+    pub(super) async fn begin(store: &dyn Store) -> Self {
+        Self(store.begin().await.expect("the store takes writes"))
+    }
+
+    pub(super) async fn savepoint(&mut self) {
+        self.0.savepoint().await.expect("a savepoint");
+    }
+
+    /// Begins a part with these facts.
+    pub(super) async fn part(&mut self, writes: &[Write]) {
+        self.savepoint().await;
+        self.write(writes).await;
+    }
+
+    /// Begins a part that names this call ahead.
+    pub(super) async fn savepoint_for(&mut self, (name, number): (&str, u128)) {
+        self.0.savepoint_for(&session(name), call(number)).await.expect("a savepoint");
+    }
+
+    /// Begins a part with these facts, and keeps it.
+    pub(super) async fn kept(&mut self, writes: &[Write]) {
+        self.part(writes).await;
+        self.keep().await;
+    }
+
+    /// The same for a part that names this call ahead.
+    pub(super) async fn kept_for(&mut self, call: (&str, u128), writes: &[Write]) {
+        self.savepoint_for(call).await;
+        self.write(writes).await;
+        self.keep().await;
+    }
+
+    pub(super) async fn write(&mut self, writes: &[Write]) {
+        self.0.write(writes).await.expect("the store takes these facts");
+    }
+
+    pub(super) async fn keep(&mut self) {
+        self.0.keep().await.expect("the savepoint is there");
+    }
+
+    pub(super) async fn undo(&mut self) {
+        self.0.undo().await.expect("the savepoint is there");
+    }
+
+    pub(super) async fn commit(self) {
+        self.0.commit().await.expect("a commit");
+    }
+
+    /// Writes facts of which the store must refuse one.
+    pub(super) async fn refuses(&mut self, writes: &[Write]) {
+        must_be_refusal(&self.0.write(writes).await.expect_err("the store refuses these facts"));
+    }
+
+    /// Requires that there is no part to keep or to undo.
+    pub(super) async fn has_no_part(mut self, keeps: bool) {
+        let ended = if keeps { self.0.keep().await } else { self.0.undo().await };
+        ended.expect_err("there is no savepoint");
+    }
+}
+
+fn must_be_refusal(error: &StoreError) {
+    let is_refusal = matches!(error, StoreError::Refused { .. } | StoreError::Illegal(_));
+    assert!(is_refusal, "not a refusal: {error:?}");
 }
 
 /// Writes facts in a transaction of their own, as one job.
@@ -194,8 +293,7 @@ pub(super) async fn written(store: &dyn Store, writes: &[Write]) {
 /// Writes facts that the store must refuse, and checks that none of them stays.
 pub(super) async fn refused(store: &dyn Store, writes: &[Write]) -> StoreError {
     let error = write(store, writes).await.expect_err("the store refuses these facts");
-    let is_refusal = matches!(error, StoreError::Refused { .. } | StoreError::Illegal(_));
-    assert!(is_refusal, "not a refusal: {error:?}");
+    must_be_refusal(&error);
     error
 }
 

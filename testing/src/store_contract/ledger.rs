@@ -4,16 +4,16 @@ use serde_json::json;
 
 use super::super::hostile::lists;
 use super::facts::{
-    approved, at, awaiting, began, call, calls, chat, denied, digest, ended, ok, opened, proposed,
-    proposed_by, proposed_in, refused, row, running, says, session, step, stored, text, turn, user,
-    verified, written,
+    Job, approved, approved_as, at, awaiting, awaiting_with, began, call, calls, chat, denied,
+    digest, ended, ok, opened, proposed, proposed_by, proposed_in, record, refused, row, running,
+    running_with, says, session, step, stored, text, turn, user, verified, written,
 };
 use madang_actors::{
     ledger::{CallState, Ended, IllegalTransition, Transition},
     port::{LedgerFilter, LedgerRow, Store, StoreError},
     protocol::{
-        Approval, CallRecord, CallResult, CancelReason, ChatMessage, Content, Effect, MAX_BYTES,
-        MAX_LEVELS, ModelName, ToolOutcome,
+        Approval, CallResult, CancelReason, ChatMessage, Content, Effect, MAX_BYTES, MAX_LEVELS,
+        ModelName, ToolOutcome,
     },
 };
 
@@ -135,34 +135,19 @@ pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
 pub async fn a_step_that_could_not_be_read_again_is_refused(store: &dyn Store) {
     chat(store, "s").await;
     let ended = |data| Transition::Ended(Ended { outcome: ToolOutcome::ok(data), ..ok("done") });
-    let running = |arguments| Transition::Running { arguments, digest: digest(7) };
-    let approved = |typed| Transition::Approved {
-        digest: digest(8),
-        by: user("kim"),
-        approval: Approval::Edited,
-        arguments: Some(typed),
-        expires_at: at(500),
-        seal: None,
-    };
-    let awaiting = |arguments| Transition::Awaiting {
-        arguments,
-        schema: digest(7),
-        shown: None,
-        digest: digest(7),
-        expires_at: at(600),
-    };
+    let approved = |typed| approved_as(8, "kim", Approval::Edited, Some(typed));
     let deep = || lists(MAX_LEVELS + 1);
     let long = || json!("x".repeat(MAX_BYTES));
     written(store, &[step("s", 1, 2, proposed(1)), step("s", 2, 2, proposed(2))]).await;
     for value in [deep(), long()] {
-        refused(store, &[step("s", 1, 3, awaiting(value.clone()))]).await;
-        refused(store, &[step("s", 1, 3, running(value))]).await;
+        refused(store, &[step("s", 1, 3, awaiting_with(7, value.clone()))]).await;
+        refused(store, &[step("s", 1, 3, running_with(7, value))]).await;
     }
-    written(store, &[step("s", 2, 3, awaiting(json!({})))]).await;
+    written(store, &[step("s", 2, 3, awaiting_with(7, json!({})))]).await;
     for value in [deep(), long()] {
         refused(store, &[step("s", 2, 4, approved(value))]).await;
     }
-    written(store, &[step("s", 1, 4, running(lists(MAX_LEVELS)))]).await;
+    written(store, &[step("s", 1, 4, running_with(7, lists(MAX_LEVELS)))]).await;
     for value in [deep(), long()] {
         refused(store, &[step("s", 1, 5, ended(value))]).await;
     }
@@ -214,27 +199,8 @@ pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
         &[says("s", &text(3, "meanwhile")), step("s", 1, 14, Transition::Ended(ok("done")))],
     )
     .await;
-    let record = CallRecord {
-        id: call(1),
-        name: "add_habit".into(),
-        arguments: json!({ "id": "수면" }),
-        model: ModelName::new("small").ok(),
-        opaque: Some("signed: 수면".into()),
-        asked: None,
-        approval: None,
-        outcome: Some(ok("done").outcome),
-        effect: Effect::Committed,
-        resolved_by: None,
-        result: CallResult::Shown,
-        proposed_at: at(10),
-        ended_at: at(14),
-    };
-    let entry = ChatMessage {
-        seq: 2,
-        turn: turn(1),
-        at: at(14),
-        content: Content::ToolCall(record.into()),
-    };
+    let content = Content::ToolCall(record().into());
+    let entry = ChatMessage { seq: 2, turn: turn(1), at: at(14), content };
     assert_eq!(
         stored(store, "s").await.messages,
         [text(1, "question"), entry, text(3, "meanwhile")]
@@ -342,13 +308,13 @@ pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
         ]
     };
     written(store, &job("s", 10)).await;
-    let mut transaction = store.begin().await.expect("the store takes writes");
-    transaction.savepoint().await.expect("a savepoint");
+    let mut one_by_one = Job::begin(store).await;
+    one_by_one.savepoint().await;
     for write in job("t", 20) {
-        transaction.write(&[write]).await.expect("the same facts one by one");
+        one_by_one.write(&[write]).await;
     }
-    transaction.keep().await.expect("the savepoint is there");
-    transaction.commit().await.expect("a commit");
+    one_by_one.keep().await;
+    one_by_one.commit().await;
 
     for (name, number) in [("s", 10), ("t", 20)] {
         let found = stored(store, name).await;

@@ -1,11 +1,11 @@
 //! Promises about reading the ledger page by page.
 
 use super::facts::{
-    began, call, calls, ok, opened, proposed_by, proposed_in, running, session, step, turn, user,
-    written,
+    began, call, calls, ok, opened, proposal, proposed_by, proposed_in, running, session, step,
+    user, written,
 };
 use madang_actors::{
-    ledger::{Proposal, Transition},
+    ledger::Transition,
     port::{LedgerFilter, Store, StoreError},
     protocol::CallId,
 };
@@ -29,18 +29,7 @@ async fn many_calls(store: &dyn Store) {
     for (name, owner, number) in sessions {
         written(store, &[opened(name, owner), began(name, number)]).await;
     }
-    let of_lee = |seq| {
-        let proposal = Proposal {
-            model: None,
-            opaque: None,
-            turn: turn(2),
-            seq,
-            name: "t".into(),
-            arguments: "{}".into(),
-            user: user("lee"),
-        };
-        Transition::Proposed(proposal)
-    };
+    let of_lee = |seq| Transition::Proposed(proposal("lee", "t", 2, seq));
     written(
         store,
         &[

@@ -1,8 +1,8 @@
 //! Promises about the bytes stored of a user.
 
 use super::facts::{
-    answer, at, began, ended, ok, opened, proposed, running, says, step, stored, submitted, text,
-    user, write, write_as_it_is, written,
+    Job, answer, at, began, ended, ok, opened, proposed, running, says, step, stored, submitted,
+    text, user, write, write_as_it_is, written,
 };
 use madang_actors::{
     ledger::Transition,
@@ -81,12 +81,10 @@ pub async fn the_instructions_of_a_turn_are_counted(store: &dyn Store) {
 /// Refused or undone facts are not counted, and a refused turn can begin once there is room.
 pub async fn undone_facts_take_no_room(store: &dyn Store) {
     let bytes = two_chats(store).await;
-    let mut undone = store.begin().await.expect("a transaction opens");
-    undone.savepoint().await.expect("a part begins");
-    let facts = [bounded("s", 2, bytes), says("s", &text(4, "undone"))];
-    undone.write(&facts).await.expect("the store takes these facts");
-    undone.undo().await.expect("it is undone");
-    undone.commit().await.expect("there is nothing to commit");
+    let mut undone = Job::begin(store).await;
+    undone.part(&[bounded("s", 2, bytes), says("s", &text(4, "undone"))]).await;
+    undone.undo().await;
+    undone.commit().await;
     let refused = [bounded("s", 2, bytes), says("s", &text(4, "a")), says("s", &text(4, "b"))];
     assert!(write(store, &refused).await.is_err(), "a place is taken once");
     assert!(is_full(store, bounded("s", 2, bytes - 1)).await);

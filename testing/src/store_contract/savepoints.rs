@@ -2,96 +2,72 @@
 
 use std::time::Duration;
 
-use super::facts::{chat, opened, says, session, text, texts, written};
-use madang_actors::port::{Store, Transaction};
+use super::facts::{Job, chat, opened, says, session, text, texts, written};
+use madang_actors::port::{Store, Write};
 
-async fn begin(store: &dyn Store) -> Box<dyn Transaction> {
-    store.begin().await.expect("the store takes writes")
-}
-
-async fn savepoint(transaction: &mut dyn Transaction) {
-    transaction.savepoint().await.expect("a savepoint");
-}
-
-async fn say(transaction: &mut dyn Transaction, seq: u64, words: &str) {
-    transaction.write(&[says("s", &text(seq, words))]).await.expect("the store takes the message");
+/// Words of session `s`.
+fn said(seq: u64, words: &str) -> [Write; 1] {
+    [says("s", &text(seq, words))]
 }
 
 /// A kept and committed part stays.
 pub async fn a_kept_part_stays_after_the_commit(store: &dyn Store) {
     chat(store, "s").await;
-    let mut transaction = begin(store).await;
+    let mut job = Job::begin(store).await;
     for seq in 1..=3 {
-        savepoint(&mut *transaction).await;
-        say(&mut *transaction, seq, &format!("{seq}")).await;
-        transaction.keep().await.expect("the savepoint is there");
+        job.kept(&said(seq, &format!("{seq}"))).await;
     }
-    transaction.commit().await.expect("a commit");
+    job.commit().await;
     assert_eq!(texts(store, "s").await, ["1", "2", "3"]);
 }
 
 /// An undone part leaves the parts before and after it.
 pub async fn an_undone_part_never_was(store: &dyn Store) {
     chat(store, "s").await;
-    let mut transaction = begin(store).await;
-    for seq in 1..=3 {
-        savepoint(&mut *transaction).await;
-        say(&mut *transaction, seq, &format!("{seq}")).await;
-        if seq == 2 { transaction.undo().await } else { transaction.keep().await }
-            .expect("the savepoint is there");
-    }
-    savepoint(&mut *transaction).await;
-    say(&mut *transaction, 2, "instead").await;
-    transaction.keep().await.expect("the savepoint is there");
-    transaction.commit().await.expect("a commit");
+    let mut job = Job::begin(store).await;
+    job.kept(&said(1, "1")).await;
+    job.part(&said(2, "2")).await;
+    job.undo().await;
+    job.kept(&said(3, "3")).await;
+    job.kept(&said(2, "instead")).await;
+    job.commit().await;
     assert_eq!(texts(store, "s").await, ["1", "instead", "3"]);
 }
 
 /// `keep` and `undo` end the innermost part.
 pub async fn savepoints_nest(store: &dyn Store) {
     chat(store, "s").await;
-    let mut transaction = begin(store).await;
-    savepoint(&mut *transaction).await;
-    say(&mut *transaction, 1, "outer").await;
-    savepoint(&mut *transaction).await;
-    say(&mut *transaction, 2, "inner, undone").await;
-    transaction.undo().await.expect("the inner savepoint");
-    savepoint(&mut *transaction).await;
-    say(&mut *transaction, 3, "inner, kept").await;
-    transaction.keep().await.expect("the inner savepoint");
-    transaction.keep().await.expect("the outer savepoint");
+    let mut job = Job::begin(store).await;
+    job.part(&said(1, "outer")).await;
+    job.part(&said(2, "inner, undone")).await;
+    job.undo().await;
+    job.kept(&said(3, "inner, kept")).await;
+    job.keep().await;
 
-    savepoint(&mut *transaction).await;
-    savepoint(&mut *transaction).await;
-    say(&mut *transaction, 4, "kept inside of what is undone").await;
-    transaction.keep().await.expect("the inner savepoint");
-    transaction.undo().await.expect("the outer savepoint");
-    transaction.commit().await.expect("a commit");
+    job.savepoint().await;
+    job.kept(&said(4, "kept inside of what is undone")).await;
+    job.undo().await;
+    job.commit().await;
     assert_eq!(texts(store, "s").await, ["outer", "inner, kept"]);
 }
 
 /// A part that was not begun is neither kept nor undone.
 pub async fn ending_a_savepoint_that_is_not_there_fails(store: &dyn Store) {
     chat(store, "s").await;
-    let mut transaction = begin(store).await;
-    assert!(transaction.keep().await.is_err());
-    drop(transaction);
-    let mut transaction = begin(store).await;
-    savepoint(&mut *transaction).await;
-    transaction.keep().await.expect("the savepoint is there");
-    assert!(transaction.undo().await.is_err());
+    Job::begin(store).await.has_no_part(true).await;
+    let mut job = Job::begin(store).await;
+    job.savepoint().await;
+    job.keep().await;
+    job.has_no_part(false).await;
 }
 
 /// A dropped transaction leaves nothing and blocks no writer.
 pub async fn a_transaction_dropped_without_commit_never_was(store: &dyn Store) {
     chat(store, "s").await;
-    let mut transaction = begin(store).await;
-    savepoint(&mut *transaction).await;
-    say(&mut *transaction, 1, "kept, not committed").await;
-    transaction.keep().await.expect("the savepoint is there");
-    savepoint(&mut *transaction).await;
-    say(&mut *transaction, 2, "open").await;
-    drop(transaction);
+    let mut job = Job::begin(store).await;
+    job.kept(&said(1, "kept, not committed")).await;
+    job.part(&said(2, "open")).await;
+    drop(job);
     assert_eq!(texts(store, "s").await, <[String; 0]>::default());
     written(store, &[says("s", &text(1, "next"))]).await;
     assert_eq!(texts(store, "s").await, ["next"]);
@@ -100,32 +76,24 @@ pub async fn a_transaction_dropped_without_commit_never_was(store: &dyn Store) {
 /// After a refusal and an undo the transaction goes on.
 pub async fn a_refused_write_leaves_the_transaction_usable(store: &dyn Store) {
     chat(store, "s").await;
-    let mut transaction = begin(store).await;
-    savepoint(&mut *transaction).await;
-    say(&mut *transaction, 1, "before").await;
-    transaction.keep().await.expect("the savepoint is there");
-    savepoint(&mut *transaction).await;
-    say(&mut *transaction, 2, "in the refused job").await;
-    transaction.write(&[says("s", &text(1, "again"))]).await.expect_err("the place is taken");
-    transaction.undo().await.expect("the savepoint is there");
-    savepoint(&mut *transaction).await;
-    say(&mut *transaction, 2, "after").await;
-    transaction.keep().await.expect("the savepoint is there");
-    transaction.commit().await.expect("a commit");
+    let mut job = Job::begin(store).await;
+    job.kept(&said(1, "before")).await;
+    job.part(&said(2, "in the refused job")).await;
+    job.refuses(&said(1, "again")).await;
+    job.undo().await;
+    job.kept(&said(2, "after")).await;
+    job.commit().await;
     assert_eq!(texts(store, "s").await, ["before", "after"]);
 }
 
 /// Reads run beside an open transaction and see nothing of it.
 pub async fn readers_see_only_what_is_committed(store: &dyn Store) {
     chat(store, "s").await;
-    let mut transaction = begin(store).await;
-    savepoint(&mut *transaction).await;
-    say(&mut *transaction, 1, "a").await;
-    transaction.write(&[opened("t", "kim")]).await.expect("the store takes the session");
-    transaction.keep().await.expect("the savepoint is there");
+    let mut job = Job::begin(store).await;
+    job.kept(&[says("s", &text(1, "a")), opened("t", "kim")]).await;
     assert_eq!(texts(store, "s").await, <[String; 0]>::default());
     assert_eq!(store.session(&session("t")).await.expect("the store can be read"), None);
-    transaction.commit().await.expect("a commit");
+    job.commit().await;
     assert_eq!(texts(store, "s").await, ["a"]);
     assert!(store.session(&session("t")).await.expect("the store can be read").is_some());
 }
@@ -135,7 +103,7 @@ pub async fn transactions_come_one_after_the_other(store: &dyn Store) {
     chat(store, "s").await;
     let mut held = Vec::new();
     for _ in 0..store.writers() {
-        held.push(begin(store).await);
+        held.push(Job::begin(store).await);
     }
     let early = tokio::time::timeout(Duration::from_millis(20), store.begin()).await;
     assert!(early.is_err(), "no more transactions than writers");

@@ -1,8 +1,8 @@
 //! Promises about the list of a user's chats.
 
 use super::facts::{
-    answer, approved, at, awaiting, began, denied, ended_behind, ok, opened, proposed_in, running,
-    says, session, step, turn, turn_step, user, written,
+    Job, answer, approved, at, awaiting, began, denied, ended_behind, ok, opened, proposed_in,
+    running, says, session, step, turn, turn_step, user, written,
 };
 use madang_actors::{
     ledger::Transition,
@@ -149,12 +149,10 @@ pub async fn a_chat_moves_to_the_front_by_its_user_s_messages_and_ends_of_turns_
     written(store, &[says("a", &text_of(2, 5, 41, "again"))]).await;
     assert_eq!(moments().await, both(("a", 41), ("b", 40)));
     // Undone, it never was.
-    let mut transaction = store.begin().await.expect("the store takes writes");
-    transaction.savepoint().await.expect("a savepoint");
-    let later = [says("b", &text_of(1, 9, 99, "later"))];
-    transaction.write(&later).await.expect("the store takes the text");
-    transaction.undo().await.expect("the savepoint is there");
-    transaction.commit().await.expect("a commit");
+    let mut undone = Job::begin(store).await;
+    undone.part(&[says("b", &text_of(1, 9, 99, "later"))]).await;
+    undone.undo().await;
+    undone.commit().await;
     assert_eq!(moments().await, both(("a", 41), ("b", 40)));
 }
 

@@ -1,14 +1,12 @@
 //! Promises about sessions, turns and messages.
 
 use super::facts::{
-    answer, at, began, call, chat, ended, ended_behind, opened, proposed, refused, says, session,
+    answer, at, began, chat, ended, ended_behind, opened, proposed, record, refused, says, session,
     step, stored, text, texts, turn, user, write, written,
 };
 use madang_actors::{
     port::{SessionRow, Store, StoredSession, TranscriptPart, Write},
-    protocol::{
-        CallRecord, CallResult, ChatMessage, Content, Effect, Ending, Imported, Notice, ToolOutcome,
-    },
+    protocol::{ChatMessage, Content, Ending, Imported, Notice},
 };
 
 /// Opening a session again changes nothing; another user is refused.
@@ -87,23 +85,8 @@ pub async fn a_message_needs_a_turn_that_has_begun(store: &dyn Store) {
     refused(store, &[says("s", &text(1, "too early"))]).await;
     written(store, &[began("s", 1), says("s", &text(1, "now"))]).await;
 
-    let record = CallRecord {
-        model: None,
-        opaque: None,
-        id: call(1),
-        name: "t".into(),
-        arguments: serde_json::json!({}),
-        asked: None,
-        approval: None,
-        outcome: Some(ToolOutcome::ok(serde_json::json!(1))),
-        effect: Effect::None,
-        resolved_by: None,
-        result: CallResult::Shown,
-        proposed_at: at(1),
-        ended_at: at(1),
-    };
-    let smuggled =
-        ChatMessage { seq: 2, turn: turn(1), at: at(1), content: Content::ToolCall(record.into()) };
+    let content = Content::ToolCall(record().into());
+    let smuggled = ChatMessage { seq: 2, turn: turn(1), at: at(1), content };
     refused(store, &[says("s", &smuggled)]).await;
     assert_eq!(texts(store, "s").await, ["now"]);
 }
