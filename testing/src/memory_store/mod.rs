@@ -42,7 +42,7 @@ use madang_actors::{
 };
 
 /// A store in memory. One transaction is open at a time; clones share everything.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct MemoryStore(Arc<Shared>);
 
 /// Holds commits back while it lives.
@@ -53,10 +53,10 @@ pub struct Paused {
 }
 
 impl MemoryStore {
-    /// Creates an empty store.
+    /// Creates an empty store. Its keys are random and secret: nothing in memory outlives them.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self::with_keys(SealKeys::for_this_process().expect("the system has random numbers"))
     }
 
     /// Creates an empty store with the keys of another store.
@@ -124,6 +124,12 @@ impl MemoryStore {
     #[must_use]
     pub fn connection(&self) -> MemoryConnection {
         MemoryConnection::reading(self.0.clone())
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

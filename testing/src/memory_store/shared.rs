@@ -17,9 +17,8 @@ use madang_actors::{
 };
 
 /// The state that all clones and connections share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// Random and secret; nothing in memory outlives them.
     pub(super) keys: SealKeys,
     pub(super) committed: RwLock<Layer>,
     /// Held by the open transaction.
@@ -34,23 +33,6 @@ pub(super) struct Shared {
     pub(super) late: Mutex<VecDeque<oneshot::Receiver<()>>>,
     /// The records of erased chains.
     pub(super) erased: Mutex<Vec<ErasedChain>>,
-}
-
-impl Default for Shared {
-    fn default() -> Self {
-        Self {
-            keys: SealKeys::for_this_process().expect("the system has random numbers"),
-            committed: RwLock::default(),
-            writer: Arc::default(),
-            gate: Arc::default(),
-            faults: Mutex::default(),
-            commits: AtomicU64::default(),
-            readings: AtomicU64::default(),
-            late: Mutex::default(),
-            erased: Mutex::default(),
-            occupancy: Occupancy::default(),
-        }
-    }
 }
 
 /// The steps that fail next.

@@ -127,15 +127,22 @@ impl MemoryTransaction {
 
     /// Lists the calls whose standing approvals are in force.
     fn with_standing_approvals(&self, session: &SessionId, tool: Option<&str>) -> Vec<CallId> {
-        let proposed = |layer: &Layer| layer.proposed.clone();
-        let mut calls = self.connection.of_all_layers(proposed);
-        calls.retain(|call| {
-            let row = self.connection.find(|layer| layer.calls.get(call).cloned());
-            row.and_then(|row| row.standing_approval()).is_some_and(|standing| {
+        let is_in_force = |row: &Arc<LedgerRow>| {
+            row.standing_approval().is_some_and(|standing| {
                 standing.session == *session && tool.is_none_or(|tool| *standing.tool == *tool)
             })
-        });
-        calls
+        };
+        self.rows().filter(is_in_force).map(|row| row.call).collect()
+    }
+
+    /// Returns the calls in the order of their proposals.
+    fn rows(&self) -> impl Iterator<Item = Arc<LedgerRow>> {
+        let proposed = self.connection.of_all_layers(|layer| layer.proposed.clone());
+        proposed.into_iter().filter_map(|call| self.row(call))
+    }
+
+    fn row(&self, call: CallId) -> Option<Arc<LedgerRow>> {
+        self.connection.find(|layer| layer.calls.get(&call).cloned())
     }
 
     fn open_session(
@@ -183,7 +190,7 @@ impl MemoryTransaction {
         step: &Transition,
     ) -> Result<(), StoreError> {
         self.must_be_open(session)?;
-        let before = self.connection.find(|layer| layer.calls.get(&call).cloned());
+        let before = self.row(call);
         if before.as_ref().is_some_and(|row| row.session != *session) {
             return Err(StoreError::refused(format!("call {call} belongs to another session")));
         }
@@ -192,9 +199,7 @@ impl MemoryTransaction {
         if is_repeated {
             return Ok(());
         }
-        let standing = step
-            .rests_on()
-            .and_then(|by_call| self.connection.find(|layer| layer.calls.get(&by_call).cloned()));
+        let standing = step.rests_on().and_then(|by_call| self.row(by_call));
         let (before, standing) = (before.as_deref(), standing.as_deref());
         let row =
             LedgerRow::after(before, standing, Some(&self.shared.keys), session, call, at, step)?;
@@ -236,20 +241,13 @@ impl MemoryTransaction {
 
     /// Refuses a second use of a standing approval under the same number.
     fn must_be_unused(&self, session: &SessionId, use_of: &Approval) -> Result<(), StoreError> {
-        let (Approval::Standing { by_call: its, number: nth, .. }, proposed) =
-            (use_of, |layer: &Layer| layer.proposed.clone())
-        else {
-            return Ok(());
+        let Approval::Standing { by_call: its, number: nth, .. } = use_of else { return Ok(()) };
+        let is_same = |row: Arc<LedgerRow>| {
+            row.session == *session
+                && matches!(row.approval, Some(Approval::Standing { by_call, number, .. })
+                    if by_call == *its && number == *nth)
         };
-        let is_same = |call: &CallId| {
-            let row = self.connection.find(|layer| layer.calls.get(call).cloned());
-            row.is_some_and(|row| {
-                row.session == *session
-                    && matches!(row.approval, Some(Approval::Standing { by_call, number, .. })
-                        if by_call == *its && number == *nth)
-            })
-        };
-        if self.connection.of_all_layers(proposed).iter().any(is_same) {
+        if self.rows().any(is_same) {
             return Err(StoreError::refused(format!(
                 "use {nth} of standing approval {its} was made"
             )));
