@@ -29,9 +29,18 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of.begin()
     }
 
+    /// Takes a read, which is described so: each of the following defaults is one.
+    fn read<'a, T: Send + 'a>(
+        &'a self,
+        _what: impl FnOnce() -> String,
+        read: BoxFuture<'a, Read<T>>,
+    ) -> BoxFuture<'a, Read<T>> {
+        read
+    }
+
     /// Lends a connection that cannot write.
     fn reader<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Reader>>> {
-        of.reader()
+        self.read(|| "lends a reader".to_owned(), of.reader())
     }
 
     /// Reads the owner of a session.
@@ -40,7 +49,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of: &'a dyn Store,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Read<Option<UserId>>> {
-        of.owner(session)
+        self.read(|| format!("tells the owner of {session}"), of.owner(session))
     }
 
     /// Reads a session with its transcript.
@@ -49,7 +58,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of: &'a dyn Store,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Read<Option<StoredSession>>> {
-        of.session(session)
+        self.read(|| format!("reads {session}"), of.session(session))
     }
 
     /// Reads a page of a transcript.
@@ -60,7 +69,8 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         from: u64,
         max: usize,
     ) -> BoxFuture<'a, Read<TranscriptPart>> {
-        of.transcript(session, from, max)
+        let read = of.transcript(session, from, max);
+        self.read(|| format!("reads {session} from {from}"), read)
     }
 
     /// Finds the turn that was submitted with a key.
@@ -70,7 +80,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         session: &'a SessionId,
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Read<Option<SubmittedTurn>>> {
-        of.submitted(session, key)
+        self.read(|| format!("looks for {key} of {session}"), of.submitted(session, key))
     }
 
     /// Reads a turn.
@@ -80,7 +90,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         session: &'a SessionId,
         turn: TurnId,
     ) -> BoxFuture<'a, Read<Option<StoredTurn>>> {
-        of.turn(session, turn)
+        self.read(|| format!("reads turn {turn} of {session}"), of.turn(session, turn))
     }
 
     /// Lists calls of the ledger.
@@ -89,7 +99,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of: &'a dyn Store,
         filter: &'a LedgerFilter,
     ) -> BoxFuture<'a, Read<Vec<LedgerRow>>> {
-        of.calls(filter)
+        self.read(|| "reads calls".to_owned(), of.calls(filter))
     }
 
     /// Reads the chain of a session.
@@ -98,7 +108,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of: &'a dyn Store,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Read<(Vec<Link>, ChainEnd)>> {
-        of.links(session)
+        self.read(|| format!("reads the chain of {session}"), of.links(session))
     }
 
     /// Erases a user.
@@ -112,7 +122,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
 
     /// Reads what stays of the chains of forgotten users.
     fn erased<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Vec<ErasedChain>>> {
-        of.erased()
+        self.read(|| "reads erased chains".to_owned(), of.erased())
     }
 
     /// Ends the store.
@@ -197,28 +207,22 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         self.store.writers()
     }
 
-    fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
+    fn begin(&self) -> BoxFuture<'_, Read<Box<dyn Transaction>>> {
         Box::pin(async {
             let (transaction, steps) = (self.steps.begin(&self.store).await?, self.steps.clone());
             Ok(Box::new(Stepped { transaction, steps }) as Box<dyn Transaction>)
         })
     }
 
-    fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
+    fn reader(&self) -> BoxFuture<'_, Read<Box<dyn Reader>>> {
         self.steps.reader(&self.store)
     }
 
-    fn owner<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>> {
+    fn owner<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, Read<Option<UserId>>> {
         self.steps.owner(&self.store, session)
     }
 
-    fn session<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
+    fn session<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, Read<Option<StoredSession>>> {
         self.steps.session(&self.store, session)
     }
 
@@ -227,11 +231,11 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         session: &'a SessionId,
         from: u64,
         max: usize,
-    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
+    ) -> BoxFuture<'a, Read<TranscriptPart>> {
         self.steps.transcript(&self.store, session, from, max)
     }
 
-    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
+    fn interrupted(&self) -> BoxFuture<'_, Read<Vec<InterruptedSession>>> {
         self.store.interrupted()
     }
 
@@ -239,7 +243,7 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         &'a self,
         user: &'a UserId,
         page: &'a SessionPage,
-    ) -> BoxFuture<'a, Result<Vec<SessionSummary>, StoreError>> {
+    ) -> BoxFuture<'a, Read<Vec<SessionSummary>>> {
         self.store.sessions(user, page)
     }
 
@@ -247,7 +251,7 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         &'a self,
         session: &'a SessionId,
         key: &'a IdempotencyKey,
-    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
+    ) -> BoxFuture<'a, Read<Option<SubmittedTurn>>> {
         self.steps.submitted(&self.store, session, key)
     }
 
@@ -255,21 +259,15 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         &'a self,
         session: &'a SessionId,
         turn: TurnId,
-    ) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>> {
+    ) -> BoxFuture<'a, Read<Option<StoredTurn>>> {
         self.steps.turn(&self.store, session, turn)
     }
 
-    fn calls<'a>(
-        &'a self,
-        filter: &'a LedgerFilter,
-    ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
+    fn calls<'a>(&'a self, filter: &'a LedgerFilter) -> BoxFuture<'a, Read<Vec<LedgerRow>>> {
         self.steps.calls(&self.store, filter)
     }
 
-    fn links<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
+    fn links<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, Read<(Vec<Link>, ChainEnd)>> {
         self.steps.links(&self.store, session)
     }
 
@@ -277,7 +275,7 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         self.steps.forget(&self.store, order)
     }
 
-    fn erased(&self) -> BoxFuture<'_, Result<Vec<ErasedChain>, StoreError>> {
+    fn erased(&self) -> BoxFuture<'_, Read<Vec<ErasedChain>>> {
         self.steps.erased(&self.store)
     }
 

@@ -3,14 +3,12 @@
 use std::{fmt, sync::Arc};
 
 use madang::{
-    IdempotencyKey, SessionId, UserId,
-    ledger::{LedgerFilter, LedgerRow},
     store::{Store, StoreError},
     tool::BoxFuture,
 };
 use madang_actors::{
     ledger::Transition,
-    port::{Reader, StoredSession, SubmittedTurn, Transaction, TranscriptPart, TurnStep, Write},
+    port::{Transaction, TurnStep, Write},
 };
 use madang_testing::{Read, StepResult, Steps};
 
@@ -33,19 +31,6 @@ impl Weather {
             return Err(StoreError::unavailable(OnPurpose));
         }
         Ok(())
-    }
-
-    /// Takes a read after the weather of its step.
-    fn reading<'a, T: Send + 'a>(
-        &'a self,
-        what: String,
-        read: BoxFuture<'a, Read<T>>,
-    ) -> BoxFuture<'a, Read<T>> {
-        Box::pin(async move {
-            self.0.note(format_args!("store {what}"));
-            self.step(SELDOM).await?;
-            read.await
-        })
     }
 
     fn wrote(&self, written: StepResult) -> StepResult {
@@ -71,51 +56,17 @@ impl Steps for Weather {
         })
     }
 
-    fn reader<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Reader>>> {
-        self.reading("lends a reader".to_owned(), of.reader())
-    }
-
-    fn owner<'a>(
+    fn read<'a, T: Send + 'a>(
         &'a self,
-        of: &'a dyn Store,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Read<Option<UserId>>> {
-        self.reading(format!("tells the owner of {session}"), of.owner(session))
-    }
-
-    fn session<'a>(
-        &'a self,
-        of: &'a dyn Store,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Read<Option<StoredSession>>> {
-        self.reading(format!("reads {session}"), of.session(session))
-    }
-
-    fn transcript<'a>(
-        &'a self,
-        of: &'a dyn Store,
-        session: &'a SessionId,
-        from: u64,
-        max: usize,
-    ) -> BoxFuture<'a, Read<TranscriptPart>> {
-        self.reading(format!("reads {session} from {from}"), of.transcript(session, from, max))
-    }
-
-    fn submitted<'a>(
-        &'a self,
-        of: &'a dyn Store,
-        session: &'a SessionId,
-        key: &'a IdempotencyKey,
-    ) -> BoxFuture<'a, Read<Option<SubmittedTurn>>> {
-        self.reading(format!("looks for {key} of {session}"), of.submitted(session, key))
-    }
-
-    fn calls<'a>(
-        &'a self,
-        of: &'a dyn Store,
-        filter: &'a LedgerFilter,
-    ) -> BoxFuture<'a, Read<Vec<LedgerRow>>> {
-        self.reading("reads calls".to_owned(), of.calls(filter))
+        what: impl FnOnce() -> String,
+        read: BoxFuture<'a, Read<T>>,
+    ) -> BoxFuture<'a, Read<T>> {
+        let what = what();
+        Box::pin(async move {
+            self.0.note(format_args!("store {what}"));
+            self.step(SELDOM).await?;
+            read.await
+        })
     }
 
     fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
