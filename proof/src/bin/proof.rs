@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a program talks to its reader")]
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     error::Error,
     io::{Write as _, stdout},
     num::TryFromIntError,
@@ -16,7 +16,7 @@ use madang_proof::{
     fuzz::{Hunt, Target},
     kill::{self, Campaign, KillFigures, Remote},
     mistakes::{Mistake, ProxyMistake, RemoteMistake},
-    power::{Synced, Trial},
+    power::{CutFigures, Synced, Trial},
     serve::{self, ServeCampaign, ServeFigures},
     simulation::Simulation,
     stress::Stress,
@@ -60,9 +60,8 @@ const DEFAULTS: [(&str, u64); 9] = [
 struct Dose {
     amounts: BTreeMap<String, u64>,
     seed: u64,
-    mistake: Option<Mistake>,
-    proxy_mistake: Option<ProxyMistake>,
-    remote_mistake: Option<RemoteMistake>,
+    /// The name of a mistake.
+    mistake: Option<String>,
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -115,20 +114,17 @@ impl Dose {
     fn read(arguments: &[String]) -> Result<Self, Box<dyn Error>> {
         let seed = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
         let amounts = DEFAULTS.map(|(name, amount)| (name.to_owned(), amount)).into();
-        let (mistake, proxy_mistake, remote_mistake) = (None, None, None);
-        let mut dose = Self { amounts, seed, mistake, proxy_mistake, remote_mistake };
+        let mut dose = Self { amounts, seed, mistake: None };
         for pair in arguments.chunks(2) {
             let [name, value] = pair else { return Err(USAGE.into()) };
             if name == "--mistake" {
-                dose.mistake = Mistake::named(value);
-                dose.proxy_mistake = ProxyMistake::named(value);
-                dose.remote_mistake = RemoteMistake::named(value);
-                let is_known = dose.mistake.is_some()
-                    || dose.proxy_mistake.is_some()
-                    || dose.remote_mistake.is_some();
+                let is_known = Mistake::named(value).is_some()
+                    || ProxyMistake::named(value).is_some()
+                    || RemoteMistake::named(value).is_some();
                 if !is_known {
                     return Err("no mistake has this name".into());
                 }
+                dose.mistake = Some(value.clone());
                 continue;
             }
             let value = value.parse()?;
@@ -154,6 +150,11 @@ impl Dose {
     fn kills(&self, otherwise: u64) -> u64 {
         self.amounts.get("--kills").copied().unwrap_or(otherwise)
     }
+
+    /// Finds the mistake among those of a driver.
+    fn mistake<M>(&self, named: fn(&str) -> Option<M>) -> Option<M> {
+        self.mistake.as_deref().and_then(named)
+    }
 }
 
 /// The files on which processes are killed at the same time: a driver mostly waits.
@@ -161,26 +162,20 @@ const SIDE_BY_SIDE: u64 = 4;
 
 async fn kill(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     let (clock, all) = killed(dose, dose.kills(2_000), None).await?;
-    let KillFigures { kills, kills_at_points, files, acknowledged, findings, .. } = all;
-    clock.end(&format!(
-        "kill   {kills} kills ({kills_at_points} at chosen points) on {files} files, {acknowledged} effects acknowledged: {}",
-        counts(&findings),
-    ));
-    Ok(findings)
+    let KillFigures { kills, kills_at_points, files, acknowledged, .. } = all;
+    Ok(clock.end(&format!(
+        "kill   {kills} kills ({kills_at_points} at chosen points) on {files} files, {acknowledged} effects acknowledged",
+    )))
 }
 
 async fn remote(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
-    let remote = Remote { mistake: dose.remote_mistake };
+    let remote = Remote { mistake: dose.mistake(RemoteMistake::named) };
     let (clock, all) = killed(dose, dose.kills(1_000), Some(remote)).await?;
-    let KillFigures {
-        kills, kills_in_calls, files, received, unknown, acknowledged, findings, ..
-    } = all;
-    clock.end(&format!(
+    let KillFigures { kills, kills_in_calls, files, received, unknown, acknowledged, .. } = all;
+    Ok(clock.end(&format!(
         "remote {kills} kills ({kills_in_calls} at calls) on {files} files, {received} calls received, {acknowledged} effects \
-         acknowledged, {unknown} unknown and resolved: {}",
-        counts(&findings),
-    ));
-    Ok(findings)
+         acknowledged, {unknown} unknown and resolved",
+    )))
 }
 
 /// Divides kills among some files.
@@ -200,7 +195,7 @@ async fn killed(
             kills: kills / SIDE_BY_SIDE + u64::from(number < kills % SIDE_BY_SIDE),
             kills_a_file: 20,
             chats: 8,
-            mistake: dose.mistake.filter(|_| remote.is_some()),
+            mistake: dose.mistake(Mistake::named).filter(|_| remote.is_some()),
             remote,
         };
         let tell = tell.clone();
@@ -212,13 +207,13 @@ async fn killed(
     let mut so_far = 0;
     while let Some(findings) = told.recv().await {
         so_far += 1;
-        clock.found(&findings);
-        clock.say(|| format!("{name} {so_far} of {kills} kills, {}", counts(&findings)));
+        clock.found(findings);
+        clock.say(|| format!("{name} {so_far} of {kills} kills"));
     }
     for figures in drivers.join_all().await {
+        clock.found(figures.findings.clone());
         all.add(figures);
     }
-    clock.found(&all.findings);
     Ok((clock, all))
 }
 
@@ -234,55 +229,43 @@ async fn serve(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
         kills_a_file: 25,
         keys: dose.of("--keys"),
         clients: dose.size("--clients")?,
-        mistake: dose.proxy_mistake,
+        mistake: dose.mistake(ProxyMistake::named),
         patience: PATIENCE,
     };
     let kills = campaign.kills;
-    let figures = campaign.run(|figures| {
-        clock.found(&figures.findings);
-        clock.say(|| {
-            let ServeFigures { kills: so_far, keys, .. } = figures;
-            format!("serve  {so_far} of {kills} kills, {keys} keys, {}", counts(&figures.findings))
-        });
+    let figures = campaign.run(|ServeFigures { kills: so_far, keys, findings, .. }| {
+        clock.found(findings.clone());
+        clock.say(|| format!("serve  {so_far} of {kills} kills, {keys} keys"));
     });
     let figures = figures.await;
     let ServeFigures { kills, kills_at_points, files, keys, posts, resumed, heard, .. } = figures;
     let ServeFigures { ends_in_order, decisions, probes, acknowledged, .. } = figures;
-    clock.end(&format!(
+    Ok(clock.end(&format!(
         "serve  {kills} kills ({kills_at_points} at chosen points), {ends_in_order} ends in order, {files} files, {} clients: {keys} keys in {posts} requests, \
          {heard} events heard, {resumed} streams resumed, {decisions} decisions, {probes} foreign requests, \
-         {acknowledged} effects acknowledged: {}",
+         {acknowledged} effects acknowledged",
         dose.of("--clients"),
-        counts(&figures.findings),
-    ));
-    Ok(figures.findings)
+    )))
 }
 
 async fn power(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
-    let (mut clock, mut findings) = (Clock::new(), Findings::default());
+    let mut clock = Clock::new();
     let (mut cuts, mut dropped, mut acknowledged) = (0, 0, 0);
     for trial in 0..dose.of("--trials") {
         let seed = dose.seed.wrapping_add(trial);
         let trial = Trial { seed, chats: 8, turns: 10, cuts: 200, synced: Synced::Full };
-        let figures = trial
-            .run(|figures| {
-                clock.found(&figures.findings);
-                clock.say(|| {
-                    format!("power  {} cuts, {}", cuts + figures.cuts, counts(&figures.findings))
-                });
-            })
-            .await;
+        let tell = |figures: &CutFigures| {
+            clock.found(figures.findings.clone());
+            clock.say(|| format!("power  {} cuts", cuts + figures.cuts));
+        };
+        let figures = trial.run(tell).await;
         cuts += figures.cuts;
         dropped += figures.dropped;
         acknowledged += figures.acknowledged;
-        findings.add(figures.findings);
     }
-    let lost = format!("{dropped} changes dropped");
-    clock.end(&format!(
-        "power  {cuts} cuts, {lost}, {acknowledged} acknowledged effects looked for: {}",
-        counts(&findings),
-    ));
-    Ok(findings)
+    Ok(clock.end(&format!(
+        "power  {cuts} cuts, {dropped} changes dropped, {acknowledged} acknowledged effects looked for",
+    )))
 }
 
 async fn fuzz(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
@@ -303,13 +286,14 @@ const RUN_AGAIN: u64 = 10;
 
 fn simulation(dose: &Dose) -> Findings {
     let seeds = dose.of("--seeds");
-    let (mut clock, mut findings) = (Clock::new(), Findings::default());
+    let mut clock = Clock::new();
     let (mut turns, mut deaths, mut handlers, mut lines) = (0, 0, 0, 0);
     let tail = usize::try_from(dose.of("--tail")).unwrap_or(usize::MAX);
     for number in 0..seeds {
         let seed = dose.seed.wrapping_add(number);
         let turns_a_seed = dose.of("--turns") / seeds;
-        let run = Simulation { mistake: dose.mistake, ..Simulation::new(seed, turns_a_seed) };
+        let mistake = dose.mistake(Mistake::named);
+        let run = Simulation { mistake, ..Simulation::new(seed, turns_a_seed) };
         let mut figures = run.run();
         if number % RUN_AGAIN == 0 && run.run().hash != figures.hash {
             figures.findings.find(Counter::Damaged, format!("seed {seed} is two schedules"));
@@ -324,19 +308,16 @@ fn simulation(dose: &Dose) -> Findings {
         deaths += figures.deaths;
         handlers += figures.handlers;
         lines += figures.lines;
-        clock.found(&figures.findings);
-        findings.add(figures.findings);
-        clock.say(|| format!("simulation {turns} turns, {}", counts(&findings)));
+        clock.found(figures.findings);
+        clock.say(|| format!("simulation {turns} turns"));
     }
     clock.end(&format!(
-        "simulation  {turns} turns of {seeds} seeds, {deaths} deaths, {handlers} handlers, {lines} steps: {}",
-        counts(&findings),
-    ));
-    findings
+        "simulation  {turns} turns of {seeds} seeds, {deaths} deaths, {handlers} handlers, {lines} steps",
+    ))
 }
 
 async fn stress(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
-    let (mut clock, mut findings) = (Clock::new(), Findings::default());
+    let mut clock = Clock::new();
     let (mut turns, mut kills) = (0, 0);
     for number in 0..dose.of("--runs") {
         let seed = dose.seed.wrapping_add(number);
@@ -348,7 +329,7 @@ async fn stress(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
             dismiss: 5,
             seed,
             in_flight: 256,
-            mistake: dose.mistake,
+            mistake: dose.mistake(Mistake::named),
         };
         let folder = tempfile::tempdir()?;
         let figures = stress
@@ -357,65 +338,58 @@ async fn stress(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
             .map_err(|cause| cause as Box<dyn Error>)?;
         turns += figures.turns.len();
         kills += figures.kills;
-        clock.found(&figures.findings);
-        findings.add(figures.findings);
-        clock.say(|| format!("stress {turns} turns, {}", counts(&findings)));
+        clock.found(figures.findings);
+        clock.say(|| format!("stress {turns} turns"));
     }
-    clock.end(&format!(
-        "stress {turns} turns of {} runs, shared actors killed {kills} times: {}",
+    Ok(clock.end(&format!(
+        "stress {turns} turns of {} runs, shared actors killed {kills} times",
         dose.of("--runs"),
-        counts(&findings),
-    ));
-    Ok(findings)
+    )))
 }
 
-fn counts(findings: &Findings) -> String {
-    let count = |counter: Counter| format!("{} {}", findings.of(counter).len(), counter.name());
-    Counter::ALL.map(count).join(", ")
-}
-
-/// Returns the first findings of each kind.
-fn sentences(findings: &Findings) -> Vec<String> {
-    const SHOWN: usize = 20;
-    let shown = |counter: Counter| {
-        let all = findings.of(counter).take(SHOWN);
-        all.map(move |what| format!("{}: {what}", counter.name()))
-    };
-    Counter::ALL.into_iter().flat_map(shown).collect()
-}
-
-/// Prints progress from time to time, and findings at once.
+/// Prints progress from time to time, the first findings of each kind at once, and the figures at the end.
 struct Clock {
     begin: Instant,
     said: Instant,
-    found: BTreeSet<String>,
+    found: Findings,
 }
 
 impl Clock {
     const EVERY: Duration = Duration::from_secs(5);
+    const SHOWN: usize = 20;
 
     fn new() -> Self {
         let now = Instant::now();
-        Self { begin: now, said: now, found: BTreeSet::new() }
+        Self { begin: now, said: now, found: Findings::default() }
     }
 
-    fn found(&mut self, findings: &Findings) {
-        for sentence in sentences(findings) {
-            if self.found.insert(sentence.clone()) {
-                println!("{sentence}");
+    fn found(&mut self, findings: Findings) {
+        for counter in Counter::ALL {
+            for what in findings.of(counter).take(Self::SHOWN) {
+                if !self.found.of(counter).any(|known| known == what) {
+                    println!("{}: {what}", counter.name());
+                }
             }
         }
+        self.found.add(findings);
     }
 
     fn say(&mut self, text: impl FnOnce() -> String) {
         if self.said.elapsed() >= Self::EVERY {
             self.said = Instant::now();
-            println!("{} ({} s)", text(), self.begin.elapsed().as_secs());
+            println!("{}, {}", text(), self.counts());
             drop(stdout().flush()); // so that a reader of a pipe sees it
         }
     }
 
-    fn end(&self, text: &str) {
-        println!("{text} ({} s)", self.begin.elapsed().as_secs());
+    fn end(self, text: &str) -> Findings {
+        println!("{text}: {}", self.counts());
+        self.found
+    }
+
+    fn counts(&self) -> String {
+        let count =
+            |counter: Counter| format!("{} {}", self.found.of(counter).len(), counter.name());
+        format!("{} ({} s)", Counter::ALL.map(count).join(", "), self.begin.elapsed().as_secs())
     }
 }
