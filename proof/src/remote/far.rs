@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use super::{
     DEADLINE,
-    plan::{RemoteModel, SERVER, draw},
+    plan::{SERVER, draw, follow},
 };
 use crate::{
     dice::Dice,
@@ -33,6 +33,9 @@ pub struct FarOrders {
     /// The mistake that the way makes.
     pub mistake: Option<RemoteMistake>,
 }
+
+/// Completions at once: fewer than chats, so that some wait.
+const COMPLETIONS: usize = 4;
 
 /// The time after which the server is asked again.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -60,7 +63,7 @@ impl Far {
         let of_tools: Arc<dyn Store> = Arc::new(store.clone());
         let tools = mistaken_tools(self.servers.tools(), &of_tools, scene.mistake);
         let tools = remote_tools(tools, self.orders.mistake);
-        Runtime::builder().model(RemoteModel(scene.fate.clone())).tools(tools)
+        Runtime::builder().model(scene.model(COMPLETIONS, follow)).tools(tools)
     }
 
     /// Lets people make their visits with texts about these tools. Without a plan each makes one, and what is unknown is

@@ -1,16 +1,12 @@
 //! Plans what the model asks the remote tools for. The plan is the user's text, so the next process gets the same answer.
 
-use madang::{
-    model::{ChatModel, Completion, CompletionRequest, Deltas, ModelError, ModelInfo},
-    tool::BoxFuture,
-};
+use madang::model::{Completion, ModelError, PromptMessage};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     dice::Dice,
     named::named,
-    workload::{Fate, Point, asking, last_turn},
+    workload::{asking, last_turn},
 };
 
 named! {
@@ -58,30 +54,11 @@ pub(super) fn draw(dice: &mut Dice, name: &str) -> String {
     calls.join(" ")
 }
 
-/// A model that asks for the calls of the user's last text, two in a round at most.
-#[derive(Debug)]
-pub(super) struct RemoteModel(pub(super) Fate);
-
-impl ChatModel for RemoteModel {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { name: "remote".into(), has_parallel_calls: true, max_concurrent: 4 }
-    }
-
-    fn complete(
-        &self,
-        request: CompletionRequest,
-        deltas: Deltas,
-        _: CancellationToken,
-    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
-        Box::pin(async move {
-            self.0.pass(Point::ModelAsked, format_args!("model asked"));
-            let (text, ended) = last_turn(&request.messages).unwrap_or_default();
-            let calls = text.split(' ').filter_map(|call| call.split_once(':')).skip(ended);
-            let named = calls.map(|(tool, token)| (format!("{SERVER}__{tool}"), token));
-            let completion = asking(named.take(2));
-            deltas.text(&completion.text);
-            self.0.pass(Point::ModelAnswers, format_args!("model ends"));
-            Ok(completion)
-        })
-    }
+/// Asks for the calls of the user's last text, two in a round at most.
+#[expect(clippy::unnecessary_wraps, reason = "another plan says that the model fails")]
+pub(super) fn follow(messages: &[PromptMessage]) -> Result<Completion, ModelError> {
+    let (text, ended) = last_turn(messages).unwrap_or_default();
+    let calls = text.split(' ').filter_map(|call| call.split_once(':')).skip(ended);
+    let named = calls.map(|(tool, token)| (format!("{SERVER}__{tool}"), token));
+    Ok(asking(named.take(2)))
 }

@@ -105,6 +105,11 @@ impl Fate {
         self.state().dice.below(bound)
     }
 
+    /// Draws one of these items.
+    pub(crate) fn pick<'a, T>(&self, items: &'a [T]) -> &'a T {
+        self.state().dice.pick(items)
+    }
+
     /// Draws whether a step fails that fails once in this many times.
     pub(crate) fn fails_once_in(&self, times: u64) -> bool {
         let mut state = self.state();

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use madang::{
     Builder, Clock as _, Limits, Runtime,
     error::{Bound, BuildError},
+    model::{Completion, ModelError, PromptMessage},
     store::Store,
 };
 use madang_testing::{RuntimeHooks as _, SessionHooks as _, SteppedStore};
@@ -12,6 +13,7 @@ use tokio::time::sleep;
 
 use super::{
     fate::Fate,
+    follow::follow,
     model::FickleModel,
     tools,
     visits::{SessionPlan, Victim},
@@ -19,7 +21,7 @@ use super::{
 };
 use crate::{
     audit::Counter,
-    mistakes::{Mistake, MistakenClock, MistakenModel, MistakenSteps, tools as mistaken_tools},
+    mistakes::{Mistake, MistakenClock, MistakenSteps, tools as mistaken_tools},
     oracle::{Line, Witness},
 };
 
@@ -74,14 +76,20 @@ impl Scene {
         let timeout = self.limits.tool_timeout;
         let tools = tools::all(store.connection_type(), timeout, fate, witness);
         let tools = mistaken_tools(tools, &(Arc::new(store.clone()) as Arc<dyn Store>), mistake);
-        let model = || {
-            let model = FickleModel { fate: fate.clone(), at_once };
-            MistakenModel { model, mistake }
-        };
+        let model = || self.model(at_once, follow);
         Runtime::builder().model(model()).add_model("spare", model()).tools(tools)
     }
 
     /// Starts a runtime with this model and these tools.
+    /// Builds a model that follows plans in this way, with this many completions at once.
+    pub(crate) fn model(
+        &self,
+        at_once: usize,
+        follow: fn(&[PromptMessage]) -> Result<Completion, ModelError>,
+    ) -> FickleModel {
+        FickleModel { fate: self.fate.clone(), mistake: self.mistake, at_once, follow }
+    }
+
     pub(crate) async fn begin_with<S: Store>(
         &self,
         store: S,

@@ -5,19 +5,24 @@ use std::panic::resume_unwind;
 use madang::{
     model::{
         ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
+        PromptMessage,
     },
     tool::{BoxFuture, WantedCall},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Fate, Point, follow::follow};
+use super::{Fate, Point};
+use crate::mistakes::Mistake;
 
 /// Follows plans, as far as fate lets it.
 #[derive(Debug)]
-pub(super) struct FickleModel {
+pub(crate) struct FickleModel {
     pub(super) fate: Fate,
+    pub(super) mistake: Option<Mistake>,
     /// Completions at once.
     pub(super) at_once: usize,
+    /// Reads the plan in the user's text, and gives the completion that it wants next.
+    pub(super) follow: fn(&[PromptMessage]) -> Result<Completion, ModelError>,
 }
 
 impl FickleModel {
@@ -46,7 +51,7 @@ impl FickleModel {
             // A usual panic, except that it is not printed.
             resume_unwind(Box::new("the model panics on purpose"));
         }
-        let mut completion = follow(&request.messages)?;
+        let mut completion = (self.follow)(&request.messages)?;
         if fate.fails_once_in(40) {
             completion.tool_calls.push(self.nonsense());
             completion.finish = FinishReason::ToolCalls;
@@ -61,15 +66,16 @@ impl FickleModel {
         }
         fate.pass(Point::ModelAnswers, format_args!("model ends for {session}"));
         fate.pause().await;
+        if self.mistake == Some(Mistake::ModelRepeatsCalls) {
+            completion.tool_calls.extend(completion.tool_calls.clone());
+        }
         Ok(completion)
     }
 
     fn nonsense(&self) -> WantedCall {
-        let fate = &self.fate;
-        let name = ["gone", "save", "erase", ""][usize::try_from(fate.below(4)).unwrap_or(0)];
-        let arguments = ["{", "[]", "{\"token\": 1}", "null", "{}"];
-        let arguments = arguments[usize::try_from(fate.below(5)).unwrap_or(0)];
-        WantedCall::new(name, arguments)
+        let name = self.fate.pick(&["gone", "save", "erase", ""]);
+        let arguments = self.fate.pick(&["{", "[]", "{\"token\": 1}", "null", "{}"]);
+        WantedCall::new(*name, *arguments)
     }
 }
 
