@@ -150,11 +150,6 @@ fn scene(known: Oracle, mistake: Option<Mistake>, sink: Sink) -> Scene {
     limits.store_timeout = Duration::from_secs(2);
     limits.ask_timeout = Duration::from_millis(500);
     limits.shutdown_timeout = Duration::from_secs(10);
-    Scene {
-        sessions: sessions().into(),
-        fate: Fate::real(1, None),
-        witness: Witness::new(known, sink),
-        mistake,
-        limits,
-    }
+    let witness = Witness::new(known, sink);
+    Scene { mistake, limits, ..Scene::hurried(sessions(), Fate::real(1, None), witness) }
 }

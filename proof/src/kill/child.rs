@@ -43,13 +43,10 @@ pub struct Orders {
 pub async fn live(orders: Orders) -> Result<(), Box<dyn Error>> {
     let store = SqliteStore::options(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
     let seed = orders.seed ^ (orders.life << 32);
-    let scene = Scene {
-        sessions: sessions(orders.seed, orders.chats).into(),
-        fate: Fate::real(seed, orders.dies_at.map(|at| Death::at(at, die))),
-        witness: Witness::new(told()?, Arc::new(say)),
-        mistake: orders.mistake,
-        limits: Scene::hurried(),
-    };
+    let fate = Fate::real(seed, orders.dies_at.map(|at| Death::at(at, die)));
+    let witness = Witness::new(told()?, Arc::new(say));
+    let mut scene = Scene::hurried(sessions(orders.seed, orders.chats), fate, witness);
+    scene.mistake = orders.mistake;
     let store = store.open().await?;
     let mut dice = Dice::new(seed);
     let plan = LifePlan::turns(&mut dice, orders.life, orders.chats, orders.turns);

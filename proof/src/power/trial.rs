@@ -117,13 +117,8 @@ impl Trial {
     }
 
     fn scene(&self, known: Oracle, sink: Sink) -> Scene {
-        Scene {
-            sessions: self.sessions().into(),
-            fate: Fate::real(self.seed, None),
-            witness: Witness::new(known, sink),
-            mistake: None,
-            limits: Scene::hurried(),
-        }
+        let (fate, witness) = (Fate::real(self.seed, None), Witness::new(known, sink));
+        Scene::hurried(self.sessions(), fate, witness)
     }
 
     fn sessions(&self) -> Vec<SessionPlan> {

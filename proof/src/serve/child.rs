@@ -50,14 +50,10 @@ const COMPLETIONS: usize = 24;
 /// Any error that no death can excuse.
 pub async fn serve(orders: ServerOrders) -> Result<(), Box<dyn Error>> {
     let dies_at = orders.dies_at.map(|at| Death::at(at, die));
+    let fate = Fate::real(orders.seed ^ (orders.life << 32), dies_at);
+    let witness = Witness::new(Oracle::default(), Arc::new(say));
+    let scene = Scene::hurried(sessions(orders.clients), fate, witness);
     let store = SqliteStore::options(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
-    let scene = Scene {
-        sessions: sessions(orders.clients).into(),
-        fate: Fate::real(orders.seed ^ (orders.life << 32), dies_at),
-        witness: Witness::new(Oracle::default(), Arc::new(say)),
-        mistake: None,
-        limits: Scene::hurried(),
-    };
     let store = store.open().await?;
     let cast = scene.cast(&store, COMPLETIONS);
     let life = scene.begin_with(store, cast).await?;

@@ -51,13 +51,14 @@ pub struct Life {
 const FEW: usize = 3;
 
 impl Scene {
-    /// Returns bounds for real time, in which sessions fall asleep between turns now and then, and questions expire.
+    /// Makes a scene for real time without a mistake. Sessions fall asleep between turns now and then, and questions
+    /// expire.
     #[must_use]
-    pub fn hurried() -> Limits {
+    pub fn hurried(sessions: Vec<SessionPlan>, fate: Fate, witness: Witness) -> Self {
         let mut limits = Limits::default();
         limits.session_idle = Duration::from_millis(20);
         limits.decision_timeout = Duration::from_secs(2);
-        limits
+        Self { sessions: sessions.into(), fate, witness, mistake: None, limits }
     }
 
     /// Starts a runtime on this store.
@@ -80,7 +81,6 @@ impl Scene {
         Runtime::builder().model(model()).add_model("spare", model()).tools(tools)
     }
 
-    /// Starts a runtime with this model and these tools.
     /// Builds a model that follows plans in this way, with this many completions at once.
     pub(crate) fn model(
         &self,
@@ -90,6 +90,7 @@ impl Scene {
         FickleModel { fate: self.fate.clone(), mistake: self.mistake, at_once, follow }
     }
 
+    /// Starts a runtime with this model and these tools.
     pub(crate) async fn begin_with<S: Store>(
         &self,
         store: S,

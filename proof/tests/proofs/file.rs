@@ -1,6 +1,6 @@
 //! Tests of the audit of a file: it finds a step that is missing, and takes a file that was half made for none.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use madang::store::SqliteStore;
 use madang_proof::{
@@ -16,13 +16,8 @@ async fn a_step_that_is_taken_out_of_the_chain_is_found_damaged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(DATABASE);
     let store = SqliteStore::options(&path).migrations("proof", &EFFECTS).open().await.unwrap();
-    let scene = Scene {
-        sessions: SessionPlan::draw(&mut Dice::new(1), 2).into(),
-        fate: Fate::real(1, None),
-        witness: Witness::new(Oracle::default(), Arc::new(|_| ())),
-        mistake: None,
-        limits: Scene::hurried(),
-    };
+    let sessions = SessionPlan::draw(&mut Dice::new(1), 2);
+    let scene = Scene::hurried(sessions, Fate::real(1, None), Witness::default());
     let life = scene.begin(store).await.unwrap();
     assert!(life.visits(LifePlan::turns(&mut Dice::new(1), 1, 2, 6).visits).await);
     life.rests().await;
