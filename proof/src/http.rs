@@ -1,11 +1,47 @@
 //! HTTP/1.1, one request a connection, read byte by byte: a body that broke off is told from a whole one.
 
-use std::{io, net::SocketAddr};
+use std::{future::Future, io, net::SocketAddr};
 
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
+    task::{AbortHandle, JoinSet},
 };
+
+/// A port on which connections are served. Dropping it closes it, and ends all of them.
+#[derive(Debug)]
+pub(crate) struct Port {
+    pub(crate) address: SocketAddr,
+    accepts: AbortHandle,
+}
+
+impl Port {
+    /// Serves each connection to a port of its own so.
+    pub(crate) async fn serve<F>(
+        connection: impl Fn(BufReader<TcpStream>) -> F + Send + 'static,
+    ) -> io::Result<Self>
+    where
+        F: Future<Output = io::Result<()>> + Send + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let accepts = tokio::spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((client, _)) = listener.accept().await {
+                connections.spawn(connection(BufReader::new(client)));
+                // A connection that breaks is broken for the client as well.
+                while connections.try_join_next().is_some() {}
+            }
+        });
+        Ok(Self { address, accepts: accepts.abort_handle() })
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        self.accepts.abort();
+    }
+}
 
 /// A request.
 #[derive(Debug, Clone)]

@@ -17,7 +17,7 @@ mod tool;
 
 pub(crate) use clock::MistakenClock;
 #[cfg(feature = "sqlite")]
-pub(crate) use proxy::Proxy;
+pub(crate) use proxy::proxy;
 #[cfg(feature = "sqlite")]
 pub(crate) use remote::remote_tools;
 pub(crate) use store::MistakenSteps;

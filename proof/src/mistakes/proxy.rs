@@ -4,19 +4,11 @@ use std::{collections::HashMap, io, net::SocketAddr, sync::Arc};
 
 use tokio::{
     io::{AsyncWriteExt as _, BufReader},
-    net::{TcpListener, TcpStream},
-    task::{AbortHandle, JoinSet},
+    net::TcpStream,
 };
 
 use super::ProxyMistake;
-use crate::http::{HttpAnswer, HttpRequest};
-
-/// A proxy that makes a mistake. Dropping it ends all of its connections.
-#[derive(Debug)]
-pub(crate) struct Proxy {
-    address: SocketAddr,
-    accepts: AbortHandle,
-}
+use crate::http::{HttpAnswer, HttpRequest, Port};
 
 /// What each connection needs.
 #[derive(Debug)]
@@ -27,43 +19,19 @@ struct Way {
     owners: HashMap<String, String>,
 }
 
-impl Proxy {
-    /// Listens on a port of its own, before this server.
-    pub(crate) async fn start(
-        mistake: ProxyMistake,
-        server: SocketAddr,
-        owners: HashMap<String, String>,
-    ) -> io::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?;
-        let way = Arc::new(Way { mistake, server, owners });
-        let accepts = tokio::spawn(async move {
-            let mut connections = JoinSet::new();
-            while let Ok((client, _)) = listener.accept().await {
-                let way = way.clone();
-                // A connection that breaks is broken for the client as well.
-                connections.spawn(async move { drop(way.passes(client).await) });
-                while connections.try_join_next().is_some() {}
-            }
-        });
-        Ok(Self { address, accepts: accepts.abort_handle() })
-    }
-
-    pub(crate) const fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        self.accepts.abort();
-    }
+/// Starts a proxy before this server that makes a mistake.
+pub(crate) async fn proxy(
+    mistake: ProxyMistake,
+    server: SocketAddr,
+    owners: HashMap<String, String>,
+) -> io::Result<Port> {
+    let way = Arc::new(Way { mistake, server, owners });
+    Port::serve(move |client| way.clone().passes(client)).await
 }
 
 impl Way {
     /// Passes one request on, and its answer back.
-    async fn passes(&self, client: TcpStream) -> io::Result<()> {
-        let mut client = BufReader::new(client);
+    async fn passes(self: Arc<Self>, mut client: BufReader<TcpStream>) -> io::Result<()> {
         let Some(mut request) = HttpRequest::read(&mut client).await? else { return Ok(()) };
         self.changes(&mut request);
         let answer = request.send(self.server).await?;

@@ -11,15 +11,17 @@ use std::{
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     sync::Notify,
-    task::AbortHandle,
     time::sleep,
 };
 use tokio_util::task::TaskTracker;
 
 use super::plan::RemoteTool;
-use crate::{dice::Dice, http::HttpRequest};
+use crate::{
+    dice::Dice,
+    http::{HttpRequest, Port},
+};
 
 /// What the server does about a call, drawn from the call's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,9 +66,8 @@ pub(crate) enum ServerMoment {
 /// A server. Dropping it closes its port.
 #[derive(Debug)]
 pub(crate) struct ToolServer {
-    address: SocketAddr,
+    port: Port,
     inside: Arc<Inside>,
-    accepts: AbortHandle,
 }
 
 #[derive(Debug, Default)]
@@ -126,23 +127,16 @@ impl Course {
 impl ToolServer {
     /// Listens on a port of its own.
     pub(crate) async fn start() -> io::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?;
         let inside = Arc::new(Inside::default());
         inside.connections.close();
-        let of_server = inside.clone();
-        let accepts = tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
-                let inside = of_server.clone();
-                // A connection that breaks is broken for the client as well.
-                of_server.connections.spawn(async move { drop(inside.serve(client).await) });
-            }
-        });
-        Ok(Self { address, inside, accepts: accepts.abort_handle() })
+        let server = inside.clone();
+        let connection =
+            move |client| server.connections.track_future(server.clone().serve(client));
+        Ok(Self { port: Port::serve(connection).await?, inside })
     }
 
     pub(crate) const fn address(&self) -> SocketAddr {
-        self.address
+        self.port.address
     }
 
     /// Begins with the next process of its client, which is to be killed at the given moment of the call of this number.
@@ -163,7 +157,7 @@ impl ToolServer {
     /// An error of the machine's network.
     pub(crate) async fn settles(&self) -> io::Result<()> {
         // This connection is accepted behind those that the dead client had opened.
-        drop(HttpRequest::new("GET", "/").send(self.address).await?);
+        drop(HttpRequest::new("GET", "/").send(self.address()).await?);
         self.inside.connections.wait().await;
         Ok(())
     }
@@ -174,20 +168,13 @@ impl ToolServer {
     }
 }
 
-impl Drop for ToolServer {
-    fn drop(&mut self) {
-        self.accepts.abort();
-    }
-}
-
 impl Inside {
     fn receipts(&self) -> MutexGuard<'_, Receipts> {
         self.receipts.lock().expect("no code under this lock panics")
     }
 
     /// Answers the requests of a connection until one of the two closes it.
-    async fn serve(&self, client: TcpStream) -> io::Result<()> {
-        let mut client = BufReader::new(client);
+    async fn serve(self: Arc<Self>, mut client: BufReader<TcpStream>) -> io::Result<()> {
         while let Some(request) = HttpRequest::read(&mut client).await? {
             if let Some(call) = request.target.strip_prefix("GET /calls/") {
                 let did = self.did(call);

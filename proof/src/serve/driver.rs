@@ -27,7 +27,7 @@ use super::{
 use crate::{
     audit::{Counter, Moment, audit_file},
     dice::Dice,
-    mistakes::{Proxy, ProxyMistake},
+    mistakes::{ProxyMistake, proxy},
     oracle::Witness,
     process::Process,
     workload::{Point, SessionPlan},
@@ -105,16 +105,16 @@ impl ServeCampaign {
             let number = so_far().files;
             let port = free_port();
             let witness = Witness::default();
-            let mut proxy = None;
+            let mut way = None;
             let mut address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             let sessions = sessions_with_tokens(folder.path(), self.clients);
             if let Some(mistake) = self.mistake {
                 let owners =
                     sessions.iter().map(|(plan, secret)| (plan.name.clone(), secret.clone()));
-                let started = Proxy::start(mistake, address, owners.collect()).await;
+                let started = proxy(mistake, address, owners.collect()).await;
                 let started = started.expect("there is a free port");
-                address = started.address();
-                proxy = Some(started);
+                address = started.address;
+                way = Some(started);
             }
             let host = format!("127.0.0.1:{port}");
             let (patience, figures) = (self.patience, figures.clone());
@@ -127,7 +127,7 @@ impl ServeCampaign {
             };
             let tell = || progress(&so_far());
             lives.all(kills, number, &mut dice, tell).await;
-            drop(proxy);
+            drop(way);
         }
         so_far()
     }
