@@ -186,41 +186,23 @@ impl Inside {
                 continue;
             }
             let message: Value = serde_json::from_slice(&request.body)?;
-            let result = match message["method"].as_str().unwrap_or_default() {
-                "server/discover" => json!({
-                    "supportedVersions": [super::VERSION], "capabilities": { "tools": {} },
-                    "ttlMs": 0, "cacheScope": "private"
-                }),
-                "tools/list" => json!({
-                    "tools": RemoteTool::ALL.map(RemoteTool::listed), "ttlMs": 0, "cacheScope": "private"
-                }),
-                "tools/call" => {
-                    let (received, deadly) = self.receive(&message["params"]);
-                    if deadly == Some(ServerMoment::Received) {
-                        self.kills.notify_one();
-                        return hang(&mut client).await;
-                    }
-                    let is_answered = self.ends(&mut client, &message["id"], &received).await?;
-                    if deadly == Some(ServerMoment::Answered) {
-                        self.kills.notify_one();
-                    }
-                    if !is_answered {
-                        return client.shutdown().await;
-                    }
-                    continue;
-                }
-                _ if message["id"].is_null() => {
-                    answer(&mut client, 202, &Value::Null).await?;
-                    continue;
-                }
-                _ => {
-                    let error = json!({ "code": -32_601, "message": "unknown" });
-                    let said = json!({ "jsonrpc": "2.0", "id": message["id"], "error": error });
-                    answer(&mut client, 200, &said).await?;
-                    continue;
-                }
-            };
-            answer(&mut client, 200, &complete(&message["id"], result)).await?;
+            if message["method"] != "tools/call" {
+                let (status, said) = reply(&message);
+                answer(&mut client, status, &said).await?;
+                continue;
+            }
+            let (received, deadly) = self.receive(&message["params"]);
+            if deadly == Some(ServerMoment::Received) {
+                self.kills.notify_one();
+                return hang(&mut client).await;
+            }
+            let is_answered = self.ends(&mut client, &message["id"], &received).await?;
+            if deadly == Some(ServerMoment::Answered) {
+                self.kills.notify_one();
+            }
+            if !is_answered {
+                return client.shutdown().await;
+            }
         }
         Ok(())
     }
@@ -288,6 +270,26 @@ impl Inside {
 /// Waits until the client has gone.
 async fn hang(client: &mut BufReader<TcpStream>) -> io::Result<()> {
     client.fill_buf().await.map(|_| ())
+}
+
+/// Answers a message that is no call.
+fn reply(message: &Value) -> (u16, Value) {
+    let id = &message["id"];
+    let result = match message["method"].as_str().unwrap_or_default() {
+        "server/discover" => json!({
+            "supportedVersions": [super::VERSION], "capabilities": { "tools": {} },
+            "ttlMs": 0, "cacheScope": "private"
+        }),
+        "tools/list" => json!({
+            "tools": RemoteTool::ALL.map(RemoteTool::listed), "ttlMs": 0, "cacheScope": "private"
+        }),
+        _ if id.is_null() => return (202, Value::Null),
+        _ => {
+            let error = json!({ "code": -32_601, "message": "unknown" });
+            return (200, json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+        }
+    };
+    (200, complete(id, result))
 }
 
 fn complete(id: &Value, mut result: Value) -> Value {
