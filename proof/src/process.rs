@@ -19,7 +19,7 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use crate::oracle::Oracle;
+use crate::{oracle::Oracle, workload::Point};
 
 /// What the children of a file have said, as the oracle has it and as the next child reads it.
 #[derive(Debug, Default)]
@@ -35,6 +35,30 @@ impl Said {
             self.oracle.note(line);
             self.lines.extend(text.bytes().chain([b'\n']));
         }
+    }
+}
+
+/// The time that a driver gives to a process.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lifespan {
+    /// The point at which it dies by itself, if it reaches it, and the number of that pass.
+    pub(crate) dies_at: Option<(Point, u64)>,
+    /// The lines that it says at the most.
+    pub(crate) lines: u64,
+    pub(crate) time: Duration,
+    /// Whether the time begins with the process, in which perhaps nothing runs yet, or with its first line.
+    pub(crate) is_from_start: bool,
+}
+
+impl Lifespan {
+    /// Gives this time from the first line on.
+    pub(crate) const fn of(time: Duration) -> Self {
+        Self { dies_at: None, lines: u64::MAX, time, is_from_start: false }
+    }
+
+    /// Gives the time until a point is passed, or this time if it is missed.
+    pub(crate) const fn until(point: Point, pass: u64, missed: Duration) -> Self {
+        Self { dies_at: Some((point, pass)), ..Self::of(missed) }
     }
 }
 
@@ -74,13 +98,21 @@ impl Process {
         self.lines.next_line().await.ok().flatten()
     }
 
-    /// Hears this many lines, or until this moment.
-    pub(crate) async fn hear_until(
+    /// Hears it until its time is over. Its first line comes within the given patience, however busy the machine is.
+    pub(crate) async fn lives(
         &mut self,
-        deadline: Instant,
-        most: u64,
+        lifespan: Lifespan,
+        patience: Duration,
         mut hear: impl FnMut(&str),
     ) {
+        if !lifespan.is_from_start {
+            self.hear_until(Instant::now() + patience, 1, &mut hear).await;
+        }
+        self.hear_until(Instant::now() + lifespan.time, lifespan.lines, hear).await;
+    }
+
+    /// Hears this many lines, or until this moment.
+    async fn hear_until(&mut self, deadline: Instant, most: u64, mut hear: impl FnMut(&str)) {
         for _ in 0..most {
             match timeout_at(deadline, self.hear()).await {
                 Ok(Some(line)) => hear(&line),

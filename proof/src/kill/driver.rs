@@ -10,14 +10,13 @@ use madang::{
     ledger::LedgerFilter,
     store::{SqliteStore, Store as _},
 };
-use tokio::time::Instant;
 
 use super::{KillFigures, Orders, child::sessions};
 use crate::{
     audit::{Counter, DATABASE, Moment, audit_file},
     dice::Dice,
     mistakes::{Mistake, RemoteMistake},
-    process::{Process, Said},
+    process::{Lifespan, Process, Said},
     remote::{FarOrders, ServerMoment, ToolServer, compare},
     workload::{Point, SessionPlan},
 };
@@ -57,42 +56,29 @@ const MISSED_FAR: Duration = Duration::from_millis(700);
 /// The turns of all chats: more than any child reaches.
 const TURNS: u64 = 4_000;
 
-/// The moment of a child's death.
-#[derive(Debug, Clone, Copy)]
-enum Death {
-    /// At the N-th pass of a point, or somewhat later if it is not reached.
-    AtPoint(Point, u64),
-    /// At a moment of the server, or somewhat later if it is not reached.
-    AtServer(ServerMoment, u64),
-    /// After this many lines.
-    AfterLines(u64),
-    /// This long after the start, perhaps before it runs at all; with remote tools, after its runtime runs.
-    After(Duration),
-    /// Never.
-    Never,
+/// The time of a child until its death, and the moment of the server at which it dies before.
+type Death = (Lifespan, Option<(ServerMoment, u64)>);
+
+fn death(dice: &mut Dice) -> Death {
+    let lifespan = match dice.below(8) {
+        0..4 => Lifespan::until(*dice.pick(&Point::ALL), 1 + dice.below(40), MISSED),
+        4..7 => Lifespan { lines: 1 + dice.below(400), ..Lifespan::of(PATIENCE) },
+        _ => Lifespan::of(Duration::from_millis(dice.below(150))),
+    };
+    (Lifespan { is_from_start: true, ..lifespan }, None)
 }
 
-impl Death {
-    fn draw(dice: &mut Dice) -> Self {
-        match dice.below(8) {
-            0..4 => Self::AtPoint(*dice.pick(&Point::ALL), 1 + dice.below(40)),
-            4..7 => Self::AfterLines(1 + dice.below(400)),
-            _ => Self::After(Duration::from_millis(dice.below(150))),
+/// Draws a death for a child with remote tools, which passes no points of tools.
+fn far_death(dice: &mut Dice) -> Death {
+    let missed = Lifespan::of(MISSED_FAR);
+    match dice.below(8) {
+        0..2 => {
+            let point = Point::draw(dice, Point::is_of_tools);
+            (Lifespan::until(point, 1 + dice.below(40), MISSED_FAR), None)
         }
-    }
-
-    /// Draws a death for a child with remote tools, which passes no points of tools.
-    fn draw_far(dice: &mut Dice) -> Self {
-        match dice.below(8) {
-            0..2 => {
-                let points = Point::ALL.into_iter().filter(|point| !point.is_of_tools());
-                let points: Vec<_> = points.collect();
-                Self::AtPoint(*dice.pick(&points), 1 + dice.below(40))
-            }
-            2..5 => Self::AtServer(ServerMoment::Received, 1 + dice.below(16)),
-            5 => Self::AtServer(ServerMoment::Answered, 1 + dice.below(16)),
-            _ => Self::After(Duration::from_millis(dice.below(400))),
-        }
+        2..5 => (missed, Some((ServerMoment::Received, 1 + dice.below(16)))),
+        5 => (missed, Some((ServerMoment::Answered, 1 + dice.below(16)))),
+        _ => (Lifespan::of(Duration::from_millis(dice.below(400))), None),
     }
 }
 
@@ -104,7 +90,7 @@ impl Campaign {
     pub async fn run(&self, mut progress: impl FnMut(&KillFigures)) -> KillFigures {
         let mut dice = Dice::new(self.seed);
         let mut figures = KillFigures::default();
-        let draw = if self.remote.is_some() { Death::draw_far } else { Death::draw };
+        let draw = if self.remote.is_some() { far_death } else { death };
         while figures.kills < self.kills {
             let folder = tempfile::tempdir().expect("there is a place for temporary files");
             let mut server = None;
@@ -116,12 +102,12 @@ impl Campaign {
             let mut lives = Lives { campaign, folder, sessions, server, said, life: 0 };
             figures.files += 1;
             for _ in 0..self.kills_a_file.min(self.kills - figures.kills) {
-                lives.live(draw(&mut dice), &mut figures).await;
+                lives.live(Some(draw(&mut dice)), &mut figures).await;
                 lives.compares(Moment::AfterDeath, &mut figures).await;
                 progress(&figures);
             }
             // All people come back once more, and nothing stays open or unknown.
-            lives.live(Death::Never, &mut figures).await;
+            lives.live(None, &mut figures).await;
             lives.compares(Moment::AtRest, &mut figures).await;
             figures.acknowledged += lives.said.oracle.acknowledged();
         }
@@ -167,26 +153,11 @@ impl Lives<'_> {
         }
     }
 
-    async fn live(&mut self, death: Death, figures: &mut KillFigures) {
+    /// Starts the next process, and kills it. Without a death it ends by itself, once everything is at rest.
+    async fn live(&mut self, death: Option<Death>, figures: &mut KillFigures) {
         self.life += 1;
-        let missed = if self.server.is_some() { MISSED_FAR } else { MISSED };
-        let (mut dies_at, mut deadly, mut most) = (None, None, u64::MAX);
-        let (wait, is_killed) = match death {
-            Death::AtPoint(point, pass) => {
-                dies_at = Some((point, pass));
-                (missed, true)
-            }
-            Death::AtServer(moment, number) => {
-                deadly = Some((moment, number));
-                (missed, true)
-            }
-            Death::AfterLines(count) => {
-                most = count;
-                (PATIENCE, true)
-            }
-            Death::After(wait) => (wait, true),
-            Death::Never => (PATIENCE, false),
-        };
+        let is_killed = death.is_some();
+        let (lifespan, deadly) = death.unwrap_or((Lifespan::of(PATIENCE), None));
         if let Some(server) = &self.server {
             server.begins(self.life, deadly, !is_killed);
         }
@@ -198,7 +169,7 @@ impl Lives<'_> {
             seed,
             chats,
             turns: if is_killed { TURNS } else { 0 },
-            dies_at,
+            dies_at: lifespan.dies_at,
             mistake,
             remote: far.map(|(server, Remote { mistake })| FarOrders {
                 server: server.address(),
@@ -208,11 +179,7 @@ impl Lives<'_> {
         let mut process = Process::start(&self.campaign.program, "child", &orders);
         process.tell(&self.said.lines).await;
         let mut hear = |text: &str| self.said.hear(text);
-        if self.server.is_some() {
-            // Its runtime runs, however long that took on a busy machine.
-            process.hear_until(Instant::now() + PATIENCE, 1, &mut hear).await;
-        }
-        let (deadline, mut is_in_call) = (Instant::now() + wait, false);
+        let mut is_in_call = false;
         let deadly_moment = async {
             match &self.server {
                 Some(server) => server.deadly_moment().await,
@@ -222,7 +189,7 @@ impl Lives<'_> {
         tokio::select! {
             biased;
             () = deadly_moment => is_in_call = true,
-            () = process.hear_until(deadline, most, &mut hear) => {}
+            () = process.lives(lifespan, PATIENCE, &mut hear) => {}
         }
         if is_killed {
             process.kill();
@@ -232,7 +199,7 @@ impl Lives<'_> {
             figures.findings.find(Counter::Stuck, what);
         } else if is_killed {
             figures.kills += 1;
-            figures.kills_at_points += u64::from(matches!(death, Death::AtPoint(..)));
+            figures.kills_at_points += u64::from(lifespan.dies_at.is_some());
             figures.kills_in_calls += u64::from(is_in_call);
         }
         if let Some(server) = &self.server

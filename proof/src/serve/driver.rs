@@ -12,10 +12,7 @@ use std::{
 
 use madang::UserId;
 use madang_server::{TokenFile, TokenHolder, TokenScopes};
-use tokio::{
-    task::JoinSet,
-    time::{Instant, timeout},
-};
+use tokio::{task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -29,7 +26,7 @@ use crate::{
     dice::Dice,
     mistakes::{ProxyMistake, proxy},
     oracle::Witness,
-    process::Process,
+    process::{Lifespan, Process},
     workload::{Point, SessionPlan},
 };
 
@@ -61,33 +58,20 @@ const MISSED: Duration = Duration::from_millis(700);
 /// no server listens would else meet itself at last.
 const PORTS: (u16, u32) = (20_000, 10_000);
 
-/// The moment of a server's death.
-#[derive(Debug, Clone, Copy)]
-enum ServerDeath {
-    /// At the N-th pass of a point, or somewhat later if it is not reached.
-    AtPoint(Point, u64),
-    /// After this many reports of its tools.
-    AfterReports(u64),
-    /// This long after the start, perhaps before it listens.
-    After(Duration),
-    /// In order, this long after its runtime began: its clients are told, and come back to the next.
-    InOrder(Duration),
-}
-
-impl ServerDeath {
-    fn draw(dice: &mut Dice, clients: usize) -> Self {
-        let many = 4 * clients as u64;
-        match dice.below(8) {
-            0..3 => {
-                // The people are in the driver.
-                let points = Point::ALL.into_iter().filter(|point| !point.is_of_people());
-                let points: Vec<_> = points.collect();
-                Self::AtPoint(*dice.pick(&points), 1 + dice.below(2 * many))
-            }
-            3..6 => Self::AfterReports(1 + dice.below(many)),
-            6 => Self::After(Duration::from_millis(dice.below(400))),
-            _ => Self::InOrder(Duration::from_millis(dice.below(400))),
+/// Draws the time of a server, and whether it ends in order then: its clients are told, and come back to the next.
+fn end(dice: &mut Dice, clients: usize) -> (Lifespan, bool) {
+    let many = 4 * clients as u64;
+    let soon = |dice: &mut Dice| Lifespan::of(Duration::from_millis(dice.below(400)));
+    match dice.below(8) {
+        0..3 => {
+            // The people are in the driver.
+            let point = Point::draw(dice, Point::is_of_people);
+            (Lifespan::until(point, 1 + dice.below(2 * many), MISSED), false)
         }
+        3..6 => (Lifespan { lines: 1 + dice.below(many), ..Lifespan::of(MISSED) }, false),
+        // Perhaps before it listens.
+        6 => (Lifespan { is_from_start: true, ..soon(dice) }, false),
+        _ => (soon(dice), true),
     }
 }
 
@@ -151,8 +135,8 @@ impl Lives<'_> {
             clients.spawn(Arc::new(client).live(stop.clone()));
         }
         for life in 1..=kills {
-            let death = ServerDeath::draw(dice, self.campaign.clients);
-            self.dies(life, death).await;
+            let (lifespan, in_order) = end(dice, self.campaign.clients);
+            self.lives(life, lifespan, in_order).await;
             self.audit(Moment::AfterDeath).await;
             progress();
         }
@@ -191,23 +175,11 @@ impl Lives<'_> {
     }
 
     /// Starts a server, and kills or ends it in its time.
-    async fn dies(&self, life: u64, death: ServerDeath) {
-        let dies_at =
-            if let ServerDeath::AtPoint(point, pass) = death { Some((point, pass)) } else { None };
-        let mut process = self.start(life, dies_at);
-        if !matches!(death, ServerDeath::After(_)) {
-            // Its runtime runs, however long that took on a busy machine.
-            let runs = Instant::now() + self.campaign.patience;
-            process.hear_until(runs, 1, |report| self.site.hear(report)).await;
-        }
-        let begin = Instant::now();
-        let (deadline, most) = match death {
-            ServerDeath::AtPoint(..) => (begin + MISSED, u64::MAX),
-            ServerDeath::AfterReports(count) => (begin + MISSED, count),
-            ServerDeath::After(wait) | ServerDeath::InOrder(wait) => (begin + wait, u64::MAX),
-        };
-        process.hear_until(deadline, most, |report| self.site.hear(report)).await;
-        if let ServerDeath::InOrder(_) = death {
+    async fn lives(&self, life: u64, lifespan: Lifespan, in_order: bool) {
+        let mut process = self.start(life, lifespan.dies_at);
+        let hear = |report: &str| self.site.hear(report);
+        process.lives(lifespan, self.campaign.patience, hear).await;
+        if in_order {
             process.tell(&[]).await;
             if self.ends(process, false).await {
                 self.site.figures().ends_in_order += 1;
@@ -218,7 +190,7 @@ impl Lives<'_> {
         if self.ends(process, true).await {
             let mut figures = self.site.figures();
             figures.kills += 1;
-            figures.kills_at_points += u64::from(matches!(death, ServerDeath::AtPoint(..)));
+            figures.kills_at_points += u64::from(lifespan.dies_at.is_some());
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::named::named;
+use crate::{dice::Dice, named::named};
 
 named! {
     /// A point at which the process can die.
@@ -44,6 +44,12 @@ named! {
 }
 
 impl Point {
+    /// Draws one that this does not leave out.
+    pub(crate) fn draw(dice: &mut Dice, leaves_out: fn(Self) -> bool) -> Self {
+        let points: Vec<_> = Self::ALL.into_iter().filter(|point| !leaves_out(*point)).collect();
+        *dice.pick(&points)
+    }
+
     /// Tells whether a tool of the process passes it.
     #[must_use]
     pub const fn is_of_tools(self) -> bool {
