@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, io, path::Path, sync::Arc};
 
-use super::Event;
+use super::{Event, FileEvent};
 use crate::dice::Dice;
 
 /// The bytes that a disk writes whole or not at all.
@@ -46,37 +46,30 @@ pub enum Cut {
 impl Disk {
     /// Applies one event. Lines of the oracle change no disk.
     pub fn take(&mut self, event: &Event) {
-        match event {
-            Event::Write { file, at, bytes } => {
-                let since = &mut self.0.entry(file.clone()).or_default().since;
+        let Event::File { name, what } = event else { return };
+        let file = self.0.entry(name.clone()).or_default();
+        match what {
+            FileEvent::Write { at, bytes } => {
                 let (mut at, mut rest) = (*at, &**bytes);
                 while !rest.is_empty() {
                     let (piece, behind) = rest.split_at((SECTOR - at % SECTOR).min(rest.len()));
-                    since.push(Change::Write { at, bytes: piece.into() });
+                    file.since.push(Change::Write { at, bytes: piece.into() });
                     (at, rest) = (at + piece.len(), behind);
                 }
             }
-            Event::Truncate { file, size } => {
-                self.0
-                    .entry(file.clone())
-                    .or_default()
-                    .since
-                    .push(Change::Truncate { size: *size });
-            }
-            Event::Delete { file, is_synced } => {
-                let file = self.0.entry(file.clone()).or_default();
+            FileEvent::Truncate { size } => file.since.push(Change::Truncate { size: *size }),
+            FileEvent::Delete { is_synced } => {
                 file.since.push(Change::Delete);
                 if *is_synced {
                     file.sync();
                 }
             }
-            Event::Sync { file, with_folder } => {
-                self.0.entry(file.clone()).or_default().sync();
+            FileEvent::Sync { with_folder } => {
+                file.sync();
                 if *with_folder {
                     self.0.values_mut().for_each(File::sync_removal);
                 }
             }
-            Event::Said(_) => {}
         }
     }
 

@@ -17,5 +17,5 @@ mod trial;
 mod vfs;
 
 pub use disk::{Cut, Disk};
-pub use recording::{Event, Recording};
+pub use recording::{Event, FileEvent, Recording};
 pub use trial::{CutFigures, Synced, Trial};

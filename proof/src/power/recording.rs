@@ -10,39 +10,43 @@ use crate::oracle::Line;
 /// An event of a file, or a line of the oracle.
 #[derive(Debug, Clone)]
 pub enum Event {
+    /// A file was changed.
+    File {
+        /// Its name.
+        name: Arc<str>,
+        /// What happened to it.
+        what: FileEvent,
+    },
+    /// A line of the oracle.
+    Said(Line),
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone)]
+pub enum FileEvent {
     /// Bytes were written.
     Write {
-        /// The name of the file.
-        file: Arc<str>,
         /// The offset in the file.
         at: usize,
         /// The written bytes.
         bytes: Box<[u8]>,
     },
-    /// A file was truncated.
+    /// It was truncated.
     Truncate {
-        /// The name of the file.
-        file: Arc<str>,
         /// Its new size.
         size: usize,
     },
-    /// All of a file is durable.
+    /// All of it is durable.
     Sync {
-        /// The name of the file.
-        file: Arc<str>,
         /// Whether created and removed names of its folder are durable too: SQLite syncs the folder with a new journal
         /// or log.
         with_folder: bool,
     },
-    /// A file was removed.
+    /// It was removed.
     Delete {
-        /// The name of the file.
-        file: Arc<str>,
         /// Whether the removal is durable.
         is_synced: bool,
     },
-    /// A line of the oracle.
-    Said(Line),
 }
 
 /// The events of one folder.

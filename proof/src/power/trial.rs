@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use madang::store::{OpenError, SqliteStore};
+use madang::store::{OpenError, SqliteStore, Store as _};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 use tokio::time::Instant;
 
@@ -86,11 +86,12 @@ impl Trial {
             let lost = disk.cut(cut, &mut dice, folder.path());
             figures.dropped += lost.expect("temporary files can be written");
             figures.acknowledged += oracle.acknowledged();
-            figures.findings.add(self.after_cut(folder.path(), &oracle).await);
-            if dice.once_in(RESUMED) {
-                figures.findings.add(self.resume(folder.path(), oracle.clone()).await);
-                figures.resumed += 1;
+            let resumes = dice.once_in(RESUMED);
+            let findings = &mut figures.findings;
+            if let Err(error) = self.after_cut(folder.path(), &oracle, resumes, findings).await {
+                findings.find(Counter::Damaged, error);
             }
+            figures.resumed += u64::from(resumes);
             figures.cuts += 1;
             progress(&figures);
         }
@@ -141,43 +142,30 @@ impl Trial {
             .collect()
     }
 
-    /// Opens and audits a disk after a cut, as any process would.
-    async fn after_cut(&self, folder: &Path, oracle: &Oracle) -> Findings {
-        match open(folder).await {
-            Ok(store) => {
-                madang::store::Store::close(&store).await;
-                let (sessions, oracle) = (self.sessions(), oracle.clone());
-                audit_file(folder, &sessions, &oracle, Moment::AfterDeath).await
-            }
-            Err(error) => damaged(format!("the database does not open: {error}")),
-        }
-    }
-
-    /// Starts a runtime on a disk after a cut, and brings every chat to rest.
-    async fn resume(&self, folder: &Path, oracle: Oracle) -> Findings {
+    /// Opens and audits a disk after a cut, as any process would. Then a runtime may start on it, which brings every chat
+    /// to rest.
+    async fn after_cut(
+        &self,
+        folder: &Path,
+        oracle: &Oracle,
+        resumes: bool,
+        findings: &mut Findings,
+    ) -> Result<(), String> {
         let sessions = self.sessions();
-        let mut findings = audit_file(folder, &sessions, &oracle, Moment::AfterDeath).await;
-        let store = match open(folder).await {
-            Ok(store) => store,
-            Err(error) => return damaged(format!("the database does not open again: {error}")),
-        };
-        // Later answers are lines of the oracle too.
-        let scene = self.scene(oracle, Arc::new(|_| ()));
-        let life = match scene.begin(store).await {
-            Ok(life) => life,
-            Err(error) => return damaged(format!("no runtime starts on the database: {error}")),
-        };
-        life.ends_within(PATIENCE).await;
-        let oracle = scene.witness.oracle().clone();
-        findings.add(audit_file(folder, &sessions, &oracle, Moment::AtRest).await);
-        findings
+        open(folder).await?.close().await;
+        findings.add(audit_file(folder, &sessions, oracle, Moment::AfterDeath).await);
+        if resumes {
+            // Later answers are lines of the oracle too.
+            let scene = self.scene(oracle.clone(), Arc::new(|_| ()));
+            let begun = scene.begin(open(folder).await?).await;
+            let life =
+                begun.map_err(|error| format!("no runtime starts on the database: {error}"))?;
+            life.ends_within(PATIENCE).await;
+            let oracle = scene.witness.oracle().clone();
+            findings.add(audit_file(folder, &sessions, &oracle, Moment::AtRest).await);
+        }
+        Ok(())
     }
-}
-
-fn damaged(what: String) -> Findings {
-    let mut findings = Findings::default();
-    findings.find(Counter::Damaged, what);
-    findings
 }
 
 impl Synced {
@@ -197,7 +185,7 @@ fn recorded(options: SqliteConnectOptions) -> SqliteConnectOptions {
 
 /// Opens a database. A process that starts at the same time may still hold the lock of the store before, until it runs
 /// another program.
-async fn open(folder: &Path) -> Result<SqliteStore, OpenError> {
+async fn open(folder: &Path) -> Result<SqliteStore, String> {
     let begin = Instant::now();
     loop {
         let store = SqliteStore::options(folder.join(DATABASE)).migrations("proof", &EFFECTS);
@@ -205,7 +193,9 @@ async fn open(folder: &Path) -> Result<SqliteStore, OpenError> {
             Err(OpenError::Held { .. }) if begin.elapsed() < PATIENCE => {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
-            opened => return opened,
+            opened => {
+                return opened.map_err(|error| format!("the database does not open: {error}"));
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ use libsqlite3_sys::{
     sqlite3_int64, sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
 };
 
-use super::{Event, Recording};
+use super::{Event, FileEvent, Recording};
 
 /// The name by which SQLite finds the layer.
 pub(super) const NAME: &str = "madang-recording";
@@ -142,7 +142,7 @@ unsafe extern "C" fn delete(_: *mut sqlite3_vfs, path: *const c_char, syncs: c_i
         let deleted =
             (*system()).xDelete.expect("every layer deletes files")(system(), path, syncs);
         if let (SQLITE_OK, Some(Track { recording, name, .. })) = (deleted, track(path)) {
-            recording.note(Event::Delete { file: name, is_synced: syncs != 0 });
+            recording.note(Event::File { name, what: FileEvent::Delete { is_synced: syncs != 0 } });
         }
         deleted
     }
@@ -164,10 +164,10 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
 ///
 /// # Safety
 /// The file is open.
-unsafe fn note(file: *mut sqlite3_file, event: impl FnOnce(&Track, Arc<str>) -> Event) {
+unsafe fn note(file: *mut sqlite3_file, what: impl FnOnce(&Track) -> FileEvent) {
     // SAFETY: the track of an open file is null or alive.
     if let Some(track) = unsafe { (*file.cast::<File>()).track.as_ref() } {
-        track.recording.note(event(track, track.name.clone()));
+        track.recording.note(Event::File { name: track.name.clone(), what: what(track) });
     }
 }
 
@@ -180,8 +180,7 @@ unsafe extern "C" fn write(
     // SAFETY: SQLite gives an open file and this many bytes.
     unsafe {
         // Recorded before the write, since the bytes may be on the disk from here on.
-        note(file, |_, file| Event::Write {
-            file,
+        note(file, |_| FileEvent::Write {
             at: usize::try_from(at).expect("files begin at 0"),
             bytes: std::slice::from_raw_parts(bytes.cast(), len.unsigned_abs() as usize).into(),
         });
@@ -193,8 +192,7 @@ unsafe extern "C" fn write(
 unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
     // SAFETY: SQLite gives an open file.
     unsafe {
-        note(file, |_, file| Event::Truncate {
-            file,
+        note(file, |_| FileEvent::Truncate {
             size: usize::try_from(size).expect("sizes are not negative"),
         });
         let behind = behind(file);
@@ -209,10 +207,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
         let synced = (*(*real).pMethods).xSync.expect("every file can be synced")(real, flags);
         // Recorded after the sync, since only now the bytes are durable.
         if synced == SQLITE_OK {
-            note(file, |track, file| Event::Sync {
-                file,
-                with_folder: track.is_new.swap(false, Relaxed),
-            });
+            note(file, |track| FileEvent::Sync { with_folder: track.is_new.swap(false, Relaxed) });
         }
         synced
     }

@@ -4,18 +4,18 @@ use std::fs;
 
 use madang_proof::{
     dice::Dice,
-    power::{Cut, Disk, Event},
+    power::{Cut, Disk, Event, FileEvent},
 };
 
 /// The bytes that a disk writes whole or not at all.
 const SECTOR: usize = 512;
 
 fn write(at: usize, bytes: &[u8]) -> Event {
-    Event::Write { file: "a".into(), at, bytes: bytes.into() }
+    Event::File { name: "a".into(), what: FileEvent::Write { at, bytes: bytes.into() } }
 }
 
 fn sync(file: &str, with_folder: bool) -> Event {
-    Event::Sync { file: file.into(), with_folder }
+    Event::File { name: file.into(), what: FileEvent::Sync { with_folder } }
 }
 
 fn after(events: &[Event], cut: Cut, seed: u64) -> Option<Vec<u8>> {
@@ -58,7 +58,8 @@ fn writes_to_one_place_may_change_their_order() {
 #[test]
 fn a_removed_file_may_come_back_until_that_was_synced() {
     let synced = [write(0, b"old"), sync("a", false)];
-    let delete = |is_synced| Event::Delete { file: "a".into(), is_synced };
+    let delete =
+        |is_synced| Event::File { name: "a".into(), what: FileEvent::Delete { is_synced } };
     let with = |is_synced| synced.iter().cloned().chain([delete(is_synced)]).collect::<Vec<_>>();
     assert_eq!(after(&with(false), Cut::Drops, 1).unwrap(), b"old");
     assert_eq!(after(&with(false), Cut::Reorders, 1), None);
