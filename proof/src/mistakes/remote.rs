@@ -2,16 +2,10 @@
 
 use std::sync::Arc;
 
-use madang::tool::{
-    Access, BoxFuture, Prepared, Tool, ToolContext, ToolOutcome, ToolResult, ToolSpec,
-};
+use madang::tool::{Access, Prepared, Tool, ToolContext, ToolOutcome, from_schema};
 use serde_json::Value;
 
 use super::RemoteMistake;
-
-/// A remote tool that tells a lost answer as an error of the server.
-#[derive(Debug)]
-struct LosingTool(Arc<dyn Tool>);
 
 /// Gives all of these tools the mistake, where it is one of tools.
 pub(crate) fn remote_tools(
@@ -19,28 +13,19 @@ pub(crate) fn remote_tools(
     mistake: Option<RemoteMistake>,
 ) -> Vec<Arc<dyn Tool>> {
     match mistake {
-        Some(RemoteMistake::CallsLostNone) => {
-            tools.into_iter().map(|tool| Arc::new(LosingTool(tool)) as Arc<dyn Tool>).collect()
-        }
+        Some(RemoteMistake::CallsLostNone) => tools.into_iter().map(losing).collect(),
         Some(RemoteMistake::SendsAgain) | None => tools,
     }
 }
 
-impl Tool for LosingTool {
-    fn spec(&self) -> &ToolSpec {
-        self.0.spec()
-    }
-
-    fn call<'a>(
-        &'a self,
-        arguments: Value,
-        prepared: Prepared,
-        ctx: &'a ToolContext,
-        access: Access<'a>,
-    ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
-        Box::pin(async move {
-            let ended = self.0.call(arguments, prepared, ctx, access).await;
+/// Makes a tool that tells a lost answer as an error of the server.
+fn losing(tool: Arc<dyn Tool>) -> Arc<dyn Tool> {
+    let spec = tool.spec().clone();
+    Arc::new(from_schema(spec, move |arguments: Value, ctx: ToolContext| {
+        let tool = tool.clone();
+        async move {
+            let ended = tool.call(arguments, Prepared::default(), &ctx, Access::None).await;
             Ok(ended.unwrap_or_else(|_| ToolOutcome::error("mcp_unavailable", "it is not there")))
-        })
-    }
+        }
+    }))
 }

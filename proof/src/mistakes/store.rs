@@ -18,7 +18,7 @@ use madang::{
 };
 use madang_actors::{
     ledger::Transition,
-    port::{StoredSession, Transaction, TranscriptPart, TurnStep, Write},
+    port::{StoredSession, Transaction, TranscriptPart, Write},
 };
 use madang_testing::{MemoryConnection, Read, StepResult, Steps};
 
@@ -101,10 +101,7 @@ impl MistakenSteps {
                 false
             }
             Write::Revoke { .. } => self.makes(Mistake::StoreForgetsRevocations, 1),
-            Write::Turn { step: TurnStep::Called { .. }, .. }
-            | Write::Turn { .. }
-            | Write::Session { .. }
-            | Write::Call { .. } => false,
+            Write::Turn { .. } | Write::Session { .. } | Write::Call { .. } => false,
         };
         (!is_left_out).then_some(write)
     }
