@@ -10,12 +10,11 @@ use std::{
 };
 
 use madang::{
-    CallId, OnDismiss, Timestamp, TurnId, UserId,
+    CallId, OnDismiss, Timestamp, Turn, TurnId, UserId,
     approval::Decision,
     error::{DecisionError, ImportError, TurnRefused},
     event::{EventCursor, EventKind, SessionEvent, TurnEnding},
     ledger::{Effect, EffectResolution},
-    store::StoreError,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -196,21 +195,24 @@ pub enum Began {
 }
 
 impl Began {
-    /// Reads a refusal.
+    /// Reads the answer to a submitted text.
     #[must_use]
-    pub fn of(refused: &TurnRefused) -> Self {
-        match refused {
-            TurnRefused::Store(cause) if StoreError::may_have_happened(cause) => Self::Perhaps,
-            TurnRefused::Empty
-            | TurnRefused::Busy
-            | TurnRefused::TooLong { .. }
-            | TurnRefused::InstructionsTooLong { .. }
-            | TurnRefused::UnknownTimeZone { .. }
-            | TurnRefused::UnknownModel { .. }
-            | TurnRefused::OtherText
-            | TurnRefused::Overloaded(_)
-            | TurnRefused::Store(_) => Self::No,
-            TurnRefused::Closed | _ => Self::Perhaps,
+    pub fn of(submitted: &Result<Turn, TurnRefused>) -> Self {
+        match submitted {
+            Ok(turn) => Self::Yes(turn.id()),
+            Err(TurnRefused::Store(cause)) if cause.may_have_happened() => Self::Perhaps,
+            Err(
+                TurnRefused::Empty
+                | TurnRefused::Busy
+                | TurnRefused::TooLong { .. }
+                | TurnRefused::InstructionsTooLong { .. }
+                | TurnRefused::UnknownTimeZone { .. }
+                | TurnRefused::UnknownModel { .. }
+                | TurnRefused::OtherText
+                | TurnRefused::Overloaded(_)
+                | TurnRefused::Store(_),
+            ) => Self::No,
+            Err(TurnRefused::Closed | _) => Self::Perhaps,
         }
     }
 }

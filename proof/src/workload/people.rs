@@ -23,21 +23,15 @@ impl Life {
         at_once: usize,
     ) -> bool {
         let permits = Arc::new(Semaphore::new(at_once));
-        let mut people = JoinSet::new();
-        for (number, visits) in visits.into_iter().enumerate() {
+        let all = visits.into_iter().enumerate().map(|(number, visits)| {
             let (life, permits) = (self.clone(), permits.clone());
-            people.spawn(async move {
+            async move {
                 if let Some(person) = Person::open(&life, number).await {
                     person.live(visits, &permits).await;
                 }
-            });
-        }
-        let all = timeout(ENDLESS, async { while people.join_next().await.is_some() {} });
-        let has_ended = all.await.is_ok();
-        if !has_ended {
-            self.finds(Counter::Stuck, "a life did not end".to_owned());
-        }
-        has_ended
+            }
+        });
+        self.ends(all.collect(), ENDLESS, "a life did not end").await
     }
 
     /// Lets every person come back once more and read all events.
@@ -47,19 +41,25 @@ impl Life {
 
     /// The same within this time.
     pub(crate) async fn rests_within(self: &Arc<Self>, patience: Duration) {
-        let mut people = JoinSet::new();
-        for number in 0..self.scene.sessions.len() {
+        let all = (0..self.scene.sessions.len()).map(|number| {
             let life = self.clone();
-            people.spawn(async move {
+            async move {
                 if let Some(person) = Person::open(&life, number).await {
                     person.read_to_the_end().await;
                 }
-            });
-        }
+            }
+        });
+        self.ends(all.collect(), patience, "not every person comes to rest").await;
+    }
+
+    /// Waits for people. False, and a finding, if they do not end within this time.
+    async fn ends(&self, mut people: JoinSet<()>, patience: Duration, otherwise: &str) -> bool {
         let all = timeout(patience, async { while people.join_next().await.is_some() {} });
-        if all.await.is_err() {
-            self.finds(Counter::Stuck, "not every person comes to rest".to_owned());
+        let has_ended = all.await.is_ok();
+        if !has_ended {
+            self.finds(Counter::Stuck, otherwise.to_owned());
         }
+        has_ended
     }
 
     /// Brings every person to rest within this time, ends the runtime in order, and records what goes on behind that.

@@ -70,24 +70,32 @@ impl Person {
 
     /// Makes all visits of a life, each under a permit, and stays until the last turn has ended.
     pub(super) async fn live(self, visits: Vec<Visit>, permits: &Semaphore) {
+        let acts = async |tasks: &TaskTracker| {
+            if let Ok(state) = self.session.state().await
+                && let Some(request) = state.approval_request
+            {
+                tasks.spawn(self.clone().answer(request));
+            }
+            self.comes_back().await;
+            for visit in visits {
+                let _permit = permits.acquire().await.expect("no code closes it");
+                if timeout(PATIENCE, self.visit(&visit)).await.is_err() {
+                    let what = format!("the turn of {:?} has no end", visit.text);
+                    self.life.finds(Counter::Stuck, what);
+                }
+            }
+            self.rest().await;
+        };
+        self.reads_while(acts).await;
+    }
+
+    /// Reads events while the person acts, and until each answer is given.
+    async fn reads_while(&self, acts: impl AsyncFnOnce(&TaskTracker)) {
         let (over, tasks) = (CancellationToken::new(), TaskTracker::new());
         // A person that is dropped reads no more.
         let _gone = over.clone().drop_guard();
         tasks.spawn(self.clone().read(over.clone(), tasks.clone()));
-        if let Ok(state) = self.session.state().await
-            && let Some(request) = state.approval_request
-        {
-            tasks.spawn(self.clone().answer(request));
-        }
-        self.comes_back().await;
-        for visit in visits {
-            let _permit = permits.acquire().await.expect("no code closes it");
-            if timeout(PATIENCE, self.visit(&visit)).await.is_err() {
-                let what = format!("the turn of {:?} has no end", visit.text);
-                self.life.finds(Counter::Stuck, what);
-            }
-        }
-        self.rest().await;
+        acts(&tasks).await;
         over.cancel();
         tasks.close();
         tasks.wait().await;
@@ -113,22 +121,18 @@ impl Person {
 
     /// Answers open questions, waits until no turn runs, and reads events until no more come.
     pub(super) async fn read_to_the_end(&self) {
-        let (over, tasks) = (CancellationToken::new(), TaskTracker::new());
-        // A person that is dropped reads no more.
-        let _gone = over.clone().drop_guard();
-        tasks.spawn(self.clone().read(over.clone(), tasks.clone()));
-        self.rest().await;
-        loop {
-            self.life.scene.fate.listens().await;
-            let Ok(state) = self.session.state().await else { continue };
-            let last = state.messages.last().map(|last| EventCursor::of_entry(last.seq));
-            if last <= self.life.scene.witness.oracle().read_to.get(&self.number).copied() {
-                break;
+        let acts = async |_: &TaskTracker| {
+            self.rest().await;
+            loop {
+                self.life.scene.fate.listens().await;
+                let Ok(state) = self.session.state().await else { continue };
+                let last = state.messages.last().map(|last| EventCursor::of_entry(last.seq));
+                if last <= self.life.scene.witness.oracle().read_to.get(&self.number).copied() {
+                    break;
+                }
             }
-        }
-        over.cancel();
-        tasks.close();
-        tasks.wait().await;
+        };
+        self.reads_while(acts).await;
     }
 
     pub(super) fn note(&self, line: Line) {
@@ -189,10 +193,7 @@ impl Person {
         let events = visit.mishap.map(|_| self.session.subscribe());
         let asked = self.session.send_with(text.clone(), options.clone()).await;
         fate.pass(Point::TurnBegan, format_args!("{} is told of its turn", self.number));
-        let began = match &asked {
-            Ok(turn) => Began::Yes(turn.id()),
-            Err(refused) => Began::of(refused),
-        };
+        let began = Began::of(&asked);
         fate.note(format_args!("{} is told {began:?}", self.number));
         self.note(Line::Asked { index, began });
         if visit.is_repeated {
@@ -274,10 +275,7 @@ impl Person {
             self.note(Line::Asked { index, began: Began::Perhaps });
         }
         let sent = self.session.send_with(&*asked.text, self.options(&asked)).await;
-        let again = match &sent {
-            Ok(turn) => Began::Yes(turn.id()),
-            Err(refused) => Began::of(refused),
-        };
+        let again = Began::of(&sent);
         self.life.scene.fate.note(format_args!("{} asks again: {again:?}", self.number));
         let began = match (first, again) {
             (Began::Yes(first), Began::Yes(again)) if first != again => {
