@@ -35,7 +35,7 @@ impl Person {
                 };
                 let Some(item) = item else { break };
                 let StreamItem::Event(event) = item else {
-                    scene.fate.note(format_args!("{number} hears {}", name_of(&item)));
+                    scene.fate.note(format_args!("{number} hears {item:?}"));
                     continue;
                 };
                 let what = Kind(&event.kind);
@@ -55,18 +55,6 @@ impl Person {
                 }
             }
         }
-    }
-}
-
-const fn name_of(item: &StreamItem) -> &'static str {
-    match item {
-        StreamItem::Event(_) => "an event",
-        StreamItem::Text { .. } => "text",
-        StreamItem::Thinking { .. } => "thoughts",
-        StreamItem::Progress { .. } => "progress",
-        StreamItem::Lagged { .. } => "that it lags",
-        StreamItem::ReplayFailed => "that it cannot read on",
-        _ => "something new",
     }
 }
 

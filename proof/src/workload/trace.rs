@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use uuid::Uuid;
+
 /// Hashes every line. Ids are replaced by the order of their first appearance, because they hold random bytes.
 #[derive(Debug)]
 pub(super) struct Trace {
@@ -40,7 +42,7 @@ impl Trace {
         let mut renamed = (*keeps > 0).then(|| format!("{} ", moment.as_millis()));
         let (mut rest, mut at) = (0, 0);
         while at + UUID <= line.len() {
-            if !is_uuid(&line.as_bytes()[at..at + UUID]) {
+            if Uuid::try_parse_ascii(&line.as_bytes()[at..at + UUID]).is_err() {
                 at += 1;
                 continue;
             }
@@ -85,16 +87,4 @@ impl Trace {
 }
 
 /// The length of an id as text.
-const UUID: usize = 36;
-
-fn is_uuid(text: &[u8]) -> bool {
-    let is_dash = |at: usize| text[at] == b'-';
-    is_dash(8)
-        && is_dash(13)
-        && is_dash(18)
-        && is_dash(23)
-        && text
-            .iter()
-            .enumerate()
-            .all(|(at, byte)| matches!(at, 8 | 13 | 18 | 23) || byte.is_ascii_hexdigit())
-}
+const UUID: usize = uuid::fmt::Hyphenated::LENGTH;
