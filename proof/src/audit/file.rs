@@ -28,12 +28,10 @@ pub async fn audit_file(
     moment: Moment,
 ) -> Findings {
     let mut findings = Findings::default();
-    match read(&folder.join(DATABASE), sessions, oracle, moment, &mut findings).await {
-        Ok(found) => findings.add(found),
-        Err(error) => {
-            let cause = error.source().map_or_else(String::new, ToString::to_string);
-            findings.find(Counter::Damaged, format!("{error}: {cause}"));
-        }
+    let path = folder.join(DATABASE);
+    if let Err(error) = read(&path, sessions, oracle, moment, &mut findings).await {
+        let cause = error.source().map_or_else(String::new, ToString::to_string);
+        findings.find(Counter::Damaged, format!("{error}: {cause}"));
     }
     findings
 }
@@ -44,7 +42,7 @@ async fn read(
     oracle: &Oracle,
     moment: Moment,
     findings: &mut Findings,
-) -> Result<Findings, Box<dyn Error>> {
+) -> Result<(), Box<dyn Error>> {
     let effects = if path.exists() { effects(path, findings).await } else { Ok(None) };
     let effects = match effects {
         Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some(HOT_JOURNAL) => {
@@ -56,14 +54,14 @@ async fn read(
     let Some(effects) = effects else {
         // The tables of tools are made last. A process that dies before has made no promise yet, or the oracle knows of
         // it.
-        let mut findings = oracle.findings.clone();
-        compare(&Facts::default(), oracle, moment, &mut findings);
-        return Ok(findings);
+        findings.add(oracle.findings.clone());
+        compare(&Facts::default(), oracle, moment, findings);
+        return Ok(());
     };
     let store = SqliteStore::open_read_only(path).await?;
-    let found = audit(&store, effects, sessions, oracle, moment).await;
+    findings.add(audit(&store, effects, sessions, oracle, moment).await);
     store.close().await;
-    Ok(found)
+    Ok(())
 }
 
 /// A process died while it made the file, before the file had a log (`SQLITE_READONLY_ROLLBACK`). Only a connection that

@@ -51,13 +51,13 @@ impl Session {
             let cursor = EventCursor::of_entry(message.seq);
             cursors.insert(cursor);
             let events = received.get(&cursor).into_iter().flatten();
-            let events: Vec<_> =
-                events.filter(|event| tells(&event.kind, &message.content)).collect();
+            let telling = events.filter_map(|event| Some((event, tells(event, message)?)));
+            let events: Vec<_> = telling.collect();
             let what = || format!("{name} {cursor}: stored {message:?}, told {events:?}");
             match events.as_slice() {
                 [] if moment == Moment::AfterDeath => {}
                 [] => findings.find(Counter::Lost, what()),
-                [event] if is_same(event, message) => {}
+                [(_, true)] => {}
                 [_] => findings.find(Counter::Misreported, what()),
                 _ => findings.find(Counter::Doubled, what()),
             }
@@ -104,34 +104,25 @@ pub(crate) const fn is_kept(kind: &EventKind) -> bool {
     )
 }
 
-fn tells(kind: &EventKind, content: &Content) -> bool {
-    matches!(
-        (kind, content),
-        (EventKind::UserMessage { .. }, Content::User { .. })
-            | (EventKind::ModelMessage { .. }, Content::Model { .. })
-            | (EventKind::ToolCallEnded { .. }, Content::ToolCall(_))
-            | (EventKind::SystemNotice { .. }, Content::Notice { .. })
-            | (EventKind::Cleared, Content::Cleared)
-    )
-}
-
-/// Tells whether an event equals the stored entry.
-fn is_same(event: &SessionEvent, message: &ChatMessage) -> bool {
-    (event.turn, event.at) == (message.turn, message.at)
-        && match (&event.kind, &message.content) {
-            (
-                EventKind::UserMessage { text: reported, key: reported_key, origin: from },
-                Content::User { text, key, origin },
-            ) => (reported, reported_key, from) == (text, key, origin),
-            (
-                EventKind::ModelMessage { text: reported, ending: how, model: by, origin: from },
-                Content::Model { text, ending, model, origin },
-            ) => (reported, how, by, from) == (text, ending, model, origin),
-            (EventKind::ToolCallEnded { record: reported }, Content::ToolCall(record)) => {
-                is_same_call(reported, record)
-            }
-            _ => true,
+/// Tells whether an event equals the stored entry; `None` if it tells of none of this kind.
+fn tells(event: &SessionEvent, message: &ChatMessage) -> Option<bool> {
+    let is_same = match (&event.kind, &message.content) {
+        (
+            EventKind::UserMessage { text: reported, key: reported_key, origin: from },
+            Content::User { text, key, origin },
+        ) => (reported, reported_key, from) == (text, key, origin),
+        (
+            EventKind::ModelMessage { text: reported, ending: how, model: by, origin: from },
+            Content::Model { text, ending, model, origin },
+        ) => (reported, how, by, from) == (text, ending, model, origin),
+        (EventKind::ToolCallEnded { record: reported }, Content::ToolCall(record)) => {
+            is_same_call(reported, record)
         }
+        (EventKind::SystemNotice { .. }, Content::Notice { .. })
+        | (EventKind::Cleared, Content::Cleared) => true,
+        _ => return None,
+    };
+    Some(is_same && (event.turn, event.at) == (message.turn, message.at))
 }
 
 /// Compares two records of a call, of which one may have been resolved since.

@@ -43,17 +43,6 @@ pub(super) struct Client {
     dice: Mutex<Dice>,
 }
 
-/// How an answer to a submitted text is wanted.
-#[derive(Debug, Clone, Copy)]
-enum Wanted {
-    /// At once.
-    Accepted,
-    /// At the end of the turn.
-    End,
-    /// As a stream of the turn's events.
-    Stream,
-}
-
 /// A text that is submitted.
 #[derive(Debug)]
 struct Submitted {
@@ -208,19 +197,17 @@ impl Client {
 
     /// Submits a text until it is answered, and returns the turn that the answer names.
     async fn submit(self: Arc<Self>, submitted: Arc<Submitted>) -> Option<TurnId> {
-        let wanted = match self.below(8) {
-            0 => Wanted::End,
-            1 => Wanted::Stream,
-            _ => Wanted::Accepted,
-        };
-        let request = HttpRequest::new("POST", &self.path("/turns"))
+        let mut request = HttpRequest::new("POST", &self.path("/turns"))
             .json(&submitted.body)
             .field("idempotency-key", &format!("\"{}\"", submitted.key));
-        let request = match wanted {
-            Wanted::Accepted => request,
-            Wanted::End => request.field("prefer", "wait=30"),
-            Wanted::Stream => request.field("accept", "text/event-stream"),
-        };
+        // The answer is wanted at the end of the turn, as a stream of its events, or at once.
+        let wanted = self.below(8);
+        let is_stream = wanted == 1;
+        if is_stream {
+            request = request.field("accept", "text/event-stream");
+        } else if wanted == 0 {
+            request = request.field("prefer", "wait=30");
+        }
         loop {
             let sent = self.site.send(self.number, request.clone()).await;
             let is_refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
@@ -232,7 +219,7 @@ impl Client {
                 continue;
             };
             let turn = answer.field("madang-turn").and_then(|turn| read(turn.into()));
-            if answer.status == 200 && matches!(wanted, Wanted::Stream) {
+            if answer.status == 200 && is_stream {
                 return self.follows(turn?, answer, submitted.index).await;
             }
             let status = answer.status;

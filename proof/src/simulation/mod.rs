@@ -49,8 +49,6 @@ pub struct Simulation {
 pub struct SimulationReport {
     /// Turns that began.
     pub turns: u64,
-    /// Lives of the runtime, the last one included.
-    pub lives: u64,
     /// Lives that ended in mid-work.
     pub deaths: u64,
     /// Handlers that began.
@@ -71,12 +69,6 @@ impl Simulation {
     #[must_use]
     pub const fn new(seed: u64, turns: u64) -> Self {
         Self { seed, turns, sessions: usize::MAX, mistake: None, tail: 0 }
-    }
-
-    /// Returns the same run with a mistake.
-    #[must_use]
-    pub const fn with(self, mistake: Mistake) -> Self {
-        Self { mistake: Some(mistake), ..self }
     }
 
     /// Runs to the end.
@@ -104,11 +96,9 @@ impl Simulation {
                 break;
             }
             let life = LifePlan::draw(dice, life, count, left.min(TURNS_A_LIFE));
-            report.deaths += u64::from(world.live(life) == world::End::Died);
-            report.lives += 1;
+            report.deaths += u64::from(!world.live(life));
         }
         world.rest();
-        report.lives += 1;
         report.turns += world.turns();
         report.findings.add(world.judge());
         let oracle = world.scene.witness.oracle();

@@ -20,15 +20,6 @@ pub(super) struct World {
     pub(super) scene: Scene,
 }
 
-/// The end of a life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    /// All people were done, and the runtime was shut down.
-    Orderly,
-    /// The process died with all that ran.
-    Died,
-}
-
 impl World {
     pub(super) fn new(fate: Fate, sessions: Vec<SessionPlan>, mistake: Option<Mistake>) -> Self {
         let (sessions, witness) = (Arc::new(sessions), Witness::default());
@@ -42,8 +33,8 @@ impl World {
         oracle.asks.iter().filter(|asked| matches!(asked.began, Some(Began::Yes(_)))).count() as u64
     }
 
-    /// Lives as planned.
-    pub(super) fn live(&self, plan: LifePlan) -> End {
+    /// Lives as planned, to the end of the visits and a shutdown. False if the process died before with all that ran.
+    pub(super) fn live(&self, plan: LifePlan) -> bool {
         self.on_a_thread(false, async {
             let dies_after = plan.dies_after;
             let lives = pin!(self.to_the_end(plan));
@@ -53,7 +44,7 @@ impl World {
                 end = lives => end,
                 () = sleep(dies_after) => {
                     self.scene.fate.note(format_args!("the process dies"));
-                    End::Died
+                    false
                 }
             }
         })
@@ -98,12 +89,12 @@ impl World {
         end
     }
 
-    async fn to_the_end(&self, plan: LifePlan) -> End {
-        let Some(life) = self.begin().await else { return End::Died };
+    async fn to_the_end(&self, plan: LifePlan) -> bool {
+        let Some(life) = self.begin().await else { return false };
         let killer = tokio::spawn(life.clone().kills(plan.kills));
         let has_ended = life.visits(plan.visits).await;
         killer.abort();
-        if has_ended && life.shut_down().await { End::Orderly } else { End::Died }
+        has_ended && life.shut_down().await
     }
 
     /// Starts a runtime on the store, in as many attempts as it takes.

@@ -32,7 +32,7 @@ use tokio::{sync::watch, time::Instant};
 use crate::{
     audit::{DATABASE, Moment, audit, audit_file},
     oracle::{Began, Line, Oracle, Witness},
-    workload::{EFFECTS, Fate, Life, Scene, SessionPlan, Visit, memory_rows},
+    workload::{EFFECTS, Fate, Life, Scene, SessionPlan, memory_rows},
 };
 use plan::Expected;
 
@@ -111,12 +111,6 @@ impl Stress {
         Ok(ran.figures(found))
     }
 
-    /// Returns the visits to each session, the same for the same seed. Without texts the people say their plans.
-    #[must_use]
-    pub fn visits(&self, texts: Option<&[&str]>) -> Vec<Vec<Visit>> {
-        plan::visits(self, texts)
-    }
-
     async fn drive<S: Store + Clone>(
         &self,
         store: S,
@@ -167,7 +161,7 @@ impl Stress {
 
     /// Kills actors that all sessions share, each after a planned number of turns has begun. Never ends.
     async fn kill(&self, life: &Life, mut begun: watch::Receiver<usize>, killed: &mut Vec<Gone>) {
-        for (turn, victim) in plan::kills(self) {
+        for (turn, victim) in self.kills() {
             // Without a sender there are no more turns.
             if begun.wait_for(|begun| *begun > turn).await.is_err() {
                 break;

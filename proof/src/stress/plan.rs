@@ -29,35 +29,38 @@ const TURNS_A_KILL: usize = 50;
 /// The most such kills in a run: each takes the turns with it that need the actor just then.
 const MAX_KILLS: usize = 12;
 
-/// Draws the visits to each session.
-pub(super) fn visits(stress: &Stress, texts: Option<&[&str]>) -> Vec<Vec<Visit>> {
-    let mut dice = Dice::new(stress.seed);
-    let mut visit = |session: usize, turn: usize| match texts {
-        None => {
-            let text = planned(stress, &mut dice, &format!("{session}.{turn}"));
-            visit(stress, &mut dice, &text)
-        }
-        Some(texts) => {
-            // No two texts of a session are the same.
-            let text = texts[(session + turn) % texts.len()];
-            visit(stress, &mut dice, &format!("{text}{}", ".".repeat(turn / texts.len())))
-        }
-    };
-    (0..stress.sessions)
-        .map(|session| (0..stress.turns).map(|turn| visit(session, turn)).collect())
-        .collect()
-}
+impl Stress {
+    /// Draws the visits to each session, the same for the same seed. Without texts the people say their plans.
+    #[must_use]
+    pub fn visits(&self, texts: Option<&[&str]>) -> Vec<Vec<Visit>> {
+        let mut dice = Dice::new(self.seed);
+        let mut visit = |session: usize, turn: usize| match texts {
+            None => {
+                let text = planned(self, &mut dice, &format!("{session}.{turn}"));
+                visit(self, &mut dice, &text)
+            }
+            Some(texts) => {
+                // No two texts of a session are the same.
+                let text = texts[(session + turn) % texts.len()];
+                visit(self, &mut dice, &format!("{text}{}", ".".repeat(turn / texts.len())))
+            }
+        };
+        (0..self.sessions)
+            .map(|session| (0..self.turns).map(|turn| visit(session, turn)).collect())
+            .collect()
+    }
 
-/// Draws the kills of actors that all sessions share, each with the number of turns that have begun by then.
-pub(super) fn kills(stress: &Stress) -> Vec<(usize, Victim)> {
-    let turns = stress.sessions * stress.turns;
-    let count = turns * usize::from(stress.chaos) / 100 / TURNS_A_KILL;
-    let actors = [Victim::Dispatcher, Victim::Confirm, Victim::Llm, Victim::Store];
-    let mut dice = Dice::new(stress.seed);
-    let kill = |number| (dice.index(turns), actors[number % actors.len()]);
-    let mut kills: Vec<_> = (0..count.min(MAX_KILLS)).map(kill).collect();
-    kills.sort_by_key(|(turn, _)| *turn);
-    kills
+    /// Draws the kills of actors that all sessions share, each with the number of turns that have begun by then.
+    pub(super) fn kills(&self) -> Vec<(usize, Victim)> {
+        let turns = self.sessions * self.turns;
+        let count = turns * usize::from(self.chaos) / 100 / TURNS_A_KILL;
+        let actors = [Victim::Dispatcher, Victim::Confirm, Victim::Llm, Victim::Store];
+        let mut dice = Dice::new(self.seed);
+        let kill = |number| (dice.index(turns), actors[number % actors.len()]);
+        let mut kills: Vec<_> = (0..count.min(MAX_KILLS)).map(kill).collect();
+        kills.sort_by_key(|(turn, _)| *turn);
+        kills
+    }
 }
 
 /// Draws the plan of a turn: a line for each round.

@@ -21,6 +21,7 @@ use madang::{
     },
 };
 use madang_testing::MemoryConnection;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::{
     FromRow, SqlSafeStr, SqliteConnection,
@@ -54,7 +55,7 @@ const LATE: Duration = Duration::from_millis(40);
 pub(crate) const PARTS: i64 = 2;
 
 /// A part of an effect, in the store.
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct EffectRow {
     /// The name of the effect.
     pub token: String,
@@ -130,7 +131,9 @@ impl Deed {
                 return Err(ToolFault::unexpected(Fault::default(), cause));
             };
             for part in 1..=PARTS {
-                write(db, self.act, token, part, call).await?;
+                let (act, call) = (name.to_owned(), call.to_string());
+                let row = EffectRow { token: token.to_owned(), act, part, call };
+                write(db, &row).await?;
                 fate.pass(
                     Point::ToolWritten,
                     format_args!("tool {name} {token} has written {part}"),
@@ -187,20 +190,14 @@ fn put(db: &mut MemoryConnection, row: &Value) -> ToolResult<()> {
 }
 
 /// Writes a part of an effect into the open transaction of either store.
-async fn write(
-    db: &mut (dyn Any + Send),
-    act: Act,
-    token: &str,
-    part: i64,
-    call: CallId,
-) -> ToolResult<()> {
-    let (act, call) = (act.name(), call.to_string());
+async fn write(db: &mut (dyn Any + Send), row: &EffectRow) -> ToolResult<()> {
     if let Some(db) = db.downcast_mut::<MemoryConnection>() {
-        return put(db, &json!({ "token": token, "act": act, "part": part, "call": call }));
+        return put(db, &json!(row));
     }
     let other = || ToolFault::unexpected(Fault::default(), "the store lends another connection");
     let db = db.downcast_mut::<SqliteConnection>().ok_or_else(other)?;
     let insert = "INSERT INTO proof_effects (token, act, part, call) VALUES ($1, $2, $3, $4)";
+    let EffectRow { token, act, part, call } = row;
     sqlx::query(insert).bind(token).bind(act).bind(part).bind(call).execute(db).await?;
     Ok(())
 }
@@ -215,9 +212,7 @@ pub(crate) fn write_again(db: &mut MemoryConnection, mut is_new: impl FnMut(&Eff
 }
 
 fn row_of(value: &Value) -> EffectRow {
-    let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
-    let part = value["part"].as_i64().unwrap_or_default();
-    EffectRow { token: text("token"), act: text("act"), part, call: text("call") }
+    EffectRow::deserialize(value).expect("memory has what tools wrote")
 }
 
 /// Returns the effects in a store in memory.

@@ -168,8 +168,8 @@ impl Visit {
     }
 
     fn draw(dice: &mut Dice, name: &str) -> Self {
+        let plan = TurnPlan::draw(dice, name, &Act::DRAWN);
         Self {
-            text: TurnPlan::draw(dice, name, &Act::DRAWN).to_string(),
             before: match dice.below(24) {
                 0 | 1 => Before::Clears,
                 2 => Before::Revokes,
@@ -182,12 +182,9 @@ impl Visit {
                 _ => dice.below(400),
             }),
             is_repeated: dice.once_in(8),
-            insists: false,
             leaves_after: dice.once_in(6).then(|| Duration::from_millis(dice.below(60))),
             on_dismiss: if dice.once_in(3) { OnDismiss::Finish } else { OnDismiss::Stop },
-            answers: Answers::Any,
-            leaves_handler: false,
-            mishap: None,
+            ..Self::of(&plan.to_string(), Answers::Any)
         }
     }
 }

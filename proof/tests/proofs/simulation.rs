@@ -50,7 +50,8 @@ fn each_mistake_raises_its_counters() {
     let missed = |mistake: &Mistake| {
         let mut left: BTreeSet<_> = mistake.raises().iter().copied().collect();
         for seed in 0..MISTAKEN_SEEDS {
-            let raised = Simulation::new(seed, 40).with(*mistake).run().findings.raised();
+            let run = Simulation { mistake: Some(*mistake), ..Simulation::new(seed, 40) };
+            let raised = run.run().findings.raised();
             left.retain(|counter| !raised.contains(counter));
             if left.is_empty() {
                 return None;
