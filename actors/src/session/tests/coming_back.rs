@@ -36,10 +36,10 @@ impl Reader {
     async fn comes_back(&mut self, runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
         self.events = come_back(runtime, slot, self.at).await;
         let epoch = self.events.epoch();
-        if self.at.told.is_none_or(|(of, _)| of != epoch) {
-            // The feed may have forgotten progress of which nothing tells.
-            self.next = self.next.filter(|(of, _)| *of == epoch).map(|(of, _)| (of, 0));
-        }
+        // What was missed behind the last event is said again. By a cursor of another feed, this one may have forgotten
+        // progress of which nothing tells.
+        let told = self.at.told.filter(|(of, _)| *of == epoch).map_or(0, |(_, seq)| seq + 1);
+        self.next = self.next.filter(|(of, _)| *of == epoch).map(|(of, next)| (of, next.min(told)));
     }
 
     /// Takes an item, which must be the next one.
