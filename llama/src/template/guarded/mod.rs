@@ -1,8 +1,8 @@
 //! Rewrites a chat template so that each value it makes is weighed: the template engine bounds steps, not values.
 //!
-//! The source is measured by its tokens and then parsed. The `Writer` writes the tree as source again, with a filter or
-//! function of `weights` around every part that makes or reads a value. This file writes the statements, `expressions`
-//! the expressions. The engine compiles the result.
+//! The source is measured by its tokens and then parsed. The tree is written as source again, with a filter or function
+//! of `weights` around every part that makes or reads a value. This file writes the statements, `expressions` the
+//! expressions, and `parts` what both consist of. The engine compiles the result.
 //!
 //! ```text
 //! {{ a + b + c }}   becomes, without its brackets,   {{ madang_add(a, b, c) }}
@@ -16,9 +16,10 @@
 //!   stack for each operator.
 
 mod expressions;
+mod parts;
 
 use minijinja::{
-    Error, ErrorKind,
+    Error,
     machinery::{
         Token,
         ast::{Expr, Macro, Stmt},
@@ -27,15 +28,16 @@ use minijinja::{
     syntax::SyntaxConfig,
 };
 
+use self::{
+    expressions::{call, expression, filters},
+    parts::{Written, free_name, joined, optional, quoted, refused},
+};
 use super::weights::{LOOK, OWN};
 
 /// Rewrites the template. Refuses unknown constructs, so that no new kind of expression goes unweighed.
-pub(super) fn guarded(source: &str, syntax: SyntaxConfig) -> Result<String, Error> {
+pub(super) fn guarded(source: &str, syntax: SyntaxConfig) -> Written {
     measure(source, syntax.clone())?;
-    let template = parse(source, "chat", syntax)?;
-    let mut writer = Writer { written: String::with_capacity(source.len() * 2) };
-    writer.statement(&template)?;
-    Ok(writer.written)
+    statement(&parse(source, "chat", syntax)?)
 }
 
 /// Bounds the length, because parsing, compiling and dropping go one step down the stack for each operator beside
@@ -67,220 +69,113 @@ const MAX_BYTES: usize = 1 << 20;
 const MAX_TOKENS_OF_A_BLOCK: usize = 1_000;
 const MAX_ALTERNATIVES: usize = 500;
 
-fn refused(why: &str) -> Error {
-    Error::new(ErrorKind::SyntaxError, format!("the template {why}"))
+fn statements(all: &[Stmt<'_>]) -> Written {
+    all.iter().map(statement).collect()
 }
 
-struct Writer {
-    written: String,
+fn statement(statement: &Stmt<'_>) -> Written {
+    Ok(match statement {
+        Stmt::Template(template) => statements(&template.children)?,
+        Stmt::EmitExpr(emit) => format!("{{{{ {} }}}}", expression(&emit.expr)?),
+        // As a value, so that a caught block is weighed too.
+        Stmt::EmitRaw(raw) => format!("{{{{ {} }}}}", quoted(raw.raw)),
+        Stmt::ForLoop(all) => {
+            let (target, values) = (target(&all.target)?, expression(&all.iter)?);
+            let filter = all.filter_expr.as_ref();
+            let filter = optional(filter, |filter| Ok(format!(" if {}", expression(filter)?)))?;
+            let recursive = if all.recursive { " recursive" } else { "" };
+            let head = format!("for {target} in ({values}|{LOOK}){filter}{recursive}");
+            let body = [statements(&all.body)?, otherwise(&all.else_body)?].concat();
+            block(&head, &body, "endfor")
+        }
+        Stmt::IfCond(condition) => {
+            let (mut written, mut condition) = (String::from("{% if "), condition);
+            loop {
+                written.push_str(&expression(&condition.expr)?);
+                written.push_str(" %}");
+                written.push_str(&statements(&condition.true_body)?);
+                let [Stmt::IfCond(next)] = &condition.false_body[..] else { break };
+                written.push_str("{% elif ");
+                condition = next;
+            }
+            written + &otherwise(&condition.false_body)? + "{% endif %}"
+        }
+        Stmt::WithBlock(with) => {
+            let assignments = with
+                .assignments
+                .iter()
+                .map(|(name, value)| Ok(format!("({}) = {}", target(name)?, expression(value)?)));
+            let head = format!("with {}", joined(assignments, ", ")?);
+            block(&head, &statements(&with.body)?, "endwith")
+        }
+        Stmt::Set(set) => {
+            let own = if has_attribute(&set.target) { format!("|{OWN}") } else { String::new() };
+            format!("{{% set {} = ({}{own}) %}}", target(&set.target)?, expression(&set.expr)?)
+        }
+        Stmt::SetBlock(set) => {
+            let filter = set.filter.as_ref();
+            let filter = optional(filter, |filter| Ok(format!(" | {}", filters(filter)?)))?;
+            let head = format!("set {}{filter}", target(&set.target)?);
+            block(&head, &statements(&set.body)?, "endset")
+        }
+        Stmt::FilterBlock(all) => {
+            let head = format!("filter {}", filters(&all.filter)?);
+            block(&head, &statements(&all.body)?, "endfilter")
+        }
+        Stmt::Macro(all) => {
+            let head = format!("macro {}{}", all.name, parameters(all)?);
+            block(&head, &statements(&all.body)?, "endmacro")
+        }
+        Stmt::CallBlock(all) => {
+            let head = format!("call{} {}", parameters(&all.macro_decl)?, call(&all.call)?);
+            block(&head, &statements(&all.macro_decl.body)?, "endcall")
+        }
+        Stmt::Do(all) => format!("{{% do {} %}}", call(&all.call)?),
+        Stmt::Continue(_) => "{% continue %}".to_owned(),
+        Stmt::Break(_) => "{% break %}".to_owned(),
+        Stmt::AutoEscape(_)
+        | Stmt::Block(_)
+        | Stmt::Import(_)
+        | Stmt::FromImport(_)
+        | Stmt::Extends(_)
+        | Stmt::Include(_) => return Err(refused("has a block that no chat needs")),
+    })
 }
 
-impl Writer {
-    fn put(&mut self, text: &str) {
-        self.written.push_str(text);
-    }
+fn block(head: &str, body: &str, end: &str) -> String {
+    format!("{{% {head} %}}{body}{{% {end} %}}")
+}
 
-    fn statements(&mut self, all: &[Stmt<'_>]) -> Result<(), Error> {
-        all.iter().try_for_each(|statement| self.statement(statement))
+fn otherwise(body: &[Stmt<'_>]) -> Written {
+    if body.is_empty() {
+        return Ok(String::new());
     }
+    Ok(format!("{{% else %}}{}", statements(body)?))
+}
 
-    fn statement(&mut self, statement: &Stmt<'_>) -> Result<(), Error> {
-        match statement {
-            Stmt::Template(template) => self.statements(&template.children)?,
-            Stmt::EmitExpr(emit) => {
-                self.put("{{ ");
-                self.expression(&emit.expr)?;
-                self.put(" }}");
-            }
-            // As a value, so that a caught block is weighed too.
-            Stmt::EmitRaw(raw) => {
-                self.put("{{ ");
-                self.text(raw.raw);
-                self.put(" }}");
-            }
-            Stmt::ForLoop(all) => {
-                self.put("{% for ");
-                self.target(&all.target)?;
-                self.put(" in (");
-                self.expression(&all.iter)?;
-                self.filter(LOOK);
-                self.put(")");
-                if let Some(filter) = &all.filter_expr {
-                    self.put(" if ");
-                    self.expression(filter)?;
-                }
-                self.put(if all.recursive { " recursive %}" } else { " %}" });
-                self.statements(&all.body)?;
-                if !all.else_body.is_empty() {
-                    self.put("{% else %}");
-                    self.statements(&all.else_body)?;
-                }
-                self.put("{% endfor %}");
-            }
-            Stmt::IfCond(condition) => {
-                let mut condition = condition;
-                self.put("{% if ");
-                loop {
-                    self.expression(&condition.expr)?;
-                    self.put(" %}");
-                    self.statements(&condition.true_body)?;
-                    match &condition.false_body[..] {
-                        [Stmt::IfCond(next)] => condition = next,
-                        [] => break,
-                        other => {
-                            self.put("{% else %}");
-                            self.statements(other)?;
-                            break;
-                        }
-                    }
-                    self.put("{% elif ");
-                }
-                self.put("{% endif %}");
-            }
-            Stmt::WithBlock(with) => {
-                self.put("{% with ");
-                self.separated(&with.assignments, |writer, (target, value)| {
-                    writer.put("(");
-                    writer.target(target)?;
-                    writer.put(") = ");
-                    writer.expression(value)
-                })?;
-                self.put(" %}");
-                self.statements(&with.body)?;
-                self.put("{% endwith %}");
-            }
-            Stmt::Set(set) => {
-                self.put("{% set ");
-                self.target(&set.target)?;
-                self.put(" = (");
-                self.expression(&set.expr)?;
-                if has_attribute(&set.target) {
-                    self.filter(OWN);
-                }
-                self.put(") %}");
-            }
-            Stmt::SetBlock(set) => {
-                self.put("{% set ");
-                self.target(&set.target)?;
-                if let Some(filter) = &set.filter {
-                    self.put(" | ");
-                    self.filters(filter)?;
-                }
-                self.put(" %}");
-                self.statements(&set.body)?;
-                self.put("{% endset %}");
-            }
-            Stmt::FilterBlock(filter) => {
-                self.put("{% filter ");
-                self.filters(&filter.filter)?;
-                self.put(" %}");
-                self.statements(&filter.body)?;
-                self.put("{% endfilter %}");
-            }
-            Stmt::Macro(all) => {
-                self.put(&format!("{{% macro {}", all.name));
-                self.parameters(all)?;
-                self.put(" %}");
-                self.statements(&all.body)?;
-                self.put("{% endmacro %}");
-            }
-            Stmt::CallBlock(all) => {
-                self.put("{% call");
-                self.parameters(&all.macro_decl)?;
-                self.put(" ");
-                self.call(&all.call)?;
-                self.put(" %}");
-                self.statements(&all.macro_decl.body)?;
-                self.put("{% endcall %}");
-            }
-            Stmt::Do(all) => {
-                self.put("{% do ");
-                self.call(&all.call)?;
-                self.put(" %}");
-            }
-            Stmt::Continue(_) => self.put("{% continue %}"),
-            Stmt::Break(_) => self.put("{% break %}"),
-            Stmt::AutoEscape(_)
-            | Stmt::Block(_)
-            | Stmt::Import(_)
-            | Stmt::FromImport(_)
-            | Stmt::Extends(_)
-            | Stmt::Include(_) => return Err(refused("has a block that no chat needs")),
-        }
-        Ok(())
-    }
+fn parameters(all: &Macro<'_>) -> Written {
+    let required = all.args.len() - all.defaults.len();
+    let defaults = std::iter::repeat_n(None, required).chain(all.defaults.iter().map(Some));
+    let parameters = all.args.iter().zip(defaults).map(|(name, value)| {
+        Ok(target(name)? + &optional(value, |value| Ok(format!("={}", expression(value)?)))?)
+    });
+    Ok(format!("({})", joined(parameters, ", ")?))
+}
 
-    fn parameters(&mut self, all: &Macro<'_>) -> Result<(), Error> {
-        let required = all.args.len() - all.defaults.len();
-        let defaults = all.defaults.iter().map(Some);
-        let defaults = std::iter::repeat_n(None, required).chain(defaults);
-        let parameters: Vec<_> = all.args.iter().zip(defaults).collect();
-        self.put("(");
-        self.separated(&parameters, |writer, (name, value)| {
-            writer.target(name)?;
-            value.map_or(Ok(()), |value| {
-                writer.put("=");
-                writer.expression(value)
-            })
-        })?;
-        self.put(")");
-        Ok(())
-    }
-
-    /// Writes the target of an assignment.
-    fn target(&mut self, target: &Expr<'_>) -> Result<(), Error> {
-        if let Expr::List(list) = target {
-            for item in &list.items {
-                let is_list = matches!(item, Expr::List(_));
-                self.put(if is_list { "(" } else { "" });
-                self.target(item)?;
-                self.put(if is_list { "), " } else { ", " });
-            }
-            Ok(())
-        } else if let Expr::GetAttr(all) = target {
-            self.target(&all.expr)?;
-            self.put(".");
-            self.put(all.name);
-            Ok(())
-        } else if let Expr::Var(name) = target {
-            self.name(name.id)
-        } else {
-            Err(refused("assigns to something that is no name"))
-        }
-    }
-
-    fn separated<T>(
-        &mut self,
-        all: &[T],
-        mut write: impl FnMut(&mut Self, &T) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        for (index, one) in all.iter().enumerate() {
-            if index > 0 {
-                self.put(", ");
-            }
-            write(self, one)?;
-        }
-        Ok(())
-    }
-
-    /// Refuses the names of the guard.
-    fn name(&mut self, name: &str) -> Result<(), Error> {
-        if name.starts_with("madang_") {
-            return Err(refused("uses a name that is not its own"));
-        }
-        self.put(name);
-        Ok(())
-    }
-
-    fn text(&mut self, text: &str) {
-        self.put("\"");
-        for letter in text.chars() {
-            if matches!(letter, '"' | '\\') {
-                self.put("\\");
-            }
-            self.written.push(letter);
-        }
-        self.put("\"");
+/// Writes the target of an assignment.
+fn target(target: &Expr<'_>) -> Written {
+    if let Expr::List(list) = target {
+        let names = list.items.iter().map(|item| {
+            let name = self::target(item)?;
+            Ok(if matches!(item, Expr::List(_)) { format!("({name}), ") } else { name + ", " })
+        });
+        names.collect()
+    } else if let Expr::GetAttr(all) = target {
+        Ok(format!("{}.{}", self::target(&all.expr)?, all.name))
+    } else if let Expr::Var(name) = target {
+        free_name(name.id)
+    } else {
+        Err(refused("assigns to something that is no name"))
     }
 }
 
