@@ -1,10 +1,10 @@
 //! The tools about blocks: they read, find, create, change and delete them.
 use std::sync::Arc;
 
-use madang::tool::{self, Tool, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{Tool, ToolContext, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use super::{
@@ -12,11 +12,11 @@ use super::{
         super::parts::fitting,
         block::{Block, BlockId, OutlineLine},
         page::PageId,
-        repository::{BlockHit, Inside, NotesError, Part},
+        repository::{BlockHit, Inside, NotesError, NotesRepository, Part},
         rules::NotesViolation,
         texts,
     },
-    Rows, fault, notes, reading, success, writing,
+    Caller, NotesResult, Rows, reading, saying, writing,
 };
 
 const BLOCK: &str = "block";
@@ -48,7 +48,8 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
             .narrower("get_block"),
         ),
         Arc::new(
-            tool::transactional(
+            saying(
+                texts::done,
                 "delete_block",
                 "Delete a block. Blocks inside of it move up to where it was.",
                 delete_block,
@@ -147,14 +148,9 @@ struct ReadBlock {
     next_offset: Option<usize>,
 }
 
-async fn get_block(
-    arguments: GetBlock,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ReadBlock> {
-    let mut notes = notes(db, ctx);
-    let block = notes.block(&arguments.id).await.map_err(fault(ctx))?;
-    let order = notes.order_of(&block).await.map_err(fault(ctx))?;
+async fn get_block(arguments: GetBlock, mut caller: Caller<'_>) -> NotesResult<ReadBlock> {
+    let block = caller.notes.block(&arguments.id).await?;
+    let order = caller.notes.order_of(&block).await?;
     let offset = arguments.offset as usize;
     let (content, next_offset) = part(&block.content, offset);
     let is_part = offset > 0 || next_offset.is_some();
@@ -196,13 +192,8 @@ struct UpdateBlock {
     content: String,
 }
 
-async fn update_block(
-    arguments: UpdateBlock,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    let updated = notes(db, ctx).update_block(&arguments.id, &arguments.content).await;
-    success(Changed::from(updated.map_err(fault(ctx))?), ctx)
+async fn update_block(arguments: UpdateBlock, mut caller: Caller<'_>) -> NotesResult<Changed> {
+    Ok(caller.notes.update_block(&arguments.id, &arguments.content).await?.into())
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -224,22 +215,16 @@ struct CreateBlock {
     content: String,
 }
 
-async fn create_block(
-    arguments: CreateBlock,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
+async fn create_block(arguments: CreateBlock, mut caller: Caller<'_>) -> NotesResult<Created> {
     let inside = match (&arguments.page_id, &arguments.parent_block_id) {
         (Some(page), None) => Inside::Page(page),
         (None, Some(block)) => Inside::Block(block),
         (Some(_), Some(_)) | (None, None) => {
-            let names = ["pageId", "parentBlockId"];
-            return Err(fault(ctx)(NotesViolation::OneOf { names }.into()));
+            return Err(NotesViolation::OneOf { names: ["pageId", "parentBlockId"] }.into());
         }
     };
     let after = arguments.insert_after_block_id.as_deref();
-    let created = notes(db, ctx).create_block(inside, after, &arguments.content).await;
-    success(Created::from(created.map_err(fault(ctx))?), ctx)
+    Ok(caller.notes.create_block(inside, after, &arguments.content).await?.into())
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -249,13 +234,9 @@ struct DeleteBlock {
     id: String,
 }
 
-async fn delete_block(
-    arguments: DeleteBlock,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    notes(db, ctx).delete_block(&arguments.id).await.map_err(fault(ctx))?;
-    success(json!({ "deleted": true }), ctx)
+async fn delete_block(arguments: DeleteBlock, mut caller: Caller<'_>) -> NotesResult<Value> {
+    caller.notes.delete_block(&arguments.id).await?;
+    Ok(json!({ "deleted": true }))
 }
 
 /// Tells what becomes of the blocks in it.
@@ -264,7 +245,7 @@ async fn will_delete_block(
     db: &mut SqliteConnection,
     ctx: &ToolContext,
 ) -> ToolResult<String> {
-    let mut notes = notes(db, ctx);
+    let mut notes = NotesRepository::new(db, &ctx.user);
     match notes.block(&arguments.id).await {
         Ok(block) => {
             let children = notes.children_of(&block).await?;
@@ -300,12 +281,11 @@ const fn twenty() -> u8 {
 
 async fn query_blocks(
     QueryBlocks { query, page_id, limit, offset }: QueryBlocks,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<Rows<BlockHit>> {
-    let (offset, mut notes) = (offset as usize, notes(db, ctx));
-    let found = notes.query_blocks(&query, page_id.as_deref(), offset, limit.into()).await;
-    let Part { mut items, total } = found.map_err(fault(ctx))?;
+    mut caller: Caller<'_>,
+) -> NotesResult<Rows<BlockHit>> {
+    let (offset, page) = (offset as usize, page_id.as_deref());
+    let found = caller.notes.query_blocks(&query, page, offset, limit.into()).await;
+    let Part { mut items, total } = found?;
     items.truncate(fitting(items.iter().map(|hit| hit.content.len()), MAX_BYTES));
     Ok(Rows::behind(offset, Part { items, total }))
 }
@@ -332,13 +312,11 @@ struct PageBlocks {
 
 async fn get_page_blocks(
     GetPageBlocks { page_id, offset }: GetPageBlocks,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<PageBlocks> {
-    let (offset, mut notes) = (offset as usize, notes(db, ctx));
-    let page = notes.page(&page_id).await.map_err(fault(ctx))?;
-    let lines = notes.lines(&page, offset, MAX_LINES).await;
-    let Part { mut items, total } = lines.map_err(fault(ctx))?;
+    mut caller: Caller<'_>,
+) -> NotesResult<PageBlocks> {
+    let offset = offset as usize;
+    let page = caller.notes.page(&page_id).await?;
+    let Part { mut items, total } = caller.notes.lines(&page, offset, MAX_LINES).await?;
     items.truncate(fitting(items.iter().map(|line| line.content.len()), MAX_BYTES));
     let blocks = Rows::behind(offset, Part { items, total });
     Ok(PageBlocks { page_id: page.id, page_title: page.title, blocks })
@@ -352,17 +330,16 @@ struct InsertBelowCurrent {
 
 async fn insert_block_below_current(
     InsertBelowCurrent { content }: InsertBelowCurrent,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    let mut notes = notes(db, ctx);
-    let context = notes.context(&ctx.session).await.map_err(fault(ctx))?;
-    let page = context.open_page().map_err(|violation| fault(ctx)(violation.into()))?;
+    caller: Caller<'_>,
+) -> NotesResult<Created> {
+    let Caller { mut notes, session } = caller;
+    let context = notes.context(session).await?;
+    let page = context.open_page()?;
     let inserted = match &context.focused {
         Some(block) => notes.insert_below(&block.id.to_string(), &content).await,
         None => notes.create_block(Inside::Page(&page.id.to_string()), None, &content).await,
     };
-    success(Created::from(inserted.map_err(fault(ctx))?), ctx)
+    Ok(inserted?.into())
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -377,11 +354,9 @@ struct InsertBelow {
 
 async fn insert_block_below(
     arguments: InsertBelow,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    let inserted = notes(db, ctx).insert_below(&arguments.block_id, &arguments.content).await;
-    success(Created::from(inserted.map_err(fault(ctx))?), ctx)
+    mut caller: Caller<'_>,
+) -> NotesResult<Created> {
+    Ok(caller.notes.insert_below(&arguments.block_id, &arguments.content).await?.into())
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -402,9 +377,7 @@ fn space() -> String {
 
 async fn append_to_block(
     AppendToBlock { id, text, separator }: AppendToBlock,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    let appended = notes(db, ctx).append_to_block(&id, &text, &separator).await;
-    success(Changed::from(appended.map_err(fault(ctx))?), ctx)
+    mut caller: Caller<'_>,
+) -> NotesResult<Changed> {
+    Ok(caller.notes.append_to_block(&id, &text, &separator).await?.into())
 }

@@ -1,9 +1,9 @@
 //! Defines the tools of the toolkit: pages, blocks, context, navigation.
 //!
 //! A file a kind: `pages`, `blocks`, `places` and `ping`. A tool has its arguments, whose schema the model reads, its
-//! description, its handler, and perhaps the consequence that a question shows. A handler opens the repository for the
-//! call's user, and turns a broken rule into a fault with the rule's code and reason. Each outcome has a text for the
-//! person. Lists and long texts come in parts that fit an envelope.
+//! description, its handler, and perhaps the consequence that a question shows. A handler is lent the notes of its
+//! [`Caller`]. What it returns becomes an outcome with a text for the person, and a broken rule a fault with the rule's
+//! code and reason. Lists and long texts come in parts that fit an envelope.
 //!
 //! ```
 //! # use madang::tool::Tool as _;
@@ -24,8 +24,12 @@ mod places;
 
 use std::sync::Arc;
 
-use madang::tool::{
-    self, AsyncFn2, EffectPolicy, Tool, ToolContext, ToolFault, ToolOutcome, ToolResult, TypedTool,
+use madang::{
+    SessionId,
+    tool::{
+        self, AsyncFn2, BoxFuture, EffectPolicy, Locale, Tool, ToolContext, ToolFault, ToolOutcome,
+        ToolResult, TypedTool,
+    },
 };
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -47,46 +51,88 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
     pages::tools().into_iter().chain(blocks::tools()).chain(places::tools()).chain([ping]).collect()
 }
 
-/// Makes a tool that reads the notes of the call's user.
+/// Makes a tool that reads the notes of its caller.
 fn reading<A, F>(name: &'static str, description: &'static str, run: F) -> TypedTool<A>
 where
     A: DeserializeOwned + JsonSchema + Send + 'static,
-    F: for<'a> AsyncFn2<'a, A, &'a mut SqliteConnection> + 'static,
+    OnNotes<F>: for<'a> AsyncFn2<'a, A, &'a mut SqliteConnection> + 'static,
 {
-    tool::reading(name, description, run).idempotent()
+    tool::reading(name, description, OnNotes { run, says: None }).idempotent()
 }
 
-/// Makes a tool that changes the notes of the call's user without a question.
+/// Makes a tool that changes the notes of its caller without a question.
 fn writing<A, F>(name: &'static str, description: &'static str, run: F) -> TypedTool<A>
 where
     A: DeserializeOwned + JsonSchema + Send + 'static,
-    F: for<'a> AsyncFn2<'a, A, &'a mut SqliteConnection> + 'static,
+    OnNotes<F>: for<'a> AsyncFn2<'a, A, &'a mut SqliteConnection> + 'static,
 {
-    tool::transactional(name, description, run).effect(EffectPolicy::Write)
+    saying(texts::done, name, description, run).effect(EffectPolicy::Write)
+}
+
+/// Makes a tool that changes the notes of its caller, and tells a person of it in these words.
+fn saying<A, F>(
+    says: fn(Locale) -> &'static str,
+    name: &'static str,
+    description: &'static str,
+    run: F,
+) -> TypedTool<A>
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    OnNotes<F>: for<'a> AsyncFn2<'a, A, &'a mut SqliteConnection> + 'static,
+{
+    tool::transactional(name, description, OnNotes { run, says: Some(says) })
+}
+
+/// The user who calls, as a handler knows it.
+struct Caller<'a> {
+    notes: NotesRepository<'a>,
+    session: &'a SessionId,
+}
+
+type NotesResult<T> = Result<T, NotesError>;
+
+/// Runs a handler on the notes of its caller.
+struct OnNotes<F> {
+    run: F,
+    /// The words for the person about a success.
+    says: Option<fn(Locale) -> &'static str>,
+}
+
+impl<'a, A, F, Fut, T> AsyncFn2<'a, A, &'a mut SqliteConnection> for OnNotes<F>
+where
+    F: Fn(A, Caller<'a>) -> Fut + Send + Sync,
+    Fut: Future<Output = NotesResult<T>> + Send + 'a,
+    T: Serialize,
+{
+    type Data = ToolOutcome;
+    type Future = BoxFuture<'a, ToolResult<ToolOutcome>>;
+
+    fn run(
+        &'a self,
+        arguments: A,
+        db: &'a mut SqliteConnection,
+        ctx: &'a ToolContext,
+    ) -> Self::Future {
+        let caller = Caller { notes: NotesRepository::new(db, &ctx.user), session: &ctx.session };
+        let run = (self.run)(arguments, caller);
+        Box::pin(async move {
+            let data = run.await.map_err(fault(ctx))?;
+            let done = ToolOutcome::ok(serde_json::to_value(data)?);
+            Ok(match self.says {
+                Some(says) => done.with_metadata(FEEDBACK, Value::from(says(ctx.locale))),
+                None => done,
+            })
+        })
+    }
 }
 
 /// The key in an outcome's metadata of the text for the person, which `madang chat` shows instead of the data.
 const FEEDBACK: &str = "feedback";
 
-/// Opens the notes of the call's user.
-fn notes<'a>(db: &'a mut SqliteConnection, ctx: &'a ToolContext) -> NotesRepository<'a> {
-    NotesRepository::new(db, &ctx.user)
-}
-
-/// Builds a success with a text for the person.
-fn success(data: impl Serialize, ctx: &ToolContext) -> ToolResult<ToolOutcome> {
-    success_with(texts::done(ctx.locale), data)
-}
-
-fn success_with(feedback: &'static str, data: impl Serialize) -> ToolResult<ToolOutcome> {
-    let data = serde_json::to_value(data)?;
-    Ok(ToolOutcome::ok(data).with_metadata(FEEDBACK, Value::from(feedback)))
-}
-
 /// Passes a broken rule on; of any other error only the type.
-fn fault(ctx: &ToolContext) -> impl Fn(NotesError) -> ToolFault {
+fn fault<E: Into<NotesError>>(ctx: &ToolContext) -> impl Fn(E) -> ToolFault {
     let locale = ctx.locale;
-    move |error| match error {
+    move |error| match error.into() {
         NotesError::Rule(violation) => {
             let reason = violation.reason(locale);
             let feedback = texts::failed(&reason, locale);

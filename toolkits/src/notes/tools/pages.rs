@@ -1,7 +1,7 @@
 //! The tools about pages: they find, open, create, rename and delete them.
 use std::sync::Arc;
 
-use madang::tool::{self, Tool, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{EffectPolicy, Tool, ToolContext, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -11,11 +11,11 @@ use super::{
         block::NewBlock,
         history::Location,
         page::{Page, PageId},
-        repository::{Directories, FailedBlock, MadeBlock, MadePage, NotesError},
+        repository::{Directories, FailedBlock, MadeBlock, MadePage, NotesError, NotesRepository},
         rules::NotesViolation,
         texts,
     },
-    Rows, fault, notes, reading, success, success_with, writing,
+    Caller, NotesResult, Rows, reading, saying, writing,
 };
 
 const PAGE: &str = "page";
@@ -40,13 +40,19 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
                 .category(PAGE)
                 .narrower("query_pages"),
         ),
-        Arc::new(writing("create_page", "Create an empty page.", create_page).category(PAGE)),
         Arc::new(
-            writing(
+            saying(texts::page_created, "create_page", "Create an empty page.", create_page)
+                .effect(EffectPolicy::Write)
+                .category(PAGE),
+        ),
+        Arc::new(
+            saying(
+                texts::page_created,
                 "create_page_with_blocks",
                 "Create a page with blocks.",
                 create_page_with_blocks,
             )
+            .effect(EffectPolicy::Write)
             .category(PAGE)
             .narrower("get_page_blocks"),
         ),
@@ -56,7 +62,8 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
                 .idempotent(),
         ),
         Arc::new(
-            tool::transactional(
+            saying(
+                texts::done,
                 "delete_page",
                 "Delete a page and its blocks. A page that contains pages stays.",
                 delete_page,
@@ -88,12 +95,8 @@ struct Opened {
     block_count: u32,
 }
 
-async fn open_page(
-    arguments: OpenPage,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    let mut notes = notes(db, ctx);
+async fn open_page(arguments: OpenPage, caller: Caller<'_>) -> NotesResult<Opened> {
+    let Caller { mut notes, session } = caller;
     let page = match (&arguments.page_id, &arguments.page_title) {
         (Some(id), None) => notes.page(id).await,
         (None, Some(title)) => notes.page_titled(title).await,
@@ -101,9 +104,9 @@ async fn open_page(
             Err(NotesViolation::OneOf { names: ["pageId", "pageTitle"] }.into())
         }
     };
-    let page = page.map_err(fault(ctx))?;
-    notes.visit(&ctx.session, Location::Page(page.id)).await.map_err(fault(ctx))?;
-    success(Opened { page_id: page.id, page_title: page.title, block_count: page.block_count }, ctx)
+    let page = page?;
+    notes.visit(session, Location::Page(page.id)).await?;
+    Ok(Opened { page_id: page.id, page_title: page.title, block_count: page.block_count })
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -126,12 +129,11 @@ const fn ten() -> u8 {
 
 async fn query_pages(
     QueryPages { query, limit, offset }: QueryPages,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<Rows<Page>> {
+    mut caller: Caller<'_>,
+) -> NotesResult<Rows<Page>> {
     let offset = offset as usize;
-    let found = notes(db, ctx).query_pages(&query, offset, limit.into()).await;
-    Ok(Rows::behind(offset, found.map_err(fault(ctx))?))
+    let found = caller.notes.query_pages(&query, offset, limit.into()).await?;
+    Ok(Rows::behind(offset, found))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -155,13 +157,12 @@ const fn hundred() -> u16 {
 
 async fn list_pages(
     ListPages { include_directories, limit, offset }: ListPages,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<Rows<Page>> {
+    mut caller: Caller<'_>,
+) -> NotesResult<Rows<Page>> {
     let directories =
         if include_directories { Directories::Included } else { Directories::LeftOut };
-    let listed = notes(db, ctx).list_pages(directories, offset, limit.into()).await;
-    Ok(Rows::behind(offset as usize, listed.map_err(fault(ctx))?))
+    let listed = caller.notes.list_pages(directories, offset, limit.into()).await?;
+    Ok(Rows::behind(offset as usize, listed))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -184,14 +185,11 @@ struct CreatedPage {
     parent_id: Option<PageId>,
 }
 
-async fn create_page(
-    CreatePage { title, parent_id }: CreatePage,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    let created = notes(db, ctx).create_page(&title, parent_id.as_deref()).await;
-    let Page { id, title, parent_id, .. } = created.map_err(fault(ctx))?;
-    success_with(texts::page_created(ctx.locale), CreatedPage { id, title, parent_id })
+async fn create_page(arguments: CreatePage, mut caller: Caller<'_>) -> NotesResult<CreatedPage> {
+    let CreatePage { title, parent_id } = arguments;
+    let created = caller.notes.create_page(&title, parent_id.as_deref()).await?;
+    let Page { id, title, parent_id, .. } = created;
+    Ok(CreatedPage { id, title, parent_id })
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -234,16 +232,14 @@ struct CreatedWithBlocks {
 
 async fn create_page_with_blocks(
     CreatePageWithBlocks { title, parent_id, blocks }: CreatePageWithBlocks,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
+    mut caller: Caller<'_>,
+) -> NotesResult<CreatedWithBlocks> {
     let blocks_requested = blocks.len();
     let block = |WantedBlock { content, indent }| NewBlock { content, indent };
     let wanted = blocks.into_iter().map(block).collect();
-    let created =
-        notes(db, ctx).create_page_with_blocks(&title, parent_id.as_deref(), wanted).await;
-    let MadePage { page, blocks, failed } = created.map_err(fault(ctx))?;
-    let data = CreatedWithBlocks {
+    let created = caller.notes.create_page_with_blocks(&title, parent_id.as_deref(), wanted).await;
+    let MadePage { page, blocks, failed } = created?;
+    Ok(CreatedWithBlocks {
         id: page.id,
         title: page.title,
         blocks_requested,
@@ -251,8 +247,7 @@ async fn create_page_with_blocks(
         blocks_failed: failed.len(),
         blocks,
         failed_blocks: failed,
-    };
-    success_with(texts::page_created(ctx.locale), data)
+    })
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -271,14 +266,9 @@ struct Renamed {
     title: String,
 }
 
-async fn rename_page(
-    arguments: RenamePage,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    let renamed = notes(db, ctx).rename_page(&arguments.id, &arguments.title).await;
-    let page = renamed.map_err(fault(ctx))?;
-    success(Renamed { id: page.id, title: page.title }, ctx)
+async fn rename_page(arguments: RenamePage, mut caller: Caller<'_>) -> NotesResult<Renamed> {
+    let page = caller.notes.rename_page(&arguments.id, &arguments.title).await?;
+    Ok(Renamed { id: page.id, title: page.title })
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -297,14 +287,10 @@ struct DeletedPage {
     blocks_deleted: u32,
 }
 
-async fn delete_page(
-    arguments: DeletePage,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    let page = notes(db, ctx).delete_page(&arguments.id).await.map_err(fault(ctx))?;
+async fn delete_page(arguments: DeletePage, mut caller: Caller<'_>) -> NotesResult<DeletedPage> {
+    let page = caller.notes.delete_page(&arguments.id).await?;
     let blocks_deleted = page.block_count;
-    success(DeletedPage { id: page.id, title: page.title, deleted: true, blocks_deleted }, ctx)
+    Ok(DeletedPage { id: page.id, title: page.title, deleted: true, blocks_deleted })
 }
 
 /// Tells the number of blocks that go with the page.
@@ -313,7 +299,7 @@ async fn will_delete_page(
     db: &mut SqliteConnection,
     ctx: &ToolContext,
 ) -> ToolResult<String> {
-    match notes(db, ctx).page(&arguments.id).await {
+    match NotesRepository::new(db, &ctx.user).page(&arguments.id).await {
         Ok(page) => Ok(texts::will_delete_page(&page.title, page.block_count, ctx.locale)),
         Err(NotesError::Rule(_)) => Ok(texts::will_delete_unknown_page(ctx.locale).to_owned()),
         Err(error) => Err(error.into()),

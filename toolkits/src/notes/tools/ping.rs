@@ -22,8 +22,7 @@ struct Arguments {
 }
 
 async fn ping(arguments: Arguments, ctx: &ToolContext) -> ToolResult<String> {
-    judge_text("message", arguments.message.as_deref().unwrap_or_default())
-        .map_err(|violation| fault(ctx)(violation.into()))?;
+    judge_text("message", arguments.message.as_deref().unwrap_or_default()).map_err(fault(ctx))?;
     Ok(match arguments.message {
         Some(message) => format!("pong: {message}"),
         None => "pong".to_owned(),

@@ -1,20 +1,19 @@
 //! The tools about what a session shows: they tell it, and go elsewhere.
 use std::sync::Arc;
 
-use madang::tool::{NoArguments, Tool, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{NoArguments, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sqlx::SqliteConnection;
 
 use super::{
     super::{
         block::{Block, BlockId},
         history::Location,
         page::{Page, PageId},
-        repository::{NotesError, NotesRepository, TreeRow, Way},
+        repository::{NotesRepository, TreeRow, Way},
         rules::NotesViolation,
     },
-    Rows, fault, notes, reading, success, writing,
+    Caller, NotesResult, Rows, reading, writing,
 };
 
 /// The category of the tool that tells the session's context.
@@ -85,11 +84,11 @@ enum Shown {
 
 impl Shown {
     /// Describes the tree of all pages, after the first `offset`.
-    async fn index(offset: usize, notes: &mut NotesRepository<'_>) -> Result<Self, NotesError> {
+    async fn index(offset: usize, notes: &mut NotesRepository<'_>) -> NotesResult<Self> {
         Ok(Self::Index(Rows::behind(offset, notes.tree(offset, MAX_ROWS).await?)))
     }
 
-    async fn of(place: Location, notes: &mut NotesRepository<'_>) -> Result<Self, NotesError> {
+    async fn of(place: Location, notes: &mut NotesRepository<'_>) -> NotesResult<Self> {
         let (Location::Directory(id) | Location::Page(id)) = place else {
             return Self::index(0, notes).await;
         };
@@ -135,10 +134,9 @@ impl From<Block> for ShownBlock {
 
 async fn get_current_context(
     _: NoArguments,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<CurrentContext> {
-    let context = notes(db, ctx).context(&ctx.session).await.map_err(fault(ctx))?;
+    mut caller: Caller<'_>,
+) -> NotesResult<CurrentContext> {
+    let context = caller.notes.context(caller.session).await?;
     Ok(CurrentContext {
         has_selection: !context.selected.is_empty(),
         has_focus: context.focused.is_some(),
@@ -155,14 +153,9 @@ struct SwitchToIndex {
     offset: u32,
 }
 
-async fn switch_to_index(
-    arguments: SwitchToIndex,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    let mut notes = notes(db, ctx);
-    notes.visit(&ctx.session, Location::Index).await.map_err(fault(ctx))?;
-    success(Shown::index(arguments.offset as usize, &mut notes).await.map_err(fault(ctx))?, ctx)
+async fn switch_to_index(arguments: SwitchToIndex, mut caller: Caller<'_>) -> NotesResult<Shown> {
+    caller.notes.visit(caller.session, Location::Index).await?;
+    Shown::index(arguments.offset as usize, &mut caller.notes).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -180,10 +173,9 @@ struct SwitchToNoteView {
 
 async fn switch_to_note_view(
     arguments: SwitchToNoteView,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    let mut notes = notes(db, ctx);
+    mut caller: Caller<'_>,
+) -> NotesResult<Shown> {
+    let notes = &mut caller.notes;
     let page = match (&arguments.page_id, &arguments.page_path) {
         (Some(id), None) => notes.page(id).await.map(|page| page.id),
         (None, Some(path)) => match notes.page_at(path).await {
@@ -192,11 +184,10 @@ async fn switch_to_note_view(
                 .ok_or_else(|| NotesViolation::UnknownPage { name: path.clone() }.into()),
             Err(error) => Err(error),
         },
-        (None, None) => notes.last_page(&ctx.session).await,
+        (None, None) => notes.last_page(caller.session).await,
         (Some(_), Some(_)) => Err(NotesViolation::OneOf { names: ["pageId", "pagePath"] }.into()),
     };
-    let place = Location::Page(page.map_err(fault(ctx))?);
-    goes_to(place, notes, ctx).await
+    goes_to(Location::Page(page?), caller).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -208,49 +199,31 @@ struct NavigateToPath {
 
 async fn navigate_to_path(
     NavigateToPath { path }: NavigateToPath,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    let mut notes = notes(db, ctx);
-    let place = match notes.page_at(&path).await.map_err(fault(ctx))? {
+    mut caller: Caller<'_>,
+) -> NotesResult<Shown> {
+    let place = match caller.notes.page_at(&path).await? {
         None => Location::Index,
         // The file of a directory stands for its page.
         Some(page) if page.is_directory && !path.ends_with(".md") => Location::Directory(page.id),
         Some(page) => Location::Page(page.id),
     };
-    goes_to(place, notes, ctx).await
+    goes_to(place, caller).await
 }
 
-async fn goes_to(
-    place: Location,
-    mut notes: NotesRepository<'_>,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    notes.visit(&ctx.session, place).await.map_err(fault(ctx))?;
-    success(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)
+async fn goes_to(place: Location, mut caller: Caller<'_>) -> NotesResult<Shown> {
+    caller.notes.visit(caller.session, place).await?;
+    Shown::of(place, &mut caller.notes).await
 }
 
-async fn go_back(
-    _: NoArguments,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    goes(Way::Back, notes(db, ctx), ctx).await
+async fn go_back(_: NoArguments, caller: Caller<'_>) -> NotesResult<Shown> {
+    goes(Way::Back, caller).await
 }
 
-async fn go_forward(
-    _: NoArguments,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    goes(Way::Forward, notes(db, ctx), ctx).await
+async fn go_forward(_: NoArguments, caller: Caller<'_>) -> NotesResult<Shown> {
+    goes(Way::Forward, caller).await
 }
 
-async fn goes(
-    way: Way,
-    mut notes: NotesRepository<'_>,
-    ctx: &ToolContext,
-) -> ToolResult<ToolOutcome> {
-    let place = notes.travel(&ctx.session, way).await.map_err(fault(ctx))?;
-    success(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)
+async fn goes(way: Way, mut caller: Caller<'_>) -> NotesResult<Shown> {
+    let place = caller.notes.travel(caller.session, way).await?;
+    Shown::of(place, &mut caller.notes).await
 }
