@@ -66,7 +66,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
                 self.branches[at].tokens.extend_from_slice(rest);
                 break;
             } else {
-                let holders = Sequences::of(sequence);
+                let holders = Sequences::from([sequence]);
                 let branch =
                     Branch { tokens: rest.to_vec(), holders, parent: at, children: Vec::new() };
                 let new = self.add(branch);
@@ -103,7 +103,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
     ) -> Option<PrefixMatch> {
         // A sequence with more tokens is a holder too.
         let fitting = self.branches_of(prompt).map_while(|(branch, tokens)| {
-            let by = self.branches[branch].holders.iter().find(|by| fits(*by))?;
+            let by = self.branches[branch].holders.iter().copied().find(|by| fits(*by))?;
             Some(PrefixMatch { by, tokens })
         });
         fitting.last()
@@ -113,7 +113,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
     pub(super) fn longest_whole(&self, prompt: &[T]) -> Option<PrefixMatch> {
         let ending = self.branches_of(prompt).filter_map(|(branch, tokens)| {
             let ends_here = |by: &Sequence| self.ends[by.index()] == (branch, tokens);
-            let by = self.branches[branch].holders.iter().find(ends_here)?;
+            let by = self.branches[branch].holders.iter().copied().find(ends_here)?;
             Some(PrefixMatch { by, tokens })
         });
         ending.last()
@@ -122,7 +122,8 @@ impl<T: Copy + PartialEq> Prefixes<T> {
     /// Counts the tokens with which a sequence and a prompt both begin.
     pub(super) fn common(&self, sequence: Sequence, prompt: &[T]) -> usize {
         let held = self.branches_of(prompt);
-        let held = held.take_while(|(branch, _)| self.branches[*branch].holders.contains(sequence));
+        let held =
+            held.take_while(|(branch, _)| self.branches[*branch].holders.contains(&sequence));
         held.last().map_or(0, |(_, tokens)| tokens)
     }
 
@@ -162,7 +163,8 @@ impl<T: Copy + PartialEq> Prefixes<T> {
     ) -> Option<PrefixMatch> {
         let (mut at, mut end) = self.ends[sequence.index()];
         while at != ROOT {
-            let mut others = self.branches[at].holders.iter().filter(|by| *by != sequence);
+            let holders = self.branches[at].holders.iter().copied();
+            let mut others = holders.filter(|by| *by != sequence);
             if let Some(by) = others.find(|by| fits(*by)) {
                 return Some(PrefixMatch { by, tokens: end });
             }
@@ -173,8 +175,8 @@ impl<T: Copy + PartialEq> Prefixes<T> {
     }
 
     /// Counts the tokens of these sequences; shared ones count once.
-    pub(super) fn distinct(&self, of: Sequences) -> usize {
-        let held = self.branches.iter().filter(|branch| branch.holders.meet(of));
+    pub(super) fn distinct(&self, of: &Sequences) -> usize {
+        let held = self.branches.iter().filter(|branch| !branch.holders.is_disjoint(of));
         held.map(|branch| branch.tokens.len()).sum()
     }
 
@@ -187,9 +189,8 @@ impl<T: Copy + PartialEq> Prefixes<T> {
     }
 
     fn is_own_end(&self, at: usize, sequence: Sequence) -> bool {
-        at != ROOT
-            && self.branches[at].children.is_empty()
-            && self.branches[at].holders == Sequences::of(sequence)
+        let Branch { holders, children, .. } = &self.branches[at];
+        at != ROOT && children.is_empty() && holders.iter().eq([&sequence])
     }
 
     /// Cuts a branch behind its first tokens. Sequences that ended with it end with its rest.
@@ -199,13 +200,13 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         }
         let branch = &mut self.branches[at];
         let tokens = branch.tokens.split_off(len);
-        let (holders, children) = (branch.holders, std::mem::take(&mut branch.children));
-        let rest = self.add(Branch { tokens, holders, parent: at, children });
+        let (holders, children) = (branch.holders.clone(), std::mem::take(&mut branch.children));
+        let rest = self.add(Branch { tokens, holders: holders.clone(), parent: at, children });
         for child in self.branches[rest].children.clone() {
             self.branches[child].parent = rest;
         }
         self.branches[at].children.push(rest);
-        for holder in holders.iter() {
+        for holder in holders {
             if self.ends[holder.index()].0 == at {
                 self.ends[holder.index()].0 = rest;
             }
@@ -215,7 +216,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
     /// Removes a holder of a branch, and the branch without holders. Returns the branch before it.
     fn leave(&mut self, at: usize, sequence: Sequence) -> usize {
         let parent = self.branches[at].parent;
-        self.branches[at].holders.remove(sequence);
+        self.branches[at].holders.remove(&sequence);
         if self.branches[at].holders.is_empty() {
             self.branches[parent].children.retain(|child| *child != at);
             self.branches[at].tokens = Vec::new();

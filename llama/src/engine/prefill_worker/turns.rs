@@ -84,8 +84,8 @@ impl Engine<'_> {
                 load.streams += 1;
             }
         }
-        load.prompts_tokens += held.distinct(prompts);
-        load.streams_tokens += held.distinct(streams);
+        load.prompts_tokens += held.distinct(&prompts);
+        load.streams_tokens += held.distinct(&streams);
         load
     }
 
@@ -116,12 +116,12 @@ impl Engine<'_> {
                 return_to_main(run, kv, cache, coming, states, stats);
             }
             match run.sequence {
-                Some(sequence) if !is_read => stay.insert(sequence),
+                Some(sequence) if !is_read => stay.extend([sequence]),
                 Some(_) | None => run.context = ContextKind::Main,
             }
         }
         // Also the parts of completions that are over.
-        for sequence in cache.sequences().filter(|sequence| !stay.contains(*sequence)) {
+        for sequence in cache.sequences().filter(|sequence| !stay.contains(sequence)) {
             kv.empty(sequence);
         }
     }

@@ -48,9 +48,7 @@ fn a_sequence_that_cannot_go_back_is_used_only_whole() {
 fn what_several_share_counts_once() {
     let mut tree = tree(&["system tools hello", "system tools good", "system", "other"]);
     let distinct = |tree: &Prefixes<u8>, numbers: &[usize]| {
-        let mut of = Sequences::default();
-        numbers.iter().for_each(|number| of.insert(sequence(*number)));
-        tree.distinct(of)
+        tree.distinct(&numbers.iter().map(|number| sequence(*number)).collect())
     };
     assert_eq!(distinct(&tree, &[]), 0);
     assert_eq!(distinct(&tree, &[0, 1]), 18 + 4);
