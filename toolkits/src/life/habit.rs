@@ -48,6 +48,19 @@ words! {
     }
 }
 
+/// The most active build habits (R1).
+const MAX_BUILD: u32 = 3;
+/// The most active break habits (R2).
+const MAX_BREAK: u32 = 1;
+
+/// Returns the most active habits of a type.
+pub fn quota_of(habit_type: HabitType) -> u32 {
+    match habit_type {
+        HabitType::Build => MAX_BUILD,
+        HabitType::Break => MAX_BREAK,
+    }
+}
+
 /// The one catalogue item that a habit comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Origin {

@@ -1,6 +1,4 @@
-//! Every sentence of the toolkit that a person may see, in Korean and English.
-use std::fmt;
-
+//! Every sentence of the toolkit that a person may see, in Korean and English. The English reasons stand at the rules.
 use madang::{event::quoted, tool::Locale};
 
 use super::{
@@ -14,15 +12,8 @@ impl LifeViolation {
     pub fn reason(&self, locale: Locale) -> String {
         match locale.language() {
             "ko" => korean(self),
-            _ => english(self),
+            _ => self.to_string(),
         }
-    }
-}
-
-/// Writes the English reason.
-impl fmt::Display for LifeViolation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&english(self))
     }
 }
 
@@ -169,42 +160,6 @@ fn korean(violation: &LifeViolation) -> String {
         }
         LifeViolation::UnknownItem { .. } => "카탈로그에 그런 항목이 없습니다.".to_owned(),
         LifeViolation::UnknownHabit { id } => format!("{id}번 습관을 찾을 수 없습니다."),
-    }
-}
-
-fn english(violation: &LifeViolation) -> String {
-    match violation {
-        LifeViolation::Quota { habit_type } => {
-            let (name, limit) = (habit_type.as_str(), quota_of(*habit_type));
-            let habits = if limit == 1 { "habit" } else { "habits" };
-            format!("At most {limit} {name} {habits} can be active at the same time.")
-        }
-        LifeViolation::Frame => "The frame must be L2 (approach) or L3 (identity).".to_owned(),
-        LifeViolation::Avoidance { found } => {
-            format!("Say what you want to do instead of avoiding something (found '{found}').")
-        }
-        LifeViolation::Origin => {
-            "Choose exactly one of protocol, break protocol and diet pattern.".to_owned()
-        }
-        LifeViolation::Duplicate { date, recorded } => {
-            let recorded = recorded.as_str();
-            format!("{date} is already recorded as {recorded} and cannot be changed.")
-        }
-        LifeViolation::NoEntry { date } => format!("There is no record for {date} to correct."),
-        LifeViolation::Value => "The value must be done or blank.".to_owned(),
-        LifeViolation::Date => "The date must have the form YYYY-MM-DD.".to_owned(),
-        LifeViolation::FutureDate { date, today } => {
-            format!("{date} has not come yet; today is {today}.")
-        }
-        LifeViolation::BlankText { field } => format!("{field} must not be blank."),
-        LifeViolation::ControlText { field } => {
-            format!("{field} must have no line breaks and no control characters.")
-        }
-        LifeViolation::LongText { field, max } => {
-            format!("{field} may have at most {max} characters.")
-        }
-        LifeViolation::UnknownItem { .. } => "The catalogue has no such item.".to_owned(),
-        LifeViolation::UnknownHabit { id } => format!("There is no habit number {id}."),
     }
 }
 

@@ -1,6 +1,4 @@
-//! Every sentence of the toolkit that a person may see, in Korean and English.
-use std::fmt;
-
+//! Every sentence of the toolkit that a person may see, in Korean and English. The English reasons stand at the rules.
 use madang::{
     event::{quoted, quoted_up_to},
     tool::Locale,
@@ -20,15 +18,8 @@ impl NotesViolation {
     pub fn reason(&self, locale: Locale) -> String {
         match locale.language() {
             "ko" => korean(self),
-            _ => english(self),
+            _ => self.to_string(),
         }
-    }
-}
-
-/// Writes the English reason.
-impl fmt::Display for NotesViolation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&english(self))
     }
 }
 
@@ -148,51 +139,5 @@ fn korean(violation: &NotesViolation) -> String {
             format!("블록 {requested}개를 하나도 만들지 못해서 페이지를 만들지 않았습니다.")
         }
         NotesViolation::OutsideWorkspace => "작업 공간 밖의 경로는 열 수 없습니다.".to_owned(),
-    }
-}
-
-fn english(violation: &NotesViolation) -> String {
-    match violation {
-        NotesViolation::UnknownPage { name } => format!("there is no page {}.", quoted(name)),
-        NotesViolation::UnknownBlock { id } => format!("there is no block {}.", quoted(id)),
-        NotesViolation::BlankTitle => "the title is blank.".to_owned(),
-        NotesViolation::LongTitle => format!("a title has at most {MAX_TITLE_CHARS} characters."),
-        NotesViolation::ControlInTitle => {
-            "a title has no line breaks and no control characters.".to_owned()
-        }
-        NotesViolation::TitleTaken { title } => {
-            format!("another page is called {}: choose another title.", quoted(title))
-        }
-        NotesViolation::HasPages { title, count: 1 } => {
-            format!("the page {} contains a page: delete that one first.", quoted(title))
-        }
-        NotesViolation::HasPages { title, count } => {
-            format!("the page {} contains {count} pages: delete those first.", quoted(title))
-        }
-        NotesViolation::OpenPageGone => {
-            "the page that was open was deleted: open another one with open_page.".to_owned()
-        }
-        NotesViolation::ControlInText { field } => format!("{field} has no control characters."),
-        NotesViolation::Newline => "a block is one line: make a block for each line.".to_owned(),
-        NotesViolation::LongContent => {
-            format!("a block has at most {MAX_CONTENT_CHARS} characters.")
-        }
-        NotesViolation::TooDeep => {
-            format!("nothing can be nested deeper than {MAX_LEVELS} levels.")
-        }
-        NotesViolation::PageFull => format!("a page has at most {MAX_PAGE_BLOCKS} blocks."),
-        NotesViolation::Cycle => {
-            "nothing can be moved into itself or into what it contains.".to_owned()
-        }
-        NotesViolation::OneOf { names: [one, other] } => format!("give one of {one} and {other}."),
-        NotesViolation::NotSibling { id } => {
-            format!("the block {} does not lie there.", quoted(id))
-        }
-        NotesViolation::NoPageOpen => "no page is open.".to_owned(),
-        NotesViolation::NoHistory => "there is nothing to go to.".to_owned(),
-        NotesViolation::NoBlocksCreated { requested } => format!(
-            "none of the {requested} blocks could be created, so the page was not created either."
-        ),
-        NotesViolation::OutsideWorkspace => "the path leads out of the workspace.".to_owned(),
     }
 }

@@ -30,5 +30,7 @@ pub use entry::{
 };
 pub use frame::{judge_frame_level, validate_framed_text, validate_optional_text};
 pub use origin::assert_exclusive_origin;
-pub use quota::{ActiveHabits, judge_active_habit_quota, quota_of};
+pub use quota::{ActiveHabits, judge_active_habit_quota};
 pub use violation::LifeViolation;
+
+pub use super::habit::quota_of;

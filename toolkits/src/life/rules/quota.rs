@@ -1,10 +1,8 @@
 //! R1 and R2: limit the number of active habits.
-use super::{super::habit::HabitType, LifeViolation};
-
-/// The most active build habits (R1).
-const MAX_BUILD: u32 = 3;
-/// The most active break habits (R2).
-const MAX_BREAK: u32 = 1;
+use super::{
+    super::habit::{HabitType, quota_of},
+    LifeViolation,
+};
 
 /// The number of a user's active habits of each type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -13,14 +11,6 @@ pub struct ActiveHabits {
     pub build: u32,
     /// Active break habits.
     pub breaking: u32,
-}
-
-/// Returns the most active habits of a type.
-pub fn quota_of(habit_type: HabitType) -> u32 {
-    match habit_type {
-        HabitType::Build => MAX_BUILD,
-        HabitType::Break => MAX_BREAK,
-    }
 }
 
 /// Judges whether one more habit of a type may begin.
