@@ -18,6 +18,16 @@ pub enum Location {
     Page(PageId),
 }
 
+impl Location {
+    /// Returns the page that is shown, in the tree or with its blocks; `None` for the tree of all pages.
+    pub fn page(self) -> Option<PageId> {
+        match self {
+            Self::Index => None,
+            Self::Directory(id) | Self::Page(id) => Some(id),
+        }
+    }
+}
+
 /// The visited places, and the one that is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VisitHistory {

@@ -102,10 +102,8 @@ impl NotesRepository<'_> {
     pub async fn travel(&mut self, session: &SessionId, way: Way) -> Result<Location, NotesError> {
         let Standing { mut history, .. } = self.standing(session).await?;
         let there = self.existing(&history).await?;
-        let is_there = |place| match place {
-            Location::Index => true,
-            Location::Directory(id) | Location::Page(id) => there.contains(&id.to_string()),
-        };
+        let is_there =
+            |place: Location| place.page().is_none_or(|id| there.contains(&id.to_string()));
         let place = match way {
             Way::Back => history.back(is_there),
             Way::Forward => history.forward(is_there),
@@ -160,11 +158,7 @@ impl NotesRepository<'_> {
 
     /// Lists the ids of visited pages that still exist.
     async fn existing(&mut self, history: &VisitHistory) -> Result<Vec<String>, NotesError> {
-        let page = |place: &Location| match place {
-            Location::Index => None,
-            Location::Directory(id) | Location::Page(id) => Some(*id),
-        };
-        let ids: Vec<_> = history.visits().iter().filter_map(page).collect();
+        let ids: Vec<_> = history.visits().iter().filter_map(|place| place.page()).collect();
         sqlx::query_scalar(
             "SELECT id FROM notes_pages WHERE user_id = $1 AND id IN (SELECT value FROM json_each($2))",
         )
@@ -182,11 +176,7 @@ impl NotesRepository<'_> {
         history: VisitHistory,
     ) -> Result<(), NotesError> {
         self.save(session, &history, None, &[]).await?;
-        let page = match place {
-            Location::Index => None,
-            Location::Directory(id) | Location::Page(id) => Some(id),
-        };
-        self.navigated(session, page).await
+        self.navigated(session, place.page()).await
     }
 
     async fn save(
