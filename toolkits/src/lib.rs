@@ -18,6 +18,7 @@
 //! - [`life`]: a catalogue of habits, and the habits that a person keeps.
 //! - [`notes`]: pages of nested blocks, mirrored as Markdown files.
 
+mod category;
 pub mod life;
 pub mod notes;
 mod parts;

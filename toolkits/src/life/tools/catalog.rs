@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
+        super::category::Within as _,
         catalogue::{Catalogue, Category, Item, Query, Record},
         rules::{LifeViolation, validate_optional_text},
     },
@@ -20,27 +21,23 @@ const SUMMARY_CHARS: usize = 60;
 
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(
-            tool::plain(
-                "search_catalog",
-                "Search the catalogue of habit protocols, break protocols and diet patterns.",
-                search_catalog,
-            )
-            .category(CATALOG)
-            .effect(EffectPolicy::Read)
-            .idempotent()
-            .narrower("query_protocol"),
-        ),
-        Arc::new(
-            tool::plain(
-                "query_protocol",
-                "Give the full record of one catalogue item: why, steps, dose, anchor.",
-                query_protocol,
-            )
-            .category(CATALOG)
-            .effect(EffectPolicy::Read)
-            .idempotent(),
-        ),
+        tool::plain(
+            "search_catalog",
+            "Search the catalogue of habit protocols, break protocols and diet patterns.",
+            search_catalog,
+        )
+        .effect(EffectPolicy::Read)
+        .idempotent()
+        .narrower("query_protocol")
+        .within(CATALOG),
+        tool::plain(
+            "query_protocol",
+            "Give the full record of one catalogue item: why, steps, dose, anchor.",
+            query_protocol,
+        )
+        .effect(EffectPolicy::Read)
+        .idempotent()
+        .within(CATALOG),
     ]
 }
 

@@ -39,7 +39,7 @@ use super::{
 /// They need a SQLite store that has run [`MIGRATIONS`](super::MIGRATIONS).
 #[must_use]
 pub fn tools() -> Vec<Arc<dyn Tool>> {
-    catalog::tools().into_iter().chain(reading::tools()).chain(writing::tools()).collect()
+    [catalog::tools(), reading::tools(), writing::tools()].concat()
 }
 
 /// The category of the tools about the habits of the user.

@@ -9,7 +9,10 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{
-        super::parts::{fitting, next_offset},
+        super::{
+            category::Within as _,
+            parts::{fitting, next_offset},
+        },
         habit::{FrameLevel, Habit, HabitId, HabitType, TrackerValue},
         repository::Entry,
         streak::Streak,
@@ -22,39 +25,31 @@ const MAX_ENTRIES: u32 = 50;
 
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(
-            tool::reading(
+tool::reading(
                 "list_active_habits",
                 "List the active habits of the user with their numbers, types, frames and anchors.",
                 list_active_habits,
             )
-            .category(HABIT)
             .idempotent()
-            .narrower("get_habit"),
-        ),
-        Arc::new(
-            tool::reading("get_habit", "Read one habit with all that was said about it.", get_habit)
-                .category(HABIT)
-                .idempotent(),
-        ),
-        Arc::new(
-            tool::reading(
+            .narrower("get_habit")
+.within(HABIT),
+tool::reading("get_habit", "Read one habit with all that was said about it.", get_habit)
+                .idempotent()
+.within(HABIT),
+tool::reading(
                 "get_streak",
                 "Tell how steadily a habit is kept: current and longest streak, last 30 days, phase of 42 days, tier.",
                 get_streak,
             )
-            .category(HABIT)
-            .idempotent(),
-        ),
-        Arc::new(
-            tool::reading(
+            .idempotent()
+.within(HABIT),
+tool::reading(
                 "list_tracker_entries",
                 "Read the recorded days of a habit with their notes, newest first.",
                 list_tracker_entries,
             )
-            .category(HABIT)
-            .idempotent(),
-        ),
+            .idempotent()
+.within(HABIT),
     ]
 }
 

@@ -11,6 +11,7 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{
+        super::category::Within as _,
         catalogue::Catalogue,
         habit::{Anchor, FrameLevel, HabitId, TrackerValue},
         repository::{Added, NewEntry, NewHabit},
@@ -25,49 +26,41 @@ use super::{
 
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(
-            tool::transactional(
-                "add_habit",
-                "Add a catalogue item to the habits of the user.",
-                add_habit,
-            )
-            .category(HABIT)
-            .idempotent()
-            .consequence(will_add),
-        ),
-        Arc::new(
-            tool::transactional(
-                "log_tracker_entry",
-                "Record a day of a habit as done or blank.",
-                log_tracker_entry,
-            )
-            .category(HABIT)
-            .idempotent()
-            .asks(|arguments: &LogEntry| arguments.value == TrackerValue::Done)
-            .consequence_from(will_log_of)
-            .consequence(will_log),
-        ),
-        Arc::new(
-            tool::transactional(
-                "end_habit",
-                "End an active habit of the user today. What was recorded stays.",
-                end_habit,
-            )
-            .category(HABIT)
-            .consequence_from(will_end)
-            .consequence(|arguments, locale| texts::will_end(arguments.habit_id, None, locale)),
-        ),
-        Arc::new(
-            tool::transactional(
-                "correct_tracker_entry",
-                "Correct a day of a habit that was recorded wrongly.",
-                correct_tracker_entry,
-            )
-            .category(HABIT)
-            .idempotent()
-            .consequence_from(will_correct_from)
-            .consequence(will_correct),
-        ),
+        tool::transactional(
+            "add_habit",
+            "Add a catalogue item to the habits of the user.",
+            add_habit,
+        )
+        .idempotent()
+        .consequence(will_add)
+        .within(HABIT),
+        tool::transactional(
+            "log_tracker_entry",
+            "Record a day of a habit as done or blank.",
+            log_tracker_entry,
+        )
+        .idempotent()
+        .asks(|arguments: &LogEntry| arguments.value == TrackerValue::Done)
+        .consequence_from(will_log_of)
+        .consequence(will_log)
+        .within(HABIT),
+        tool::transactional(
+            "end_habit",
+            "End an active habit of the user today. What was recorded stays.",
+            end_habit,
+        )
+        .consequence_from(will_end)
+        .consequence(|arguments, locale| texts::will_end(arguments.habit_id, None, locale))
+        .within(HABIT),
+        tool::transactional(
+            "correct_tracker_entry",
+            "Correct a day of a habit that was recorded wrongly.",
+            correct_tracker_entry,
+        )
+        .idempotent()
+        .consequence_from(will_correct_from)
+        .consequence(will_correct)
+        .within(HABIT),
     ]
 }
 

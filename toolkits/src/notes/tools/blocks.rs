@@ -9,14 +9,14 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{
-        super::parts::fitting,
+        super::{category::Within as _, parts::fitting},
         block::{Block, BlockId, OutlineLine},
         page::PageId,
         repository::{BlockHit, Inside, NotesError, NotesRepository, Part},
         rules::NotesViolation,
         texts,
     },
-    Caller, NotesResult, Rows, reading, saying, writing,
+    BlockText, Caller, NotesResult, Rows, reading, saying, writing,
 };
 
 const BLOCK: &str = "block";
@@ -31,65 +31,49 @@ const MAX_BYTES: usize = 256 * 1024;
 
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(reading("get_block", "Read one block.", get_block).category(BLOCK)),
-        Arc::new(
-            writing("update_block", "Replace the text of a block.", update_block)
-                .category(BLOCK)
-                .narrower("get_block")
-                .idempotent(),
-        ),
-        Arc::new(
-            writing(
-                "create_block",
-                "Create a block on a page or inside of another block.",
-                create_block,
-            )
-            .category(BLOCK)
-            .narrower("get_block"),
-        ),
-        Arc::new(
-            saying(
-                texts::done,
-                "delete_block",
-                "Delete a block. Blocks inside of it move up to where it was.",
-                delete_block,
-            )
-            .category(BLOCK)
-            .consequence_from(will_delete_block),
-        ),
-        Arc::new(
-            reading("query_blocks", "Search the text of blocks, best hits first.", query_blocks)
-                .category(BLOCK)
-                .narrower("get_block"),
-        ),
-        Arc::new(
-            reading(
-                "get_page_blocks",
-                "Read the blocks of a page in order, with their depth.",
-                get_page_blocks,
-            )
-            .category(BLOCK)
-            .narrower("get_block"),
-        ),
-        Arc::new(
-            writing(
-                "insert_block_below_current",
-                "Insert a block below the focused one, or at the end of the open page.",
-                insert_block_below_current,
-            )
-            .category(BLOCK)
-            .narrower("get_block"),
-        ),
-        Arc::new(
-            writing("insert_block_below", "Insert a block below another one.", insert_block_below)
-                .category(BLOCK)
-                .narrower("get_block"),
-        ),
-        Arc::new(
-            writing("append_to_block", "Append text to a block.", append_to_block)
-                .category(BLOCK)
-                .narrower("get_block"),
-        ),
+        reading("get_block", "Read one block.", get_block).within(BLOCK),
+        writing("update_block", "Replace the text of a block.", update_block)
+            .narrower("get_block")
+            .idempotent()
+            .within(BLOCK),
+        writing(
+            "create_block",
+            "Create a block on a page or inside of another block.",
+            create_block,
+        )
+        .narrower("get_block")
+        .within(BLOCK),
+        saying(
+            texts::done,
+            "delete_block",
+            "Delete a block. Blocks inside of it move up to where it was.",
+            delete_block,
+        )
+        .consequence_from(will_delete_block)
+        .within(BLOCK),
+        reading("query_blocks", "Search the text of blocks, best hits first.", query_blocks)
+            .narrower("get_block")
+            .within(BLOCK),
+        reading(
+            "get_page_blocks",
+            "Read the blocks of a page in order, with their depth.",
+            get_page_blocks,
+        )
+        .narrower("get_block")
+        .within(BLOCK),
+        writing(
+            "insert_block_below_current",
+            "Insert a block below the focused one, or at the end of the open page.",
+            insert_block_below_current,
+        )
+        .narrower("get_block")
+        .within(BLOCK),
+        writing("insert_block_below", "Insert a block below another one.", insert_block_below)
+            .narrower("get_block")
+            .within(BLOCK),
+        writing("append_to_block", "Append text to a block.", append_to_block)
+            .narrower("get_block")
+            .within(BLOCK),
     ]
 }
 
@@ -106,19 +90,6 @@ struct Created {
 impl From<Block> for Created {
     fn from(Block { id, content, page_id, parent_id, .. }: Block) -> Self {
         Self { id, content, page_id, parent_id }
-    }
-}
-
-/// A block whose content was changed.
-#[derive(Debug, Serialize)]
-struct Changed {
-    id: BlockId,
-    content: String,
-}
-
-impl From<Block> for Changed {
-    fn from(Block { id, content, .. }: Block) -> Self {
-        Self { id, content }
     }
 }
 
@@ -192,7 +163,7 @@ struct UpdateBlock {
     content: String,
 }
 
-async fn update_block(arguments: UpdateBlock, mut caller: Caller<'_>) -> NotesResult<Changed> {
+async fn update_block(arguments: UpdateBlock, mut caller: Caller<'_>) -> NotesResult<BlockText> {
     Ok(caller.notes.update_block(&arguments.id, &arguments.content).await?.into())
 }
 
@@ -378,6 +349,6 @@ fn space() -> String {
 async fn append_to_block(
     AppendToBlock { id, text, separator }: AppendToBlock,
     mut caller: Caller<'_>,
-) -> NotesResult<Changed> {
+) -> NotesResult<BlockText> {
     Ok(caller.notes.append_to_block(&id, &text, &separator).await?.into())
 }

@@ -38,6 +38,8 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::parts::next_offset,
+    block::{Block, BlockId},
+    page::{Page, PageId},
     repository::{NotesError, NotesRepository, Part},
     texts,
 };
@@ -47,8 +49,7 @@ use super::{
 /// They need a SQLite store that has run [`MIGRATIONS`](super::MIGRATIONS).
 #[must_use]
 pub fn tools() -> Vec<Arc<dyn Tool>> {
-    let ping: Arc<dyn Tool> = Arc::new(ping::tool());
-    pages::tools().into_iter().chain(blocks::tools()).chain(places::tools()).chain([ping]).collect()
+    [pages::tools(), blocks::tools(), places::tools(), vec![ping::tool()]].concat()
 }
 
 /// Makes a tool that reads the notes of its caller.
@@ -143,6 +144,32 @@ fn fault<E: Into<NotesError>>(ctx: &ToolContext) -> impl Fn(E) -> ToolFault {
             fault
         }
         error @ (NotesError::Database { .. } | NotesError::Corrupt { .. }) => error.into(),
+    }
+}
+
+/// A block by its id, with its text.
+#[derive(Debug, Serialize)]
+struct BlockText {
+    id: BlockId,
+    content: String,
+}
+
+impl From<Block> for BlockText {
+    fn from(Block { id, content, .. }: Block) -> Self {
+        Self { id, content }
+    }
+}
+
+/// A page by its id and title.
+#[derive(Debug, Serialize)]
+struct PageTitle {
+    id: PageId,
+    title: String,
+}
+
+impl From<Page> for PageTitle {
+    fn from(Page { id, title, .. }: Page) -> Self {
+        Self { id, title }
     }
 }
 

@@ -8,6 +8,7 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{
+        super::category::Within as _,
         block::NewBlock,
         history::Location,
         page::{Page, PageId},
@@ -15,62 +16,43 @@ use super::{
         rules::NotesViolation,
         texts,
     },
-    Caller, NotesResult, Rows, reading, saying, writing,
+    Caller, NotesResult, PageTitle, Rows, reading, saying, writing,
 };
 
 const PAGE: &str = "page";
 
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(
-            writing(
-                "open_page",
-                "Open a page by its id or its exact title and make it the current one.",
-                open_page,
-            )
-            .category(PAGE)
-            .idempotent(),
-        ),
-        Arc::new(
-            reading("query_pages", "Search pages by words of their titles.", query_pages)
-                .category(PAGE),
-        ),
-        Arc::new(
-            reading("list_pages", "List the pages.", list_pages)
-                .category(PAGE)
-                .narrower("query_pages"),
-        ),
-        Arc::new(
-            saying(texts::page_created, "create_page", "Create an empty page.", create_page)
-                .effect(EffectPolicy::Write)
-                .category(PAGE),
-        ),
-        Arc::new(
-            saying(
-                texts::page_created,
-                "create_page_with_blocks",
-                "Create a page with blocks.",
-                create_page_with_blocks,
-            )
+        writing(
+            "open_page",
+            "Open a page by its id or its exact title and make it the current one.",
+            open_page,
+        )
+        .idempotent()
+        .within(PAGE),
+        reading("query_pages", "Search pages by words of their titles.", query_pages).within(PAGE),
+        reading("list_pages", "List the pages.", list_pages).narrower("query_pages").within(PAGE),
+        saying(texts::page_created, "create_page", "Create an empty page.", create_page)
             .effect(EffectPolicy::Write)
-            .category(PAGE)
-            .narrower("get_page_blocks"),
-        ),
-        Arc::new(
-            writing("rename_page", "Give a page another title.", rename_page)
-                .category(PAGE)
-                .idempotent(),
-        ),
-        Arc::new(
-            saying(
-                texts::done,
-                "delete_page",
-                "Delete a page and its blocks. A page that contains pages stays.",
-                delete_page,
-            )
-            .category(PAGE)
-            .consequence_from(will_delete_page),
-        ),
+            .within(PAGE),
+        saying(
+            texts::page_created,
+            "create_page_with_blocks",
+            "Create a page with blocks.",
+            create_page_with_blocks,
+        )
+        .effect(EffectPolicy::Write)
+        .narrower("get_page_blocks")
+        .within(PAGE),
+        writing("rename_page", "Give a page another title.", rename_page).idempotent().within(PAGE),
+        saying(
+            texts::done,
+            "delete_page",
+            "Delete a page and its blocks. A page that contains pages stays.",
+            delete_page,
+        )
+        .consequence_from(will_delete_page)
+        .within(PAGE),
     ]
 }
 
@@ -260,15 +242,8 @@ struct RenamePage {
     title: String,
 }
 
-#[derive(Debug, Serialize)]
-struct Renamed {
-    id: PageId,
-    title: String,
-}
-
-async fn rename_page(arguments: RenamePage, mut caller: Caller<'_>) -> NotesResult<Renamed> {
-    let page = caller.notes.rename_page(&arguments.id, &arguments.title).await?;
-    Ok(Renamed { id: page.id, title: page.title })
+async fn rename_page(arguments: RenamePage, mut caller: Caller<'_>) -> NotesResult<PageTitle> {
+    Ok(caller.notes.rename_page(&arguments.id, &arguments.title).await?.into())
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,16 +1,20 @@
 //! `ping`: answers, to show that tools work.
-use madang::tool::{EffectPolicy, Tool};
+use std::sync::Arc;
+
+use madang::tool::{self, EffectPolicy, Tool, ToolContext, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{super::rules::judge_text, fault};
-use madang::tool::{self, ToolContext, ToolResult};
+use super::{
+    super::{super::category::Within as _, rules::judge_text},
+    fault,
+};
 
-pub(super) fn tool() -> impl Tool {
+pub(super) fn tool() -> Arc<dyn Tool> {
     tool::plain("ping", "Answer pong, to see that tools work.", ping)
-        .category("utility")
         .effect(EffectPolicy::Read)
         .idempotent()
+        .within("utility")
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        block::{Block, BlockId},
+        super::category::Within as _,
         history::Location,
         page::{Page, PageId},
         repository::{NotesRepository, TreeRow, Way},
         rules::NotesViolation,
     },
-    Caller, NotesResult, Rows, reading, writing,
+    BlockText, Caller, NotesResult, PageTitle, Rows, reading, writing,
 };
 
 /// The category of the tool that tells the session's context.
@@ -26,50 +26,38 @@ const MAX_ROWS: usize = 500;
 
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(
-            reading(
-                "get_current_context",
-                "Tell which page is open and which blocks are focused and selected.",
-                get_current_context,
-            )
-            .category(CONTEXT)
-            .narrower("get_block"),
-        ),
-        Arc::new(
-            writing("switch_to_index", "Show the tree of all pages.", switch_to_index)
-                .category(NAVIGATION)
-                .idempotent()
-                .narrower("list_pages"),
-        ),
-        Arc::new(
-            writing(
-                "switch_to_note_view",
-                "Show a page: the one with this id or path, else the one that is open.",
-                switch_to_note_view,
-            )
-            .category(NAVIGATION)
-            .idempotent(),
-        ),
-        Arc::new(
-            writing(
-                "navigate_to_path",
-                "Go to the page or directory at a path of the workspace.",
-                navigate_to_path,
-            )
-            .category(NAVIGATION)
+        reading(
+            "get_current_context",
+            "Tell which page is open and which blocks are focused and selected.",
+            get_current_context,
+        )
+        .narrower("get_block")
+        .within(CONTEXT),
+        writing("switch_to_index", "Show the tree of all pages.", switch_to_index)
             .idempotent()
-            .narrower("query_pages"),
-        ),
-        Arc::new(
-            writing("go_back", "Go back to the place before.", go_back)
-                .category(NAVIGATION)
-                .narrower("switch_to_index"),
-        ),
-        Arc::new(
-            writing("go_forward", "Go forward again after going back.", go_forward)
-                .category(NAVIGATION)
-                .narrower("switch_to_index"),
-        ),
+            .narrower("list_pages")
+            .within(NAVIGATION),
+        writing(
+            "switch_to_note_view",
+            "Show a page: the one with this id or path, else the one that is open.",
+            switch_to_note_view,
+        )
+        .idempotent()
+        .within(NAVIGATION),
+        writing(
+            "navigate_to_path",
+            "Go to the page or directory at a path of the workspace.",
+            navigate_to_path,
+        )
+        .idempotent()
+        .narrower("query_pages")
+        .within(NAVIGATION),
+        writing("go_back", "Go back to the place before.", go_back)
+            .narrower("switch_to_index")
+            .within(NAVIGATION),
+        writing("go_forward", "Go forward again after going back.", go_forward)
+            .narrower("switch_to_index")
+            .within(NAVIGATION),
     ]
 }
 
@@ -89,9 +77,7 @@ impl Shown {
     }
 
     async fn of(place: Location, notes: &mut NotesRepository<'_>) -> NotesResult<Self> {
-        let (Location::Directory(id) | Location::Page(id)) = place else {
-            return Self::index(0, notes).await;
-        };
+        let Some(id) = place.page() else { return Self::index(0, notes).await };
         let page = notes.page(&id.to_string()).await?;
         let path = notes.path_of(&page).await?;
         let Page { id: page_id, title: page_title, block_count, .. } = page;
@@ -107,29 +93,11 @@ impl Shown {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CurrentContext {
-    page: Option<ShownPage>,
-    focused_block: Option<ShownBlock>,
-    selected_blocks: Vec<ShownBlock>,
+    page: Option<PageTitle>,
+    focused_block: Option<BlockText>,
+    selected_blocks: Vec<BlockText>,
     has_selection: bool,
     has_focus: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct ShownPage {
-    id: PageId,
-    title: String,
-}
-
-#[derive(Debug, Serialize)]
-struct ShownBlock {
-    id: BlockId,
-    content: String,
-}
-
-impl From<Block> for ShownBlock {
-    fn from(Block { id, content, .. }: Block) -> Self {
-        Self { id, content }
-    }
 }
 
 async fn get_current_context(
@@ -140,9 +108,9 @@ async fn get_current_context(
     Ok(CurrentContext {
         has_selection: !context.selected.is_empty(),
         has_focus: context.focused.is_some(),
-        page: context.page.map(|Page { id, title, .. }| ShownPage { id, title }),
-        focused_block: context.focused.map(ShownBlock::from),
-        selected_blocks: context.selected.into_iter().map(ShownBlock::from).collect(),
+        page: context.page.map(PageTitle::from),
+        focused_block: context.focused.map(BlockText::from),
+        selected_blocks: context.selected.into_iter().map(BlockText::from).collect(),
     })
 }
 
