@@ -1,7 +1,13 @@
 //! Reads members of JSON objects as models write them, without building values, so that cut off or broken JSON works at
 //! any depth. Writes JSON in the form of the training.
 
-use serde_json::Value;
+use std::io;
+
+use serde::Serialize as _;
+use serde_json::{
+    Serializer, Value,
+    ser::{Formatter, PrettyFormatter},
+};
 
 /// Follows a JSON object or array character by character until it closes.
 #[derive(Debug, Clone, Default)]
@@ -79,48 +85,42 @@ fn value_len(text: &str) -> usize {
 }
 
 /// Writes JSON as Python does, which models were trained on: blanks behind `,` and `:`, and no ASCII escapes.
-pub(in super::super) fn write(
-    out: &mut String,
-    value: &Value,
-    indent: Option<usize>,
-    depth: usize,
-) {
-    let new_line = |out: &mut String, depth: usize| {
-        if let Some(indent) = indent {
-            out.push('\n');
-            out.extend(std::iter::repeat_n(' ', indent * depth));
+pub(in super::super) fn write(value: &Value, indent: Option<usize>) -> String {
+    let mut written = Vec::new();
+    let done = match indent {
+        None => value.serialize(&mut Serializer::with_formatter(&mut written, Spaced)),
+        Some(indent) => {
+            let indent = " ".repeat(indent);
+            let lines = PrettyFormatter::with_indent(indent.as_bytes());
+            value.serialize(&mut Serializer::with_formatter(&mut written, lines))
         }
     };
-    let comma = if indent.is_some() { "," } else { ", " };
-    match value {
-        Value::Array(items) if !items.is_empty() => {
-            out.push('[');
-            for (at, item) in items.iter().enumerate() {
-                out.push_str(if at == 0 { "" } else { comma });
-                new_line(out, depth + 1);
-                write(out, item, indent, depth + 1);
-            }
-            new_line(out, depth);
-            out.push(']');
-        }
-        Value::Object(members) if !members.is_empty() => {
-            out.push('{');
-            for (at, (key, item)) in members.iter().enumerate() {
-                out.push_str(if at == 0 { "" } else { comma });
-                new_line(out, depth + 1);
-                out.push_str(&Value::from(key.as_str()).to_string());
-                out.push_str(": ");
-                write(out, item, indent, depth + 1);
-            }
-            new_line(out, depth);
-            out.push('}');
-        }
-        Value::Array(_)
-        | Value::Object(_)
-        | Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_) => out.push_str(&value.to_string()),
+    done.expect("a value has only texts as keys, and memory takes everything");
+    String::from_utf8(written).expect("JSON is written in UTF-8")
+}
+
+/// Writes JSON in one line.
+struct Spaced;
+
+impl Formatter for Spaced {
+    fn begin_array_value<W: io::Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        out.write_all(if first { b"" } else { b", " })
+    }
+
+    fn begin_object_key<W: io::Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.begin_array_value(out, first)
+    }
+
+    fn begin_object_value<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        out.write_all(b": ")
     }
 }
 

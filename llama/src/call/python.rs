@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::json::write;
+use super::json;
 
 /// Reads the arguments between their parentheses as a JSON object; `None` if the text is broken.
 pub(super) fn to_json(text: &str) -> Option<String> {
@@ -143,11 +143,7 @@ fn written(value: &Value) -> String {
 
 /// Lists all forms of a value in a call: with either quote, and with the words of Python or JSON.
 pub(in super::super) fn literals(value: &Value) -> Vec<String> {
-    let mut ways = vec![written(value), {
-        let mut json = String::new();
-        write(&mut json, value, None, 0);
-        json
-    }];
+    let mut ways = vec![written(value), json::write(value, None)];
     if let Value::String(text) = value
         && !text.contains(['\'', '"', '\\'])
         && !text.contains(char::is_control)

@@ -96,11 +96,7 @@ impl Notation {
     pub(super) fn literals(self, value: &Value) -> Vec<String> {
         match self {
             Self::Json("") => vec![value.to_string()],
-            Self::Json(_) => {
-                let mut written = String::new();
-                json::write(&mut written, value, None, 0);
-                vec![written]
-            }
+            Self::Json(_) => vec![json::write(value, None)],
             Self::Python => python::literals(value),
             Self::Braces(quote) => braces::literal(value, quote).into_iter().collect(),
         }

@@ -145,9 +145,7 @@ fn to_json(
     let value: Value = serde_json::to_value(value).map_err(|error| {
         Error::new(ErrorKind::BadSerialization, "failed to write JSON").with_source(error)
     })?;
-    let mut written = String::new();
-    json::write(&mut written, &value, indent, 0);
-    Ok(marks_in_json(&written))
+    Ok(marks_in_json(&json::write(&value, indent)))
 }
 
 #[cfg(test)]

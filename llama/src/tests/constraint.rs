@@ -63,9 +63,7 @@ fn canonical(family: &Family, is_compact: bool, arguments: &Value) -> String {
         let head = family.form.write(NAME, "ARGUMENTS").replace(": ", ":").replace(", ", ",");
         return head.replace("ARGUMENTS", &arguments.to_string());
     }
-    let mut written = String::new();
-    json_text::write(&mut written, arguments, None, 0);
-    family.form.write(NAME, &written)
+    family.form.write(NAME, &json_text::write(arguments, None))
 }
 
 /// Reads the arguments of the first call in a block.
