@@ -1,6 +1,6 @@
 //! Describes the results of tools in one line for a person, in both languages.
 
-use madang::event::quoted_up_to;
+use madang::event::{plain, quoted_up_to};
 use serde_json::Value;
 
 use crate::{language::UiLanguage, texts::Text};
@@ -15,55 +15,59 @@ pub(super) fn done(tool: &str, data: &Value, locale: UiLanguage) -> String {
 
 /// Describes the result of a known tool, if its data have the known form.
 fn specific(tool: &str, data: &Value, locale: UiLanguage) -> Option<String> {
-    let title = || Some(quoted_up_to(data.get("title")?.as_str()?, MAX_CHARS));
+    let text = |name: &str| Some(quoted_up_to(data.get(name)?.as_str()?, MAX_CHARS));
     let number = |name: &str| data.get(name)?.as_u64();
-    Some(match (tool, locale) {
-        ("search_catalog", UiLanguage::Ko) => {
-            format!("카탈로그에서 {}를 찾았습니다.", items(data, locale)?)
+    let items = || items(data, locale);
+    let (ko, en) = match tool {
+        "search_catalog" => {
+            let items = items()?;
+            (
+                format!("카탈로그에서 {items}를 찾았습니다."),
+                format!("Found {items} in the catalogue."),
+            )
         }
-        ("search_catalog", UiLanguage::En) => {
-            format!("Found {} in the catalogue.", items(data, locale)?)
+        "query_protocol" => {
+            let title = text("title")?;
+            (format!("{title} 항목을 읽었습니다."), format!("Read the item {title}."))
         }
-        ("query_protocol", UiLanguage::Ko) => format!("{} 항목을 읽었습니다.", title()?),
-        ("query_protocol", UiLanguage::En) => format!("Read the item {}.", title()?),
-        ("list_active_habits", UiLanguage::Ko) => {
-            format!("진행 중인 습관은 {}입니다.", items(data, locale)?)
+        "list_active_habits" => {
+            let items = items()?;
+            (format!("진행 중인 습관은 {items}입니다."), format!("Active habits: {items}."))
         }
-        ("list_active_habits", UiLanguage::En) => {
-            format!("Active habits: {}.", items(data, locale)?)
+        "get_streak" => {
+            let (title, current) = (text("title")?, number("current")?);
+            let days = if current == 1 { "day" } else { "days" };
+            (
+                format!("{title}: {current}일째 이어 가고 있습니다."),
+                format!("{title}: {current} {days} in a row."),
+            )
         }
-        ("get_streak", UiLanguage::Ko) => {
-            format!("{}: {}일째 이어 가고 있습니다.", title()?, number("current")?)
+        "add_habit" => added(data, &text("title")?, number("habit_id")?),
+        "log_tracker_entry" => {
+            let (habit, is_done) = (number("habit_id")?, data.get("value")? == "done");
+            let day = plain(data.get("date")?.as_str()?);
+            let (ko, en) = if is_done { ("완료", "done") } else { ("빈칸", "blank") };
+            (
+                format!("{habit}번 습관의 {day} 기록을 {ko}로 남겼습니다."),
+                format!("Recorded habit {habit} as {en} for {day}."),
+            )
         }
-        ("get_streak", UiLanguage::En) => {
-            format!("{}: {} in a row.", title()?, days(number("current")?))
+        "get_block" => {
+            let content = text("content")?;
+            (format!("{content} 블록을 읽었습니다."), format!("Read the block {content}."))
         }
-        ("add_habit", _) => added(data, &title()?, number("habit_id")?, locale),
-        ("log_tracker_entry", UiLanguage::Ko) => {
-            let value = if data.get("value")? == "done" { "완료" } else { "빈칸" };
-            format!("{}번 습관의 {} 기록을 {value}로 남겼습니다.", number("habit_id")?, day(data)?)
+        "get_current_context" => open_page(data),
+        "query_pages" | "list_pages" => {
+            let items = items()?;
+            (format!("페이지를 {items} 찾았습니다."), format!("Pages: {items}."))
         }
-        ("log_tracker_entry", UiLanguage::En) => {
-            let value = if data.get("value")? == "done" { "done" } else { "blank" };
-            format!("Recorded habit {} as {value} for {}.", number("habit_id")?, day(data)?)
-        }
-        ("get_block", UiLanguage::Ko) => format!("{} 블록을 읽었습니다.", content(data)?),
-        ("get_block", UiLanguage::En) => format!("Read the block {}.", content(data)?),
-        ("get_current_context", _) => open_page(data, locale),
-        ("query_pages" | "list_pages", UiLanguage::Ko) => {
-            format!("페이지를 {} 찾았습니다.", items(data, locale)?)
-        }
-        ("query_pages" | "list_pages", UiLanguage::En) => {
-            format!("Pages: {}.", items(data, locale)?)
-        }
-        ("query_blocks" | "get_page_blocks", UiLanguage::Ko) => {
-            format!("블록을 {} 찾았습니다.", items(data, locale)?)
-        }
-        ("query_blocks" | "get_page_blocks", UiLanguage::En) => {
-            format!("Blocks: {}.", items(data, locale)?)
+        "query_blocks" | "get_page_blocks" => {
+            let items = items()?;
+            (format!("블록을 {items} 찾았습니다."), format!("Blocks: {items}."))
         }
         _ => return None,
-    })
+    };
+    Some(locale.pick(ko, en))
 }
 
 /// Describes the result of any tool.
@@ -84,37 +88,26 @@ fn items(data: &Value, locale: UiLanguage) -> Option<String> {
     Some(Text::Items { shown, total }.in_locale(locale))
 }
 
-fn added(data: &Value, title: &str, number: u64, locale: UiLanguage) -> String {
-    match (data.get("already_active") == Some(&Value::Bool(true)), locale) {
-        (false, UiLanguage::Ko) => format!("{number}번 습관 {title}을(를) 추가했습니다."),
-        (false, UiLanguage::En) => format!("Added habit {number}, {title}."),
-        (true, UiLanguage::Ko) => {
-            format!("{title}은(는) 이미 {number}번 습관입니다. 바뀐 것이 없습니다.")
-        }
-        (true, UiLanguage::En) => {
-            format!("{title} is habit {number} already; nothing has changed.")
-        }
+fn added(data: &Value, title: &str, number: u64) -> (String, String) {
+    if data.get("already_active") == Some(&Value::Bool(true)) {
+        (
+            format!("{title}은(는) 이미 {number}번 습관입니다. 바뀐 것이 없습니다."),
+            format!("{title} is habit {number} already; nothing has changed."),
+        )
+    } else {
+        (
+            format!("{number}번 습관 {title}을(를) 추가했습니다."),
+            format!("Added habit {number}, {title}."),
+        )
     }
 }
 
-fn open_page(data: &Value, locale: UiLanguage) -> String {
-    let page = data.get("page").and_then(|page| page.get("title")?.as_str());
-    match (page.map(|title| quoted_up_to(title, MAX_CHARS)), locale) {
-        (Some(title), UiLanguage::Ko) => format!("{title} 페이지가 열려 있습니다."),
-        (Some(title), UiLanguage::En) => format!("The page {title} is open."),
-        (None, UiLanguage::Ko) => "열린 페이지가 없습니다.".to_owned(),
-        (None, UiLanguage::En) => "No page is open.".to_owned(),
+fn open_page(data: &Value) -> (String, String) {
+    let title = data.get("page").and_then(|page| page.get("title")?.as_str());
+    match title.map(|title| quoted_up_to(title, MAX_CHARS)) {
+        Some(title) => {
+            (format!("{title} 페이지가 열려 있습니다."), format!("The page {title} is open."))
+        }
+        None => ("열린 페이지가 없습니다.".to_owned(), "No page is open.".to_owned()),
     }
-}
-
-fn content(data: &Value) -> Option<String> {
-    Some(quoted_up_to(data.get("content")?.as_str()?, MAX_CHARS))
-}
-
-fn day(data: &Value) -> Option<String> {
-    Some(madang::event::plain(data.get("date")?.as_str()?).into_owned())
-}
-
-fn days(count: u64) -> String {
-    format!("{count} day{}", if count == 1 { "" } else { "s" })
 }
