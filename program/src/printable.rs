@@ -5,26 +5,22 @@ use std::borrow::Cow;
 /// Replaces control characters and marks of direction by visible codes. Then no text can move the cursor, rewrite the
 /// screen, or hide a part of itself. Line breaks and tabs stay.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_harmful) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for letter in text.chars() {
-        if is_harmful(letter) { shown.extend(letter.escape_unicode()) } else { shown.push(letter) }
-    }
-    Cow::Owned(shown)
+    visible(text, |letter| letter.escape_unicode().to_string())
 }
 
 /// Does the same in JSON or beside it, so that a reader of the JSON gets the original text.
 pub(crate) fn printable_json(text: &str) -> Cow<'_, str> {
+    visible(text, |letter| {
+        let mut units = [0; 2];
+        letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    })
+}
+
+fn visible(text: &str, code: impl Fn(char) -> String) -> Cow<'_, str> {
     if !text.contains(is_harmful) {
         return Cow::Borrowed(text);
     }
-    let write = |letter: char| {
-        let mut units = [0; 2];
-        let escaped = letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
-        if is_harmful(letter) { escaped.collect() } else { letter.to_string() }
-    };
+    let write = |letter| if is_harmful(letter) { code(letter) } else { letter.to_string() };
     Cow::Owned(text.chars().map(write).collect())
 }
 
