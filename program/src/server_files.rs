@@ -11,10 +11,7 @@ pub(crate) const TOKENS: &str = "tokens";
 
 /// Names the file with this ending beside the database.
 pub(crate) fn beside(database: &Path, ending: &str) -> PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push(".");
-    name.push(ending);
-    name.into()
+    database.with_added_extension(ending)
 }
 
 /// Builds the failure of a file of tokens, with what to do.

@@ -59,10 +59,8 @@ pub(super) fn of_file(path: &Path) -> Result<Vec<Placed>, Failure> {
     if path.extension().is_none_or(|extension| extension != "hex") {
         return read(&content, &name, Part::Open);
     }
-    let mut seal = path.as_os_str().to_owned();
-    seal.push(".sha256");
-    let seal = Path::new(&seal);
-    check_seal(content.as_bytes(), &self::content(seal, &seal.display().to_string())?, &name)?;
+    let seal = path.with_added_extension("sha256");
+    check_seal(content.as_bytes(), &self::content(&seal, &seal.display().to_string())?, &name)?;
     read(&unsealed(&content, &name)?, &name, Part::Sealed)
 }
 

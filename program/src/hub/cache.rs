@@ -163,9 +163,7 @@ pub(super) fn bytes_named(path: &Path) -> u64 {
 
 /// Makes a name beside this one that no other process takes.
 fn temporary(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    path.with_file_name(name)
+    path.with_added_extension(format!("{}.tmp", std::process::id()))
 }
 
 /// Links relatively, as the hub's tools do, so that the cache can be moved or mounted elsewhere.
