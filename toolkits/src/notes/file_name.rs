@@ -16,7 +16,7 @@ pub(super) fn file_name(title: &str) -> String {
     if name.starts_with('.') {
         name.replace_range(..1, "_");
     }
-    name.truncate(floor(&name, MAX_BYTES));
+    name.truncate(name.floor_char_boundary(MAX_BYTES));
     name.truncate(name.trim_end_matches([' ', '.', '\u{200d}', '\u{a0}', '\u{3000}']).len());
     if name.is_empty() {
         return "_".to_owned();
@@ -65,11 +65,6 @@ fn is_device(name: &str) -> bool {
     matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$")
         || numbered("COM")
         || numbered("LPT")
-}
-
-/// Finds the last boundary between characters up to `max`.
-fn floor(text: &str, max: usize) -> usize {
-    (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 #[cfg(test)]
