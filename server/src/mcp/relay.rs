@@ -19,7 +19,7 @@ use crate::{
     problem::Problem,
     state::Shared,
     stream::{
-        body::{Ends, respond},
+        body::{first_cut, respond},
         mapper::Cut,
         outlet::{BrokenOff, Outlet, WrittenBody},
         places::StreamPlace,
@@ -101,7 +101,7 @@ impl Relay {
         let body = WrittenBody::new(move |outlet| async move {
             let Self { shared, credential, is_stream_alone, _held } = self;
             let ends = async {
-                let cut = Ends::new(&shared, credential).first().await;
+                let cut = first_cut(&shared, credential).await;
                 if let (Cut::Draining { .. }, false) = (cut, is_stream_alone) {
                     sleep(LAST_WORDS).await;
                 }

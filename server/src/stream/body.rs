@@ -1,6 +1,6 @@
 //! The shell of a stream: it reads items, keeps the pace, keeps the connection open, and watches for its end.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
@@ -12,10 +12,7 @@ use madang::{
     approval::{Inbox, InboxItem},
     event::{EventCursor, FeedEpoch, StreamItem, Subscription},
 };
-use tokio::{
-    sync::watch,
-    time::{Instant, Sleep, sleep, timeout},
-};
+use tokio::time::{Instant, sleep, timeout};
 use tracing::debug;
 
 use super::{
@@ -93,16 +90,24 @@ pub(crate) struct OpenStream {
     shared: Arc<Shared>,
     surface: &'static str,
     credential: CallerCredential,
-    place: StreamPlace,
-    counted: Counted,
+    held: (StreamPlace, Counted),
     begun: Instant,
-    dismisses: Option<FollowedTurn>,
+    dismisses: FollowedTurn,
     missed: MissedRequest,
 }
 
-/// A turn that is dismissed where its reader leaves before the end.
-#[derive(Debug)]
-struct FollowedTurn(Session, TurnId);
+/// The turn that is dismissed where its reader leaves before the end.
+#[derive(Debug, Default)]
+struct FollowedTurn(Option<(Session, TurnId)>);
+
+impl Drop for FollowedTurn {
+    fn drop(&mut self) {
+        if let Some((session, turn)) = self.0.take() {
+            // A task: what is dropped here cannot wait.
+            drop(tokio::spawn(async move { session.dismiss_turn(turn, When::Any).await }));
+        }
+    }
+}
 
 impl OpenStream {
     /// Takes a place for a stream of this caller.
@@ -114,15 +119,13 @@ impl OpenStream {
         caller: &Caller,
         surface: &'static str,
     ) -> Result<Self, Problem> {
-        let place = shared.streams.take(&caller.user)?;
         Ok(Self {
+            held: (shared.streams.take(&caller.user)?, Counted::stream(surface)),
             shared: shared.clone(),
             surface,
             credential: caller.credential,
-            place,
-            counted: Counted::stream(surface),
             begun: Instant::now(),
-            dismisses: None,
+            dismisses: FollowedTurn::default(),
             missed: MissedRequest::default(),
         })
     }
@@ -130,9 +133,9 @@ impl OpenStream {
     /// Follows a turn for the client that began it. Where the client leaves before the end, the turn goes on, unless the
     /// server is told otherwise.
     pub(crate) fn follow(mut self, session: &Session, turn: TurnId) -> Self {
-        self.dismisses = match self.shared.on_disconnect {
+        self.dismisses.0 = match self.shared.on_disconnect {
             OnDisconnect::Continue => None,
-            OnDisconnect::Dismiss => Some(FollowedTurn(session.clone(), turn)),
+            OnDisconnect::Dismiss => Some((session.clone(), turn)),
         };
         self
     }
@@ -155,49 +158,21 @@ impl OpenStream {
     where
         F: Future<Output = Result<Items, Problem>> + Send + 'static,
     {
-        respond(WrittenBody::new(move |outlet| self.write(items, mapper, outlet)))
+        respond(WrittenBody::new(|outlet| async move {
+            let mut writer = Writer { stream: self, outlet, mapper, out: Frames::default() };
+            let ended = writer.run(items).await;
+            writer.stream.dismisses.0 = None; // the stream came to its end
+            ended
+        }))
     }
 
     /// Answers with frames that are all there is to tell.
     pub(crate) fn whole(self, mut frames: Frames) -> Response {
-        let held = (self.place, self.counted);
         respond(WrittenBody::new(|outlet| async move {
             outlet.send(frames.take()).await;
-            drop(held);
+            drop(self.held);
             Ok(())
         }))
-    }
-
-    async fn write(
-        self,
-        items: impl Future<Output = Result<Items, Problem>>,
-        mapper: impl Mapper,
-        outlet: Outlet,
-    ) -> Result<(), BrokenOff> {
-        let Self { shared, surface, credential, place, counted, begun, dismisses, missed } = self;
-        let mut leaves = Leaves(dismisses);
-        let _held = (place, counted);
-        let mut out = Frames::default();
-        out.comment("madang");
-        if mapper.says_when_to_retry() {
-            out.retry(random_between(shared.limits.min_retry, shared.limits.max_retry));
-        }
-        let written = Writer { shared: &shared, surface, begun, outlet, mapper, out, missed };
-        let ended = written.run(items, Ends::new(&shared, credential)).await;
-        leaves.0 = None; // the stream came to its end
-        ended
-    }
-}
-
-/// Dismisses the turn of a reader that leaves.
-struct Leaves(Option<FollowedTurn>);
-
-impl Drop for Leaves {
-    fn drop(&mut self) {
-        if let Some(FollowedTurn(session, turn)) = self.0.take() {
-            // A task: what is dropped here cannot wait.
-            drop(tokio::spawn(async move { session.dismiss_turn(turn, When::Any).await }));
-        }
     }
 }
 
@@ -211,25 +186,26 @@ pub(crate) fn respond(body: WrittenBody) -> Response {
     response
 }
 
-struct Writer<'a, M> {
-    shared: &'a Arc<Shared>,
-    surface: &'static str,
-    begun: Instant,
+struct Writer<M> {
+    stream: OpenStream,
     outlet: Outlet,
     mapper: M,
     out: Frames,
-    missed: MissedRequest,
 }
 
-impl<M: Mapper> Writer<'_, M> {
+impl<M: Mapper> Writer<M> {
     async fn run(
-        mut self,
+        &mut self,
         items: impl Future<Output = Result<Items, Problem>>,
-        ends: Ends<'_>,
     ) -> Result<(), BrokenOff> {
+        let (shared, credential) = (self.stream.shared.clone(), self.stream.credential);
+        let mut ends = std::pin::pin!(first_cut(&shared, credential));
+        self.out.comment("madang");
+        if self.mapper.says_when_to_retry() {
+            self.out.retry(random_between(shared.limits.min_retry, shared.limits.max_retry));
+        }
         self.mapper.open(&mut self.out);
         self.flush().await;
-        let mut ends = std::pin::pin!(ends.first());
         let items = tokio::select! {
             biased;
             items = items => items,
@@ -239,13 +215,13 @@ impl<M: Mapper> Writer<'_, M> {
             Ok(items) => items,
             Err(problem) => {
                 debug!(name = problem.name().name(), "a stream has no items");
-                return self.say(leaving(self.shared)).await;
+                return self.say(leaving(&shared)).await;
             }
         };
         if let Some(epoch) = items.epoch() {
             self.mapper.begin(epoch);
         }
-        let (pace, silence) = (self.shared.limits.text_pace, self.shared.limits.keep_alive);
+        let (pace, silence) = (shared.limits.text_pace, shared.limits.keep_alive);
         let mut keep_alive = std::pin::pin!(sleep(silence));
         let mut is_first = true;
         loop {
@@ -271,7 +247,7 @@ impl<M: Mapper> Writer<'_, M> {
             };
             let Some(item) = item else { return self.closed().await };
             if std::mem::take(&mut is_first) {
-                metrics::first_byte(self.surface, self.begun.elapsed());
+                metrics::first_byte(self.stream.surface, self.stream.begun.elapsed());
             }
             let is_text =
                 matches!(item, Read::Stream(StreamItem::Text { .. } | StreamItem::Thinking { .. }));
@@ -300,32 +276,34 @@ impl<M: Mapper> Writer<'_, M> {
                 return ended(then);
             }
         };
+        let OpenStream { shared, missed, .. } = &mut self.stream;
         if let StreamItem::Lagged { from, to } = item {
             metrics::lagged(to - from);
-            self.missed.look(self.shared.now()).await;
+            missed.look(shared.now()).await;
         }
-        for piece in pieces(item, &self.shared.limits) {
+        let pieces = pieces(item, &shared.limits);
+        for piece in pieces {
             if let Some(ended) = self.write_piece(&piece).await {
                 return Some(ended);
             }
         }
-        let missed = self.missed.due()?;
+        let missed = self.stream.missed.due()?;
         self.write_piece(&missed).await
     }
 
     async fn write_piece(&mut self, piece: &StreamItem) -> Option<Result<(), BrokenOff>> {
         let then = self.mapper.on(piece, &mut self.out);
         self.flush().await;
-        self.missed.told(piece);
+        self.stream.missed.told(piece);
         ended(then)
     }
 
     /// Ends a stream whose items ended: by a dismissal, or because the runtime has gone.
-    async fn closed(mut self) -> Result<(), BrokenOff> {
-        if self.shared.drain.is_draining() {
-            return self.say(leaving(self.shared)).await;
-        }
-        self.say(Cut::Dismissed).await
+    async fn closed(&mut self) -> Result<(), BrokenOff> {
+        let shared = &self.stream.shared;
+        let is_draining = shared.drain.is_draining();
+        let cut = if is_draining { leaving(shared) } else { Cut::Dismissed };
+        self.say(cut).await
     }
 
     async fn say(&mut self, cut: Cut) -> Result<(), BrokenOff> {
@@ -349,45 +327,31 @@ fn ended(then: Then) -> Option<Result<(), BrokenOff>> {
     }
 }
 
-/// What may end a stream from outside.
-pub(crate) struct Ends<'a> {
-    shared: &'a Shared,
-    credential: CallerCredential,
-    changes: Option<watch::Receiver<()>>,
-    life: Pin<Box<Sleep>>,
-}
-
-impl<'a> Ends<'a> {
-    pub(crate) fn new(shared: &'a Shared, credential: CallerCredential) -> Self {
-        let auth = &shared.auth;
-        let may_change = auth.may_change() && credential.rests_on.is_some();
-        let changes = may_change.then(|| auth.changes.subscribe());
-        // No stream lives longer than its login.
-        let rest = credential.until.map(|until| shared.now().until(until));
-        let life = shared.limits.stream_life.min(rest.unwrap_or(Duration::MAX));
-        Self { shared, credential, changes, life: Box::pin(sleep(life)) }
-    }
-
-    /// Waits for the first of them.
-    pub(crate) async fn first(self) -> Cut {
-        let Self { shared, credential, changes, life } = self;
-        let still_counts = || shared.auth.counts(credential, shared.now());
-        tokio::select! {
-            biased;
-            () = shared.drain.reached(DrainPhase::Leaving) => leaving(shared),
-            () = revoked(changes, still_counts) => Cut::TokenExpired,
-            () = life => match still_counts() {
-                true => Cut::TooLong { retry_ms: retry_ms(shared) },
-                false => Cut::TokenExpired,
-            },
-        }
+/// Waits for what ends a stream from outside.
+pub(crate) async fn first_cut(shared: &Shared, credential: CallerCredential) -> Cut {
+    let still_counts = || shared.auth.counts(credential, shared.now());
+    // No stream lives longer than its login.
+    let rest = credential.until.map(|until| shared.now().until(until));
+    let life = shared.limits.stream_life.min(rest.unwrap_or(Duration::MAX));
+    tokio::select! {
+        biased;
+        () = shared.drain.reached(DrainPhase::Leaving) => leaving(shared),
+        () = revoked(shared, credential) => Cut::TokenExpired,
+        () = sleep(life) => match still_counts() {
+            true => Cut::TooLong { retry_ms: retry_ms(shared) },
+            false => Cut::TokenExpired,
+        },
     }
 }
 
 /// Waits until tokens or keys have changed so that this credential does not count any more.
-async fn revoked(changes: Option<watch::Receiver<()>>, still_counts: impl Fn() -> bool) {
-    let Some(mut changes) = changes else { return std::future::pending().await };
-    while still_counts() {
+async fn revoked(shared: &Shared, credential: CallerCredential) {
+    let auth = &shared.auth;
+    if !auth.may_change() || credential.rests_on.is_none() {
+        return std::future::pending().await;
+    }
+    let mut changes = auth.changes.subscribe();
+    while auth.counts(credential, shared.now()) {
         if changes.changed().await.is_err() {
             return std::future::pending().await;
         }
