@@ -1,28 +1,16 @@
 //! What the native stream says of each item: the events as they are, with their cursor.
 
 use madang::{
-    CallId, TurnId,
+    TurnId,
     approval::InboxItem,
     event::{EventKind, FeedCursor, FeedEpoch, SessionEvent, StreamItem},
-    tool::ToolProgress,
 };
-use serde::Serialize;
 use serde_json::json;
 
 use crate::stream::{
     frame::Frames,
     mapper::{Cut, Mapper, Then},
 };
-
-/// How far a call has come.
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename = "tool_progress")]
-struct CallProgress<'a> {
-    turn: TurnId,
-    call: CallId,
-    #[serde(flatten)]
-    progress: &'a ToolProgress,
-}
 
 /// Writes the events of a session, or of one turn to its end.
 #[derive(Debug, Default)]
@@ -43,7 +31,7 @@ impl NativeMapper {
             Some(epoch) => FeedCursor::behind(event, epoch),
             None => event.cursor.into(),
         };
-        out.event(name_of(&event.kind), Some(&cursor.to_string()), event);
+        out.event(Some(&cursor.to_string()), event);
         let is_end = matches!(event.kind, EventKind::TurnEnded { .. });
         if is_end && self.until == Some(event.turn) { Then::Close } else { Then::Continue }
     }
@@ -61,26 +49,10 @@ impl Mapper for NativeMapper {
     }
 
     fn on(&mut self, item: &StreamItem, out: &mut Frames) -> Then {
-        let (name, data) = match item {
-            StreamItem::Event(event) => return self.event(event, out),
-            StreamItem::Text { completion, at, text } => (
-                "text",
-                json!({ "type": "text", "completion": completion, "at": at, "text": text }),
-            ),
-            StreamItem::Thinking { completion, at, text } => (
-                "thinking",
-                json!({ "type": "thinking", "completion": completion, "at": at, "text": text }),
-            ),
-            StreamItem::Progress { turn, call, progress } => {
-                ("tool_progress", json!(CallProgress { turn: *turn, call: *call, progress }))
-            }
-            StreamItem::Lagged { from, to } => {
-                ("lagged", json!({ "type": "lagged", "from": from, "to": to }))
-            }
-            StreamItem::ReplayFailed => ("replay_failed", json!({ "type": "replay_failed" })),
-            _ => return Then::Continue, // of a later version, which no reader knows yet
-        };
-        out.event(name, None, &data);
+        if let StreamItem::Event(event) = item {
+            return self.event(event, out);
+        }
+        out.event(None, item);
         Then::Continue
     }
 
@@ -125,7 +97,7 @@ impl Mapper for InboxMapper {
             _ => return Then::Continue, // of a later version, which no reader knows yet
         };
         data["type"] = name.into();
-        out.event(name, None, &data);
+        out.event(None, &data);
         Then::Continue
     }
 
@@ -154,40 +126,19 @@ impl Drop for InboxCount {
 /// Says why the stream ends, and when to come back. It is native to say so: the reader knows its cursor.
 fn bye(cut: Cut, out: &mut Frames) -> Then {
     let data = json!({ "type": "bye", "reason": cut.name(), "retry_ms": cut.retry_ms() });
-    out.event("bye", None, &data);
+    out.event(None, &data);
     Then::Close
-}
-
-/// Gives the type of an event, as its JSON has it.
-pub(crate) fn name_of(kind: &EventKind) -> &'static str {
-    match kind {
-        EventKind::UserMessage { .. } => "user_message",
-        EventKind::ModelMessage { .. } => "model_message",
-        EventKind::ToolCallProposed { .. } => "tool_call_proposed",
-        EventKind::ApprovalRequested { .. } => "approval_requested",
-        EventKind::ApprovalEnded { .. } => "approval_ended",
-        EventKind::ToolCallEnded { .. } => "tool_call_ended",
-        EventKind::ToolCallResolved { .. } => "tool_call_resolved",
-        EventKind::SystemNotice { .. } => "system_notice",
-        EventKind::Error { .. } => "error",
-        EventKind::Cleared => "cleared",
-        EventKind::MessagesLeftOut { .. } => "messages_left_out",
-        EventKind::TurnResumed => "turn_resumed",
-        EventKind::TurnInterrupted { .. } => "turn_interrupted",
-        EventKind::TurnEnded { .. } => "turn_ended",
-        _ => "event",
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
     use madang::{
-        Timestamp,
+        CallId, Timestamp,
         event::{Ending, EntryOrigin, EventCursor, TurnEnding},
         model::Usage,
+        tool::ToolProgress,
     };
-    use serde_json::Value;
     use uuid::Uuid;
 
     use super::*;
@@ -258,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_each_event_is_the_type_of_its_json() {
+    fn each_event_comes_under_the_type_of_its_json() {
         let kinds = [
             json!({ "type": "user_message", "text": "" }),
             json!({ "type": "model_message", "text": "", "ending": "complete" }),
@@ -274,7 +225,10 @@ mod tests {
         ];
         for json in kinds {
             let kind: EventKind = serde_json::from_value(json.clone()).unwrap();
-            assert_eq!(Value::from(name_of(&kind)), json["type"]);
+            let item = event(1, EventCursor::START, kind);
+            let (frame, _) = written(&mut NativeMapper::default(), &[item]);
+            let name = json["type"].as_str().unwrap();
+            assert!(frame.contains(&format!("\nevent: {name}\n")), "{frame}");
         }
     }
 

@@ -6,20 +6,27 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Collects frames until the body takes them.
 #[derive(Debug, Default)]
 pub(crate) struct Frames(Vec<u8>);
 
 impl Frames {
-    /// Adds an event with its type, its cursor where it has one, and its data.
-    pub(crate) fn event(&mut self, name: &str, id: Option<&str>, data: &impl Serialize) {
+    /// Adds an event with its cursor where it has one, under the type in its data.
+    pub(crate) fn event(&mut self, id: Option<&str>, data: &impl Serialize) {
+        #[derive(Deserialize)]
+        struct Typed<'a> {
+            r#type: &'a str,
+        }
+
+        let data = serde_json::to_string(data).expect("a value of ours has text keys");
+        let Typed { r#type } = serde_json::from_str(&data).expect("an event of ours has a type");
         if let Some(id) = id {
             self.line("id: ", id);
         }
-        self.line("event: ", name);
-        self.data(data);
+        self.line("event: ", r#type);
+        self.0.extend_from_slice(format!("data: {data}\n\n").as_bytes());
     }
 
     /// Adds a frame of data alone.
@@ -79,11 +86,12 @@ mod tests {
     #[test]
     fn a_frame_is_one_object_between_line_feeds() {
         let mut frames = Frames::default();
-        frames.event("text", None, &json!({ "text": "두\r\n줄" }));
-        frames.event("cleared", Some("17@5f.3"), &json!({}));
+        frames.event(None, &json!({ "type": "text", "text": "두\r\n줄" }));
+        frames.event(Some("17@5f.3"), &json!({ "type": "cleared" }));
         assert_eq!(
             text(&mut frames),
-            "event: text\ndata: {\"text\":\"두\\r\\n줄\"}\n\nid: 17@5f.3\nevent: cleared\ndata: {}\n\n"
+            "event: text\ndata: {\"type\":\"text\",\"text\":\"두\\r\\n줄\"}\n\n\
+             id: 17@5f.3\nevent: cleared\ndata: {\"type\":\"cleared\"}\n\n"
         );
         assert!(frames.is_empty());
     }

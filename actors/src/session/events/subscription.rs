@@ -2,6 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use serde::Serialize;
 use tokio::sync::watch;
 use tracing::warn;
 
@@ -225,12 +226,11 @@ enum Ready {
     Closed,
 }
 
-/// An item of a subscription.
-#[derive(Debug, Clone, PartialEq)]
+/// An item of a subscription. Each has its type in its JSON, and an event is written as itself.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StreamItem {
-    /// An event of the session.
-    Event(Arc<SessionEvent>),
     /// The next piece of the model's text. The message that follows replaces all pieces.
     Text {
         /// The completion that streams it.
@@ -251,12 +251,14 @@ pub enum StreamItem {
         text: String,
     },
     /// A call that runs has come this far. A slow reader gets the newest report of each call, and none behind its end.
+    #[serde(rename = "tool_progress")]
     Progress {
         /// The turn of the call.
         turn: TurnId,
         /// The call that runs.
         call: CallId,
         /// How far its handler has come, in its own words.
+        #[serde(flatten)]
         progress: ToolProgress,
     },
     /// The subscriber was too slow: these events are gone from memory. The stored ones follow, in order; the others
@@ -269,4 +271,7 @@ pub enum StreamItem {
     },
     /// The missed events could not be read from the store. The subscription tries again.
     ReplayFailed,
+    /// An event of the session.
+    #[serde(untagged)]
+    Event(Arc<SessionEvent>),
 }
