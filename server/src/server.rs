@@ -33,7 +33,6 @@ use crate::{
     routes, scrape,
     state::{CallerRates, Shared},
     stream::places::StreamPlaces,
-    surface::tool_table::ToolTable,
 };
 
 /// The connections of collectors at once on one listener: two or three ask, a few times a minute.
@@ -136,7 +135,7 @@ impl Server {
         let shared = Arc::new(Shared {
             #[cfg(feature = "mcp")]
             mcp: mcp::endpoint(runtime.clone(), &auth.key, &limits),
-            tools: ToolTable::new(runtime.registry().iter().map(|tool| tool.spec().clone())),
+            tools: Arc::new(runtime.registry().clone()),
             runtime,
             model: options.model.unwrap_or_else(|| "madang".into()),
             on_disconnect: options.on_disconnect,

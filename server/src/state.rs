@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use madang::{
     Clock as _, Runtime, SystemClock, Timestamp, UserId,
     ledger::{LedgerFilter, LedgerRow},
+    tool::ToolRegistry,
 };
 use tokio::time::{Duration, Instant};
 
@@ -17,7 +18,6 @@ use crate::{
     page::assets::Assets,
     problem::Problem,
     stream::places::StreamPlaces,
-    surface::tool_table::ToolTable,
 };
 
 /// The state of the router: handlers take it as `State<Arc<Shared>>`.
@@ -45,8 +45,8 @@ pub(crate) struct Shared {
     pub(crate) assets: Assets,
     /// What clients that name no chat are known by.
     pub(crate) memory: Arc<dyn ClientMemory>,
-    /// The tools, as the protocols of other projects must know them.
-    pub(crate) tools: ToolTable,
+    /// The tools, for streams that outlive their requests.
+    pub(crate) tools: Arc<ToolRegistry>,
     /// The tools for MCP clients.
     #[cfg(feature = "mcp")]
     pub(crate) mcp: madang_mcp::ToolEndpoint,

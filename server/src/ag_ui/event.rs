@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use madang::{approval::ApprovalRequest, model::Usage};
+use madang::{approval::ApprovalRequest, model::Usage, tool::ToolRegistry};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::stream::frame::Frames;
-use crate::surface::{approval_id::ApprovalId, iso8601::iso8601, tool_table::ToolTable};
+use crate::surface::{approval_id::ApprovalId, iso8601::iso8601};
 
 /// The version of the protocol that the events keep.
 pub(super) const PROTOCOL_VERSION: &str = "1.0";
@@ -38,8 +38,10 @@ pub(super) fn cost(usage: Usage) -> Value {
 
 /// Describes an approval request, as an interrupt that a later run resumes. Its id has the digest; `editedArgs` in the
 /// schema is the protocol's sign that a person may change the arguments.
-pub(super) fn interrupt(request: &ApprovalRequest, tools: &ToolTable) -> Value {
-    let any = json!({ "type": "object" });
+pub(super) fn interrupt(request: &ApprovalRequest, tools: &ToolRegistry) -> Value {
+    let any = || json!({ "type": "object" }).into();
+    let tool = tools.get(&request.tool).ok();
+    let arguments = tool.map_or_else(any, |tool| tool.spec().parameters.clone());
     json!({
         "id": ApprovalId::of(request).to_string(),
         "reason": "tool_call",
@@ -50,7 +52,7 @@ pub(super) fn interrupt(request: &ApprovalRequest, tools: &ToolTable) -> Value {
             "type": "object",
             "properties": {
                 "approved": { "type": "boolean" },
-                "editedArgs": tools.parameters(&request.tool).unwrap_or(&any),
+                "editedArgs": arguments,
                 "message": { "type": "string" },
                 "always": { "type": "boolean" },
             },

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use madang::{
     CallId, SessionId, TurnId, approval::ApprovalRequest, error::TurnError, event::EventCursor,
-    language::Locale,
+    language::Locale, tool::ToolRegistry,
 };
 use serde_json::{Map, Value, json};
 
 use super::messages::AgUiChat;
-use crate::{ask::Ask, stream::frame::Frames, surface::tool_table::ToolTable};
+use crate::{ask::Ask, stream::frame::Frames};
 
 /// What a run is about.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct AgUiRun {
     /// Which person is asked about a call.
     pub(crate) ask: Ask,
     /// The tools that may be called.
-    pub(crate) tools: ToolTable,
+    pub(crate) tools: Arc<ToolRegistry>,
     /// The language of our own sentences.
     pub(crate) locale: Locale,
     /// Bytes of a piece of text in one frame.

@@ -1,15 +1,18 @@
 //! What a message of the assistant is about: what the handler finds before the first item.
 
+use std::sync::Arc;
+
 use madang::{
     CallId, TurnId,
     approval::ApprovalRequest,
     event::{EventCursor, FeedEpoch},
     language::Locale,
+    tool::ToolRegistry,
 };
 
 use serde_json::json;
 
-use crate::{ask::Ask, stream::frame::Frames, surface::tool_table::ToolTable};
+use crate::{ask::Ask, stream::frame::Frames};
 
 /// What a message is about.
 #[derive(Debug)]
@@ -28,7 +31,7 @@ pub(crate) struct AiMessage {
     /// Which person is asked about a call.
     pub(crate) ask: Ask,
     /// The tools that may be called.
-    pub(crate) tools: ToolTable,
+    pub(crate) tools: Arc<ToolRegistry>,
     /// The language of our own sentences.
     pub(crate) locale: Locale,
     /// Bytes of a piece of text in one frame.

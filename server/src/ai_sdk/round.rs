@@ -5,9 +5,10 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use madang::CallId;
-
-use crate::surface::tool_table::ToolTable;
+use madang::{
+    CallId,
+    tool::{EffectPolicy, ToolRegistry},
+};
 
 /// A round of calls.
 #[derive(Debug, Default)]
@@ -44,12 +45,14 @@ impl Round {
     }
 
     /// Gives the next call whose turn has come; from then on it is shown.
-    pub(super) fn show_next(&mut self, tools: &ToolTable) -> Option<HiddenCall> {
+    pub(super) fn show_next(&mut self, tools: &ToolRegistry) -> Option<HiddenCall> {
         if self.before_hidden.is_some() {
             return None;
         }
         let next = self.hidden.pop_front()?;
-        if !tools.only_reads(&next.name) {
+        // A tool that is not registered may do anything.
+        let tool = tools.get(&next.name);
+        if !tool.is_ok_and(|tool| tool.spec().effect == EffectPolicy::Read) {
             self.before_hidden = Some(next.call);
         }
         self.shown.push(next.call);

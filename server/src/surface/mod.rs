@@ -13,7 +13,6 @@ pub(crate) mod iso8601;
 pub(crate) mod outcome;
 pub(crate) mod raw;
 pub(crate) mod spoken;
-pub(crate) mod tool_table;
 
 #[cfg(test)]
 pub(crate) mod scene;

@@ -11,12 +11,13 @@ use madang::{
     },
     ledger::{CallRecord, CallResult, Effect, EffectResolution, ResolvedBy, ResolvedCall},
     model::Usage,
-    tool::{EffectPolicy, ToolOutcome, ToolProgress, ToolSpec, WantedCall},
+    tool::{
+        EffectPolicy, ToolOutcome, ToolProgress, ToolRegistry, ToolSpec, WantedCall, from_schema,
+    },
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::tool_table::ToolTable;
 use crate::stream::{
     frame::Frames,
     mapper::{Cut, Mapper, Then},
@@ -38,14 +39,19 @@ pub(crate) fn call(number: u8) -> CallId {
 }
 
 /// A tool that reads, one that writes and one that asks.
-pub(crate) fn tools() -> ToolTable {
+pub(crate) fn tools() -> Arc<ToolRegistry> {
     let schema = json!({ "type": "object", "properties": { "id": { "type": "string" } } });
-    let tool = |name, effect| ToolSpec::new(name, "A tool.", schema.clone()).effect(effect);
-    ToolTable::new([
-        tool("get_habits", EffectPolicy::Read),
-        tool("log_habit", EffectPolicy::Write),
-        tool("drop_habit", EffectPolicy::Destructive),
-    ])
+    let mut tools = ToolRegistry::new();
+    for (name, effect) in [
+        ("get_habits", EffectPolicy::Read),
+        ("log_habit", EffectPolicy::Write),
+        ("drop_habit", EffectPolicy::Destructive),
+    ] {
+        let spec = ToolSpec::new(name, "A tool.", schema.clone()).effect(effect);
+        let tool = from_schema(spec, async |_, _| unreachable!("no scene calls a tool"));
+        tools.register(tool).unwrap();
+    }
+    tools.into()
 }
 
 /// The request about a call of `drop_habit`.
