@@ -14,7 +14,10 @@ use madang::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{ServerLimits, stream::pieces::json_bytes, surface::outcome::data_within};
+use crate::{
+    ServerLimits,
+    stream::pieces::{data_within, json_bytes},
+};
 
 /// A chat as far as a run knows it.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::part::{AiOutput, approval_id, call_note, descriptor, wanted};
-use crate::surface::outcome::data_within;
+use crate::stream::pieces::data_within;
 
 /// A message of a chat.
 #[derive(Debug, Serialize)]

@@ -1,14 +1,15 @@
 //! What a stream gives its mapper of one item: texts in pieces, and events that a reader can take whole. Pure.
 
-use std::{io, sync::Arc};
+use std::{borrow::Cow, io, sync::Arc};
 
 use madang::{
+    CallId,
     event::{EventKind, SessionEvent, StreamItem},
     ledger::CallRecord,
     tool::{ToolOk, ToolOutcome},
 };
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::ServerLimits;
 
@@ -50,14 +51,22 @@ fn bounded(event: Arc<SessionEvent>, max_bytes: usize) -> Arc<SessionEvent> {
     if json_bytes(record) <= max_bytes {
         return event;
     }
-    let instead =
-        json!({ "too_large": json_bytes(data), "href": format!("/v1/calls/{}", record.id) });
+    let instead = data_within(record.id, data, 0).into_owned();
     let outcome = record.outcome.clone().map(|outcome| match outcome {
         ToolOutcome::Ok(ok) => ToolOutcome::Ok(ToolOk { data: instead, ..ok }),
         other @ (ToolOutcome::Err(_) | ToolOutcome::Cancelled(_)) => other,
     });
     let record = Box::new(CallRecord { outcome, ..(**record).clone() });
     Arc::new(SessionEvent { kind: EventKind::ToolCallEnded { record }, ..(*event).clone() })
+}
+
+/// Gives the data of a call; in place of data that has more bytes as JSON, their number and where they are.
+pub(crate) fn data_within(call: CallId, data: &Value, max_bytes: usize) -> Cow<'_, Value> {
+    let bytes = json_bytes(data);
+    if bytes <= max_bytes {
+        return Cow::Borrowed(data);
+    }
+    Cow::Owned(json!({ "too_large": bytes, "href": format!("/v1/calls/{call}") }))
 }
 
 /// Counts the bytes of a value as JSON, and keeps none.
@@ -82,7 +91,18 @@ pub(crate) fn json_bytes(value: &impl Serialize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
+
+    #[test]
+    fn data_that_is_too_large_gives_way_to_where_it_is() {
+        let call = CallId::new(Uuid::from_u128(7));
+        let data = json!("가".repeat(10));
+        assert_eq!(*data_within(call, &data, 32), data);
+        let href = "/v1/calls/00000000-0000-0000-0000-000000000007";
+        assert_eq!(*data_within(call, &data, 31), json!({ "too_large": 32, "href": href }));
+    }
 
     #[test]
     fn a_text_is_cut_between_characters_and_no_byte_is_lost() {

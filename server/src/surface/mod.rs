@@ -10,7 +10,6 @@ pub(crate) mod cut;
 pub(crate) mod decided;
 pub(crate) mod decision;
 pub(crate) mod iso8601;
-pub(crate) mod outcome;
 pub(crate) mod raw;
 pub(crate) mod spoken;
 
