@@ -71,7 +71,7 @@ pub(super) fn entry_of(name: String, fields: &mut Fields<'_>) -> Result<Entry, S
         (Some(program), None) => Reach::Command {
             program,
             arguments: fields.texts("args")?,
-            variables: fields.table("env")?.into_iter().collect(),
+            variables: fields.table("env")?,
             folder: fields.text("cwd")?.map(PathBuf::from),
         },
         (None, Some(url)) => http(&url, fields)?,

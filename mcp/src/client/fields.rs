@@ -1,7 +1,8 @@
 //! Takes the fields of an entry one by one, each of the type that it must have.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{expand::expand, limits::MAX_TIMEOUT};
@@ -14,51 +15,33 @@ pub(super) struct Fields<'a> {
 }
 
 impl Fields<'_> {
+    /// Takes a field that may be null or not there; an error where it is something else than this.
+    fn take<T: DeserializeOwned>(&mut self, key: &str, what: &str) -> Result<Option<T>, String> {
+        let value = self.left.shift_remove(key).unwrap_or_default();
+        serde_json::from_value(value).map_err(|_| format!("{}.{key} is {what}", self.place))
+    }
+
     pub(super) fn text(&mut self, key: &str) -> Result<Option<String>, String> {
-        match self.left.shift_remove(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => self.expanded(key, &text).map(Some),
-            Some(_) => Err(format!("{}.{key} is not a text", self.place)),
-        }
+        let text = self.take::<String>(key, "not a text")?;
+        text.map(|text| self.expanded(key, &text)).transpose()
     }
 
     pub(super) fn texts(&mut self, key: &str) -> Result<Vec<String>, String> {
-        let wrong = format!("{}.{key} is not a list of texts", self.place);
-        match self.left.shift_remove(key) {
-            None | Some(Value::Null) => Ok(Vec::new()),
-            Some(Value::Array(items)) => {
-                let text = |item: Value| match item.as_str() {
-                    Some(text) => self.expanded(key, text),
-                    None => Err(wrong.clone()),
-                };
-                items.into_iter().map(text).collect()
-            }
-            Some(_) => Err(wrong),
-        }
+        let texts: Vec<String> = self.take(key, "not a list of texts")?.unwrap_or_default();
+        texts.iter().map(|text| self.expanded(key, text)).collect()
     }
 
-    pub(super) fn table(&mut self, key: &str) -> Result<Vec<(String, String)>, String> {
-        let wrong = format!("{}.{key} is not an object of texts", self.place);
-        match self.left.shift_remove(key) {
-            None | Some(Value::Null) => Ok(Vec::new()),
-            Some(Value::Object(fields)) => {
-                let pair = |(name, value): (String, Value)| {
-                    let text = value.as_str().ok_or_else(|| wrong.clone())?;
-                    let text = self.expanded(&format!("{key}.{name}"), text)?;
-                    Ok((name, text))
-                };
-                fields.into_iter().map(pair).collect()
-            }
-            Some(_) => Err(wrong),
-        }
+    pub(super) fn table(&mut self, key: &str) -> Result<BTreeMap<String, String>, String> {
+        let table = self.take::<BTreeMap<_, String>>(key, "not an object of texts")?;
+        let pairs = table.into_iter().flatten().map(|(name, text)| {
+            let text = self.expanded(&format!("{key}.{name}"), &text)?;
+            Ok((name, text))
+        });
+        pairs.collect()
     }
 
     pub(super) fn flag(&mut self, key: &str) -> Result<bool, String> {
-        match self.left.shift_remove(key) {
-            None | Some(Value::Null) => Ok(false),
-            Some(Value::Bool(flag)) => Ok(flag),
-            Some(_) => Err(format!("{}.{key} is neither true nor false", self.place)),
-        }
+        Ok(self.take(key, "neither true nor false")?.unwrap_or_default())
     }
 
     pub(super) fn seconds(&mut self, key: &str) -> Result<Option<Duration>, String> {
