@@ -54,17 +54,15 @@ pub(super) struct Connection {
     pub(super) service: RunningService<RoleClient, Client>,
     /// The process, where there is one.
     pub(super) process: Option<ServerProcess>,
+}
+
+/// Our side of a connection. It declares no capability, and refuses what a server asks for all the same.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Client {
     /// Notified where the server says that its list of tools has changed.
     pub(super) list_changed: Arc<Notify>,
     /// The calls of which the server may report progress.
     pub(super) reports: Arc<Reports>,
-}
-
-/// Our side of a connection. It declares no capability, and refuses what a server asks for all the same.
-#[derive(Debug)]
-pub(super) struct Client {
-    list_changed: Arc<Notify>,
-    reports: Arc<Reports>,
 }
 
 /// The tools of a server as it lists them, and what is wrong with some of them.
@@ -137,10 +135,7 @@ impl Connection {
         deadline: Instant,
         late: &Arc<AtomicBool>,
     ) -> Result<Self, String> {
-        let list_changed = Arc::new(Notify::new());
-        let reports = Arc::new(Reports::default());
-        let client =
-            Client { list_changed: Arc::clone(&list_changed), reports: Arc::clone(&reports) };
+        let client = Client::default();
         let (greeted, mut process) = match &entry.reach {
             Reach::Command { program, arguments, variables, folder } => {
                 let started = ServerProcess::start(
@@ -186,7 +181,7 @@ impl Connection {
         match version {
             Some(version) if ProtocolVersion::KNOWN_VERSIONS.contains(&version) => {
                 debug!(server = %entry.name, %version, "greeted an MCP server");
-                Ok(Self { service, process, list_changed, reports })
+                Ok(Self { service, process })
             }
             version => {
                 let version = version.map(|version| version.to_string()).unwrap_or_default();

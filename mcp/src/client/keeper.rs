@@ -4,15 +4,14 @@ use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
 
 use rmcp::{RoleClient, service::Peer};
 use tokio::{
-    sync::{Mutex, Notify, watch},
-    task::JoinHandle,
+    sync::{Notify, watch},
     time::{Instant, sleep, timeout},
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, info, warn};
 
 use super::{
-    connection::{Connection, ToolList},
+    connection::{Client, Connection, ToolList},
     entry::Entry,
     limits::{END_STEP, FIRST_DELAY, LAST_DELAY, STEADY_AFTER},
     progress::Reports,
@@ -29,7 +28,7 @@ pub(super) struct Keeper {
     /// The running server; none while it is being started again, its tools are being read again, or it has ended.
     link: watch::Receiver<Option<Arc<Live>>>,
     stop: CancellationToken,
-    task: Mutex<Option<JoinHandle<()>>>,
+    task: TaskTracker,
 }
 
 /// A running server and its tools as they are now.
@@ -58,8 +57,10 @@ impl Keeper {
         let server = entry.name.clone();
         let keeping = Keeping { entry, offered, link, stop: stop.clone() };
         let fingerprints = fingerprints(list);
-        let task = tokio::spawn(keeping.run(connection, fingerprints));
-        Self { server, link: watched, stop, task: Mutex::new(Some(task)) }
+        let task = TaskTracker::new();
+        task.spawn(keeping.run(connection, fingerprints));
+        task.close();
+        Self { server, link: watched, stop, task }
     }
 
     /// Gives the running server, after a wait of at most this long; another one than the process that is `gone`.
@@ -85,10 +86,7 @@ impl Keeper {
 
     /// Waits until the server has ended.
     pub(super) async fn ended(&self) {
-        if let Some(task) = self.task.lock().await.take() {
-            // A task that panicked has ended as well.
-            drop(task.await);
-        }
+        self.task.wait().await;
     }
 }
 
@@ -125,7 +123,8 @@ impl Keeping {
 
     /// Serves calls until the connection ends or we do.
     async fn serve(&self, connection: Connection, mut fingerprints: Fingerprints) {
-        let Connection { service, process, list_changed, reports } = connection;
+        let Connection { service, process } = connection;
+        let Client { list_changed, reports } = service.service().clone();
         let (peer, cancel) = (service.peer().clone(), service.cancellation_token());
         let listening = tokio::spawn(Connection::listen(peer.clone(), Arc::clone(&list_changed)));
         let is_over = Arc::new(Notify::new());
