@@ -272,23 +272,19 @@ pub async fn trust(
         server: server.to_owned(),
     })?;
     let before = Lock::beside(config.path())?;
-    let found = find(std::slice::from_ref(entry)).await;
-    let mut lock = before.clone();
-    let mut changes = Vec::new();
-    for Found { entry, outcome } in found {
-        let failed = |cause| McpError::Start { server: entry.name.clone(), cause };
-        let (connection, list) = outcome.map_err(failed)?;
-        let keeper = Keeper::keep(entry, connection, &list, Fingerprints::new());
-        keeper.stop();
-        keeper.ended().await;
-        let mut gone = lock.forget(server);
-        for tool in &list.tools {
-            gone.retain(|name| *name != tool.name);
-            changes.push((visible(&tool.name), before.compare(server, tool)));
-            lock.pin(server, tool);
-        }
-        changes.extend(gone.iter().map(|name| (visible(name), PinnedChange::Gone)));
+    let failed = |cause| McpError::Start { server: server.to_owned(), cause };
+    let (connection, list) = Connection::open(entry).await.map_err(failed)?;
+    let keeper = Keeper::keep(entry.clone(), connection, &list, Fingerprints::new());
+    keeper.stop();
+    keeper.ended().await;
+    let (mut lock, mut changes) = (before.clone(), Vec::new());
+    let mut gone = lock.forget(server);
+    for tool in &list.tools {
+        gone.retain(|name| *name != tool.name);
+        changes.push((visible(&tool.name), before.compare(server, tool)));
+        lock.pin(server, tool);
     }
+    changes.extend(gone.iter().map(|name| (visible(name), PinnedChange::Gone)));
     lock.write_if_changed(&before)?;
     Ok(changes)
 }
