@@ -80,15 +80,10 @@ pub(crate) async fn ended_within(
 async fn ended(turn: TurnId, mut events: TurnEvents, with: Calls) -> Result<EndedTurn, Problem> {
     let (mut text, mut calls, mut error) = (String::new(), Vec::new(), None);
     while let Some(item) = events.next().await {
-        let event = match item {
-            StreamItem::Event(event) => event,
-            StreamItem::ReplayFailed => return Err(Problem::unread()),
-            StreamItem::Text { .. }
-            | StreamItem::Thinking { .. }
-            | StreamItem::Progress { .. }
-            | StreamItem::Lagged { .. }
-            | _ => continue,
-        };
+        if let StreamItem::ReplayFailed = item {
+            return Err(Problem::unread());
+        }
+        let StreamItem::Event(event) = item else { continue };
         if let EventKind::ModelMessage { text: said, .. } = &event.kind {
             if !text.is_empty() && !said.is_empty() {
                 text.push_str(BETWEEN_MESSAGES);

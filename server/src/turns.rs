@@ -132,14 +132,11 @@ pub(crate) async fn dismiss_request(
 ) -> Result<bool, Problem> {
     let Some(running) = session.turn().await? else { return Ok(false) };
     let Some(status) = session.turn_status(running.id()).await? else { return Ok(false) };
-    match status.phase {
-        TurnPhase::Waiting { approval_request: request }
-            if request.call == call && request.digest == digest =>
-        {
-            dismiss_and_wait(shared, session, running).await
-        }
-        TurnPhase::Waiting { .. } | TurnPhase::Running | TurnPhase::Ended(_) => Ok(false),
+    let TurnPhase::Waiting { approval_request: request } = status.phase else { return Ok(false) };
+    if request.call != call || request.digest != digest {
+        return Ok(false);
     }
+    dismiss_and_wait(shared, session, running).await
 }
 
 async fn dismiss_and_wait(
@@ -161,14 +158,12 @@ async fn busy(session: &Session) -> Problem {
     let Ok(Some(running)) = session.turn().await else { return problem };
     let turn = running.id();
     let problem = problem.with("turn", turn);
-    match session.turn_status(turn).await {
-        Ok(Some(status)) => match status.phase {
-            TurnPhase::Waiting { approval_request } => {
-                problem.with("approval_request", approval_request)
-            }
-            TurnPhase::Running | TurnPhase::Ended(_) => problem,
-        },
-        Ok(None) | Err(_) => problem,
+    let Ok(Some(status)) = session.turn_status(turn).await else { return problem };
+    match status.phase {
+        TurnPhase::Waiting { approval_request } => {
+            problem.with("approval_request", approval_request)
+        }
+        TurnPhase::Running | TurnPhase::Ended(_) => problem,
     }
 }
 

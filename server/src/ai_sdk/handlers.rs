@@ -120,17 +120,10 @@ async fn say(
 fn key_of_again(view: &SessionView, text: &str) -> IdempotencyKey {
     let last = view.turn.or_else(|| view.messages.last().map(|entry| entry.turn));
     let running = view.turn.filter(|_| view.approval_request.is_none());
-    let begun = view.messages.iter().rev().find_map(|entry| match &entry.content {
-        Content::User { text: said, key: Some(key), .. }
-            if Some(entry.turn) == running && **said == *text && AiIntent::is_again(key) =>
-        {
-            Some(key.clone())
-        }
-        Content::User { .. }
-        | Content::Model { .. }
-        | Content::ToolCall(_)
-        | Content::Notice { .. }
-        | Content::Cleared => None,
+    let begun = view.messages.iter().rev().find_map(|entry| {
+        let Content::User { text: said, key: Some(key), .. } = &entry.content else { return None };
+        let is_same = Some(entry.turn) == running && **said == *text && AiIntent::is_again(key);
+        is_same.then(|| key.clone())
     });
     begun.unwrap_or_else(|| AiIntent::again(last))
 }

@@ -105,19 +105,11 @@ async fn begun_under(
     key: &IdempotencyKey,
 ) -> Result<Option<BegunBefore>, Problem> {
     let messages = session.state().await?.messages;
-    let begun = messages.iter().find_map(|message| match &message.content {
-        Content::User { text, key: Some(found), .. } if found == key => {
-            Some((message.turn, text.clone()))
-        }
-        Content::User { .. }
-        | Content::Model { .. }
-        | Content::ToolCall(_)
-        | Content::Notice { .. }
-        | Content::Cleared => None,
-    });
-    Ok(begun.map(|(turn, text)| {
+    Ok(messages.iter().find_map(|message| {
+        let Content::User { text, key: Some(found), .. } = &message.content else { return None };
+        let turn = message.turn;
         let did_nothing = messages.iter().filter(|message| message.turn == turn).count() == 1;
-        BegunBefore { turn, text, did_nothing }
+        (found == key).then(|| BegunBefore { turn, text: text.clone(), did_nothing })
     }))
 }
 
@@ -126,12 +118,10 @@ async fn begun_under(
 async fn was_put_off(session: &Session, begun: Option<&BegunBefore>) -> Result<bool, Problem> {
     let Some(BegunBefore { turn, did_nothing: true, .. }) = begun else { return Ok(false) };
     let phase = session.turn_status(*turn).await?.map(|status| status.phase);
-    Ok(match phase {
-        Some(TurnPhase::Ended(TurnEnd { error: Some(TurnError::Model { kind, .. }), .. })) => {
-            kind == ModelError::OVERLOADED
-        }
-        Some(TurnPhase::Running | TurnPhase::Waiting { .. } | TurnPhase::Ended(_)) | None => false,
-    })
+    let Some(TurnPhase::Ended(TurnEnd { error: Some(error), .. })) = phase else {
+        return Ok(false);
+    };
+    Ok(matches!(error, TurnError::Model { kind, .. } if kind == ModelError::OVERLOADED))
 }
 
 impl Placed {

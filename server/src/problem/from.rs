@@ -157,22 +157,15 @@ impl From<InboxError> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::TooMuchStored => Self::new(
-                ProblemName::TooMany,
-                "이 사용자가 저장할 수 있는 양을 모두 썼습니다.",
-                "The user has no room left in the store.",
-            )
-            .not_again(),
-            other @ (StoreError::Illegal(_)
-            | StoreError::Refused { .. }
-            | StoreError::Unavailable { .. }
-            | StoreError::Unknown { .. }
-            | StoreError::Overloaded
-            | StoreError::Withdrawn
-            | StoreError::Silent
-            | _) => Self::store(&other),
+        if !matches!(error, StoreError::TooMuchStored) {
+            return Self::store(&error);
         }
+        let problem = Self::new(
+            ProblemName::TooMany,
+            "이 사용자가 저장할 수 있는 양을 모두 썼습니다.",
+            "The user has no room left in the store.",
+        );
+        problem.not_again()
     }
 }
 
