@@ -25,9 +25,6 @@ pub(super) struct JwtKey {
     pub(super) digest: Digest,
 }
 
-/// The public keys of one moment, at least one.
-pub(super) struct JwtKeys(Vec<JwtKey>);
-
 /// A reason why a file of public keys could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -55,34 +52,25 @@ pub enum JwtFileError {
     },
 }
 
-impl JwtKeys {
-    pub(super) fn read(path: &Path) -> Result<Self, JwtFileError> {
-        let failed = |cause| JwtFileError::Io { path: path.to_owned(), cause };
-        let mut bytes = Vec::new();
-        let file = File::open(path).map_err(failed)?;
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, "it is too long")));
-        }
-        let keys = if let Ok(set) = serde_json::from_slice::<JwkSet>(&bytes) {
-            set.keys.iter().filter_map(JwtKey::of_jwk).collect()
-        } else {
-            let key = JwtKey::of_pem(&bytes);
-            vec![key.ok_or_else(|| JwtFileError::NoKeys { path: path.to_owned() })?]
-        };
-        if keys.is_empty() {
-            return Err(JwtFileError::NoUsableKey { path: path.to_owned() });
-        }
-        Ok(Self(keys))
+/// Reads the public keys of this moment, at least one.
+pub(super) fn read(path: &Path) -> Result<Vec<JwtKey>, JwtFileError> {
+    let failed = |cause| JwtFileError::Io { path: path.to_owned(), cause };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, "it is too long")));
     }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &JwtKey> {
-        self.0.iter()
+    let keys: Vec<_> = if let Ok(set) = serde_json::from_slice::<JwkSet>(&bytes) {
+        set.keys.iter().filter_map(JwtKey::of_jwk).collect()
+    } else {
+        let key = JwtKey::of_pem(&bytes);
+        vec![key.ok_or_else(|| JwtFileError::NoKeys { path: path.to_owned() })?]
+    };
+    if keys.is_empty() {
+        return Err(JwtFileError::NoUsableKey { path: path.to_owned() });
     }
-
-    pub(super) fn has(&self, digest: &Digest) -> bool {
-        self.0.iter().any(|key| key.digest == *digest)
-    }
+    Ok(keys)
 }
 
 impl JwtKey {

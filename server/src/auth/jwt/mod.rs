@@ -17,7 +17,7 @@ use madang::{Timestamp, UserId, approval::Digest};
 use serde::Deserialize;
 
 pub use self::file::JwtFileError;
-use self::file::{JwtKey, JwtKeys};
+use self::file::{JwtKey, read};
 use super::{
     holder::ServicePrefix,
     scope::{TokenScope, TokenScopes},
@@ -54,13 +54,13 @@ impl JwtIssuer {
     /// # Errors
     /// [`JwtFileError`] where they cannot be read, or none can be used.
     pub fn try_keys(&self) -> Result<(), JwtFileError> {
-        JwtKeys::read(&self.keys).map(drop)
+        read(&self.keys).map(drop)
     }
 }
 
 /// Checks JWTs.
 pub(crate) struct Jwts {
-    keys: Watched<JwtKeys, JwtFileError>,
+    keys: Watched<Vec<JwtKey>, JwtFileError>,
     /// What must be in each claim but the times. Those are compared with the clock of the server.
     validation: Validation,
     prefix: ServicePrefix,
@@ -102,8 +102,7 @@ impl Jwts {
     pub(crate) fn open(issuer: JwtIssuer) -> Result<Self, JwtFileError> {
         signatures::install();
         let JwtIssuer { keys: path, issuer, audience, prefix } = issuer;
-        let keys =
-            Watched::open("the keys of JWTs", Some(path.clone()), move || JwtKeys::read(&path))?;
+        let keys = Watched::open("the keys of JWTs", Some(path.clone()), move || read(&path))?;
         let mut validation = Validation::default();
         validation.required_spec_claims =
             HashSet::from(["exp", "iss", "aud", "sub"].map(str::to_owned));
@@ -121,7 +120,8 @@ impl Jwts {
             return None;
         }
         let keys = self.keys.current();
-        let (claims, key) = keys.fitting(&header).find_map(|key| self.claims(jwt, key))?;
+        let mut fitting = keys.iter().filter(|key| key.may_have_signed(&header));
+        let (claims, key) = fitting.find_map(|key| self.claims(jwt, key))?;
         let Claims { sub, exp, nbf, scope } = claims;
         let until = moment(exp);
         let is_early = nbf.is_some_and(|from| moment(from - CLOCK_SKEW_SECONDS) > now);
@@ -142,7 +142,7 @@ impl Jwts {
 
     /// Tells whether this key still counts.
     pub(crate) fn has_key(&self, digest: &Digest) -> bool {
-        self.keys.current().has(digest)
+        self.keys.current().iter().any(|key| key.digest == *digest)
     }
 
     /// Reads the keys again where their file has changed, and tells whether they are others now.
@@ -151,16 +151,14 @@ impl Jwts {
     }
 }
 
-impl JwtKeys {
-    /// Gives the keys that may have signed under this header.
-    fn fitting<'a>(&'a self, header: &'a Header) -> impl Iterator<Item = &'a JwtKey> {
-        self.iter().filter(|key| {
-            let is_named = match (&header.kid, &key.id) {
-                (Some(wanted), Some(id)) => wanted == id,
-                (_, None) | (None, _) => true,
-            };
-            is_named && header.alg == key.algorithm
-        })
+impl JwtKey {
+    /// Tells whether the key may have signed under this header.
+    fn may_have_signed(&self, header: &Header) -> bool {
+        let is_named = match (&header.kid, &self.id) {
+            (Some(wanted), Some(id)) => wanted == id,
+            (_, None) | (None, _) => true,
+        };
+        is_named && header.alg == self.algorithm
     }
 }
 
