@@ -47,15 +47,12 @@ fn cut(mut at: usize, text: String, max_bytes: usize) -> impl Iterator<Item = (u
 /// Replaces the data of a call that is too large for a frame by its size and where to read it.
 fn bounded(event: Arc<SessionEvent>, max_bytes: usize) -> Arc<SessionEvent> {
     let EventKind::ToolCallEnded { record } = &event.kind else { return event };
-    let Some(ToolOutcome::Ok(ToolOk { data, .. })) = &record.outcome else { return event };
+    let Some(ToolOutcome::Ok(ToolOk { data, metadata })) = &record.outcome else { return event };
     if json_bytes(record) <= max_bytes {
         return event;
     }
-    let instead = data_within(record.id, data, 0).into_owned();
-    let outcome = record.outcome.clone().map(|outcome| match outcome {
-        ToolOutcome::Ok(ok) => ToolOutcome::Ok(ToolOk { data: instead, ..ok }),
-        other @ (ToolOutcome::Err(_) | ToolOutcome::Cancelled(_)) => other,
-    });
+    let (data, metadata) = (data_within(record.id, data, 0).into_owned(), metadata.clone());
+    let outcome = Some(ToolOutcome::Ok(ToolOk { data, metadata }));
     let record = Box::new(CallRecord { outcome, ..(**record).clone() });
     Arc::new(SessionEvent { kind: EventKind::ToolCallEnded { record }, ..(*event).clone() })
 }
