@@ -26,14 +26,6 @@ impl Ask {
         Self::deserialize(StrDeserializer::<ValueError>::new(text)).ok()
     }
 
-    /// Gives what holds for a client: one that may not decide asks its person elsewhere.
-    pub(crate) const fn of_client(self, may_decide: bool) -> Self {
-        match self {
-            Self::Here if !may_decide => Self::Elsewhere,
-            Self::Here | Self::Elsewhere | Self::None => self,
-        }
-    }
-
     /// Tells whether a person can be asked at all.
     pub(crate) const fn can_ask(self) -> bool {
         match self {

@@ -59,8 +59,10 @@ impl Caller {
     /// Gives which person is asked: what the request says, else what the token says, else the default of the surface.
     /// A client that may not decide asks its person elsewhere.
     pub(crate) fn asks(&self, requested: Option<Ask>, default: Ask) -> Ask {
-        let ask = requested.or(self.ask).unwrap_or(default);
-        ask.of_client(self.has(TokenScope::Decide))
+        match requested.or(self.ask).unwrap_or(default) {
+            Ask::Here if !self.has(TokenScope::Decide) => Ask::Elsewhere,
+            ask @ (Ask::Here | Ask::Elsewhere | Ask::None) => ask,
+        }
     }
 
     /// Finds a session of this user.
