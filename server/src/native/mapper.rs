@@ -38,8 +38,6 @@ impl NativeMapper {
 }
 
 impl Mapper for NativeMapper {
-    fn open(&mut self, _: &mut Frames) {}
-
     fn says_when_to_retry(&self) -> bool {
         true
     }
@@ -68,8 +66,6 @@ pub(crate) struct InboxMapper {
 }
 
 impl Mapper for InboxMapper {
-    fn open(&mut self, _: &mut Frames) {}
-
     fn says_when_to_retry(&self) -> bool {
         true
     }

@@ -14,7 +14,7 @@ use super::frame::Frames;
 /// for a frame is replaced before the mapper sees it.
 pub(crate) trait Mapper: Send + 'static {
     /// Writes what stands before the first item. It is sent before the session has woken.
-    fn open(&mut self, out: &mut Frames);
+    fn open(&mut self, _out: &mut Frames) {}
 
     /// Tells whether readers hear after which time to come back. Only those that read the stream as browsers do take a
     /// block without data; others of a protocol without such blocks fail at it.
