@@ -3,7 +3,6 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use reqwest::{
@@ -15,7 +14,7 @@ use rmcp::{
     model::ClientJsonRpcMessage,
     transport::{
         StreamableHttpClientTransport,
-        common::client_side_sse::{BoxedSseResponse, SseRetryPolicy},
+        common::client_side_sse::{BoxedSseResponse, NeverRetry},
         streamable_http_client::{
             StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
             StreamableHttpPostResponse, StreamableHttpResponseLimits,
@@ -38,19 +37,9 @@ pub(super) fn transport(
         // A call would be sent a second time behind an expired session. The keeper makes a new one instead.
         .reinit_on_expired_session(false);
     // A stream that broke off is a lost answer, unless its server has said when to ask for the rest.
-    config.retry_config = Arc::new(Never);
+    config.retry_config = Arc::new(NeverRetry::default());
     let client = Paced { client: client(headers)?, next: Arc::new(Mutex::new(Instant::now())) };
     Ok(StreamableHttpClientTransport::with_client(client, config))
-}
-
-/// A stream is not asked for again by our own wish. The library follows the server's.
-#[derive(Debug)]
-struct Never;
-
-impl SseRetryPolicy for Never {
-    fn retry(&self, _: usize) -> Option<Duration> {
-        None
-    }
 }
 
 /// A client that opens streams one after the other with a pause, because the library keeps to the pause that a server names,
