@@ -198,19 +198,16 @@ impl Keeping {
     fn log_changes(&self, fingerprints: &Fingerprints) {
         let server = &self.entry.name;
         for (tool, print) in &self.offered {
-            let (now, tool) = (fingerprints.get(tool), visible(tool));
-            match now {
-                Some(now) if now == print => {}
-                Some(_) => warn!(
-                    server,
-                    tool,
-                    "a tool of an MCP server has changed: its calls are refused until a restart"
-                ),
-                None => warn!(
-                    server,
-                    tool, "a tool of an MCP server is gone: its calls are refused until a restart"
-                ),
-            }
+            let how = match fingerprints.get(tool) {
+                Some(now) if now == print => continue,
+                Some(_) => "has changed",
+                None => "is gone",
+            };
+            let tool = visible(tool);
+            warn!(
+                server,
+                tool, "a tool of an MCP server {how}: its calls are refused until a restart"
+            );
         }
         for tool in fingerprints.keys().filter(|tool| !self.offered.contains_key(*tool)) {
             debug!(server, tool = visible(tool), "an MCP server has a tool that is not registered");
