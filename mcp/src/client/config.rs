@@ -35,10 +35,9 @@ impl McpConfig {
     /// [`McpConfigError`] names the file, the key and its mistake.
     pub fn read(path: impl Into<PathBuf>) -> Result<Self, McpConfigError> {
         let path = path.into();
-        match read_text(&path) {
-            Ok(text) => Self::parse(&text, path, &|name| env::var(name).ok()),
-            Err(what) => Err(McpConfigError { path, what }),
-        }
+        let text = read_text(&path);
+        let text = text.map_err(|what| McpConfigError { path: path.clone(), what })?;
+        Self::parse(&text, path, &|name| env::var(name).ok())
     }
 
     /// Reads a text as the content of this file, with variables from elsewhere.
@@ -62,11 +61,6 @@ impl McpConfig {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
-    }
-
-    /// Gives the names of the servers, in the order of the file.
-    pub fn servers(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().map(|entry| entry.name.as_str())
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -161,7 +155,8 @@ mod tests {
             }
         }"#;
         let config = parsed(text).unwrap();
-        assert_eq!(config.servers().collect::<Vec<_>>(), ["files", "gh"]);
+        let servers: Vec<_> = config.entries().iter().map(|entry| &*entry.name).collect();
+        assert_eq!(servers, ["files", "gh"]);
         assert_eq!(
             config.warnings(),
             [

@@ -24,7 +24,7 @@ use super::{
 };
 
 /// The running servers of a configuration, and their tools. A server ends once this and all its tools are dropped.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct McpServers {
     keepers: Vec<Arc<Keeper>>,
     tools: Vec<Arc<dyn Tool>>,
@@ -100,12 +100,7 @@ impl McpServers {
     }
 
     fn of(found: Vec<Found>, lock: &mut Lock) -> Result<Self, McpError> {
-        let mut servers = Self {
-            keepers: Vec::new(),
-            tools: Vec::new(),
-            reports: Vec::new(),
-            warnings: Vec::new(),
-        };
+        let mut servers = Self::default();
         let mut names = HashMap::new();
         for Found { entry, outcome } in found {
             let report = match outcome {
@@ -138,7 +133,6 @@ impl McpServers {
             self.warn(&server, odd);
         }
         let is_known = lock.knows(&server);
-        let prints = fingerprints(list);
         let mut offered = Vec::new();
         let mut tools = Vec::new();
         let mut seen = HashSet::new();
@@ -171,11 +165,8 @@ impl McpServers {
             }
             tools.push(McpToolReport { original, offer });
         }
-        let of_offered: Fingerprints = offered
-            .iter()
-            .filter_map(|(tool, _)| prints.get_key_value(&tool.name))
-            .map(|(name, print)| (name.clone(), print.clone()))
-            .collect();
+        let mut of_offered = fingerprints(list);
+        of_offered.retain(|name, _| offered.iter().any(|(tool, _)| tool.name == *name));
         let timeout = entry.timeout;
         let keeper = Arc::new(Keeper::keep(entry, connection, list, of_offered));
         for (tool, spec) in offered {
@@ -225,12 +216,6 @@ impl McpServers {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
-    }
-
-    /// Gives what was found at each server.
-    #[must_use]
-    pub fn reports(&self) -> &[McpServerReport] {
-        &self.reports
     }
 
     /// Ends all servers, and waits until they have ended. Calls that run now have effect `unknown`.
