@@ -11,7 +11,7 @@ use rmcp::{
 
 use super::{
     connection::as_value,
-    result::{Meaning, meaning, reported_error},
+    result::{outcome, reported_error},
 };
 
 /// How asking a server ended.
@@ -43,10 +43,10 @@ pub(super) enum Loss {
 /// Reads the reply to a call that was sent.
 pub(super) fn asked(server: &str, reply: Result<ServerResult, ServiceError>) -> Asked {
     match reply {
-        Ok(result) => match as_value(result).map(|result| meaning(server, &result)) {
-            Some(Meaning::Ended(outcome)) => Asked::Ended(outcome),
-            Some(Meaning::Unclear) | None => Asked::Lost(Loss::Unclear),
-        },
+        Ok(result) => {
+            let outcome = as_value(result).and_then(|result| outcome(server, &result));
+            outcome.map_or(Asked::Lost(Loss::Unclear), Asked::Ended)
+        }
         Err(ServiceError::McpError(error)) => match error.code {
             // The server did not understand the call, so it began nothing.
             ErrorCode::PARSE_ERROR

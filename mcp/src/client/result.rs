@@ -8,31 +8,23 @@ use super::{
     text::{cut, visible},
 };
 
-/// The meaning of an answer.
-#[derive(Debug, PartialEq)]
-pub(super) enum Meaning {
-    /// The call ended, well or not.
-    Ended(ToolOutcome),
-    /// The server began something that goes on, or answered what is no result of a call.
-    Unclear,
-}
-
-/// Reads a result of the method `tools/call`.
-pub(super) fn meaning(server: &str, result: &Value) -> Meaning {
+/// Reads how a call ended, from the result of the method `tools/call`. `None` where the server began something that goes
+/// on, or answered what is no result of a call.
+pub(super) fn outcome(server: &str, result: &Value) -> Option<ToolOutcome> {
     match result.get("resultType").and_then(Value::as_str) {
         None | Some("complete") => {}
-        Some("input_required") => return Meaning::Ended(input_required(server)),
-        Some(_) => return Meaning::Unclear,
+        Some("input_required") => return Some(input_required(server)),
+        Some(_) => return None,
     }
     let structured = result.get("structuredContent").filter(|content| !content.is_null());
     let blocks = result.get("content").and_then(Value::as_array);
     if structured.is_none() && blocks.is_none() && result.get("isError").is_none() {
-        return Meaning::Unclear;
+        return None;
     }
     let blocks = blocks.map(Vec::as_slice).unwrap_or_default();
     let texts: Vec<&str> = blocks.iter().filter_map(text_of).collect();
     if result.get("isError") == Some(&Value::Bool(true)) {
-        return Meaning::Ended(reported_error(server, &texts.join("\n")));
+        return Some(reported_error(server, &texts.join("\n")));
     }
     let data = match (structured, texts.as_slice()) {
         (Some(content), _) => content.clone(),
@@ -47,7 +39,7 @@ pub(super) fn meaning(server: &str, result: &Value) -> Meaning {
         json!({ "result": data, "left_out": named(left_out) })
     };
     let bytes = data.to_string().len();
-    Meaning::Ended(ToolOutcome::ok(if bytes <= MAX_RESULT_BYTES {
+    Some(ToolOutcome::ok(if bytes <= MAX_RESULT_BYTES {
         data
     } else {
         let hint =
@@ -104,8 +96,8 @@ mod tests {
     use super::*;
 
     fn ok(result: &Value) -> Value {
-        let Meaning::Ended(ToolOutcome::Ok(ok)) = meaning("gh", result) else {
-            panic!("it ended otherwise: {:?}", meaning("gh", result));
+        let Some(ToolOutcome::Ok(ok)) = outcome("gh", result) else {
+            panic!("it ended otherwise: {:?}", outcome("gh", result));
         };
         ok.data
     }
@@ -139,14 +131,9 @@ mod tests {
         let result =
             json!({ "isError": true, "content": [{ "type": "text", "text": "no\u{1b}[2J" }] });
         let reason = r"the MCP server gh reports an error: no\u{1b}[2J";
-        assert_eq!(
-            meaning("gh", &result),
-            Meaning::Ended(ToolOutcome::error("mcp_tool_error", reason))
-        );
+        assert_eq!(outcome("gh", &result), Some(ToolOutcome::error("mcp_tool_error", reason)));
         let long = json!({ "isError": true, "content": [{ "type": "text", "text": "x".repeat(1 << 20) }] });
-        let Meaning::Ended(ToolOutcome::Err(error)) = meaning("gh", &long) else {
-            panic!("an error")
-        };
+        let Some(ToolOutcome::Err(error)) = outcome("gh", &long) else { panic!("an error") };
         assert!(error.reason.len() < 1_200, "{}", error.reason.len());
     }
 
@@ -168,10 +155,10 @@ mod tests {
             json!(1),
             json!({ "resultType": "task", "taskId": "1" }),
         ] {
-            assert_eq!(meaning("gh", &result), Meaning::Unclear, "{result}");
+            assert_eq!(outcome("gh", &result), None, "{result}");
         }
         let asks = json!({ "resultType": "input_required", "inputRequests": {} });
-        let Meaning::Ended(outcome) = meaning("gh", &asks) else { panic!("it ended") };
+        let Some(outcome) = outcome("gh", &asks) else { panic!("it ended") };
         assert_eq!(outcome.code(), Some("mcp_input_required"));
     }
 }
