@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, Weak},
 };
 
 use futures_util::{Stream, StreamExt as _, stream::iter};
@@ -63,8 +63,7 @@ struct Opened(Mutex<Book>);
 #[derive(Debug, Default)]
 struct Book {
     sessions: HashMap<SessionId, Entry>,
-    places: HashMap<UserId, usize>,
-    all: usize,
+    places: Vec<Weak<UserId>>,
 }
 
 #[derive(Debug)]
@@ -86,25 +85,8 @@ impl Opened {
     }
 }
 
-/// The place of a session, which is free again when this is dropped.
-#[derive(Debug)]
-pub(super) struct SessionPlace {
-    opened: Arc<Opened>,
-    user: UserId,
-}
-
-impl Drop for SessionPlace {
-    fn drop(&mut self) {
-        let mut book = self.opened.book();
-        book.all -= 1;
-        if let Some(count) = book.places.get_mut(&self.user) {
-            *count -= 1;
-            if *count == 0 {
-                book.places.remove(&self.user);
-            }
-        }
-    }
-}
+/// The place of a user's session, which is free again when this is dropped.
+pub(super) type SessionPlace = Arc<UserId>;
 
 impl Sessions {
     pub(super) fn new(limits: EndpointLimits) -> Self {
@@ -119,17 +101,18 @@ impl Sessions {
     /// Takes a place for a session of this caller.
     pub(super) fn place(&self, caller: &ToolCaller) -> Result<SessionPlace, EndpointRefusal> {
         let (max, max_of_user) = (self.limits.max_sessions, self.limits.max_sessions_per_user);
-        let mut book = self.opened.book();
-        let of_user = book.places.get(&caller.user).copied().unwrap_or_default();
-        if of_user >= max_of_user {
+        let places = &mut self.opened.book().places;
+        places.retain(|place| place.strong_count() > 0);
+        let taken = places.iter().filter_map(Weak::upgrade);
+        if taken.filter(|user| **user == caller.user).count() >= max_of_user {
             return Err(EndpointRefusal::TooManyOfUser { max: max_of_user });
         }
-        if book.all >= max {
+        if places.len() >= max {
             return Err(EndpointRefusal::TooMany { max });
         }
-        book.all += 1;
-        book.places.insert(caller.user.clone(), of_user + 1);
-        Ok(SessionPlace { opened: self.opened.clone(), user: caller.user.clone() })
+        let place = SessionPlace::new(caller.user.clone());
+        places.push(Arc::downgrade(&place));
+        Ok(place)
     }
 
     /// Tells whether there is such a session and it is this caller's.
@@ -160,8 +143,7 @@ impl Sessions {
     }
 
     async fn close(&self, id: &SessionId) -> Result<(), LocalSessionManagerError> {
-        let entry = self.opened.book().sessions.remove(id);
-        drop(entry); // not under the lock: its place takes it
+        drop(self.opened.book().sessions.remove(id));
         self.local.close_session(id).await
     }
 }
