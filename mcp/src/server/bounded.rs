@@ -120,31 +120,25 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
                 self.refusal = None;
             }
             let message = self.transport.receive().await?;
-            match &message {
-                JsonRpcMessage::Request(request) if !self.is_counted => {
-                    if let Err(error) = self.open.come(&request.id).map(Coming::has_come) {
-                        let refused = JsonRpcMessage::error(error, Some(request.id.clone()));
-                        let sent = self.transport.send(refused);
-                        self.refusal = Some(Box::pin(async move {
-                            if let Err(error) = sent.await {
-                                debug!(%error, "a refusal was not taken");
-                            }
-                        }));
-                        continue;
+            if let JsonRpcMessage::Request(request) = &message
+                && !self.is_counted
+                && let Err(error) = self.open.come(&request.id).map(Coming::has_come)
+            {
+                let refused = JsonRpcMessage::error(error, Some(request.id.clone()));
+                let sent = self.transport.send(refused);
+                self.refusal = Some(Box::pin(async move {
+                    if let Err(error) = sent.await {
+                        debug!(%error, "a refusal was not taken");
                     }
-                }
-                JsonRpcMessage::Notification(notification) => {
-                    if let ClientNotification::CancelledNotification(cancelled) =
-                        &notification.notification
-                        && let Some(id) = &cancelled.params.request_id
-                    {
-                        // It gets no answer any more.
-                        self.open.ids().remove(id);
-                    }
-                }
-                JsonRpcMessage::Request(_)
-                | JsonRpcMessage::Response(_)
-                | JsonRpcMessage::Error(_) => {}
+                }));
+                continue;
+            }
+            if let JsonRpcMessage::Notification(told) = &message
+                && let ClientNotification::CancelledNotification(cancelled) = &told.notification
+                && let Some(id) = &cancelled.params.request_id
+            {
+                // It gets no answer any more.
+                self.open.ids().remove(id);
             }
             return Some(message);
         }
