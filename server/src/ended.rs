@@ -14,7 +14,6 @@ use serde::Serialize;
 use tokio::time::timeout;
 
 use crate::{
-    accept::drain::DrainPhase,
     problem::{Problem, ProblemName},
     state::Shared,
 };
@@ -65,7 +64,7 @@ pub(crate) async fn ended_within(
 ) -> Result<EndedTurn, Problem> {
     let ended = tokio::select! {
         biased;
-        () = shared.drain.reached(DrainPhase::Leaving) => return Err(Problem::draining()),
+        () = shared.drain.leaving.cancelled() => return Err(Problem::draining()),
         ended = timeout(wait, ended(turn, events, with)) => ended,
     };
     ended.map_err(|_| {

@@ -24,7 +24,7 @@ use crate::{
     ForgetfulMemory, ServerOptions, TokenFileError,
     accept::{
         connection::{Acceptor, MAX_REFUSALS},
-        drain::{Drain, DrainPhase},
+        drain::Drain,
         listener::Listener,
     },
     auth::{Auth, secret::CookieKey, tokens},
@@ -141,7 +141,7 @@ impl Server {
             on_disconnect: options.on_disconnect,
             auth,
             site,
-            drain: Drain::new(),
+            drain: Drain::default(),
             streams: StreamPlaces::new(&limits),
             rates: CallerRates::new(&limits),
             memory: options.memory.unwrap_or_else(|| Arc::new(ForgetfulMemory::default())),
@@ -241,9 +241,9 @@ impl Server {
     /// # Errors
     /// [`ShutdownError`] where handlers or writes still ran when the runtime's time was over.
     pub async fn drain(&self) -> Result<(), ShutdownError> {
-        self.shared.drain.enter(DrainPhase::Draining);
+        self.shared.drain.draining.cancel();
         let ended = self.shared.runtime.shutdown().await;
-        self.shared.drain.enter(DrainPhase::Leaving);
+        self.shared.drain.leaving.cancel();
         #[cfg(feature = "mcp")]
         drop(tokio::spawn({
             let endpoint = self.shared.mcp.clone();
@@ -319,7 +319,7 @@ mod tests {
             router.call(request.unwrap()).await.unwrap().status()
         };
         assert_eq!(status("POST", "/v1/sessions", r#"{"id":"t"}"#).await, StatusCode::CREATED);
-        server.shared.drain.enter(DrainPhase::Draining);
+        server.shared.drain.draining.cancel();
         for (path, body) in [
             ("/v1/sessions", "{}"),
             ("/v1/chat/completions", r#"{"messages":[{"role":"user","content":"hi"}]}"#),

@@ -20,7 +20,7 @@ use tower_service::Service as _;
 use tracing::{debug, warn};
 
 use super::{
-    drain::{Drain, DrainPhase},
+    drain::Drain,
     listener::{Listener, Listens},
     peer::Peer,
     socket,
@@ -159,7 +159,7 @@ impl Acceptor {
         let ended = tokio::select! {
             biased;
             ended = connection.as_mut() => ended,
-            () = drain.reached(DrainPhase::Leaving) => {
+            () = drain.leaving.cancelled() => {
                 // What is being answered comes to its end; streams have heard of it themselves.
                 connection.as_mut().graceful_shutdown();
                 connection.await

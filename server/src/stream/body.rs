@@ -25,7 +25,6 @@ use super::{
 };
 use crate::{
     OnDisconnect,
-    accept::drain::DrainPhase,
     auth::{
         caller::{Caller, CallerCredential},
         secret::random_bytes,
@@ -335,7 +334,7 @@ pub(crate) async fn first_cut(shared: &Shared, credential: CallerCredential) -> 
     let life = shared.limits.stream_life.min(rest.unwrap_or(Duration::MAX));
     tokio::select! {
         biased;
-        () = shared.drain.reached(DrainPhase::Leaving) => leaving(shared),
+        () = shared.drain.leaving.cancelled() => leaving(shared),
         () = revoked(shared, credential) => Cut::TokenExpired,
         () = sleep(life) => match still_counts() {
             true => Cut::TooLong { retry_ms: retry_ms(shared) },
