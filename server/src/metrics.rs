@@ -75,6 +75,11 @@ impl Counted {
     pub(crate) fn stream(surface: &'static str) -> Self {
         Self::new(gauge!(STREAMS, "surface" => surface))
     }
+
+    /// Counts an approval request that an inbox shows.
+    pub(crate) fn open_request() -> Self {
+        Self::new(gauge!(INBOX_WAITING))
+    }
 }
 
 impl Drop for Counted {
@@ -122,11 +127,4 @@ pub(crate) fn rewritten(surface: &'static str) {
 /// Records how long the first item of a stream took.
 pub(crate) fn first_byte(surface: &'static str, took: Duration) {
     histogram!(FIRST_BYTE, "surface" => surface).record(took);
-}
-
-/// Records how many approval requests an inbox shows.
-pub(crate) fn inbox_changed(before: usize, after: usize) {
-    let gauge = gauge!(INBOX_WAITING);
-    gauge.increment(after as f64);
-    gauge.decrement(before as f64);
 }

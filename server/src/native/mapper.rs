@@ -7,9 +7,12 @@ use madang::{
 };
 use serde_json::json;
 
-use crate::stream::{
-    frame::Frames,
-    mapper::{Cut, Mapper, Then},
+use crate::{
+    metrics::Counted,
+    stream::{
+        frame::Frames,
+        mapper::{Cut, Mapper, Then},
+    },
 };
 
 /// Writes the events of a session, or of one turn to its end.
@@ -62,7 +65,8 @@ impl Mapper for NativeMapper {
 /// Writes the approval requests of a user, and each change of them.
 #[derive(Debug, Default)]
 pub(crate) struct InboxMapper {
-    counts: InboxCount,
+    /// The open requests that it shows, each counted for as long as it does.
+    open: Vec<Counted>,
 }
 
 impl Mapper for InboxMapper {
@@ -77,15 +81,15 @@ impl Mapper for InboxMapper {
     fn on_inbox(&mut self, item: &InboxItem, out: &mut Frames) -> Then {
         let (name, mut data) = match item {
             InboxItem::Snapshot { requests } => {
-                self.counts.set(requests.len());
+                self.open.resize_with(requests.len(), Counted::open_request);
                 ("snapshot", json!({ "type": "snapshot", "approval_requests": requests }))
             }
             InboxItem::ApprovalRequested { request } => {
-                self.counts.set(self.counts.0 + 1);
+                self.open.push(Counted::open_request());
                 ("approval_requested", json!(request))
             }
             InboxItem::ApprovalEnded { call, session, end } => {
-                self.counts.set(self.counts.0.saturating_sub(1));
+                self.open.pop();
                 let mut data = json!(end);
                 (data["call"], data["session"]) = (json!(call), json!(session));
                 ("approval_ended", data)
@@ -99,23 +103,6 @@ impl Mapper for InboxMapper {
 
     fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then {
         bye(cut, out)
-    }
-}
-
-/// The open requests that this inbox shows, counted in the metrics for as long as it does.
-#[derive(Debug, Default)]
-struct InboxCount(usize);
-
-impl InboxCount {
-    fn set(&mut self, count: usize) {
-        crate::metrics::inbox_changed(self.0, count);
-        self.0 = count;
-    }
-}
-
-impl Drop for InboxCount {
-    fn drop(&mut self) {
-        self.set(0);
     }
 }
 
