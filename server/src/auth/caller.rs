@@ -9,6 +9,7 @@ use super::scope::{TokenScope, TokenScopes};
 use crate::{
     ask::Ask,
     problem::{Problem, ProblemName},
+    state::Shared,
 };
 
 /// The caller of a request, which the guard has found by its credential. An extractor of axum.
@@ -78,14 +79,13 @@ impl Caller {
     /// Opens a session of this user, and makes it where it does not exist.
     ///
     /// # Errors
-    /// A problem where it is another user's: the same as for one that does not exist.
-    pub(crate) async fn open_session(
-        &self,
-        runtime: &Runtime,
-        id: &str,
-    ) -> Result<Session, Problem> {
+    /// A problem where it is another user's, the same as for one that does not exist, and where the server is about to end.
+    pub(crate) async fn open_session(&self, shared: &Shared, id: &str) -> Result<Session, Problem> {
+        if shared.drain.is_draining() {
+            return Err(Problem::draining());
+        }
         let session = session_id(id)?;
-        Ok(runtime.session(self.user.as_str(), session.as_str()).await?)
+        Ok(shared.runtime.session(self.user.as_str(), session.as_str()).await?)
     }
 }
 
