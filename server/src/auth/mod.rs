@@ -27,7 +27,7 @@ use self::{
     credential::{Credential, named_user},
     holder::TokenHolder,
     scope::TokenScopes,
-    secret::CookieKey,
+    secret::{CookieKey, digest_of},
     token_entry::TokenEntry,
     tokens::Tokens,
 };
@@ -81,14 +81,14 @@ impl Auth {
     ) -> Result<Caller, NotIdentified> {
         let tokens = self.tokens.current();
         let (entry, until) = match credential {
-            Credential::Bearer(secret) => match tokens.of_secret(secret) {
+            Credential::Bearer(secret) => match tokens.get(&digest_of(secret)) {
                 Some(entry) => (Some(entry), None),
                 None => return self.by_jwt(secret, now, locale).ok_or(NotIdentified::Wrong),
             },
             Credential::Cookie(value) => {
                 let login = Login::open(value, &self.key, now);
                 let login = login.ok_or(NotIdentified::Wrong)?;
-                (tokens.of_digest(&login.token), Some(login.until))
+                (tokens.get(&login.token), Some(login.until))
             }
             Credential::Unreadable => return Err(NotIdentified::Wrong),
             Credential::None => {
@@ -148,7 +148,7 @@ impl Auth {
         if self.jwts.as_ref().is_some_and(|jwts| jwts.has_key(digest)) {
             return true;
         }
-        self.tokens.current().of_digest(digest).is_some()
+        self.tokens.current().contains_key(digest)
     }
 
     /// Tells whether what counts is read from files, which may change.

@@ -5,7 +5,6 @@ use std::{collections::HashMap, sync::Arc};
 use madang::approval::Digest;
 
 use super::{
-    secret::digest_of,
     token_entry::TokenEntry,
     token_file::{TokenFile, TokenFileError},
     watched::Watched,
@@ -16,20 +15,7 @@ pub(crate) type Tokens = Watched<TokenSet, TokenFileError>;
 
 /// The tokens of one moment, found by their hashes: what an attacker could learn from the time that a look-up takes is about
 /// the hash of a guess, and leads to no secret.
-#[derive(Debug, Default)]
-pub(crate) struct TokenSet(HashMap<Digest, Arc<TokenEntry>>);
-
-impl TokenSet {
-    /// Finds the token of this secret.
-    pub(crate) fn of_secret(&self, secret: &str) -> Option<&Arc<TokenEntry>> {
-        self.of_digest(&digest_of(secret))
-    }
-
-    /// Finds the token with this hash.
-    pub(crate) fn of_digest(&self, digest: &Digest) -> Option<&Arc<TokenEntry>> {
-        self.0.get(digest)
-    }
-}
+pub(crate) type TokenSet = HashMap<Digest, Arc<TokenEntry>>;
 
 /// Reads the file for the first time.
 ///
@@ -43,7 +29,7 @@ pub(crate) fn open(
     let read = move || {
         let read = file.as_ref().map_or(Ok(Vec::new()), TokenFile::list)?;
         let entries = read.into_iter().chain(fixed.clone());
-        Ok(TokenSet(entries.map(|entry| (entry.sha256, Arc::new(entry))).collect()))
+        Ok(entries.map(|entry| (entry.sha256, Arc::new(entry))).collect())
     };
     Watched::open("the tokens", path, read)
 }
@@ -66,7 +52,7 @@ mod tests {
         let fixed = TokenSecret::random().unwrap();
         let entry = TokenEntry::new("local", kim(), TokenScopes::ALL, &fixed);
         let tokens = open(vec![entry], Some(file.clone())).unwrap();
-        let counts = |secret: &TokenSecret| tokens.current().of_secret(secret.reveal()).is_some();
+        let counts = |secret: &TokenSecret| tokens.current().contains_key(&secret.digest());
         assert!(!tokens.refresh(), "nothing has changed");
         let secret = file.add("laptop", kim(), TokenScopes::ALL, None).unwrap();
         assert!(counts(&fixed) && !counts(&secret));

@@ -19,6 +19,7 @@ use crate::{
         cookie::{self, Login},
         holder::TokenHolder,
         scope::TokenScopes,
+        secret::digest_of,
     },
     extract::Json,
     guard::layer,
@@ -72,7 +73,7 @@ async fn login(
     Json(LoginBody { token }): Json<LoginBody>,
 ) -> Result<Response, Problem> {
     let tokens = shared.auth.tokens.current();
-    let Some(entry) = tokens.of_secret(&token) else {
+    let Some(entry) = tokens.get(&digest_of(&token)) else {
         metrics::auth_failed("login");
         return Err(layer::wrong_credential(&shared, peer.map(|peer| peer.0)));
     };
