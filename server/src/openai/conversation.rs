@@ -49,14 +49,19 @@ pub(crate) fn said_in(messages: &[ChatMessage]) -> Vec<Imported> {
             | Content::Notice { .. }
             | Content::Cleared => continue,
         };
-        match said.last_mut() {
-            Some(last) if last.role == role => {
-                last.text = format!("{}{BETWEEN_MESSAGES}{text}", last.text).into();
-            }
-            _ => said.push(Imported { role, text: text.clone() }),
-        }
+        push(&mut said, role, text);
     }
     said
+}
+
+/// Adds a text. One of the same side as the last is a part of it.
+pub(crate) fn push(said: &mut Vec<Imported>, role: ImportedRole, text: &str) {
+    match said.last_mut() {
+        Some(last) if last.role == role => {
+            last.text = format!("{}{BETWEEN_MESSAGES}{text}", last.text).into();
+        }
+        _ => said.push(Imported { role, text: text.into() }),
+    }
 }
 
 /// Tells whether a chat has exactly the client's history. White space at the end of a text does not count: clients trim.

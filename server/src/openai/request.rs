@@ -6,8 +6,8 @@ use madang::{Imported, ImportedRole};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::conversation::push;
 use crate::{
-    ended::BETWEEN_MESSAGES,
     extract::misfit,
     problem::{Problem, ProblemName},
 };
@@ -118,12 +118,7 @@ impl ChatRequest {
                 // A client that lost an answer keeps an empty one, or none.
                 Some(ImportedRole::Model) if text.trim().is_empty() => {}
                 // It then has two texts of one side in a row.
-                Some(role) => match said.last_mut() {
-                    Some(last) if last.role == role => {
-                        last.text = format!("{}{BETWEEN_MESSAGES}{text}", last.text).into();
-                    }
-                    _ => said.push(Imported { role, text: text.into() }),
-                },
+                Some(role) => push(&mut said, role, &text),
             }
         }
         let Some(Imported { role: ImportedRole::User, text }) = said.pop() else {
