@@ -70,6 +70,13 @@ impl ToolCaller {
         self
     }
 
+    /// Tells whether a session of the one is the other's. A credential that may not decide has none in common with one
+    /// that may: else it could answer its questions.
+    #[cfg(feature = "http")]
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.user == other.user && self.may_decide == other.may_decide
+    }
+
     /// Gives which person is asked.
     pub(super) const fn asks(&self) -> AskWhere {
         match self.ask {

@@ -34,20 +34,6 @@ use crate::server::{
     caller::ToolCaller,
 };
 
-/// Whose a session is. A credential that may not decide is another owner: else it could answer the questions of one that
-/// may.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Owner {
-    user: UserId,
-    may_decide: bool,
-}
-
-impl Owner {
-    fn of(caller: &ToolCaller) -> Self {
-        Self { user: caller.user.clone(), may_decide: caller.may_decide }
-    }
-}
-
 /// All sessions.
 #[derive(Debug)]
 pub(super) struct Sessions {
@@ -68,7 +54,7 @@ struct Book {
 
 #[derive(Debug)]
 struct Entry {
-    owner: Owner,
+    owner: ToolCaller,
     /// Requests and streams that are open.
     open: usize,
     /// The requests that the session has not answered.
@@ -118,7 +104,7 @@ impl Sessions {
     /// Tells whether there is such a session and it is this caller's.
     pub(super) fn is_of(&self, id: &str, caller: &ToolCaller) -> bool {
         let book = self.opened.book();
-        book.sessions.get(id).is_some_and(|entry| entry.owner == Owner::of(caller))
+        book.sessions.get(id).is_some_and(|entry| entry.owner.is_same(caller))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -172,7 +158,7 @@ impl OwnSessions {
     fn open(&self, id: &SessionId) -> Result<OpenInSession, LocalSessionManagerError> {
         let mut book = self.all.opened.book();
         let entry = book.sessions.get_mut(id);
-        let entry = entry.filter(|entry| entry.owner == Owner::of(&self.caller));
+        let entry = entry.filter(|entry| entry.owner.is_same(&self.caller));
         let entry = entry.ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))?;
         entry.open += 1;
         let requests = entry.requests.clone();
@@ -223,7 +209,7 @@ impl SessionManager for OwnSessions {
         };
         let requests = Open::default();
         let entry = Entry {
-            owner: Owner::of(&self.caller),
+            owner: self.caller.clone(),
             open: 0,
             requests: requests.clone(),
             idle_since: Instant::now(),
