@@ -7,7 +7,10 @@ use tokio::{
     sync::{Notify, watch},
     time::{Instant, sleep, timeout},
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
 use tracing::{debug, info, warn};
 
 use super::{
@@ -28,6 +31,7 @@ pub(super) struct Keeper {
     /// The running server; none while it is being started again, its tools are being read again, or it has ended.
     link: watch::Receiver<Option<Arc<Live>>>,
     stop: CancellationToken,
+    _stops: DropGuard,
     task: TaskTracker,
 }
 
@@ -60,7 +64,7 @@ impl Keeper {
         let task = TaskTracker::new();
         task.spawn(keeping.run(connection, fingerprints));
         task.close();
-        Self { server, link: watched, stop, task }
+        Self { server, link: watched, _stops: stop.clone().drop_guard(), stop, task }
     }
 
     /// Gives the running server, after a wait of at most this long; another one than the process that is `gone`.
@@ -87,12 +91,6 @@ impl Keeper {
     /// Waits until the server has ended.
     pub(super) async fn ended(&self) {
         self.task.wait().await;
-    }
-}
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        self.stop.cancel();
     }
 }
 

@@ -14,7 +14,7 @@ use madang::Runtime;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
 use tokio::time::{MissedTickBehavior, interval};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     limits::{EndpointLimits, EndpointRefusal},
@@ -58,12 +58,7 @@ struct Shared {
     limits: EndpointLimits,
     sessions: Arc<Sessions>,
     ended: CancellationToken,
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.ended.cancel();
-    }
+    _ends: DropGuard,
 }
 
 impl ToolEndpoint {
@@ -76,7 +71,8 @@ impl ToolEndpoint {
         let closing = close_idle(Arc::downgrade(&sessions), limits.session_idle);
         drop(tokio::spawn(ended.clone().run_until_cancelled_owned(closing)));
         let seal = Seal::of_key(key);
-        Self { shared: Arc::new(Shared { runtime, seal, limits, sessions, ended }) }
+        let _ends = ended.clone().drop_guard();
+        Self { shared: Arc::new(Shared { runtime, seal, limits, sessions, ended, _ends }) }
     }
 
     /// Answers a request of a client that the guard has let in for this user. Dropping the future, and the answer's body
@@ -90,7 +86,7 @@ impl ToolEndpoint {
         site: EndpointSite,
         mut request: Request<Bytes>,
     ) -> Result<Response<EndpointBody>, EndpointRefusal> {
-        let Shared { runtime, seal, limits, sessions, ended } = &*self.shared;
+        let Shared { runtime, seal, limits, sessions, ended, .. } = &*self.shared;
         let session = request.headers().get(SESSION).and_then(|id| id.to_str().ok());
         let session = session.map(ToOwned::to_owned);
         let owner = caller.clone();
