@@ -3,36 +3,32 @@
 use axum::http::{HeaderMap, Method, header};
 
 use super::origin::{ComesFrom, FetchSite};
-
-/// A reason why a request with a cookie does not count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CsrfError {
-    /// The request does not prove that it comes from a page of ours.
-    NoProof,
-    /// A form of another site could send a body of this type.
-    NotJson,
-}
+use crate::problem::{Problem, ProblemName};
 
 /// Judges a request that has nothing but a cookie.
-pub(crate) fn check(
-    method: &Method,
-    from: ComesFrom,
-    headers: &HeaderMap,
-) -> Result<(), CsrfError> {
-    let is_same = match from {
+///
+/// # Errors
+/// A problem where it does not prove that it comes from a page of ours, or a form of another site could send its body.
+pub(crate) fn check(method: &Method, from: ComesFrom, headers: &HeaderMap) -> Result<(), Problem> {
+    let has_proof = match from {
         ComesFrom::Same => true,
-        ComesFrom::Unsaid => false,
+        ComesFrom::Unsaid => method.is_safe() || FetchSite::of(headers) == FetchSite::SameOrigin,
         // Cookies are for our own pages alone.
-        ComesFrom::Allowed | ComesFrom::Foreign => return Err(CsrfError::NoProof),
+        ComesFrom::Allowed | ComesFrom::Foreign => false,
     };
-    if method.is_safe() {
-        return Ok(());
+    if !has_proof {
+        return Err(Problem::new(
+            ProblemName::Origin,
+            "쿠키는 이 서버의 페이지에서 온 요청에만 쓸 수 있습니다.",
+            "A cookie counts only with proof that a page of this server sent the request. Programs use a token.",
+        ));
     }
-    if !is_same && FetchSite::of(headers) != FetchSite::SameOrigin {
-        return Err(CsrfError::NoProof);
-    }
-    if has_body(headers) && !is_json(headers) {
-        return Err(CsrfError::NotJson);
+    if !method.is_safe() && has_body(headers) && !is_json(headers) {
+        return Err(Problem::new(
+            ProblemName::UnsupportedMediaType,
+            "본문은 application/json이어야 합니다.",
+            "The body must be application/json.",
+        ));
     }
     Ok(())
 }
@@ -79,24 +75,32 @@ mod tests {
         for (method, from, pairs, expected) in [
             (&get, ComesFrom::Unsaid, vec![], Ok(())),
             (&get, ComesFrom::Same, vec![], Ok(())),
-            (&get, ComesFrom::Allowed, vec![], Err(CsrfError::NoProof)),
-            (&get, ComesFrom::Foreign, vec![], Err(CsrfError::NoProof)),
-            (&post, ComesFrom::Unsaid, vec![json], Err(CsrfError::NoProof)),
-            (&post, ComesFrom::Unsaid, vec![json, fetch("none")], Err(CsrfError::NoProof)),
-            (&post, ComesFrom::Unsaid, vec![json, fetch("same-site")], Err(CsrfError::NoProof)),
+            (&get, ComesFrom::Allowed, vec![], Err(ProblemName::Origin)),
+            (&get, ComesFrom::Foreign, vec![], Err(ProblemName::Origin)),
+            (&post, ComesFrom::Unsaid, vec![json], Err(ProblemName::Origin)),
+            (&post, ComesFrom::Unsaid, vec![json, fetch("none")], Err(ProblemName::Origin)),
+            (&post, ComesFrom::Unsaid, vec![json, fetch("same-site")], Err(ProblemName::Origin)),
             (&post, ComesFrom::Unsaid, vec![json, fetch("same-origin")], Ok(())),
             (&post, ComesFrom::Same, vec![json], Ok(())),
             (&post, ComesFrom::Same, vec![], Ok(())),
             (&post, ComesFrom::Same, vec![("content-length", "0")], Ok(())),
-            (&post, ComesFrom::Same, vec![("content-length", "7")], Err(CsrfError::NotJson)),
-            (&post, ComesFrom::Same, vec![("content-type", "text/plain")], Err(CsrfError::NotJson)),
-            (&Method::DELETE, ComesFrom::Unsaid, vec![], Err(CsrfError::NoProof)),
+            (
+                &post,
+                ComesFrom::Same,
+                vec![("content-length", "7")],
+                Err(ProblemName::UnsupportedMediaType),
+            ),
+            (
+                &post,
+                ComesFrom::Same,
+                vec![("content-type", "text/plain")],
+                Err(ProblemName::UnsupportedMediaType),
+            ),
+            (&Method::DELETE, ComesFrom::Unsaid, vec![], Err(ProblemName::Origin)),
         ] {
-            assert_eq!(
-                check(method, from, &headers(&pairs)),
-                expected,
-                "{method} {from:?} {pairs:?}"
-            );
+            let checked = check(method, from, &headers(&pairs));
+            let checked = checked.map_err(|problem| problem.name());
+            assert_eq!(checked, expected, "{method} {from:?} {pairs:?}");
         }
     }
 

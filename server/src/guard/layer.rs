@@ -108,7 +108,7 @@ fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(
     if let Credential::Cookie(_) = credential {
         // Without a decision about the site there is no proof.
         let from = request.extensions().get().copied().unwrap_or(ComesFrom::Foreign);
-        csrf::check(request.method(), from, headers).map_err(no_proof)?;
+        csrf::check(request.method(), from, headers)?;
     }
     if let Err(wait) = shared.rates.user_comes(&caller.user) {
         let max = shared.limits.request_burst;
@@ -141,21 +141,6 @@ pub(crate) fn wrong_credential(shared: &Shared, peer: Option<Peer>) -> Problem {
             let max = shared.limits.wrong_credentials_per_minute;
             too_often(wait).reached("wrong_credentials", "address", max)
         }
-    }
-}
-
-fn no_proof(error: csrf::CsrfError) -> Problem {
-    match error {
-        csrf::CsrfError::NoProof => Problem::new(
-            ProblemName::Origin,
-            "쿠키는 이 서버의 페이지에서 온 요청에만 쓸 수 있습니다.",
-            "A cookie counts only with proof that a page of this server sent the request. Programs use a token.",
-        ),
-        csrf::CsrfError::NotJson => Problem::new(
-            ProblemName::UnsupportedMediaType,
-            "본문은 application/json이어야 합니다.",
-            "The body must be application/json.",
-        ),
     }
 }
 
