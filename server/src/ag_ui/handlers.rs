@@ -134,13 +134,9 @@ impl Asked<'_> {
         session: &Session,
         Said { key, text }: Said,
     ) -> Result<Response, Problem> {
-        let options = TurnOptions {
-            can_ask: self.run.ask.can_ask(),
-            language: Some(self.caller.locale.tag()),
-            instructions: self.instructions.take(),
-            key: Some(key),
-            ..TurnOptions::default()
-        };
+        let (instructions, key) = (self.instructions.take(), Some(key));
+        let options = self.caller.turn_options(self.run.ask);
+        let options = TurnOptions { instructions, key, ..options };
         let begun =
             turns::begin(self.shared, session, text.into(), options, Supersede::Never).await;
         let turn = match begun {
@@ -237,10 +233,7 @@ impl Asked<'_> {
         }
         let items = session.subscribe_after(view.cursor).await?;
         let chat = AgUiChat::new(view.messages, &self.shared.limits);
-        let chat = match &open {
-            Some(open) => chat.waiting(open),
-            None => chat,
-        };
+        let chat = open.iter().fold(chat, AgUiChat::waiting);
         let cursor = view.cursor.stored;
         let run = AgUiRun { turn: Some(turn), chat, cursor, ..self.run };
         let stream = if self.follows { self.stream.follow(session, turn) } else { self.stream };
@@ -280,11 +273,7 @@ impl Asked<'_> {
         let run = AgUiRun { turn, chat, cursor: view.cursor.stored, ..self.run };
         let mut out = Frames::default();
         AgUiMapper::new(run).write_whole(end, &mut out);
-        let response = self.stream.whole(out);
-        match turn {
-            Some(turn) => named(response, turn),
-            None => response,
-        }
+        turn.into_iter().fold(self.stream.whole(out), named)
     }
 
     /// Answers with the error of a thread that is busy. A client hears of it in the run, and can go on.

@@ -204,12 +204,7 @@ impl<'a> Asked<'a> {
         text: String,
         key: IdempotencyKey,
     ) -> Result<Response, Problem> {
-        let options = TurnOptions {
-            can_ask: self.ask.can_ask(),
-            language: Some(self.caller.locale.tag()),
-            key: Some(key),
-            ..TurnOptions::default()
-        };
+        let options = TurnOptions { key: Some(key), ..self.caller.turn_options(self.ask) };
         let begun =
             turns::begin(self.shared, session, text.into(), options, Supersede::Waiting).await?;
         let (turn, superseded) = (begun.turn.id(), begun.superseded);

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use axum::{extract::FromRequestParts, http::request::Parts as Head};
-use madang::{Runtime, Session, SessionId, Timestamp, UserId, approval::Digest, language::Locale};
+use madang::{
+    Runtime, Session, SessionId, Timestamp, TurnOptions, UserId, approval::Digest, language::Locale,
+};
 
 use super::scope::{TokenScope, TokenScopes};
 use crate::{
@@ -64,6 +66,12 @@ impl Caller {
             Ask::Here if !self.has(TokenScope::Decide) => Ask::Elsewhere,
             ask @ (Ask::Here | Ask::Elsewhere | Ask::None) => ask,
         }
+    }
+
+    /// Gives what holds for each turn of this caller whose person is asked so.
+    pub(crate) fn turn_options(&self, ask: Ask) -> TurnOptions {
+        let language = Some(self.locale.tag());
+        TurnOptions { can_ask: ask.can_ask(), language, ..TurnOptions::default() }
     }
 
     /// Finds a session of this user.

@@ -159,22 +159,18 @@ async fn call(
     Json(body): Json<CallBody>,
 ) -> Result<Response, Problem> {
     let ask = caller.asks(body.ask.or(wishes.ask), Ask::Here);
-    let mut call = Call::new(caller.user.clone(), tool, body.arguments.to_string())
+    let call = Call::new(caller.user.clone(), tool, body.arguments.to_string())
         .language(body.language.unwrap_or(caller.locale.tag()));
+    let call = body.time_zone.into_iter().fold(call, Call::time_zone);
+    let mut call = wishes.key.into_iter().fold(call, Call::key);
     if ask.can_ask() {
         call = call.can_ask();
-    }
-    if let Some(zone) = body.time_zone {
-        call = call.time_zone(zone);
     }
     if let Some(session) = body.session {
         let session = session_id(&session)?;
         let found = shared.runtime.find_session(&caller.user, &session).await?;
         found.ok_or_else(Problem::not_found)?;
         call = call.session(session);
-    }
-    if let Some(key) = wishes.key {
-        call = call.key(key);
     }
     let running = shared.runtime.begin(call).await?;
     let id = running.id();

@@ -118,10 +118,7 @@ async fn list(
         || Words::new("앞 쪽의 next여야 합니다.", "It is the `next` of the page before.");
     let before: Option<SessionCursor> = query.parse("before", expected)?;
     let page = SessionPage::of(limit).map_err(|_| bad_value("limit", expected()))?;
-    let page = match before {
-        Some(position) => page.before(position),
-        None => page,
-    };
+    let page = before.into_iter().fold(page, SessionPage::before);
     let sessions = shared.runtime.sessions(&caller.user, page).await?;
     let last = sessions.last().filter(|_| sessions.len() == limit);
     let next = last.map(|last| last.position().to_string());

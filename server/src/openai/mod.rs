@@ -92,15 +92,12 @@ async fn complete(
         false => None,
     };
     let placed = placement::place(&shared, &caller, &wishes, &headers, &body, &request).await?;
-    let ask = caller.asks(wishes.ask, Ask::None);
     let options = TurnOptions {
-        // This protocol has no question; the person is asked on another device.
-        can_ask: ask.can_ask(),
-        language: Some(caller.locale.tag()),
         instructions: request.instructions.clone(),
         model: chosen(&shared, &request),
         key: Some(placed.key.clone()),
-        ..TurnOptions::default()
+        // This protocol has no question; the person is asked on another device.
+        ..caller.turn_options(caller.asks(wishes.ask, Ask::None))
     };
     let supersede = if placed.is_named { Supersede::Waiting } else { Supersede::Never };
     let (session, text) = (placed.session.clone(), placed.text.clone());
