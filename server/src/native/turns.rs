@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use madang::{
-    IdempotencyKey, LanguageTag, ModelName, OnDismiss, Session, Turn, TurnEnd, TurnEvents, TurnId,
+    IdempotencyKey, LanguageTag, ModelName, OnDismiss, Session, Turn, TurnEvents, TurnId,
     TurnOptions, TurnPhase, TurnStatus,
     approval::ApprovalRequest,
     event::{EventCursor, TurnEnding},
@@ -195,31 +195,17 @@ async fn status(
 ) -> Result<Response, Problem> {
     let found = session.turn_status(turn_id(&turn)?).await?.ok_or_else(Problem::not_found)?;
     let TurnStatus { turn, phase, first, last } = found;
-    let mut answer = TurnAnswer {
-        turn,
-        status: "running",
-        ending: None,
-        error: None,
-        usage: None,
-        approval_request: None,
-        first,
-        last,
+    let (status, approval_request, end) = match phase {
+        TurnPhase::Running => ("running", None, None),
+        TurnPhase::Waiting { approval_request } => ("waiting", Some(approval_request), None),
+        TurnPhase::Ended(end) => ("ended", None, Some(end)),
     };
-    match phase {
-        TurnPhase::Running => {}
-        TurnPhase::Waiting { approval_request } => {
-            (answer.status, answer.approval_request) = ("waiting", Some(approval_request));
-        }
-        TurnPhase::Ended(TurnEnd { ending, error, usage, .. }) => {
-            answer.status = "ended";
-            (answer.ending, answer.usage) = (Some(ending), Some(usage));
-            answer.error = error.map(|error| {
-                let text = error.in_locale(caller.locale);
-                FailedTurn { error, text }
-            });
-        }
-    }
-    Ok(json(&answer))
+    let (ending, usage) = end.as_ref().map(|end| (end.ending, end.usage)).unzip();
+    let error = end.and_then(|end| end.error).map(|error| {
+        let text = error.in_locale(caller.locale);
+        FailedTurn { error, text }
+    });
+    Ok(json(&TurnAnswer { turn, status, ending, error, usage, approval_request, first, last }))
 }
 
 /// Whether a request dismissed a turn.
