@@ -59,12 +59,12 @@ const INSTRUCTIONS: &str = "A tool that is destructive asks the person first, by
 /// The tools of a runtime, offered to an MCP client for one user.
 #[derive(Debug)]
 pub struct ToolServer {
-    runtime: Runtime,
+    pub(super) runtime: Runtime,
     /// For whom a request calls that does not say it by itself.
-    caller: ToolCaller,
-    seal: Seal,
+    pub(super) caller: ToolCaller,
+    pub(super) seal: Seal,
     /// Cancelled once the client has left: from then on it answers no question.
-    left: CancellationToken,
+    pub(super) left: CancellationToken,
 }
 
 impl ToolServer {
@@ -73,16 +73,8 @@ impl ToolServer {
     /// # Errors
     /// [`McpServeError::NoRandomness`].
     pub fn new(runtime: Runtime, user: UserId) -> Result<Self, McpServeError> {
-        Ok(Self::with(runtime, ToolCaller::new(user), Seal::random()?, CancellationToken::new()))
-    }
-
-    pub(super) const fn with(
-        runtime: Runtime,
-        caller: ToolCaller,
-        seal: Seal,
-        left: CancellationToken,
-    ) -> Self {
-        Self { runtime, caller, seal, left }
+        let (caller, left) = (ToolCaller::new(user), CancellationToken::new());
+        Ok(Self { runtime, caller, seal: Seal::random()?, left })
     }
 
     /// Sets the language of questions and reasons. By default that of the runtime.
@@ -180,18 +172,12 @@ impl ServerHandler for ToolServer {
         let (key, ask) = self.ask(&caller, &context, shown)?;
         // Else a client's words that nothing reads any more were kept until the call ends.
         context.meta = RequestMetaObject::default();
-        let mut call = Call::new(caller.user.clone(), &*params.name, arguments);
+        let call = Call::new(caller.user.clone(), &*params.name, arguments);
+        let call = key.into_iter().fold(call, Call::key);
+        let call = caller.language.into_iter().fold(call, Call::language);
+        let mut call = caller.time_zone.iter().cloned().fold(call, Call::time_zone);
         if !matches!(ask, Ask::Nobody { .. }) {
             call = call.can_ask();
-        }
-        if let Some(key) = key {
-            call = call.key(key);
-        }
-        if let Some(language) = caller.language {
-            call = call.language(language);
-        }
-        if let Some(zone) = &caller.time_zone {
-            call = call.time_zone(zone.clone());
         }
         let mut running = match self.runtime.begin(call).await {
             Ok(running) => running,

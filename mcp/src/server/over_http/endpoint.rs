@@ -112,7 +112,8 @@ impl ToolEndpoint {
         let own = OwnSessions::new(sessions.clone(), caller.clone(), place, left.clone());
         let (runtime, seal) = (runtime.clone(), seal.clone());
         let server = move || {
-            Ok(ToolServer::with(runtime.clone(), caller.clone(), seal.clone(), left.clone()))
+            let (runtime, caller) = (runtime.clone(), caller.clone());
+            Ok(ToolServer { runtime, caller, seal: seal.clone(), left: left.clone() })
         };
         let config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(site.hosts)
