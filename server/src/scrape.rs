@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    http::{HeaderMap, HeaderValue, Method, Uri, header},
+    http::{HeaderMap, Method, Uri, header},
     response::{IntoResponse as _, Response},
     routing,
 };
@@ -37,8 +37,7 @@ pub(crate) fn router(listener: &Listener, render: Arc<RenderMetrics>) -> Router 
 
 /// Answers with the metrics as Prometheus reads them.
 pub(crate) fn text(render: &RenderMetrics) -> Response {
-    let media_type = HeaderValue::from_static("text/plain; version=0.0.4");
-    let no_store = HeaderValue::from_static("no-store");
-    let headers = [(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, no_store)];
+    let media_type = "text/plain; version=0.0.4";
+    let headers = [(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "no-store")];
     (headers, render()).into_response()
 }

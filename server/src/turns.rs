@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{http::HeaderValue, response::Response};
+use axum::response::{IntoResponse as _, Response};
 use madang::{
     CallId, Session, Turn, TurnId, TurnOptions, TurnPhase, When, approval::Digest,
     error::TurnRefused,
@@ -106,10 +106,8 @@ pub(crate) async fn dismiss(session: &Session, turn: TurnId) -> Result<bool, Pro
 }
 
 /// Names the turn of an answer.
-pub(crate) fn named(mut response: Response, turn: TurnId) -> Response {
-    let turn = HeaderValue::from_str(&turn.to_string()).expect("a UUID is ASCII");
-    response.headers_mut().insert(MADANG_TURN, turn);
-    response
+pub(crate) fn named(response: Response, turn: TurnId) -> Response {
+    ([(MADANG_TURN, turn.to_string())], response).into_response()
 }
 
 /// Dismisses the turn that waits for a person, and waits for its end; `None` where none waits.

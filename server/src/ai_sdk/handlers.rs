@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     extract::State,
-    http::{HeaderName, HeaderValue, StatusCode},
+    http::{HeaderName, StatusCode},
     response::{IntoResponse as _, Response},
 };
 use madang::{
@@ -337,7 +337,5 @@ fn open_in(view: &SessionView, turn: TurnId) -> Option<ApprovalRequest> {
 
 /// Names the protocol and the turn of an answer.
 fn named(response: Response, turn: TurnId) -> Response {
-    let mut response = turns::named(response, turn);
-    response.headers_mut().insert(VERSION, HeaderValue::from_static("v1"));
-    response
+    ([(VERSION, "v1")], turns::named(response, turn)).into_response()
 }

@@ -6,7 +6,7 @@ use axum::{
     extract::{MatchedPath, Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware::Next,
-    response::{IntoResponse as _, Response},
+    response::{AppendHeaders, IntoResponse as _, Response},
 };
 use tokio::time::Instant;
 use tracing::{Instrument as _, debug, field, info_span};
@@ -160,13 +160,9 @@ fn finish(
     let name = problem.name().name();
     debug!(name, status = problem.status().as_u16(), "refused");
     metrics::refused(name);
-    let allow = answer.headers().get(header::ALLOW).cloned();
-    let mut fresh = problem.with("trace", trace).answer(locale, form);
-    if let Some(allow) = allow {
-        fresh.headers_mut().insert(header::ALLOW, allow);
-    }
-    fresh.headers_mut().append(header::VARY, HeaderValue::from_static("accept-language"));
-    fresh
+    let allow = answer.headers().get(header::ALLOW).map(|allow| [(header::ALLOW, allow)]);
+    let vary = AppendHeaders([(header::VARY, "accept-language")]);
+    (allow, vary, problem.with("trace", trace).answer(locale, form)).into_response()
 }
 
 /// Gives the trace that the client has begun, or a new one.

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     body::Body,
     extract::{FromRequest as _, Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
+    http::{HeaderMap, Method, StatusCode, Uri, header},
     response::{IntoResponse as _, Response},
 };
 use madang_mcp::{AskWhere, EndpointRefusal, ToolCaller, begins};
@@ -108,16 +108,10 @@ async fn answer(
     }
     let is_json = media_type.is_some_and(|name| name == "application/json");
     if !is_json && let Some(problem) = in_our_words(answer.status()) {
-        let allow = answer.headers().get(header::ALLOW).cloned();
-        let mut response = problem.into_response();
-        if let Some(allow) = allow {
-            response.headers_mut().insert(header::ALLOW, allow);
-        }
-        return Ok(response);
+        let allow = answer.headers().get(header::ALLOW).map(|allow| [(header::ALLOW, allow)]);
+        return Ok((allow, problem).into_response());
     }
-    let (mut head, body) = answer.into_parts();
-    head.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(Response::from_parts(head, Body::new(body)))
+    Ok(([(header::CACHE_CONTROL, "no-store")], answer.map(Body::new)).into_response())
 }
 
 /// Gives the problem in place of the plain text with which the protocol's library refuses what it does not read.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::{
     body::Body,
     extract::State,
-    http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::Response,
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse as _, Response},
 };
 use madang::{
     CallId,
@@ -101,11 +101,8 @@ async fn rows(
             })?;
         }
     });
-    let mut response = Response::new(Body::new(body));
-    let fixed = HeaderValue::from_static;
-    response.headers_mut().insert(header::CONTENT_TYPE, fixed(LINES));
-    response.headers_mut().insert(header::CACHE_CONTROL, fixed("no-store"));
-    Ok(response)
+    let headers = [(header::CONTENT_TYPE, LINES), (header::CACHE_CONTROL, "no-store")];
+    Ok((headers, Body::new(body)).into_response())
 }
 
 async fn read(

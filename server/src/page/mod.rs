@@ -9,10 +9,9 @@ mod files;
 use std::sync::Arc;
 
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::Response,
+    http::{HeaderMap, HeaderName, StatusCode, header},
+    response::{IntoResponse as _, Response},
 };
 
 use self::assets::{Asset, read};
@@ -88,19 +87,17 @@ fn answer(file: Asset, cache: &'static str, asked: &HeaderMap) -> Response {
     let known = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut known = known.flat_map(|text| text.split(',')).map(str::trim);
     let is_known = known.any(|tag| tag == file.tag || tag == "*");
-    let (media_type, tag) = (file.media_type(), HeaderValue::from_str(&file.tag));
-    let body = if is_known { Body::empty() } else { Body::from(file.bytes.into_owned()) };
-    let mut response = Response::new(body);
+    let headers = [
+        (header::CONTENT_TYPE, file.media_type()),
+        (header::ETAG, &*file.tag),
+        (header::CACHE_CONTROL, cache),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ];
     if is_known {
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        return (StatusCode::NOT_MODIFIED, headers).into_response();
     }
-    let (headers, fixed) = (response.headers_mut(), HeaderValue::from_static);
-    headers.insert(header::CONTENT_TYPE, fixed(media_type));
-    headers.insert(header::ETAG, tag.expect("a hash in quotes is ASCII"));
-    headers.insert(header::CACHE_CONTROL, fixed(cache));
-    headers.insert(header::CONTENT_SECURITY_POLICY, fixed(POLICY));
-    headers.insert("cross-origin-opener-policy", fixed("same-origin"));
-    response
+    (headers, file.bytes).into_response()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod name;
 use std::{borrow::Cow, time::Duration};
 
 use axum::{
-    body::Body,
+    Extension,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -246,14 +246,14 @@ impl Problem {
             Form::PlainJson => ("application/json", self.body(locale)),
             Form::OpenAi => ("application/json", self.openai(locale)),
         };
-        let mut response = Response::new(Body::from(body.to_string()));
-        *response.status_mut() = self.status();
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(locale.pick("ko", "en")));
-        self.write_headers(headers);
-        response.extensions_mut().insert(self.clone());
+        let headers = [
+            (header::CONTENT_TYPE, media_type),
+            (header::CACHE_CONTROL, "no-store"),
+            (header::CONTENT_LANGUAGE, locale.pick("ko", "en")),
+        ];
+        let (problem, text) = (Extension(self.clone()), body.to_string());
+        let mut response = (self.status(), problem, headers, text).into_response();
+        self.write_headers(response.headers_mut());
         response
     }
 

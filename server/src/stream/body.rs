@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
-    http::{HeaderName, HeaderValue, header},
-    response::Response,
+    http::{HeaderName, header},
+    response::{IntoResponse as _, Response},
 };
 use madang::{
     Session, TurnEvents, TurnId, When,
@@ -176,13 +176,12 @@ impl OpenStream {
 }
 
 pub(crate) fn respond(body: WrittenBody) -> Response {
-    let mut response = Response::new(Body::new(body));
-    let headers = response.headers_mut();
-    let fixed = HeaderValue::from_static;
-    headers.insert(header::CONTENT_TYPE, fixed("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, fixed("no-store, no-transform"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), fixed("no"));
-    response
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store, no-transform"),
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    (headers, Body::new(body)).into_response()
 }
 
 struct Writer<M> {
