@@ -11,7 +11,7 @@ use axum::{
 use madang_mcp::{AskWhere, EndpointRefusal, ToolCaller, begins};
 use tokio::time::sleep;
 
-use super::relay::Relay;
+use super::relay::{Relay, is_of_type};
 use crate::{
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
@@ -20,6 +20,7 @@ use crate::{
     problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
     state::Shared,
+    stream::body::OpenStream,
 };
 
 /// The time after which a place may be free.
@@ -88,7 +89,8 @@ async fn answer(
         return Err(Problem::draining());
     }
     let is_stream_alone = head.method == Method::GET;
-    let relay = Relay::new(&shared, &caller, is_stream_alone)?;
+    let stream = OpenStream::new(&shared, &caller, "mcp")?;
+    let relay = Relay { stream, is_stream_alone };
     let endpoint = shared.mcp.clone();
     let site = shared.site.names();
     let of_client = of_client(caller, wishes.ask, page);
@@ -102,12 +104,12 @@ async fn answer(
         answer = answering.as_mut() => answer.map_err(refused)?,
         () = sleep(shared.limits.mcp_head_patience) => return Ok(relay.of_later(answering)),
     };
-    let media_type = answer.headers().get(header::CONTENT_TYPE);
-    if media_type.is_some_and(|name| name == "text/event-stream") {
+    if is_of_type(&answer, "text/event-stream") {
         return Ok(relay.of(answer));
     }
-    let is_json = media_type.is_some_and(|name| name == "application/json");
-    if !is_json && let Some(problem) = in_our_words(answer.status()) {
+    if !is_of_type(&answer, "application/json")
+        && let Some(problem) = in_our_words(answer.status())
+    {
         let allow = answer.headers().get(header::ALLOW).map(|allow| [(header::ALLOW, allow)]);
         return Ok((allow, problem).into_response());
     }

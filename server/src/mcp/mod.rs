@@ -15,9 +15,6 @@ use crate::{ServerLimits, auth::secret::CookieKey};
 pub(crate) use handlers::routes;
 pub(crate) use relay::LAST_WORDS;
 
-/// The name of the surface in metrics.
-const SURFACE: &str = "mcp";
-
 /// Makes the endpoint of a server.
 pub(crate) fn endpoint(runtime: Runtime, key: &CookieKey, limits: &ServerLimits) -> ToolEndpoint {
     let mut of_endpoint = EndpointLimits::default();

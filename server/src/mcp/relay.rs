@@ -1,7 +1,7 @@
 //! Passes an answer of the endpoint on as a stream of the server: with a place, for as long as its credential counts, and
 //! no longer than the server.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::{
     http::{Response as HttpResponse, header},
@@ -12,18 +12,10 @@ use http_body_util::BodyExt as _;
 use madang_mcp::{EndpointBody, EndpointRefusal};
 use tokio::time::{Instant, interval_at, sleep};
 
-use super::SURFACE;
-use crate::{
-    auth::caller::{Caller, CallerCredential},
-    metrics::Counted,
-    problem::Problem,
-    state::Shared,
-    stream::{
-        body::{first_cut, respond},
-        mapper::Cut,
-        outlet::{BrokenOff, Outlet, WrittenBody},
-        places::StreamPlace,
-    },
+use crate::stream::{
+    body::{OpenStream, first_cut, respond},
+    mapper::Cut,
+    outlet::{BrokenOff, Outlet, WrittenBody},
 };
 
 /// The time in which answers are told that came with the end of the runtime.
@@ -35,28 +27,12 @@ type Answer = Result<HttpResponse<EndpointBody>, EndpointRefusal>;
 /// A request's place, and what may end its answer from outside.
 #[derive(Debug)]
 pub(super) struct Relay {
-    shared: Arc<Shared>,
-    credential: CallerCredential,
+    pub(super) stream: OpenStream,
     /// Whether it answers no request, so that it has nothing more to say once the server leaves.
-    is_stream_alone: bool,
-    _held: (StreamPlace, Counted),
+    pub(super) is_stream_alone: bool,
 }
 
 impl Relay {
-    /// Takes a place for a request of this caller.
-    ///
-    /// # Errors
-    /// A problem where there is none.
-    pub(super) fn new(
-        shared: &Arc<Shared>,
-        caller: &Caller,
-        is_stream_alone: bool,
-    ) -> Result<Self, Problem> {
-        let held = (shared.streams.take(&caller.user)?, Counted::stream(SURFACE));
-        let (shared, credential) = (shared.clone(), caller.credential);
-        Ok(Self { shared, credential, is_stream_alone, _held: held })
-    }
-
     /// Passes on an answer that is a stream.
     pub(super) fn of(self, answer: HttpResponse<EndpointBody>) -> Response {
         let (head, body) = answer.into_parts();
@@ -74,16 +50,12 @@ impl Relay {
     where
         F: Future<Output = Answer> + Send + Unpin + 'static,
     {
-        let silence = self.shared.limits.keep_alive;
+        let silence = self.stream.shared.limits.keep_alive;
         self.write(move |outlet| async move {
             outlet.send(Bytes::from_static(b":\n\n")).await;
             let answer = wait(answering, silence, &outlet).await;
             let Ok(answer) = answer else { return Err(BrokenOff) };
-            let is_stream = answer
-                .headers()
-                .get(header::CONTENT_TYPE)
-                .is_some_and(|name| name == "text/event-stream");
-            if is_stream {
+            if is_of_type(&answer, "text/event-stream") {
                 return pass(answer.into_body(), &outlet).await;
             }
             // The status is told already: the message says the same.
@@ -99,9 +71,9 @@ impl Relay {
         F: Future<Output = Result<(), BrokenOff>> + Send + 'static,
     {
         let body = WrittenBody::new(move |outlet| async move {
-            let Self { shared, credential, is_stream_alone, _held } = self;
+            let Self { stream, is_stream_alone } = self;
             let ends = async {
-                let cut = first_cut(&shared, credential).await;
+                let cut = first_cut(&stream.shared, stream.credential).await;
                 if let (Cut::Draining { .. }, false) = (cut, is_stream_alone) {
                     sleep(LAST_WORDS).await;
                 }
@@ -115,6 +87,11 @@ impl Relay {
         });
         respond(body)
     }
+}
+
+/// Tells whether an answer is of this media type.
+pub(super) fn is_of_type(answer: &HttpResponse<EndpointBody>, media_type: &str) -> bool {
+    answer.headers().get(header::CONTENT_TYPE).is_some_and(|name| name == media_type)
 }
 
 /// Passes a body on to its end.

@@ -86,9 +86,9 @@ const REST_PATIENCE: Duration = Duration::from_millis(200);
 /// A stream that has its place and is about to answer.
 #[derive(Debug)]
 pub(crate) struct OpenStream {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     surface: &'static str,
-    credential: CallerCredential,
+    pub(crate) credential: CallerCredential,
     held: (StreamPlace, Counted),
     begun: Instant,
     dismisses: FollowedTurn,
