@@ -21,11 +21,11 @@ impl Frames {
         }
 
         let data = serde_json::to_string(data).expect("a value of ours has text keys");
-        let Typed { r#type } = serde_json::from_str(&data).expect("an event of ours has a type");
+        let name = serde_json::from_str::<Typed>(&data).map_or("event", |typed| typed.r#type);
         if let Some(id) = id {
             self.line("id: ", id);
         }
-        self.line("event: ", r#type);
+        self.line("event: ", name);
         self.0.extend_from_slice(format!("data: {data}\n\n").as_bytes());
     }
 
