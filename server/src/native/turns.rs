@@ -98,11 +98,9 @@ async fn begin(
     Json(body): Json<TurnBody>,
 ) -> Result<Response, Problem> {
     let session = caller.session(&shared.runtime, &session).await?;
-    let stream = match wishes.wants_stream {
-        // Before anything begins: a refusal must change nothing.
-        true => Some(OpenStream::new(&shared, &caller, "native")?),
-        false => None,
-    };
+    // Before anything begins: a refusal must change nothing.
+    let stream = wishes.wants_stream.then(|| OpenStream::new(&shared, &caller, "native"));
+    let stream = stream.transpose()?;
     let ask = caller.asks(body.ask.or(wishes.ask), Ask::Here);
     let options = TurnOptions {
         can_ask: ask.can_ask(),

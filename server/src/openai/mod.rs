@@ -86,11 +86,9 @@ async fn complete(
     Bytes(body): Bytes,
 ) -> Result<Response, Problem> {
     let request = ChatRequest::read(&body)?;
-    let stream = match request.streams {
-        // Before anything begins: a refusal must change nothing.
-        true => Some(OpenStream::new(&shared, &caller, "chat_completions")?),
-        false => None,
-    };
+    // Before anything begins: a refusal must change nothing.
+    let stream = request.streams.then(|| OpenStream::new(&shared, &caller, "chat_completions"));
+    let stream = stream.transpose()?;
     let placed = placement::place(&shared, &caller, &wishes, &headers, &body, &request).await?;
     let options = TurnOptions {
         instructions: request.instructions.clone(),
