@@ -10,9 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     message::{AiMessage, DONE},
-    part::{
-        AiOutput, approval_id, call_note, descriptor, input, resolved_note, wanted, write_notice,
-    },
+    part::{AiOutput, call_note, descriptor, input, resolved_note, wanted, write_notice},
     round::{HiddenCall, Round},
 };
 use crate::{
@@ -23,6 +21,7 @@ use crate::{
         mapper::{Cut, Mapper, Then},
     },
     surface::{
+        approval_id::ApprovalId,
         cut::words,
         spoken::{Lack, Spoken, pieces},
     },
@@ -188,7 +187,7 @@ impl AiMapper {
         self.close_speech(out);
         out.data(&json!({
             "type": "tool-approval-request",
-            "approvalId": approval_id(&request),
+            "approvalId": ApprovalId::of(&request).to_string(),
             "toolCallId": call,
             "reason": request.consequence,
             "approvalDescriptor": descriptor(&request),

@@ -10,8 +10,8 @@ use madang::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::part::{AiOutput, approval_id, call_note, descriptor, wanted};
-use crate::stream::pieces::data_within;
+use super::part::{AiOutput, call_note, descriptor, wanted};
+use crate::{stream::pieces::data_within, surface::approval_id::ApprovalId};
 
 /// A message of a chat.
 #[derive(Debug, Serialize)]
@@ -102,7 +102,7 @@ fn waiting(request: &ApprovalRequest) -> Value {
     let mut part = tool(request.call, &request.tool, &request.arguments);
     part["state"] = "approval-requested".into();
     part["approval"] = json!({
-        "id": approval_id(request),
+        "id": ApprovalId::of(request).to_string(),
         "requestReason": request.consequence,
         "descriptor": descriptor(request),
     });

@@ -8,7 +8,7 @@ use madang::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{stream::frame::Frames, surface::approval_id::ApprovalId};
+use crate::stream::frame::Frames;
 
 /// The end of a call as a client shows it.
 #[derive(Debug, PartialEq)]
@@ -51,11 +51,6 @@ pub(super) fn write_notice(data: impl Serialize, out: &mut Frames) {
 /// Gives the descriptor of an approval: the whole question, and when it ends.
 pub(super) fn descriptor(request: &ApprovalRequest) -> Value {
     json!({ "text": request.text, "expires_at": request.expires_at })
-}
-
-/// Gives the id of an approval, which carries the digest.
-pub(super) fn approval_id(request: &ApprovalRequest) -> String {
-    ApprovalId::of(request).to_string()
 }
 
 /// Gives what a client must know of an ended call beside its output; `None` where the output says all.
