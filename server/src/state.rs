@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use madang::{
-    Clock as _, Runtime, SystemClock, Timestamp, UserId,
+    Clock as _, Runtime, Session, SystemClock, Timestamp, UserId,
     ledger::{LedgerFilter, LedgerRow},
     tool::ToolRegistry,
 };
@@ -12,7 +12,7 @@ use tokio::time::{Duration, Instant};
 use crate::{
     ClientMemory, ServerLimits,
     accept::{drain::Drain, peer::Peer},
-    auth::Auth,
+    auth::{Auth, caller::session_id},
     guard::{rate::Rates, site::Site},
     options::{Extras, OnDisconnect},
     page::assets::Assets,
@@ -58,6 +58,18 @@ impl Shared {
     /// Gives the moment.
     pub(crate) fn now(&self) -> Timestamp {
         SystemClock.now()
+    }
+
+    /// Opens a session of this user, and makes it where it does not exist.
+    ///
+    /// # Errors
+    /// A problem where it is another user's, the same as for one that does not exist, and where the server is about to end.
+    pub(crate) async fn open_session(&self, user: &UserId, id: &str) -> Result<Session, Problem> {
+        if self.drain.is_draining() {
+            return Err(Problem::draining());
+        }
+        let session = session_id(id)?;
+        Ok(self.runtime.session(user.as_str(), session.as_str()).await?)
     }
 
     /// Reads the first row of the ledger that fits.

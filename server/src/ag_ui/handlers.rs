@@ -102,7 +102,7 @@ async fn run(
     let found = async || caller.session(&shared.runtime, thread.as_str()).await;
     match intent {
         AgUiIntent::Say(said) => {
-            let session = caller.open_session(&shared, thread.as_str()).await?;
+            let session = shared.open_session(&caller.user, thread.as_str()).await?;
             asked.say(&session, said).await
         }
         AgUiIntent::Resume { decisions, cancelled, unrecognised, said } => {

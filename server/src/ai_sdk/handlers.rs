@@ -93,7 +93,7 @@ async fn say(
     // Before anything begins: a refusal must change nothing.
     let asked = Asked::new(&shared, &caller, ask.or(wishes.ask))?;
     let found = async || caller.session(&shared.runtime, id.as_str()).await;
-    let opened = async || caller.open_session(&shared, id.as_str()).await;
+    let opened = async || shared.open_session(&caller.user, id.as_str()).await;
     match intent {
         AiIntent::Say(Said { key, text }) => asked.say(&opened().await?, text, key).await,
         AiIntent::Again { text } => {

@@ -11,7 +11,6 @@ use super::scope::{TokenScope, TokenScopes};
 use crate::{
     ask::Ask,
     problem::{Problem, ProblemName},
-    state::Shared,
 };
 
 /// The caller of a request, which the guard has found by its credential. An extractor of axum.
@@ -82,18 +81,6 @@ impl Caller {
         let session = session_id(id)?;
         let found = runtime.find_session(&self.user, &session).await?;
         found.ok_or_else(Problem::not_found)
-    }
-
-    /// Opens a session of this user, and makes it where it does not exist.
-    ///
-    /// # Errors
-    /// A problem where it is another user's, the same as for one that does not exist, and where the server is about to end.
-    pub(crate) async fn open_session(&self, shared: &Shared, id: &str) -> Result<Session, Problem> {
-        if shared.drain.is_draining() {
-            return Err(Problem::draining());
-        }
-        let session = session_id(id)?;
-        Ok(shared.runtime.session(self.user.as_str(), session.as_str()).await?)
     }
 }
 

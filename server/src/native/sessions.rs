@@ -93,7 +93,7 @@ async fn open(
     let session = session_id(&id)?;
     let before = shared.runtime.find_session(&caller.user, &session).await?;
     let opened_at = before.is_none().then(|| shared.now());
-    let opened = caller.open_session(&shared, &id).await?;
+    let opened = shared.open_session(&caller.user, &id).await?;
     let status = if opened_at.is_some() { StatusCode::CREATED } else { StatusCode::OK };
     let location = [(LOCATION, paths::of_session(opened.id()))];
     let answer = OpenedSession { session: id, user: caller.user, opened_at };

@@ -165,7 +165,7 @@ async fn named_chat(
     ChatRequest { history, text, .. }: &ChatRequest,
     sends_all: bool,
 ) -> Result<Option<(Session, Arc<str>)>, Problem> {
-    let session = caller.open_session(shared, name).await?;
+    let session = shared.open_session(&caller.user, name).await?;
     let messages = session.state().await?.messages;
     if let Some(text) = new_text(&messages, history, text) {
         return Ok(Some((session, text)));
@@ -206,7 +206,7 @@ async fn new_chat(
     caller: &Caller,
     request: &ChatRequest,
 ) -> Result<Session, Problem> {
-    let session = caller.open_session(shared, &Uuid::new_v4().to_string()).await?;
+    let session = shared.open_session(&caller.user, &Uuid::new_v4().to_string()).await?;
     if !request.history.is_empty() {
         import(shared, &session, &request.history).await?;
     }
