@@ -12,7 +12,10 @@ use madang::{
     approval::{Inbox, InboxItem},
     event::{EventCursor, FeedEpoch, StreamItem, Subscription},
 };
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    runtime::Handle,
+    time::{Instant, sleep, timeout},
+};
 use tracing::debug;
 
 use super::{
@@ -101,10 +104,11 @@ struct FollowedTurn(Option<(Session, TurnId)>);
 
 impl Drop for FollowedTurn {
     fn drop(&mut self) {
-        if let Some((session, turn)) = self.0.take() {
-            // A task: what is dropped here cannot wait.
-            drop(tokio::spawn(async move { session.dismiss_turn(turn, When::Any).await }));
-        }
+        let (Some((session, turn)), Ok(tokio)) = (self.0.take(), Handle::try_current()) else {
+            return;
+        };
+        // A task: what is dropped here cannot wait.
+        drop(tokio.spawn(async move { session.dismiss_turn(turn, When::Any).await }));
     }
 }
 
