@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::{
     async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn},
-    handler::{self, Handler, Look, Preparing},
+    handler::{Handler, Look, Preparing, connection, misuse, outcome_of},
     misfit,
     schema::parameters_of,
 };
@@ -32,8 +32,10 @@ where
     F: for<'a> AsyncFn1<'a, A> + 'static,
 {
     let run = Arc::new(run);
-    let handler: Box<Handler<A>> =
-        Box::new(move |arguments, _, ctx, _| Box::pin(handler::run(run.clone(), arguments, ctx)));
+    let handler: Box<Handler<A>> = Box::new(move |arguments, _, ctx, _| {
+        let run = run.clone();
+        Box::pin(async move { outcome_of(run.run(arguments, ctx).await?) })
+    });
     typed(name, description, handler)
 }
 
@@ -81,7 +83,11 @@ where
 {
     let (run, need) = (Arc::new(run), need(ConnectionType::of::<C>()));
     let handler: Box<Handler<A>> = Box::new(move |arguments, _, ctx, access| {
-        Box::pin(handler::run_storing::<A, C, F>(run.clone(), arguments, ctx, access, need))
+        let run = run.clone();
+        Box::pin(async move {
+            let db = connection::<C>(access, need)?;
+            outcome_of(run.run(arguments, db, ctx).await?)
+        })
     });
     TypedTool { needs: Some(need), ..typed(name, description, handler) }
 }
@@ -102,14 +108,20 @@ where
     G: for<'a> AsyncFn3<'a, A, P, &'a mut C> + 'static,
 {
     let (prepare, run) = (Arc::new(prepare), Arc::new(run));
+    let need = Need::Transaction(ConnectionType::of::<C>());
     let prepare: Box<Preparing<A>> = Box::new(move |arguments, ctx| {
-        Box::pin(handler::prepare::<A, P, F>(prepare.clone(), arguments, ctx))
+        let prepare = prepare.clone();
+        Box::pin(async move { Ok(Prepared::new(prepare.run(&arguments, ctx).await?)) })
     });
     let handler: Box<Handler<A>> = Box::new(move |arguments, prepared, ctx, access| {
-        Box::pin(handler::run_prepared::<A, P, C, G>(run.clone(), arguments, prepared, ctx, access))
+        let run = run.clone();
+        Box::pin(async move {
+            let db = connection::<C>(access, need)?;
+            let prepared = prepared.take::<P>().ok_or_else(misuse::<P>)?;
+            outcome_of(run.run(arguments, prepared, db, ctx).await?)
+        })
     });
-    let needs = Some(Need::Transaction(ConnectionType::of::<C>()));
-    TypedTool { needs, prepare: Some(prepare), ..typed(name, description, handler) }
+    TypedTool { needs: Some(need), prepare: Some(prepare), ..typed(name, description, handler) }
 }
 
 /// Makes a tool without a connection whose schema is written by hand.
@@ -239,7 +251,11 @@ impl<A: 'static> TypedTool<A> {
     {
         let tell = Arc::new(tell);
         self.look = Some(Box::new(move |arguments, ctx, db| {
-            Box::pin(handler::look::<A, C, F>(tell.clone(), arguments, ctx, db))
+            let tell = tell.clone();
+            Box::pin(async move {
+                let db = db.downcast_mut::<C>().ok_or_else(misuse::<C>)?;
+                tell.run(&arguments, db, ctx).await
+            })
         }));
         self
     }
