@@ -22,4 +22,5 @@ pub use error::{
 pub use problems::Problems;
 pub use registered_tool::{CheckedArguments, RegisteredTool};
 pub use tool_registry::ToolRegistry;
+pub(crate) use unwind::polled;
 pub use unwind::{Panicked, unwind};

@@ -5,6 +5,7 @@ use std::{
     future::poll_fn,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
     task::Poll,
 };
 
@@ -18,12 +19,17 @@ pub struct Panicked;
 /// [`Panicked`] also where only the drop of the future did.
 pub async fn unwind<F: Future>(future: F) -> Result<F::Output, Panicked> {
     let mut future = Box::pin(future);
-    let ended = poll_fn(|context| match caught(|| future.as_mut().poll(context)) {
+    let ended = polled(future.as_mut()).await;
+    caught(|| drop(future)).and(ended)
+}
+
+/// Gives what the future gives, or [`Panicked`]. A panic of its drop is the caller's.
+pub(crate) async fn polled<F: Future>(mut future: Pin<&mut F>) -> Result<F::Output, Panicked> {
+    let polled = poll_fn(|context| match caught(|| future.as_mut().poll(context)) {
         Ok(polled) => polled.map(Ok),
         Err(panicked) => Poll::Ready(Err(panicked)),
     });
-    let ended = ended.await;
-    caught(|| drop(future)).and(ended)
+    polled.await
 }
 
 /// Gives what the code gives, or [`Panicked`].

@@ -1,12 +1,14 @@
 //! The shell of the StoreActor: it starts tracked writer tasks for waiting jobs.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{pin::pin, sync::Arc};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio_util::task::TaskTracker;
 
-use super::{Jobs, StoreJob, StoreMsg, WriterHealth, writer::Writer};
-use crate::{failpoint::failpoint, mailbox::answer, port::Store, protocol::Limits};
+use super::{Jobs, StoreMsg, WriterHealth, writer::Writer};
+use crate::{
+    failpoint::failpoint, mailbox::answer, port::Store, protocol::Limits, registry::polled,
+};
 
 /// Starts a writer whenever a job waits and a writer is idle. If it is killed, a group that has begun is finished and
 /// answered, and waiting jobs are written when it was started anew. Stopped in order, it refuses waiting and later
@@ -44,13 +46,12 @@ impl Actor for StoreActor {
 
     async fn pre_start(
         &self,
-        me: ActorRef<StoreMsg>,
+        _: ActorRef<StoreMsg>,
         arguments: StoreArguments,
     ) -> Result<StoreState, ActorProcessingErr> {
         let StoreArguments { store, limits, tasks, health, jobs } = arguments;
         let writer = Arc::new(Writer::new(store, limits, health));
         let state = StoreState { jobs, writer, tasks };
-        state.jobs.started_by(me);
         state.start_writers();
         Ok(state)
     }
@@ -86,9 +87,9 @@ impl StoreState {
             let (jobs, writer) = (self.jobs.clone(), self.writer.clone());
             drop(self.tasks.spawn(async move {
                 loop {
-                    let busy = Busy(&jobs);
-                    let left = writer.write(batch).await;
-                    busy.ends(left);
+                    // A panic costs no other group: the writer goes on with the jobs that wait.
+                    let left = polled(pin!(writer.write(batch))).await;
+                    jobs.written(left.unwrap_or_default());
                     match jobs.next_batch() {
                         Some(next) => batch = next,
                         None => break,
@@ -96,22 +97,5 @@ impl StoreState {
                 }
             }));
         }
-    }
-}
-
-/// A writer that has a group. However that ends, it is idle again.
-struct Busy<'a>(&'a Jobs);
-
-impl Busy<'_> {
-    fn ends(self, left: VecDeque<StoreJob>) {
-        self.0.written(left);
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Busy<'_> {
-    /// Its task panicked: another must be started, by an actor that may have come since.
-    fn drop(&mut self) {
-        self.0.writer_failed();
     }
 }

@@ -2,14 +2,11 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
-use ractor::ActorRef;
-use tracing::debug;
-
 use super::{
-    StoreJob, StoreMsg,
+    StoreJob,
     queue::{Queue, Writers},
 };
 use crate::{port::StoreError, protocol::Limits};
@@ -17,18 +14,13 @@ use crate::{port::StoreError, protocol::Limits};
 /// The jobs that wait for the store's writers. Cheap to clone. None is lost when the StoreActor dies: the next one
 /// finds them here.
 #[derive(Debug, Clone)]
-pub struct Jobs {
-    queue: Arc<Mutex<Queue<StoreJob>>>,
-    /// The actor that starts writers now; `None` before the first one.
-    starter: Arc<Mutex<Option<ActorRef<StoreMsg>>>>,
-}
+pub struct Jobs(Arc<Mutex<Queue<StoreJob>>>);
 
 impl Jobs {
     /// Makes an empty queue before so many writers.
     #[must_use]
     pub fn new(writers: usize, limits: &Limits) -> Self {
-        let queue = Arc::new(Mutex::new(Queue::new(writers, limits.max_batch_jobs)));
-        Self { queue, starter: Arc::default() }
+        Self(Arc::new(Mutex::new(Queue::new(writers, limits.max_batch_jobs))))
     }
 
     /// Takes no more jobs, because no actor is left to start a writer. Waiting jobs are refused.
@@ -45,24 +37,6 @@ impl Jobs {
             job.refuse(gone());
             Writers::Busy
         })
-    }
-
-    /// Lets this actor start writers from now on. It looks for waiting jobs afterwards.
-    pub(super) fn started_by(&self, actor: ActorRef<StoreMsg>) {
-        *self.starter() = Some(actor);
-    }
-
-    /// Asks the present actor to start another writer, because one panicked. A later actor looks by itself.
-    pub(super) fn writer_failed(&self) {
-        self.written(VecDeque::new());
-        let starter = self.starter().clone();
-        if starter.is_none_or(|actor| actor.cast(StoreMsg::Work).is_err()) {
-            debug!("a writer failed while no actor starts another");
-        }
-    }
-
-    fn starter(&self) -> MutexGuard<'_, Option<ActorRef<StoreMsg>>> {
-        self.starter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes out the jobs whose time is up: their permits are free again.
@@ -86,7 +60,7 @@ impl Jobs {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue<StoreJob>> {
-        self.queue.lock().expect("no code under this lock panics")
+        self.0.lock().expect("no code under this lock panics")
     }
 }
 
