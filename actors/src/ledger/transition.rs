@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::IntoStaticStr;
 
 use crate::protocol::{
     Approval, CallId, CallResult, Digest, Effect, EffectResolution, ModelName, ResolvedBy,
@@ -53,8 +54,9 @@ impl CallState {
 
 /// One step of a call, written to an append-only table. Writing a step again changes nothing, but for two. The writer
 /// of `Running` runs the handler, and the writer of `Resolved` resolves the call, so neither may be written again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(tag = "state", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Transition {
     /// The model asked for it.
     Proposed(Proposal),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::IntoStaticStr;
 
 use super::{
     Approval, CallId, Effect, Limits, MAX_BYTES, ModelName, ResolvedBy, Timestamp, ToolOutcome,
@@ -88,9 +89,10 @@ pub struct ToolCall {
 }
 
 /// Tells whether the outcome was given to the person and the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum CallResult {
     /// The outcome was given.
     Shown,

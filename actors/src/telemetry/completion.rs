@@ -93,7 +93,7 @@ impl CompletionSpan {
     pub fn ended(mut self, result: &Result<Completion, ModelError>) {
         match result {
             Ok(Completion { finish, usage, .. }) => {
-                let finish = metric::finish(*finish);
+                let finish: &str = finish.into();
                 self.span.record(name::FINISH_REASONS, finish);
                 self.end(finish, None, Some(*usage));
             }

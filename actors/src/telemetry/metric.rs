@@ -8,7 +8,7 @@ use metrics::{
 };
 
 use super::name;
-use crate::protocol::{Bound, FinishReason, LimitExceeded, Scope, Usage};
+use crate::protocol::{Bound, LimitExceeded, Usage};
 
 /// A metric, with its unit and its description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,12 +207,8 @@ pub(crate) fn group_ended(jobs: usize, took: Duration, error: Option<&'static st
 
 /// Counts a caller that was refused.
 pub(crate) fn refused(refusal: &LimitExceeded) {
-    let scope = match refusal.scope {
-        Scope::Session => "session",
-        Scope::User => "user",
-        Scope::All => "all",
-    };
-    counter!(REFUSALS, name::BOUND => bound(refusal.bound), name::SCOPE => scope).increment(1);
+    let (bound, scope): (&str, &str) = (refusal.bound.into(), refusal.scope.into());
+    counter!(REFUSALS, name::BOUND => bound, name::SCOPE => scope).increment(1);
 }
 
 /// Counts permits as taken.
@@ -226,31 +222,10 @@ pub(crate) fn permits_returned(of: Bound, permits: usize) {
 }
 
 fn held(of: Bound) -> metrics::Gauge {
-    gauge!(HELD, name::BOUND => bound(of))
+    gauge!(HELD, name::BOUND => <&str>::from(of))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no bound comes near 2^52")]
 fn float(permits: usize) -> f64 {
     permits as f64
-}
-
-fn bound(bound: Bound) -> &'static str {
-    match bound {
-        Bound::AwakeSessions => "awake_sessions",
-        Bound::RunningTurns => "running_turns",
-        Bound::ApprovalRequests => "approval_requests",
-        Bound::Inboxes => "inboxes",
-        Bound::RunningCalls => "running_calls",
-        Bound::QueuedBytes => "queued_bytes",
-        Bound::WaitingMessages => "waiting_messages",
-        Bound::StoredBytes => "stored_bytes",
-    }
-}
-
-pub(super) fn finish(reason: FinishReason) -> &'static str {
-    match reason {
-        FinishReason::Stop => "stop",
-        FinishReason::ToolCalls => "tool_calls",
-        FinishReason::Length => "length",
-    }
 }

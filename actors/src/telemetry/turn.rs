@@ -45,20 +45,8 @@ impl TurnSpan {
     /// Ends the span.
     pub fn ended(&mut self, ending: TurnEnding, error: Option<&TurnError>, usage: Usage) {
         record_usage(&self.span, usage);
-        let ending = match ending {
-            TurnEnding::Answered => "answered",
-            TurnEnding::Stopped => "stopped",
-            TurnEnding::Failed => "failed",
-            TurnEnding::Dismissed => "dismissed",
-        };
         // The completion's span says why the model failed.
-        let error = error.map(|error| match error {
-            TurnError::TooManyRounds => "too_many_rounds",
-            TurnError::Model { .. } => "model",
-            TurnError::Store => "store",
-            TurnError::CutOff => "cut_off",
-        });
-        self.end(ending, error);
+        self.end(ending.into(), error.map(Into::into));
     }
 
     fn end(&mut self, ending: &'static str, error: Option<&'static str>) {

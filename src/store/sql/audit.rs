@@ -103,7 +103,7 @@ fn link(row: &SqliteRow, position: i64) -> Result<Link, Damaged> {
             place == position
                 && row::json(&link.transition) == text
                 && column::<&str>(row, "step")
-                    .is_ok_and(|step| step == row::step_name(&link.transition))
+                    .is_ok_and(|step| step == <&str>::from(&link.transition))
         });
         Ok(link.filter(|_| is_same))
     };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    ledger::{CallState, ChainEnd, ErasedChain, Link, Salt, Seal, Transition},
+    ledger::{CallState, ChainEnd, ErasedChain, Link, Salt, Seal},
     port::{LedgerRow, OpenTurn, Owner, StoreError, StoredEnd, StoredTurn, SubmittedTurn},
     protocol::{
         CallId, Content, Digest, IdempotencyKey, InvalidLanguageTag, LanguageTag, Locale,
@@ -28,27 +28,6 @@ struct Unreadable {
 /// Writes a value as JSON.
 pub(super) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("the vocabulary is plain data with string keys")
-}
-
-/// Returns the name of a value without data, as JSON and the tables have it.
-pub(super) fn name<T: Serialize>(value: &T) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::String(name)) => name,
-        other => unreachable!("only enums without data are stored by name, not {other:?}"),
-    }
-}
-
-/// Returns the name of a step: its tag in JSON.
-pub(super) const fn step_name(step: &Transition) -> &'static str {
-    match step {
-        Transition::Resolved { .. } => "resolved",
-        Transition::Revoked { .. } => "revoked",
-        Transition::Proposed(_) => CallState::Proposed.name(),
-        Transition::Awaiting { .. } => CallState::Awaiting.name(),
-        Transition::Approved { .. } => CallState::Approved.name(),
-        Transition::Running { .. } => CallState::Running.name(),
-        Transition::Ended(_) => CallState::Ended.name(),
-    }
 }
 
 /// Reads a value from JSON.

@@ -149,7 +149,7 @@ fn link(
     script.bind(step.session.as_str()).bind(place(chain.length)?).bind(step.call.to_string());
     script
         .bind(step.at.millis())
-        .bind(row::step_name(step.transition))
+        .bind(<&str>::from(step.transition))
         .bind(row::json(step.transition));
     script.bind(salt.bytes().as_slice()).bind(chain.head.bytes().as_slice());
     Ok(())
@@ -195,14 +195,14 @@ fn write_row(script: &mut Script, row: &LedgerRow, step: &Transition) -> Result<
                  result = ?, ended_at = ? WHERE call = ?",
             );
             script.bind(arguments).bind(decided_by).bind(row.outcome.as_ref().map(row::json));
-            script.bind(row.effect.as_ref().map(row::name));
-            script.bind(row.result.as_ref().map(row::name)).bind(moment(row.ended_at));
+            script.bind(row.effect.map(<&str>::from));
+            script.bind(row.result.map(<&str>::from)).bind(moment(row.ended_at));
         }
         Transition::Resolved { .. } => {
             script.statement(
                 "UPDATE madang_calls SET effect = ?, resolved_by = ?, resolved_at = ? WHERE call = ?",
             );
-            script.bind(row.effect.as_ref().map(row::name));
+            script.bind(row.effect.map(<&str>::from));
             script.bind(row.resolved_by.as_ref().map(row::json)).bind(moment(row.resolved_at));
         }
         Transition::Revoked { .. } => {

@@ -92,7 +92,7 @@ fn describe(writes: &[Write]) -> String {
             format!("place {} of session {session} is free", message.seq)
         }
         Write::Call { session, call, transition, .. } => {
-            format!("call {call} of session {session} can be {}", row::step_name(transition))
+            format!("call {call} of session {session} can be {}", <&str>::from(transition))
         }
         Write::Revoke { session, by, .. } => {
             format!("standing approvals of session {session} are {by}'s to revoke")
@@ -136,7 +136,7 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
                 "UPDATE madang_turns SET ended_at = ?, ending = ?, error = ?, usage = ?, ended_behind = ? \
                  WHERE session = ? AND turn = ? AND ended_at IS NULL",
             );
-            script.bind(at.millis()).bind(row::name(ending)).bind(error.as_ref().map(row::json));
+            script.bind(at.millis()).bind(<&str>::from(ending)).bind(error.as_ref().map(row::json));
             script.bind(row::json(usage)).bind(place(*behind)?);
             script.bind(session.as_str()).bind(turn.to_string());
         }

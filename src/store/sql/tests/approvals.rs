@@ -9,10 +9,7 @@ use serde_json::json;
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
-use super::{
-    super::row,
-    support::{StoreFixture, session, turn, user},
-};
+use super::support::{StoreFixture, session, turn, user};
 
 fn call(number: u64) -> CallId {
     CallId::new(Uuid::from_u64_pair(7, number))
@@ -84,7 +81,7 @@ fn running(byte: u8) -> Transition {
 /// Tries to write the next link of the session's chain, as any holder of the connection can. True if the tables took
 /// it; it is rolled back.
 async fn takes(db: &mut SqliteConnection, number: u64, at: i64, transition: &Transition) -> bool {
-    let name = row::step_name(transition);
+    let name = <&str>::from(transition);
     sqlx::query("SAVEPOINT attempt").execute(&mut *db).await.unwrap();
     let written = sqlx::query(
         "INSERT INTO madang_transitions SELECT 's', chain_length + 1, $1, $2, $3, $4, zeroblob(16), zeroblob(32) \

@@ -14,7 +14,6 @@ use sqlx::{AssertSqlSafe, ConnectOptions, SqliteConnection, sqlite::SqliteConnec
 use uuid::Uuid;
 
 use super::support::{StoreFixture, at, db, say, session, turn, user};
-use crate::store::sql::row::step_name;
 
 fn call() -> CallId {
     CallId::new(Uuid::from_u128(7))
@@ -146,7 +145,7 @@ fn insert(verb: &str, transition: &Transition) -> String {
         "{verb} INTO madang_transitions SELECT 's', chain_length + 1, '{}', 2, '{}', {}, zeroblob(16), randomblob(32) \
          FROM madang_sessions WHERE session = 's'",
         call(),
-        step_name(transition),
+        <&str>::from(transition),
         quoted(&serde_json::to_string(transition).unwrap()),
     )
 }
