@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     sync::Arc,
+    task::Poll,
 };
 
 use super::InboxItem;
@@ -35,16 +36,6 @@ struct Unread<W> {
     changes: Option<VecDeque<InboxItem>>,
     /// Wakes the reader at the next change.
     reader: Option<W>,
-}
-
-/// The result of reading an inbox.
-#[derive(Debug, PartialEq)]
-pub(super) enum Read {
-    Item(InboxItem),
-    /// Everything is read, and the reader will be woken.
-    Nothing,
-    /// Everything is read, and nothing follows.
-    Closed,
 }
 
 impl<W> InboxTable<W> {
@@ -97,23 +88,27 @@ impl<W> InboxTable<W> {
         inboxes.filter_map(|unread| unread.reader.take()).collect()
     }
 
-    /// Reads the next item of an inbox, or notes the reader that waits for it.
-    pub(super) fn read(&mut self, user: &UserId, inbox: InboxId, reader: W) -> Read {
-        let Some(of_user) = self.users.get_mut(user) else { return Read::Closed };
-        let Some(unread) = of_user.inboxes.get_mut(&inbox) else { return Read::Closed };
+    /// Reads the next item of an inbox, or notes the reader that waits for it; `None` where nothing follows.
+    pub(super) fn read(
+        &mut self,
+        user: &UserId,
+        inbox: InboxId,
+        reader: W,
+    ) -> Poll<Option<InboxItem>> {
+        let Some(of_user) = self.users.get_mut(user) else { return Poll::Ready(None) };
+        let Some(unread) = of_user.inboxes.get_mut(&inbox) else { return Poll::Ready(None) };
         let Some(changes) = &mut unread.changes else {
             unread.changes = Some(VecDeque::new());
             let mut requests: Vec<_> = of_user.open.values().cloned().collect();
             requests.sort_by_key(|request| (request.expires_at, request.call));
-            return Read::Item(InboxItem::Snapshot { requests });
+            return Poll::Ready(Some(InboxItem::Snapshot { requests }));
         };
         match changes.pop_front() {
-            Some(item) => Read::Item(item),
-            None if self.is_closed => Read::Closed,
-            None => {
+            None if !self.is_closed => {
                 unread.reader = Some(reader);
-                Read::Nothing
+                Poll::Pending
             }
+            item => Poll::Ready(item),
         }
     }
 
@@ -189,15 +184,17 @@ mod tests {
     fn told(table: &mut Table, user: &UserId, inbox: InboxId) -> String {
         let number = |call: CallId| call.uuid().as_u128();
         match table.read(user, inbox, "reader") {
-            Read::Item(InboxItem::Snapshot { requests }) => {
+            Poll::Ready(Some(InboxItem::Snapshot { requests })) => {
                 format!("open {:?}", requests.iter().map(|it| number(it.call)).collect::<Vec<_>>())
             }
-            Read::Item(InboxItem::ApprovalRequested { request }) => {
+            Poll::Ready(Some(InboxItem::ApprovalRequested { request })) => {
                 format!("asks {}", number(request.call))
             }
-            Read::Item(InboxItem::ApprovalEnded { call, .. }) => format!("ended {}", number(call)),
-            Read::Nothing => "nothing".to_owned(),
-            Read::Closed => "closed".to_owned(),
+            Poll::Ready(Some(InboxItem::ApprovalEnded { call, .. })) => {
+                format!("ended {}", number(call))
+            }
+            Poll::Pending => "nothing".to_owned(),
+            Poll::Ready(None) => "closed".to_owned(),
         }
     }
 
@@ -264,7 +261,7 @@ mod tests {
         told(&mut table, &kim, inbox);
         let (call, session, end) = (request.call, request.session.clone(), Arc::new(end));
         let ended = InboxItem::ApprovalEnded { call, session, end };
-        assert_eq!(table.read(&kim, inbox, "reader"), Read::Item(ended));
+        assert_eq!(table.read(&kim, inbox, "reader"), Poll::Ready(Some(ended)));
     }
 
     #[test]

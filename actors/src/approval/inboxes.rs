@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     InboxItem,
-    inbox_table::{InboxId, InboxTable, Read},
+    inbox_table::{InboxId, InboxTable},
 };
 use crate::protocol::{ApprovalEnd, ApprovalRequest, CallId, Limits, UserId};
 
@@ -68,12 +68,7 @@ impl Inboxes {
 impl InboxReader {
     /// Gives the next item, or wakes the context's task once there is one; `None` once the runtime has shut down.
     pub fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<InboxItem>> {
-        let read = self.of.table().read(&self.user, self.inbox, context.waker().clone());
-        match read {
-            Read::Item(item) => Poll::Ready(Some(item)),
-            Read::Closed => Poll::Ready(None),
-            Read::Nothing => Poll::Pending,
-        }
+        self.of.table().read(&self.user, self.inbox, context.waker().clone())
     }
 }
 
