@@ -78,7 +78,9 @@ impl Actor for ConfirmActor {
                 }
             }
         }
-        state.set_alarm(&me);
+        // One timer for the earliest deadline.
+        let due = state.pending.next_due();
+        Alarm::keep(&mut state.alarm, due, &me, || ConfirmMsg::Due);
         Ok(())
     }
 }
@@ -97,11 +99,5 @@ impl ConfirmState {
                 decision.tell(Err(error));
             }
         }
-    }
-
-    /// Keeps one timer for the earliest deadline.
-    fn set_alarm(&mut self, me: &ActorRef<ConfirmMsg>) {
-        let due = self.pending.next_due();
-        Alarm::keep(&mut self.alarm, due, me, || ConfirmMsg::Due);
     }
 }
