@@ -21,16 +21,10 @@ struct AddressState<M> {
     restart_limit_reached: CancellationToken,
 }
 
-/// A reason why a message has no answer.
+/// Tells that a message has no answer: the actor is gone, died before it answered, or did not answer in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum AskError {
-    /// The actor is gone, or died before it answered.
-    #[error("the actor is gone")]
-    Closed,
-    /// The actor did not answer in time.
-    #[error("the actor did not answer in time")]
-    Timeout,
-}
+#[error("the actor is gone, or did not answer in time")]
+pub struct AskError;
 
 impl<M: Message> Address<M> {
     /// Makes the address of this actor.
@@ -118,12 +112,9 @@ impl<M: Message> Address<M> {
         deadline: Duration,
     ) -> Result<T, AskError> {
         let (reply, answer) = oneshot::channel();
-        self.send(question(reply)).map_err(|_| AskError::Closed)?;
-        match tokio::time::timeout(deadline, answer).await {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(_)) => Err(AskError::Closed),
-            Err(_) => Err(AskError::Timeout),
-        }
+        self.send(question(reply)).map_err(|_| AskError)?;
+        let answered = tokio::time::timeout(deadline, answer).await;
+        answered.ok().and_then(Result::ok).ok_or(AskError)
     }
 }
 
