@@ -3,7 +3,6 @@
 use std::{
     any::{Any, TypeId},
     collections::HashMap,
-    fmt,
     sync::Arc,
 };
 
@@ -59,7 +58,7 @@ const PORTABLE_NAME: usize = 64;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Builder {
     models: ModelList,
     model_choice: ModelChoice,
@@ -294,14 +293,5 @@ impl Builder {
             extensions: Extensions::new(self.extensions),
         };
         Runtime::start(config, self.system, self.history, self.model_choice, time_zones).await
-    }
-}
-
-impl fmt::Debug for Builder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
-            .field("models", &self.models)
-            .field("store", &self.store)
-            .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,6 @@
 //! A user's inbox: the approval requests that are open in all sessions, and each change of them.
 
 use std::{
-    fmt,
     future::poll_fn,
     pin::Pin,
     task::{Context, Poll},
@@ -22,6 +21,7 @@ use crate::{Runtime, error::InboxError};
 ///
 /// A slow reader holds nothing up. Behind [`Limits::max_inbox_changes`](crate::Limits::max_inbox_changes) unread changes
 /// it reads a snapshot again. Dropping the inbox ends it at once.
+#[derive(Debug)]
 pub struct Inbox {
     reader: InboxReader,
     _permit: Permit,
@@ -61,11 +61,5 @@ impl Stream for Inbox {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<InboxItem>> {
         self.reader.poll_next(context)
-    }
-}
-
-impl fmt::Debug for Inbox {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inbox").field("reader", &self.reader).finish_non_exhaustive()
     }
 }

@@ -1,7 +1,6 @@
 //! A turn that began: its text, its events, its end.
 
 use std::{
-    fmt,
     future::poll_fn,
     pin::Pin,
     sync::Arc,
@@ -166,6 +165,7 @@ impl Dismissed {
 
 /// The events of one turn, in order, as a [`Stream`] that ends with the turn. [`next`](Self::next) reads it without
 /// another crate.
+#[derive(Debug)]
 pub struct TurnEvents {
     next: ReusableBoxFuture<'static, (TurnReader, Option<StreamItem>)>,
     epoch: FeedEpoch,
@@ -198,12 +198,6 @@ impl Stream for TurnEvents {
             self.next.set(read(reader));
         }
         Poll::Ready(item)
-    }
-}
-
-impl fmt::Debug for TurnEvents {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TurnEvents").field("is_over", &self.is_over).finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,6 @@
 //! The inboxes of a runtime: each tells one user of approval requests that open and end, in all sessions.
 
 use std::{
-    fmt,
     sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll, Waker},
 };
@@ -16,7 +15,7 @@ use crate::protocol::{ApprovalEnd, ApprovalRequest, CallId, Limits, UserId};
 ///
 /// They stand beside the ConfirmActor and are told by the calls themselves, so a restart of the actor changes nothing
 /// in them: a request is open until its call has recorded how it ended.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Inboxes(Arc<Mutex<InboxTable<Waker>>>);
 
 /// Reads the inbox of one user. Dropping it removes the inbox.
@@ -75,12 +74,6 @@ impl InboxReader {
 impl Drop for InboxReader {
     fn drop(&mut self) {
         self.of.table().leave(&self.user, self.inbox);
-    }
-}
-
-impl fmt::Debug for Inboxes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Inboxes")
     }
 }
 

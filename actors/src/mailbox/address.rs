@@ -1,7 +1,6 @@
 //! The address of an actor, which stays valid when its supervisor starts the actor anew.
 
 use std::{
-    fmt,
     pin::pin,
     sync::{Arc, RwLock, RwLockReadGuard},
     time::Duration,
@@ -12,8 +11,10 @@ use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
 /// The address of an actor. Cheap to clone; after a restart every clone leads to the new actor.
+#[derive(Debug)]
 pub struct Address<M>(Arc<AddressState<M>>);
 
+#[derive(Debug)]
 struct AddressState<M> {
     actor: RwLock<ActorRef<M>>,
     /// Wakes waiting callers in the order in which they came; a `watch` would wake them in a random one.
@@ -121,11 +122,5 @@ impl<M: Message> Address<M> {
 impl<M> Clone for Address<M> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
-    }
-}
-
-impl<M> fmt::Debug for Address<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Address")
     }
 }

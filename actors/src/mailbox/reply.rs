@@ -1,13 +1,12 @@
 //! An answer that cannot be lost: dropped unsent, it reports that.
 
-use std::fmt;
-
 use tokio::sync::oneshot;
 use tracing::trace;
 
 use super::Recipient;
 
 /// The duty to answer once. If its holder dies without an answer, the caller receives the event for that case.
+#[derive(Debug)]
 #[must_use = "dropping it tells the caller that the answer was lost"]
 pub struct Reply<E: Send + 'static>(Option<(Recipient<E>, E)>);
 
@@ -36,12 +35,6 @@ impl<E: Send + 'static> Drop for Reply<E> {
 fn tell<E: Send + 'static>(to: Recipient<E>, event: E) {
     if !to.tell_last(event) {
         trace!("the caller has left");
-    }
-}
-
-impl<E: Send + 'static> fmt::Debug for Reply<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Reply")
     }
 }
 

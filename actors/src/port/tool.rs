@@ -242,7 +242,7 @@ impl ToolContext {
 }
 
 /// Values that the embedder hands to every tool, one for each type. Cheap to clone.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Extensions(Arc<HashMap<TypeId, Box<dyn Any + Send + Sync>>>);
 
 impl Extensions {
@@ -256,11 +256,5 @@ impl Extensions {
     #[must_use]
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.get(&TypeId::of::<T>())?.downcast_ref()
-    }
-}
-
-impl fmt::Debug for Extensions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Extensions({})", self.0.len())
     }
 }

@@ -1,7 +1,6 @@
 //! The one true answer to a caller of the store. Here a writer and a deadline meet, and the first of them decides.
 
 use std::{
-    fmt,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -16,6 +15,7 @@ use crate::{mailbox::answer, port::StoreError};
 
 /// Completes a caller's job once. A job whose time is up before a writer begins it is withdrawn. Dropping it reports
 /// that the job is withdrawn, or its end unknown where a writer had begun it.
+#[derive(Debug)]
 #[must_use = "dropping it tells the caller that there is no answer"]
 pub struct ReplySender<T> {
     caller: Option<oneshot::Sender<Result<T, StoreError>>>,
@@ -29,7 +29,7 @@ pub(super) struct PendingReply<T> {
 }
 
 /// The stage of a job, which both ends share, and its deadline.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 struct At {
     stage: Arc<Mutex<Stage>>,
     /// The deadline; `None` where it is too late to be ever reached.
@@ -137,12 +137,6 @@ impl At {
 impl<T> Drop for ReplySender<T> {
     fn drop(&mut self) {
         self.tell(Happens::IsLost, Err(StoreError::Silent));
-    }
-}
-
-impl<T> fmt::Debug for ReplySender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ReplySender")
     }
 }
 

@@ -41,7 +41,6 @@ mod wire;
 mod tests;
 
 use std::{
-    fmt,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -76,6 +75,7 @@ use error::ASK_WITHIN;
 /// An OS thread owns the process. Dropping the model blocks the calling thread until the process ends, and kills it
 /// after [`ChildOptions::end_within`]. If this program ends without a drop, the child sees the end of its input and
 /// ends. On Linux the kernel ends it too, once the model is loaded, even if it hangs.
+#[derive(Debug)]
 pub struct ChildModel {
     info: ModelInfo,
     commands: Option<mpsc::UnboundedSender<Command>>,
@@ -208,11 +208,5 @@ impl Drop for ChildModel {
         {
             tracing::error!("the thread of the model's process had panicked");
         }
-    }
-}
-
-impl fmt::Debug for ChildModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChildModel").field("info", &self.info).finish_non_exhaustive()
     }
 }

@@ -36,7 +36,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, sync::atomic::AtomicBool};
+use std::sync::atomic::AtomicBool;
 
 use madang_actors::{
     port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo},
@@ -56,6 +56,7 @@ use conversation::conversation;
 /// A completion that is cancelled or dropped closes its connection. Until the model has said something, a request is sent
 /// again where the provider has too much to do or the connection is lost, twice at most. Behind that the completion fails
 /// with [`ModelError::CONNECTION_LOST`].
+#[derive(Debug)]
 pub struct RemoteModel {
     options: RemoteOptions,
     client: reqwest::Client,
@@ -73,12 +74,6 @@ impl RemoteModel {
         options.check()?;
         let client = wire::client().map_err(RemoteError::Client)?;
         Ok(Self { options, client, has_old_bound: AtomicBool::new(false) })
-    }
-}
-
-impl fmt::Debug for RemoteModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RemoteModel").field("options", &self.options).finish_non_exhaustive()
     }
 }
 
