@@ -65,6 +65,19 @@ impl StoreError {
         Self::Unknown { cause: cause.into().into() }
     }
 
+    /// Tells whether the store refused what was asked, and can go on.
+    #[must_use]
+    pub(crate) const fn is_refusal(&self) -> bool {
+        match self {
+            Self::Illegal(_) | Self::Refused { .. } | Self::TooMuchStored => true,
+            Self::Unavailable { .. }
+            | Self::Unknown { .. }
+            | Self::Overloaded
+            | Self::Withdrawn
+            | Self::Silent => false,
+        }
+    }
+
     /// Tells whether the job may have been written all the same, so that the ledger must be read.
     #[must_use]
     pub const fn may_have_happened(&self) -> bool {

@@ -29,21 +29,11 @@ pub(super) async fn conclude(mut open: Open, writes: &[Write]) -> Concluded {
     failpoint("writer.write").await?;
     match open.write(writes).await {
         Ok(()) => {}
-        Err(
-            refusal @ (StoreError::Illegal(_)
-            | StoreError::Refused { .. }
-            | StoreError::TooMuchStored),
-        ) => {
+        Err(refusal) if refusal.is_refusal() => {
             open.undo().await?;
             return Ok((open, Err(refusal)));
         }
-        Err(
-            failure @ (StoreError::Unavailable { .. }
-            | StoreError::Unknown { .. }
-            | StoreError::Overloaded
-            | StoreError::Withdrawn
-            | StoreError::Silent),
-        ) => return Err(failure),
+        Err(failure) => return Err(failure),
     }
     failpoint("writer.keep").await?;
     open.keep().await?;

@@ -66,14 +66,9 @@ pub(super) fn again(mut job: WriteJob) -> Option<StoreJob> {
 
 /// Makes the error of a job that was surely not written, whatever the store called its failure.
 pub(super) fn unwritten(cause: &StoreError) -> StoreError {
-    match cause {
-        StoreError::Unavailable { .. } => cause.clone(),
-        StoreError::Illegal(_)
-        | StoreError::Refused { .. }
-        | StoreError::TooMuchStored
-        | StoreError::Unknown { .. }
-        | StoreError::Overloaded
-        | StoreError::Withdrawn
-        | StoreError::Silent => StoreError::unavailable(cause.clone()),
+    if let StoreError::Unavailable { .. } = cause {
+        cause.clone()
+    } else {
+        StoreError::unavailable(cause.clone())
     }
 }
