@@ -52,16 +52,13 @@ impl RegisteredTool {
     pub(super) fn new(tool: Arc<dyn Tool>) -> Result<Self, RegistryError> {
         let spec = tool.spec();
         spec.check()?;
-        match (spec.effect, tool.needs()) {
-            (EffectPolicy::Read, Some(Need::Transaction(_)))
-            | (EffectPolicy::Write | EffectPolicy::Destructive, Some(Need::Reader(_))) => {
-                return Err(OtherEffect { tool: spec.name.clone(), effect: spec.effect }.into());
-            }
-            (EffectPolicy::Read, Some(Need::Reader(_)) | None)
-            | (
-                EffectPolicy::Write | EffectPolicy::Destructive,
-                Some(Need::Transaction(_)) | None,
-            ) => {}
+        let fits = match tool.needs() {
+            Some(Need::Transaction(_)) => spec.effect != EffectPolicy::Read,
+            Some(Need::Reader(_)) => spec.effect == EffectPolicy::Read,
+            None => true,
+        };
+        if !fits {
+            return Err(OtherEffect { tool: spec.name.clone(), effect: spec.effect }.into());
         }
         let refused = |problem: String| SpecError::Schema { tool: spec.name.clone(), problem };
         let shape = Shape::of(&spec.parameters).map_err(refused)?;
