@@ -47,9 +47,8 @@ impl Supervisor {
 }
 
 async fn spawn(config: SupervisorConfig) -> Result<Unclaimed, Box<dyn Error + Send + Sync>> {
-    let (supervisor, _) = Supervisor::spawn(None, Supervisor, config).await?;
     let (reply, handles) = oneshot::channel();
-    supervisor.cast(SupervisorMsg::Handles { reply })?;
+    Supervisor::spawn(None, Supervisor, (config, reply)).await?;
     Ok(Unclaimed(Some(handles.await?)))
 }
 
@@ -155,35 +154,29 @@ pub enum Health {
     },
 }
 
-/// A message for the [`Supervisor`].
+/// Tells the [`Supervisor`] that the delay of the child at this place is over. It sends this to itself.
 #[derive(Debug)]
-pub enum SupervisorMsg {
-    /// Asks for the addresses of the runtime's actors.
-    Handles {
-        /// Receives the addresses.
-        reply: oneshot::Sender<RuntimeHandles>,
-    },
-    /// The delay of the child at this place is over. The supervisor sends this to itself.
-    Start(usize),
-}
+pub struct StartAnew(usize);
 
 /// The state of a [`Supervisor`].
 #[derive(Debug)]
 pub struct Supervising {
-    handles: RuntimeHandles,
     health: watch::Sender<Health>,
+    /// Kept as long as the actors live, though no handle of the runtime is left.
+    _occupied: Option<Arc<Occupied>>,
     children: Vec<Child>,
 }
 
 impl Actor for Supervisor {
-    type Msg = SupervisorMsg;
+    type Msg = StartAnew;
     type State = Supervising;
-    type Arguments = SupervisorConfig;
+    /// With the receiver of the actors' addresses.
+    type Arguments = (SupervisorConfig, oneshot::Sender<RuntimeHandles>);
 
     async fn pre_start(
         &self,
-        me: ActorRef<SupervisorMsg>,
-        config: SupervisorConfig,
+        me: ActorRef<StartAnew>,
+        (config, reply): Self::Arguments,
     ) -> Result<Supervising, ActorProcessingErr> {
         let (limits, tasks) = (&config.limits, TaskTracker::new());
         let (health, healthy) = watch::channel(Health::Healthy);
@@ -229,26 +222,22 @@ impl Actor for Supervisor {
             calls,
             health: healthy,
             writer_health,
-            occupied: config.occupied,
+            occupied: config.occupied.clone(),
         };
-        Ok(Supervising { handles, health, children })
+        answer(reply, handles);
+        Ok(Supervising { health, _occupied: config.occupied, children })
     }
 
     async fn handle(
         &self,
-        me: ActorRef<SupervisorMsg>,
-        msg: SupervisorMsg,
+        me: ActorRef<StartAnew>,
+        StartAnew(place): StartAnew,
         state: &mut Supervising,
     ) -> Result<(), ActorProcessingErr> {
-        match msg {
-            SupervisorMsg::Handles { reply } => answer(reply, state.handles.clone()),
-            SupervisorMsg::Start(place) => {
-                let child = &state.children[place];
-                if let Err(cause) = child.actor.restart(me.get_cell()).await {
-                    error!(actor = child.name, %cause, "failed to start an actor anew");
-                    state.restart_limit_reached(place);
-                }
-            }
+        let child = &state.children[place];
+        if let Err(cause) = child.actor.restart(me.get_cell()).await {
+            error!(actor = child.name, %cause, "failed to start an actor anew");
+            state.restart_limit_reached(place);
         }
         Ok(())
     }
@@ -256,7 +245,7 @@ impl Actor for Supervisor {
     // Without this, ractor's default would stop the whole runtime when any child ends.
     async fn handle_supervisor_evt(
         &self,
-        me: ActorRef<SupervisorMsg>,
+        me: ActorRef<StartAnew>,
         event: SupervisionEvent,
         state: &mut Supervising,
     ) -> Result<(), ActorProcessingErr> {
@@ -273,7 +262,7 @@ impl Actor for Supervisor {
         match child.restarts.on(&exit, Instant::now()) {
             Verdict::Restart { after } => {
                 warn!(actor = child.name, ?exit, ?after, "starting an actor anew");
-                me.send_after(after, move || SupervisorMsg::Start(place));
+                me.send_after(after, move || StartAnew(place));
             }
             Verdict::Forget => {}
             Verdict::Escalate => state.restart_limit_reached(place),

@@ -17,6 +17,6 @@ mod restart;
 mod tests;
 
 pub use actor::{
-    Health, RuntimeHandles, StartError, Supervisor, SupervisorConfig, SupervisorMsg, Unclaimed,
+    Health, RuntimeHandles, StartAnew, StartError, Supervisor, SupervisorConfig, Unclaimed,
 };
 pub use inspect::{InspectRuntime, InspectSession};
