@@ -26,15 +26,12 @@ use table::AdmissionTable;
 
 /// The permits of a runtime. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Admission(Arc<Shared>);
-
-#[derive(Debug)]
-struct Shared(Mutex<AdmissionTable<oneshot::Sender<Permit>>>);
+pub struct Admission(Arc<Mutex<AdmissionTable<oneshot::Sender<Permit>>>>);
 
 /// Permits of one bound that a caller holds. Dropping it frees them.
 #[must_use = "dropped, its permits are free again"]
 pub struct Permit {
-    of: Arc<Shared>,
+    of: Admission,
     bound: Bound,
     user: UserId,
     permits: usize,
@@ -45,7 +42,7 @@ impl Admission {
     /// Creates the permits that these limits allow, all of them free.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        Self(Arc::new(Shared(Mutex::new(AdmissionTable::new(limits)))))
+        Self(Arc::new(Mutex::new(AdmissionTable::new(limits))))
     }
 
     /// Takes permits for this user.
@@ -71,8 +68,8 @@ impl Admission {
         user: &UserId,
         permits: usize,
     ) -> Result<Permit, LimitExceeded> {
-        self.0.table().admit(bound, user, permits)?;
-        Ok(self.0.permit(bound, user.clone(), permits))
+        self.table().admit(bound, user, permits)?;
+        Ok(self.permit(bound, user.clone(), permits))
     }
 
     /// Waits for one permit; for work that must go on and so is never refused. First come, first served. Dropping the
@@ -80,10 +77,10 @@ impl Admission {
     pub async fn wait(&self, bound: Bound, user: &UserId) -> Permit {
         loop {
             let free = {
-                let mut table = self.0.table();
+                let mut table = self.table();
                 if table.admit(bound, user, 1).is_ok() {
                     drop(table); // metrics are reported outside of the lock
-                    return self.0.permit(bound, user.clone(), 1);
+                    return self.permit(bound, user.clone(), 1);
                 }
                 let (waiter, free) = oneshot::channel();
                 table.wait(bound, user.clone(), waiter);
@@ -98,18 +95,16 @@ impl Admission {
     /// Tells whether a waiting caller could have a permit that this user holds.
     #[must_use]
     pub fn is_wanted(&self, bound: Bound, user: &UserId) -> bool {
-        self.0.table().is_wanted(bound, user)
+        self.table().is_wanted(bound, user)
     }
 
     /// Counts the permits held.
     #[must_use]
     pub fn held(&self, bound: Bound) -> usize {
-        self.0.table().held(bound)
+        self.table().held(bound)
     }
-}
 
-impl Shared {
-    fn permit(self: &Arc<Self>, bound: Bound, user: UserId, permits: usize) -> Permit {
+    fn permit(&self, bound: Bound, user: UserId, permits: usize) -> Permit {
         permits_taken(bound, permits);
         Permit { of: self.clone(), bound, user, permits, since: Instant::now() }
     }
