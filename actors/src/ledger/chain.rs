@@ -5,7 +5,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{NoRandomness, Transition, canonical};
+use super::{NoRandomness, Transition, canonical, seal::random};
 use crate::protocol::{CallId, Digest, SessionId, Timestamp};
 
 /// The length and last hash of a session's chain.
@@ -33,9 +33,7 @@ impl Salt {
     /// # Errors
     /// [`NoRandomness`] if the system has none.
     pub fn random() -> Result<Self, NoRandomness> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|error| NoRandomness::of(&error))?;
-        Ok(Self(bytes))
+        random().map(Self)
     }
 
     /// Wraps bytes that were drawn before.

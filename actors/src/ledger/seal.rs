@@ -55,10 +55,11 @@ pub enum SealError {
 #[error("the system gave no random numbers for a key: {0}")]
 pub struct NoRandomness(String);
 
-impl NoRandomness {
-    pub(super) fn of(cause: &getrandom::Error) -> Self {
-        Self(cause.to_string())
-    }
+/// Draws random bytes.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|cause| NoRandomness(cause.to_string()))?;
+    Ok(bytes)
 }
 
 impl SealKey {
@@ -67,9 +68,7 @@ impl SealKey {
     /// # Errors
     /// [`NoRandomness`] if the system has none.
     pub fn random() -> Result<Self, NoRandomness> {
-        let mut secret = [0; 32];
-        getrandom::fill(&mut secret).map_err(|error| NoRandomness::of(&error))?;
-        Ok(Self::new(secret))
+        random().map(Self::new)
     }
 
     /// Takes a secret of 32 random bytes.
