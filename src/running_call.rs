@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::{CallReport, direct_call::DirectCall, shared_runtime::SharedRuntime};
+use crate::{
+    CallReport,
+    direct_call::{DirectCall, Stage},
+    shared_runtime::SharedRuntime,
+};
 use madang_actors::{
     dispatcher::CallEnd,
     protocol::{ApprovalRequest, CallId, Locale, SessionId, ToolProgress, call_envelope},
@@ -49,20 +53,12 @@ impl RunningCall {
     ///
     /// Dropping the future loses nothing.
     pub async fn request(&mut self) -> Option<Arc<ApprovalRequest>> {
-        let mut stage = self.call.stage.subscribe();
-        loop {
-            {
-                let now = stage.borrow_and_update();
-                if now.end.is_some() {
-                    return None;
-                }
-                if let Some(request) = now.open.as_ref().filter(|_| now.asked > self.given) {
-                    self.given = now.asked;
-                    return Some(request.clone());
-                }
-            }
-            stage.changed().await.expect("the handle keeps the sender");
-        }
+        let given = self.given;
+        let open = |now: &Stage| now.open.clone().map(|request| (now.asked, request));
+        let (asked, request) =
+            self.next(|now| open(now).filter(|(asked, _)| *asked > given)).await?;
+        self.given = asked;
+        Some(request)
     }
 
     /// Waits until the handler reports how far it has come, and gives the newest report; `None` once the call has ended.
@@ -70,20 +66,22 @@ impl RunningCall {
     ///
     /// Dropping the future loses nothing.
     pub async fn progress(&mut self) -> Option<ToolProgress> {
-        let mut stage = self.call.stage.subscribe();
-        loop {
-            {
-                let now = stage.borrow_and_update();
-                if now.end.is_some() {
-                    return None;
-                }
-                if now.reports > self.read {
-                    self.read = now.reports;
-                    return now.newest.clone();
-                }
-            }
-            stage.changed().await.expect("the handle keeps the sender");
-        }
+        let read = self.read;
+        let newest = |now: &Stage| (now.reports > read).then(|| (now.reports, now.newest.clone()));
+        let (reports, newest) = self.next(newest).await?;
+        self.read = reports;
+        newest
+    }
+
+    /// Waits until the call has what is looked for; `None` once it has ended.
+    async fn next<T>(&self, look: impl Fn(&Stage) -> Option<T>) -> Option<T> {
+        let (mut stage, mut found) = (self.call.stage.subscribe(), None);
+        let has_news = |now: &Stage| {
+            found = look(now).filter(|_| now.end.is_none());
+            found.is_some() || now.end.is_some()
+        };
+        drop(stage.wait_for(has_news).await.expect("the handle keeps the sender"));
+        found
     }
 
     /// Dismisses the call for every holder of it. An open request ends as `dismissed`, and a call that has not begun
