@@ -18,9 +18,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use crate::{
-    Call, RunningCall, Runtime,
-    direct_call::{DirectCall, EndKnown},
-    error::SessionError,
+    Call, RunningCall, Runtime, direct_call::DirectCall, error::SessionError,
     keyed_calls::KeyedCall,
 };
 
@@ -165,7 +163,7 @@ impl Runtime {
             cancellation: Cancellation::of_caller(dismissal),
             proposed_at: at,
             beyond: None,
-            news: Recipient::function(move |event| news.on(event) == EndKnown::Yes),
+            news: Recipient::function(move |event| news.on(event)),
             progress: Recipient::function(move |report| reports.reports(report)),
             late,
         });
@@ -190,7 +188,7 @@ fn hears_end(
     // Taken here: the end may be told where no task can be spawned, because its threads end.
     let threads = Handle::current();
     Recipient::function(move |event| {
-        if begun.on(event) == EndKnown::No {
+        if !begun.on(event) {
             let (begun, request, calls) = (begun.clone(), request.clone(), calls.clone());
             let recovers = async move {
                 begun.ended(end_lost(&calls, request, &Fault::REPLY_LOST).await);

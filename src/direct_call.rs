@@ -64,8 +64,9 @@ impl DirectCall {
         self.stage.borrow().end.as_ref().is_some_and(|end| !end.is_recorded)
     }
 
-    /// Notes an event of its pipeline. Gives back whether the end must be read from the ledger.
-    pub(crate) fn on(&self, event: DispatcherEvent) -> EndKnown {
+    /// Notes an event of its pipeline. Tells whether the pipeline has told the end, or will; if it is gone, only the ledger
+    /// knows.
+    pub(crate) fn on(&self, event: DispatcherEvent) -> bool {
         match event {
             DispatcherEvent::ApprovalRequested { request } => {
                 self.stage.send_modify(|stage| {
@@ -77,9 +78,9 @@ impl DirectCall {
                 self.stage.send_modify(|stage| stage.open = None);
             }
             DispatcherEvent::Ended(end) => self.ended(end),
-            DispatcherEvent::Left { .. } | DispatcherEvent::Lost { .. } => return EndKnown::No,
+            DispatcherEvent::Left { .. } | DispatcherEvent::Lost { .. } => return false,
         }
-        EndKnown::Yes
+        true
     }
 
     /// Notes a report of its handler. Gives back whether the call goes on.
@@ -101,15 +102,6 @@ impl DirectCall {
             stage.end.get_or_insert(end);
         });
     }
-}
-
-/// Whether an event leaves the end to its pipeline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EndKnown {
-    /// The pipeline has told the end, or will.
-    Yes,
-    /// The pipeline is gone: the ledger knows.
-    No,
 }
 
 fn are_same(one: &str, other: &str) -> bool {
