@@ -211,9 +211,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Store`] if the store cannot be read.
     pub async fn standing_approvals(&self) -> Result<Vec<StandingApproval>, SessionError> {
-        let filter = LedgerFilter::standing_approvals().in_session(self.id());
-        let rows = self.store().calls(&filter).await;
-        let rows = rows.map_err(|cause| self.failed(cause))?;
+        let rows = self.calls(LedgerFilter::standing_approvals()).await?;
         Ok(rows.iter().filter_map(LedgerRow::standing_approval).collect())
     }
 
@@ -248,9 +246,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Store`] if the store cannot be read.
     pub async fn unresolved(&self) -> Result<Vec<LedgerRow>, SessionError> {
-        let filter = LedgerFilter::unresolved().in_session(self.id());
-        let rows = self.store().calls(&filter).await;
-        rows.map_err(|cause| self.failed(cause))
+        self.calls(LedgerFilter::unresolved()).await
     }
 
     /// Records what the user has found out about a call whose effect was unknown. From then on the model reads it with
@@ -274,6 +270,11 @@ impl Session {
             session::resolve(&slot, &context, locale, call, resolution).await
         });
         resolving.await.unwrap_or(Err(ResolveError::Store(StoreError::Silent)))
+    }
+
+    async fn calls(&self, filter: LedgerFilter) -> Result<Vec<LedgerRow>, SessionError> {
+        let rows = self.store().calls(&filter.in_session(self.id())).await;
+        rows.map_err(|cause| self.failed(cause))
     }
 
     pub(crate) fn history(&self) -> History {
