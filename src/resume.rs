@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    protocol::{EventKind, LimitExceeded, TurnId, UserId},
+    protocol::{EventKind, LimitExceeded, SessionEvent, TurnId, UserId},
     session::{SessionMsg, SessionSlot, StreamItem, Subscription, TurnEnd},
 };
 use tokio::{sync::oneshot, task::JoinSet, time::timeout};
@@ -77,6 +77,7 @@ async fn follow(
 ) {
     // Without an answer the session did not wake, and with `None` it has no turn left.
     let (Ok(()), Ok(Ok(Some(_)))) = (sent, running.await) else { return };
+    let asks = |event: &SessionEvent| matches!(event.kind, EventKind::ApprovalRequested { .. });
     loop {
         let item = tokio::select! {
             biased;
@@ -84,11 +85,7 @@ async fn follow(
             item = heard.next() => item,
         };
         match item {
-            Some(StreamItem::Event(event)) => {
-                if matches!(event.kind, EventKind::ApprovalRequested { .. }) {
-                    return;
-                }
-            }
+            Some(StreamItem::Event(event)) if asks(&event) => return,
             Some(_) => {}
             None => return,
         }
