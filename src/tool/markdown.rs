@@ -118,13 +118,8 @@ fn kind(schema: &Value) -> String {
             let kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
             kinds.collect::<Vec<_>>().join(" or ")
         }
-        _ => match ["anyOf", "oneOf"].iter().find_map(|keyword| keywords.get(*keyword)?.as_array())
-        {
-            Some(forms) => {
-                let forms =
-                    forms.iter().filter(|form| form.get("type") != Some(&Value::from("null")));
-                forms.map(kind).collect::<Vec<_>>().join(" or ")
-            }
+        _ => match forms(keywords) {
+            Some(forms) => forms.map(kind).collect::<Vec<_>>().join(" or "),
             None => "anything".to_owned(),
         },
     };
@@ -162,23 +157,21 @@ fn allowed_values(keywords: &Map<String, Value>) -> Option<Vec<Value>> {
     if let Some(value) = keywords.get("const") {
         return Some(vec![value.clone()]);
     }
-    let mut values =
-        match (keywords.get("enum"), keywords.get("oneOf").or_else(|| keywords.get("anyOf"))) {
-            (Some(values), _) => values.as_array()?.clone(),
-            (None, Some(forms)) => {
-                let forms = forms
-                    .as_array()?
-                    .iter()
-                    .filter(|form| form.get("type") != Some(&Value::from("null")));
-                forms
-                    .map(|form| allowed_values(form.as_object()?))
-                    .collect::<Option<Vec<_>>>()?
-                    .concat()
-            }
-            (None, None) => return None,
-        };
+    let mut values = match keywords.get("enum") {
+        Some(values) => values.as_array()?.clone(),
+        None => {
+            let of_forms = forms(keywords)?.map(|form| allowed_values(form.as_object()?));
+            of_forms.collect::<Option<Vec<_>>>()?.concat()
+        }
+    };
     values.retain(|value| !value.is_null());
     Some(values)
+}
+
+/// Gives the forms that a value may have, but for that of no value.
+fn forms(keywords: &Map<String, Value>) -> Option<impl Iterator<Item = &Value>> {
+    let forms = ["oneOf", "anyOf"].iter().find_map(|keyword| keywords.get(*keyword)?.as_array());
+    Some(forms?.iter().filter(|form| form.get("type") != Some(&Value::from("null"))))
 }
 
 /// Escapes a text so that it stays in its cell.
