@@ -47,14 +47,6 @@ pub(super) enum Fate {
     Unloadable,
 }
 
-/// The effect of a death on the requests.
-#[derive(Debug, Default)]
-pub(super) struct Aftermath {
-    pub(super) ended: Vec<(u64, Fate)>,
-    /// The number of requests that wait to be asked again.
-    pub(super) asked_again: u64,
-}
-
 /// The effect of a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Withdrawn {
@@ -137,10 +129,11 @@ impl Open {
         self.entries.remove(&id).map(|entry| entry.request)
     }
 
-    /// Handles the child's death: requests that may be asked again go before all that wait.
-    pub(super) fn died(&mut self, blame: &mut Blame) -> Aftermath {
+    /// Handles the child's death: requests that may be asked again go before all that wait. Returns those that ended, and
+    /// the number of those that are asked again.
+    pub(super) fn died(&mut self, blame: &mut Blame) -> (Vec<(u64, Fate)>, u64) {
         blame.died(self.running().map(|(_, entry)| &entry.request));
-        let Aftermath { mut ended, mut asked_again } = Aftermath::default();
+        let (mut ended, mut asked_again) = (Vec::new(), 0);
         for (id, entry) in self.entries.iter_mut().rev() {
             let deaths = blame.deaths_by(&entry.request);
             let fate = match entry.stage {
@@ -165,7 +158,7 @@ impl Open {
         for (id, _) in &ended {
             self.end(*id);
         }
-        Aftermath { ended, asked_again }
+        (ended, asked_again)
     }
 
     /// Ends all waiting requests.

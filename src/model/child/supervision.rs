@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::{
     blame::Blame,
-    open::{Aftermath, Fate, MOST_DEATHS, Open, Withdrawn},
+    open::{Fate, MOST_DEATHS, Open, Withdrawn},
     restarts::Restarts,
     stats::ChildStats,
     watch::{Bounds, Hang, Watch},
@@ -174,7 +174,7 @@ impl Supervision {
         let until = now + self.restarts.ended(now);
         let is_hopeless = self.restarts.is_hopeless();
         self.phase = Phase::Down { until, waits_for_request: is_hopeless };
-        let Aftermath { mut ended, asked_again } = self.open.died(&mut self.blame);
+        let (mut ended, asked_again) = self.open.died(&mut self.blame);
         self.counts.asked_again += asked_again;
         if is_hopeless {
             ended.extend(self.open.give_up());
