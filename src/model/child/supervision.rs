@@ -29,10 +29,8 @@ pub(super) struct Supervision {
 enum Phase {
     /// No child runs until this moment; after failed loads, also not before a request.
     Down { until: Instant, waits_for_request: bool },
-    /// The child loads its model.
-    Loading { watch: Watch, next_ping: Instant },
-    /// The child completes up to `places` requests at once.
-    Up { watch: Watch, next_ping: Instant, places: usize },
+    /// A child runs. It completes up to `places` requests at once; `None` while it loads its model.
+    Up { watch: Watch, next_ping: Instant, places: Option<usize> },
 }
 
 /// An order to the shell.
@@ -75,7 +73,7 @@ impl Supervision {
         match &self.phase {
             Phase::Down { waits_for_request: true, .. } if self.open.is_empty() => None,
             Phase::Down { until, .. } => Some(*until),
-            Phase::Loading { next_ping, .. } | Phase::Up { next_ping, .. } => Some(*next_ping),
+            Phase::Up { next_ping, .. } => Some(*next_ping),
         }
     }
 
@@ -88,11 +86,11 @@ impl Supervision {
         match &mut self.phase {
             Phase::Down { .. } => {
                 let next_ping = now + self.ping_every;
-                self.phase = Phase::Loading { watch: Watch::new(self.bounds), next_ping };
+                self.phase = Phase::Up { watch: Watch::new(self.bounds), next_ping, places: None };
                 self.counts.started += 1;
                 vec![Effect::Start]
             }
-            Phase::Loading { watch, next_ping } | Phase::Up { watch, next_ping, .. } => {
+            Phase::Up { watch, next_ping, .. } => {
                 *next_ping = now + self.ping_every;
                 vec![watch.ping(is_busy).map_or(Effect::Ping, Effect::Kill)]
             }
@@ -125,18 +123,17 @@ impl Supervision {
 
     /// Handles any sign of life.
     pub(super) const fn heard(&mut self) {
-        if let Phase::Loading { watch, .. } | Phase::Up { watch, .. } = &mut self.phase {
+        if let Phase::Up { watch, .. } = &mut self.phase {
             watch.heard();
         }
     }
 
     /// Handles a loaded model, which completes this many requests at once.
-    pub(super) fn loaded(&mut self, places: usize, now: Instant) -> Vec<Effect> {
-        if let Phase::Loading { watch, next_ping } = &self.phase {
-            let (mut watch, next_ping) = (watch.clone(), *next_ping);
+    pub(super) fn loaded(&mut self, most: usize, now: Instant) -> Vec<Effect> {
+        if let Phase::Up { watch, places: places @ None, .. } = &mut self.phase {
+            *places = Some(most);
             watch.loaded();
             self.restarts.loaded(now);
-            self.phase = Phase::Up { watch, next_ping, places };
         }
         self.ask_next()
     }
@@ -201,7 +198,7 @@ impl Supervision {
     }
 
     fn ask_next(&mut self) -> Vec<Effect> {
-        let Phase::Up { places, .. } = self.phase else { return Vec::new() };
+        let Phase::Up { places: Some(places), .. } = self.phase else { return Vec::new() };
         std::iter::from_fn(|| self.open.next(places)).map(Effect::Ask).collect()
     }
 

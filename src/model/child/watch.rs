@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 /// Pings since the last signs of life and of progress.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Watch {
     bounds: Bounds,
     /// Pings since the last message.
