@@ -1,6 +1,6 @@
 //! The errors of starting a child, and the ends of one.
 
-use std::{io, path::PathBuf, process::ExitStatus, sync::Arc, time::Duration};
+use std::{error::Error, io, path::PathBuf, process::ExitStatus, sync::Arc, time::Duration};
 
 use super::{frame::FrameError, watch::Hang, wire::ErrorReport};
 
@@ -72,25 +72,8 @@ pub(super) enum Silence {
     Hangs(Hang),
 }
 
-/// The reason why no child runs.
-#[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum Loss {
-    #[error(transparent)]
-    Died(ChildDeath),
-    #[error(transparent)]
-    Unloaded(Arc<ChildError>),
-}
-
-impl From<ChildError> for Loss {
-    fn from(error: ChildError) -> Self {
-        match error {
-            ChildError::Died { death } => Self::Died(death),
-            error @ (ChildError::Start { .. }
-            | ChildError::NotLoaded { .. }
-            | ChildError::Thread { .. }) => Self::Unloaded(Arc::new(error)),
-        }
-    }
-}
+/// The reason why no child runs, for all its requests.
+pub(super) type Loss = Arc<dyn Error + Send + Sync>;
 
 /// The reason why a request was not sent to a child.
 #[derive(Debug, thiserror::Error)]

@@ -289,7 +289,12 @@ impl Supervisor {
         self.questions.clear();
         self.see(|seen| seen.stats.process = None);
         let Some(loading) = self.loading.take() else {
-            self.loss = Some(error.into());
+            let loss: Loss = if let ChildError::Died { death } = error {
+                Arc::new(death)
+            } else {
+                Arc::new(error)
+            };
+            self.loss = Some(loss);
             return;
         };
         self.is_over = true;
