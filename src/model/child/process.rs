@@ -1,6 +1,7 @@
 //! Runs one child process: its three pipes, and its end.
 
 use std::{
+    collections::VecDeque,
     future::pending,
     io,
     process::{ExitStatus, Stdio},
@@ -29,9 +30,8 @@ pub(super) struct Process {
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
     stderr: Option<ChildStderr>,
-    /// Frames to be written, and how much of them is written.
-    outgoing: Vec<u8>,
-    written: usize,
+    /// What is still to be written of the frames.
+    outgoing: VecDeque<u8>,
     frames: Frames,
     log: Log,
     read: Box<[u8]>,
@@ -64,8 +64,7 @@ impl Process {
             stdout: child.stdout.take().expect(piped),
             stderr: Some(child.stderr.take().expect(piped)),
             child,
-            outgoing: Vec::new(),
-            written: 0,
+            outgoing: VecDeque::new(),
             frames: Frames::default(),
             log: Log::default(),
             read: vec![0; READ_BYTES].into(),
@@ -79,9 +78,7 @@ impl Process {
 
     /// Queues a frame, which is written as soon as the child reads.
     pub(super) fn send(&mut self, frame: &[u8]) {
-        self.outgoing.drain(..self.written);
-        self.written = 0;
-        self.outgoing.extend_from_slice(frame);
+        self.outgoing.extend(frame);
     }
 
     /// Waits for the child's next message. Dropping the future loses nothing; after an error no message follows.
@@ -90,16 +87,14 @@ impl Process {
             if let Some(tell) = self.frames.next().map_err(Silence::Garbage)? {
                 return Ok(tell);
             }
-            let unsent = &self.outgoing[self.written..];
             tokio::select! {
                 read = self.stdout.read(&mut self.read) => match read.map_err(Silence::Read)? {
                     0 => return Err(Silence::Closed),
                     bytes => self.frames.push(&self.read[..bytes]),
                 },
-                written = write(&mut self.stdin, unsent) => match written {
-                    Ok(bytes) => self.written += bytes,
+                written = write(&mut self.stdin, &mut self.outgoing) => if written.is_err() {
                     // The child reads no more, but its earlier output is still to be read.
-                    Err(_) => self.stdin = None,
+                    self.stdin = None;
                 },
                 read = read_some(&mut self.stderr, &mut self.read_log) => match read {
                     Ok(0) | Err(_) => self.stderr = None,
@@ -159,9 +154,9 @@ impl Process {
 }
 
 /// Writes some of these bytes; waits for ever if there are none.
-async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
+async fn write(stdin: &mut Option<ChildStdin>, bytes: &mut VecDeque<u8>) -> io::Result<usize> {
     match stdin {
-        Some(stdin) if !bytes.is_empty() => stdin.write(bytes).await,
+        Some(stdin) if !bytes.is_empty() => stdin.write_buf(bytes).await,
         Some(_) | None => pending().await,
     }
 }
