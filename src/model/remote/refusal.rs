@@ -62,6 +62,16 @@ impl Refusal {
             _ => Self::Failed { kind: "ProviderFailed".to_owned() },
         }
     }
+
+    /// Gives the error where nothing else is tried.
+    pub(super) fn into_error(self) -> ModelError {
+        match self {
+            Self::Overloaded { retry_after } => ModelError::Overloaded { retry_after },
+            Self::TooLong => ModelError::failed(ModelError::PROMPT_TOO_LONG),
+            Self::Failed { kind } | Self::Final { kind } => ModelError::failed(kind),
+            Self::UnknownBound | Self::BadSignature => ModelError::failed("Http400"),
+        }
+    }
 }
 
 /// Words by which a provider says that it does not take back what its model signed, in small letters.

@@ -1,7 +1,6 @@
 //! One completion over HTTP: sends the request, reads the stream, tries again where nothing was said yet.
 
 use std::{
-    borrow::Cow,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
@@ -62,11 +61,8 @@ pub(super) fn client() -> reqwest::Result<Client> {
 #[derive(Debug)]
 enum Failure {
     Refused(Refusal),
-    /// The connection was lost, or never there.
-    Lost(reqwest::Error),
-    /// The stream ended before the answer did.
-    Cut,
-    Silent,
+    /// The connection was lost or never there, or the stream ended before the answer did.
+    Lost(ModelError),
     Final(ModelError),
 }
 
@@ -107,12 +103,10 @@ pub(super) async fn complete(
             Failure::Refused(Refusal::Overloaded { retry_after }) => {
                 retry_after.unwrap_or(PAUSE * 2_u32.pow(retries))
             }
-            Failure::Refused(Refusal::Failed { .. }) | Failure::Lost(_) | Failure::Cut => {
+            Failure::Refused(Refusal::Failed { .. }) | Failure::Lost(_) => {
                 PAUSE * 2_u32.pow(retries)
             }
-            Failure::Refused(_) | Failure::Silent | Failure::Final(_) => {
-                return Err(failure.into_error());
-            }
+            Failure::Refused(_) | Failure::Final(_) => return Err(failure.into_error()),
         };
         if retries == RETRIES || pause > MAX_PAUSE {
             return Err(failure.into_error());
@@ -157,7 +151,8 @@ async fn one_try(
     {
         stream.push(&bytes, answer).map_err(broken)?;
     }
-    if stream.end(answer).map_err(broken)? { Ok(()) } else { Err(Failure::Cut) }
+    let cut_off = || Failure::Lost(ModelError::failed(ModelError::CONNECTION_LOST));
+    if stream.end(answer).map_err(broken)? { Ok(()) } else { Err(cut_off()) }
 }
 
 fn broken(broken: Broken) -> Failure {
@@ -174,9 +169,12 @@ async fn within<T>(
     options: &RemoteOptions,
     work: impl Future<Output = reqwest::Result<T>>,
 ) -> Result<T, Failure> {
+    let lost = |cause: reqwest::Error| {
+        Failure::Lost(ModelError::failed_by(ModelError::CONNECTION_LOST, cause.without_url()))
+    };
     match timeout(options.silence, work).await {
-        Ok(done) => done.map_err(|cause| Failure::Lost(cause.without_url())),
-        Err(_) => Err(Failure::Silent),
+        Ok(done) => done.map_err(lost),
+        Err(_) => Err(Failure::Final(ModelError::failed(ModelError::TIMEOUT))),
     }
 }
 
@@ -214,23 +212,19 @@ fn address(options: &RemoteOptions) -> String {
 fn headers(options: &RemoteOptions) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let key = |prefix: &str, key: &str| {
-        let value = HeaderValue::try_from([prefix, key].concat());
-        let mut value = value.expect("the options refuse keys with other characters");
-        value.set_sensitive(true);
-        value
-    };
     if options.provider == Provider::Anthropic {
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
     }
     if let Some(secret) = &options.key {
-        match options.provider {
-            Provider::OpenAi | Provider::Ollama => {
-                headers.insert("authorization", key("Bearer ", secret))
-            }
-            Provider::Anthropic => headers.insert("x-api-key", key("", secret)),
-            Provider::Gemini => headers.insert("x-goog-api-key", key("", secret)),
+        let (name, prefix) = match options.provider {
+            Provider::OpenAi | Provider::Ollama => ("authorization", "Bearer "),
+            Provider::Anthropic => ("x-api-key", ""),
+            Provider::Gemini => ("x-goog-api-key", ""),
         };
+        let value = HeaderValue::try_from([prefix, secret].concat());
+        let mut value = value.expect("the options refuse keys with other characters");
+        value.set_sensitive(true);
+        headers.insert(name, value);
     }
     headers
 }
@@ -238,21 +232,10 @@ fn headers(options: &RemoteOptions) -> HeaderMap {
 impl Failure {
     /// Gives the error where the model had said nothing.
     fn into_error(self) -> ModelError {
-        let kind: Cow<'static, str> = match self {
-            Self::Final(error) => return error,
-            Self::Refused(Refusal::Overloaded { retry_after }) => {
-                return ModelError::Overloaded { retry_after };
-            }
-            Self::Lost(cause) => {
-                return ModelError::failed_by(ModelError::CONNECTION_LOST, cause);
-            }
-            Self::Cut => ModelError::CONNECTION_LOST.into(),
-            Self::Silent => ModelError::TIMEOUT.into(),
-            Self::Refused(Refusal::TooLong) => ModelError::PROMPT_TOO_LONG.into(),
-            Self::Refused(Refusal::Failed { kind } | Refusal::Final { kind }) => kind.into(),
-            Self::Refused(Refusal::UnknownBound | Refusal::BadSignature) => "Http400".into(),
-        };
-        ModelError::failed(kind)
+        match self {
+            Self::Lost(error) | Self::Final(error) => error,
+            Self::Refused(refusal) => refusal.into_error(),
+        }
     }
 
     /// Gives the error where the model had begun to speak.
@@ -261,16 +244,7 @@ impl Failure {
             Self::Refused(Refusal::Overloaded { .. } | Refusal::Failed { .. }) => {
                 ModelError::failed(ModelError::CONNECTION_LOST)
             }
-            Self::Refused(
-                Refusal::TooLong
-                | Refusal::UnknownBound
-                | Refusal::BadSignature
-                | Refusal::Final { .. },
-            )
-            | Self::Lost(_)
-            | Self::Cut
-            | Self::Silent
-            | Self::Final(_) => self.into_error(),
+            Self::Refused(_) | Self::Lost(_) | Self::Final(_) => self.into_error(),
         }
     }
 }
