@@ -11,6 +11,7 @@ use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
 use super::{
     SqliteStore,
+    read::all,
     row::{self, column},
     schema::{self, SchemaFault},
 };
@@ -63,19 +64,19 @@ async fn read(
 ) -> Result<Option<SessionLedger>, StoreError> {
     let its = "SELECT chain_length, chain_head, user AS owner, opened_at, seal AS owner_seal \
                FROM madang_sessions WHERE session = $1";
-    let its = rows(db, session, its).await?;
+    let of_session = |sql: &'static str| sqlx::query(sql).bind(session.as_str());
+    let its = all(db, of_session(its)).await?;
     let end = its.first().map(row::chain_end).transpose()?;
     let damaged = |_| Damaged { what: "the row of the session".to_owned() };
     let owner = its.first().map(|row| row::owner(row).map_err(damaged));
-    let links =
-        rows(db, session, "SELECT * FROM madang_transitions WHERE session = $1 ORDER BY position")
-            .await?;
+    let links = "SELECT * FROM madang_transitions WHERE session = $1 ORDER BY position";
+    let links = all(db, of_session(links)).await?;
     let links: Vec<_> = links.iter().zip(1..).map(|(row, position)| link(row, position)).collect();
-    let calls =
-        rows(db, session, "SELECT * FROM madang_calls WHERE session = $1 ORDER BY number").await?;
+    let calls = "SELECT * FROM madang_calls WHERE session = $1 ORDER BY number";
+    let calls = all(db, of_session(calls)).await?;
     let calls: Vec<_> = calls.iter().map(call).collect();
     let entries = "SELECT seq, call FROM madang_messages WHERE session = $1 AND call IS NOT NULL";
-    let entries = rows(db, session, entries).await?;
+    let entries = all(db, of_session(entries)).await?;
     let entries: BTreeSet<_> = entries.iter().map(entry).collect::<Result<_, _>>()?;
     if end.is_none() && links.is_empty() && calls.is_empty() {
         return Ok(None);
@@ -83,15 +84,6 @@ async fn read(
     let end = end.unwrap_or(ChainEnd::EMPTY);
     let session = session.clone();
     Ok(Some(SessionLedger { session, links, end, calls, owner, entries }))
-}
-
-async fn rows(
-    db: &mut SqliteConnection,
-    session: &SessionId,
-    sql: &'static str,
-) -> Result<Vec<SqliteRow>, StoreError> {
-    let rows = sqlx::query(sql).bind(session.as_str()).fetch_all(db).await;
-    rows.map_err(StoreError::unavailable)
 }
 
 /// Reads the link at this position, and requires each byte to be as the store writes it.

@@ -9,6 +9,7 @@ use tracing::error;
 
 use super::{
     own::Own,
+    read::{all, one},
     row::{self, column},
 };
 
@@ -26,7 +27,7 @@ pub(super) async fn read(
     loop {
         let missing = filter.limit.map(|limit| limit - calls.len());
         let mut query = query(own, filter, behind, missing);
-        let rows = query.build().fetch_all(&mut *own.db).await.map_err(StoreError::unavailable)?;
+        let rows = all(own.db, query.build()).await?;
         for row in &rows {
             behind = Some(column(row, "number")?);
             match row::call_as_far_as_readable(row) {
@@ -98,10 +99,10 @@ pub(super) fn query(
 /// Finds the number of a call of the filter's user and session. It never changes.
 async fn number(own: &mut Own<'_>, filter: &LedgerFilter, call: CallId) -> Result<i64, StoreError> {
     let LedgerFilter { session, user, .. } = filter;
-    let one =
+    let this =
         LedgerFilter { session: session.clone(), user: user.clone(), ..LedgerFilter::call(call) };
-    let mut query = query(own, &one, None, None);
-    let row = query.build().fetch_optional(&mut *own.db).await.map_err(StoreError::unavailable)?;
+    let mut query = query(own, &this, None, None);
+    let row = one(own.db, query.build()).await?;
     let row = row.ok_or_else(|| StoreError::refused(format!("there is no call {call}")))?;
     column(&row, "number")
 }

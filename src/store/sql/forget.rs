@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::{
     own::Own,
+    read::all,
     row::{self, column},
 };
 
@@ -39,8 +40,7 @@ pub(super) async fn erase(mut own: Own<'_>, order: &Forget) -> Result<Forgotten,
     let mut forgotten = Forgotten::default();
     let mut hashes = hashes(&mut own, order).await?;
     let sessions = sqlx::query(own.sql(SESSIONS)).bind(order.user.as_str());
-    let sessions = sessions.fetch_all(&mut *own.db).await.map_err(StoreError::unavailable)?;
-    for session in &sessions {
+    for session in &all(own.db, sessions).await? {
         let chain = ErasedChain {
             id: Uuid::now_v7(),
             by: order.by.clone(),
@@ -85,9 +85,8 @@ async fn hashes(
     order: &Forget,
 ) -> Result<BTreeMap<String, Vec<Digest>>, StoreError> {
     let links = sqlx::query(own.sql(HASHES)).bind(order.user.as_str());
-    let links = links.fetch_all(&mut *own.db).await.map_err(StoreError::unavailable)?;
     let mut hashes: BTreeMap<String, Vec<Digest>> = BTreeMap::new();
-    for link in &links {
+    for link in &all(own.db, links).await? {
         let hash = row::digest(column(link, "hash")?)?;
         hashes.entry(column(link, "session")?).or_default().push(hash);
     }
@@ -125,8 +124,8 @@ async fn run(own: &mut Own<'_>, sql: &str, of: Option<&Forget>) -> Result<u64, S
 
 /// Reads the records of erased chains.
 pub(super) async fn erased(db: &mut SqliteConnection) -> Result<Vec<ErasedChain>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM madang_erased ORDER BY id").fetch_all(db).await;
-    rows.map_err(StoreError::unavailable)?.iter().map(row::erased).collect()
+    let chains = sqlx::query("SELECT * FROM madang_erased ORDER BY id");
+    all(db, chains).await?.iter().map(row::erased).collect()
 }
 
 /// Rewrites the database and empties the log. SQLite leaves deleted bytes in free pages, and older pages in the log.

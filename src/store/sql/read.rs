@@ -8,7 +8,11 @@ use madang_actors::{
     },
     protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnId, UserId},
 };
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::{
+    Sqlite, SqliteConnection,
+    query::Query,
+    sqlite::{SqliteArguments, SqliteRow},
+};
 
 use super::{
     own::Own,
@@ -29,13 +33,9 @@ pub(super) async fn owner_by_seal(
     own: &mut Own<'_>,
     session: &SessionId,
 ) -> Result<Option<Result<UserId, NotTheOwner>>, StoreError> {
-    let found = sqlx::query(own.sql(
-        "SELECT user AS owner, opened_at, seal AS owner_seal FROM madang_sessions WHERE session = $1",
-    ))
-    .bind(session.as_str())
-    .fetch_optional(&mut *own.db)
-    .await
-    .map_err(StoreError::unavailable)?;
+    let sql = "SELECT user AS owner, opened_at, seal AS owner_seal FROM madang_sessions WHERE session = $1";
+    let query = sqlx::query(own.sql(sql)).bind(session.as_str());
+    let found = one(own.db, query).await?;
     found.map(|found| sealed_owner(&found, session, own.keys)).transpose()
 }
 
@@ -74,7 +74,7 @@ pub(super) async fn session(
 ) -> Result<Option<StoredSession>, StoreError> {
     // A session without messages gives one row. Repeating the session's columns in each row costs little, but for the
     // options of its open turn, which may be long: the first row has them. One statement sees one moment.
-    let rows = sqlx::query(
+    let query = sqlx::query(
         "SELECT s.user AS owner, s.opened_at, s.seal AS owner_seal, o.turn AS open_turn, o.key, o.text, \
          CASE WHEN m.seq IS (SELECT min(seq) FROM madang_messages WHERE session = $1) THEN o.options END AS options, \
          o.round, o.round_from, o.usage, o.dismissed_at, o.resumes, m.seq AS place, m.turn AS message_turn, m.at, \
@@ -84,11 +84,8 @@ pub(super) async fn session(
          LEFT JOIN madang_messages AS m ON m.session = s.session \
          LEFT JOIN madang_calls AS c ON c.call = m.call \
          WHERE s.session = $1 ORDER BY m.seq",
-    )
-    .bind(session.as_str())
-    .fetch_all(&mut *own.db)
-    .await
-    .map_err(StoreError::unavailable)?;
+    );
+    let rows = all(own.db, query.bind(session.as_str())).await?;
     let Some(first) = rows.first() else { return Ok(None) };
     let user = sealed_owner(first, session, own.keys)?.map_err(StoreError::unavailable)?;
     let opened_at = Timestamp::from_millis(column(first, "opened_at")?);
@@ -111,7 +108,7 @@ pub(super) async fn transcript(
     from: u64,
     max: usize,
 ) -> Result<TranscriptPart, StoreError> {
-    let rows = sqlx::query(
+    let query = sqlx::query(
         "SELECT t.options ->> '$.language' AS language, t.ended_at AS turn_ended_at, t.ended_behind, t.ending, t.error, t.usage, m.seq AS place, \
          m.turn AS message_turn, m.at, m.content, m.session AS of_session, c.* \
          FROM madang_messages AS m \
@@ -121,10 +118,8 @@ pub(super) async fn transcript(
     )
     .bind(session.as_str())
     .bind(i64::try_from(from).unwrap_or(i64::MAX))
-    .bind(i64::try_from(max).unwrap_or(i64::MAX).saturating_add(1))
-    .fetch_all(db)
-    .await
-    .map_err(StoreError::unavailable)?;
+    .bind(i64::try_from(max).unwrap_or(i64::MAX).saturating_add(1));
+    let rows = all(db, query).await?;
     let row = |row: &SqliteRow| {
         let seq = row::number(column(row, "place")?, "seq")?;
         let language = column::<Option<&str>>(row, "language")?.map(row::language).transpose()?;
@@ -142,14 +137,11 @@ pub(super) async fn transcript(
 pub(super) async fn interrupted(
     db: &mut SqliteConnection,
 ) -> Result<Vec<InterruptedSession>, StoreError> {
-    let rows = sqlx::query(
+    let query = sqlx::query(
         "SELECT t.session, t.turn, s.user FROM madang_turns AS t \
          JOIN madang_sessions AS s ON s.session = t.session \
          WHERE t.ended_at IS NULL ORDER BY t.began_at, t.session",
-    )
-    .fetch_all(db)
-    .await
-    .map_err(StoreError::unavailable)?;
+    );
     let interrupted = |row: &SqliteRow| {
         Ok(InterruptedSession {
             session: row::session(column(row, "session")?)?,
@@ -157,7 +149,7 @@ pub(super) async fn interrupted(
             turn: row::turn(column(row, "turn")?)?,
         })
     };
-    rows.iter().map(interrupted).collect()
+    all(db, query).await?.iter().map(interrupted).collect()
 }
 
 /// Finds the turn that was submitted with a key.
@@ -166,15 +158,11 @@ pub(super) async fn submitted(
     session: &SessionId,
     key: &IdempotencyKey,
 ) -> Result<Option<SubmittedTurn>, StoreError> {
-    let row = sqlx::query(
+    let query = sqlx::query(
         "SELECT turn, text, ending, error, usage FROM madang_turns WHERE session = $1 AND key = $2",
-    )
-    .bind(session.as_str())
-    .bind(key.as_str())
-    .fetch_optional(db)
-    .await
-    .map_err(StoreError::unavailable)?;
-    row.as_ref().map(row::submitted).transpose()
+    );
+    let query = query.bind(session.as_str()).bind(key.as_str());
+    one(db, query).await?.as_ref().map(row::submitted).transpose()
 }
 
 /// Reads a turn, and where its first entry stands.
@@ -183,16 +171,12 @@ pub(super) async fn turn(
     session: &SessionId,
     turn: TurnId,
 ) -> Result<Option<StoredTurn>, StoreError> {
-    let row = sqlx::query(
+    let query = sqlx::query(
         "SELECT (SELECT min(seq) FROM madang_messages WHERE session = $1 AND turn = $2) AS first, \
          ended_behind, ending, error, usage FROM madang_turns WHERE session = $1 AND turn = $2",
-    )
-    .bind(session.as_str())
-    .bind(turn.to_string())
-    .fetch_optional(db)
-    .await
-    .map_err(StoreError::unavailable)?;
-    row.as_ref().map(row::stored_turn).transpose()
+    );
+    let query = query.bind(session.as_str()).bind(turn.to_string());
+    one(db, query).await?.as_ref().map(row::stored_turn).transpose()
 }
 
 /// Reads an entry of the transcript: its own content, or its call once the call has ended.
@@ -210,18 +194,32 @@ pub(super) async fn links(
     db: &mut SqliteConnection,
     session: &SessionId,
 ) -> Result<(Vec<Link>, ChainEnd), StoreError> {
-    let rows = sqlx::query(
+    let query = sqlx::query(
         "SELECT s.chain_length, s.chain_head, t.* FROM madang_sessions AS s \
          LEFT JOIN madang_transitions AS t ON t.session = s.session \
          WHERE s.session = $1 ORDER BY t.position",
-    )
-    .bind(session.as_str())
-    .fetch_all(db)
-    .await
-    .map_err(StoreError::unavailable)?;
+    );
+    let rows = all(db, query.bind(session.as_str())).await?;
     let Some(first) = rows.first() else { return Ok((Vec::new(), ChainEnd::EMPTY)) };
     let end = row::chain_end(first)?;
     let links =
         rows.iter().filter_map(|row| row::link(row).transpose()).collect::<Result<_, _>>()?;
     Ok((links, end))
+}
+
+/// A statement with its values.
+type Statement<'q> = Query<'q, Sqlite, SqliteArguments>;
+
+pub(super) async fn all(
+    db: &mut SqliteConnection,
+    statement: Statement<'_>,
+) -> Result<Vec<SqliteRow>, StoreError> {
+    statement.fetch_all(db).await.map_err(StoreError::unavailable)
+}
+
+pub(super) async fn one(
+    db: &mut SqliteConnection,
+    statement: Statement<'_>,
+) -> Result<Option<SqliteRow>, StoreError> {
+    statement.fetch_optional(db).await.map_err(StoreError::unavailable)
 }

@@ -58,7 +58,7 @@ pub(super) async fn read(
     loop {
         let missing = page.limit() - summaries.len();
         let mut query = query(own, user, before.take(), missing);
-        let rows = query.build().fetch_all(&mut *own.db).await.map_err(StoreError::unavailable)?;
+        let rows = read::all(own.db, query.build()).await?;
         for row in &rows {
             before = Some((column(row, "last_at")?, column(row, "session")?));
             match summary(own, row) {
