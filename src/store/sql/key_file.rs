@@ -4,8 +4,7 @@
 //! replaced with it.
 
 use std::{
-    env,
-    fs::{self, OpenOptions},
+    env, fs,
     io::{self, ErrorKind, Write as _},
     path::{Path, PathBuf},
 };
@@ -13,7 +12,7 @@ use std::{
 use madang_actors::ledger::{NoRandomness, SealKey, SealKeys};
 use uuid::Uuid;
 
-use super::database_file::beside;
+use super::database_file::{beside, create_new};
 
 /// The variable that names the key file where the program does not.
 pub(super) const VARIABLE: &str = "MADANG_SEAL_KEYS";
@@ -157,12 +156,8 @@ impl SealKeyFile {
     /// Writes keys durably to a new file beside this one.
     fn written(&self, keys: &[SealKey]) -> Result<PathBuf, SealKeyError> {
         let path = beside(&self.0, &format!(".{}", Uuid::now_v7().simple()));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let write = || -> io::Result<()> {
-            let mut file = options.open(&path)?;
+            let mut file = create_new(&path)?;
             for key in keys {
                 writeln!(file, "{KIND} {}", key.digits())?;
             }

@@ -7,16 +7,12 @@ use std::{
     path::Path,
 };
 
-use super::{OpenError, inspect::Sharing};
+use super::{OpenError, database_file::create_new, inspect::Sharing};
 
 /// Creates an empty file for a database, unless one exists. SQLite gives its log and its index the mode of this file.
 pub(super) fn create(database: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
     // The file is new, so no part of this process can have it open.
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, unix::OURS);
-    match options.open(database) {
+    match create_new(database) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
