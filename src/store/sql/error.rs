@@ -204,15 +204,13 @@ impl OpenError {
 
     /// Translates the system's error at opening into advice.
     pub(super) fn of_io(path: &Path, cause: std::io::Error) -> Self {
-        let path = path.to_owned();
         let kind = cause.kind();
-        let cause = cause.into();
         if matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
-            Self::Full { path, cause }
+            Self::at_fault(path, Kind::Full, cause)
         } else if kind == ErrorKind::ReadOnlyFilesystem {
-            Self::ReadOnly { path, cause }
+            Self::at_fault(path, Kind::ReadOnly, cause)
         } else {
-            Self::Unusable { path, cause }
+            Self::Unusable { path: path.to_owned(), cause: cause.into() }
         }
     }
 }
