@@ -56,15 +56,9 @@ struct Reading {
 /// A lent connection that cannot write. Dropping it interrupts its statement and returns it.
 #[derive(Debug)]
 pub(super) struct Lent {
-    /// `None` only after the drop.
-    out: Option<Out>,
+    /// With its permit in the pool. `None` only after the drop.
+    out: Option<(Reading, OwnedSemaphorePermit)>,
     pool: Arc<Pool>,
-}
-
-#[derive(Debug)]
-struct Out {
-    reading: Reading,
-    permit: OwnedSemaphorePermit,
 }
 
 impl Readers {
@@ -86,7 +80,7 @@ impl Readers {
             Some(reading) => reading,
             None => Reading::connect(&self.options, self.lent_to).await?,
         };
-        Ok(Lent { out: Some(Out { reading, permit }), pool: self.pool.clone() })
+        Ok(Lent { out: Some((reading, permit)), pool: self.pool.clone() })
     }
 
     /// Closes idle and returning connections; a lent one is closed when it returns.
@@ -108,7 +102,7 @@ impl Pool {
 
     /// Ends a statement that the borrower left, and a transaction, which would keep the log from being moved into the
     /// database. Frees the permit afterwards.
-    async fn take_back(self: Arc<Self>, Out { mut reading, permit }: Out) {
+    async fn take_back(self: Arc<Self>, mut reading: Reading, permit: OwnedSemaphorePermit) {
         // Not cached: SQLite counts the steps of a cached statement over all its runs, and would interrupt it one day.
         let ended = sqlx::query("ROLLBACK").persistent(false).execute(&mut reading.db).await;
         reading.cut_off.never();
@@ -150,7 +144,8 @@ impl Lent {
     }
 
     pub(super) const fn db(&mut self) -> &mut SqliteConnection {
-        &mut self.out.as_mut().expect("a connection is lent until it is dropped").reading.db
+        let (reading, _) = self.out.as_mut().expect("a connection is lent until it is dropped");
+        &mut reading.db
     }
 }
 
@@ -162,11 +157,11 @@ impl Reader for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        let Some(out) = self.out.take() else { return };
+        let Some((reading, permit)) = self.out.take() else { return };
         // No runtime is left to await the statement, so interrupt it and close.
-        out.reading.cut_off.now();
+        reading.cut_off.now();
         if let Ok(runtime) = Handle::try_current() {
-            let returned = self.pool.clone().take_back(out);
+            let returned = self.pool.clone().take_back(reading, permit);
             drop(self.pool.returns.spawn_on(returned, &runtime));
         }
     }
