@@ -93,7 +93,7 @@ pub(super) struct ActiveTurn {
     /// Cancels its calls.
     pub(super) cancellation: Cancellation,
     /// Its permit among the running turns.
-    pub(super) _permit: Permit,
+    pub(super) permit: Permit,
     /// The permit for the bytes of the user's message, until it is stored.
     pub(super) bytes: Option<Permit>,
     /// The callers to tell that the user's message is stored; `None` once they are told.
@@ -149,7 +149,7 @@ impl ActiveTurn {
             speaker: model,
             text,
             cancellation,
-            _permit: permit,
+            permit,
             bytes: None,
             began: None,
             ended: Vec::new(),

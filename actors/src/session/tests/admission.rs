@@ -1,6 +1,10 @@
 //! Bounds of sessions, turns, questions and messages: what is refused and why, what is never refused, and what waits.
 
-use std::sync::Arc;
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Wake, Waker},
+};
 
 use tokio::{sync::oneshot, time::sleep};
 
@@ -9,10 +13,12 @@ use crate::{
     ledger::text_digest,
     port::{Store as _, Write},
     protocol::{
-        Bound, ChatMessage, Content, Decision, LimitExceeded, Limits, Scope, Timestamp,
+        Bound, ChatMessage, Content, Decision, EventKind, LimitExceeded, Limits, Scope, Timestamp,
         ToolOutcome, TurnEnding, TurnId, TurnOptions, UserId,
     },
-    session::{DismissError, Sent, SessionMsg, SessionSlot, TurnRefused, WakePolicy, open},
+    session::{
+        DismissError, Sent, SessionMsg, SessionSlot, StreamItem, TurnRefused, WakePolicy, open,
+    },
     test_runtime::{TestRuntime, in_time, session},
     testing::{FakeTool, Probe},
 };
@@ -111,6 +117,39 @@ async fn a_user_with_too_many_turns_is_refused_and_may_still_answer_and_dismiss(
     }
     held(&runtime, Bound::RunningTurns, 0).await;
     held(&runtime, Bound::ApprovalRequests, 0).await;
+}
+
+/// Work that goes on in the moment in which it is woken, as it may on another thread.
+struct AtOnce(Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>);
+
+impl Wake for AtOnce {
+    fn wake(self: Arc<Self>) {
+        let waker = Waker::from(self.clone());
+        let _ = self.0.lock().unwrap().as_mut().poll(&mut Context::from_waker(&waker));
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_hears_of_an_end_may_begin_the_next_turn_at_once() {
+    let (runtime, mut script) = by_hand_with(Limits::default(), []).await;
+    let slot = runtime.slot("s").await;
+    let (mut events, calls) = (slot.feed().subscribe(), runtime.handles.calls.clone());
+    let (tell, mut told) = oneshot::channel();
+    let reads = async move {
+        while let Some(item) = events.next().await {
+            if let StreamItem::Event(event) = item
+                && let EventKind::TurnEnded { .. } = event.kind
+            {
+                tell.send(calls.admission.held(Bound::RunningTurns)).unwrap();
+                break;
+            }
+        }
+    };
+    Arc::new(AtOnce(Mutex::new(Box::pin(reads)))).wake();
+    let end = runtime.ask(&slot, "hi").await.unwrap();
+    script.next().await.say("Hello.");
+    in_time(end).await.unwrap();
+    assert_eq!(told.try_recv(), Ok(0));
 }
 
 #[tokio::test]

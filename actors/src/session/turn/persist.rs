@@ -167,7 +167,10 @@ impl SessionState {
     fn ended(&mut self, end: &TurnEnd, at: Timestamp) {
         let Some(mut turn) = self.turn.take() else { return };
         self.active_at = Instant::now();
-        self.error = self.publish_end(end, at, self.locale_of(&turn));
+        let locale = self.locale_of(&turn);
+        // A reader that hears of the end may begin the next turn at once.
+        drop(turn.permit);
+        self.error = self.publish_end(end, at, locale);
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
         for ended in turn.ended {
             answer(ended, end.clone());
