@@ -3,6 +3,7 @@
 use std::{
     any::{Any, TypeId},
     collections::HashMap,
+    fmt,
     sync::Arc,
 };
 
@@ -58,7 +59,7 @@ const PORTABLE_NAME: usize = 64;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Builder {
     models: ModelList,
     model_choice: ModelChoice,
@@ -293,5 +294,15 @@ impl Builder {
             extensions: Extensions::new(self.extensions),
         };
         Runtime::start(config, self.system, self.history, self.model_choice, time_zones).await
+    }
+}
+
+impl fmt::Debug for Builder {
+    /// Leaves out the application's texts and the schemas of its tools.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("models", &self.models)
+            .field("store", &self.store)
+            .finish_non_exhaustive()
     }
 }

@@ -161,3 +161,9 @@ async fn a_turn_shares_them_with_each_of_its_prompts() {
     turn.ended().await.unwrap();
     test.shutdown().await;
 }
+
+#[test]
+fn the_debug_text_of_a_builder_leaves_the_system_text_out() {
+    let builder = Runtime::builder().system("The code word is swordfish.");
+    assert!(!format!("{builder:?}").contains("swordfish"));
+}
