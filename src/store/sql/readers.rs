@@ -56,8 +56,8 @@ struct Reading {
 /// A lent connection that cannot write. Dropping it interrupts its statement and returns it.
 #[derive(Debug)]
 pub(super) struct Lent {
-    /// With its permit in the pool. `None` only after the drop.
-    out: Option<(Reading, OwnedSemaphorePermit)>,
+    /// With its permit in the pool, which counts until the connection is closed. `None` only after the drop.
+    out: Option<(OwnedSemaphorePermit, Reading)>,
     pool: Arc<Pool>,
 }
 
@@ -80,7 +80,7 @@ impl Readers {
             Some(reading) => reading,
             None => Reading::connect(&self.options, self.lent_to).await?,
         };
-        Ok(Lent { out: Some((reading, permit)), pool: self.pool.clone() })
+        Ok(Lent { out: Some((permit, reading)), pool: self.pool.clone() })
     }
 
     /// Closes idle and returning connections; a lent one is closed when it returns.
@@ -144,7 +144,7 @@ impl Lent {
     }
 
     pub(super) const fn db(&mut self) -> &mut SqliteConnection {
-        let (reading, _) = self.out.as_mut().expect("a connection is lent until it is dropped");
+        let (_, reading) = self.out.as_mut().expect("a connection is lent until it is dropped");
         &mut reading.db
     }
 }
@@ -157,7 +157,7 @@ impl Reader for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        let Some((reading, permit)) = self.out.take() else { return };
+        let Some((permit, reading)) = self.out.take() else { return };
         // No runtime is left to await the statement, so interrupt it and close.
         reading.cut_off.now();
         if let Ok(runtime) = Handle::try_current() {
