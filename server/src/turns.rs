@@ -130,7 +130,10 @@ pub(crate) async fn dismiss_request(
 ) -> Result<bool, Problem> {
     let Some(running) = session.turn().await? else { return Ok(false) };
     let Some(status) = session.turn_status(running.id()).await? else { return Ok(false) };
-    let TurnPhase::Waiting { approval_request: request } = status.phase else { return Ok(false) };
+    let request = match status.phase {
+        TurnPhase::Waiting { approval_request } => approval_request,
+        TurnPhase::Running | TurnPhase::Ended(_) => return Ok(false),
+    };
     if request.call != call || request.digest != digest {
         return Ok(false);
     }

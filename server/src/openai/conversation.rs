@@ -49,18 +49,18 @@ pub(crate) fn said_in(messages: &[ChatMessage]) -> Vec<Imported> {
             | Content::Notice { .. }
             | Content::Cleared => continue,
         };
-        push(&mut said, role, text);
+        push(&mut said, role, text.clone());
     }
     said
 }
 
 /// Adds a text. One of the same side as the last is a part of it.
-pub(crate) fn push(said: &mut Vec<Imported>, role: ImportedRole, text: &str) {
+pub(crate) fn push(said: &mut Vec<Imported>, role: ImportedRole, text: Arc<str>) {
     match said.last_mut() {
         Some(last) if last.role == role => {
             last.text = format!("{}{BETWEEN_MESSAGES}{text}", last.text).into();
         }
-        _ => said.push(Imported { role, text: text.into() }),
+        _ => said.push(Imported { role, text }),
     }
 }
 

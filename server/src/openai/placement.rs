@@ -107,9 +107,12 @@ async fn begun_under(
     let messages = session.state().await?.messages;
     Ok(messages.iter().find_map(|message| {
         let Content::User { text, key: Some(found), .. } = &message.content else { return None };
+        if found != key {
+            return None;
+        }
         let turn = message.turn;
         let did_nothing = messages.iter().filter(|message| message.turn == turn).count() == 1;
-        (found == key).then(|| BegunBefore { turn, text: text.clone(), did_nothing })
+        Some(BegunBefore { turn, text: text.clone(), did_nothing })
     }))
 }
 
@@ -118,10 +121,12 @@ async fn begun_under(
 async fn was_put_off(session: &Session, begun: Option<&BegunBefore>) -> Result<bool, Problem> {
     let Some(BegunBefore { turn, did_nothing: true, .. }) = begun else { return Ok(false) };
     let phase = session.turn_status(*turn).await?.map(|status| status.phase);
-    let Some(TurnPhase::Ended(TurnEnd { error: Some(error), .. })) = phase else {
-        return Ok(false);
-    };
-    Ok(matches!(error, TurnError::Model { kind, .. } if kind == ModelError::OVERLOADED))
+    Ok(match phase {
+        Some(TurnPhase::Ended(TurnEnd { error: Some(TurnError::Model { kind, .. }), .. })) => {
+            kind == ModelError::OVERLOADED
+        }
+        Some(TurnPhase::Running | TurnPhase::Waiting { .. } | TurnPhase::Ended(_)) | None => false,
+    })
 }
 
 impl Placed {

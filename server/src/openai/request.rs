@@ -118,7 +118,7 @@ impl ChatRequest {
                 // A client that lost an answer keeps an empty one, or none.
                 Some(ImportedRole::Model) if text.trim().is_empty() => {}
                 // It then has two texts of one side in a row.
-                Some(role) => push(&mut said, role, &text),
+                Some(role) => push(&mut said, role, text.into()),
             }
         }
         let Some(Imported { role: ImportedRole::User, text }) = said.pop() else {

@@ -26,7 +26,7 @@ impl Frames {
             self.line("id: ", id);
         }
         self.line("event: ", name);
-        self.0.extend_from_slice(format!("data: {data}\n\n").as_bytes());
+        self.raw_data(&data);
     }
 
     /// Adds a frame of data alone.

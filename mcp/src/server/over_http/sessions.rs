@@ -129,7 +129,9 @@ impl Sessions {
     }
 
     async fn close(&self, id: &SessionId) -> Result<(), LocalSessionManagerError> {
-        drop(self.opened.book().sessions.remove(id));
+        let entry = self.opened.book().sessions.remove(id);
+        // Not under the lock: it wakes the calls of the session.
+        drop(entry);
         self.local.close_session(id).await
     }
 }
