@@ -1,5 +1,7 @@
 //! Tests the output of templates, and their limits.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::{super::pieces::STACK_BYTES, *};
@@ -272,6 +274,25 @@ fn deep() -> Vec<String> {
     all.collect()
 }
 
+/// Templates right below the bounds on their length, which are written anew as deeply as they may be.
+fn long() -> Vec<String> {
+    let loops = |text: &str| {
+        let (begin, end) = ("{% for i in a %}".repeat(145), "{% endfor %}".repeat(145));
+        format!("{begin}{text}{end}")
+    };
+    vec![
+        format!("{{{{{} 1 }}}}", " not".repeat(990)),
+        format!("{{{{{} 1 }}}}", " -".repeat(990)),
+        format!("{{{{ 1{} }}}}", " - 1".repeat(490)),
+        format!("{{{{ x{} }}}}", ".a".repeat(490)),
+        format!("{{{{ x{} }}}}", "|e".repeat(490)),
+        format!("{{{{ 1{} }}}}", " if x else 1".repeat(240)),
+        format!("{{{{{} '{}' }}}}", " -".repeat(990), "a".repeat(900_000)),
+        loops(&"{{a|e|e|e}}".repeat(80_000)),
+        loops(&"a".repeat(900_000)),
+    ]
+}
+
 #[test]
 fn no_template_makes_more_than_it_may_in_memory_in_time_or_on_the_stack() {
     // The stack of the threads that write prompts.
@@ -286,6 +307,12 @@ fn no_template_makes_more_than_it_may_in_memory_in_time_or_on_the_stack() {
             // Before it is written, not behind.
             let has_width = name.contains("1000000000d") || name.contains("{:1000000000}");
             assert!(!has_width || problem.contains("a width has no bound"), "{problem}: {name}");
+        }
+        for long in long() {
+            // Some end with an error where they are compiled. The process must only survive, and soon.
+            let begun = Instant::now();
+            drop(render(&long, &chats()[0]));
+            assert!(begun.elapsed() < Duration::from_secs(30), "{}", &long[..60]);
         }
         for deep in deep() {
             // With the room of a large model, a value may weigh more. The process must only survive.
