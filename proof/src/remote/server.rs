@@ -73,7 +73,7 @@ pub(crate) struct ToolServer {
 #[derive(Debug, Default)]
 struct Inside {
     receipts: Mutex<Receipts>,
-    /// Notified when the client is to be killed.
+    /// Wakes a driver that waits to kill the client. It keeps no permit: a moment that comes late kills no other process.
     kills: Notify,
     connections: TaskTracker,
 }
@@ -193,12 +193,12 @@ impl Inside {
             }
             let (received, deadly) = self.receive(&message["params"]);
             if deadly == Some(ServerMoment::Received) {
-                self.kills.notify_one();
+                self.kills.notify_waiters();
                 return hang(&mut client).await;
             }
             let is_answered = self.ends(&mut client, &message["id"], &received).await?;
             if deadly == Some(ServerMoment::Answered) {
-                self.kills.notify_one();
+                self.kills.notify_waiters();
             }
             if !is_answered {
                 return client.shutdown().await;

@@ -5,7 +5,7 @@ use super::facts::{
     user, written,
 };
 use madang_actors::{
-    ledger::Transition,
+    ledger::{Proposal, Transition},
     port::{LedgerFilter, Store, StoreError},
     protocol::CallId,
 };
@@ -29,7 +29,10 @@ async fn many_calls(store: &dyn Store) {
     for (name, owner, number) in sessions {
         written(store, &[opened(name, owner), began(name, number)]).await;
     }
-    let of_lee = |seq| Transition::Proposed(proposal("lee", "t", 2, seq));
+    let of_lee = |seq| {
+        let proposal = proposal("lee", "t", 2, seq);
+        Transition::Proposed(Proposal { model: None, opaque: None, ..proposal })
+    };
     written(
         store,
         &[
