@@ -13,7 +13,7 @@ use crate::{
 /// A message for the StoreActor. [`StoreHandle`](super::StoreHandle) makes these.
 #[derive(Debug)]
 pub enum StoreMsg {
-    /// A job waits, or a writer is idle again.
+    /// A job waits.
     Work,
     /// Asks how many jobs wait for a writer.
     Waiting {

@@ -25,31 +25,32 @@ const MAX_ENTRIES: u32 = 50;
 
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
-tool::reading(
-                "list_active_habits",
-                "List the active habits of the user with their numbers, types, frames and anchors.",
-                list_active_habits,
-            )
+        tool::reading(
+            "list_active_habits",
+            "List the active habits of the user with their numbers, types, frames and anchors.",
+            list_active_habits,
+        )
+        .idempotent()
+        .narrower("get_habit")
+        .within(HABIT),
+        tool::reading("get_habit", "Read one habit with all that was said about it.", get_habit)
             .idempotent()
-            .narrower("get_habit")
-.within(HABIT),
-tool::reading("get_habit", "Read one habit with all that was said about it.", get_habit)
-                .idempotent()
-.within(HABIT),
-tool::reading(
-                "get_streak",
-                "Tell how steadily a habit is kept: current and longest streak, last 30 days, phase of 42 days, tier.",
-                get_streak,
-            )
-            .idempotent()
-.within(HABIT),
-tool::reading(
-                "list_tracker_entries",
-                "Read the recorded days of a habit with their notes, newest first.",
-                list_tracker_entries,
-            )
-            .idempotent()
-.within(HABIT),
+            .within(HABIT),
+        tool::reading(
+            "get_streak",
+            "Tell how steadily a habit is kept: current and longest streak, last 30 days, phase of \
+             42 days, tier.",
+            get_streak,
+        )
+        .idempotent()
+        .within(HABIT),
+        tool::reading(
+            "list_tracker_entries",
+            "Read the recorded days of a habit with their notes, newest first.",
+            list_tracker_entries,
+        )
+        .idempotent()
+        .within(HABIT),
     ]
 }
 
