@@ -14,6 +14,7 @@ fi
 # Random cases, many times as many as in `make test`. The seed is printed, so that they can be tried again.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-$RANDOM$RANDOM} PROPTEST_CASES=${PROPTEST_CASES:-2000}
 echo "PROPTEST_RNG_SEED=$PROPTEST_RNG_SEED PROPTEST_CASES=$PROPTEST_CASES"
+cargo test --locked --workspace --exclude madang-proof --lib
 cargo test --locked --workspace --test proofs stores
 cargo test --locked -p madang-toolkits --test it entries
 # Worlds of mishaps, long texts before every pre-tokenizer, model files that lie: more of each than in `make test`.
