@@ -3,7 +3,7 @@
 use std::{
     pin::Pin,
     sync::{Arc, Mutex},
-    task::{Context, Wake, Waker},
+    task::{Context, Poll, Wake, Waker},
 };
 
 use tokio::{sync::oneshot, time::sleep};
@@ -125,7 +125,9 @@ struct AtOnce(Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>);
 impl Wake for AtOnce {
     fn wake(self: Arc<Self>) {
         let waker = Waker::from(self.clone());
-        let _ = self.0.lock().unwrap().as_mut().poll(&mut Context::from_waker(&waker));
+        let mut work = self.0.lock().unwrap();
+        let (Poll::Ready(()) | Poll::Pending) =
+            work.as_mut().poll(&mut Context::from_waker(&waker));
     }
 }
 
