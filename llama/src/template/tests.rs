@@ -1,8 +1,9 @@
 //! Tests the output of templates, and their limits.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::{super::pieces::STACK_BYTES, *};
 
