@@ -7,7 +7,7 @@ use madang::{
     Runtime, SessionId,
     approval::Decision,
     error::{DismissError, SessionError, TurnRefused},
-    event::{Content, EventCursor},
+    event::{Content, EventCursor, StreamItem},
     ledger::Effect,
     store::Store,
 };
@@ -124,6 +124,66 @@ fn while_handlers_finish_chats_are_read_and_turns_dismissed_and_nothing_begins()
         assert_eq!(session.state().await.unwrap().turn, None);
     });
     assert_eq!((world.begun("slow_mail"), world.begun("mail")), (1, 0));
+    life.shut_down();
+}
+
+#[test]
+fn a_reader_that_comes_while_a_runtime_ends_hears_nothing_before_a_call_that_goes_on() {
+    let world = World::new();
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, _) = life.session().await;
+        ask(&session, "go").await;
+        life.model_calls("", &["slow_mail", "save"]).await;
+        life.gate.begun(1).await;
+    });
+    world.crash(life);
+    let mut life = world.start();
+    life.run(async |life| {
+        // The notice of the mail stands behind the call that waits for its person.
+        let (_, mut probe) = life.session().await;
+        probe.approval_request().await;
+    });
+    world.crash(life);
+    let mut heard = Vec::new();
+    let mut life = world.start();
+    let cursor = life.run(async |life| {
+        let other = life.runtime.session("kim", "other").await.unwrap();
+        ask(&other, "go").await;
+        life.model_calls("", &["slow_mail"]).await;
+        life.gate.begun(1).await;
+        let (ended, cursor) = tokio::join!(life.runtime.shutdown(), async {
+            let opens = async || life.runtime.session("kim", "new").await;
+            while !matches!(opens().await, Err(SessionError::Closed)) {}
+            let session = life.runtime.session("kim", "s").await.unwrap();
+            let mut events = session.subscribe_after(EventCursor::START).await.unwrap();
+            let end = session.state().await.unwrap().cursor;
+            while heard.last() < Some(&end.stored) {
+                if let Some(StreamItem::Event(event)) = events.next().await {
+                    heard.push(event.cursor);
+                }
+            }
+            life.gate.open();
+            end
+        });
+        ended.unwrap();
+        cursor
+    });
+    life.end();
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        let request = probe.approval_request().await;
+        let end = session.state().await.unwrap().cursor;
+        assert_eq!(end.stored, cursor.stored, "the chat reaches as far as before");
+        let mut rest = Probe::new(session.subscribe_after(cursor.stored).await.unwrap());
+        session.decide(&request, Decision::Approve).await.unwrap();
+        life.model_says("Saved.", &mut rest).await;
+        let kept = rest.events().iter().filter(|event| event.cursor > cursor.stored);
+        heard.extend(kept.map(|event| event.cursor));
+    });
+    let cursors = heard.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(cursors.join(" "), "1 2 3 4 5 5.2", "each entry once, and in order");
     life.shut_down();
 }
 

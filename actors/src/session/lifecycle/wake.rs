@@ -26,7 +26,7 @@ use crate::{
     admission::Permit,
     failpoint::{Failed, failpoint},
     mailbox::answer,
-    port::{StoreError, StoredSession},
+    port::{LedgerFilter, StoreError, StoredSession},
     protocol::{
         Bound, EventCursor, EventKind, LimitExceeded, Locale, SessionEvent, SessionId, Timestamp,
         TurnId,
@@ -176,22 +176,20 @@ async fn start(
     let abandoned = handover.turn.as_ref();
     let is_open = stored.open_turn.is_some();
     // A runtime that shuts down leaves an open turn to the next.
-    if let Some(open) = stored.open_turn.take()
-        && !context.closing.is_cancelled()
-    {
+    if let Some(open) = stored.open_turn.take_if(|_| !context.closing.is_cancelled()) {
         let seen = see_to(open, &stored, abandoned, slot, context).await;
         seen_to = seen.map_err(WakeError::Store)?;
         failpoint("wake.seen_to").await.map_err(unreadable)?;
         stored = load(session, context).await?;
     }
     let SeenTo { mut resumption, has_ended, news } = seen_to;
-    let calls = resumption.iter().flat_map(|resumption| &resumption.calls);
-    let awaited: BTreeSet<_> = calls.map(|row| row.seq).collect();
+    // Now or after the next start.
+    let goes_on = stored.open_turn.is_some();
+    let awaited = if goes_on { open_calls(session, context).await? } else { BTreeSet::new() };
     let last_seq = stored.row.last_seq;
     // Entries behind a call that goes on are told after it. Entries behind a call that has ended only now were not told
     // before it.
     let shown = awaited.first().map_or(last_seq, |first| first - 1);
-    let goes_on = resumption.is_some();
     let to =
         if goes_on { EventCursor::of_entry(shown) } else { EventCursor::of_entry(shown).end() };
     let begins = if goes_on || has_ended {
@@ -296,6 +294,16 @@ fn last_error(events: &[SessionEvent]) -> Option<String> {
 async fn load(session: &SessionId, context: &RuntimeContext) -> Result<StoredSession, WakeError> {
     let stored = context.store.store().session(session).await;
     stored.map_err(WakeError::Store)?.ok_or(WakeError::Unknown)
+}
+
+/// Gives the numbers of the calls that have not ended.
+async fn open_calls(
+    session: &SessionId,
+    context: &RuntimeContext,
+) -> Result<BTreeSet<u64>, WakeError> {
+    let open = LedgerFilter::open_calls().in_session(session);
+    let open = context.store.store().calls(&open).await.map_err(WakeError::Store)?;
+    Ok(open.iter().map(|row| row.seq).collect())
 }
 
 fn unreadable(failed: Failed) -> WakeError {
