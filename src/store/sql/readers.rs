@@ -56,7 +56,7 @@ struct Reading {
 /// A lent connection that cannot write. Dropping it interrupts its statement and returns it.
 #[derive(Debug)]
 pub(super) struct Lent {
-    /// With its permit in the pool, which counts until the connection is closed. `None` only after the drop.
+    /// With its permit in the pool. `None` only after the drop.
     out: Option<(OwnedSemaphorePermit, Reading)>,
     pool: Arc<Pool>,
 }
@@ -158,7 +158,7 @@ impl Reader for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let Some((permit, reading)) = self.out.take() else { return };
-        // No runtime is left to await the statement, so interrupt it and close.
+        // Where no runtime is left to await the statement, the connection's own thread closes it once it is interrupted.
         reading.cut_off.now();
         if let Ok(runtime) = Handle::try_current() {
             let returned = self.pool.clone().take_back(reading, permit);
