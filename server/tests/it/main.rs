@@ -27,6 +27,7 @@ mod mcp_client;
 mod mcp_sessions;
 mod metrics;
 mod models;
+mod mounted;
 mod openapi;
 mod page;
 mod resume;

@@ -1,8 +1,7 @@
 //! A stream goes on behind its cursor: nothing twice, nothing lost, over connections, restarts and slowness.
 
-use madang::{Limits, Runtime, model::Completion};
-use madang_server::ServerOptions;
-use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel, model_pair};
+use madang::{Limits, model::Completion};
+use madang_testing::{ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::{Value, json};
 
 use crate::{
@@ -263,14 +262,4 @@ async fn a_quiet_stream_sends_comments() {
         assert_eq!(events.frame().await.unwrap().other, [":"]);
     }
     test.shutdown().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_router_in_another_application_streams_as_well() {
-    let model = says("a");
-    let runtime = Runtime::builder().model(model).store(MemoryStore::new()).start().await.unwrap();
-    let options = ServerOptions::default().open(madang::UserId::new("me").unwrap());
-    let server = madang_server::Server::new(runtime.clone(), options).unwrap();
-    drop(server.router());
-    server.drain().await.unwrap();
 }
