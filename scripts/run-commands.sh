@@ -46,7 +46,7 @@ run() {
         set +o pipefail
         value=${command#*-- }
         if [ "$value" = "$command" ]; then
-            "$target/debug/proof" | grep '^usage: proof' # it ends with 2, as without a command
+            "$target/debug/proof" 2>&1 | grep '^Usage: proof' # it ends with 2, as without a command
         else
             # shellcheck disable=SC2086 # words
             "$target/debug/proof" $value >/dev/null

@@ -1,16 +1,16 @@
-//! Runs the proofs for any length. `make soak` starts it; without arguments it prints its usage.
+//! Runs the proofs for any length. `make soak` starts it; without arguments it prints its help.
 
 #![expect(clippy::print_stdout, reason = "a program talks to its reader")]
 
 use std::{
-    collections::BTreeMap,
+    collections::BTreeSet,
     error::Error,
     io::{Write as _, stdout},
-    num::TryFromIntError,
     process::ExitCode,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use clap::{Parser, ValueEnum};
 use madang_proof::{
     audit::{Counter, Findings},
     fuzz::{Hunt, Target},
@@ -23,45 +23,72 @@ use madang_proof::{
 };
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
-const USAGE: &str = "usage: proof kill|serve|remote|power|fuzz|simulation|stress|all [--kills N] [--keys N] [--clients N] [--trials N]
-             [--seconds N] [--seeds N] [--turns N] [--runs N] [--sessions N] [--seed N]
-
-  kill    kills a process with 8 chats, starts it again, compares its oracle with its database: --kills times (2000)
-  serve   kills a server that --clients (64) submit to, read and answer, and compares what they heard with its database:
-          --kills times (1000), and until turns began under --keys keys (10000);
-          with --mistake NAME, one of docs/proof.md, which it should find
-  remote  kills a process whose chats call tools of a server that outlives it, and compares its ledger with the calls that
-          the server received: --kills times (1000); with --mistake NAME, one of docs/proof.md, which it should find
-  power   records 8 chats on SQLite and cuts the power at 200 moments: --trials times (20)
-  fuzz    sends mutations of fuzz/corpus through dispatch, parser and envelope: --seconds each (60)
-  simulation
-          runs the runtime on one thread and a clock that jumps: --turns (100000) of --seeds schedules (200);
-          with --mistake NAME, one of docs/proof.md, which it should find; --tail N lines of the trace (40)
-  stress  runs many chats on one runtime with SQLite while much goes wrong: --runs (10) of --sessions (10000), 3 turns each
-  all     one after the other
-
-Everything is drawn from the seed, which is printed; without --seed it is the time. Ends with 1 where a promise is broken.";
-
-/// What each proof does where the command line does not say otherwise. Each driver that kills has a number of its own.
-const DEFAULTS: [(&str, u64); 9] = [
-    ("--keys", 10_000),
-    ("--clients", 64),
-    ("--trials", 20),
-    ("--seconds", 60),
-    ("--seeds", 200),
-    ("--turns", 100_000),
-    ("--runs", 10),
-    ("--sessions", 10_000),
-    ("--tail", 40),
-];
-
-/// The amount of each proof.
-#[derive(Debug, Clone)]
+/// Runs a proof of Madang's promise for any length.
+///
+/// Everything is drawn from the seed, which is printed. Ends with 1 where a promise is broken, and with 2 where a proof
+/// could not run. `docs/proof.md` says what each proof does and counts.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "proof", arg_required_else_help = true)]
 struct Dose {
-    amounts: BTreeMap<String, u64>,
+    proof: Proof,
+    /// How often `kill` (2000), `serve` (1000) or `remote` (1000) kills its process
+    #[arg(long, value_name = "N")]
+    kills: Option<u64>,
+    /// `serve` goes on until turns began under so many keys
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    keys: u64,
+    /// Clients of the server in `serve`
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    clients: usize,
+    /// Recordings of `power`, each cut at 200 moments
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    trials: u64,
+    /// Seconds for which `fuzz` hunts each target
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    seconds: u64,
+    /// Schedules of `simulation`
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// Turns of `simulation`, of all its schedules together
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    turns: u64,
+    /// Lines of the trace that `simulation` prints of a schedule that fails
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    tail: usize,
+    /// Runs of `stress`
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    runs: u64,
+    /// Chats of each run of `stress`, of 3 turns each
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    sessions: usize,
+    /// The seed; the time, if there is none
+    #[arg(long, value_name = "N", default_value_t = now(), hide_default_value = true)]
     seed: u64,
-    /// The name of a mistake.
+    /// A planted mistake of `docs/proof.md`, which the proof should find
+    #[arg(long, value_name = "NAME")]
     mistake: Option<String>,
+}
+
+/// A proof.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Proof {
+    /// Kills a process with 8 chats, starts it again, and compares its oracle with its database
+    Kill,
+    /// Kills a server that clients submit to, read and answer, and compares what they heard with its database
+    Serve,
+    /// Kills a process whose chats call tools of a server that outlives it, and compares its ledger with the calls that the
+    /// server received
+    Remote,
+    /// Records 8 chats on SQLite and cuts the power at many moments
+    Power,
+    /// Sends mutations of `fuzz/corpus` through dispatch, parser and envelope
+    Fuzz,
+    /// Runs the runtime on one thread and a clock that jumps
+    Simulation,
+    /// Runs many chats on one runtime with SQLite while much goes wrong
+    Stress,
+    /// Runs all of them, one after the other
+    All,
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -74,83 +101,68 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<ExitCode, Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some((command, rest)) = arguments.split_first() else {
-        println!("{USAGE}");
-        return Ok(ExitCode::from(2));
-    };
-    if let ("child" | "server", [orders]) = (command.as_str(), rest) {
-        if command == "child" {
+    match &arguments[..] {
+        [command, orders] if command == "child" => {
             kill::live(serde_json::from_str(orders)?).await?;
-        } else {
-            serve::serve(serde_json::from_str(orders)?).await?;
+            return Ok(ExitCode::SUCCESS);
         }
-        return Ok(ExitCode::SUCCESS);
+        [command, orders] if command == "server" => {
+            serve::serve(serde_json::from_str(orders)?).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        _ => {}
     }
-    let dose = Dose::read(rest)?;
+    let dose = Dose::parse();
+    if let Some(name) = &dose.mistake
+        && !dose.proof.can_plant(name)
+    {
+        return Err(format!(
+            "this proof plants no mistake `{name}`; docs/proof.md names those of each"
+        )
+        .into());
+    }
     println!("seed {}", dose.seed);
-    let all = ["kill", "serve", "remote", "power", "fuzz", "simulation", "stress"];
     let mut findings = Findings::default();
-    for proof in all.into_iter().filter(|proof| command == "all" || command == proof) {
+    let is_asked = |proof: &Proof| match dose.proof {
+        Proof::All => *proof != Proof::All,
+        asked => *proof == asked,
+    };
+    for proof in Proof::value_variants().iter().filter(|proof| is_asked(proof)) {
         findings.add(match proof {
-            "kill" => kill(&dose).await?,
-            "serve" => serve(&dose).await?,
-            "remote" => remote(&dose).await?,
-            "power" => power(&dose).await?,
-            "fuzz" => fuzz(&dose).await?,
-            "simulation" => {
+            Proof::Kill => kill(&dose).await?,
+            Proof::Serve => serve(&dose).await?,
+            Proof::Remote => remote(&dose).await?,
+            Proof::Power => power(&dose).await?,
+            Proof::Fuzz => fuzz(&dose).await?,
+            Proof::Simulation => {
                 let dose = dose.clone();
                 tokio::task::spawn_blocking(move || simulation(&dose)).await?
             }
-            _ => stress(&dose).await?,
+            Proof::Stress => stress(&dose).await?,
+            Proof::All => Findings::default(),
         });
-    }
-    if command != "all" && !all.contains(&command.as_str()) {
-        return Err(USAGE.into());
     }
     Ok(if findings.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-impl Dose {
-    fn read(arguments: &[String]) -> Result<Self, Box<dyn Error>> {
-        let seed = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-        let amounts = DEFAULTS.map(|(name, amount)| (name.to_owned(), amount)).into();
-        let mut dose = Self { amounts, seed, mistake: None };
-        for pair in arguments.chunks(2) {
-            let [name, value] = pair else { return Err(USAGE.into()) };
-            if name == "--mistake" {
-                let is_known = Mistake::named(value).is_some()
-                    || ProxyMistake::named(value).is_some()
-                    || RemoteMistake::named(value).is_some();
-                if !is_known {
-                    return Err("no mistake has this name".into());
-                }
-                dose.mistake = Some(value.clone());
-                continue;
-            }
-            let value = value.parse()?;
-            if name == "--seed" {
-                dose.seed = value;
-            } else if name == "--kills" || dose.amounts.contains_key(name) {
-                dose.amounts.insert(name.clone(), value);
-            } else {
-                return Err(USAGE.into());
-            }
+impl Proof {
+    /// Tells whether the proof has a mistake of this name.
+    fn can_plant(self, name: &str) -> bool {
+        match self {
+            Self::Serve => ProxyMistake::named(name).is_some(),
+            Self::Remote => Mistake::named(name).is_some() || RemoteMistake::named(name).is_some(),
+            Self::Kill | Self::Simulation | Self::Stress => Mistake::named(name).is_some(),
+            Self::Power | Self::Fuzz | Self::All => false,
         }
-        Ok(dose)
     }
+}
 
-    fn of(&self, name: &str) -> u64 {
-        self.amounts[name]
-    }
+fn now() -> u64 {
+    // A clock before 1970 gives a seed as well.
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
 
-    fn size(&self, name: &str) -> Result<usize, TryFromIntError> {
-        self.of(name).try_into()
-    }
-
-    fn kills(&self, otherwise: u64) -> u64 {
-        self.amounts.get("--kills").copied().unwrap_or(otherwise)
-    }
-
+impl Dose {
     /// Finds the mistake among those of a driver.
     fn mistake<M>(&self, named: fn(&str) -> Option<M>) -> Option<M> {
         self.mistake.as_deref().and_then(named)
@@ -161,7 +173,7 @@ impl Dose {
 const SIDE_BY_SIDE: u64 = 4;
 
 async fn kill(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
-    let (clock, all) = killed(dose, dose.kills(2_000), None).await?;
+    let (clock, all) = killed(dose, dose.kills.unwrap_or(2_000), None).await?;
     let KillFigures { kills, kills_at_points, files, acknowledged, .. } = all;
     Ok(clock.end(&format!(
         "kill   {kills} kills ({kills_at_points} at chosen points) on {files} files, {acknowledged} effects acknowledged",
@@ -170,7 +182,7 @@ async fn kill(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
 
 async fn remote(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     let remote = Remote { mistake: dose.mistake(RemoteMistake::named) };
-    let (clock, all) = killed(dose, dose.kills(1_000), Some(remote)).await?;
+    let (clock, all) = killed(dose, dose.kills.unwrap_or(1_000), Some(remote)).await?;
     let KillFigures { kills, kills_in_calls, files, received, unknown, acknowledged, .. } = all;
     Ok(clock.end(&format!(
         "remote {kills} kills ({kills_in_calls} at calls) on {files} files, {received} calls received, {acknowledged} effects \
@@ -195,7 +207,7 @@ async fn killed(
             kills: kills / SIDE_BY_SIDE + u64::from(number < kills % SIDE_BY_SIDE),
             kills_a_file: 20,
             chats: 8,
-            mistake: dose.mistake(Mistake::named).filter(|_| remote.is_some()),
+            mistake: dose.mistake(Mistake::named),
             remote,
         };
         let tell = tell.clone();
@@ -225,10 +237,10 @@ async fn serve(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     let campaign = ServeCampaign {
         program: std::env::current_exe()?,
         seed: dose.seed,
-        kills: dose.kills(1_000),
+        kills: dose.kills.unwrap_or(1_000),
         kills_a_file: 25,
-        keys: dose.of("--keys"),
-        clients: dose.size("--clients")?,
+        keys: dose.keys,
+        clients: dose.clients,
         mistake: dose.mistake(ProxyMistake::named),
         patience: PATIENCE,
     };
@@ -244,14 +256,14 @@ async fn serve(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
         "serve  {kills} kills ({kills_at_points} at chosen points), {ends_in_order} ends in order, {files} files, {} clients: {keys} keys in {posts} requests, \
          {heard} events heard, {resumed} streams resumed, {decisions} decisions, {probes} foreign requests, \
          {acknowledged} effects acknowledged",
-        dose.of("--clients"),
+        dose.clients,
     )))
 }
 
 async fn power(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     let mut clock = Clock::new();
     let (mut cuts, mut dropped, mut acknowledged) = (0, 0, 0);
-    for trial in 0..dose.of("--trials") {
+    for trial in 0..dose.trials {
         let seed = dose.seed.wrapping_add(trial);
         let trial = Trial { seed, chats: 8, turns: 10, cuts: 200, synced: Synced::Full };
         let tell = |figures: &CutFigures| {
@@ -270,7 +282,7 @@ async fn power(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
 
 async fn fuzz(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     for target in Target::ALL {
-        let time = Duration::from_secs(dose.of("--seconds"));
+        let time = Duration::from_secs(dose.seconds);
         println!("fuzz   {} for {} s", target.name(), time.as_secs());
         let hunt = Hunt { target, seed: dose.seed, executions: u64::MAX, time };
         // The target runs a tokio runtime of its own, which cannot start inside of this one.
@@ -285,13 +297,12 @@ async fn fuzz(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
 const RUN_AGAIN: u64 = 10;
 
 fn simulation(dose: &Dose) -> Findings {
-    let seeds = dose.of("--seeds");
+    let seeds = dose.seeds;
     let mut clock = Clock::new();
     let (mut turns, mut deaths, mut handlers, mut lines) = (0, 0, 0, 0);
-    let tail = usize::try_from(dose.of("--tail")).unwrap_or(usize::MAX);
     for number in 0..seeds {
         let seed = dose.seed.wrapping_add(number);
-        let turns_a_seed = dose.of("--turns") / seeds;
+        let turns_a_seed = dose.turns / seeds;
         let mistake = dose.mistake(Mistake::named);
         let run = Simulation { mistake, ..Simulation::new(seed, turns_a_seed) };
         let mut figures = run.run();
@@ -300,7 +311,7 @@ fn simulation(dose: &Dose) -> Findings {
         }
         if !figures.findings.is_clean() {
             let shrunk = if seeds > 1 { run.shrunk() } else { run };
-            let tail = Simulation { tail, ..shrunk }.run().tail;
+            let tail = Simulation { tail: dose.tail, ..shrunk }.run().tail;
             println!("{}", tail.join("\n"));
             println!("simulation: {run:?} fails, and so does {shrunk:?}");
         }
@@ -319,10 +330,10 @@ fn simulation(dose: &Dose) -> Findings {
 async fn stress(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     let mut clock = Clock::new();
     let (mut turns, mut kills) = (0, 0);
-    for number in 0..dose.of("--runs") {
+    for number in 0..dose.runs {
         let seed = dose.seed.wrapping_add(number);
         let stress = Stress {
-            sessions: dose.size("--sessions")?,
+            sessions: dose.sessions,
             turns: 3,
             tools: 2,
             chaos: 5,
@@ -343,11 +354,11 @@ async fn stress(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     }
     Ok(clock.end(&format!(
         "stress {turns} turns of {} runs, shared actors killed {kills} times",
-        dose.of("--runs"),
+        dose.runs,
     )))
 }
 
-/// Prints progress from time to time, the first findings of each kind at once, and the figures at the end.
+/// Prints progress from time to time, new findings at once, and the figures at the end.
 struct Clock {
     begin: Instant,
     said: Instant,
@@ -356,6 +367,7 @@ struct Clock {
 
 impl Clock {
     const EVERY: Duration = Duration::from_secs(5);
+    /// The findings of each kind that one report prints.
     const SHOWN: usize = 20;
 
     fn new() -> Self {
@@ -365,10 +377,10 @@ impl Clock {
 
     fn found(&mut self, findings: Findings) {
         for counter in Counter::ALL {
-            for what in findings.of(counter).take(Self::SHOWN) {
-                if !self.found.of(counter).any(|known| known == what) {
-                    println!("{}: {what}", counter.name());
-                }
+            let known = self.found.of(counter).collect::<BTreeSet<_>>();
+            for what in findings.of(counter).filter(|what| !known.contains(what)).take(Self::SHOWN)
+            {
+                println!("{}: {what}", counter.name());
             }
         }
         self.found.add(findings);
