@@ -123,11 +123,8 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
     }
     println!("seed {}", dose.seed);
     let mut findings = Findings::default();
-    let is_asked = |proof: &Proof| match dose.proof {
-        Proof::All => *proof != Proof::All,
-        asked => *proof == asked,
-    };
-    for proof in Proof::value_variants().iter().filter(|proof| is_asked(proof)) {
+    let is_asked = |proof: &&Proof| [**proof, Proof::All].contains(&dose.proof);
+    for proof in Proof::value_variants().iter().filter(is_asked) {
         findings.add(match proof {
             Proof::Kill => kill(&dose).await?,
             Proof::Serve => serve(&dose).await?,
