@@ -4,13 +4,13 @@ use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 
 use madang::Limits;
 use madang_testing::MemoryStore;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::{
     audit::{self, Counter, Findings},
     mistakes::Mistake,
     oracle::{Began, Witness},
-    workload::{Fate, Life, LifePlan, Scene, SessionPlan, memory_rows},
+    workload::{Fate, Life, LifeEnd, LifePlan, Scene, SessionPlan, memory_rows},
 };
 
 /// The state that outlives each life of the runtime.
@@ -33,12 +33,12 @@ impl World {
         oracle.asks.iter().filter(|asked| matches!(asked.began, Some(Began::Yes(_)))).count() as u64
     }
 
-    /// Lives as planned, to the end of the visits and a shutdown. False if the process died before with all that ran.
+    /// Lives as planned, to a shutdown. False if the process died before with all that ran.
     pub(super) fn live(&self, plan: LifePlan) -> bool {
         self.on_a_thread(false, async {
-            let dies_after = plan.dies_after;
+            let end = plan.end;
             let lives = pin!(self.to_the_end(plan));
-            let Some(dies_after) = dies_after else { return lives.await };
+            let LifeEnd::Dies(dies_after) = end else { return lives.await };
             tokio::select! {
                 biased;
                 end = lives => end,
@@ -92,7 +92,12 @@ impl World {
     async fn to_the_end(&self, plan: LifePlan) -> bool {
         let Some(life) = self.begin().await else { return false };
         let killer = tokio::spawn(life.clone().kills(plan.kills));
-        let has_ended = life.visits(plan.visits).await;
+        // People that still visit go on while the runtime ends.
+        let mut visits = pin!(life.visits(plan.visits));
+        let has_ended = match plan.end {
+            LifeEnd::AtRest | LifeEnd::Dies(_) => visits.await,
+            LifeEnd::InOrder(after) => timeout(after, &mut visits).await.unwrap_or(true),
+        };
         killer.abort();
         has_ended && life.shut_down().await
     }

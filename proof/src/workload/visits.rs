@@ -21,10 +21,21 @@ pub struct SessionPlan {
 pub struct LifePlan {
     /// The visits to each session, one after the other.
     pub visits: Vec<Vec<Visit>>,
-    /// The time after which it dies with all that runs. Without one, it is shut down after the last visit.
-    pub(crate) dies_after: Option<Duration>,
+    /// The end of the life.
+    pub(crate) end: LifeEnd,
     /// The actors that are killed, each with the time since the kill before.
     pub(crate) kills: Vec<(Duration, Victim)>,
+}
+
+/// The end of a life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LifeEnd {
+    /// The runtime is shut down after the last visit.
+    AtRest,
+    /// The runtime is shut down after this time, while people still ask, answer and read.
+    InOrder(Duration),
+    /// The process dies after this time with all that runs.
+    Dies(Duration),
 }
 
 /// One turn of a person.
@@ -126,14 +137,18 @@ impl LifePlan {
             let name = format!("{life}.{number}");
             visits[dice.index(sessions)].push(Visit::draw(dice, &name));
         }
-        Self { visits, dies_after: None, kills: Vec::new() }
+        Self { visits, end: LifeEnd::AtRest, kills: Vec::new() }
     }
 
     /// Draws the turns of a life, and what befalls it.
     pub(crate) fn draw(dice: &mut Dice, life: u64, sessions: usize, turns: u64) -> Self {
         let Self { visits, .. } = Self::turns(dice, life, sessions, turns);
-        let dies = dice.once_in(2);
-        let dies_after = dies.then(|| Duration::from_millis(dice.below(4_000)));
+        let soon = |dice: &mut Dice| Duration::from_millis(dice.below(4_000));
+        let end = match dice.below(4) {
+            0 => LifeEnd::AtRest,
+            1 => LifeEnd::InOrder(soon(dice)),
+            _ => LifeEnd::Dies(soon(dice)),
+        };
         let kills = (0..dice.below(5)).map(|_| {
             let wait = Duration::from_millis(dice.below(800));
             let victim = match dice.below(8) {
@@ -146,7 +161,7 @@ impl LifePlan {
             (wait, victim)
         });
         let kills = kills.collect();
-        Self { visits, dies_after, kills }
+        Self { visits, end, kills }
     }
 }
 
