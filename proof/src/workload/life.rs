@@ -10,6 +10,7 @@ use madang::{
 };
 use madang_testing::{RuntimeHooks as _, SessionHooks as _, SteppedStore};
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     fate::Fate,
@@ -45,6 +46,8 @@ pub struct Scene {
 pub struct Life {
     pub(super) scene: Scene,
     pub(crate) runtime: Runtime,
+    /// Tells people that the runtime has ended: they leave.
+    pub(super) has_ended: CancellationToken,
 }
 
 /// Completions at once: fewer than sessions, so that some wait.
@@ -108,7 +111,7 @@ impl Scene {
             .await?;
         fate.note(format_args!("a life begins"));
         witness.note(Line::Ready);
-        Ok(Arc::new(Life { scene: self.clone(), runtime }))
+        Ok(Arc::new(Life { scene: self.clone(), runtime, has_ended: CancellationToken::new() }))
     }
 }
 
@@ -121,11 +124,13 @@ impl Life {
             return false;
         }
         fate.note(format_args!("a life ends"));
-        // Stopped actors end a moment later, or later still where the machine is busy.
+        self.has_ended.cancel();
+        // Stopped actors end a moment later, or later still where the machine is busy. What a person did just now may wait
+        // for a store until its time is up.
         let held = || -> Vec<_> {
             Bound::ALL.into_iter().filter(|bound| self.runtime.held(*bound) > 0).collect()
         };
-        let mut patience = 0..40;
+        let mut patience = 0..80;
         while patience.next().is_some() && !(held().is_empty() && self.runtime.running_tasks() == 0)
         {
             sleep(Duration::from_millis(50)).await;

@@ -26,9 +26,12 @@ impl Life {
         let all = visits.into_iter().enumerate().map(|(number, visits)| {
             let (life, permits) = (self.clone(), permits.clone());
             async move {
-                if let Some(person) = Person::open(&life, number).await {
-                    person.live(visits, &permits).await;
-                }
+                let lives = async {
+                    if let Some(person) = Person::open(&life, number).await {
+                        person.live(visits, &permits).await;
+                    }
+                };
+                life.has_ended.run_until_cancelled(lives).await;
             }
         });
         self.ends(all.collect(), ENDLESS, "a life did not end").await
