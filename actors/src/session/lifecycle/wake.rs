@@ -183,20 +183,23 @@ async fn start(
         stored = load(session, context).await?;
     }
     let SeenTo { mut resumption, has_ended, news } = seen_to;
-    // Now or after the next start.
-    let goes_on = stored.open_turn.is_some();
-    let awaited = if goes_on { open_calls(session, context).await? } else { BTreeSet::new() };
+    // Of a turn that goes on, now or after the next start.
+    let awaited = match &stored.open_turn {
+        Some(open) => open_calls(session, open.turn, context).await?,
+        None => BTreeSet::new(),
+    };
     let last_seq = stored.row.last_seq;
     // Entries behind a call that goes on are told after it. Entries behind a call that has ended only now were not told
     // before it.
     let shown = awaited.first().map_or(last_seq, |first| first - 1);
-    let to =
-        if goes_on { EventCursor::of_entry(shown) } else { EventCursor::of_entry(shown).end() };
-    let begins = if goes_on || has_ended {
-        let first = news.into_iter().min().filter(|first| *first <= shown);
-        EventCursor::of_entry(first.map_or(shown, |first| first - 1))
-    } else {
-        to
+    let to = match stored.open_turn {
+        Some(_) => EventCursor::of_entry(shown),
+        None => EventCursor::of_entry(shown).end(),
+    };
+    let begins = match news.into_iter().min().filter(|first| *first <= shown) {
+        Some(first) => EventCursor::of_entry(first - 1),
+        None if has_ended => EventCursor::of_entry(shown),
+        None => to,
     };
     // A constant subscriber is told what is stored behind the last event published, whichever actor wrote it.
     let after = slot.feed().published_up_to().unwrap_or(begins);
@@ -296,14 +299,15 @@ async fn load(session: &SessionId, context: &RuntimeContext) -> Result<StoredSes
     stored.map_err(WakeError::Store)?.ok_or(WakeError::Unknown)
 }
 
-/// Gives the numbers of the calls that have not ended.
+/// Gives the numbers of the calls of this turn that have not ended.
 async fn open_calls(
     session: &SessionId,
+    turn: TurnId,
     context: &RuntimeContext,
 ) -> Result<BTreeSet<u64>, WakeError> {
     let open = LedgerFilter::open_calls().in_session(session);
     let open = context.store.store().calls(&open).await.map_err(WakeError::Store)?;
-    Ok(open.iter().map(|row| row.seq).collect())
+    Ok(open.iter().filter(|row| row.turn == turn).map(|row| row.seq).collect())
 }
 
 fn unreadable(failed: Failed) -> WakeError {
