@@ -28,8 +28,17 @@ impl Actor for SessionActor {
         me: ActorRef<SessionMsg>,
         snapshot: WakeSnapshot,
     ) -> Result<StateHolder<SessionState>, ActorProcessingErr> {
-        let WakeSnapshot { state, wakes, slot, context, chat, error, begins, unpublished } =
-            snapshot;
+        let WakeSnapshot {
+            state,
+            wakes,
+            slot,
+            context,
+            chat,
+            error,
+            begins,
+            unpublished,
+            leaves_turn,
+        } = snapshot;
         slot.feed().begins_at(begins);
         for event in unpublished {
             slot.feed().republish(event);
@@ -42,6 +51,7 @@ impl Actor for SessionActor {
             wakes,
             chat,
             turn: None,
+            leaves_turn,
             lookups: 0,
             turns_begun: 0,
             has_left: false,

@@ -47,6 +47,8 @@ pub struct WakeSnapshot {
     pub(super) begins: EventCursor,
     /// The stored events behind the last one published.
     pub(super) unpublished: Vec<SessionEvent>,
+    /// Whether the turn that is open in the store is left to the next start.
+    pub(super) leaves_turn: bool,
 }
 
 /// The state of a [`SessionActor`](super::SessionActor).
@@ -58,6 +60,8 @@ pub struct SessionState {
     pub(super) wakes: Wakes,
     pub(super) chat: Chat,
     pub(super) turn: Option<ActiveTurn>,
+    /// Whether the turn that is open in the store is left to the next start.
+    pub(super) leaves_turn: bool,
     /// Whether it has left its turn and its chat to its slot, and stops.
     pub(super) has_left: bool,
     /// The submits whose key the store is asked for.

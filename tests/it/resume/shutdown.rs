@@ -6,7 +6,7 @@ use expect_test::expect;
 use madang::{
     Runtime, SessionId,
     approval::Decision,
-    error::{DismissError, SessionError, TurnRefused},
+    error::{ClearError, DismissError, SessionError, TurnRefused},
     event::{Content, EventCursor, StreamItem},
     ledger::Effect,
     store::Store,
@@ -159,10 +159,13 @@ fn a_reader_that_comes_while_a_runtime_ends_hears_nothing_before_a_call_that_goe
             let mut events = session.subscribe_after(EventCursor::START).await.unwrap();
             let end = session.state().await.unwrap().cursor;
             while heard.last() < Some(&end.stored) {
-                if let Some(StreamItem::Event(event)) = events.next().await {
+                let item = events.next().await.expect("the stream goes on");
+                if let StreamItem::Event(event) = item {
                     heard.push(event.cursor);
                 }
             }
+            // The turn that goes on needs its text.
+            assert!(matches!(session.clear().await, Err(ClearError::Busy)));
             life.gate.open();
             end
         });

@@ -183,19 +183,19 @@ async fn start(
         stored = load(session, context).await?;
     }
     let SeenTo { mut resumption, has_ended, news } = seen_to;
-    // Of a turn that goes on, now or after the next start.
+    // The calls of a turn that goes on, now or after the next start.
     let awaited = match &stored.open_turn {
         Some(open) => open_calls(session, open.turn, context).await?,
         None => BTreeSet::new(),
     };
     let last_seq = stored.row.last_seq;
-    // Entries behind a call that goes on are told after it. Entries behind a call that has ended only now were not told
-    // before it.
+    // Entries behind a call that goes on are told after it.
     let shown = awaited.first().map_or(last_seq, |first| first - 1);
     let to = match stored.open_turn {
         Some(_) => EventCursor::of_entry(shown),
         None => EventCursor::of_entry(shown).end(),
     };
+    // Entries behind a call that has ended only now were not told before it.
     let begins = match news.into_iter().min().filter(|first| *first <= shown) {
         Some(first) => EventCursor::of_entry(first - 1),
         None if has_ended => EventCursor::of_entry(shown),
@@ -234,6 +234,7 @@ async fn start(
         error,
         begins,
         unpublished,
+        leaves_turn: stored.open_turn.is_some() && resumption.is_none(),
     };
     let (actor, _) =
         SessionActor::spawn_linked(None, SessionActor, snapshot, context.supervisor.clone())

@@ -5,8 +5,8 @@ use tokio::sync::oneshot;
 use super::{by_hand, calling};
 use crate::{
     port::Store,
-    protocol::{CallResult, EventKind},
-    session::{SessionMsg, SessionSlot, StreamItem},
+    protocol::{Bound, CallResult, EventCursor, EventKind, Notice, SessionEvent},
+    session::{SessionMsg, SessionSlot, StreamItem, msg::Resumption},
     test_runtime::in_time,
     testing::{FakeTool, Gate},
 };
@@ -43,6 +43,26 @@ async fn it_waits_for_the_calls_that_run_and_tells_how_they_ended() {
     assert!(in_time(end).await.is_err(), "and so is the turn");
     let stored = runtime.store.session(slot.session()).await.unwrap().unwrap();
     assert!(stored.open_turn.is_some());
+}
+
+#[tokio::test]
+async fn it_tells_what_was_stored_for_a_turn_that_it_leaves_to_the_next_start() {
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    runtime.ask(&slot, "go").await.unwrap();
+    let _speaks = script.next().await;
+    let stored = runtime.store.session(slot.session()).await.unwrap().unwrap();
+    let (open, mut reads) = (stored.open_turn.unwrap(), slot.feed().subscribe());
+    let (turn, at) = (open.turn, runtime.context.calls.clock.now());
+    let notice = Notice::EffectUnknown;
+    let kind = EventKind::SystemNotice { notice, text: String::new() };
+    let news = vec![SessionEvent { seq: 0, cursor: EventCursor::of_entry(2), turn, at, kind }];
+    let permit = runtime.context.calls.admission.wait(Bound::RunningTurns, slot.user()).await;
+    let resumption = Resumption { open, calls: Vec::new(), stops_loop: false, permit, news };
+    runtime.context.closing.cancel();
+    slot.awake().unwrap().cast(SessionMsg::Resume(resumption.into())).unwrap();
+    let told = in_time(reads.next()).await.unwrap();
+    assert!(matches!(told, StreamItem::Event(event) if event.cursor == EventCursor::of_entry(2)));
 }
 
 #[tokio::test]
