@@ -34,7 +34,7 @@ struct Dose {
     /// How often `kill` (2000), `serve` (1000) or `remote` (1000) kills its process
     #[arg(long, value_name = "N")]
     kills: Option<u64>,
-    /// `serve` goes on until turns began under so many keys
+    /// The least keys under which turns begin in `serve`
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     keys: u64,
     /// Clients of the server in `serve`
@@ -61,7 +61,7 @@ struct Dose {
     /// Chats of each run of `stress`, of 3 turns each
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     sessions: usize,
-    /// The seed; the time, if there is none
+    /// The seed of everything; without it, the time
     #[arg(long, value_name = "N", default_value_t = now(), hide_default_value = true)]
     seed: u64,
     /// A planted mistake of `docs/proof.md`, which the proof should find

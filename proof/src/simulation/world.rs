@@ -33,7 +33,7 @@ impl World {
         oracle.asks.iter().filter(|asked| matches!(asked.began, Some(Began::Yes(_)))).count() as u64
     }
 
-    /// Lives as planned, to a shutdown. False if the process died before with all that ran.
+    /// Lives as planned, to a shutdown. False if the process died with all that ran, or a part of it did not end.
     pub(super) fn live(&self, plan: LifePlan) -> bool {
         self.on_a_thread(false, async {
             let end = plan.end;

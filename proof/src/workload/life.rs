@@ -125,8 +125,8 @@ impl Life {
         }
         fate.note(format_args!("a life ends"));
         self.has_ended.cancel();
-        // Stopped actors end a moment later, or later still where the machine is busy. What a person did just now may wait
-        // for a store until its time is up.
+        // Stopped actors end a moment later, or later still where the machine is busy. A write of a person that came too
+        // late waits for as long as a store may take.
         let held = || -> Vec<_> {
             Bound::ALL.into_iter().filter(|bound| self.runtime.held(*bound) > 0).collect()
         };

@@ -17,7 +17,7 @@ use tower_service::Service as _;
 
 use crate::{http::PATIENCE, support::until};
 
-/// Gives a server that does so where a reader leaves.
+/// Starts a server with this policy for readers that leave.
 async fn server(policy: OnDisconnect) -> (Server, HandScript) {
     let (model, script) = model_pair();
     let runtime = Runtime::builder().model(model).store(MemoryStore::new()).start().await.unwrap();
