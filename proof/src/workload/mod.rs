@@ -45,5 +45,5 @@ pub(crate) use answering::drawn;
 pub(crate) use follow::{asking, last_turn};
 pub(crate) use tools::{PARTS, memory_rows, write_again};
 #[cfg(feature = "sqlite")]
-pub(crate) use visits::Before;
-pub(crate) use visits::{LifeEnd, Mishap, Victim};
+pub(crate) use visits::{Before, LifeEnd};
+pub(crate) use visits::{Mishap, Victim};
