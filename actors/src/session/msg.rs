@@ -275,7 +275,7 @@ pub enum DismissError {
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClearError {
-    /// A turn is running.
+    /// A turn is running, or a runtime that ends leaves it to the next start.
     #[error("a turn is running")]
     Busy,
     /// A bound was reached.
