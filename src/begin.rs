@@ -1,6 +1,6 @@
 //! Beginning a call without a model: a new one, or the one that its key names already.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use madang_actors::{
     dispatcher::{
@@ -167,34 +167,43 @@ impl Runtime {
             progress: Recipient::function(move |report| reports.reports(report)),
             late,
         });
-        let calls = shared.handles.calls.clone();
-        let hears = hears_end(begun.clone(), request.clone(), calls, shared.tasks().clone());
-        let lost = DispatcherEvent::Lost { call: id, seq: request.seq };
+        let (calls, tasks) = (shared.handles.calls.clone(), shared.tasks().clone());
         let held = (bytes, place.held.map(|(_, begun)| begun));
-        let reply = Reply::new(hears.holding(held), lost);
+        let hears = hears_end(begun.clone(), request.clone(), calls, tasks, held);
+        let lost = DispatcherEvent::Lost { call: id, seq: request.seq };
+        let reply = Reply::new(hears, lost);
         let dispatch = DispatcherMsg::Dispatch { request, reply };
         drop(shared.handles.dispatcher.send(dispatch)); // if it is gone, the reply says "lost"
         Ok(begun)
     }
 }
 
-/// Hears the end of a call. Where its pipeline was lost, the end is read from the ledger, or recorded, in a task.
+/// Hears the end of a call, and drops what is held before it tells the end. Where its pipeline was lost, a task reads the
+/// end from the ledger, or records it.
 fn hears_end(
     begun: Arc<DirectCall>,
     request: Arc<DispatchRequest>,
     calls: Arc<CallContext>,
     tasks: TaskTracker,
+    held: impl Send + 'static,
 ) -> Recipient<DispatcherEvent> {
     // Taken here: the end may be told where no task can be spawned, because its threads end.
     let threads = Handle::current();
+    let held = Mutex::new(Some(held));
     Recipient::function(move |event| {
-        if !begun.on(event) {
-            let (begun, request, calls) = (begun.clone(), request.clone(), calls.clone());
-            let recovers = async move {
-                begun.ended(end_lost(&calls, request, &Fault::REPLY_LOST).await);
-            };
-            drop(tasks.spawn_on(recovers, &threads));
+        let held = held.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let DispatcherEvent::Ended(end) = event {
+            drop(held);
+            begun.ended(end);
+            return true;
         }
+        let (begun, request, calls) = (begun.clone(), request.clone(), calls.clone());
+        let recovers = async move {
+            let end = end_lost(&calls, request, &Fault::REPLY_LOST).await;
+            drop(held); // a session that woke earlier would not show the call
+            begun.ended(end);
+        };
+        drop(tasks.spawn_on(recovers, &threads));
         true
     })
 }

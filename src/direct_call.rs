@@ -64,8 +64,7 @@ impl DirectCall {
         self.stage.borrow().end.as_ref().is_some_and(|end| !end.is_recorded)
     }
 
-    /// Notes an event of its pipeline. Tells whether the pipeline has told the end, or will; if it is gone, only the ledger
-    /// knows.
+    /// Notes an event of its pipeline. False for one that only its reply brings.
     pub(crate) fn on(&self, event: DispatcherEvent) -> bool {
         match event {
             DispatcherEvent::ApprovalRequested { request } => {
@@ -77,8 +76,9 @@ impl DirectCall {
             DispatcherEvent::ApprovalEnded { .. } => {
                 self.stage.send_modify(|stage| stage.open = None);
             }
-            DispatcherEvent::Ended(end) => self.ended(end),
-            DispatcherEvent::Left { .. } | DispatcherEvent::Lost { .. } => return false,
+            DispatcherEvent::Ended(_)
+            | DispatcherEvent::Left { .. }
+            | DispatcherEvent::Lost { .. } => return false,
         }
         true
     }

@@ -7,7 +7,7 @@ use madang::{
     event::{Content, EventKind, StreamItem, TurnEnding},
     store::Store as _,
 };
-use madang_testing::{ScriptedCompletion, ScriptedModel};
+use madang_testing::{RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use serde_json::json;
 use tokio::{task::JoinHandle, time::timeout};
 
@@ -120,6 +120,27 @@ async fn an_abandoned_call_keeps_its_session_until_it_has_ended() {
     let entries: Vec<_> = transcript(&test, "s").await.into_iter().map(|(_, text)| text).collect();
     assert_eq!(entries, ["slow_note", "hi", "Hello."]);
     assert_eq!(test.rows().len(), 1, "what it wrote is kept");
+    test.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_call_whose_reply_is_lost_keeps_its_session_until_its_end_is_stored() {
+    let test = TestRuntime::without_model().await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
+    test.runtime.actors().dispatcher.actor().kill();
+    let lost = test.runtime.begin(named("s", "note")).await.unwrap();
+    let paused = test.store.pause().await;
+    let (state, ()) = tokio::join!(session.state(), async {
+        for _ in 0..100 {
+            tokio::task::yield_now().await; // time enough to wake, if it did not wait
+        }
+        drop(paused);
+    });
+    let shown: Vec<_> = state.unwrap().messages.iter().map(|message| message.seq).collect();
+    assert_eq!(shown, [1]);
+    let report = timeout(PATIENCE, lost.ended()).await.expect("it ends in time");
+    assert_eq!(kind(&report), "handler_error");
+    drop(lost);
     test.shutdown().await;
 }
 
