@@ -47,7 +47,7 @@ pub struct WakeSnapshot {
     pub(super) begins: EventCursor,
     /// The stored events behind the last one published.
     pub(super) unpublished: Vec<SessionEvent>,
-    /// Whether the turn that is open in the store is left to the next start.
+    /// Whether the turn that is open in the store is left to its resumption, or to the next start.
     pub(super) leaves_turn: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct SessionState {
     pub(super) wakes: Wakes,
     pub(super) chat: Chat,
     pub(super) turn: Option<ActiveTurn>,
-    /// Whether the turn that is open in the store is left to the next start.
+    /// Whether the turn that is open in the store is left to its resumption, or to the next start.
     pub(super) leaves_turn: bool,
     /// Whether it has left its turn and its chat to its slot, and stops.
     pub(super) has_left: bool,
@@ -286,18 +286,24 @@ impl SessionState {
         self.context.calls.languages.locale(turn.options.language)
     }
 
-    /// Hands over a turn that was cut off in the middle.
-    fn is_cut_off(&mut self, mut turn: ActiveTurn) {
+    /// Hands over what it has. Another actor comes for a turn that was cut off in the middle, or before its resumption.
+    fn is_cut_off(&mut self, mut turn: Option<ActiveTurn>) {
         let (slot, context, wakes) = (self.slot.clone(), self.context.clone(), self.wakes);
-        let abandoned = self.abandoned(&mut turn, TurnError::model(ModelError::ENGINE_DIED));
-        self.leave(Some(abandoned));
+        let error = TurnError::model(ModelError::ENGINE_DIED);
+        let abandoned = turn.as_mut().map(|turn| self.abandoned(turn, error));
+        self.leave(abandoned);
+        if turn.is_none() && !self.leaves_turn {
+            return;
+        }
         slot.died(self.me.get_id());
         // In a task, which does not run where the threads themselves end. Then the turn is not abandoned, and the next
         // start goes on with it.
         if Handle::try_current().is_ok() {
             let tasks = context.tasks.clone();
             drop(tasks.spawn(async move {
-                turn.abandon();
+                if let Some(turn) = &mut turn {
+                    turn.abandon();
+                }
                 wakes(&slot, &context);
             }));
         }
@@ -317,9 +323,8 @@ impl Drop for SessionState {
             Some(mut turn) if is_closing && self.context.history == History::Stored => {
                 turn.cancel_completion();
             }
-            Some(turn) => self.is_cut_off(turn),
             None if is_closing => {}
-            None => self.leave(None),
+            turn => self.is_cut_off(turn),
         }
     }
 }

@@ -234,7 +234,7 @@ async fn start(
         error,
         begins,
         unpublished,
-        leaves_turn: stored.open_turn.is_some() && resumption.is_none(),
+        leaves_turn: stored.open_turn.is_some(),
     };
     let (actor, _) =
         SessionActor::spawn_linked(None, SessionActor, snapshot, context.supervisor.clone())

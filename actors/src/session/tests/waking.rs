@@ -1,4 +1,4 @@
-//! An actor that is dead before anybody could find it behind its slot.
+//! A session that wakes and whose actor dies before it has done anything.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, ActorStatus};
 use tokio::sync::oneshot;
@@ -6,11 +6,12 @@ use tokio::sync::oneshot;
 use super::by_hand;
 use crate::{
     session::{
-        Sent, SessionMsg,
+        Sent, SessionMsg, WakePolicy,
         lifecycle::{state_cell::StateCell, wake::stands},
+        open,
     },
     test_runtime::in_time,
-    testing::Gate,
+    testing::{Gate, Probe},
 };
 
 /// A session that takes its time to end.
@@ -61,4 +62,21 @@ async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake_and_an
     gate.open();
     in_time(ended).await.unwrap();
     in_time(state).await.expect_err("whoever waited hears that it is gone");
+}
+
+#[tokio::test]
+async fn a_turn_whose_actor_is_lost_before_it_resumes_goes_on_without_a_further_message() {
+    let (runtime, mut script) = by_hand([]).await;
+    let before = runtime.slot("s").await;
+    drop(runtime.ask(&before, "go").await.unwrap());
+    let _speaks = script.next().await;
+    let slot = runtime.fresh_slot(&before); // as in another process
+    let mut probe = Probe::new(slot.feed().subscribe());
+    assert!(slot.wake());
+    open(slot.clone(), runtime.context.clone(), WakePolicy::WaitForRoom).await;
+    // This one thread has not given the actor its first message.
+    slot.awake().unwrap().kill();
+    script.next().await.say("Hello.");
+    probe.until_turns_ended(1).await;
+    assert_eq!(probe.lines(), "turn resumed\nmodel: Hello. (Complete)\nturn ended Answered");
 }

@@ -20,13 +20,13 @@ impl SessionState {
         let Resumption { open, calls, stops_loop, permit, news } = resumption;
         if self.is_closing() {
             // The turn stays open for the next start, and this resumption does not count. What was stored for it is told.
-            self.leaves_turn = true;
             news.into_iter().for_each(|event| self.slot.feed().republish(event));
             let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
             let (turn, step) = (open.turn, TurnStep::Suspended);
             let suspended = Write::Turn { session, turn, at, step };
             return self.store([suspended], Outgoing::default());
         }
+        self.leaves_turn = false;
         let max_rounds = self.context.calls.limits.max_rounds;
         let model = self.model_of(&open.options);
         let progress = Progress {
