@@ -28,18 +28,8 @@ impl Actor for SessionActor {
         me: ActorRef<SessionMsg>,
         snapshot: WakeSnapshot,
     ) -> Result<StateHolder<SessionState>, ActorProcessingErr> {
-        let WakeSnapshot {
-            state,
-            wakes,
-            slot,
-            context,
-            chat,
-            error,
-            begins,
-            unpublished,
-            leaves_turn,
-        } = snapshot;
-        slot.feed().begins_at(begins);
+        let WakeSnapshot { state, wakes, slot, context, chat, error, unpublished, leaves_turn } =
+            snapshot;
         for event in unpublished {
             slot.feed().republish(event);
         }

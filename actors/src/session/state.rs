@@ -24,9 +24,8 @@ use crate::{
     mailbox::Alarm,
     port::{ModelError, StoreError},
     protocol::{
-        ApprovalRequest, CallId, CompletionId, Digest, EventCursor, EventKind, Locale, ModelName,
-        ResolvedCall, SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
-        visible,
+        ApprovalRequest, CallId, CompletionId, Digest, EventKind, Locale, ModelName, ResolvedCall,
+        SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, visible,
     },
     telemetry::TurnSpan,
 };
@@ -43,8 +42,6 @@ pub struct WakeSnapshot {
     pub(super) context: Arc<RuntimeContext>,
     pub(super) chat: Chat,
     pub(super) error: Option<String>,
-    /// The cursor at which a feed without events begins.
-    pub(super) begins: EventCursor,
     /// The stored events behind the last one published.
     pub(super) unpublished: Vec<SessionEvent>,
     /// Whether the turn that is open in the store is left to its resumption, or to the next start.

@@ -207,8 +207,8 @@ impl Feed {
     }
 
     /// Marks that the session wakes and that the store has its events up to here. Events published from now on come
-    /// behind that. A later waking finds the feed where it was.
-    pub(in crate::session) fn begins_at(&self, cursor: EventCursor) {
+    /// behind that. A later waking finds the feed where it was. Gives the cursor of the last event published.
+    pub(in crate::session) fn begins_at(&self, cursor: EventCursor) -> EventCursor {
         let mut recent = self.recent();
         if recent.begins.is_none() {
             (recent.begins, recent.published_up_to, recent.gone) = (Some(cursor), cursor, cursor);
@@ -217,6 +217,7 @@ impl Feed {
                 Arc::make_mut(&mut published.event).cursor = cursor;
             }
         }
+        recent.published_up_to
     }
 
     /// Gives the cursor of the last event published; `None` before the session first woke.

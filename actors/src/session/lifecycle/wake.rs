@@ -20,7 +20,7 @@ use crate::session::{
     msg::{ClearError, DismissError, ImportError, TurnEnd, TurnRefused, TurnRequest},
     state::{SessionState, WakeSnapshot},
     transcript::Chat,
-    turn::left_open::{SeenTo, see_to},
+    turn::left_open::see_to,
 };
 use crate::{
     admission::Permit,
@@ -172,17 +172,16 @@ async fn start(
     slot.writes_ended().await;
     failpoint("wake.loads").await.map_err(unreadable)?;
     let (mut stored, handover) = (load(session, context).await?, slot.handover());
-    let mut seen_to = SeenTo::default();
+    let mut resumption = None;
     let abandoned = handover.turn.as_ref();
-    let is_open = stored.open_turn.is_some();
+    let was_open = stored.open_turn.is_some();
     // A runtime that shuts down leaves an open turn to the next.
     if let Some(open) = stored.open_turn.take_if(|_| !context.closing.is_cancelled()) {
         let seen = see_to(open, &stored, abandoned, slot, context).await;
-        seen_to = seen.map_err(WakeError::Store)?;
+        resumption = seen.map_err(WakeError::Store)?;
         failpoint("wake.seen_to").await.map_err(unreadable)?;
         stored = load(session, context).await?;
     }
-    let SeenTo { mut resumption, has_ended, news } = seen_to;
     // The calls of a turn that goes on, now or after the next start.
     let awaited = match &stored.open_turn {
         Some(open) => open_calls(session, open.turn, context).await?,
@@ -195,19 +194,14 @@ async fn start(
         Some(_) => EventCursor::of_entry(shown),
         None => EventCursor::of_entry(shown).end(),
     };
-    // Entries behind a call that has ended only now were not told before it.
-    let begins = match news.into_iter().min().filter(|first| *first <= shown) {
-        Some(first) => EventCursor::of_entry(first - 1),
-        None if has_ended => EventCursor::of_entry(shown),
-        None => to,
-    };
     // A constant subscriber is told what is stored behind the last event published, whichever actor wrote it.
-    let after = slot.feed().published_up_to().unwrap_or(begins);
+    let after = slot.feed().begins_at(to);
     let unpublished = slot.unpublished((after, to), &context.calls).await;
     let mut unpublished = unpublished.map_err(WakeError::Store)?;
-    let end = abandoned.and_then(|abandoned| match has_ended {
-        true => Some(&abandoned.end),
-        false => abandoned.sent_end.as_ref().filter(|_| !is_open),
+    let end = abandoned.and_then(|abandoned| match (was_open, &stored.open_turn) {
+        (true, None) => Some(&abandoned.end),
+        (true, Some(_)) => None,
+        (false, _) => abandoned.sent_end.as_ref(),
     });
     if let (Some(abandoned), Some((end, at))) = (abandoned, end)
         && context.history == History::InMemory
@@ -232,7 +226,6 @@ async fn start(
         context: context.clone(),
         chat,
         error,
-        begins,
         unpublished,
         leaves_turn: stored.open_turn.is_some(),
     };

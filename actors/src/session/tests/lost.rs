@@ -70,7 +70,7 @@ fn ends(events: &[Arc<SessionEvent>]) -> Vec<(TurnId, TurnEnding)> {
     events.iter().filter_map(end).collect()
 }
 
-fn places(probe: &Probe) -> Vec<String> {
+pub(super) fn places(probe: &Probe) -> Vec<String> {
     probe.events().iter().map(|event| event.cursor.to_string()).collect()
 }
 

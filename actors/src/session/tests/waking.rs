@@ -1,17 +1,18 @@
-//! A session that wakes and whose actor dies before it has done anything.
+//! A session that wakes while something of it fails: its actor dies at once, or the store's reply is lost.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, ActorStatus};
 use tokio::sync::oneshot;
 
-use super::by_hand;
+use super::{by_hand, by_hand_with, calling, lost::places};
 use crate::{
+    protocol::Limits,
     session::{
         Sent, SessionMsg, WakePolicy,
         lifecycle::{state_cell::StateCell, wake::stands},
         open,
     },
     test_runtime::in_time,
-    testing::{Gate, Probe},
+    testing::{FakeTool, Gate, Probe},
 };
 
 /// A session that takes its time to end.
@@ -79,4 +80,32 @@ async fn a_turn_whose_actor_is_lost_before_it_resumes_goes_on_without_a_further_
     script.next().await.say("Hello.");
     probe.until_turns_ended(1).await;
     assert_eq!(probe.lines(), "turn resumed\nmodel: Hello. (Complete)\nturn ended Answered");
+}
+
+#[tokio::test]
+async fn a_reader_that_comes_first_hears_of_a_recovery_whose_reply_was_lost() {
+    // The turn ends, or goes on.
+    let ends = (0, ["2", "3", "4", "4.1", "4.2"].as_slice());
+    let goes_on = (2, ["1", "2", "3", "4", "4.2"].as_slice());
+    for (max_resumes, told) in [ends, goes_on] {
+        let (gate, limits) = (Gate::new(), Limits { max_resumes, ..Limits::default() });
+        let tools = [FakeTool::write("mail").gate(&gate)];
+        let (runtime, mut script) = by_hand_with(limits, tools).await;
+        let before = runtime.slot("s").await;
+        drop(runtime.ask(&before, "go").await.unwrap());
+        script.next().await.finish(calling("", &["mail"]));
+        in_time(gate.arrived(1)).await;
+        let slot = runtime.fresh_slot(&before); // as in another process
+        let mut probe = Probe::new(slot.feed().subscribe());
+        runtime.store.lose_next_commit_reply();
+        let (reply, state) = oneshot::channel();
+        runtime.send(&slot, SessionMsg::State { reply });
+        in_time(state).await.expect_err("the session does not wake");
+        runtime.state(&slot).await;
+        if max_resumes > 0 {
+            script.next().await.say("Sent?");
+        }
+        probe.until_turns_ended(1).await;
+        assert_eq!(places(&probe), told, "{}", probe.lines());
+    }
 }

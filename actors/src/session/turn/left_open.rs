@@ -14,29 +14,20 @@ use crate::{
     failpoint::failpoint,
     ledger::{Ended, Transition},
     port::{LedgerFilter, LedgerRow, OpenTurn, StoreError, StoredSession, TurnStep, Write},
-    protocol::{Bound, ChatMessage, Content, Effect, Notice, Timestamp, TurnEnding, TurnError},
+    protocol::{
+        Bound, ChatMessage, Content, Effect, EventCursor, Notice, Timestamp, TurnEnding, TurnError,
+    },
 };
 
-/// The result of recovering the turn that was left open.
-#[derive(Debug, Default)]
-pub(in crate::session) struct SeenTo {
-    /// The turn that goes on.
-    pub(in crate::session) resumption: Option<Box<Resumption>>,
-    /// Whether the turn is over.
-    pub(in crate::session) has_ended: bool,
-    /// The numbers of the entries that were made of it.
-    pub(in crate::session) news: Vec<u64>,
-}
-
 /// Carries out the plan, in one job of the store. A resumption is counted before it begins. A user that must be told of
-/// an unknown effect is told wherever the process ends.
+/// an unknown effect is told wherever the process ends. Gives the resumption of a turn that goes on.
 pub(in crate::session) async fn see_to(
     open: OpenTurn,
     stored: &StoredSession,
     abandoned: Option<&AbandonedTurn>,
     slot: &SessionSlot,
     context: &RuntimeContext,
-) -> Result<SeenTo, StoreError> {
+) -> Result<Option<Box<Resumption>>, StoreError> {
     let session = slot.session();
     let filter = LedgerFilter::open_calls().in_session(session);
     failpoint("wake.sees_to").await?;
@@ -61,10 +52,13 @@ pub(in crate::session) async fn see_to(
                 biased;
                 permit = context.calls.admission.wait(Bound::RunningTurns, slot.user()) => Some(permit),
                 // The turn is left to the next start.
-                () = context.closing.cancelled() => return Ok(SeenTo::default()),
+                () = context.closing.cancelled() => return Ok(None),
             }
         }
     };
+    // Before the first write: readers are told what it adds, also where the store's reply is lost.
+    let told = calls.iter().map(|row| row.seq - 1).min().unwrap_or(stored.row.last_seq);
+    slot.feed().begins_at(EventCursor::of_entry(told));
     let (at, locale) =
         (context.calls.clock.now(), context.calls.languages.locale(open.options.language));
     let (lost, rest): (Vec<_>, Vec<_>) =
@@ -72,7 +66,6 @@ pub(in crate::session) async fn see_to(
     let ends: Vec<_> =
         lost.iter().map(|row| (row, end_of_lost(&context.calls, row, locale))).collect();
     let is_unknown = ends.iter().any(|(_, end)| end.effect == Effect::Unknown);
-    let mut news: Vec<_> = lost.iter().map(|row| row.seq).collect();
     let mut last = stored.row.last_seq;
     let mut writes = Vec::new();
     if matches!(plan.turn, Fate::GoesOn { .. }) {
@@ -86,7 +79,6 @@ pub(in crate::session) async fn see_to(
     let is_kept = context.history == History::Stored;
     for (_, notice) in notices.into_iter().filter(|(is_due, _)| *is_due && is_kept) {
         last += 1;
-        news.push(last);
         let content = Content::Notice { notice };
         let message = ChatMessage { seq: last, turn: open.turn, at, content };
         writes.push(Write::Message { session: session.clone(), message });
@@ -104,16 +96,16 @@ pub(in crate::session) async fn see_to(
             writes.push(end.write(session, at, last));
             context.store.write(writes).await?;
             info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
-            Ok(SeenTo { resumption: None, has_ended: true, news })
+            Ok(None)
         }
-        (Fate::GoesOn { .. }, None) => Ok(SeenTo::default()),
+        (Fate::GoesOn { .. }, None) => Ok(None),
         (Fate::GoesOn { again, stops_loop }, Some(permit)) => {
             context.store.write(writes).await?;
             info!(%session, turn = %open.turn, calls = again.len(), "a turn that was left open goes on");
             let of = |call| rest.iter().find(|row| row.call == call).cloned();
             let calls: Vec<LedgerRow> = again.into_iter().filter_map(of).collect();
             let resumption = Resumption { open, calls, stops_loop, permit, news: Vec::new() };
-            Ok(SeenTo { resumption: Some(Box::new(resumption)), has_ended: false, news })
+            Ok(Some(Box::new(resumption)))
         }
     }
 }
