@@ -39,10 +39,10 @@ pub struct SessionSlot {
     state: Mutex<SlotState>,
     /// The calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     open_writes: TaskTracker,
-    /// The handover of a lost actor. It keeps the slot until it is taken over: another slot would not know of it, and would
-    /// go on with the turn.
+    /// The handover of a lost actor, or an empty one of a recovery that has begun. It keeps the slot until it is taken
+    /// over: another slot would not know of it, and would go on with the turn.
     handover: Mutex<Option<(Handover, Arc<Self>)>>,
-    /// Whether a task tries again to give an abandoned turn its end.
+    /// Whether a task tries again to wake the session for what is handed over.
     pub(in crate::session) is_retrying: AtomicBool,
     /// The messages that its actor has handled since it woke.
     handled: AtomicU64,
@@ -240,23 +240,18 @@ impl SessionSlot {
         }
     }
 
-    /// Leaves the handover of a lost actor.
+    /// Leaves the handover of a lost actor, or of a recovery that begins.
     pub(in crate::session) fn hand_over(self: &Arc<Self>, handover: Handover) {
         self.set_handover(Some((handover, self.clone())));
     }
 
     /// Gives the handover of the last actor, if it was lost.
-    pub(super) fn handover(&self) -> Handover {
+    pub(in crate::session) fn handover(&self) -> Handover {
         self.stored_handover().as_ref().map(|(handover, _)| handover.clone()).unwrap_or_default()
     }
 
-    /// Tells whether a turn was abandoned whose end the store may not have.
-    pub(super) fn has_abandoned_turn(&self) -> bool {
-        self.stored_handover().as_ref().is_some_and(|(handover, _)| handover.turn.is_some())
-    }
-
-    /// Tells whether an actor was lost, and the next has not taken over.
-    fn has_handover(&self) -> bool {
+    /// Tells whether an actor was lost or a recovery has begun, and no actor has taken over.
+    pub(super) fn has_handover(&self) -> bool {
         self.stored_handover().is_some()
     }
 

@@ -92,10 +92,10 @@ pub async fn open(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, policy: 
 }
 
 /// Tries again later where the store cannot be read or written now, until that succeeds or the runtime shuts down.
-/// Subscribers were told that a turn is interrupted, and wait to be told its end.
+/// Subscribers wait to be told the end of a turn that is interrupted, or whose recovery has begun.
 fn try_later(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>) {
     let is_closing = context.closing.is_cancelled();
-    if is_closing || !slot.has_abandoned_turn() || slot.is_retrying.swap(true, Relaxed) {
+    if is_closing || !slot.has_handover() || slot.is_retrying.swap(true, Relaxed) {
         return;
     }
     let (closing, patience) = (context.closing.clone(), context.calls.limits.ask_timeout);

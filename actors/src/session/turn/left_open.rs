@@ -1,5 +1,7 @@
 //! Recovering the turn that was left open: carries out the plan for it, in one job of the store.
 
+use std::sync::Arc;
+
 use tracing::info;
 
 use crate::session::{
@@ -25,7 +27,7 @@ pub(in crate::session) async fn see_to(
     open: OpenTurn,
     stored: &StoredSession,
     abandoned: Option<&AbandonedTurn>,
-    slot: &SessionSlot,
+    slot: &Arc<SessionSlot>,
     context: &RuntimeContext,
 ) -> Result<Option<Box<Resumption>>, StoreError> {
     let session = slot.session();
@@ -59,6 +61,7 @@ pub(in crate::session) async fn see_to(
     // Before the first write: readers are told what it adds, also where the store's reply is lost.
     let told = calls.iter().map(|row| row.seq - 1).min().unwrap_or(stored.row.last_seq);
     slot.feed().begins_at(EventCursor::of_entry(told));
+    slot.hand_over(slot.handover()); // even an empty one lets a session that fails to wake try again
     let (at, locale) =
         (context.calls.clock.now(), context.calls.languages.locale(open.options.language));
     let (lost, rest): (Vec<_>, Vec<_>) =
