@@ -1,6 +1,7 @@
 //! Measures the engine with a random model of half a billion parameters, against a bare loop through the same binding.
 //! `cargo bench --bench model -- batch common` runs only these parts; without names all run, in some minutes.
-//! `threads=1` computes both sides in one thread, for a busy machine. `flash=off` runs both without flash attention,
+//! `shape=8b` takes a model of eight billion, for a graphics card. `programs llama.cpp=FOLDER` measures against
+//! llama.cpp's own programs. `threads=1` computes both sides in one thread, for a busy machine. `flash=off` runs both without flash attention,
 //! which is on by default.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
@@ -17,6 +18,8 @@ mod hostile;
 mod long;
 #[path = "model/prefill_worker.rs"]
 mod prefill_worker;
+#[path = "model/programs.rs"]
+mod programs;
 #[path = "model/shape.rs"]
 mod shape;
 #[path = "model/sharing.rs"]
@@ -46,9 +49,10 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use bare::Bare;
-use speed::{Pairs, Speed, Taken, Taking};
+use shape::Shape;
+use speed::{Heard, Pairs, Speed, Taken, Taking};
 
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 11] = [
     "single",
     "batch",
     "constraint",
@@ -58,6 +62,7 @@ const PARTS: [&str; 10] = [
     "hostile",
     "pieces",
     "prefill_worker",
+    "programs",
     "sharing",
 ];
 
@@ -80,12 +85,14 @@ async fn main() {
     }
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("random.gguf");
-    fs::write(&model, shape::half_a_billion()).unwrap();
+    let shape = shape();
+    fs::write(&model, shape::file(shape)).unwrap();
     println!(
-        "random 0.5 B, Q4_0, vocabulary 150,000; {} cores, {} threads; flash attention {}; {}; {}",
+        "random {}, Q4_0, vocabulary 150,000; {} cores, {} threads; flash attention {}; {}; {}",
+        shape.name,
         std::thread::available_parallelism().unwrap(),
         threads(),
-        if has_flash_attention() { "on" } else { "off" },
+        flash_attention(),
         if cfg!(debug_assertions) { "dev profile" } else { "release" },
         features()
     );
@@ -113,11 +120,22 @@ async fn main() {
     if is_wanted("pieces") {
         pieces(&model).await;
     }
+    if is_wanted("programs") {
+        programs::measure(&model).await;
+    }
     if is_wanted("prefill_worker") {
         let work = move || prefill_worker::measure(&model, bare());
         tokio::task::spawn_blocking(work).await.unwrap();
     }
 }
+
+/// Returns the shape of the model.
+fn shape() -> Shape {
+    if std::env::args().any(|word| word == "shape=8b") { shape::LARGE } else { shape::SMALL }
+}
+
+/// The tokens of a counterpart's context.
+const CONTEXT_TOKENS: u32 = 8_192;
 
 /// Returns the threads of both sides.
 fn threads() -> NonZeroUsize {
@@ -128,6 +146,10 @@ fn threads() -> NonZeroUsize {
 /// Tells whether both sides use flash attention.
 fn has_flash_attention() -> bool {
     !std::env::args().any(|word| word == "flash=off")
+}
+
+fn flash_attention() -> &'static str {
+    if has_flash_attention() { "on" } else { "off" }
 }
 
 /// Names the processor features that llama.cpp was built for.
@@ -250,16 +272,16 @@ async fn memory(path: &Path) {
     );
 }
 
-/// Measures the tokens a second of these sessions together, from the last begin to the first end.
+/// Measures the tokens a second of these sessions together.
 async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: usize) -> Speed {
-    let heard: Arc<Mutex<Vec<Vec<Taking>>>> = Arc::new(Mutex::new(vec![Vec::new(); sessions]));
+    let heard = Arc::new(Mutex::new(Heard::of(sessions)));
     let mut running = JoinSet::new();
     // An early session goes on until the last has as many tokens, however late that begins.
     let most = u32::try_from(20 * tokens).unwrap();
     let stop = CancellationToken::new();
     for number in 0..sessions {
         let (model, heard, stop) = (Arc::clone(model), Arc::clone(&heard), stop.clone());
-        let deltas = Deltas::new(move |_| heard.lock().unwrap()[number].push(Taking::begin()));
+        let deltas = Deltas::new(move |_| heard.lock().unwrap().push(number));
         let asked = request(
             &format!("{name} {number}"),
             None,
@@ -268,18 +290,11 @@ async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: u
         );
         running.spawn(async move { drop(model.complete(asked, deltas, stop).await) });
     }
-    until(|| heard.lock().unwrap().iter().all(|heard| heard.len() > tokens + 1)).await;
+    until(|| heard.lock().unwrap().has_each(tokens)).await;
     stop.cancel();
     running.join_all().await;
     let heard = heard.lock().unwrap();
-    let begin = heard.iter().filter_map(|heard| heard.get(1)).max_by_key(|at| at.wall).unwrap();
-    let end = heard.iter().filter_map(|heard| heard.last()).min_by_key(|at| at.wall).unwrap();
-    let inside = |at: &&Taking| begin.wall < at.wall && at.wall <= end.wall;
-    let took = Taken {
-        wall: end.wall - begin.wall,
-        processor: end.processor.duration_since(begin.processor),
-    };
-    Speed::of(heard.iter().flatten().filter(inside).count(), took)
+    heard.speed()
 }
 
 /// Measures the cost of a prompt's token in pieces of some sizes, which bounds `long`.

@@ -19,7 +19,7 @@ use llama_cpp_2::{
 
 use llama_cpp_sys_2::{LLAMA_FLASH_ATTN_TYPE_AUTO, LLAMA_FLASH_ATTN_TYPE_DISABLED};
 
-use crate::{Taken, Taking};
+use crate::{CONTEXT_TOKENS, Taken, Taking};
 
 /// The parameters of a bare loop.
 #[derive(Debug, Clone, Copy)]
@@ -106,7 +106,7 @@ impl Bare {
             LLAMA_FLASH_ATTN_TYPE_DISABLED
         };
         let params = LlamaContextParams::default()
-            .with_n_ctx(NonZeroU32::new(8_192))
+            .with_n_ctx(NonZeroU32::new(CONTEXT_TOKENS))
             .with_n_batch(256)
             .with_n_ubatch(256)
             .with_n_seq_max(u32::try_from(sequences).unwrap())

@@ -1,12 +1,25 @@
-//! A model in the shape of a real one of half a billion parameters, with random weights: as fast, and meaningless.
+//! Models in the shape of real ones, with random weights: as fast, and meaningless.
 
 use crate::gguf_file::GgufFile;
 
-const LAYERS: usize = 24;
-const WIDTH: usize = 896;
-const HEADS: usize = 14;
-const KV_HEADS: usize = 2;
-const FEED_FORWARD: usize = 4_864;
+/// The shape of a model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) name: &'static str,
+    layers: usize,
+    width: usize,
+    heads: usize,
+    kv_heads: usize,
+    feed_forward: usize,
+}
+
+/// Half a billion parameters: an answer of a processor takes minutes with more.
+pub(crate) const SMALL: Shape =
+    Shape { name: "0.5 B", layers: 24, width: 896, heads: 14, kv_heads: 2, feed_forward: 4_864 };
+/// Eight billion parameters, for a graphics card.
+pub(crate) const LARGE: Shape =
+    Shape { name: "8 B", layers: 32, width: 4_096, heads: 32, kv_heads: 8, feed_forward: 14_336 };
+
 const TOKENS: usize = 150_000;
 /// The number of the type in `ggml`.
 const Q4_0: u32 = 2;
@@ -22,19 +35,20 @@ const TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.co
     <|im_end|>\n{% endfor %}{{ '<|im_start|>assistant\n' }}";
 
 /// Makes the bytes of the file. Each byte of a text is one token.
-pub(crate) fn half_a_billion() -> Vec<u8> {
+pub(crate) fn file(shape: Shape) -> Vec<u8> {
+    let Shape { name, layers, width, heads, kv_heads, feed_forward } = shape;
     let mut file = GgufFile::default();
     let names: Vec<String> = (0..TOKENS).map(token_text).collect();
     let kinds: Vec<i32> = (0..TOKENS).map(|token| if is_control(token) { 3 } else { 1 }).collect();
     file.text("general.architecture", "llama");
-    file.text("general.name", "random-0.5b");
+    file.text("general.name", name);
     file.number("llama.context_length", 8_192);
-    file.number("llama.embedding_length", wide(WIDTH));
-    file.number("llama.block_count", wide(LAYERS));
-    file.number("llama.feed_forward_length", wide(FEED_FORWARD));
-    file.number("llama.attention.head_count", wide(HEADS));
-    file.number("llama.attention.head_count_kv", wide(KV_HEADS));
-    file.number("llama.rope.dimension_count", wide(WIDTH / HEADS));
+    file.number("llama.embedding_length", wide(width));
+    file.number("llama.block_count", wide(layers));
+    file.number("llama.feed_forward_length", wide(feed_forward));
+    file.number("llama.attention.head_count", wide(heads));
+    file.number("llama.attention.head_count_kv", wide(kv_heads));
+    file.number("llama.rope.dimension_count", wide(width / heads));
     file.float("llama.attention.layer_norm_rms_epsilon", 1e-5);
     file.text("tokenizer.ggml.model", "gpt2");
     file.text("tokenizer.ggml.pre", "gpt-2");
@@ -44,26 +58,26 @@ pub(crate) fn half_a_billion() -> Vec<u8> {
     file.number("tokenizer.ggml.eos_token_id", wide(TOKENS - CONTROLS.len() + 1));
     file.text("tokenizer.chat_template", TEMPLATE);
     let mut random = Random(7);
-    let mut tokens: Vec<u8> = random.take_blocks(WIDTH / 32 * (TOKENS - 1), SCALE).collect();
-    tokens.extend(random.take_blocks(WIDTH / 32, LOUD));
-    file.quantised("token_embd.weight", &[WIDTH, TOKENS], Q4_0, tokens);
+    let mut tokens: Vec<u8> = random.take_blocks(width / 32 * (TOKENS - 1), SCALE).collect();
+    tokens.extend(random.take_blocks(width / 32, LOUD));
+    file.quantised("token_embd.weight", &[width, TOKENS], Q4_0, tokens);
     let mut matrix = |file: &mut GgufFile, name: &str, columns: usize, rows: usize| {
         let blocks = columns / 32 * rows;
         file.quantised(name, &[columns, rows], Q4_0, random.take_blocks(blocks, SCALE));
     };
-    file.tensor("output_norm.weight", &[WIDTH], vec![1.0; WIDTH]);
-    let kv = WIDTH / HEADS * KV_HEADS;
-    for layer in 0..LAYERS {
-        let name = |part: &str| format!("blk.{layer}.{part}.weight");
-        file.tensor(&name("attn_norm"), &[WIDTH], vec![1.0; WIDTH]);
-        file.tensor(&name("ffn_norm"), &[WIDTH], vec![1.0; WIDTH]);
-        matrix(&mut file, &name("attn_q"), WIDTH, WIDTH);
-        matrix(&mut file, &name("attn_k"), WIDTH, kv);
-        matrix(&mut file, &name("attn_v"), WIDTH, kv);
-        matrix(&mut file, &name("attn_output"), WIDTH, WIDTH);
-        matrix(&mut file, &name("ffn_gate"), WIDTH, FEED_FORWARD);
-        matrix(&mut file, &name("ffn_up"), WIDTH, FEED_FORWARD);
-        matrix(&mut file, &name("ffn_down"), FEED_FORWARD, WIDTH);
+    file.tensor("output_norm.weight", &[width], vec![1.0; width]);
+    let kv = width / heads * kv_heads;
+    for layer in 0..layers {
+        let tensor = |part: &str| format!("blk.{layer}.{part}.weight");
+        file.tensor(&tensor("attn_norm"), &[width], vec![1.0; width]);
+        file.tensor(&tensor("ffn_norm"), &[width], vec![1.0; width]);
+        matrix(&mut file, &tensor("attn_q"), width, width);
+        matrix(&mut file, &tensor("attn_k"), width, kv);
+        matrix(&mut file, &tensor("attn_v"), width, kv);
+        matrix(&mut file, &tensor("attn_output"), width, width);
+        matrix(&mut file, &tensor("ffn_gate"), width, feed_forward);
+        matrix(&mut file, &tensor("ffn_up"), width, feed_forward);
+        matrix(&mut file, &tensor("ffn_down"), feed_forward, width);
     }
     file.finish()
 }
@@ -89,7 +103,7 @@ fn token_text(token: usize) -> String {
 }
 
 fn wide(number: usize) -> u32 {
-    u32::try_from(number).expect("half a billion fits")
+    u32::try_from(number).expect("numbers of a model are small")
 }
 
 /// Random numbers (SplitMix64).

@@ -19,6 +19,47 @@ impl Speed {
     pub(crate) fn of(tokens: usize, took: Taken) -> Self {
         Self { wall: per_second(tokens, took.wall), processor: per_second(tokens, took.processor) }
     }
+
+    /// Returns the tokens a second of another process, whose processor time is not ours.
+    pub(crate) fn by_clock(wall: f64) -> Self {
+        Self { wall, processor: f64::NAN }
+    }
+
+    pub(crate) fn without_processor(self) -> Self {
+        Self::by_clock(self.wall)
+    }
+}
+
+/// The moments of the tokens of sessions that run together.
+#[derive(Debug)]
+pub(crate) struct Heard(Vec<Vec<Taking>>);
+
+impl Heard {
+    pub(crate) fn of(sessions: usize) -> Self {
+        Self(vec![Vec::new(); sessions])
+    }
+
+    pub(crate) fn push(&mut self, session: usize) {
+        self.0[session].push(Taking::begin());
+    }
+
+    /// Tells whether each session has this many tokens behind its first.
+    pub(crate) fn has_each(&self, tokens: usize) -> bool {
+        self.0.iter().all(|heard| heard.len() > tokens + 1)
+    }
+
+    /// Returns the tokens a second of all together, from the last begin to the first end.
+    pub(crate) fn speed(&self) -> Speed {
+        let begin = self.0.iter().filter_map(|heard| heard.get(1)).max_by_key(|at| at.wall);
+        let end = self.0.iter().filter_map(|heard| heard.last()).min_by_key(|at| at.wall);
+        let (begin, end) = (begin.unwrap(), end.unwrap());
+        let inside = |at: &&Taking| begin.wall < at.wall && at.wall <= end.wall;
+        let took = Taken {
+            wall: end.wall - begin.wall,
+            processor: end.processor.duration_since(begin.processor),
+        };
+        Speed::of(self.0.iter().flatten().filter(inside).count(), took)
+    }
 }
 
 /// Two sides measured in turns, so that other work on the machine affects both. The median of their ratios counts.
@@ -60,8 +101,8 @@ impl fmt::Display for Pairs {
         let other = median(self.0.iter().map(|(_, other)| other.wall).collect());
         let (ratio, all) = self.ratios(|speed| speed.wall);
         write!(f, "{one:.1} against {other:.1} tokens/s: {ratio:.3} ({all})")?;
-        if threads().get() == 1 {
-            let (ratio, all) = self.ratios(|speed| speed.processor);
+        let (ratio, all) = self.ratios(|speed| speed.processor);
+        if threads().get() == 1 && ratio.is_finite() {
             write!(f, "; by the processor {ratio:.3} ({all})")?;
         }
         Ok(())
