@@ -39,9 +39,12 @@ impl<'m> KvContext<'m> {
         &self.held
     }
 
-    /// Decodes a batch. Changes nothing if it has no room.
+    /// Decodes a batch. Changes nothing if it has no room. A graphics card may go on computing when llama.cpp returns. This
+    /// waits for it, because the time of a decode decides how much of a prompt is read between two others.
     pub(super) fn decode(&mut self, batch: &mut LlamaBatch<'_>) -> Result<(), DecodeError> {
-        self.context.decode(batch)
+        self.context.decode(batch)?;
+        self.context.synchronize();
+        Ok(())
     }
 
     /// Returns the logits behind a token of the batch that requested them.

@@ -215,7 +215,7 @@ async fn with_two_threads_a_long_prompt_is_read_by_the_prefill_worker_unless_tha
     for (prefill_context_tokens, parts) in [(None, may_split), (Some(0), false)] {
         let options = LlamaOptions::from_bytes("random", with_unnamed_window());
         let options = options.threads(NonZeroUsize::new(2).unwrap()).context_tokens(2_048);
-        let options = options.max_repeated_tokens(0);
+        let options = options.max_repeated_tokens(0).gpu_layers(0); // a card has no such worker
         let options = match prefill_context_tokens {
             Some(tokens) => options.prefill_context_tokens(tokens),
             None => options,
