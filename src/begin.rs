@@ -163,7 +163,10 @@ impl Runtime {
             cancellation: Cancellation::of_caller(dismissal),
             proposed_at: at,
             beyond: None,
-            news: Recipient::function(move |event| news.on(event)),
+            news: Recipient::function(move |event| {
+                news.on(event);
+                true
+            }),
             progress: Recipient::function(move |report| reports.reports(report)),
             late,
         });

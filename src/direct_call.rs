@@ -64,8 +64,8 @@ impl DirectCall {
         self.stage.borrow().end.as_ref().is_some_and(|end| !end.is_recorded)
     }
 
-    /// Notes an event of its pipeline. False for one that only its reply brings.
-    pub(crate) fn on(&self, event: DispatcherEvent) -> bool {
+    /// Notes an event of its pipeline before the end, which comes by the reply.
+    pub(crate) fn on(&self, event: DispatcherEvent) {
         match event {
             DispatcherEvent::ApprovalRequested { request } => {
                 self.stage.send_modify(|stage| {
@@ -78,9 +78,8 @@ impl DirectCall {
             }
             DispatcherEvent::Ended(_)
             | DispatcherEvent::Left { .. }
-            | DispatcherEvent::Lost { .. } => return false,
+            | DispatcherEvent::Lost { .. } => (),
         }
-        true
     }
 
     /// Notes a report of its handler. Gives back whether the call goes on.

@@ -239,7 +239,7 @@ impl SessionState {
             History::InMemory => Some(self.chat.leave()),
         };
         if turn.is_some() || chat.is_some() {
-            self.slot.hand_over(Handover { turn, chat, error: self.error.clone() });
+            self.slot.hand_over(Handover { turn, chat, error: self.error.clone(), counted: None });
         }
     }
 

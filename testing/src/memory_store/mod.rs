@@ -83,6 +83,11 @@ impl MemoryStore {
         self.0.faults().begin = Some(StoreError::unavailable(OnPurpose));
     }
 
+    /// Makes the next read of a whole session fail.
+    pub fn fail_next_load(&self) {
+        self.0.faults().load = Some(StoreError::unavailable(OnPurpose));
+    }
+
     /// Makes the next read of a part of a transcript fail.
     pub fn fail_next_read(&self) {
         self.0.faults().read = Some(StoreError::unavailable(OnPurpose));
@@ -176,7 +181,12 @@ impl Store for MemoryStore {
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
-        Box::pin(async { Ok(self.0.read(|committed| committed.stored_session(session))) })
+        Box::pin(async {
+            if let Some(fault) = self.0.faults().load.take() {
+                return Err(fault);
+            }
+            Ok(self.0.read(|committed| committed.stored_session(session)))
+        })
     }
 
     fn transcript<'a>(

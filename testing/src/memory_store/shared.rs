@@ -42,6 +42,7 @@ pub(super) struct Faults {
     pub(super) commit: Option<(StoreError, Committed)>,
     pub(super) read: Option<StoreError>,
     pub(super) links: Option<StoreError>,
+    pub(super) load: Option<StoreError>,
 }
 
 /// What a failing commit still does.

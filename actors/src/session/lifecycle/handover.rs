@@ -1,4 +1,4 @@
-//! What a lost actor leaves at its slot: the turn that it was in, and a chat that only memory has.
+//! What a lost actor or a recovery leaves at its slot: a turn, and a chat that only memory has.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,10 +7,10 @@ use tokio::sync::oneshot;
 use crate::session::{msg::TurnEnd, transcript::ChatInMemory};
 use crate::{
     mailbox::answer,
-    protocol::{Locale, Timestamp},
+    protocol::{Locale, Timestamp, TurnId},
 };
 
-/// The remains of a lost actor. The next actor takes them over.
+/// The remains of a lost actor, and the notes of a recovery that has begun. The next actor takes them over.
 #[derive(Debug, Clone, Default)]
 pub(in crate::session) struct Handover {
     /// The abandoned turn, whose end the store may not have.
@@ -19,6 +19,8 @@ pub(in crate::session) struct Handover {
     pub(in crate::session) chat: Option<ChatInMemory>,
     /// The last error in words.
     pub(in crate::session) error: Option<String>,
+    /// The turn whose resumption an attempt to wake has counted, and its number.
+    pub(in crate::session) counted: Option<(TurnId, u32)>,
 }
 
 /// A turn that no actor of this process goes on with. Its end is told when the store has it, and not before.

@@ -39,7 +39,7 @@ pub struct SessionSlot {
     state: Mutex<SlotState>,
     /// The calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     open_writes: TaskTracker,
-    /// The handover of a lost actor, or an empty one of a recovery that has begun. It keeps the slot until it is taken
+    /// The handover of a lost actor, or of a recovery that has begun. It keeps the slot until it is taken
     /// over: another slot would not know of it, and would go on with the turn.
     handover: Mutex<Option<(Handover, Arc<Self>)>>,
     /// Whether a task tries again to wake the session for what is handed over.
@@ -245,7 +245,7 @@ impl SessionSlot {
         self.set_handover(Some((handover, self.clone())));
     }
 
-    /// Gives the handover of the last actor, if it was lost.
+    /// Gives the handover of a lost actor or of a recovery; an empty one without either.
     pub(in crate::session) fn handover(&self) -> Handover {
         self.stored_handover().as_ref().map(|(handover, _)| handover.clone()).unwrap_or_default()
     }

@@ -86,16 +86,16 @@ pub async fn open(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, policy: 
     let is_worth_it = matches!(asleep.cause, Some(WakeError::Store(_) | WakeError::Overloaded(_)));
     let slot = asleep.slot.clone();
     drop(asleep);
-    if is_worth_it {
+    if is_worth_it && (policy == WakePolicy::WaitForRoom || slot.has_handover()) {
         try_later(slot, context);
     }
 }
 
 /// Tries again later where the store cannot be read or written now, until that succeeds or the runtime shuts down.
-/// Subscribers wait to be told the end of a turn that is interrupted, or whose recovery has begun.
+/// Subscribers wait for a turn that must go on, or whose recovery has begun.
 fn try_later(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>) {
     let is_closing = context.closing.is_cancelled();
-    if is_closing || !slot.has_handover() || slot.is_retrying.swap(true, Relaxed) {
+    if is_closing || slot.is_retrying.swap(true, Relaxed) {
         return;
     }
     let (closing, patience) = (context.closing.clone(), context.calls.limits.ask_timeout);
@@ -171,13 +171,11 @@ async fn start(
     // Work of an earlier actor is still on its way to the store, with numbers of its own.
     slot.writes_ended().await;
     failpoint("wake.loads").await.map_err(unreadable)?;
-    let (mut stored, handover) = (load(session, context).await?, slot.handover());
+    let mut stored = load(session, context).await?;
     let mut resumption = None;
-    let abandoned = handover.turn.as_ref();
-    let was_open = stored.open_turn.is_some();
     // A runtime that shuts down leaves an open turn to the next.
     if let Some(open) = stored.open_turn.take_if(|_| !context.closing.is_cancelled()) {
-        let seen = see_to(open, &stored, abandoned, slot, context).await;
+        let seen = see_to(open, &stored, slot.handover(), slot, context).await;
         resumption = seen.map_err(WakeError::Store)?;
         failpoint("wake.seen_to").await.map_err(unreadable)?;
         stored = load(session, context).await?;
@@ -198,11 +196,10 @@ async fn start(
     let after = slot.feed().begins_at(to);
     let unpublished = slot.unpublished((after, to), &context.calls).await;
     let mut unpublished = unpublished.map_err(WakeError::Store)?;
-    let end = abandoned.and_then(|abandoned| match (was_open, &stored.open_turn) {
-        (true, None) => Some(&abandoned.end),
-        (true, Some(_)) => None,
-        (false, _) => abandoned.sent_end.as_ref(),
-    });
+    let handover = slot.handover();
+    let abandoned = handover.turn.as_ref();
+    let has_ended = stored.open_turn.is_none();
+    let end = abandoned.and_then(|abandoned| abandoned.sent_end.as_ref().filter(|_| has_ended));
     if let (Some(abandoned), Some((end, at))) = (abandoned, end)
         && context.history == History::InMemory
         && abandoned.has_begun
@@ -260,7 +257,7 @@ fn events_of_end(
     failed.into_iter().chain([ended]).map(event)
 }
 
-/// Wakes a session whose turn was abandoned, so that the store has its end before the next caller comes.
+/// Wakes a session whose turn was abandoned or goes on, without waiting for the next caller.
 fn wake_again(slot: &Arc<SessionSlot>, context: &Arc<RuntimeContext>) {
     if slot.wake() {
         drop(context.tasks.spawn(open(slot.clone(), context.clone(), WakePolicy::WaitForRoom)));

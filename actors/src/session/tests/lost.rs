@@ -283,6 +283,24 @@ async fn a_turn_whose_beginning_was_not_told_is_told_whole_once_it_is_stored() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_turn_in_memory_is_told_though_the_reply_to_its_recovery_was_lost() {
+    let (model, mut script) = model_pair();
+    let limits = Limits { ask_timeout: Duration::from_millis(50), ..Limits::default() };
+    let runtime =
+        TestRuntime::keeping(History::InMemory, limits, model, [FakeTool::transactional("save")])
+            .await;
+    let slot = runtime.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    drop(runtime.ask(&slot, "go").await.unwrap());
+    let _speaks = script.next().await;
+    runtime.store.lose_next_commit_reply();
+    killed(&slot).await;
+    probe.until_turns_ended(1).await;
+    let told: Vec<_> = ends(probe.events()).into_iter().map(|(_, ending)| ending).collect();
+    assert_eq!(told, [TurnEnding::Failed]);
+}
+
+#[tokio::test]
 async fn a_chat_in_memory_outlives_its_actor() {
     let (runtime, mut script) = in_memory([FakeTool::transactional("save")]).await;
     let slot = runtime.slot("s").await;

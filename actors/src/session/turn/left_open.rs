@@ -7,7 +7,7 @@ use tracing::info;
 use crate::session::{
     RuntimeContext, SessionSlot,
     context::History,
-    lifecycle::handover::AbandonedTurn,
+    lifecycle::handover::Handover,
     msg::{Resumption, TurnEnd},
     turn::recovery::{Fate, Left, Reason, plan},
 };
@@ -21,12 +21,13 @@ use crate::{
     },
 };
 
-/// Carries out the plan, in one job of the store. A resumption is counted before it begins. A user that must be told of
-/// an unknown effect is told wherever the process ends. Gives the resumption of a turn that goes on.
+/// Carries out the plan, in one job of the store. A resumption is counted before it begins, and once: the handover says
+/// that an earlier attempt to wake has counted it. A user that must be told of an unknown effect is told wherever the
+/// process ends. Gives the resumption of a turn that goes on.
 pub(in crate::session) async fn see_to(
-    open: OpenTurn,
+    mut open: OpenTurn,
     stored: &StoredSession,
-    abandoned: Option<&AbandonedTurn>,
+    mut handover: Handover,
     slot: &Arc<SessionSlot>,
     context: &RuntimeContext,
 ) -> Result<Option<Box<Resumption>>, StoreError> {
@@ -38,12 +39,14 @@ pub(in crate::session) async fn see_to(
         History::Stored => &*stored.messages,
         History::InMemory => &[],
     };
+    let is_counted = handover.counted == Some((open.turn, open.resumes));
+    open.resumes -= u32::from(is_counted);
     failpoint("wake.plans").await?;
     let plan = plan(&Left {
         open: &open,
         messages,
         calls: &calls,
-        abandoned: abandoned.map(|abandoned| abandoned.end.0.turn),
+        abandoned: handover.turn.as_ref().map(|abandoned| abandoned.end.0.turn),
         max_resumes: context.calls.limits.max_resumes,
     })?;
     // Before the first write: while it waits, no part of the plan has happened.
@@ -59,9 +62,8 @@ pub(in crate::session) async fn see_to(
         }
     };
     // Before the first write: readers are told what it adds, also where the store's reply is lost.
-    let told = calls.iter().map(|row| row.seq - 1).min().unwrap_or(stored.row.last_seq);
-    slot.feed().begins_at(EventCursor::of_entry(told));
-    slot.hand_over(slot.handover()); // even an empty one lets a session that fails to wake try again
+    let known = calls.iter().map(|row| row.seq - 1).min().unwrap_or(stored.row.last_seq);
+    slot.feed().begins_at(EventCursor::of_entry(known));
     let (at, locale) =
         (context.calls.clock.now(), context.calls.languages.locale(open.options.language));
     let (lost, rest): (Vec<_>, Vec<_>) =
@@ -71,7 +73,7 @@ pub(in crate::session) async fn see_to(
     let is_unknown = ends.iter().any(|(_, end)| end.effect == Effect::Unknown);
     let mut last = stored.row.last_seq;
     let mut writes = Vec::new();
-    if matches!(plan.turn, Fate::GoesOn { .. }) {
+    if matches!(plan.turn, Fate::GoesOn { .. }) && !is_counted {
         let (session, turn, step) = (session.clone(), open.turn, TurnStep::Resumed);
         writes.push(Write::Turn { session, turn, at, step });
     }
@@ -88,7 +90,7 @@ pub(in crate::session) async fn see_to(
     }
     match (plan.turn, permit) {
         (Fate::Ends(reason), _) => {
-            let (end, at) = match (reason, abandoned) {
+            let (end, at) = match (reason, &handover.turn) {
                 (Reason::ActorLost, Some(abandoned)) => abandoned.end.clone(),
                 (Reason::ActorLost | Reason::TooOften | Reason::NoChat, _) => {
                     let (turn, ending, usage) = (open.turn, TurnEnding::Failed, open.usage);
@@ -97,12 +99,18 @@ pub(in crate::session) async fn see_to(
                 }
             };
             writes.push(end.write(session, at, last));
+            if let Some(abandoned) = &mut handover.turn {
+                abandoned.sent_end = Some((end, at));
+            }
+            slot.hand_over(handover);
             context.store.write(writes).await?;
             info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
             Ok(None)
         }
         (Fate::GoesOn { .. }, None) => Ok(None),
         (Fate::GoesOn { again, stops_loop }, Some(permit)) => {
+            handover.counted = Some((open.turn, open.resumes + 1));
+            slot.hand_over(handover);
             context.store.write(writes).await?;
             info!(%session, turn = %open.turn, calls = again.len(), "a turn that was left open goes on");
             let of = |call| rest.iter().find(|row| row.call == call).cloned();

@@ -26,7 +26,6 @@ impl SessionState {
             let suspended = Write::Turn { session, turn, at, step };
             return self.store([suspended], Outgoing::default());
         }
-        self.leaves_turn = false;
         let max_rounds = self.context.calls.limits.max_rounds;
         let model = self.model_of(&open.options);
         let progress = Progress {
@@ -53,6 +52,7 @@ impl SessionState {
         let requests = calls.into_iter().map(|row| Arc::new(self.again(&turn, from, row)));
         turn.proposed = requests.map(Some).collect();
         self.turn = Some(turn);
+        self.leaves_turn = false;
         self.error = None;
         self.publish(EventKind::TurnResumed);
         news.into_iter().for_each(|event| self.slot.feed().republish(event));
