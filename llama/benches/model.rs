@@ -1,8 +1,8 @@
 //! Measures the engine with a random model of half a billion parameters, against a bare loop through the same binding.
 //! `cargo bench --bench model -- batch common` runs only these parts; without names all run, in some minutes.
 //! `shape=8b` takes a model of eight billion, for a graphics card. `programs llama.cpp=FOLDER` measures against
-//! llama.cpp's own programs. `threads=1` computes both sides in one thread, for a busy machine. `flash=off` runs both without flash attention,
-//! which is on by default.
+//! llama.cpp's own programs. `threads=1` computes both sides in one thread, for a busy machine. `flash=off` runs both
+//! without flash attention, which is on by default.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 

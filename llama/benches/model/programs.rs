@@ -17,8 +17,8 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    CONTEXT_TOKENS, PAIRS, completed, flash_attention, ours,
-    speed::{Heard, Pairs, Speed, Taking},
+    CONTEXT_TOKENS, PAIRS, flash_attention, ours,
+    speed::{Heard, Pairs, Speed},
     threads,
 };
 
@@ -58,20 +58,13 @@ pub(crate) async fn measure(model: &Path) {
         }
         println!("programs: {sessions} sessions, against llama-server: {pairs}");
     }
-    let mut pairs = Pairs::default();
-    for _ in 0..PAIRS {
-        let server = Arc::clone(&server);
-        let theirs = in_thread(move || server.answers(SESSIONS, 48));
-        pairs.measure(completed(model, SESSIONS, SESSIONS, 48), theirs).await;
-    }
-    println!("programs: {SESSIONS} whole answers, prompts included, against llama-server: {pairs}");
 }
 
 async fn in_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(work).await.unwrap()
 }
 
-/// Returns the command of a program with the settings of both.
+/// Returns the command of a program with the engine's settings.
 fn program(folder: &Path, name: &str, model: &Path) -> Command {
     let mut command = Command::new(folder.join(name));
     let threads = threads().to_string();
@@ -117,8 +110,9 @@ impl Server {
         let mut command = program(folder, "llama-server", model);
         command.args(["--host", "127.0.0.1", "--port", &free.port().to_string()]);
         command.args(["--parallel", &SESSIONS.to_string()]).stdout(Stdio::null());
-        let server = Self { child: command.spawn().unwrap(), address: free };
+        let mut server = Self { child: command.spawn().unwrap(), address: free };
         while !server.is_ready() {
+            assert_eq!(server.child.try_wait().unwrap(), None, "llama-server has ended");
             pause();
         }
         server
@@ -156,17 +150,6 @@ impl Server {
             stop.store(true, Ordering::Relaxed);
         });
         heard.into_inner().unwrap().speed().without_processor()
-    }
-
-    /// Measures whole answers that are asked for at once.
-    fn answers(&self, sessions: usize, tokens: usize) -> Speed {
-        let began = Taking::begin();
-        thread::scope(|scope| {
-            for number in 0..sessions {
-                scope.spawn(move || assert_eq!(self.ask(number, tokens).count(), tokens));
-            }
-        });
-        Speed::of(sessions * tokens, began.taken()).without_processor()
     }
 
     /// Asks for a stream of this many tokens, and yields once for each.
