@@ -10,7 +10,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
+    thread::{self, ScopedJoinHandle},
     time::Duration,
 };
 
@@ -25,6 +25,8 @@ use crate::{
 const SESSIONS: usize = 32;
 /// The tokens of a prompt, about as many as the engine's template makes.
 const PROMPT: usize = 40;
+/// The longest silence of `llama-server`, with as many prompts before it as there are sessions.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Measures both programs, if they are named.
 pub(crate) async fn measure(model: &Path) {
@@ -133,7 +135,7 @@ impl Server {
         let heard = Mutex::new(Heard::of(sessions));
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
-            for number in 0..sessions {
+            let streams = (0..sessions).map(|number| {
                 let (heard, stop) = (&heard, &stop);
                 scope.spawn(move || {
                     for _ in self.ask(number, 20 * tokens) {
@@ -142,13 +144,17 @@ impl Server {
                             break;
                         }
                     }
-                });
-            }
-            while !heard.lock().unwrap().has_each(tokens) {
+                })
+            });
+            let streams: Vec<_> = streams.collect();
+            while !heard.lock().unwrap().has_each(tokens)
+                && !streams.iter().any(ScopedJoinHandle::is_finished)
+            {
                 pause();
             }
             stop.store(true, Ordering::Relaxed);
         });
+        assert!(heard.lock().unwrap().has_each(tokens), "a stream of llama-server ended early");
         heard.into_inner().unwrap().speed().without_processor()
     }
 
@@ -161,6 +167,7 @@ impl Server {
         });
         let body = body.to_string();
         let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         write!(
             stream,
             "POST /completion HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
