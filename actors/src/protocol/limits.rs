@@ -135,3 +135,13 @@ limits! {
     /// The time that shutdown waits for running handlers and the writer before it reports them as still running.
     shutdown_timeout: Duration = Duration::from_secs(30), in Duration::ZERO..=LONGEST;
 }
+
+impl Limits {
+    /// Gives the pause after so many failures, before work that the store did not take is tried again: `ask_timeout`,
+    /// doubled with each failure up to eight times as long. A store that is away for minutes is asked less often, and one
+    /// that is back serves all chats within a minute, at the default.
+    #[must_use]
+    pub fn retry_pause(&self, failures: u32) -> Duration {
+        self.ask_timeout * 2_u32.pow(failures.min(3))
+    }
+}

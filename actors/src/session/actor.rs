@@ -127,7 +127,10 @@ impl SessionState {
                 answer(reply, Ok(self.turn_in_chat(turn)));
             }
             SessionMsg::Close { reply } => self.close(reply),
-            SessionMsg::Resume(resumption) => self.resume(*resumption),
+            SessionMsg::Resume(resumption) => {
+                self.slot.handles_one();
+                self.resume(*resumption);
+            }
             SessionMsg::Submitted { asked, found, turns_begun } => {
                 self.submitted(*asked, found, turns_begun);
             }

@@ -83,9 +83,9 @@ impl MemoryStore {
         self.0.faults().begin = Some(StoreError::unavailable(OnPurpose));
     }
 
-    /// Makes the next read of a whole session fail.
+    /// Makes the next read of a whole session fail. A second call makes the read after that fail.
     pub fn fail_next_load(&self) {
-        self.0.faults().load = Some(StoreError::unavailable(OnPurpose));
+        self.0.faults().loads += 1;
     }
 
     /// Makes the next read of a part of a transcript fail.
@@ -98,19 +98,20 @@ impl MemoryStore {
         self.0.faults().links = Some(StoreError::unavailable(OnPurpose));
     }
 
-    /// Makes the next commit fail, with nothing written.
+    /// Makes the next commit fail, with nothing written. A further call, also of the next two, is about the commit after
+    /// that.
     pub fn fail_next_commit(&self) {
-        self.0.faults().commit = Some((StoreError::unavailable(OnPurpose), Committed::No));
+        self.0.faults().commits.push_back((StoreError::unavailable(OnPurpose), Committed::No));
     }
 
     /// Makes the next commit fail with an unknown result, with nothing written.
     pub fn lose_next_commit(&self) {
-        self.0.faults().commit = Some((StoreError::unknown(OnPurpose), Committed::No));
+        self.0.faults().commits.push_back((StoreError::unknown(OnPurpose), Committed::No));
     }
 
     /// Makes the next commit succeed and lose its answer.
     pub fn lose_next_commit_reply(&self) {
-        self.0.faults().commit = Some((StoreError::unknown(OnPurpose), Committed::Yes));
+        self.0.faults().commits.push_back((StoreError::unknown(OnPurpose), Committed::Yes));
     }
 
     /// Counts the commits: the durable waits of a turn.
@@ -182,8 +183,10 @@ impl Store for MemoryStore {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
         Box::pin(async {
-            if let Some(fault) = self.0.faults().load.take() {
-                return Err(fault);
+            let left = self.0.faults().loads.checked_sub(1);
+            if let Some(left) = left {
+                self.0.faults().loads = left;
+                return Err(StoreError::unavailable(OnPurpose));
             }
             Ok(self.0.read(|committed| committed.stored_session(session)))
         })

@@ -39,10 +39,11 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     pub(super) begin: Option<StoreError>,
-    pub(super) commit: Option<(StoreError, Committed)>,
+    pub(super) commits: VecDeque<(StoreError, Committed)>,
     pub(super) read: Option<StoreError>,
     pub(super) links: Option<StoreError>,
-    pub(super) load: Option<StoreError>,
+    /// How many reads of a whole session fail.
+    pub(super) loads: usize,
 }
 
 /// What a failing commit still does.

@@ -56,7 +56,7 @@ impl Transaction for MemoryTransaction {
     fn commit(mut self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
         Box::pin(async move {
             let _passed = self.shared.gate.clone().read_owned().await;
-            let fault = self.shared.faults().commit.take();
+            let fault = self.shared.faults().commits.pop_front();
             if fault.as_ref().is_none_or(|(_, committed)| *committed == Committed::Yes) {
                 let changes = std::mem::take(self.connection.layers()).into_iter();
                 let changes = changes.reduce(|mut older, newer| {

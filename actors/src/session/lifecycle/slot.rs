@@ -4,7 +4,7 @@ use std::{
     ops::Deref,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
 };
 
@@ -44,6 +44,8 @@ pub struct SessionSlot {
     handover: Mutex<Option<(Handover, Arc<Self>)>>,
     /// Whether a task tries again to wake the session for what is handed over.
     pub(in crate::session) is_retrying: AtomicBool,
+    /// The wakings that failed since it was awake and were to be tried again.
+    pub(super) failures: AtomicU32,
     /// The messages that its actor has handled since it woke.
     handled: AtomicU64,
     max_waiting: usize,
@@ -99,6 +101,7 @@ impl SessionSlot {
             open_writes: TaskTracker::new(),
             handover: Mutex::default(),
             is_retrying: AtomicBool::new(false),
+            failures: AtomicU32::new(0),
             handled: AtomicU64::new(0),
             max_waiting: limits.max_waiting_messages,
             registry: registry.clone(),
@@ -240,17 +243,17 @@ impl SessionSlot {
         }
     }
 
-    /// Leaves the handover of a lost actor, or of a recovery that begins.
+    /// Leaves a handover to the next actor.
     pub(in crate::session) fn hand_over(self: &Arc<Self>, handover: Handover) {
         self.set_handover(Some((handover, self.clone())));
     }
 
-    /// Gives the handover of a lost actor or of a recovery; an empty one without either.
+    /// Gives the handover; an empty one where nothing is left.
     pub(in crate::session) fn handover(&self) -> Handover {
         self.stored_handover().as_ref().map(|(handover, _)| handover.clone()).unwrap_or_default()
     }
 
-    /// Tells whether an actor was lost or a recovery has begun, and no actor has taken over.
+    /// Tells whether something is left that no actor has taken over.
     pub(super) fn has_handover(&self) -> bool {
         self.stored_handover().is_some()
     }
@@ -293,7 +296,9 @@ impl SessionSlot {
         let mut state = self.state();
         let waiting = state.take_waiting();
         self.handled.store(0, Relaxed);
-        let sent = waiting.len() as u64;
+        self.failures.store(0, Relaxed);
+        // With the first: the session does not fall asleep before its actor has come to it.
+        let sent = waiting.len() as u64 + u64::from(first.is_some());
         // Under the lock: a shutdown that comes later finds the session awake.
         for msg in first.into_iter().chain(waiting) {
             // An actor that died meanwhile drops the message, and its sender is told so.

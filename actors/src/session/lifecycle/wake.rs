@@ -91,16 +91,17 @@ pub async fn open(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, policy: 
     }
 }
 
-/// Tries again later where the store cannot be read or written now, until that succeeds or the runtime shuts down.
-/// Subscribers wait for a turn that must go on, or whose recovery has begun.
+/// Tries again later where the store cannot be read or written now, until that succeeds or the runtime shuts down, with
+/// growing pauses. Subscribers wait for a turn that must go on, or whose recovery has begun.
 fn try_later(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>) {
     let is_closing = context.closing.is_cancelled();
     if is_closing || slot.is_retrying.swap(true, Relaxed) {
         return;
     }
-    let (closing, patience) = (context.closing.clone(), context.calls.limits.ask_timeout);
+    let failures = slot.failures.fetch_add(1, Relaxed);
+    let (closing, pause) = (context.closing.clone(), context.calls.limits.retry_pause(failures));
     drop(context.tasks.clone().spawn(async move {
-        drop(timeout(patience, closing.cancelled()).await);
+        drop(timeout(pause, closing.cancelled()).await);
         slot.is_retrying.store(false, Relaxed);
         wake_again(&slot, &context);
     }));

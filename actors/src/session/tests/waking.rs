@@ -1,20 +1,20 @@
 //! A session that wakes while something of it fails: its actor dies at once, or the store's reply is lost.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, ActorStatus};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 
 use super::{by_hand, by_hand_with, calling, lost::places};
 use crate::{
     protocol::Limits,
     session::{
-        Sent, SessionMsg, WakePolicy,
+        Sent, SessionMsg, SessionSlot, WakePolicy,
         lifecycle::{state_cell::StateCell, wake::stands},
         open,
     },
-    test_runtime::in_time,
-    testing::{FakeTool, Gate, Probe},
+    test_runtime::{TestRuntime, in_time},
+    testing::{FakeTool, Gate, HandCompletion, HandScript, Probe},
 };
 
 /// A session that takes its time to end.
@@ -67,14 +67,40 @@ async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake_and_an
     in_time(state).await.expect_err("whoever waited hears that it is gone");
 }
 
+/// A session with a turn that was left open, as another process finds it, a reader of it, and the completion that the
+/// other process waited for.
+async fn left_open(
+    runtime: &TestRuntime,
+    script: &mut HandScript,
+) -> (Arc<SessionSlot>, Probe, HandCompletion) {
+    let before = runtime.slot("s").await;
+    drop(runtime.ask(&before, "go").await.unwrap());
+    let speaks = script.next().await;
+    let slot = runtime.fresh_slot(&before);
+    let probe = Probe::new(slot.feed().subscribe());
+    (slot, probe, speaks)
+}
+
+#[tokio::test]
+async fn an_actor_does_not_sleep_before_it_has_come_to_the_message_with_which_it_woke() {
+    let (runtime, _) = by_hand([]).await;
+    let (slot, gate) = (runtime.slot("s").await, Gate::new());
+    let (actor, ended) = Actor::spawn(None, Lingers, gate.clone()).await.unwrap();
+    assert!(slot.wake());
+    let first = (None, Some(SessionMsg::Resolved));
+    stands(&slot, &runtime.context, actor.clone(), StateCell::default(), first);
+    assert!(!slot.try_sleep(actor.get_id()));
+    slot.handles_one();
+    assert!(slot.try_sleep(actor.get_id()));
+    gate.open();
+    actor.stop(None);
+    in_time(ended).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_turn_whose_actor_is_lost_before_it_resumes_goes_on_without_a_further_message() {
     let (runtime, mut script) = by_hand([]).await;
-    let before = runtime.slot("s").await;
-    drop(runtime.ask(&before, "go").await.unwrap());
-    let _speaks = script.next().await;
-    let slot = runtime.fresh_slot(&before); // as in another process
-    let mut probe = Probe::new(slot.feed().subscribe());
+    let (slot, mut probe, _speaks) = left_open(&runtime, &mut script).await;
     assert!(slot.wake());
     open(slot.clone(), runtime.context.clone(), WakePolicy::WaitForRoom).await;
     // The actor has not run yet: the test has one thread.
@@ -84,20 +110,20 @@ async fn a_turn_whose_actor_is_lost_before_it_resumes_goes_on_without_a_further_
     assert_eq!(probe.lines(), "turn resumed\nmodel: Hello. (Complete)\nturn ended Answered");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_turn_whose_session_cannot_be_read_at_first_goes_on_without_a_further_message() {
-    let limits = Limits { ask_timeout: Duration::from_millis(50), ..Limits::default() };
+    let limits = Limits { ask_timeout: Duration::from_secs(1), ..Limits::default() };
     let (runtime, mut script) = by_hand_with(limits, []).await;
-    let before = runtime.slot("s").await;
-    drop(runtime.ask(&before, "go").await.unwrap());
-    let _speaks = script.next().await;
-    let slot = runtime.fresh_slot(&before); // as in another process
-    let mut probe = Probe::new(slot.feed().subscribe());
+    let (slot, mut probe, _speaks) = left_open(&runtime, &mut script).await;
     assert!(slot.wake());
     runtime.store.fail_next_load();
+    runtime.store.fail_next_load();
+    let began = Instant::now();
     open(slot.clone(), runtime.context.clone(), WakePolicy::WaitForRoom).await;
     assert!(slot.awake().is_none());
-    script.next().await.say("Hello.");
+    let completion = script.next().await;
+    assert_eq!(began.elapsed().as_secs(), 1 + 2, "the second pause is longer");
+    completion.say("Hello.");
     probe.until_turns_ended(1).await;
     assert_eq!(probe.lines(), "turn resumed\nmodel: Hello. (Complete)\nturn ended Answered");
 }
