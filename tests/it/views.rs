@@ -131,6 +131,8 @@ fn is_what_was_told(view: &SessionView, before: &[Arc<SessionEvent>]) {
 
 /// Races many views against running turns, in feeds that forget soon or late.
 async fn race(max_feed_events: usize) {
+    // It may forget progress alone, between two stored events that a reader still finds in it.
+    let forgets = max_feed_events < 100;
     let mut limits = Limits::default();
     (limits.max_feed_events, limits.suggest_clear_after) = (max_feed_events, 2);
     let test = TestRuntime::with_limits(model(), limits).await;
@@ -165,12 +167,12 @@ async fn race(max_feed_events: usize) {
         if is_whole {
             let (before, behind) = all.split_at(usize::try_from(seq).unwrap());
             is_what_was_told(&view, before);
-            if heard.iter().all(|event| event.seq > 0) {
+            if heard.iter().all(|event| event.seq > 0) && !forgets {
                 assert_eq!(heard, behind, "and progress once, too");
             }
         }
     }
-    assert!(is_whole || max_feed_events < 100, "this ring forgets nothing");
+    assert!(is_whole || forgets, "this ring forgets nothing");
     test.shutdown().await;
 }
 
