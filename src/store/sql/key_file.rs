@@ -94,14 +94,20 @@ impl SealKeyFile {
     /// # Errors
     /// [`SealKeyError`] says what to do.
     pub fn read_or_create(&self) -> Result<SealKeys, SealKeyError> {
+        self.read_or_create_with(sync)
+    }
+
+    fn read_or_create_with(&self, sync: SyncFolder) -> Result<SealKeys, SealKeyError> {
         if let Some(keys) = self.read()? {
             return Ok(keys);
         }
-        self.create_folder()?;
+        self.create_folder(sync)?;
         let fresh = self.written(&[SealKey::random()?])?;
         // A hard link replaces no existing file, as a rename would.
         let linked = fs::hard_link(&fresh, &self.0);
         self.remove(&fresh);
+        // Before a database that needs the key exists, which may be on another disk.
+        sync(&folder_of(&self.0)).map_err(|cause| self.unusable(cause))?;
         // The link failed because another program created the file first: its keys count.
         let cause = || linked.err().unwrap_or_else(|| ErrorKind::NotFound.into());
         self.read()?.ok_or_else(|| self.unusable(cause()))
@@ -112,14 +118,19 @@ impl SealKeyFile {
     /// # Errors
     /// [`SealKeyError`] says what to do; the file is then unchanged.
     pub fn rotate(&self) -> Result<SealKeys, SealKeyError> {
+        self.rotate_with(sync)
+    }
+
+    fn rotate_with(&self, sync: SyncFolder) -> Result<SealKeys, SealKeyError> {
         let mut keys = self.keys()?.unwrap_or_default();
         keys.insert(0, SealKey::random()?);
-        self.create_folder()?;
+        self.create_folder(sync)?;
         let fresh = self.written(&keys)?;
         fs::rename(&fresh, &self.0).map_err(|cause| {
             self.remove(&fresh);
             self.unusable(cause)
         })?;
+        sync(&folder_of(&self.0)).map_err(|cause| self.unusable(cause))?;
         Ok(SealKeys::new(keys))
     }
 
@@ -170,15 +181,17 @@ impl SealKeyFile {
         Ok(path)
     }
 
-    fn create_folder(&self) -> Result<(), SealKeyError> {
-        let Some(folder) = self.0.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
-            return Ok(());
-        };
+    /// Creates the folder of the file durably, and those above it.
+    fn create_folder(&self, sync: SyncFolder) -> Result<(), SealKeyError> {
+        let folder = folder_of(&self.0);
+        let missing: Vec<_> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder).map_err(|cause| self.unusable(cause))
+        let created = builder.create(&folder);
+        let synced = || missing.iter().try_for_each(|made| sync(&folder_of(made)));
+        created.and_then(|()| synced()).map_err(|cause| self.unusable(cause))
     }
 
     fn remove(&self, path: &Path) {
@@ -190,6 +203,26 @@ impl SealKeyFile {
     fn unusable(&self, cause: io::Error) -> SealKeyError {
         SealKeyError::Unusable { path: self.0.clone(), cause }
     }
+}
+
+/// Makes the names in a folder durable.
+type SyncFolder = fn(&Path) -> io::Result<()>;
+
+#[cfg(unix)]
+fn sync(folder: &Path) -> io::Result<()> {
+    fs::File::open(folder)?.sync_all()
+}
+
+// Elsewhere a folder cannot be opened like a file, and the file system's journal has the names.
+#[cfg(not(unix))]
+fn sync(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Gives the folder in which a name stands.
+fn folder_of(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new(".")).to_owned()
 }
 
 fn key(line: &str) -> Option<SealKey> {
@@ -209,6 +242,8 @@ fn usual(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
 
     fn file(folder: &tempfile::TempDir) -> SealKeyFile {
@@ -246,6 +281,31 @@ mod tests {
                 assert!(matches!(error, SealKeyError::Exposed { .. }), "{exposed:o}: {error}");
             }
         }
+    }
+
+    #[test]
+    fn the_names_of_file_and_folders_are_synced_before_a_key_counts() {
+        thread_local!(static SYNCED: RefCell<Vec<(PathBuf, bool)>> = const { RefCell::new(Vec::new()) });
+        fn noted(folder: &Path) -> io::Result<()> {
+            let has_file = folder.join("seal.keys").exists();
+            SYNCED.with_borrow_mut(|synced| synced.push((folder.to_owned(), has_file)));
+            sync(folder)
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = file(&folder);
+        let names = folder.path().join("config/madang");
+        file.read_or_create_with(noted).unwrap();
+        let expected = [
+            (folder.path().join("config"), false),
+            (folder.path().to_owned(), false),
+            (names.clone(), true),
+        ];
+        assert_eq!(SYNCED.take(), expected);
+        file.rotate_with(noted).unwrap();
+        assert_eq!(SYNCED.take(), [(names, true)]);
+        let failing = SealKeyFile::at(folder.path().join("other/seal.keys"));
+        let error = failing.read_or_create_with(|_| Err(ErrorKind::Other.into())).unwrap_err();
+        assert!(matches!(error, SealKeyError::Unusable { .. }), "{error}");
     }
 
     #[test]
