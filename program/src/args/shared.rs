@@ -46,7 +46,7 @@ impl ModelChoice {
 #[derive(Debug, Default, Clone, Options)]
 pub(crate) struct Remote {
     /// A model that runs elsewhere: openai, anthropic, gemini or ollama, and its name. The key comes from
-    /// `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `MADANG_REMOTE_KEY`.
+    /// `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`.
     #[arg(long = "remote", value_name = "PROVIDER:MODEL", conflicts_with_all = ["model", "hf", "script"])]
     pub(crate) name: Option<RemoteName>,
     /// The address of a server that speaks the provider's format, such as `http://127.0.0.1:8080/v1`. Its key comes from

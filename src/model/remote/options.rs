@@ -6,8 +6,8 @@ use reqwest::Url;
 
 use super::provider::Provider;
 
-/// The variable of the environment that has a key for any provider.
-const ANY_KEY: &str = "MADANG_REMOTE_KEY";
+/// The variable of the environment that has the key for another address than a provider's own.
+const ELSEWHERE_KEY: &str = "MADANG_REMOTE_KEY";
 
 /// Options of a [`RemoteModel`](super::RemoteModel).
 #[derive(Clone)]
@@ -38,13 +38,14 @@ impl RemoteOptions {
         }
     }
 
-    /// Takes the key from the environment: `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`. Where there is none,
-    /// or the address is not the provider's own, `MADANG_REMOTE_KEY`.
+    /// Takes the key from the environment: for the provider's own address `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or
+    /// `GEMINI_API_KEY`, and for any other address `MADANG_REMOTE_KEY`. Neither is sent where the other belongs.
     #[must_use]
     pub fn key_from_env(mut self) -> Self {
+        let variable =
+            if self.is_at_home() { self.provider.key_variable() } else { Some(ELSEWHERE_KEY) };
         let read = |name| std::env::var(name).ok().filter(|key| !key.trim().is_empty());
-        let of_provider = self.provider.key_variable().filter(|_| self.is_at_home());
-        self.key = of_provider.and_then(read).or_else(|| read(ANY_KEY));
+        self.key = variable.and_then(read);
         self
     }
 
@@ -148,7 +149,7 @@ impl fmt::Debug for RemoteOptions {
 #[non_exhaustive]
 pub enum RemoteError {
     /// The provider wants a key.
-    #[error("this provider wants a key: set {variable} or {ANY_KEY}")]
+    #[error("this provider wants a key: set {variable}")]
     NoKey {
         /// The variable of the environment that usually has it.
         variable: &'static str,

@@ -1,4 +1,8 @@
 //! Remote models, each against a server that speaks its format and fails in each way.
+//!
+//! - `mock` is a provider on a socket: it keeps each request, and answers as the test says.
+//! - `speech` writes texts, thoughts, calls and ends in the format of each provider.
+//! - `refused` tests refused requests: which the model sends again, how often, and what the person is told.
 
 mod mock;
 mod refused;
@@ -193,10 +197,7 @@ async fn a_dismissed_turn_closes_its_connection_within_100_ms() {
 fn options_that_cannot_work_are_refused_with_one_sentence() {
     let error = |options: RemoteOptions| RemoteModel::new(options).unwrap_err().to_string();
     let new = |provider| RemoteOptions::new(provider, "m");
-    assert_eq!(
-        error(new(Provider::OpenAi)),
-        "this provider wants a key: set OPENAI_API_KEY or MADANG_REMOTE_KEY"
-    );
+    assert_eq!(error(new(Provider::OpenAi)), "this provider wants a key: set OPENAI_API_KEY");
     assert!(error(new(Provider::Gemini).key("k\n")).contains("characters that no key has"));
     for url in ["nonsense", "file:///etc/passwd", "http://"] {
         assert!(error(new(Provider::OpenAi).url(url)).contains("is no address"), "{url}");

@@ -97,10 +97,23 @@ fn another_model_answers_where_the_first_has_too_much_to_do_and_the_events_say_w
 }
 
 #[test]
+fn the_key_of_another_address_is_not_sent_to_a_provider_that_has_a_key_of_its_own() {
+    let home = Home::new();
+    for fallback in ["openai:m", "anthropic:m", "gemini:m"] {
+        let arguments = ["chat", "--remote", "openai:m", "--remote-url", "http://127.0.0.1:1/v1"];
+        let mut command = home.command(&[&arguments[..], &["--fall-back", fallback]].concat());
+        command.env("MADANG_REMOTE_KEY", KEY);
+        let ended = RunningProgram::start(command).ended();
+        assert_eq!(ended.code, Some(1), "{fallback}: {ended:?}");
+        assert!(ended.err.contains("this provider wants a key"), "{fallback}: {}", ended.err);
+    }
+}
+
+#[test]
 fn a_wrong_choice_is_told_in_one_sentence() {
     let home = Home::new();
     for (arguments, code, said) in [
-        (&["--remote", "openai:m"][..], 1, "set OPENAI_API_KEY or MADANG_REMOTE_KEY"),
+        (&["--remote", "openai:m"][..], 1, "set OPENAI_API_KEY"),
         (&["--remote", "openai"], 2, "give PROVIDER:MODEL"),
         (&["--remote", "none:m"], 2, "there is no provider \"none\""),
         (&["--remote-url", "http://127.0.0.1:1"], 2, "--remote"),
