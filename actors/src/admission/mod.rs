@@ -78,7 +78,7 @@ impl Admission {
         loop {
             let free = {
                 let mut table = self.table();
-                if table.admit(bound, user, 1).is_ok() {
+                if table.take(bound, user, 1).is_ok() {
                     drop(table); // metrics are reported outside of the lock
                     return self.permit(bound, user.clone(), 1);
                 }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_wait_that_is_given_up_holds_no_place_whenever_that_is() {
+    async fn a_wait_that_is_given_up_holds_no_permit_whenever_that_is() {
         let (admission, kim) = one_turn();
         for is_served_first in [false, true] {
             let held = admission.admit(Bound::RunningTurns, &kim, 1).unwrap();

@@ -87,31 +87,44 @@ impl<W> AdmissionTable<W> {
         self.users.get(user).map_or(0, |of_user| of_user[bound as usize].held)
     }
 
-    /// Takes permits, or says why not.
+    /// Takes permits, or says why not and when to come again.
     pub(super) fn admit(
         &mut self,
         bound: Bound,
         user: &UserId,
         permits: usize,
     ) -> Result<(), LimitExceeded> {
+        let Err(scope) = self.take(bound, user, permits) else { return Ok(()) };
         let max = self.max[bound as usize];
-        let (scope, max, full) = if self.held_by(bound, user).saturating_add(permits) > max.of_user
-        {
-            (
-                Scope::User,
-                max.of_user,
-                self.users.get_mut(user).map(|of_user| &mut of_user[bound as usize]),
-            )
-        } else if self.held(bound).saturating_add(permits) > max.all {
-            (Scope::All, max.all, Some(&mut self.all[bound as usize]))
-        } else {
-            self.all[bound as usize].held += permits;
-            self.users.entry(user.clone()).or_default()[bound as usize].held += permits;
-            return Ok(());
+        let (max, full) = match scope {
+            Scope::All => (max.all, Some(&mut self.all[bound as usize])),
+            Scope::User | Scope::Session => {
+                let of_user = self.users.get_mut(user);
+                (max.of_user, of_user.map(|of_user| &mut of_user[bound as usize]))
+            }
         };
         let usual = self.usual[bound as usize];
         let retry_after = full.zip(usual).map(|(full, usual)| full.refuse(bound, usual));
         Err(LimitExceeded { bound, scope, max, retry_after })
+    }
+
+    /// Takes permits, or says whose bound is reached. It counts no refusal: a caller that waits comes for no later permit.
+    pub(super) fn take(
+        &mut self,
+        bound: Bound,
+        user: &UserId,
+        permits: usize,
+    ) -> Result<(), Scope> {
+        let max = self.max[bound as usize];
+        if self.held_by(bound, user).saturating_add(permits) > max.of_user {
+            return Err(Scope::User);
+        }
+        if self.held(bound).saturating_add(permits) > max.all {
+            return Err(Scope::All);
+        }
+        self.all[bound as usize].held += permits;
+        self.users.entry(user.clone()).or_default()[bound as usize].held += permits;
+        Ok(())
     }
 
     /// Tells whether a waiting caller could have a permit of this user, if the user gave it back.
@@ -155,7 +168,7 @@ impl<W> AdmissionTable<W> {
                 continue;
             }
             let is_free = waiting.bound == bound && served.len() < permits;
-            if is_free && self.admit(bound, &waiting.user, 1).is_ok() {
+            if is_free && self.take(bound, &waiting.user, 1).is_ok() {
                 served.push((bound, waiting.user, waiting.waiter));
             } else {
                 rest.push_back(waiting);
@@ -234,6 +247,19 @@ mod tests {
         assert_eq!(table.release(TURNS, &lee, 1, SECOND, |waiter| *waiter != 3), []);
         assert_eq!(table.release(TURNS, &kim, 1, SECOND, |_| true), [(TURNS, kim.clone(), 1)]);
         assert!(table.waiting.is_empty());
+    }
+
+    #[test]
+    fn a_caller_that_waits_puts_no_other_off() {
+        let (mut table, kim, lee) = (table(3, 1), user("kim"), user("lee"));
+        table.admit(TURNS, &kim, 1).unwrap();
+        table.wait(TURNS, kim.clone(), 1);
+        for _ in 0..100 {
+            table.admit(TURNS, &lee, 1).unwrap();
+            table.release(TURNS, &lee, 1, SECOND, |_| true);
+        }
+        let refusal = table.admit(TURNS, &kim, 1).unwrap_err();
+        assert_eq!(refusal.retry_after, Some(SECOND));
     }
 
     #[test]
