@@ -10,7 +10,7 @@ mod heap;
 use std::time::Duration;
 
 use madang::{Limits, Runtime, Session};
-use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
+use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel, model_pair};
 use tokio::sync::Mutex;
 
 #[global_allocator]
@@ -93,5 +93,25 @@ async fn a_sleeping_session_without_a_holder_leaves_nothing_in_memory() {
     // The first round also fills what the runtime keeps for all, and the store.
     let left = after[1].saturating_sub(after[0]) / SESSIONS;
     assert!(left <= 64, "{left} bytes are left of each");
+    runtime.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn callers_that_only_look_at_a_running_turn_leave_nothing_in_memory() {
+    let _alone = ALONE.lock().await;
+    let (model, mut script) = model_pair();
+    let runtime = Runtime::builder().model(model).store(MemoryStore::new()).start().await.unwrap();
+    let session = runtime.session("kim", "s").await.unwrap();
+    let turn = session.send("hi").await.unwrap();
+    let speaks = script.next().await;
+    drop(session.turn().await.unwrap());
+    let before = heap::live();
+    for _ in 0..20_000 {
+        drop(session.turn().await.unwrap());
+    }
+    let left = heap::live().saturating_sub(before);
+    assert!(left < 64 * 1024, "{left} bytes are left");
+    speaks.say("Hello.");
+    turn.ended().await.unwrap();
     runtime.shutdown().await.unwrap();
 }

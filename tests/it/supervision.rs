@@ -3,13 +3,18 @@
 use std::time::Duration;
 
 use madang::{
-    Health, Limits, Runtime, TurnOptions,
+    Health, IdempotencyKey, Limits, Runtime, SessionId, TurnOptions,
     approval::{Approver, Decision},
-    error::TurnError,
+    error::{TurnError, TurnRefused},
     event::TurnEnding,
     model::Completion,
+    store::{Store, StoreError, port::SubmittedTurn},
+    tool::BoxFuture,
 };
-use madang_testing::{Probe, RuntimeHooks as _, ScriptedCompletion, ScriptedModel, model_pair};
+use madang_testing::{
+    MemoryStore, Probe, RuntimeHooks as _, ScriptedCompletion, ScriptedModel, SteppedStore, Steps,
+    model_pair,
+};
 use serde_json::json;
 
 use crate::support::{PATIENCE, TestRuntime, kind, wanted};
@@ -197,4 +202,34 @@ async fn talk(runtime: Runtime, session: &str, turns: usize) -> Vec<TurnEnding> 
         endings.push(turn.ended().await.unwrap().ending);
     }
     endings
+}
+
+/// Panics where it looks for the turn of a key.
+#[derive(Debug)]
+struct PanicsAtKeys;
+
+impl Steps for PanicsAtKeys {
+    fn submitted<'a>(
+        &'a self,
+        _: &'a dyn Store,
+        _: &'a SessionId,
+        _: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
+        Box::pin(async { panic!("the store panics") })
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_panics_over_a_key_refuses_the_turn_and_holds_no_shutdown_up() {
+    let store = SteppedStore::new(MemoryStore::new(), PanicsAtKeys);
+    let model = ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]);
+    let runtime = Runtime::builder().model(model).store(store).start().await.unwrap();
+    let session = runtime.session("kim", "s").await.unwrap();
+    let key = Some(IdempotencyKey::new("k").unwrap());
+    let options = TurnOptions { key, ..TurnOptions::default() };
+    let refused = session.send_with("hi", options).await;
+    assert!(matches!(refused, Err(TurnRefused::Store(_))), "{refused:?}");
+    let ended = session.send("hi").await.unwrap().ended().await.unwrap();
+    assert_eq!(ended.ending, TurnEnding::Answered);
+    tokio::time::timeout(PATIENCE, runtime.shutdown()).await.unwrap().unwrap();
 }

@@ -1,5 +1,6 @@
 //! One turn for each idempotency key: a repeated submit finds the turn of the first.
 
+use ractor::ActorRef;
 use tokio::sync::oneshot;
 use tracing::debug;
 
@@ -24,17 +25,13 @@ impl SessionState {
         }
         self.lookups += 1;
         let turns_begun = self.turns_begun;
-        let (me, slot, context) = (self.me.clone(), self.slot.clone(), self.context.clone());
-        drop(self.context.tasks.spawn(async move {
-            let found = match failpoint("idempotency.finds").await {
-                Ok(()) => context.store.store().submitted(slot.session(), &key).await,
-                Err(failed) => Err(failed.into()),
-            };
-            let asked = Box::new(asked);
-            if me.cast(SessionMsg::Submitted { asked, found, turns_begun }).is_err() {
-                debug!("the session ended before the turn of a key was found");
-            }
-        }));
+        let (slot, context) = (self.slot.clone(), self.context.clone());
+        let (to, asked) = (self.me.clone(), Some(Box::new(asked)));
+        let lookup = Lookup { to, asked, turns_begun, found: Err(StoreError::Silent) };
+        drop(self.context.tasks.spawn(lookup.wait(async move {
+            failpoint("idempotency.finds").await?;
+            context.store.store().submitted(slot.session(), &key).await
+        })));
     }
 
     /// Handles the store's answer about a key.
@@ -72,7 +69,7 @@ impl SessionState {
     /// Joins the running turn, if there is one.
     pub(in crate::session) fn attach(&mut self, ended: oneshot::Sender<TurnEnd>) -> Option<TurnId> {
         let turn = self.turn.as_mut().filter(|turn| !turn.core.is_suspended())?;
-        turn.ended.push(ended);
+        wait_too(&mut turn.ended, ended);
         Some(turn.id)
     }
 
@@ -89,9 +86,46 @@ impl SessionState {
             return answer(asked.began, Err(TurnRefused::OtherText));
         }
         match &mut turn.began {
-            Some(waiting) => waiting.push(asked.began),
+            Some(waiting) => wait_too(waiting, asked.began),
             None => answer(asked.began, Ok(turn.id)),
         }
-        turn.ended.push(asked.ended);
+        wait_too(&mut turn.ended, asked.ended);
+    }
+}
+
+/// Adds a caller that waits. A caller may be gone at once, and another come, as long as the turn runs: those that are gone
+/// take no room.
+fn wait_too<T>(waiting: &mut Vec<oneshot::Sender<T>>, caller: oneshot::Sender<T>) {
+    if waiting.len() == waiting.capacity() {
+        waiting.retain(|caller| !caller.is_closed());
+    }
+    waiting.push(caller);
+}
+
+/// Tells the session what the store has of a key, once, even where the store panics. The session waits for it.
+struct Lookup {
+    to: ActorRef<SessionMsg>,
+    asked: Option<Box<TurnRequest>>,
+    found: Result<Option<SubmittedTurn>, StoreError>,
+    turns_begun: u64,
+}
+
+impl Lookup {
+    async fn wait(
+        mut self,
+        found: impl Future<Output = Result<Option<SubmittedTurn>, StoreError>>,
+    ) {
+        self.found = found.await;
+    }
+}
+
+impl Drop for Lookup {
+    fn drop(&mut self) {
+        let Some(asked) = self.asked.take() else { return };
+        let found = std::mem::replace(&mut self.found, Ok(None));
+        let turns_begun = self.turns_begun;
+        if self.to.cast(SessionMsg::Submitted { asked, found, turns_begun }).is_err() {
+            debug!("the session ended before the turn of a key was found");
+        }
     }
 }
