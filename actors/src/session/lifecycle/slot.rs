@@ -42,6 +42,8 @@ pub struct SessionSlot {
     /// The handover of a lost actor, or of a recovery that has begun. It keeps the slot until it is taken
     /// over: another slot would not know of it, and would go on with the turn.
     handover: Mutex<Option<(Handover, Arc<Self>)>>,
+    /// Whether a turn of the session must go on. A waking that fails is then tried again, whichever caller wanted it.
+    must_go_on: AtomicBool,
     /// Whether a task tries again to wake the session for what is handed over.
     pub(in crate::session) is_retrying: AtomicBool,
     /// The wakings that failed since it was awake and were to be tried again.
@@ -100,6 +102,7 @@ impl SessionSlot {
             state: Mutex::new(SlotState::Asleep),
             open_writes: TaskTracker::new(),
             handover: Mutex::default(),
+            must_go_on: AtomicBool::new(false),
             is_retrying: AtomicBool::new(false),
             failures: AtomicU32::new(0),
             handled: AtomicU64::new(0),
@@ -258,7 +261,7 @@ impl SessionSlot {
         self.stored_handover().is_some()
     }
 
-    /// Removes the handover, which is taken over or left to the next start.
+    /// Removes the handover, which is taken over, or left to the next start because the runtime is gone.
     pub(in crate::session) fn handover_taken(&self) {
         self.set_handover(None);
     }
@@ -272,7 +275,7 @@ impl SessionSlot {
         self.handover.lock().expect("no code under this lock panics")
     }
 
-    /// Wakes a session that sleeps, without a message. True where the caller must open it.
+    /// Wakes a session whose turn must go on, without a message. True where the caller must open it.
     #[must_use]
     pub fn wake(&self) -> bool {
         let mut state = self.state();
@@ -280,7 +283,14 @@ impl SessionSlot {
         if is_asleep {
             *state = SlotState::Waking(Vec::new());
         }
+        // Under the lock: where another caller wakes it and fails, that caller finds this behind its failure.
+        self.must_go_on.fetch_or(!matches!(*state, SlotState::Awake { .. }), Relaxed);
         is_asleep
+    }
+
+    /// Tells whether a waking that failed is to be tried again.
+    pub(super) fn must_go_on(&self) -> bool {
+        self.must_go_on.load(Relaxed) || self.has_handover()
     }
 
     /// Marks the session as awake after its actor was started, which handles `first` before the messages that wait at
@@ -297,6 +307,7 @@ impl SessionSlot {
         let waiting = state.take_waiting();
         self.handled.store(0, Relaxed);
         self.failures.store(0, Relaxed);
+        self.must_go_on.store(false, Relaxed);
         // With the first: the session does not fall asleep before its actor has come to it.
         let sent = waiting.len() as u64 + u64::from(first.is_some());
         // Under the lock: a shutdown that comes later finds the session awake.

@@ -7,6 +7,7 @@ use std::{
 
 use ractor::{Actor, ActorRef};
 use tokio::{
+    runtime::Handle,
     sync::oneshot,
     time::{Instant, sleep, timeout, timeout_at},
 };
@@ -62,11 +63,12 @@ pub enum WakePolicy {
 
 /// Wakes the session behind a slot. Waiting messages are delivered, or their senders are told why not.
 pub async fn open(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, policy: WakePolicy) {
-    let mut asleep = Asleep { slot, cause: Some(WakeError::Store(StoreError::Silent)) };
-    match start(&asleep.slot, &context, policy).await {
+    let cause = Some(WakeError::Store(StoreError::Silent));
+    let mut asleep = Asleep { slot, context, cause };
+    let session = asleep.slot.session();
+    match start(&asleep.slot, &asleep.context, policy).await {
         Ok(()) => asleep.cause = None,
         Err(error) => {
-            let session = asleep.slot.session();
             match &error {
                 WakeError::Overloaded(refusal) => {
                     refused(refusal);
@@ -77,17 +79,7 @@ pub async fn open(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, policy: 
                 }
             }
             asleep.cause = Some(error);
-            // The end may come late, or only with the next start: callers do not wait for it.
-            if let Some(abandoned) = asleep.slot.handover().turn {
-                abandoned.waiting.complete(None);
-            }
         }
-    }
-    let is_worth_it = matches!(asleep.cause, Some(WakeError::Store(_) | WakeError::Overloaded(_)));
-    let slot = asleep.slot.clone();
-    drop(asleep);
-    if is_worth_it && (policy == WakePolicy::WaitForRoom || slot.has_handover()) {
-        try_later(slot, context);
     }
 }
 
@@ -147,17 +139,27 @@ async fn admit(
 }
 
 /// A session that does not wake, unless its cause is taken away. Senders of waiting messages are told, even where a
-/// panic of the store ends the attempt.
+/// panic of the store ends the attempt. A turn that must go on is tried again.
 struct Asleep {
     slot: Arc<SessionSlot>,
+    context: Arc<RuntimeContext>,
     cause: Option<WakeError>,
 }
 
 impl Drop for Asleep {
     fn drop(&mut self) {
         let Some(cause) = self.cause.take() else { return };
+        // The end may come late, or only with the next start: callers do not wait for it.
+        if let Some(abandoned) = self.slot.handover().turn {
+            abandoned.waiting.complete(None);
+        }
         for msg in self.slot.did_not_wake() {
             refuse(msg, &cause);
+        }
+        let is_worth_it = matches!(cause, WakeError::Store(_) | WakeError::Overloaded(_));
+        // Not where the threads themselves end.
+        if is_worth_it && self.slot.must_go_on() && Handle::try_current().is_ok() {
+            try_later(self.slot.clone(), self.context.clone());
         }
     }
 }
@@ -246,7 +248,7 @@ fn ends(event: &SessionEvent, turn: TurnId) -> bool {
     event.turn == turn && matches!(event.kind, EventKind::TurnEnded { .. })
 }
 
-/// What is told of an end that stands behind no entry of the store: the chat is in memory.
+/// Makes the events of an end that stands behind no entry of the store: the chat is in memory.
 fn events_of_end(
     end: &TurnEnd,
     at: Timestamp,

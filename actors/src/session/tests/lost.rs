@@ -332,6 +332,27 @@ async fn a_chat_in_memory_outlives_its_actor() {
 }
 
 #[tokio::test]
+async fn a_chat_in_memory_that_sleeps_is_gone_with_its_runtime() {
+    let (runtime, mut script) = in_memory([]).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "one").await.unwrap();
+    script.next().await.say("Hello.");
+    in_time(end).await.unwrap();
+    killed(&slot).await;
+    runtime.at_rest().await;
+    let kept = Arc::downgrade(&slot);
+    drop(slot);
+    assert!(kept.upgrade().is_some(), "its chat can go on");
+    drop(runtime);
+    in_time(async {
+        while kept.upgrade().is_some() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_is_killed_while_the_runtime_closes_is_not_told_and_left_to_the_next_start() {
     let (runtime, mut script) = by_hand([]).await;
     let slot = runtime.slot("s").await;

@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, ActorStatus};
-use tokio::{sync::oneshot, time::Instant};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep, timeout},
+};
 
 use super::{by_hand, by_hand_with, calling, lost::places};
 use crate::{
@@ -126,6 +129,38 @@ async fn a_turn_whose_session_cannot_be_read_at_first_goes_on_without_a_further_
     completion.say("Hello.");
     probe.until_turns_ended(1).await;
     assert_eq!(probe.lines(), "turn resumed\nmodel: Hello. (Complete)\nturn ended Answered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_goes_on_though_a_caller_wakes_its_session_in_vain_when_the_pause_ends() {
+    let limits = Limits { ask_timeout: Duration::from_secs(1), ..Limits::default() };
+    let (runtime, mut script) = by_hand_with(limits, []).await;
+    let (slot, mut probe, _speaks) = left_open(&runtime, &mut script).await;
+    assert!(slot.wake());
+    runtime.store.fail_next_load();
+    open(slot.clone(), runtime.context.clone(), WakePolicy::WaitForRoom).await;
+    let (reply, state) = oneshot::channel();
+    assert!(matches!(slot.send(SessionMsg::State { reply }), Sent::WakeIt));
+    sleep(Duration::from_secs(2)).await;
+    runtime.store.fail_next_load();
+    open(slot.clone(), runtime.context.clone(), WakePolicy::RefuseIfFull).await;
+    in_time(state).await.expect_err("the store cannot be read");
+    script.next().await.say("Hello.");
+    probe.until_turns_ended(1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_goes_on_though_the_waking_of_its_session_is_cut_off() {
+    let (runtime, mut script) = by_hand([]).await;
+    let (slot, mut probe, _speaks) = left_open(&runtime, &mut script).await;
+    let begun = slot.begins();
+    assert!(slot.wake());
+    // It waits for what began, until it is cut off, as by a panic of the store.
+    let waking = open(slot.clone(), runtime.context.clone(), WakePolicy::WaitForRoom);
+    timeout(Duration::from_secs(1), waking).await.unwrap_err();
+    drop(begun);
+    script.next().await.say("Hello.");
+    probe.until_turns_ended(1).await;
 }
 
 #[tokio::test]
