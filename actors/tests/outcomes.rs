@@ -75,28 +75,6 @@ fn display_gives_data_or_reason_and_never_metadata() {
 }
 
 #[test]
-fn to_value_has_success_output_error_cancelled_and_metadata() {
-    let ok = ToolOutcome::ok(json!("Gate passed.")).with_metadata("stop_loop", json!(true));
-    assert_eq!(
-        ok.to_value(),
-        json!({
-            "success": true, "output": "Gate passed.", "error": null, "cancelled": false,
-            "metadata": { "stop_loop": true },
-        })
-    );
-    assert_eq!(
-        ToolOutcome::error("not_found", "no such habit").to_value(),
-        json!({ "success": false, "output": null, "error": "no such habit", "cancelled": false, "metadata": {} })
-    );
-    for reason in REASONS {
-        let value = ToolOutcome::cancelled(reason).to_value();
-        assert_eq!(value["success"], json!(false));
-        assert_eq!(value["cancelled"], json!(true));
-        assert_eq!(value["error"], json!(reason.envelope_text()));
-    }
-}
-
-#[test]
 fn the_five_cancellations_stay_distinct() {
     let names = REASONS.map(CancelReason::name);
     assert_eq!(names, ["denied", "expired", "unreachable", "dismissed", "withdrawn"]);

@@ -1,4 +1,4 @@
-//! The registry keeps its word: registration, lookup, subsets, exports.
+//! The registry keeps its word: registration, lookup, exports.
 
 mod support;
 
@@ -94,28 +94,6 @@ fn the_exports_have_the_forms_of_openai_and_anthropic() {
 }
 
 #[test]
-fn a_subset_is_a_registry_of_only_these_tools_which_it_shares() {
-    let mut registry = ToolRegistry::new();
-    registry.register_all(many(5)).unwrap();
-    let subset = registry.subset(["tool_3", "tool_1", "tool_3"]).unwrap();
-    assert_eq!(names(&subset), ["tool_3", "tool_1"]);
-    assert!(Arc::ptr_eq(subset.get("tool_1").unwrap(), registry.get("tool_1").unwrap()));
-    assert!(!subset.has("tool_0"));
-    assert_eq!(registry.len(), 5);
-    assert!(registry.subset(Vec::<String>::new()).unwrap().is_empty());
-}
-
-#[test]
-fn a_subset_with_an_unknown_name_is_an_error() {
-    let mut registry = ToolRegistry::new();
-    registry.register_all(many(2)).unwrap();
-    assert_eq!(
-        registry.subset(["tool_0", "tool_2"]).unwrap_err(),
-        ToolNotFound { name: "tool_2".into() }
-    );
-}
-
-#[test]
 fn len_and_is_empty_tell_how_many_tools_there_are() {
     let mut registry = ToolRegistry::new();
     assert!(registry.is_empty());
@@ -144,45 +122,14 @@ fn tools_keep_the_order_of_their_registration() {
 }
 
 #[test]
-fn tools_are_found_by_category_and_categories_keep_their_order() {
-    let mut registry = ToolRegistry::new();
-    for (name, category) in
-        [("open_page", "page"), ("get_block", "block"), ("list_pages", "page"), ("ping", "")]
-    {
-        registry.register(echo(spec(name).category(category))).unwrap();
-    }
-    let pages: Vec<_> =
-        registry.by_category("page").iter().map(|tool| tool.spec().name.to_string()).collect();
-    assert_eq!(pages, ["open_page", "list_pages"]);
-    assert!(registry.by_category("habit").is_empty());
-    assert_eq!(
-        registry.categories().iter().map(|c| &**c).collect::<Vec<_>>(),
-        ["page", "block", ""]
-    );
-}
-
-#[test]
-fn initialising_with_18_tools_logs_the_count() {
+fn registering_18_tools_logs_the_count() {
     let (registry, lines) = logged(|| {
         let mut registry = ToolRegistry::new();
-        registry.initialise(many(18)).unwrap();
+        registry.register_all(many(18)).unwrap();
         registry
     });
     assert_eq!(registry.len(), 18);
     assert_eq!(lines, ["INFO registered tools added=18 count=18"]);
-}
-
-#[test]
-fn a_second_start_changes_nothing_and_says_already_initialised() {
-    let mut registry = ToolRegistry::new();
-    registry.initialise(many(18)).unwrap();
-    let before = names(&registry);
-    for again in [many(18), many(1), vec![Arc::new(echo(spec("other"))) as Arc<dyn Tool>]] {
-        let (said, lines) = logged(|| registry.initialise(again).map(|_| ()));
-        assert!(matches!(said, Err(RegistryError::AlreadyInitialised { count: 18 })));
-        assert!(lines.is_empty());
-    }
-    assert_eq!(names(&registry), before);
 }
 
 #[test]

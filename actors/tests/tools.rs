@@ -1,18 +1,17 @@
-//! A registered tool used by itself: described, validated, called, and never a panic.
+//! A registered tool used by itself: described, and shown to models in their forms.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod support;
 
-use std::{io, sync::Arc};
+use std::sync::Arc;
 
 use madang_actors::{
-    port::{Access, ConnectionType, Need, ToolFault},
-    protocol::{CancelReason, EffectPolicy, Fault, Limits, Locale, ToolOutcome, ToolSpec},
-    registry::{CallError, NeedsConnection, RegisteredTool, ToolRegistry},
+    protocol::{EffectPolicy, Limits, ToolSpec},
+    registry::{RegisteredTool, ToolRegistry},
 };
-use serde_json::{Value, json};
-use support::{HandMade, context, echo, needing, spec, tool};
+use serde_json::json;
+use support::{Echo, echo};
 
 fn read_file() -> ToolSpec {
     ToolSpec::new(
@@ -29,7 +28,7 @@ fn read_file() -> ToolSpec {
     )
 }
 
-fn registered(tool: HandMade) -> Arc<RegisteredTool> {
+fn registered(tool: Echo) -> Arc<RegisteredTool> {
     let mut registry = ToolRegistry::new();
     registry.register(tool).unwrap();
     registry.iter().next().unwrap().clone()
@@ -65,111 +64,6 @@ fn what_is_not_said_of_a_tool_is_the_careful_choice() {
     assert_eq!(spec.effect, EffectPolicy::Destructive);
     assert!(!spec.is_idempotent);
     assert_eq!((spec.timeout, spec.max_concurrent, spec.narrower), (None, None, None));
-}
-
-#[tokio::test]
-async fn call_runs_the_handler_and_gives_its_outcome() {
-    let read = registered(tool(read_file(), |arguments, ctx| {
-        Ok(ToolOutcome::ok(json!({ "path": arguments["path"], "for": ctx.user.as_str() })))
-    }));
-    let outcome = read.call(json!({ "path": "src/main.rs" }), &context(Locale::KO)).await;
-    assert_eq!(outcome, ToolOutcome::ok(json!({ "path": "src/main.rs", "for": "user" })));
-}
-
-#[tokio::test]
-async fn a_failing_handler_gives_an_error_outcome_that_names_the_type_only() {
-    for (fault, told) in [(Fault::default(), "Error"), (Fault::named("Disk"), "Disk")] {
-        let fails = registered(tool(read_file(), move |_, _| {
-            Err(ToolFault::unexpected(fault.clone(), "no such file: /home/mina/secret"))
-        }));
-        let outcome = fails.call(json!({ "path": "x" }), &context(Locale::KO)).await;
-        assert_eq!(outcome, ToolOutcome::error("handler_error", format!("도구 실행 실패: {told}")));
-    }
-    let question_mark = registered(tool(read_file(), |_, _| Err(io::Error::other("secret"))?));
-    let outcome = question_mark.call(json!({ "path": "x" }), &context(Locale::EN)).await;
-    assert_eq!(outcome, ToolOutcome::error("handler_error", "the tool failed: Error"));
-    let ran = question_mark.run(json!({ "path": "x" }), &context(Locale::EN)).await;
-    let Err(CallError::Execution(execution)) = ran else { panic!("{ran:?}") };
-    assert_eq!(execution.to_string(), "failed to run the tool read_file: Error");
-    assert_eq!(std::error::Error::source(&execution).unwrap().to_string(), "secret");
-    assert!(!format!("{execution:?}").contains("secret"));
-}
-
-#[tokio::test]
-async fn a_rule_found_broken_and_a_cancellation_are_outcomes_unchanged() {
-    let rule =
-        registered(tool(read_file(), |_, _| Err(ToolFault::rule("r3_quota", "이미 셋입니다"))));
-    let outcome = rule.call(json!({ "path": "x" }), &context(Locale::KO)).await;
-    assert_eq!(outcome, ToolOutcome::error("r3_quota", "이미 셋입니다"));
-    let cancelled =
-        registered(tool(read_file(), |_, _| Ok(ToolOutcome::cancelled(CancelReason::Denied))));
-    let outcome = cancelled.call(json!({ "path": "x" }), &context(Locale::KO)).await;
-    assert_eq!(outcome, ToolOutcome::cancelled(CancelReason::Denied));
-}
-
-#[tokio::test]
-async fn a_validation_failure_is_an_error_outcome_and_the_handler_is_not_run() {
-    let read = registered(tool(read_file(), |_, _| panic!("it was run")));
-    let outcome = read.call(json!({ "start_line": "one" }), &context(Locale::KO)).await;
-    assert_eq!(outcome.code(), Some("validation"));
-    let reason = outcome.to_string();
-    assert!(reason.starts_with("인자 오류: "), "{reason}");
-    assert!(
-        reason.contains("/path: 꼭 있어야 합니다") && reason.contains("/start_line: integer 형식"),
-        "{reason}"
-    );
-    for not_an_object in [json!(null), json!([]), json!("path")] {
-        let outcome = read.call(not_an_object, &context(Locale::EN)).await;
-        assert_eq!(
-            outcome,
-            ToolOutcome::error("validation", "invalid arguments: must be a JSON object")
-        );
-    }
-    let ran = read.run(json!({}), &context(Locale::EN)).await;
-    assert!(matches!(ran, Err(CallError::Validation(problems)) if problems.as_slice().len() == 1));
-}
-
-#[tokio::test]
-async fn a_panicking_handler_gives_an_error_outcome() {
-    struct PanicsWhenDropped;
-    impl Drop for PanicsWhenDropped {
-        fn drop(&mut self) {
-            panic!("the payload's drop");
-        }
-    }
-    let panics: [fn(); 3] = [
-        || panic!("secret"),
-        || std::panic::panic_any(42_u8),
-        || std::panic::panic_any(PanicsWhenDropped),
-    ];
-    for panics in panics {
-        let tool = registered(tool(spec("probe"), move |_, _| {
-            panics();
-            Ok(ToolOutcome::ok(Value::Null))
-        }));
-        let outcome = tool.call(json!({}), &context(Locale::KO)).await;
-        assert_eq!(outcome, ToolOutcome::error("handler_error", "도구 실행 실패: Panic"));
-    }
-}
-
-#[tokio::test]
-async fn a_tool_that_needs_a_connection_runs_on_the_callers_own_and_on_no_other() {
-    let tool = registered(needing::<String>(read_file()));
-    let (arguments, ctx) = (json!({ "path": "x" }), context(Locale::EN));
-    let outcome = tool.call(arguments.clone(), &ctx).await;
-    assert_eq!(outcome, ToolOutcome::error("handler_error", "the tool failed: Error"));
-    let mut lent = "a connection".to_owned();
-    for access in [Access::None, Access::Read(&mut lent)] {
-        let refused = tool.run_on(arguments.clone(), &ctx, access).await.unwrap_err();
-        let CallError::Connection(NeedsConnection { need, .. }) = &refused else {
-            panic!("it ran: {refused:?}")
-        };
-        assert_eq!(*need, Need::Transaction(ConnectionType::of::<String>()));
-        let told = "tool read_file needs a connection to write (alloc::string::String)";
-        assert_eq!(refused.to_string(), told);
-    }
-    let ran = tool.run_on(arguments.clone(), &ctx, Access::Transaction(&mut lent)).await;
-    assert_eq!(ran.unwrap(), ToolOutcome::ok(arguments));
 }
 
 #[test]

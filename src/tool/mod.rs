@@ -41,7 +41,6 @@
 
 mod async_fn;
 mod handler;
-mod markdown;
 mod misfit;
 mod schema;
 #[cfg(test)]
@@ -92,16 +91,14 @@ pub use madang_actors::{
         ToolFault, ToolResult,
     },
     protocol::{
-        Breach, CancelReason, EffectPolicy, Fault, Locale, Problem, SpecError, Timestamp,
-        ToolCancelled, ToolErr, ToolOk, ToolOutcome, ToolProgress, ToolSpec, WantedCall,
-        call_envelope, envelope,
+        Breach, CancelReason, EffectPolicy, Fault, Locale, Problem, SpecError, ToolCancelled,
+        ToolErr, ToolOk, ToolOutcome, ToolProgress, ToolSpec, WantedCall, call_envelope, envelope,
     },
     registry::{
-        CallError, CheckedArguments, DuplicateTool, Execution, OtherEffect, Problems,
-        RegisteredTool, RegistryError, ToolNotFound, ToolRegistry,
+        CheckedArguments, DuplicateTool, OtherEffect, Problems, RegisteredTool, RegistryError,
+        ToolNotFound, ToolRegistry,
     },
 };
-pub use markdown::tools_markdown;
 pub use typed_tool::{
     NoArguments, TypedTool, from_schema, plain, prepared, reading, transactional,
 };

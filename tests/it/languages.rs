@@ -11,6 +11,8 @@ use madang::{
 };
 use madang_testing::{FakeTool, MemoryStore, ScriptedModel};
 
+use crate::support::data;
+
 #[derive(Debug)]
 struct French;
 
@@ -145,7 +147,7 @@ async fn a_tool_reads_the_tag_that_was_chosen_whether_or_not_the_runtime_speaks_
     for language in ["en", "pt-br", "tlh"] {
         let call = Call::new(UserId::new("kim").unwrap(), "told", "{}").language(tag(language));
         let report = runtime.dispatch(call).await.unwrap();
-        assert_eq!(report.outcome().unwrap().to_value()["output"], language);
+        assert_eq!(data(report.outcome().unwrap()), language);
     }
     runtime.shutdown().await.unwrap();
 }

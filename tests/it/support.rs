@@ -168,6 +168,12 @@ pub(crate) fn kind(report: &CallReport) -> String {
     }
 }
 
+/// The data of a success.
+pub(crate) fn data(outcome: &ToolOutcome) -> &Value {
+    let ToolOutcome::Ok(ok) = outcome else { panic!("no success: {outcome:?}") };
+    &ok.data
+}
+
 #[derive(Deserialize, JsonSchema)]
 struct Named {
     /// The name of the row.

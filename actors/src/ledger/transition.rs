@@ -14,9 +14,10 @@ use crate::protocol::{
 use super::Seal;
 
 /// The state of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum CallState {
     /// The model asked for it.
     Proposed,
@@ -33,22 +34,8 @@ pub enum CallState {
 impl CallState {
     /// Gives its name in databases.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Proposed => "proposed",
-            Self::Awaiting => "awaiting",
-            Self::Approved => "approved",
-            Self::Running => "running",
-            Self::Ended => "ended",
-        }
-    }
-
-    /// Finds the state of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Proposed, Self::Awaiting, Self::Approved, Self::Running, Self::Ended]
-            .into_iter()
-            .find(|state| state.name() == name)
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -332,10 +319,14 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_found_by_its_name() {
-        for state in [Proposed, Awaiting, Approved, Running, End] {
-            assert_eq!(CallState::from_name(state.name()), Some(state));
+    fn a_state_has_the_name_by_which_it_is_read_again() {
+        let states = [Proposed, Awaiting, Approved, Running, End];
+        assert_eq!(
+            states.map(CallState::name),
+            ["proposed", "awaiting", "approved", "running", "ended"]
+        );
+        for state in states {
+            assert_eq!(serde_json::to_value(state).unwrap(), state.name());
         }
-        assert_eq!(CallState::from_name("gone"), None);
     }
 }

@@ -3,7 +3,8 @@
 use std::{borrow::Cow, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+use strum::IntoStaticStr;
 
 /// What a tool tells the runtime and the application beside its result; the model never reads it.
 pub type Metadata = Map<String, Value>;
@@ -64,9 +65,10 @@ pub struct ToolCancelled {
 }
 
 /// The reason for which a call was cancelled; the five stay distinct for the model and the person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum CancelReason {
     /// The person said no.
@@ -96,14 +98,8 @@ impl CancelReason {
 
     /// Gives its name in databases and events.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Denied => "denied",
-            Self::Expired => "expired",
-            Self::Unreachable => "unreachable",
-            Self::Dismissed => "dismissed",
-            Self::Withdrawn => "withdrawn",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -173,23 +169,6 @@ impl ToolOutcome {
             Self::Err(error) => Some(&error.code),
             Self::Ok(_) | Self::Cancelled(_) => None,
         }
-    }
-
-    /// Gives the form for applications: `{success, output, error, metadata}`, and `cancelled`.
-    #[must_use]
-    pub fn to_value(&self) -> Value {
-        let (output, error, cancelled) = match self {
-            Self::Ok(ok) => (ok.data.clone(), Value::Null, false),
-            Self::Err(error) => (Value::Null, json!(error.reason), false),
-            Self::Cancelled(c) => (Value::Null, json!(c.to_string()), true),
-        };
-        json!({
-            "success": self.is_ok(),
-            "output": output,
-            "error": error,
-            "cancelled": cancelled,
-            "metadata": self.metadata(),
-        })
     }
 }
 

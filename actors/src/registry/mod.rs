@@ -16,9 +16,7 @@ mod shape;
 mod tool_registry;
 mod unwind;
 
-pub use error::{
-    CallError, DuplicateTool, Execution, NeedsConnection, OtherEffect, RegistryError, ToolNotFound,
-};
+pub use error::{DuplicateTool, OtherEffect, RegistryError, ToolNotFound};
 pub use problems::Problems;
 pub use registered_tool::{CheckedArguments, RegisteredTool};
 pub use tool_registry::ToolRegistry;

@@ -4,27 +4,27 @@ use std::{fmt, sync::Arc};
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
-use tracing::{error, info};
+use tracing::info;
 
 use super::{
-    CallError, Execution, NeedsConnection, OtherEffect, Problems, RegistryError, arguments,
+    OtherEffect, Problems, RegistryError, arguments,
     problems::problems_of,
     prune::prune,
     shape::Shape,
-    unwind::{Panicked, caught, unwind},
+    unwind::{Panicked, caught},
 };
 use crate::{
     ledger::schema_digest,
     port::{Access, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult},
     protocol::{
-        Breach, Digest, EffectPolicy, Fault, Limits, MAX_BYTES, Problem, SpecError, Text,
-        ToolOutcome, ToolSpec,
+        Breach, Digest, EffectPolicy, Fault, Limits, MAX_BYTES, Problem, SpecError, ToolOutcome,
+        ToolSpec,
     },
 };
 
 /// The steps beyond which only the first problem of arguments is told: each problem holds some memory.
 const STEPS_FOR_ALL_PROBLEMS: u64 = 65_536;
-/// The bytes of places beyond which only the first problem is told: each place has the keys above it.
+/// The bytes of pointers beyond which only the first problem is told: each pointer has the keys above it.
 const BYTES_FOR_ALL_PROBLEMS: u64 = 16 * 1024 * 1024;
 
 /// A registered tool: the schema is compiled once and shared by all calls.
@@ -171,97 +171,6 @@ impl RegisteredTool {
         prepared.map_err(|fault| outcome_of(Err(fault), limits))
     }
 
-    /// Validates and runs outside the dispatcher: no question is asked and no step recorded. For tools that need no
-    /// connection. Never panics.
-    ///
-    /// # Errors
-    /// [`CallError`] where the tool gave no outcome of its own; a broken rule is an outcome.
-    pub async fn run(&self, arguments: Value, ctx: &ToolContext) -> Result<ToolOutcome, CallError> {
-        self.run_on(arguments, ctx, Access::None).await
-    }
-
-    /// Runs like [`run`](Self::run) on a connection of the caller's own, for tools that need one: [`Access::Read`] or
-    /// [`Access::Transaction`], as [`Tool::needs`] says. The caller commits the transaction, and undoes it where the
-    /// outcome is no success.
-    ///
-    /// # Errors
-    /// [`CallError`] where the tool gave no outcome of its own; [`CallError::Connection`] where it needs another access
-    /// than it is given, and did not run.
-    pub async fn run_on(
-        &self,
-        arguments: Value,
-        ctx: &ToolContext,
-        access: Access<'_>,
-    ) -> Result<ToolOutcome, CallError> {
-        let CheckedArguments { arguments, removed, .. } = self.validate(arguments)?;
-        if !removed.is_empty() {
-            info!(tool = %self.spec().name, ?removed, "removed arguments that the schema does not know");
-        }
-        match (self.tool.needs(), &access) {
-            (None, _)
-            | (Some(Need::Reader(_)), Access::Read(_))
-            | (Some(Need::Transaction(_)), Access::Transaction(_)) => {}
-            (Some(need @ (Need::Reader(_) | Need::Transaction(_))), _) => {
-                return Err(NeedsConnection { tool: self.spec().name.clone(), need }.into());
-            }
-        }
-        let failed = |fault, cause| Execution { tool: self.spec().name.clone(), fault, cause };
-        let ended = unwind(async {
-            let limits = Limits::default();
-            match self.prepare(&arguments, ctx, &limits).await {
-                Ok(prepared) => {
-                    self.handle(arguments.clone(), prepared, ctx, access, &limits).await
-                }
-                Err(instead) => instead,
-            }
-        });
-        match ended.await {
-            Ok(Ok(outcome)) => Ok(outcome),
-            Ok(Err(ToolFault::Rule(rule))) => Ok(ToolOutcome::Err(rule)),
-            Ok(Err(ToolFault::Unexpected { fault, cause, .. })) => {
-                Err(failed(fault, Some(cause)).into())
-            }
-            Err(Panicked) => Err(failed(Fault::PANIC, None).into()),
-        }
-    }
-
-    /// Runs like [`run`](Self::run), with every end as an outcome in the words of the context's language.
-    pub async fn call(&self, arguments: Value, ctx: &ToolContext) -> ToolOutcome {
-        self.call_on(arguments, ctx, Access::None).await
-    }
-
-    /// Runs like [`run_on`](Self::run_on), with every end as an outcome in the words of the context's language.
-    pub async fn call_on(
-        &self,
-        arguments: Value,
-        ctx: &ToolContext,
-        access: Access<'_>,
-    ) -> ToolOutcome {
-        match self.run_on(arguments, ctx, access).await {
-            Ok(outcome) => outcome,
-            Err(CallError::Validation(problems)) => {
-                let problems = problems.in_locale(ctx.locale);
-                ToolOutcome::error(
-                    "validation",
-                    Text::BadArguments(&problems).in_locale(ctx.locale),
-                )
-            }
-            Err(CallError::Connection(lacking)) => {
-                error!(tool = %lacking.tool, %lacking, "failed to run a tool");
-                let text = Text::HandlerFailed(&Fault::default()).in_locale(ctx.locale);
-                ToolOutcome::error("handler_error", text)
-            }
-            Err(CallError::Execution(failure)) => {
-                let cause = failure.cause.as_ref().map(tracing::field::display);
-                error!(tool = %failure.tool, fault = failure.fault.name(), cause, "failed to run a tool");
-                ToolOutcome::error(
-                    "handler_error",
-                    Text::HandlerFailed(&failure.fault).in_locale(ctx.locale),
-                )
-            }
-        }
-    }
-
     fn checked(&self, mut arguments: Value, limits: &Limits) -> Result<CheckedArguments, Problems> {
         let Value::Object(fields) = &mut arguments else {
             return Err(whole(Breach::NotAnObject, limits));
@@ -282,7 +191,7 @@ impl RegisteredTool {
             };
         }
         let mut problems = Vec::new();
-        let bytes = pruned.steps.saturating_mul(pruned.longest_place as u64);
+        let bytes = pruned.steps.saturating_mul(pruned.longest_pointer as u64);
         if pruned.steps > STEPS_FOR_ALL_PROBLEMS || bytes > BYTES_FOR_ALL_PROBLEMS {
             if let Err(error) = self.validator.validate(&arguments) {
                 problems_of(&error, &mut problems);

@@ -13,7 +13,7 @@ use crate::{port::Tool, protocol::ToolSpec};
 #[derive(Debug, Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<Arc<RegisteredTool>>,
-    places: HashMap<Arc<str>, usize, RandomState>,
+    indices: HashMap<Arc<str>, usize, RandomState>,
 }
 
 impl ToolRegistry {
@@ -49,33 +49,19 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Fills an empty registry. A second start finds it filled and changes nothing.
-    ///
-    /// # Errors
-    /// [`RegistryError::AlreadyInitialised`] on a registry that holds tools, and the errors of `register_all`.
-    pub fn initialise(
-        &mut self,
-        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
-    ) -> Result<&mut Self, RegistryError> {
-        if !self.is_empty() {
-            return Err(RegistryError::AlreadyInitialised { count: self.len() });
-        }
-        self.register_all(tools)
-    }
-
     /// Looks a tool up, in constant time.
     ///
     /// # Errors
     /// [`ToolNotFound`] for a name that was never registered.
     pub fn get(&self, name: &str) -> Result<&Arc<RegisteredTool>, ToolNotFound> {
-        let place = self.places.get(name).ok_or_else(|| ToolNotFound { name: name.into() })?;
-        Ok(&self.tools[*place])
+        let index = self.indices.get(name).ok_or_else(|| ToolNotFound { name: name.into() })?;
+        Ok(&self.tools[*index])
     }
 
     /// Tells whether a tool of this name is registered.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        self.places.contains_key(name)
+        self.indices.contains_key(name)
     }
 
     /// Gives all tools in their order.
@@ -87,42 +73,6 @@ impl ToolRegistry {
     #[must_use]
     pub fn names(&self) -> Vec<Arc<str>> {
         self.iter().map(|tool| tool.spec().name.clone()).collect()
-    }
-
-    /// Gives all categories in the order of their first tools.
-    #[must_use]
-    pub fn categories(&self) -> Vec<Arc<str>> {
-        let mut categories: Vec<Arc<str>> = Vec::new();
-        for tool in &self.tools {
-            if !categories.contains(&tool.spec().category) {
-                categories.push(tool.spec().category.clone());
-            }
-        }
-        categories
-    }
-
-    /// Gives the tools of one category in their order.
-    #[must_use]
-    pub fn by_category(&self, category: &str) -> Vec<Arc<RegisteredTool>> {
-        self.iter().filter(|tool| &*tool.spec().category == category).cloned().collect()
-    }
-
-    /// Gives a registry of only these tools, in this order; they are shared, not compiled again.
-    ///
-    /// # Errors
-    /// [`ToolNotFound`] for the first name that is not registered.
-    pub fn subset<N: AsRef<str>>(
-        &self,
-        names: impl IntoIterator<Item = N>,
-    ) -> Result<Self, ToolNotFound> {
-        let mut subset = Self::new();
-        for name in names {
-            let tool = self.get(name.as_ref())?;
-            if !subset.has(name.as_ref()) {
-                subset.push(Arc::clone(tool));
-            }
-        }
-        Ok(subset)
     }
 
     /// Counts the tools.
@@ -163,14 +113,9 @@ impl ToolRegistry {
         if self.has(&tool.spec().name) {
             return Err(DuplicateTool { name: tool.spec().name.clone() });
         }
-        self.push(tool);
-        Ok(())
-    }
-
-    /// Adds a tool; its name must be free.
-    fn push(&mut self, tool: Arc<RegisteredTool>) {
-        self.places.insert(tool.spec().name.clone(), self.tools.len());
+        self.indices.insert(tool.spec().name.clone(), self.tools.len());
         self.tools.push(tool);
+        Ok(())
     }
 }
 

@@ -11,69 +11,35 @@ use std::{
 };
 
 use madang_actors::{
-    port::{
-        Access, BoxFuture, ConnectionType, Need, Prepared, SystemClock, Tool, ToolContext,
-        ToolResult,
-    },
+    port::{Access, BoxFuture, Prepared, SystemClock, Tool, ToolContext, ToolResult},
     protocol::{CallId, Locale, SessionId, ToolOutcome, ToolSpec, UserId},
 };
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
 
-type Handler = dyn Fn(Value, &ToolContext) -> ToolResult<ToolOutcome> + Send + Sync;
+/// A tool that gives its arguments back.
+#[derive(Debug)]
+pub(crate) struct Echo(ToolSpec);
 
-/// A tool made by hand.
-pub(crate) struct HandMade {
-    spec: ToolSpec,
-    needs: Option<Need>,
-    handler: Box<Handler>,
-}
-
-impl fmt::Debug for HandMade {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("HandMade").field(&self.spec.name).finish()
-    }
-}
-
-impl Tool for HandMade {
+impl Tool for Echo {
     fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn needs(&self) -> Option<Need> {
-        self.needs
+        &self.0
     }
 
     fn call<'a>(
         &'a self,
         arguments: Value,
         _: Prepared,
-        ctx: &'a ToolContext,
+        _: &'a ToolContext,
         _: Access<'a>,
     ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
-        Box::pin(async move {
-            tokio::task::yield_now().await;
-            (self.handler)(arguments, ctx)
-        })
+        Box::pin(async { Ok(ToolOutcome::ok(arguments)) })
     }
 }
 
-/// A tool with this description and handler.
-pub(crate) fn tool(
-    spec: ToolSpec,
-    handler: impl Fn(Value, &ToolContext) -> ToolResult<ToolOutcome> + Send + Sync + 'static,
-) -> HandMade {
-    HandMade { spec, needs: None, handler: Box::new(handler) }
-}
-
-/// A tool that gives its arguments back.
-pub(crate) fn echo(spec: ToolSpec) -> HandMade {
-    tool(spec, |arguments, _| Ok(ToolOutcome::ok(arguments)))
-}
-
-/// A tool that needs a connection.
-pub(crate) fn needing<C: 'static>(spec: ToolSpec) -> HandMade {
-    HandMade { needs: Some(Need::Transaction(ConnectionType::of::<C>())), ..echo(spec) }
+/// A tool with this description that gives its arguments back.
+pub(crate) fn echo(spec: ToolSpec) -> Echo {
+    Echo(spec)
 }
 
 /// The description of a tool that takes anything.
@@ -82,7 +48,7 @@ pub(crate) fn spec(name: &str) -> ToolSpec {
 }
 
 /// A tool with this schema that gives its arguments back.
-pub(crate) fn with_schema(parameters: Value) -> HandMade {
+pub(crate) fn with_schema(parameters: Value) -> Echo {
     echo(ToolSpec::new("probe", "Does something.", parameters))
 }
 

@@ -37,44 +37,14 @@ impl ListedTool {
     pub(super) fn fingerprint(&self) -> String {
         let description = self.description.as_deref();
         let annotations = Value::Object(self.annotations.clone());
-        let whole = serde_json::json!([self.name, description, self.schema, annotations]);
-        let mut text = String::new();
-        write_sorted(&whole, &mut text);
-        Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+        let mut whole = serde_json::json!([self.name, description, self.schema, annotations]);
+        whole.sort_all_objects();
+        Sha256::digest(whole.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Reads a hint among the annotations.
     pub(super) fn hint(&self, key: &str) -> Option<bool> {
         self.annotations.get(key).and_then(Value::as_bool)
-    }
-}
-
-/// Writes JSON with the keys of each object in order. The depth was bounded when it was read.
-fn write_sorted(value: &Value, text: &mut String) {
-    match value {
-        Value::Object(fields) => {
-            let mut fields: Vec<_> = fields.iter().collect();
-            fields.sort_unstable_by_key(|(key, _)| *key);
-            text.push('{');
-            for (key, value) in fields {
-                text.push_str(&Value::from(key.as_str()).to_string());
-                text.push(':');
-                write_sorted(value, text);
-                text.push(',');
-            }
-            text.push('}');
-        }
-        Value::Array(items) => {
-            text.push('[');
-            for item in items {
-                write_sorted(item, text);
-                text.push(',');
-            }
-            text.push(']');
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            text.push_str(&value.to_string());
-        }
     }
 }
 
@@ -92,15 +62,15 @@ mod tests {
         });
         let print = |tool: &Value| ListedTool::read(tool).unwrap().fingerprint();
         let first = print(&tool);
-        for (place, value) in [
+        for (pointer, value) in [
             ("/name", json!("write")),
             ("/description", json!("Reads. And mails it.")),
             ("/inputSchema/properties", json!({ "a": {} })),
             ("/annotations/readOnlyHint", json!(false)),
         ] {
             let mut other = tool.clone();
-            *other.pointer_mut(place).unwrap() = value;
-            assert_ne!(print(&other), first, "{place}");
+            *other.pointer_mut(pointer).unwrap() = value;
+            assert_ne!(print(&other), first, "{pointer}");
         }
         let reordered = json!({
             "annotations": { "title": "R", "readOnlyHint": true },

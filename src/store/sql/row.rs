@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    ledger::{CallState, ChainEnd, ErasedChain, Link, Salt, Seal},
+    ledger::{ChainEnd, ErasedChain, Link, Salt, Seal},
     port::{LedgerRow, OpenTurn, Owner, StoreError, StoredEnd, StoredTurn, SubmittedTurn},
     protocol::{
         CallId, Content, Digest, IdempotencyKey, InvalidLanguageTag, LanguageTag, Locale,
@@ -146,7 +146,6 @@ pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRo
         return Ok(None);
     }
     let raw_arguments: Arc<str> = column::<&str>(row, "raw_arguments")?.into();
-    let state: &str = column(row, "state")?;
     let mut values = Values { row, unreadable: Vec::new() };
     let arguments: Option<Value> = values.json("arguments")?;
     let outcome = match values.json("outcome")? {
@@ -172,7 +171,7 @@ pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRo
         schema: column::<Option<&[u8]>>(row, "schema")?.map(digest).transpose()?,
         shown: values.json("shown")?,
         digest: column::<Option<&[u8]>>(row, "digest")?.map(digest).transpose()?,
-        state: CallState::from_name(state).ok_or_else(|| damaged("state"))?,
+        state: from_name(column(row, "state")?)?,
         outcome,
         effect: column::<Option<&str>>(row, "effect")?.map(from_name).transpose()?,
         result: column::<Option<&str>>(row, "result")?.map(from_name).transpose()?,

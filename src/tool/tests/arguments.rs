@@ -1,5 +1,7 @@
 //! How arguments reach the types of a handler, its predicate and its consequence.
 
+use madang_actors::registry::unwind;
+
 use super::*;
 
 #[test]
@@ -70,16 +72,12 @@ async fn a_schema_written_by_hand_has_a_handler_beside_it() {
             .map_or("pong".to_owned(), |message| format!("pong: {message}"));
         Ok(ToolOutcome::ok(json!(message)).with_metadata("for", json!(ctx.user.as_str())))
     }));
-    let outcome = tool.call(json!({ "message": "hi", "x": 1 }), &context(Locale::KO)).await;
-    assert_eq!(outcome, ToolOutcome::ok(json!("pong: hi")).with_metadata("for", json!("mina")));
-    assert_eq!(
-        tool.call(json!({}), &context(Locale::KO)).await,
-        ToolOutcome::ok(json!("pong")).with_metadata("for", json!("mina"))
-    );
-    assert_eq!(
-        tool.call(json!({ "message": 1 }), &context(Locale::KO)).await.code(),
-        Some("validation")
-    );
+    for (arguments, told) in [(json!({ "message": "hi", "x": 1 }), "pong: hi"), (json!({}), "pong")]
+    {
+        let outcome = run_checked(&tool, arguments).await.unwrap();
+        assert_eq!(outcome, ToolOutcome::ok(json!(told)).with_metadata("for", json!("mina")));
+    }
+    assert!(tool.validate(json!({ "message": 1 })).is_err());
 }
 
 #[tokio::test]
@@ -96,12 +94,8 @@ async fn a_type_that_contains_itself_is_checked_at_every_level() {
     }
     let tool =
         registered(plain("plant", "Plants.", async |args: Tree, _: &ToolContext| Ok(args.root)));
-    let outcome = tool
-        .call(
-            json!({ "root": { "name": "a", "children": [{ "name": "b", "x": 1 }] } }),
-            &context(Locale::EN),
-        )
-        .await;
+    let tree = json!({ "root": { "name": "a", "children": [{ "name": "b", "x": 1 }] } });
+    let outcome = run_checked(&tool, tree).await.unwrap();
     let planted = json!({ "name": "a", "children": [{ "name": "b", "children": [] }] });
     assert_eq!(outcome, ToolOutcome::ok(planted));
     let told =
@@ -110,7 +104,7 @@ async fn a_type_that_contains_itself_is_checked_at_every_level() {
 }
 
 #[tokio::test]
-async fn a_panic_while_arguments_are_read_is_an_outcome() {
+async fn a_panic_while_arguments_are_read_comes_where_the_handler_is_run() {
     #[derive(JsonSchema)]
     struct Bomb {}
     impl<'de> Deserialize<'de> for Bomb {
@@ -119,6 +113,5 @@ async fn a_panic_while_arguments_are_read_is_an_outcome() {
         }
     }
     let tool = registered(plain("bomb", "Explodes.", async |_: Bomb, _: &ToolContext| Ok(())));
-    let outcome = tool.call(json!({}), &context(Locale::KO)).await;
-    assert_eq!(outcome, ToolOutcome::error("handler_error", "도구 실행 실패: Panic"));
+    assert!(unwind(run_checked(&tool, json!({}))).await.is_err());
 }

@@ -7,7 +7,7 @@ async fn a_plain_function_becomes_a_tool() {
     let tool = registered(plain("shout", "Shouts.", shout));
     assert_eq!(tool.spec().effect, EffectPolicy::Destructive, "unannotated means destructive");
     assert_eq!(tool.tool().needs(), None);
-    let outcome = tool.call(json!({ "row": "hey", "noise": 1 }), &context(Locale::EN)).await;
+    let outcome = run_checked(&tool, json!({ "row": "hey", "noise": 1 })).await.unwrap();
     assert_eq!(outcome, ToolOutcome::ok(json!("mina: hey!")));
 }
 
@@ -56,9 +56,6 @@ async fn a_handler_is_never_run_without_the_connection_it_needs() {
         assert!(cause.to_string().contains("without the"), "{cause}");
     }
     assert_eq!(db, Db::default());
-    let outside =
-        registered(transactional("add", "Adds.", add)).call(row(), &context(Locale::EN)).await;
-    assert_eq!(outside, ToolOutcome::error("handler_error", "the tool failed: Error"));
 }
 
 struct Life {
@@ -134,8 +131,6 @@ async fn a_result_that_cannot_be_serialised_is_a_fault_of_that_type() {
     });
     let (kind, _) = fault(run(&tool, json!({}), Access::None).await);
     assert_eq!(kind, Fault::SERIALIZE);
-    let outcome = registered(tool).call(json!({}), &context(Locale::KO)).await;
-    assert_eq!(outcome, ToolOutcome::error("handler_error", "도구 실행 실패: Serialize"));
 }
 
 #[tokio::test]

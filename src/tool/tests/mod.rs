@@ -4,7 +4,7 @@ use std::{error::Error, sync::Arc};
 
 use madang_actors::{
     port::SystemClock,
-    protocol::{CallId, SessionId, UserId},
+    protocol::{CallId, Limits, SessionId, UserId},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,13 @@ fn registered(tool: impl Tool) -> Arc<RegisteredTool> {
 
 async fn run(tool: &impl Tool, arguments: Value, access: Access<'_>) -> ToolResult<ToolOutcome> {
     tool.call(arguments, Prepared::default(), &context(Locale::KO), access).await
+}
+
+/// Checks the arguments first, as the dispatcher does.
+async fn run_checked(tool: &RegisteredTool, arguments: Value) -> ToolResult<ToolOutcome> {
+    let arguments = tool.validate(arguments).unwrap().arguments;
+    let (ctx, limits) = (context(Locale::KO), Limits::default());
+    tool.handle(arguments, Prepared::default(), &ctx, Access::None, &limits).await
 }
 
 fn fault(ended: ToolResult<ToolOutcome>) -> (Fault, Box<dyn Error + Send + Sync>) {

@@ -4,7 +4,7 @@ use super::*;
 use madang_actors::{
     port::SystemClock,
     protocol::{CallId, SessionId, UserId},
-    registry::ToolRegistry,
+    registry::{Panicked, unwind},
 };
 use uuid::Uuid;
 
@@ -22,31 +22,31 @@ fn context() -> ToolContext {
     }
 }
 
-async fn outcome(tool: FakeTool) -> String {
-    let (name, mut registry) = (tool.spec.name.clone(), ToolRegistry::new());
-    registry.register(tool).unwrap();
-    let outcome = registry.get(&name).unwrap().call(json!({ "a": 1 }), &context()).await;
-    serde_json::to_string(&outcome).unwrap()
+/// Runs the handler; a panic is told as such.
+async fn ended(tool: FakeTool) -> Result<ToolResult<ToolOutcome>, Panicked> {
+    let ctx = context();
+    unwind(tool.call(json!({ "a": 1 }), Prepared::default(), &ctx, Access::None)).await
 }
 
 #[tokio::test]
 async fn a_fake_tool_ends_as_it_was_told() {
     let lock = Arc::new(Mutex::new(()));
-    let ends = [
-        (End::Echo, r#"{"status":"ok","data":{"a":1}}"#),
-        (End::Refuse("r", "no"), r#"{"status":"error","code":"r","reason":"no"}"#),
-        (
-            End::Fail(Fault::named("Disk")),
-            r#"{"status":"error","code":"handler_error","reason":"the tool failed: Disk"}"#,
-        ),
-    ];
-    for (end, expected) in ends {
-        assert_eq!(outcome(FakeTool::read("look").end(end)).await, expected);
-    }
+    let look = async |end| ended(FakeTool::read("look").end(end)).await.unwrap();
+    assert_eq!(look(End::Echo).await.unwrap(), ToolOutcome::ok(json!({ "a": 1 })));
+    let own = ToolOutcome::error("own", "its own");
+    assert_eq!(look(End::Give(own.clone())).await.unwrap(), own);
+    let refused = look(End::Refuse("r", "no")).await;
+    assert!(
+        matches!(&refused, Err(ToolFault::Rule(rule)) if (&*rule.code, &*rule.reason) == ("r", "no")),
+        "{refused:?}"
+    );
+    let failed = look(End::Fail(Fault::named("Disk"))).await;
+    assert!(
+        matches!(&failed, Err(ToolFault::Unexpected { fault, .. }) if fault.name() == "Disk"),
+        "{failed:?}"
+    );
     for end in [End::Panic("secret"), End::PanicWith(Payload), End::PanicHolding(lock.clone())] {
-        let expected =
-            r#"{"status":"error","code":"handler_error","reason":"the tool failed: Panic"}"#;
-        assert_eq!(outcome(FakeTool::write("act").end(end)).await, expected);
+        assert!(ended(FakeTool::write("act").end(end)).await.is_err());
     }
     assert!(lock.is_poisoned());
 }
@@ -56,11 +56,12 @@ async fn a_handler_waits_at_its_gate() {
     let gate = Gate::new();
     let tool = FakeTool::write("act").gate(&gate);
     let runs = tool.runs();
-    let waiting = tokio::spawn(outcome(tool));
+    let waiting = tokio::spawn(ended(tool));
     gate.arrived(1).await;
     assert_eq!((runs.count(), waiting.is_finished()), (1, false));
     gate.release();
-    assert_eq!(waiting.await.unwrap(), r#"{"status":"ok","data":{"a":1}}"#);
+    let outcome = waiting.await.unwrap().unwrap().unwrap();
+    assert_eq!(outcome, ToolOutcome::ok(json!({ "a": 1 })));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use sqlx::{
 };
 
 use super::life::{Life, World, ask, tools};
-use crate::support::wanted;
+use crate::support::{data, wanted};
 
 /// The process ends while the question about `save` is open.
 fn cut_off_at_a_question(world: &World) {
@@ -191,7 +191,7 @@ fn an_approval_that_was_given_runs_after_a_crash_as_ever() {
         let rows = life.ledger().await;
         rows.into_iter().filter(|row| row.state == CallState::Approved).collect::<Vec<_>>()
     });
-    let row = others.pop().expect("it waits for its tool's place");
+    let row = others.pop().expect("it waits for its tool's permit");
     assert!(row.check_seal(life.store.keys()).is_ok());
     assert!(row.check_seal(&SealKeys::new([SealKey::new([1; 32])])).is_err());
     world.crash(life);
@@ -352,8 +352,8 @@ fn a_tool_that_runs_the_models_sql_neither_approves_nor_reads_anything_of_the_st
         let tool_calls = vec![wanted("run_sql", &json!({ "sql": sql }))];
         life.script.next().await.finish(Completion { tool_calls, ..Completion::default() });
         life.model_says("Well.", &mut probe).await;
-        let outcome = life.ledger().await[0].outcome.clone().unwrap().to_value();
-        let told: Vec<_> = outcome["output"].as_array().unwrap().to_vec();
+        let outcome = life.ledger().await[0].outcome.clone().unwrap();
+        let told = data(&outcome).as_array().unwrap();
         assert_eq!(told.len(), 8, "{told:?}");
         for refused in &told[..7] {
             let words = refused.as_str().unwrap();

@@ -8,6 +8,7 @@ use madang::{
     ledger::{Forget, LedgerFilter},
     model::Completion,
     store::{SqliteStore, Store as _},
+    tool::ToolOutcome,
 };
 use madang_testing::{HandScript, Probe, model_pair};
 use madang_toolkits::{life, notes};
@@ -18,7 +19,7 @@ use sqlx::{
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use crate::support::{PATIENCE, wanted};
+use crate::support::{PATIENCE, data, wanted};
 
 /// Names that stand in no other text.
 const USER: &str = "zelkova";
@@ -49,7 +50,12 @@ impl Life {
 
     /// Runs a turn with one call and gives this answer to its question. Returns whether a question came, and the end of
     /// the call.
-    async fn calls(&mut self, name: &str, arguments: &Value, answer: Decision) -> (bool, Value) {
+    async fn calls(
+        &mut self,
+        name: &str,
+        arguments: &Value,
+        answer: Decision,
+    ) -> (bool, ToolOutcome) {
         let turn = async {
             let mut probe = Probe::new(self.session.subscribe());
             let turn = self.session.send("go").await.unwrap();
@@ -69,7 +75,7 @@ impl Life {
             }
             turn.ended().await.unwrap();
             let rows = self.runtime.ledger(&LedgerFilter::default()).await.unwrap();
-            (was_asked, rows.last().unwrap().outcome.as_ref().unwrap().to_value())
+            (was_asked, rows.last().unwrap().outcome.clone().unwrap())
         };
         timeout(PATIENCE, turn).await.expect("it comes in time")
     }
@@ -77,8 +83,8 @@ impl Life {
     /// Runs a turn with one call that must succeed, and returns its data.
     async fn does(&mut self, name: &str, arguments: Value) -> Value {
         let (_, outcome) = self.calls(name, &arguments, Decision::Approve).await;
-        assert_eq!(outcome["success"], true, "{name}: {outcome}");
-        outcome["output"].clone()
+        assert!(outcome.is_ok(), "{name}: {outcome}");
+        data(&outcome).clone()
     }
 }
 
@@ -217,7 +223,7 @@ async fn what_was_allowed_for_ever_is_asked_about_again() {
         let page = life.does("create_page", json!({ "title": format!("page {number}") })).await;
         let page = json!({ "id": page["id"] });
         let (asked, outcome) = life.calls("delete_page", &page, Decision::ApproveAlways).await;
-        assert_eq!((asked, &outcome["success"]), (was_asked, &json!(true)));
+        assert_eq!((asked, outcome.is_ok()), (was_asked, true));
     }
     life.runtime.shutdown().await.unwrap();
     forget(&folder).await;

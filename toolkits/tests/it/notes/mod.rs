@@ -14,7 +14,7 @@ use madang_testing::ScriptedModel;
 use madang_toolkits::notes;
 use serde_json::Value;
 
-use crate::support::kind;
+use crate::support::{data, kind};
 
 /// A runtime with the tools of notes, and its store.
 pub(crate) async fn fixture(model: impl ChatModel) -> (Runtime, SqliteStore) {
@@ -42,7 +42,7 @@ async fn call_as(runtime: &Runtime, user: &str, name: &str, arguments: Value) ->
 async fn done(runtime: &Runtime, name: &str, arguments: Value) -> Value {
     let report = call(runtime, name, arguments).await;
     assert_eq!(kind(&report), "ok", "{name}: {}", report.envelope);
-    report.outcome().unwrap().to_value()["output"].clone()
+    data(report.outcome().unwrap()).clone()
 }
 
 fn feedback(report: &CallReport) -> String {

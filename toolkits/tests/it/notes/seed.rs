@@ -52,7 +52,7 @@ async fn the_daily_note_comes_out_of_one_scripted_call_in_order_and_nested() {
 async fn section_2_the_result_says_what_was_asked_for_and_made() {
     let (runtime, _) = silent().await;
     let report = call(&runtime, "create_page_with_blocks", daily_note()).await;
-    let data = report.outcome().unwrap().to_value()["output"].clone();
+    let data = data(report.outcome().unwrap());
     assert_eq!(
         [&data["blocksRequested"], &data["blocksCreated"], &data["blocksFailed"]],
         [&json!(6), &json!(6), &json!(0)]
@@ -68,9 +68,9 @@ async fn section_2_the_result_says_what_was_asked_for_and_made() {
 #[tokio::test]
 async fn section_3_the_tools_are_registered_once_by_their_names() {
     let mut registry = ToolRegistry::new();
-    registry.initialise(notes::tools()).unwrap();
+    registry.register_all(notes::tools()).unwrap();
     assert_eq!(registry.len(), 23);
-    assert!(registry.initialise(notes::tools()).is_err(), "a second time changes nothing");
+    assert!(registry.register_all(notes::tools()).is_err(), "a second time changes nothing");
     assert_eq!(registry.len(), 23);
     for name in registry.names() {
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name} is snake case");

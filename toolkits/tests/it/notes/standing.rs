@@ -48,7 +48,7 @@ async fn the_question_before_a_deletion_says_how_many_blocks_move_up() {
         let call = Call::new(UserId::new("kim").unwrap(), "delete_block", model_call.to_string());
         let report = runtime.dispatch(call.approver(asks).language(tag)).await.unwrap();
         assert_eq!(&*question.await.unwrap(), expected);
-        assert_eq!(report.outcome().unwrap().to_value()["output"], json!({ "deleted": true }));
+        assert_eq!(*data(report.outcome().unwrap()), json!({ "deleted": true }));
         let lines = shown(&runtime, &page).await;
         assert_eq!(lines, ["하나", "둘"][..children], "they moved up");
         runtime.shutdown().await.unwrap();
@@ -168,11 +168,10 @@ async fn a_chat_opens_a_page_and_writes_where_it_stands() {
     probe.until_turns_ended(1).await;
     let end = |kind: &EventKind| {
         let EventKind::ToolCallEnded { record } = kind else { return None };
-        Some(record.outcome.clone().unwrap().to_value())
+        Some(record.outcome.as_ref().unwrap().is_ok())
     };
     let ends: Vec<_> = probe.events().iter().filter_map(|event| end(&event.kind)).collect();
-    assert_eq!(ends[0]["success"], json!(false));
-    assert_eq!([&ends[1]["success"], &ends[2]["success"]], [&json!(true); 2]);
+    assert_eq!(ends, [false, true, true]);
     assert_eq!(shown(&runtime, &id).await, ["빵", "우유"]);
     runtime.shutdown().await.unwrap();
 }

@@ -5,8 +5,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use madang::SystemClock;
 use madang::{
-    CallId, SessionId,
-    tool::{Access, Locale, Need, ToolContext, ToolOutcome, ToolRegistry},
+    CallId, Limits, SessionId,
+    language::Text,
+    tool::{Access, Locale, Need, Prepared, ToolContext, ToolOutcome, ToolRegistry},
 };
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
@@ -50,9 +51,18 @@ impl Outside {
             Some(Need::Reader(_)) => Access::Read(&mut self.db),
             Some(Need::Transaction(_)) => Access::Transaction(&mut self.db),
         };
-        let outcome = tool.call_on(arguments, &self.ctx, access).await;
-        let is_ok = matches!(outcome, ToolOutcome::Ok(_));
-        let end = if is_ok { "COMMIT" } else { "ROLLBACK" };
+        let outcome = match tool.validate(arguments) {
+            Ok(checked) => {
+                let (prepared, limits) = (Prepared::default(), Limits::default());
+                tool.handle(checked.arguments, prepared, &self.ctx, access, &limits).await.unwrap()
+            }
+            Err(problems) => {
+                let words = problems.in_locale(Locale::EN);
+                let told = Text::BadArguments(&words).in_locale(Locale::EN);
+                ToolOutcome::error("validation", told)
+            }
+        };
+        let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
         sqlx::query(end).execute(&mut self.db).await.unwrap();
         outcome
     }
@@ -60,7 +70,7 @@ impl Outside {
 
 /// Returns the code of an error, or the comparable part of a success: ids are replaced by the order of their first use.
 fn verdict(outcome: &ToolOutcome, ids: &mut Vec<String>) -> Value {
-    let mut value = outcome.to_value();
+    let mut value = serde_json::to_value(outcome).unwrap();
     let mut left = vec![&mut value];
     while let Some(value) = left.pop() {
         match value {

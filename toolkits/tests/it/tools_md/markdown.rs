@@ -1,22 +1,26 @@
-//! `TOOLS.md`, generated from a registry: each tool with its description, effect and parameters.
+//! Writes `TOOLS.md` from a registry: each tool with its description, effect and parameters.
 
 use std::fmt::Write;
 
-use madang_actors::{
-    protocol::{EffectPolicy, ToolSpec},
-    registry::ToolRegistry,
-};
+use madang::tool::{EffectPolicy, ToolRegistry, ToolSpec};
 use serde_json::{Map, Value};
 
-/// Writes all tools as Markdown: a section for each category, a table of parameters for each tool.
-#[must_use]
-pub fn tools_markdown(registry: &ToolRegistry) -> String {
+/// Writes all tools as Markdown: a section for each category, a table of parameters for each tool. Categories stand in
+/// the order of their first tools.
+pub(super) fn tools_markdown(registry: &ToolRegistry) -> String {
+    let specs: Vec<_> = registry.iter().map(|tool| tool.spec()).collect();
+    let mut categories: Vec<&str> = Vec::new();
+    for spec in &specs {
+        if !categories.contains(&&*spec.category) {
+            categories.push(&spec.category);
+        }
+    }
     let mut page = String::from("# Tools\n");
-    for category in registry.categories() {
-        let title = if category.is_empty() { "Others" } else { &*category };
+    for category in categories {
+        let title = if category.is_empty() { "Others" } else { category };
         page += &format!("\n## {}\n", escaped(title));
-        for tool in registry.by_category(&category) {
-            section(&mut page, tool.spec()).expect("writing to a string cannot fail");
+        for spec in specs.iter().filter(|spec| &*spec.category == category) {
+            section(&mut page, spec).unwrap();
         }
     }
     page
@@ -179,13 +183,12 @@ fn escaped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-#[cfg(test)]
 mod tests {
+    use madang::tool::{NoArguments, ToolContext, plain, reading, transactional};
     use schemars::JsonSchema;
     use serde::Deserialize;
 
     use super::*;
-    use crate::tool::{NoArguments, ToolContext, plain, reading, transactional};
 
     #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only its schema is looked at")]
