@@ -22,7 +22,7 @@ test: ## run every check and say how long each took; one of them with SUITES="li
 	@scripts/setup.sh lints
 	@scripts/test.sh $(SUITES)
 
-soak: ## prove the promise for most of an hour and print figures; shorter with ARGS="--kills 200 --trials 2 --seconds 10"; mutants with ARGS="--mutants ledger"
+soak: ## prove the promise for about half an hour and print figures; shorter with ARGS="--kills 200 --trials 2 --seconds 10"; mutants with ARGS="--mutants ledger"
 	@scripts/setup.sh
 	@scripts/soak.sh $(ARGS)
 
@@ -30,5 +30,5 @@ bench: ## measure what it costs
 	@scripts/setup.sh
 	env $$(scripts/cpu-flags.sh) cargo bench --locked $(ARGS)
 
-model: ## train the bundled model again (over an hour on two cores); see models/README.md
+model: ## train the bundled model again (two hours on two cores); see models/README.md
 	@$(MAKE) -C models model

@@ -33,7 +33,7 @@ lint() { run cargo clippy --workspace --all-targets -- -D warnings; }
 docs() {
     RUSTDOCFLAGS="-D warnings" run cargo doc --no-deps --workspace || return 1
     # As docs.rs builds it.
-    RUSTDOCFLAGS="-D warnings" run cargo doc --no-deps -p madang --no-default-features --features sqlite,child
+    RUSTDOCFLAGS="-D warnings" run cargo doc --no-deps -p madang --no-default-features --features sqlite,child,remote,schema
 }
 
 # The walls: `actors` needs no C or C++, and without its feature no schemas; and the library alone brings no program and no llama.cpp.

@@ -22,7 +22,12 @@ const OF_OTHERS: [&str; 2] = ["target", "node_modules"];
 
 /// Every page of the repository, relative to its root.
 pub(crate) fn pages() -> Vec<PathBuf> {
-    let mut pages = Vec::new();
+    files(".md")
+}
+
+/// Every file of the repository whose name ends so, relative to its root.
+pub(crate) fn files(ending: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
     let mut folders = vec![root().to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
@@ -30,13 +35,13 @@ pub(crate) fn pages() -> Vec<PathBuf> {
             let name = path.file_name().unwrap().to_str().unwrap();
             if path.is_dir() && !name.starts_with('.') && !OF_OTHERS.contains(&name) {
                 folders.push(path);
-            } else if name.ends_with(".md") {
-                pages.push(path.strip_prefix(root()).unwrap().to_owned());
+            } else if name.ends_with(ending) {
+                files.push(path.strip_prefix(root()).unwrap().to_owned());
             }
         }
     }
-    assert!(pages.len() > 20, "{pages:?}");
-    pages
+    assert!(files.len() > 20, "{files:?}");
+    files
 }
 
 /// The targets of the links of a page, without addresses elsewhere.
@@ -78,7 +83,7 @@ fn each_link_leads_to_a_file_or_a_heading() {
 }
 
 /// The folders from which the full path of a file begins.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 16] = [
     "actors/",
     "benches/",
     "docs/",
@@ -90,6 +95,8 @@ const ROOMS: [&str; 14] = [
     "program/",
     "proof/",
     "scripts/",
+    "server/",
+    "src/",
     "testing/",
     "tests/",
     "toolkits/",
@@ -198,7 +205,10 @@ fn each_line_that_enforces_a_promise_stands_where_the_page_says() {
         let quoted: Vec<_> = row.split('`').skip(1).step_by(2).collect();
         let [path, code] = *quoted else { continue };
         lines += 1;
-        if !read(path).lines().any(|line| line.contains(code)) {
+        // A bar that is not escaped ends the cell of a table, also within code.
+        let bare = code.replace("\\|", "");
+        let code = code.replace("\\|", "|");
+        if bare.contains('|') || !read(path).lines().any(|line| line.contains(&code)) {
             wrong.push(format!("{path}: {code}"));
         }
     }
