@@ -1,6 +1,6 @@
 //! What group commit is worth: 256 writers at once on SQLite at FULL, against one transaction for each job.
 //!
-//! Both run on the same writing connection of the same file, one after the other: the counterpart is the same
+//! Both run on the same writing connection of the same file, one after the other. The counterpart is the same
 //! StoreActor with groups of one job, so the database is never busy. Each sync of a file is counted where SQLite calls
 //! it. A third run slows each sync down to what a common disk takes, and is marked as such.
 

@@ -1,14 +1,14 @@
 //! What the actors cost: turns through them, against plain async functions that do the same work.
 //!
-//! Both use the same pure parts (admission, prompt, check, digest, transitions, envelope), the same ports, deadlines,
-//! spans and metrics, the same writes to the same memory store and the same feed of events; in both a tool runs in a
-//! task of its own, so that its panic ends nothing else and its write survives its caller. What differs is how it is
+//! Both use the same pure parts (admission, prompt, check, digest, transitions, envelope), ports, deadlines, spans and
+//! metrics. Both make the same writes to the same memory store and give the same feed of events. In both a tool runs in
+//! a task of its own, so that its panic ends nothing else and its write survives its caller. What differs is how it is
 //! put together. Processor time is compared, since both cores are busy. Beside them stands what the actors, messages
 //! and tasks of a turn cost that do nothing.
 //!
-//! `store=sqlite` runs both over SQLite at FULL instead, `chats=N` fewer chats at once, `turns=N` so many a chat, and
-//! `only=actors` or `only=plain` runs one of them once, for a profiler: the difference between two counts of turns is what
-//! turns cost.
+//! `store=sqlite` runs both over SQLite at FULL instead, `chats=N` sets the chats at once, and `turns=N` the turns of
+//! each chat. `only=actors` or `only=plain` runs one of them once, for a profiler: the difference between two counts of
+//! turns is what turns cost.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 

@@ -1,5 +1,5 @@
-//! Many sessions: what an idle one costs while it is awake, how long opening and waking take, what is left of those
-//! that sleep, and what one user feels of another that floods the runtime.
+//! Measures many sessions: the cost of an idle one that is awake, the time of opening and waking, and the rest of those
+//! that sleep. It also measures what one user feels of another that floods the runtime.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -106,14 +106,14 @@ fn store_name(path: Option<&Path>) -> &'static str {
 
 /// Opens sessions of a hundred users, many at the same time.
 async fn opened(runtime: &Runtime, numbers: Range<usize>) -> Vec<Session> {
-    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let permits = Arc::new(Semaphore::new(AT_ONCE));
     let mut opening: JoinSet<Session> = JoinSet::new();
     for number in numbers {
-        let (runtime, place) = (runtime.clone(), places.clone().acquire_owned().await.unwrap());
+        let (runtime, permit) = (runtime.clone(), permits.clone().acquire_owned().await.unwrap());
         opening.spawn(async move {
             let user = format!("user {}", number % 100);
             let session = runtime.session(&user, &format!("session {number}")).await.unwrap();
-            drop(place);
+            drop(permit);
             session
         });
     }
@@ -197,8 +197,8 @@ async fn waking(sizes: &Sizes, path: &Path) {
     runtime.shutdown().await.unwrap();
 }
 
-/// Turns of one user: alone, beside one user with very many sessions that asks as fast as it may, and beside a few
-/// users with one session each, which is what the model's time is shared with.
+/// Measures the turns of one user: alone, beside one user with very many sessions that asks as fast as it may, and
+/// beside a few. The few users have one session each, and share the model's time.
 async fn flooded(sizes: &Sizes, path: Option<&Path>) {
     // One completion at a time, as a small model on a small machine has it.
     let hello = ScriptedCompletion::text("Hello.").after(Duration::from_millis(2));

@@ -1,4 +1,4 @@
-//! What decides about a call without a model in the place of a person who reads its request elsewhere.
+//! A function that decides about a call without a model, in place of a person that reads the request elsewhere.
 
 use std::{
     fmt,

@@ -33,10 +33,10 @@ impl Runtime {
     ///
     /// # Errors
     /// [`SessionError::OtherCall`] for a key that names another call. [`SessionError::TimeZone`] for an unknown time
-    /// zone; [`SessionError::Foreign`] for another user's session; [`SessionError::Busy`] for a session in which a turn
-    /// or call has not ended; [`SessionError::Store`] where the store cannot be read. [`SessionError::Closed`] after the
-    /// runtime has shut down; [`SessionError::Overloaded`] where too many bytes wait to be stored, and the call was not
-    /// recorded.
+    /// zone; [`SessionError::Foreign`] for another user's session. [`SessionError::Busy`] for a session in which a turn
+    /// or call has not ended; [`SessionError::Store`] where the store cannot be read. [`SessionError::Closed`] after
+    /// the runtime has shut down; [`SessionError::Overloaded`] where too many bytes wait to be stored, and the call was
+    /// not recorded.
     pub async fn begin(&self, mut call: Call) -> Result<RunningCall, SessionError> {
         if self.shared().is_closing() {
             return Err(SessionError::Closed);
@@ -123,22 +123,22 @@ impl Runtime {
         let bytes = admission.admit(Bound::QueuedBytes, &user, bytes);
         let bytes = bytes.map_err(SessionError::Overloaded)?;
         let of_its_own = session_of(None, id)?;
-        let place = self.position_of_call(&user, session, of_its_own).await?;
+        let position = self.position_of_call(&user, session, of_its_own).await?;
         // From here on nothing is awaited: a future that is dropped has begun all of the call or nothing.
         let at = shared.clock().now();
         let max_stored_bytes = shared.limits().max_stored_bytes_per_user as u64;
-        let preamble = place.turn_of_its_own(&user, at, max_stored_bytes);
+        let preamble = position.turn_of_its_own(&user, at, max_stored_bytes);
         let dismissal = shared.context.closing.child_token();
         let wanted = wanted.bounded(shared.limits());
         let begun = Arc::new(DirectCall::new(
             id,
-            place.session.clone(),
+            position.session.clone(),
             wanted.clone(),
             dismissal.clone(),
             entry,
         ));
-        let late = match &place.held {
-            Some((slot, _)) => slot.late(place.turn, locale, shared.clock().clone()),
+        let late = match &position.held {
+            Some((slot, _)) => slot.late(position.turn, locale, shared.clock().clone()),
             None => Recipient::discard(),
         };
         let (news, reports) = (begun.clone(), begun.clone());
@@ -146,10 +146,10 @@ impl Runtime {
             preamble,
             ledger_row: None,
             span: tracing::Span::current(),
-            session: place.session,
+            session: position.session,
             user,
-            turn: place.turn,
-            seq: place.seq,
+            turn: position.turn,
+            seq: position.seq,
             call: ToolCall {
                 id,
                 name: wanted.name,
@@ -171,7 +171,7 @@ impl Runtime {
             late,
         });
         let (calls, tasks) = (shared.handles.calls.clone(), shared.tasks().clone());
-        let held = (bytes, place.held.map(|(_, begun)| begun));
+        let held = (bytes, position.held.map(|(_, begun)| begun));
         let hears = hears_end(begun.clone(), request.clone(), calls, tasks, held);
         let lost = DispatcherEvent::Lost { call: id, seq: request.seq };
         let reply = Reply::new(hears, lost);

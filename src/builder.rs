@@ -97,9 +97,9 @@ impl Builder {
     /// Adds a model under this name, behind those before it. A turn chooses it by its name
     /// ([`TurnOptions::model`](crate::TurnOptions)); the first model is asked where none is chosen.
     ///
-    /// A model that is overloaded or loses its connection before it has said anything is followed by the next one added,
-    /// and never by one before it. So the text of a turn that chose the last model goes nowhere else. Each model has a
-    /// queue of its own, and users share each of them by itself.
+    /// Where a model is overloaded, or loses its connection before it has said anything, the next one added follows. A
+    /// model added before it never does. So the text of a turn that chose the last model goes nowhere else. Each model
+    /// has a queue of its own, and users share each of them by itself.
     ///
     /// ```
     /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
@@ -271,9 +271,9 @@ impl Builder {
         let specs: Vec<_> = registry.iter().map(|tool| tool.spec().clone()).collect();
         for NamedModel { name, model } in &models {
             let name = name.as_ref().map(ModelName::as_str);
-            for Unconstrained { tool, place, keyword } in model.unconstrained(&specs) {
+            for Unconstrained { tool, pointer, keyword } in model.unconstrained(&specs) {
                 warn!(
-                    model = name, %tool, place, keyword,
+                    model = name, %tool, pointer, keyword,
                     "the model's calls may break this part of a schema: they are checked by the dispatcher only"
                 );
             }

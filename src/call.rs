@@ -45,7 +45,7 @@ impl Call {
         self
     }
 
-    /// Makes the call harmless to repeat: the same key of the same user is the same call, whether it runs or has ended,
+    /// Makes the call harmless to repeat. The same key of the same user is the same call, whether it runs or has ended,
     /// also after a restart. Another tool, session or other arguments under the key are refused.
     ///
     /// A call that a crash cut off has ended by the next start, with nothing done or with an effect that is unknown.

@@ -29,8 +29,8 @@ pub struct Inbox {
 
 impl Runtime {
     /// Opens an inbox of this user. It is complete also after a start: sessions of the user that were cut off with an
-    /// open request wake first, and the future waits for them, at most
-    /// [`Limits::ask_timeout`](crate::Limits::ask_timeout). A request of a session that takes longer comes as a change.
+    /// open request wake first. The future waits for them, at most [`Limits::ask_timeout`](crate::Limits::ask_timeout).
+    /// A request of a session that takes longer comes as a change.
     ///
     /// Dropping the future opens nothing; sessions that woke go on.
     ///

@@ -40,6 +40,4 @@
 //! The tag is stored with the turn, so its sentences are in its language wherever they are read again. The model answers in the
 //! language of the user's text, whatever the tag is.
 
-pub use madang_actors::protocol::{
-    English, InvalidLanguageTag, Korean, Language, LanguageTag, Locale, Text,
-};
+pub use madang_actors::protocol::{English, InvalidLanguageTag, Korean, Language, Locale, Text};

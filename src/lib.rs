@@ -1,7 +1,7 @@
 //! Madang (마당) is an embeddable runtime for many concurrent chats in which a language model calls tools.
 //!
-//! **What a tool did is never lost, never done twice, never done unasked, and never misreported**, whatever the model, the
-//! user, the network or the process does.
+//! **What a tool did is never lost, never done twice, never done unasked, and never misreported.** This holds whatever
+//! the model, the user, the network or the process does.
 //!
 //! ```
 //! # #[cfg(feature = "sqlite")]
@@ -72,10 +72,7 @@ pub use builder::Builder;
 pub use call::Call;
 pub use call_report::CallReport;
 pub use madang_actors::{
-    port::{
-        Clock, InvalidPageSize, InvalidSessionCursor, SessionCursor, SessionPage, SessionSummary,
-        SystemClock,
-    },
+    port::{Clock, SystemClock},
     protocol::{
         CallId, IdempotencyKey, Imported, ImportedRole, LanguageTag, Limits, ModelName, OnDismiss,
         SessionId, Timestamp, TurnId, TurnOptions, UserId,

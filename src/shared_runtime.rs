@@ -116,7 +116,7 @@ impl SharedRuntime {
         }
     }
 
-    /// In a task of its own: the caller may leave, and others may be waiting at the slot.
+    /// Opens a session in a task of its own: the caller may leave, and others may be waiting at the slot.
     fn open(&self, slot: &Arc<SessionSlot>, policy: WakePolicy) {
         drop(self.tasks().spawn(open(slot.clone(), self.context.clone(), policy)));
     }

@@ -10,7 +10,7 @@ use madang_actors::{
 /// How a turn stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnStatus {
-    /// The turn.
+    /// The id of the turn that was asked about.
     pub turn: TurnId,
     /// Whether it runs, or how it ended.
     pub phase: TurnPhase,

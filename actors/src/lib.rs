@@ -2,6 +2,17 @@
 //!
 //! Read in this order: `protocol` (plain data), `port` (what the outside implements), `registry`, `ledger`, then the
 //! actors. Modules further down this list never import those after them; `actors/tests/layers.rs` checks it.
+//!
+//! **Flow of a turn.** `session` stores the user's text and asks `llm` for a completion. `dispatcher` checks each call
+//! of the completion, asks a person through `approval` where the tool is destructive, and runs the handler. `store`
+//! commits the handler's writes together with the ledger's steps. `session` passes the outcome to the model, and to its
+//! readers as events.
+//!
+//! **Invariants.**
+//! - The shell decides nothing, and the core waits for nothing: decisions are pure functions, which tables test.
+//! - Each call ends in exactly one recorded outcome, and no handler begins twice.
+//! - An actor that dies loses nothing that was told: `supervisor` starts it again, and the store has the facts.
+//! - Applications use the crate `madang`, which names what is public of this one.
 
 #![forbid(unsafe_code)]
 

@@ -45,12 +45,12 @@ pub(crate) struct TestRuntime {
 }
 
 impl TestRuntime {
-    /// With these tools, and a model that is never asked.
+    /// Starts with these tools, and a model that is never asked.
     pub(crate) async fn new(tools: impl IntoIterator<Item = FakeTool>) -> Self {
         Self::with(Limits::default(), ScriptedModel::new([]), tools).await
     }
 
-    /// With this tool of any kind.
+    /// Starts with this tool of any kind.
     pub(crate) async fn of(tool: impl Tool) -> Self {
         let model = ScriptedModel::new([]);
         Self::keeping(History::Stored, Limits::default(), model, [tool]).await
@@ -117,7 +117,7 @@ impl TestRuntime {
         self.sessions.slot(&session, &user, &self.handles.calls.limits).unwrap()
     }
 
-    /// Another slot of the same session, as after a restart. The first must not be used any more.
+    /// Makes another slot of the same session, as after a restart. The first must not be used any more.
     pub(crate) fn fresh_slot(&self, slot: &SessionSlot) -> Arc<SessionSlot> {
         let (session, user) = (slot.session(), slot.user());
         SessionRegistry::default().slot(session, user, &self.handles.calls.limits).unwrap()
@@ -298,7 +298,7 @@ impl OneCall {
         *request
     }
 
-    /// The end, whatever was asked before.
+    /// Waits for the end, whatever was asked before.
     pub(crate) async fn end(&mut self) -> CallEnd {
         loop {
             match self.next().await {
@@ -317,7 +317,7 @@ pub(crate) async fn in_time<T>(future: impl IntoFuture<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.expect("it comes in time")
 }
 
-/// How a call ended, in one word and its effect.
+/// Tells how a call ended, in one word and its effect.
 pub(crate) fn kind(end: &CallEnd) -> String {
     let word = match &end.record.outcome {
         Some(ToolOutcome::Ok(_)) => "ok",

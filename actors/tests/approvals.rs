@@ -87,7 +87,7 @@ fn resource() -> impl Strategy<Value = Option<Digest>> {
     select(vec![None, None, None, Some(digest(5))])
 }
 
-/// Until when, how many uses, and of which resource.
+/// Draws bounds: until when, how many uses, and of which resource.
 fn bounds() -> impl Strategy<Value = (i64, u32, Option<Digest>)> {
     (select(vec![20, 200]), 0..=2_u32, resource())
 }
@@ -275,9 +275,9 @@ proptest! {
     #[test]
     fn a_handler_begins_only_after_an_approval_that_fits_and_once(steps in attempts()) {
         let taken = taken(steps);
-        for (place, (number, at, step)) in taken.iter().enumerate() {
+        for (index, (number, at, step)) in taken.iter().enumerate() {
             if let Transition::Running { arguments, digest } = step {
-                let wrong = complaint(&taken[..place], *number, *at, arguments, digest);
+                let wrong = complaint(&taken[..index], *number, *at, arguments, digest);
                 prop_assert_eq!(wrong, None, "call {} at {}: {:#?}", number, at, taken);
             }
         }
@@ -308,9 +308,9 @@ fn what_fits_is_taken() {
     let all: Vec<_> = (1..=3).flat_map(beginning).chain(steps).collect();
     let taken = taken(all.clone());
     assert_eq!(taken.len(), all.len());
-    for (place, (number, at, step)) in taken.iter().enumerate() {
+    for (index, (number, at, step)) in taken.iter().enumerate() {
         if let Transition::Running { arguments, digest } = step {
-            assert_eq!(complaint(&taken[..place], *number, *at, arguments, digest), None);
+            assert_eq!(complaint(&taken[..index], *number, *at, arguments, digest), None);
         }
     }
 }

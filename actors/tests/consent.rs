@@ -70,7 +70,7 @@ fn approved(digest: Digest, approval: Approval) -> Transition {
     Transition::Approved { digest, by: kim(), approval, arguments: None, expires_at, seal: None }
 }
 
-/// A row after these steps, each at its place, as a writer without seals makes it.
+/// A row after these steps, each at its position, as a writer without seals makes it.
 fn row(number: u128, steps: &[Transition]) -> LedgerRow {
     let mut row = None;
     for (step, moment) in steps.iter().zip(1..) {

@@ -62,7 +62,7 @@ impl Policy {
         (!is_allowed).then(|| format!("{name} has the licence {licence}"))
     }
 
-    /// Whether an expression of SPDX is fulfilled by the licences that are allowed.
+    /// Tells whether the allowed licences fulfil an expression of SPDX.
     fn allows(&self, expression: &str) -> bool {
         // Before it took such expressions, Cargo wrote a slash for "or".
         let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");

@@ -192,14 +192,14 @@ fn what_hides_the_module_that_it_imports_is_refused() {
 
 #[test]
 fn a_name_that_the_root_hands_on_counts_as_its_module() {
-    let root = "pub mod session; pub use session::{Door, turn::{Turn as Round}}; pub use self::port::Store;";
+    let root = "pub mod session; pub use session::{Slot, turn::{Turn as Round}}; pub use self::port::Store;";
     let both = |text| {
         let [root] = planted("lib.rs", root);
         let [file] = planted("registry/mod.rs", text);
         complaints(&[root, file])
     };
     for text in
-        ["use crate::Door;", "use crate::{Round};", "use crate::Nothing;", "use crate::Turn;"]
+        ["use crate::Slot;", "use crate::{Round};", "use crate::Nothing;", "use crate::Turn;"]
     {
         assert_eq!(both(text).len(), 1, "{text}");
     }

@@ -35,7 +35,7 @@ fn a_megabyte_of_wrong_items_is_refused_at_once_and_in_few_words() {
     assert!(begun.elapsed() < Duration::from_secs(20), "took {:?}", begun.elapsed());
 }
 
-/// Each place of a value below a long key has that key in it: told one by one, they would take gigabytes.
+/// Each pointer to a value below a long key has that key in it: told one by one, they would take gigabytes.
 #[test]
 fn what_is_told_of_values_below_a_long_key_is_not_a_multiple_of_the_arguments() {
     let lists = json!({ "type": "object", "additionalProperties": { "type": "object",
@@ -43,7 +43,7 @@ fn what_is_told_of_values_below_a_long_key_is_not_a_multiple_of_the_arguments() 
     let (tool, limits, key) = (compiled(lists).unwrap(), Limits::default(), "k".repeat(20_000));
     let wrong = format!("{{\"{key}\":{{\"a\":[{}1]}}}}", "1,".repeat(4_000));
     let told = tool.check(&wrong, &limits).unwrap_err();
-    let bytes: usize = told.as_slice().iter().map(|problem| problem.place.len()).sum();
+    let bytes: usize = told.as_slice().iter().map(|problem| problem.pointer.len()).sum();
     assert!(bytes < 2 * wrong.len(), "{bytes} bytes of {}", wrong.len());
 
     for value in ["1", "null"] {

@@ -1,4 +1,4 @@
-//! Arguments are checked whatever a model writes: all problems are told, with their places and without the values.
+//! Arguments are checked whatever a model writes: all problems are told, with their pointers and without the values.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -62,7 +62,7 @@ fn what_the_schema_allows_goes_through_unchanged() {
 }
 
 #[test]
-fn all_problems_are_told_with_their_places() {
+fn all_problems_are_told_with_their_pointers() {
     let arguments = json!({
         "blocks": [{ "content": 1 }, { "indent": -1 }],
         "date": "tomorrow",

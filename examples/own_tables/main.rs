@@ -1,5 +1,6 @@
-//! An application's own tables in the file that Madang has: its migrations, a tool that writes them in the transaction in
-//! which its call is recorded, a write of the application's own in the same queue, and plain sqlx that reads beside.
+//! An application's own tables in the file that Madang has. It shows their migrations, and a tool that writes them in
+//! the transaction in which its call is recorded. It shows also a write of the application in the same queue, and plain
+//! sqlx that reads beside.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 

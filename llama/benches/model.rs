@@ -210,7 +210,7 @@ async fn completed(path: &Path, at_once: usize, sessions: usize, tokens: usize) 
     Speed::of(usize::try_from(tokens).unwrap(), began.taken())
 }
 
-/// Sessions of a model without resting chats, as in the bare loop.
+/// Measures sessions of a model without resting chats, as in the bare loop.
 async fn ours(path: &Path, name: String, sessions: usize, tokens: usize) -> Speed {
     let model = load(path, |options| options).await;
     streams(&model, &name, sessions, tokens).await

@@ -170,7 +170,7 @@ fn words(writer: &PromptWriter<'_>, text: &str) -> Option<Vec<Piece>> {
     writer.write(&[&message]).ok().map(|prompt| prompt.pieces)
 }
 
-/// Lists possible borders: the end, the place before its blanks, and behind lines and marks, the latest first.
+/// Lists possible borders: the end, the position before its blanks, and behind lines and marks, the latest first.
 fn borders(text: &str) -> impl Iterator<Item = usize> + '_ {
     let before_blanks = text.trim_end().len();
     let marks = text[..before_blanks].char_indices().rev();

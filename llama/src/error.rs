@@ -15,30 +15,30 @@ pub enum LoadError {
     /// The file cannot be read.
     #[error("failed to read the model {}: check that it is a file that you may read", path.display())]
     Read {
-        /// The file.
+        /// The path of the unreadable file.
         path: PathBuf,
-        /// The cause.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },
     /// The file has another format.
     #[error("failed to load the model: {} is no GGUF file; give one that ends in .gguf", path.display())]
     NotGguf {
-        /// The file.
+        /// The path of the file, as the caller gave it.
         path: PathBuf,
     },
     /// The form of GGUF is too old or too new.
     #[error("failed to load the model: {} is GGUF of version {version}; only 2 and 3 are supported, convert it again", path.display())]
     Version {
-        /// The file.
+        /// The path of the file, as the caller gave it.
         path: PathBuf,
-        /// The version of the form.
+        /// The version in the head of the file.
         version: u32,
     },
     /// The file ends too early.
     #[error("failed to load the model: {} is cut off after {actual} bytes; download or copy it again", path.display())]
     Truncated {
-        /// The file.
+        /// The path of the file that is cut off.
         path: PathBuf,
         /// The length of the file in bytes.
         actual: u64,
@@ -46,15 +46,15 @@ pub enum LoadError {
     /// The content contradicts itself.
     #[error("failed to load the model: {} is damaged ({problem}); download or convert it again", path.display())]
     Damaged {
-        /// The file.
+        /// The path of the damaged file.
         path: PathBuf,
-        /// The contradiction.
+        /// The contradiction, as a clause of a sentence.
         problem: String,
     },
     /// The model does not write text.
     #[error("failed to load the model: {} is a {architecture} model, which writes no text; give a chat model", path.display())]
     WritesNoText {
-        /// The file.
+        /// The path of the file, as the caller gave it.
         path: PathBuf,
         /// The architecture that the file names.
         architecture: String,
@@ -65,7 +65,7 @@ pub enum LoadError {
         path.display()
     )]
     Refused {
-        /// The file.
+        /// The path of the file that llama.cpp refused.
         path: PathBuf,
         /// The architecture that the file names.
         architecture: String,
@@ -93,9 +93,9 @@ pub enum LoadError {
     /// The model's bytes cannot be written to a file for llama.cpp.
     #[error("failed to unpack the model into {}: make room there, or give the path of a GGUF file", path.display())]
     Unpack {
-        /// The path of the file.
+        /// The path of the file to write.
         path: PathBuf,
-        /// The cause.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },

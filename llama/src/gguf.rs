@@ -279,7 +279,7 @@ const F32: u32 = 6;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 
-/// Returns the bytes of a tensor. For an unknown type only its place is checked: llama.cpp refuses it, or knows it.
+/// Returns the bytes of a tensor. For an unknown type only its position is checked: llama.cpp refuses it, or knows it.
 fn tensor_bytes(kind: u32, elements: u64) -> u64 {
     let (block, bytes) = match kind {
         0 | 26 => (1, 4),

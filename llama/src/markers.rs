@@ -20,7 +20,7 @@ pub(super) struct Special {
 #[derive(Debug)]
 pub(super) struct Markers {
     specials: Vec<Special>,
-    /// Finds intended special tokens: the first, and of several at one place the longest.
+    /// Finds intended special tokens: the first, and of several at one position the longest.
     meant: AhoCorasick,
     /// Finds every marker, also where two overlap.
     all: AhoCorasick,

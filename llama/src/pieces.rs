@@ -15,7 +15,7 @@ pub(super) const DIGITS: usize = 256;
 pub(super) const STACK_BYTES: usize = 16 << 20;
 
 /// Cuts a text into pieces for llama.cpp, without loss. A cut lies between words if the second half of a piece has such
-/// a place, which leaves the tokens unchanged.
+/// a position, which leaves the tokens unchanged.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -9,7 +9,7 @@ pub(super) struct Repetition {
     /// The latest tokens, as a ring.
     latest: [u32; LONGEST],
     seen: usize,
-    /// The number of latest tokens that equal those one place, two places, ... before.
+    /// The number of latest tokens that equal those one position, two positions, ... before.
     alike: [usize; LONGEST],
     /// The repeated tokens that are too many.
     most: usize,

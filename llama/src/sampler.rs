@@ -201,7 +201,7 @@ fn likeliest(logits: &[f32], banned: Option<u32>) -> Option<u32> {
     u32::try_from(at).ok()
 }
 
-/// Returns the first place of a logit.
+/// Returns the first index of a logit.
 fn first(logits: &[f32], wanted: f32) -> Option<usize> {
     let (rows, rest) = logits.as_chunks::<LANES>();
     // A whole row without an early exit is one comparison.
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_likeliest_is_found_at_every_place_beside_what_is_no_number() {
+    fn the_likeliest_is_found_at_every_index_beside_what_is_no_number() {
         let hole = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
         for at in 0..100 {
             let mut logits: Vec<f32> = (0..100).map(|token| hole[token % 3]).collect();

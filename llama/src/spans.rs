@@ -74,7 +74,7 @@ pub(super) fn spans(pieces: &[Piece], markers: &Markers) -> Vec<Span> {
     writer.spans
 }
 
-/// Finds the places where untrusted text is part of a marker, in order, each once.
+/// Finds the ranges where untrusted text is part of a marker, in order, each once.
 fn forged(whole: &str, untrusted: &[Range<usize>], markers: &Markers) -> Vec<Range<usize>> {
     let mut forged: Vec<Range<usize>> = Vec::new();
     for found in markers.occurrences(whole) {
@@ -82,7 +82,7 @@ fn forged(whole: &str, untrusted: &[Range<usize>], markers: &Markers) -> Vec<Ran
         let touched = untrusted[first..].iter().take_while(|range| range.start < found.end);
         for range in touched {
             let part = range.start.max(found.start)..range.end.min(found.end);
-            // In the order of their ends, an overlap is inside of the last place.
+            // In the order of their ends, an overlap is inside of the last range.
             let is_known =
                 forged.last().is_some_and(|last| last.start <= part.start && part.end <= last.end);
             if !is_known {
@@ -103,7 +103,7 @@ fn spell_from(count: usize, spelled: &mut Vec<Range<usize>>, untrusted: &[Range<
     *spelled = joined(std::mem::take(spelled));
 }
 
-/// Joins places that touch.
+/// Joins ranges that touch.
 fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let mut joined: Vec<Range<usize>> = Vec::new();

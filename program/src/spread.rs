@@ -16,8 +16,8 @@ impl Spread {
     pub(crate) fn of(mut values: Vec<f64>) -> Self {
         values.sort_unstable_by(f64::total_cmp);
         let at = |share: f64| {
-            let place = (share * (values.len().saturating_sub(1)) as f64).round() as usize;
-            values.get(place).copied().unwrap_or_default()
+            let index = (share * (values.len().saturating_sub(1)) as f64).round() as usize;
+            values.get(index).copied().unwrap_or_default()
         };
         Self { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1.0) }
     }

@@ -4,7 +4,7 @@ use madang_server::{TokenEntry, TokenFile, TokenHolder, TokenScope, TokenScopes}
 use serde_json::json;
 
 use crate::{
-    args::{TokenAdd, TokenOrder, TokenPlace},
+    args::{TokenAdd, TokenLocation, TokenOrder},
     failure::Failure,
     output,
     server_files::{TOKENS, beside, of_tokens},
@@ -15,12 +15,12 @@ use crate::{
 pub(crate) fn run(wanted: TokenOrder) -> Result<(), Failure> {
     match wanted {
         TokenOrder::Add(wanted) => add(wanted),
-        TokenOrder::List(place) => {
-            let tokens = file(&place)?.list().map_err(of_tokens)?;
+        TokenOrder::List(location) => {
+            let tokens = file(&location)?.list().map_err(of_tokens)?;
             tokens.iter().try_for_each(|token| output::foreign(&described(token).to_string()))
         }
-        TokenOrder::Remove { name, place } => {
-            let file = file(&place)?;
+        TokenOrder::Remove { name, location } => {
+            let file = file(&location)?;
             if file.remove(&name).map_err(of_tokens)? {
                 return Ok(());
             }
@@ -33,7 +33,7 @@ pub(crate) fn run(wanted: TokenOrder) -> Result<(), Failure> {
 }
 
 fn add(wanted: TokenAdd) -> Result<(), Failure> {
-    let TokenAdd { user, service, name, scope, place } = wanted;
+    let TokenAdd { user, service, name, scope, location } = wanted;
     let (holder, usual_name, usual) = match (user, service) {
         (_, Some(service)) => {
             let name = service.as_str().to_owned();
@@ -48,10 +48,10 @@ fn add(wanted: TokenAdd) -> Result<(), Failure> {
     let scopes = if scope.is_empty() { usual } else { scope };
     let scopes: TokenScopes = scopes.into_iter().collect();
     let name = name.unwrap_or(usual_name);
-    if place.tokens.is_none() {
-        setup::prepare_folder(&place.database)?;
+    if location.tokens.is_none() {
+        setup::prepare_folder(&location.database)?;
     }
-    let secret = file(&place)?.add(&name, holder, scopes, None).map_err(of_tokens)?;
+    let secret = file(&location)?.add(&name, holder, scopes, None).map_err(of_tokens)?;
     output::foreign(secret.reveal())
 }
 
@@ -66,9 +66,9 @@ fn described(token: &TokenEntry) -> serde_json::Value {
     described
 }
 
-fn file(place: &TokenPlace) -> Result<TokenFile, Failure> {
-    Ok(TokenFile::new(match &place.tokens {
+fn file(location: &TokenLocation) -> Result<TokenFile, Failure> {
+    Ok(TokenFile::new(match &location.tokens {
         Some(path) => path.clone(),
-        None => beside(&setup::database_path(&place.database)?, TOKENS),
+        None => beside(&setup::database_path(&location.database)?, TOKENS),
     }))
 }

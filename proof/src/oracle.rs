@@ -1,7 +1,7 @@
 //! The oracle: records outside of the runtime and of its store what people learned and what tools did.
 //!
-//! Each fact is a [`Line`], recorded before its consequences. A [`Witness`] writes lines into an [`Oracle`] and passes them
-//! to the driver's sink: a pipe out of a process that is killed, a recording of a disk, or none.
+//! Each fact is a [`Line`], recorded before its consequences. A [`Witness`] writes lines into an [`Oracle`] and passes
+//! them to the driver's sink. The sink is a pipe out of a process that is killed, a recording of a disk, or nothing.
 
 use std::{
     collections::BTreeMap,
@@ -43,7 +43,7 @@ pub enum Line {
     Found {
         /// The broken promise.
         counter: Counter,
-        /// A sentence.
+        /// The finding in one sentence, for the report.
         what: String,
     },
     /// A person is about to import a history.
@@ -62,21 +62,21 @@ pub enum Line {
     Ended {
         /// The session's number.
         session: usize,
-        /// The turn.
+        /// The id of the ended turn.
         turn: TurnId,
-        /// The ending.
+        /// The ending as the person received it.
         ending: TurnEnding,
     },
     /// A person is about to answer a question.
     Decides {
         /// The call in question.
         call: CallId,
-        /// The answer.
+        /// The answer, with the arguments that the person saw.
         answered: Answered,
     },
     /// The runtime's verdict on an answer.
     Decided {
-        /// The call.
+        /// The call that the answer was about.
         call: CallId,
         /// The index among the answers about this call.
         index: usize,
@@ -87,9 +87,9 @@ pub enum Line {
     Heard {
         /// The session's number.
         session: usize,
-        /// The moment.
+        /// The moment at which the reader heard it.
         at: Timestamp,
-        /// The event.
+        /// The event as the reader heard it.
         event: Arc<SessionEvent>,
     },
     /// A reader went on behind an event that it did not hear.
@@ -106,7 +106,7 @@ pub enum Line {
     },
     /// The dismissal of a turn that stops then was acknowledged.
     Dismissed {
-        /// The turn.
+        /// The id of the dismissed turn.
         turn: TurnId,
         /// The moment of the acknowledgement.
         at: Timestamp,
@@ -122,23 +122,23 @@ pub enum Line {
     },
     /// A person is about to resolve an unknown effect.
     Resolves {
-        /// The call.
+        /// The call with the unknown effect.
         call: CallId,
-        /// The resolution.
+        /// The effect that the person says it had.
         resolution: EffectResolution,
     },
     /// The runtime acknowledged a resolution.
     Resolved {
-        /// The call.
+        /// The call with the unknown effect.
         call: CallId,
-        /// The resolution.
+        /// The effect that the runtime acknowledged.
         resolution: EffectResolution,
     },
     /// A handler begins.
     Begun {
-        /// The moment.
+        /// The moment at which the handler began.
         at: Timestamp,
-        /// The call.
+        /// The call that the handler serves.
         call: CallId,
         /// The act of the tool.
         act: Act,
@@ -149,14 +149,14 @@ pub enum Line {
     },
     /// A handler has ended.
     Returned {
-        /// The call.
+        /// The call that the handler served.
         call: CallId,
         /// Whether it returned a success.
         is_ok: bool,
     },
     /// A letter is sent: this line is the letter.
     Sent {
-        /// Its token.
+        /// The token in the letter.
         token: String,
         /// The call that sent it.
         call: CallId,
@@ -170,7 +170,7 @@ pub enum Line {
 pub struct Asked {
     /// The session's number.
     pub session: usize,
-    /// The text.
+    /// The person's words.
     pub text: String,
     /// The moment of the first submit.
     pub at: Timestamp,
@@ -231,7 +231,7 @@ impl From<Result<TurnId, ImportError>> for Began {
 /// An answer of a person to a question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Answered {
-    /// The answer.
+    /// The decision that the person gave.
     pub decision: Decision,
     /// The arguments that were shown.
     pub shown: Value,

@@ -8,6 +8,7 @@ use serde::{
 /// Says which person a turn or call may ask for approvals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Ask {
     /// The person in front of this client.
     Here,

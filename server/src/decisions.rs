@@ -58,7 +58,7 @@ pub(crate) async fn decide(
 /// The time that a session may take to ask again once it has woken: longer than a full server takes.
 const ASKS_AGAIN_WITHIN: Duration = Duration::from_secs(5);
 
-/// Waits until the person is asked again about a call whose request is open in the ledger and not in this process: the
+/// Waits until the person is asked again about a call whose request is open in the ledger and not in this process. The
 /// process has begun a moment ago, and the session still sleeps. False where the request is over.
 async fn asks_again(shared: &Shared, user: &UserId, call: CallId) -> Result<bool, Problem> {
     let filter = LedgerFilter::call(call).of_user(user);

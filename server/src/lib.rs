@@ -1,8 +1,8 @@
 //! Madang over HTTP: chats, approvals and tools with streams that survive the server's end.
 //!
 //! A [`Server`] serves a [`Runtime`](madang::Runtime). It listens by itself ([`Server::serve`]), or hands its
-//! [`router`](Server::router) to another application. What a client sends twice under one key is done once; a stream
-//! goes on behind its last cursor; a person decides about an approval request on any device.
+//! [`router`](Server::router) to another application. A request that a client sends twice under one key is carried out
+//! once. A stream goes on behind its last cursor, and a person decides about an approval request on any device.
 //!
 //! Invariants:
 //! - A request is answered only after host, origin and credential were checked, in this order.

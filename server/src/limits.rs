@@ -9,7 +9,7 @@ pub struct ServerLimits {
     /// Connections at once. Ten thousand open streams and some: never more than the process may have open files, less
     /// 512 for the store, the model and the refusals.
     pub max_connections: usize,
-    /// Streams at once: fewer than connections, so that other requests find a place.
+    /// Streams at once: fewer than connections, so that other requests find a permit.
     pub max_streams: usize,
     /// Streams at once for one user: many screens of a person, and no more than a fortieth of all.
     pub max_streams_per_user: usize,
@@ -27,14 +27,14 @@ pub struct ServerLimits {
     pub max_mcp_body_bytes: usize,
     /// The time that a body may take.
     pub body_timeout: Duration,
-    /// The time without a read behind a piece of text: at most 25 pieces a second, which looks like speech to an eye and
-    /// spares a third of the work.
+    /// The time without a read behind a piece of text. At 40 ms it gives at most 25 pieces a second: this looks like
+    /// speech to an eye and spares a third of the work.
     pub text_pace: Duration,
     /// The time of silence after which a stream sends a comment: proxies give up after 30 to 60 s.
     pub keep_alive: Duration,
     /// The time that a stream lives: an hour, so that no reader stays on an old connection for ever.
     pub stream_life: Duration,
-    /// Bytes that the kernel keeps unsent for a connection: a reader that does not read costs little, and hears at once
+    /// Bytes that the kernel keeps unsent for a connection. A reader that does not read costs little, and hears at once
     /// what is new when it reads again.
     pub max_unsent_bytes: u32,
     /// The time that bytes may wait for a peer that takes none before the connection ends.
@@ -63,7 +63,7 @@ pub struct ServerLimits {
     pub max_mcp_sessions_per_user: usize,
     /// The time after which such a session without a request or stream ends: clients that leave seldom say so.
     pub mcp_session_idle: Duration,
-    /// The time after which an answer to an MCP client begins though its end is not known: clients and proxies give up
+    /// The time after which an answer to an MCP client begins though its end is not known. Clients and proxies give up
     /// where not even a head comes.
     pub mcp_head_patience: Duration,
     /// The time between two looks at the file of tokens: a removed token is refused so soon.

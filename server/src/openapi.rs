@@ -170,8 +170,8 @@ fn parameters(route: &Route) -> impl Iterator<Item = Value> {
     ids.chain(query).chain(headers)
 }
 
-fn parameter(place: &str, name: &str, meaning: &str, is_required: bool) -> Value {
-    let schema = match (place, name) {
+fn parameter(location: &str, name: &str, meaning: &str, is_required: bool) -> Value {
+    let schema = match (location, name) {
         (_, "limit") => json!({ "type": "integer", "minimum": 1, "maximum": 100 }),
         ("path", "session") | (_, "Madang-Session" | "Idempotency-Key") => {
             json!({ "type": "string", "minLength": 1, "maxLength": 256 })
@@ -180,7 +180,7 @@ fn parameter(place: &str, name: &str, meaning: &str, is_required: bool) -> Value
         _ => json!({ "type": "string" }),
     };
     let mut parameter =
-        json!({ "in": place, "name": name, "required": is_required, "schema": schema });
+        json!({ "in": location, "name": name, "required": is_required, "schema": schema });
     if !meaning.is_empty() {
         parameter["description"] = meaning.into();
     }
@@ -272,8 +272,8 @@ mod tests {
         references(&text, &mut named);
         assert!(named.len() > 3, "{named:?}");
         for name in named {
-            let place = name.strip_prefix('#').unwrap_or_else(|| panic!("{name} is elsewhere"));
-            assert!(text.pointer(place).is_some(), "{name} is missing");
+            let pointer = name.strip_prefix('#').unwrap_or_else(|| panic!("{name} is elsewhere"));
+            assert!(text.pointer(pointer).is_some(), "{name} is missing");
         }
     }
 

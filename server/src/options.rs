@@ -53,6 +53,7 @@ pub struct ServerOptions {
 
 /// What becomes of a turn when the client leaves that reads the turn's own stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum OnDisconnect {
     /// The turn goes on, and the client may come back. A lost connection is no wish.
     #[default]

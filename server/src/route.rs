@@ -22,7 +22,7 @@ pub(crate) struct Route {
     pub(crate) rule: RouteRule,
     /// What the description says.
     pub(crate) doc: RouteDoc,
-    /// What answers.
+    /// The handler behind the guard.
     pub(crate) handler: MethodRouter<Arc<Shared>>,
 }
 
@@ -57,13 +57,13 @@ pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 /// What the description of the interface says of a route.
 #[derive(Default)]
 pub(crate) struct RouteDoc {
-    /// The sentence.
+    /// One sentence that says what the route does.
     pub(crate) summary: &'static str,
     /// The values of the query: name and meaning.
     pub(crate) query: Vec<(&'static str, &'static str)>,
     /// The headers: name and meaning.
     pub(crate) headers: Vec<(&'static str, &'static str)>,
-    /// The body.
+    /// Makes the schema of the request body; `None` where the route takes none.
     pub(crate) takes: Option<SchemaOf>,
     /// The answers that are no problems.
     pub(crate) gives: Vec<Given>,

@@ -23,8 +23,8 @@ use crate::{
 pub(crate) fn router(listener: &Listener, render: Arc<RenderMetrics>) -> Router {
     let own = OwnPort { port: listener.port(), is_https: listener.is_https() };
     let site = Site { listeners: vec![own].into(), ..Site::default() };
-    // Where only this machine reaches it, the names count under which it is asked: a page that a browser shows can point
-    // a name of its own at loopback. Where others reach it, no name makes a difference.
+    // Where only this machine reaches it, the guard checks the host and origin of a request. A page in a browser can
+    // point a name of its own at loopback. Where others reach it, no name makes a difference.
     let site = listener.is_local().then(|| Arc::new(site));
     let scrape = async move |method: Method, uri: Uri, headers: HeaderMap| {
         if let Some(site) = site {

@@ -32,7 +32,7 @@ use crate::{
     page::assets::Assets,
     routes, scrape,
     state::{CallerRates, Shared},
-    stream::places::StreamPlaces,
+    stream::permits::StreamPermits,
 };
 
 /// The connections of collectors at once on one listener: two or three ask, a few times a minute.
@@ -142,7 +142,7 @@ impl Server {
             auth,
             site,
             drain: Drain::default(),
-            streams: StreamPlaces::new(&limits),
+            streams: StreamPermits::new(&limits),
             rates: CallerRates::new(&limits),
             memory: options.memory.unwrap_or_else(|| Arc::new(ForgetfulMemory::default())),
             extras: options.extras,
@@ -164,8 +164,8 @@ impl Server {
         routes::router(&self.shared)
     }
 
-    /// Serves these listeners until `stop` ends, and then ends in order: nothing begins any more; the runtime shuts
-    /// down; streams tell what still comes, say goodbye and close; a reader that takes nothing is left after
+    /// Serves these listeners until `stop` ends, and then ends in order. Nothing begins any more; the runtime shuts
+    /// down; streams tell what still comes, say goodbye and close. A reader that takes nothing is left after
     /// [`ServerLimits::goodbye_timeout`](crate::ServerLimits::goodbye_timeout). The listeners close last.
     ///
     /// Dropping the future ends at once: connections break off. The store has all that was told.
@@ -182,8 +182,8 @@ impl Server {
             |listener: &Listener| OwnPort { port: listener.port(), is_https: listener.is_https() };
         self.shared.site.listens_on(listeners.iter().map(own).collect());
         let app = self.router().fallback_service(routes::fallback(&self.shared));
-        let places = self.shared.limits.connections_within(open_files());
-        let acceptor = self.acceptor(app, places);
+        let permits = self.shared.limits.connections_within(open_files());
+        let acceptor = self.acceptor(app, permits);
         let _breaks_off = acceptor.abort.clone().drop_guard();
         let listeners: Vec<_> = listeners.into_iter().map(Arc::new).collect();
         let mut loops = JoinSet::new();
@@ -222,10 +222,10 @@ impl Server {
     }
 
     /// Makes what accepts connections for these routes, so many at once.
-    fn acceptor(&self, app: Router, places: usize) -> Acceptor {
+    fn acceptor(&self, app: Router, permits: usize) -> Acceptor {
         Acceptor {
             app,
-            places: Arc::new(Semaphore::new(places)),
+            permits: Arc::new(Semaphore::new(permits)),
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             drain: self.shared.drain.clone(),
             tasks: TaskTracker::new(),
@@ -235,7 +235,7 @@ impl Server {
         }
     }
 
-    /// Ends in order what this server has begun: nothing begins any more, the runtime shuts down, and streams tell what
+    /// Ends in order what this server has begun. Nothing begins any more, the runtime shuts down, and streams tell what
     /// still comes, say goodbye and close.
     ///
     /// # Errors

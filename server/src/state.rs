@@ -17,7 +17,7 @@ use crate::{
     options::{Extras, OnDisconnect},
     page::assets::Assets,
     problem::Problem,
-    stream::places::StreamPlaces,
+    stream::permits::StreamPermits,
 };
 
 /// The state of the router: handlers take it as `State<Arc<Shared>>`.
@@ -37,8 +37,8 @@ pub(crate) struct Shared {
     pub(crate) site: Site,
     /// How far the server is on its way to its end.
     pub(crate) drain: Drain,
-    /// The places of streams.
-    pub(crate) streams: StreamPlaces,
+    /// The permits of streams.
+    pub(crate) streams: StreamPermits,
     /// What the program brings beside the runtime.
     pub(crate) extras: Extras,
     /// The files of the page.

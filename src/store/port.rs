@@ -1,8 +1,8 @@
 //! The vocabulary of the port [`Store`]: the facts that a store writes and the rows that it gives back.
 //!
 //! An application needs it only to write a store of its own. Pure functions beside the types compute what is not the
-//! store's choice: a step makes of a row what [`LedgerRow::after`] says, a chain continues by [`next_hash`], and a fact
-//! counts against a user's room what [`stored_bytes`] says. So every store answers alike.
+//! store's choice. [`LedgerRow::after`] gives the row behind a step, [`next_hash`] the next link of a chain, and
+//! [`stored_bytes`] the room that a fact takes. So every store answers alike.
 
 pub use madang_actors::{
     ledger::{

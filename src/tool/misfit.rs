@@ -8,31 +8,31 @@ use serde_path_to_error::{Path, Segment};
 /// Reads typed arguments.
 pub(super) fn read<A: DeserializeOwned>(arguments: &Value) -> Result<A, Problem> {
     serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let place = pointer(error.path());
-        problem(place, &error.inner().to_string())
+        let pointer = pointer(error.path());
+        problem(pointer, &error.inner().to_string())
     })
 }
 
 fn pointer(path: &Path) -> String {
-    let mut place = String::new();
+    let mut pointer = String::new();
     for segment in path {
         match segment {
-            Segment::Seq { index } => place += &format!("/{index}"),
+            Segment::Seq { index } => pointer += &format!("/{index}"),
             Segment::Map { key } => {
-                place += &format!("/{}", key.replace('~', "~0").replace('/', "~1"))
+                pointer += &format!("/{}", key.replace('~', "~0").replace('/', "~1"))
             }
             Segment::Enum { .. } | Segment::Unknown => {}
         }
     }
-    place
+    pointer
 }
 
 /// Takes the part of serde's words that is about the type, and leaves the part that is about the value.
-fn problem(place: String, words: &str) -> Problem {
+fn problem(pointer: String, words: &str) -> Problem {
     if let Some(field) =
         words.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'))
     {
-        return Problem { place: format!("{place}/{field}"), breach: Breach::Missing };
+        return Problem { pointer: format!("{pointer}/{field}"), breach: Breach::Missing };
     }
     let is_serde_s_own =
         ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant `"]
@@ -41,7 +41,7 @@ fn problem(place: String, words: &str) -> Problem {
     // The value comes first and may contain these words too, so the last ones are taken.
     let expected = words.rsplit_once(", expected ").filter(|_| is_serde_s_own);
     let expected = expected.and_then(|(_, expected)| in_json(expected)).map(Into::into);
-    Problem { place, breach: Breach::Misfit { expected } }
+    Problem { pointer, breach: Breach::Misfit { expected } }
 }
 
 /// Puts serde's words for a type into words for JSON; `None` for names of Rust's own.
@@ -123,9 +123,9 @@ mod tests {
             ),
             (json!({ "own": "secret" }), "/own", Breach::Misfit { expected: None }),
         ];
-        for (arguments, place, breach) in table {
+        for (arguments, pointer, breach) in table {
             let problem = read::<Arguments>(&arguments).unwrap_err();
-            assert_eq!(problem, Problem { place: place.to_owned(), breach }, "{arguments}");
+            assert_eq!(problem, Problem { pointer: pointer.to_owned(), breach }, "{arguments}");
             let told = format!("{problem:?}");
             assert!(!told.contains("4711") && !told.contains("secret"), "{told}");
         }

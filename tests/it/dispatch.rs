@@ -33,7 +33,7 @@ async fn an_unknown_tool_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn arguments_that_break_the_schema_are_refused_with_their_place() {
+async fn arguments_that_break_the_schema_are_refused_with_their_pointer() {
     let test = TestRuntime::without_model().await;
     let report = test.call("save", &json!({ "name": 123_456 }), approve()).await;
     assert_eq!(kind(&report), "validation");

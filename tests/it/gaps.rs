@@ -46,7 +46,7 @@ impl ChatModel for Gapped {
     fn unconstrained(&self, tools: &[ToolSpec]) -> Vec<Unconstrained> {
         let gap = |tool: &ToolSpec| Unconstrained {
             tool: Arc::clone(&tool.name),
-            place: "/properties/zip".into(),
+            pointer: "/properties/zip".into(),
             keyword: "pattern".into(),
         };
         tools.iter().filter(|tool| &*tool.name == "note").map(gap).collect()

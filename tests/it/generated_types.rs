@@ -1,5 +1,5 @@
-//! Schema and type agree for argument types that are put together from each leaf and each wrapper: what the exported schema
-//! accepts the type reads, and what the type writes the schema accepts.
+//! Schema and type agree for argument types that are put together from each leaf and each wrapper. The type reads what
+//! the exported schema accepts, and the schema accepts what the type writes.
 
 use std::{
     collections::{BTreeMap, HashSet},

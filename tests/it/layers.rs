@@ -67,7 +67,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("begin", &["call", "direct_call", "error", "keyed_calls", "running_call", "runtime"]),
 ];
 
-/// What stands at the outside of the ports. It must not know who calls it.
+/// The modules at the outside of the ports. They must not know their callers.
 const ADAPTERS: [&str; 3] = ["tool", "model", "store"];
 
 /// The actors of `madang-actors`, which only the runtime's own files know.
@@ -195,8 +195,8 @@ fn each_member_depends_only_on_what_its_row_allows() {
             assert!(allowed.contains(&&*found), "{member} must not depend on {found}");
         }
     }
-    for (place, (member, allowed)) in MEMBERS.iter().enumerate() {
-        let above = |name: &&str| MEMBERS[..place].iter().any(|(row, _)| row == name);
+    for (index, (member, allowed)) in MEMBERS.iter().enumerate() {
+        let above = |name: &&str| MEMBERS[..index].iter().any(|(row, _)| row == name);
         assert!(allowed.iter().all(above), "{member} names a row that is not above it");
     }
 }

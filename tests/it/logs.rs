@@ -256,9 +256,9 @@ async fn panics_and_fails_with_the_hook() {
 #[test]
 fn the_stack_of_a_panic_and_of_a_failing_handler_is_logged_though_no_variable_asks_for_it() {
     let said = says();
-    for (what, place) in [("a panic", "here_it_panics"), ("a handler failed", "here_it_fails")] {
+    for (what, function) in [("a panic", "here_it_panics"), ("a handler failed", "here_it_fails")] {
         let (_, behind) = said.split_once(what).unwrap_or_else(|| panic!("{what}: {said}"));
-        assert!(behind.contains(place), "{what}: {said}");
+        assert!(behind.contains(function), "{what}: {said}");
     }
     assert!(said.contains("too bad") && said.contains("no such luck"), "{said}");
 }

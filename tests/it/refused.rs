@@ -1,4 +1,4 @@
-//! What was refused never happens: a handler that blocks its thread keeps the store's transaction for longer than any
+//! A refused write never happens. A handler that blocks its thread keeps the store's transaction for longer than any
 //! caller waits, and then the store goes on.
 
 use std::{

@@ -27,7 +27,7 @@ use crate::support::{PATIENCE, kim, kind};
 
 const TOOLS: [&str; 5] = ["look", "note", "mail", "save", "burn"];
 
-/// A runtime with a tool of each kind, whose handlers wait at the gate: `look` reads, `note` writes in the transaction,
+/// A runtime with a tool of each kind, whose handlers wait at the gate. `look` reads, `note` writes in the transaction,
 /// `mail` elsewhere; `save` and `burn` do the same after a question.
 struct Calls {
     runtime: Runtime,

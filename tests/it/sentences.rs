@@ -1,11 +1,30 @@
-//! The sentences of the pages are short enough to be read once.
+//! The sentences of the pages and of the comments are short enough to be read once.
 
 use std::path::Path;
 
-use crate::pages::{pages, read};
+use crate::pages::{files, pages, read};
 
 /// The most words of a sentence.
 const MOST_WORDS: usize = 25;
+
+/// The comments of a Rust source, a page for each run of lines with the same mark. Those behind code are left out.
+fn comments(source: &str) -> Vec<String> {
+    let (mut comments, mut last) = (Vec::new(), "");
+    for line in source.lines() {
+        let unmarked = |mark| line.trim_start().strip_prefix(mark).map(|text| (mark, text));
+        let (mark, text) = ["//!", "///", "//"].into_iter().find_map(unmarked).unwrap_or_default();
+        if mark != last {
+            comments.push(String::new());
+            last = mark;
+        }
+        if !mark.is_empty() {
+            let comment = comments.last_mut().expect("the first mark differs from none");
+            comment.push_str(text.strip_prefix(' ').unwrap_or(text));
+            comment.push('\n');
+        }
+    }
+    comments
+}
 
 /// The prose of a page, a text for each paragraph and item of a list. Tables, headings, pictures and code are left out.
 fn paragraphs(page: &str) -> Vec<String> {
@@ -74,6 +93,24 @@ fn no_sentence_of_a_page_is_long() {
         wrong.extend(long.map(|sentence| format!("{}: {sentence}", page.display())));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn no_sentence_of_a_comment_is_long() {
+    let mut wrong = Vec::new();
+    for source in files(".rs") {
+        let comments = comments(&read(&source)).into_iter();
+        let long = comments.flat_map(|comment| long_sentences(&comment));
+        wrong.extend(long.map(|sentence| format!("{}: {sentence}", source.display())));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_comments_of_a_source_are_its_lines_with_a_mark() {
+    let source = "//! A.\n\n/// B\n///\n/// b.\nfn b() {} // no\n    // C.\n    //D.\n";
+    let comments = comments(source).into_iter().filter(|comment| !comment.is_empty());
+    assert_eq!(comments.collect::<Vec<_>>(), ["A.\n", "B\n\nb.\n", "C.\nD.\n"]);
 }
 
 #[test]

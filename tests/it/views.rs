@@ -152,8 +152,8 @@ async fn race(max_feed_events: usize) {
     let last = all.last().unwrap().cursor;
     let is_whole = all.iter().zip(1..).all(|(event, seq)| event.seq == seq);
     for (view, reader) in views {
-        let FeedCursor { stored, told } = view.cursor;
-        let (epoch, seq) = told.expect("a view says what its feed has told");
+        let FeedCursor { stored, published } = view.cursor;
+        let (epoch, seq) = published.expect("a view says what its feed has published");
         assert_eq!(epoch, reader.epoch());
         // A view that was taken behind the end of the last turn has nothing behind it.
         let heard = if stored < last { heard(reader, last).await } else { Vec::new() };

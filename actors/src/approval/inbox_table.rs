@@ -180,7 +180,7 @@ mod tests {
         table.ended(&of.user, of.call, denied())
     }
 
-    /// What an inbox tells, in words; the calls by their numbers.
+    /// Says in words what an inbox tells; the calls by their numbers.
     fn told(table: &mut Table, user: &UserId, inbox: InboxId) -> String {
         let number = |call: CallId| call.uuid().as_u128();
         match table.read(user, inbox, "reader") {

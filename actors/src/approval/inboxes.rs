@@ -14,8 +14,8 @@ use crate::protocol::{ApprovalEnd, ApprovalRequest, CallId, Limits, UserId};
 
 /// The inboxes of a runtime, with the open requests. Clones share them.
 ///
-/// They stand beside the ConfirmActor and are told by the calls themselves, so a restart of the actor changes nothing
-/// in them: a request is open until its call has recorded how it ended.
+/// They live outside the ConfirmActor, and the calls themselves tell them. So a restart of the actor changes nothing in
+/// them: a request is open until its call has recorded how it ended.
 #[derive(Clone)]
 pub struct Inboxes(Arc<Mutex<InboxTable<Waker>>>);
 

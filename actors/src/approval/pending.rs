@@ -127,14 +127,14 @@ mod tests {
         pending.decide(request.call, request.digest, &request.user, now)
     }
 
-    fn poll_before_park() -> Instant {
+    fn in_a_minute() -> Instant {
         Instant::now() + Duration::from_secs(60)
     }
 
     #[test]
     fn a_decision_that_comes_too_late_is_none() {
         let mut pending = Pending::new();
-        let due = poll_before_park();
+        let due = in_a_minute();
         pending.ask(request(1), due, "waiter");
         assert_eq!(decide(&mut pending, 1, due), Err(DecisionError::NotOpen));
         assert_eq!(pending.expire(due), ["waiter"]);
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn exactly_one_of_two_decisions_wins() {
         let mut pending = Pending::new();
-        pending.ask(request(1), poll_before_park(), "waiter");
+        pending.ask(request(1), in_a_minute(), "waiter");
         assert_eq!(decide(&mut pending, 1, Instant::now()), Ok("waiter"));
         assert_eq!(decide(&mut pending, 1, Instant::now()), Err(DecisionError::NotOpen));
     }
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_decision_by_another_user_or_for_other_arguments_leaves_the_request_open() {
         let mut pending = Pending::new();
-        pending.ask(request(1), poll_before_park(), "waiter");
+        pending.ask(request(1), in_a_minute(), "waiter");
         let (request, now) = (request(1), Instant::now());
         let ApprovalRequest { call, digest, user, .. } = &*request;
         let (lee, stale) = (UserId::new("lee").unwrap(), Digest::new([8; 32]));

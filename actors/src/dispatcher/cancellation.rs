@@ -182,7 +182,7 @@ impl Causes {
     const DISMISSED: u8 = 1;
     const STOPS: u8 = 2;
     const STAYS: u8 = 4;
-    /// No cause: a person has decided, or nobody can any more.
+    /// No cause: a person has decided, or no person can any more.
     const DECIDED: u8 = 8;
     /// No cause: no decision counts, because the turn is dismissed before one came.
     const UNDECIDED: u8 = 16;
@@ -248,8 +248,8 @@ mod tests {
     use Interruption::{Ends, Stays};
     use OnDismiss::{Finish, Stop};
 
-    /// The causes; then what becomes of a call that is not asked about, of one with an open question, of one that waits
-    /// for its handler, of one that waits and is approved; and whether a result is discarded.
+    /// The causes; then what becomes of four calls; then whether a result is discarded. The calls: one without a
+    /// question, one with an open question, one that waits for its handler, and an approved one that waits.
     type Row = (
         &'static [CancelCause],
         Option<CancelReason>,

@@ -23,7 +23,7 @@ use crate::{
 pub struct CallContext {
     /// The tools by name.
     pub registry: Arc<ToolRegistry>,
-    /// The bounds.
+    /// The bounds that the embedder set for the whole runtime.
     pub limits: Arc<Limits>,
     /// The store in which calls are recorded.
     pub store: StoreHandle,

@@ -1,7 +1,21 @@
 //! Steps at which a test injects a failure. Without the feature `failpoints` none exists, and the code has no trace of
 //! them.
 //!
-//! A failpoint stands at an edge where something is awaited, sent or written. Its name is `file.step`, and is used once.
+//! A failpoint stands at an edge where something is awaited, sent or written. Its name is `file.step`, and is used
+//! once:
+//!
+//! ```text
+//! failpoint("llm.handle").await?;                      in the code
+//! arm("llm.handle", Action::Error, 2);                 in a test: fails the third time
+//! ```
+//!
+//! `armed` decides what a failpoint does: nothing, panic, fail, wait, or kill the process. A test arms one at a time
+//! for the whole process, or steers all that its own thread passes.
+//!
+//! **Invariants.**
+//! - An armed failpoint acts once, and is disarmed by that.
+//! - The failpoint itself changes no state: an error goes the way of any other error of that step.
+//! - `reached` counts each failpoint that was passed, so that a proof can tell which it has not tried.
 
 #[cfg(feature = "failpoints")]
 mod armed;

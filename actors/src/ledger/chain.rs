@@ -112,7 +112,7 @@ pub fn verify<'a>(
     }
 }
 
-/// A place at which a chain is broken.
+/// A position at which a chain is broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChainError {

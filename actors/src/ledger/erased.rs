@@ -55,8 +55,8 @@ impl ErasedChain {
     /// Counts the links up to a head that was kept elsewhere; `None` where the head is not of this chain.
     #[must_use]
     pub fn vouched_for(&self, kept: &Digest) -> Option<u64> {
-        let place = self.hashes.iter().position(|hash| hash == kept)?;
-        Some(place as u64 + 1)
+        let index = self.hashes.iter().position(|hash| hash == kept)?;
+        Some(index as u64 + 1)
     }
 
     fn parts(&self) -> [Vec<u8>; 6] {

@@ -12,7 +12,7 @@ use crate::{
 #[derive(Debug)]
 pub struct LlmActor;
 
-/// The state of an [`LlmActor`]. Its completions end with it: their askers are told `EngineDied`.
+/// The state of an [`LlmActor`]. Its completions end with it: their callers are told `EngineDied`.
 #[derive(Debug)]
 pub struct LlmState {
     me: ActorRef<LlmMsg>,

@@ -6,7 +6,7 @@
 //!
 //! Invariants:
 //! - The queue lives outside the actor, so callers find it after a restart. Completions of a dead actor end at once, and
-//!   their askers are told.
+//!   their callers are told.
 //! - A slot is free again only after the caller of its completion is told.
 //! - The queue's order is pure: virtual time counts the tokens that a user was served, by the user's weight.
 

@@ -162,7 +162,7 @@ impl ModelQueue {
         self.clear();
     }
 
-    /// Ends the completions of this actor, which is gone, and tells their askers.
+    /// Ends the completions of this actor, which is gone, and tells their callers.
     pub(super) fn close(&self, actor: &ActorRef<LlmMsg>) {
         let is_its = |by: &mut ActorRef<LlmMsg>| by.get_id() == actor.get_id();
         let closed = self.state().actor.take_if(is_its);
@@ -177,7 +177,7 @@ impl ModelQueue {
         for RunningCompletion { charge, .. } in running.values() {
             state.waiting.ended(charge, None);
         }
-        // Not under the lock: the completions give their slots back, and their askers are told.
+        // Not under the lock: the completions give their slots back, and their callers are told.
         drop(state);
         running.values().for_each(|running| running.task.abort());
         drop(waiting);
@@ -209,7 +209,7 @@ impl ModelQueue {
         state.waiting.next_due()
     }
 
-    /// Under the lock: the completion cannot give its slot back before it has it.
+    /// Starts a completion, under the lock: it cannot give its slot back before it has it.
     fn run(&self, state: &mut QueueState, job: CompletionJob, charge: Charge) {
         state.begun += 1;
         let (slot, model_queue) = (state.begun, self.clone());

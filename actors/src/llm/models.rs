@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The models of a runtime, at least one. Cheap to clone. They stand in the order of fall-back, and the first is asked
-/// where a turn chooses none. A model is known by its place in the order.
+/// where a turn chooses none. A model is known by its index in the order.
 #[derive(Debug, Clone)]
 pub struct Models(Arc<[ModelQueue]>);
 
@@ -36,13 +36,13 @@ impl Models {
         &self.0
     }
 
-    /// Gives the queue before the model at this place, or before the last one.
+    /// Gives the queue before the model at this index, or before the last one.
     #[must_use]
-    pub fn queue(&self, place: usize) -> &ModelQueue {
-        &self.0[place.min(self.0.len() - 1)]
+    pub fn queue(&self, index: usize) -> &ModelQueue {
+        &self.0[index.min(self.0.len() - 1)]
     }
 
-    /// Finds the place of a model by its name.
+    /// Finds the index of a model by its name.
     #[must_use]
     pub fn find(&self, name: &ModelName) -> Option<usize> {
         self.0.iter().position(|queue| queue.name() == Some(name))

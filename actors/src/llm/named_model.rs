@@ -9,7 +9,7 @@ use crate::{port::ChatModel, protocol::ModelName};
 pub struct NamedModel {
     /// The name of the model within its runtime.
     pub name: Option<ModelName>,
-    /// The model.
+    /// The model that completes the turns under this name.
     pub model: Arc<dyn ChatModel>,
 }
 

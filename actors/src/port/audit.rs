@@ -123,9 +123,9 @@ pub enum AuditError {
         call: CallId,
     },
     /// A call is missing from the transcript, or has another number there.
-    #[error("call {call} is not in its place in the transcript")]
+    #[error("call {call} is not at its position in the transcript")]
     Entry {
-        /// The call that is not in its place.
+        /// The call that is not at its position.
         call: CallId,
     },
 }
@@ -141,7 +141,7 @@ impl SessionLedger {
     /// write a chain can write them. With them the audit shows that each was sealed where the keys are.
     ///
     /// # Errors
-    /// [`AuditError`] names the first place that does not fit.
+    /// [`AuditError`] names the first position that does not fit.
     pub fn audit(
         &self,
         kept: Option<&Digest>,
@@ -203,8 +203,8 @@ fn vouched_for(links: &[Link], head: &Digest) -> Result<u64, AuditError> {
         return Ok(0);
     }
     let length = links.len() as u64;
-    let place = links.iter().position(|link| link.hash == *head);
-    place.map(|place| place as u64 + 1).ok_or(AuditError::OtherHead { length })
+    let position = links.iter().position(|link| link.hash == *head);
+    position.map(|position| position as u64 + 1).ok_or(AuditError::OtherHead { length })
 }
 
 /// Tells whether the digest covers what the row has: its arguments, and every byte that was shown. A call without a
@@ -273,7 +273,7 @@ mod tests {
         })
     }
 
-    /// The step of call 1 that says what was shown about it, and a digest that covers another text, where one is given.
+    /// Makes the step of call 1 that says what was shown about it. The digest covers another text, where one is given.
     fn awaiting(covered: Option<&str>) -> Transition {
         let (session, user) = (SessionId::new("s").unwrap(), UserId::new("kim").unwrap());
         let shown = |text: &str| Shown { text: text.into(), consequence: "Mails.".into() };
@@ -312,7 +312,8 @@ mod tests {
         vec![(1, proposed(1)), (1, running()), (1, ended(Effect::Unknown))]
     }
 
-    /// A ledger whose hashes fit, whatever the steps are. The rows are those of the steps that the calls could take.
+    /// Makes a ledger whose hashes fit, whatever the steps are. The rows are those of the steps that the calls could
+    /// take.
     fn ledger(steps: &[(u128, Transition)]) -> SessionLedger {
         let session = SessionId::new("s").unwrap();
         let (mut end, mut rows) = (ChainEnd::EMPTY, HashMap::<CallId, LedgerRow>::new());
@@ -341,7 +342,7 @@ mod tests {
     #[test]
     fn a_ledger_as_it_was_written_holds_and_a_kept_head_vouches_for_its_beginning() {
         let ledger = sound();
-        let hash = |place: usize| ledger.links[place].as_ref().unwrap().hash;
+        let hash = |position: usize| ledger.links[position].as_ref().unwrap().hash;
         for (kept, vouched_for) in [(None, 0), (Some(hash(1)), 2), (Some(hash(3)), 4)] {
             let audited = ledger.audit(kept.as_ref(), None);
             assert_eq!(audited, Ok(Audited { end: ledger.end, calls: 2, vouched_for }));

@@ -25,7 +25,7 @@ pub struct Forgotten {
     pub sessions: u64,
     /// The entries of transcripts that are no calls.
     pub messages: u64,
-    /// The calls.
+    /// The rows of calls in the ledger.
     pub calls: u64,
     /// The steps of calls. Their hashes stay.
     pub transitions: u64,

@@ -60,8 +60,8 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
 pub struct Unconstrained {
     /// The name of the tool.
     pub tool: Arc<str>,
-    /// The place, as a JSON Pointer into the schema.
-    pub place: String,
+    /// A JSON Pointer into the schema.
+    pub pointer: String,
     /// The keyword that the model does not follow; `size` where the schema is too large.
     pub keyword: String,
 }

@@ -23,8 +23,8 @@ struct Inner {
 }
 
 impl ProgressReporter {
-    /// Passes reports on to a function, which must not block: messages of at most so many bytes, with at least this
-    /// pause between two of them.
+    /// Passes reports on to a function, which must not block. A message has at most so many bytes, and at least this
+    /// pause lies between two of them.
     pub fn new(
         pass: impl Fn(ToolProgress) + Send + Sync + 'static,
         max_bytes: usize,

@@ -115,7 +115,7 @@ mod tests {
         digest(&schema(), arguments, &kim(), &session(), call(), Some(&shown()))
     }
 
-    /// The row behind these steps, each with its moment.
+    /// Makes the row behind these steps, each with its moment.
     fn row(steps: impl IntoIterator<Item = (i64, Transition)>) -> LedgerRow {
         let proposed = Transition::Proposed(Proposal {
             model: None,
@@ -172,7 +172,7 @@ mod tests {
     /// A decision with the steps that record it, and its moment.
     type Recorded = (Decision, Vec<(i64, Transition)>, i64);
 
-    /// Each decision.
+    /// Lists each decision with the steps that record it, and its moment.
     fn table() -> [Recorded; 5] {
         let done = || ended(ToolOutcome::ok(json!(1)), None);
         let denied = |message: Option<&str>| {

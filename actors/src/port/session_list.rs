@@ -88,8 +88,8 @@ impl SessionPage {
 /// The position of a session in a list of chats. It stays valid when that session moves to the front or is forgotten,
 /// and tells sessions of one moment apart.
 ///
-/// Its text is opaque and can stand in an address as it is: digits, `a` to `f`, a dot, and a minus sign where the
-/// moment was before 1970.
+/// Its text is opaque and can stand in an address as it is. It has digits, `a` to `f`, a dot, and a minus sign where
+/// the moment was before 1970.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionCursor {
     last_at: Timestamp,

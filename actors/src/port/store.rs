@@ -103,10 +103,10 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         turn: TurnId,
     ) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>>;
 
-    /// Gives the calls that match, in the order in which the store took their proposals: a call that is proposed later
-    /// stands behind all that are there, also where both have one moment. So a reader that goes on behind the last call
-    /// of a page misses none. Refused where [`LedgerFilter::after`] names no call of the filter's user and session. An
-    /// unreadable call hides no other: it says so in [`LedgerRow::unreadable`].
+    /// Gives the calls that match, in the order in which the store took their proposals. A later proposal stands behind
+    /// all earlier ones, also where both have one moment. So a reader that goes on behind the last call of a page
+    /// misses none. Refused where [`LedgerFilter::after`] names no call of the filter's user and session. An unreadable
+    /// call hides no other: it says so in [`LedgerRow::unreadable`].
     fn calls<'a>(
         &'a self,
         filter: &'a LedgerFilter,

@@ -1,4 +1,4 @@
-//! A part of a transcript, read in order, with the ends of turns in their places.
+//! A part of a transcript, read in order, with the ends of turns at their positions.
 
 use super::StoredEnd;
 use crate::protocol::{ChatMessage, LanguageTag, Timestamp};

@@ -89,7 +89,7 @@ pub enum DecisionError {
     /// The edited arguments do not fit the tool. The request stays open.
     #[error("the edited arguments do not fit the tool")]
     DoesNotFit {
-        /// The problems, each with its place.
+        /// The problems, each with its pointer.
         problems: Vec<Problem>,
     },
     /// The message beside a no is too long. The request stays open.

@@ -1,4 +1,4 @@
-//! The position of a reader in one feed: a cursor, and what that feed has told behind it.
+//! The position of a reader in one feed: a cursor, and what that feed has published behind it.
 
 use std::{fmt, str::FromStr};
 
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::{EventCursor, InvalidCursor, SessionEvent, as_text};
 
 /// The position of a reader in the events of a session. Its [`EventCursor`] stays the same over sleep and restart.
-/// While the feed lives, the position also tells which of the events that no store keeps were told: each of them is told
-/// once. As text `17.2@5f1c.341`, or the bare cursor of an event that was read from the store.
+/// While the feed lives, the position also tells which of the events that no store keeps were published: each of them
+/// is published once. As text `17.2@5f1c.341`, or the bare cursor of an event that was read from the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct FeedCursor {
     /// The position in the stored events.
     pub stored: EventCursor,
-    /// The feed, and the number of the last event that it told; `None` where that is not known.
-    pub told: Option<(FeedEpoch, u64)>,
+    /// The feed, and the number of the last event that it published; `None` where that is not known.
+    pub published: Option<(FeedEpoch, u64)>,
 }
 
 /// The random name of one feed. A session has another feed when it comes back into memory.
@@ -31,17 +31,18 @@ impl FeedEpoch {
 }
 
 impl FeedCursor {
-    /// Gives the position behind an event that the feed of this epoch told, or that was read beside it from the store.
+    /// Gives the position behind an event that the feed of this epoch published, or that was read beside it from the
+    /// store.
     #[must_use]
     pub const fn behind(event: &SessionEvent, epoch: FeedEpoch) -> Self {
-        let told = if event.seq == 0 { None } else { Some((epoch, event.seq)) };
-        Self { stored: event.cursor, told }
+        let published = if event.seq == 0 { None } else { Some((epoch, event.seq)) };
+        Self { stored: event.cursor, published }
     }
 }
 
 impl From<EventCursor> for FeedCursor {
     fn from(stored: EventCursor) -> Self {
-        Self { stored, told: None }
+        Self { stored, published: None }
     }
 }
 
@@ -53,7 +54,7 @@ impl fmt::Display for FeedEpoch {
 
 impl fmt::Display for FeedCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.told {
+        match self.published {
             None => self.stored.fmt(f),
             Some((epoch, seq)) => write!(f, "{}@{epoch}.{seq}", self.stored),
         }
@@ -64,14 +65,14 @@ impl FromStr for FeedCursor {
     type Err = InvalidCursor;
 
     fn from_str(text: &str) -> Result<Self, InvalidCursor> {
-        let Some((stored, told)) = text.split_once('@') else {
+        let Some((stored, published)) = text.split_once('@') else {
             return Ok(Self::from(text.parse::<EventCursor>()?));
         };
-        let (epoch, seq) = told.split_once('.').ok_or(InvalidCursor)?;
+        let (epoch, seq) = published.split_once('.').ok_or(InvalidCursor)?;
         let epoch = u64::from_str_radix(epoch, 16).map_err(|_| InvalidCursor)?;
         let seq = seq.parse().map_err(|_| InvalidCursor)?;
-        let told = Some((FeedEpoch(epoch), seq));
-        Ok(Self { stored: stored.parse()?, told })
+        let published = Some((FeedEpoch(epoch), seq));
+        Ok(Self { stored: stored.parse()?, published })
     }
 }
 
@@ -82,17 +83,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_text_it_is_the_cursor_and_what_the_feed_told_behind_it() {
-        let told = |epoch, seq| Some((FeedEpoch::new(epoch), seq));
+    fn as_text_it_is_the_cursor_and_what_the_feed_published_behind_it() {
+        let up_to = |epoch, seq| Some((FeedEpoch::new(epoch), seq));
         let at = EventCursor::of_entry(17);
-        for (text, stored, told) in [
+        for (text, stored, published) in [
             ("0", EventCursor::START, None),
             ("17.2", at.end(), None),
-            ("17@5f1c.341", at, told(0x5f1c, 341)),
-            ("17.1@0.0", at.error(), told(0, 0)),
-            ("17@ffffffffffffffff.9", at, told(u64::MAX, 9)),
+            ("17@5f1c.341", at, up_to(0x5f1c, 341)),
+            ("17.1@0.0", at.error(), up_to(0, 0)),
+            ("17@ffffffffffffffff.9", at, up_to(u64::MAX, 9)),
         ] {
-            let cursor = FeedCursor { stored, told };
+            let cursor = FeedCursor { stored, published };
             assert_eq!(cursor.to_string(), text);
             assert_eq!(text.parse(), Ok(cursor));
             assert_eq!(serde_json::to_value(cursor).unwrap(), text);

@@ -31,8 +31,8 @@ impl LanguageTag {
     /// Makes a tag of this text.
     ///
     /// # Errors
-    /// [`InvalidLanguageTag`] if it does not consist of one to eight letters or digits between single hyphens, if it does not
-    /// begin with two letters, or if it has more than 35 bytes.
+    /// [`InvalidLanguageTag`] if a part between single hyphens has not one to eight letters or digits. Also if the tag
+    /// does not begin with two letters, or has more than 35 bytes.
     pub const fn new(text: &str) -> Result<Self, InvalidLanguageTag> {
         let (text, mut bytes) = (text.as_bytes(), [0; MAX_BYTES]);
         let (mut at, mut subtag) = (0, 0);

@@ -67,8 +67,8 @@ limits! {
     max_awake_sessions_per_user: usize = 4_096, in 1..=usize::MAX;
     /// Turns running at once in a runtime: half of them may wait for a person, and fewer than the rest for a model.
     max_running_turns: usize = 8_192, in 1..=usize::MAX;
-    /// Turns running at once for one user: a screen of chats for a person, and at most a quarter of a model's slots for
-    /// a program.
+    /// Turns running at once for one user. A person needs a screen of chats; a program gets at most a quarter of a
+    /// model's slots.
     max_running_turns_per_user: usize = 256, in 1..=usize::MAX;
     /// Approval requests open at once in a runtime: each is a running call that waits.
     max_approval_requests: usize = 4_096, in 1..=usize::MAX;
@@ -137,9 +137,9 @@ limits! {
 }
 
 impl Limits {
-    /// Gives the pause after so many failures, before work that the store did not take is tried again: `ask_timeout`,
-    /// doubled with each failure up to eight times as long. A store that is away for minutes is asked less often, and one
-    /// that is back serves all chats within a minute, at the default.
+    /// Gives the pause after so many failures before the runtime repeats work that the store did not take. It is
+    /// `ask_timeout`, doubled with each failure up to eight times as long. A store that is away for minutes is asked
+    /// less often, and one that is back serves all chats within a minute, at the default.
     #[must_use]
     pub fn retry_pause(&self, failures: u32) -> Duration {
         self.ask_timeout * 2_u32.pow(failures.min(3))

@@ -1,15 +1,15 @@
-//! The problems of a call's arguments: the place and the rule, never the value.
+//! The problems of a call's arguments: a pointer and the rule, never the value.
 
 use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-/// A problem with a call's arguments. It names the place and the rule, so that the model can mend the call; it never
+/// A problem with a call's arguments. It names a pointer and the rule, so that the model can mend the call; it never
 /// repeats the value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// The place, as a JSON Pointer into the arguments; empty for the arguments as a whole.
-    pub place: String,
+    /// A JSON Pointer into the arguments; empty for the arguments as a whole.
+    pub pointer: String,
     /// The rule that is broken there.
     pub breach: Breach,
 }
@@ -18,7 +18,7 @@ impl Problem {
     /// Makes a problem with the arguments as a whole.
     #[must_use]
     pub fn of_whole(breach: Breach) -> Self {
-        Self { place: String::new(), breach }
+        Self { pointer: String::new(), breach }
     }
 }
 

@@ -12,8 +12,8 @@ use crate::protocol::{Breach, Limits, Locale, Problem, Text};
 
 /// Stands for problems that did not fit into the text.
 const MORE: &str = "...";
-/// The longest place in a text: deep places stay readable, long keys do not fill the text alone.
-const MAX_PLACE_CHARS: usize = 120;
+/// The longest pointer in a text: deep pointers stay readable, long keys do not fill the text alone.
+const MAX_POINTER_CHARS: usize = 120;
 
 /// The problems of one call's arguments, all of them. Their text is bounded and repeats no value of the arguments.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,11 +76,11 @@ impl Error for Problems {}
 
 fn in_words(problem: &Problem, locale: Locale) -> String {
     let breach = Text::Breach(&problem.breach).in_locale(locale);
-    let place = match problem.place.char_indices().nth(MAX_PLACE_CHARS) {
-        Some((end, _)) => &format!("{}{MORE}", &problem.place[..end]),
-        None => &problem.place,
+    let pointer = match problem.pointer.char_indices().nth(MAX_POINTER_CHARS) {
+        Some((end, _)) => &format!("{}{MORE}", &problem.pointer[..end]),
+        None => &problem.pointer,
     };
-    let words = if place.is_empty() { breach } else { format!("{place}: {breach}") };
+    let words = if pointer.is_empty() { breach } else { format!("{pointer}: {breach}") };
     // Keys are the model's own words; they must not begin new lines.
     words.replace(char::is_control, "\u{fffd}")
 }
@@ -99,15 +99,15 @@ fn cut(mut text: String, separator: &str, words: &str, max_bytes: usize) -> Stri
 
 /// Puts the validator's finding into our own words, without the value.
 pub(super) fn problems_of(error: &ValidationError<'_>, into: &mut Vec<Problem>) {
-    let place = error.instance_path().as_str();
+    let pointer = error.instance_path().as_str();
     let breach = match error.kind() {
         Kind::Required { property } => {
             let name = property.as_str().unwrap_or_default().replace('~', "~0").replace('/', "~1");
-            into.push(Problem { place: format!("{place}/{name}"), breach: Breach::Missing });
+            into.push(Problem { pointer: format!("{pointer}/{name}"), breach: Breach::Missing });
             return;
         }
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-            return alternatives(place, context, into);
+            return alternatives(pointer, context, into);
         }
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             Breach::Unknown(unexpected.clone())
@@ -145,7 +145,7 @@ pub(super) fn problems_of(error: &ValidationError<'_>, into: &mut Vec<Problem>) 
         | Kind::FromUtf8 { .. }
         | Kind::Referencing(_) => Breach::Misfit { expected: None },
     };
-    into.push(Problem { place: place.to_owned(), breach });
+    into.push(Problem { pointer: pointer.to_owned(), breach });
 }
 
 fn number(limit: &Value, breach: fn(Number) -> Breach) -> Breach {
@@ -154,9 +154,9 @@ fn number(limit: &Value, breach: fn(Number) -> Breach) -> Breach {
 
 /// Finds the problems to mend where a value fits none of several forms. They are those of the one form that was meant,
 /// if its type and its constants tell. Where the forms are only values, they are the allowed values.
-fn alternatives(place: &str, forms: &[Vec<ValidationError<'static>>], into: &mut Vec<Problem>) {
+fn alternatives(pointer: &str, forms: &[Vec<ValidationError<'static>>], into: &mut Vec<Problem>) {
     let is_another_kind = |error: &ValidationError<'_>| {
-        let is_here = error.instance_path().as_str() == place;
+        let is_here = error.instance_path().as_str() == pointer;
         (is_here && matches!(error.kind(), Kind::Type { .. }))
             || (!is_here && matches!(error.kind(), Kind::Enum { .. }))
             || matches!(error.kind(), Kind::Constant { .. })
@@ -168,18 +168,18 @@ fn alternatives(place: &str, forms: &[Vec<ValidationError<'static>>], into: &mut
         }
         return;
     }
-    let breach = allowed_values(place, forms)
-        .or_else(|| allowed_types(place, forms))
+    let breach = allowed_values(pointer, forms)
+        .or_else(|| allowed_types(pointer, forms))
         .unwrap_or(Breach::NoForm);
-    into.push(Problem { place: place.to_owned(), breach });
+    into.push(Problem { pointer: pointer.to_owned(), breach });
 }
 
 /// Gives the values of forms that are each one value, a list of values, or another type altogether, as an optional
 /// enumeration has them.
-fn allowed_values(place: &str, forms: &[Vec<ValidationError<'static>>]) -> Option<Breach> {
+fn allowed_values(pointer: &str, forms: &[Vec<ValidationError<'static>>]) -> Option<Breach> {
     let mut values = Vec::new();
     for error in forms.iter().flatten() {
-        if error.instance_path().as_str() != place {
+        if error.instance_path().as_str() != pointer {
             return None;
         }
         if let Kind::Constant { expected_value } = error.kind() {
@@ -194,10 +194,10 @@ fn allowed_values(place: &str, forms: &[Vec<ValidationError<'static>>]) -> Optio
 }
 
 /// Gives the types of forms, where the value has none of them.
-fn allowed_types(place: &str, forms: &[Vec<ValidationError<'static>>]) -> Option<Breach> {
+fn allowed_types(pointer: &str, forms: &[Vec<ValidationError<'static>>]) -> Option<Breach> {
     let type_of = |error: &ValidationError<'_>| {
         let Kind::Type { kind: TypeKind::Single(kind) } = error.kind() else { return None };
-        (error.instance_path().as_str() == place).then(|| kind.to_string())
+        (error.instance_path().as_str() == pointer).then(|| kind.to_string())
     };
     let types = forms.iter().map(|errors| errors.iter().find_map(type_of));
     types.collect::<Option<Vec<_>>>().map(Breach::Type)
@@ -211,16 +211,16 @@ mod tests {
         Problems::new(problems, &Limits::default()).in_locale(Locale::EN)
     }
 
-    fn missing(place: String) -> Problem {
-        Problem { place, breach: Breach::Missing }
+    fn missing(pointer: String) -> Problem {
+        Problem { pointer, breach: Breach::Missing }
     }
 
     #[test]
-    fn problems_stand_with_their_places_in_both_languages() {
+    fn problems_stand_with_their_pointers_in_both_languages() {
         let problems = Problems::new(
             vec![
                 missing("/id".into()),
-                Problem { place: "/blocks/0/indent".into(), breach: Breach::AtLeast(0.into()) },
+                Problem { pointer: "/blocks/0/indent".into(), breach: Breach::AtLeast(0.into()) },
                 Problem::of_whole(Breach::NotAnObject),
             ],
             &Limits::default(),
@@ -251,7 +251,7 @@ mod tests {
         assert!(long.len() <= 1_024 && long.len() > 800, "{}", long.len());
         assert!(long.ends_with("is required; ..."), "{long}");
         let alone = text(vec![Problem {
-            place: "/a".into(),
+            pointer: "/a".into(),
             breach: Breach::Pattern("가".repeat(1_000)),
         }]);
         assert!(alone.len() <= 1_024 && alone.ends_with("가..."), "{alone}");
@@ -269,7 +269,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn the_text_keeps_to_its_bounds(
-            places in proptest::collection::vec("(/[a가~]{0,40}){0,8}", 0..40),
+            pointers in proptest::collection::vec("(/[a가~]{0,40}){0,8}", 0..40),
             max_problems in 0_usize..20,
             max_bytes in 0_usize..300,
         ) {
@@ -278,8 +278,8 @@ mod tests {
                 max_validation_bytes: max_bytes,
                 ..Limits::default()
             };
-            let count = places.len();
-            let told = Problems::new(places.into_iter().map(missing).collect(), &limits);
+            let count = pointers.len();
+            let told = Problems::new(pointers.into_iter().map(missing).collect(), &limits);
             for locale in [Locale::KO, Locale::EN] {
                 let text = told.in_locale(locale);
                 proptest::prop_assert!(text.len() <= max_bytes.max(MORE.len()), "{} {text}", text.len());

@@ -16,8 +16,8 @@ pub(super) struct Pruned {
     pub(super) removed: Pointers,
     /// JSON Pointers to optional keys whose null counted as absent.
     pub(super) nulls: Pointers,
-    /// The bytes of the longest place visited.
-    pub(super) longest_place: usize,
+    /// The bytes of the longest pointer visited.
+    pub(super) longest_pointer: usize,
     /// The most schemas that the validator will visit.
     pub(super) steps: u64,
 }
@@ -30,10 +30,10 @@ pub(super) struct Pointers {
 }
 
 impl Pointers {
-    fn push(&mut self, place: &str, key: &str) {
-        self.bytes = self.bytes.saturating_add(place.len() + key.len());
+    fn push(&mut self, parent: &str, key: &str) {
+        self.bytes = self.bytes.saturating_add(parent.len() + key.len());
         if self.kept.is_empty() || self.bytes <= MAX_POINTER_BYTES {
-            let mut pointer = place.to_owned();
+            let mut pointer = parent.to_owned();
             push(&mut pointer, key);
             self.kept.push(pointer);
         }
@@ -43,13 +43,14 @@ impl Pointers {
 /// Removes keys that the schema neither names nor mentions. Where it allows or forbids other keys, they stay, and the
 /// validator decides; so they do where it names no keys at all.
 ///
-/// Every schema that could hold at a place counts, so a key of any alternative stays.
+/// Every schema that could hold at a pointer counts, so a key of any alternative stays.
 pub(super) fn prune(
     shape: &Shape,
     arguments: &mut Map<String, Value>,
     max_steps: u64,
 ) -> Result<Pruned, Breach> {
-    let mut pruning = Pruning { shape, max_steps, place: String::new(), pruned: Pruned::default() };
+    let mut pruning =
+        Pruning { shape, max_steps, pointer: String::new(), pruned: Pruned::default() };
     pruning.count(shape.holding_at_root(), 1)?;
     pruning.object(arguments, shape.holding_at_root())?;
     Ok(pruning.pruned)
@@ -58,7 +59,7 @@ pub(super) fn prune(
 struct Pruning<'a> {
     shape: &'a Shape,
     max_steps: u64,
-    place: String,
+    pointer: String,
     pruned: Pruned,
 }
 
@@ -90,7 +91,7 @@ impl Pruning<'_> {
                 let is_known = parts()
                     .any(|(part, _)| part.properties.as_ref().is_some_and(|p| p.contains_key(key)));
                 if !is_known {
-                    self.pruned.removed.push(&self.place, key);
+                    self.pruned.removed.push(&self.pointer, key);
                 }
                 is_known
             });
@@ -107,7 +108,7 @@ impl Pruning<'_> {
             let below = shape.holding_for(children);
             let parent = self.enter(key);
             self.value(field, &below)?;
-            self.place.truncate(parent);
+            self.pointer.truncate(parent);
         }
         Ok(())
     }
@@ -128,7 +129,7 @@ impl Pruning<'_> {
             let passes = named.flat_map(|holding| holding.into_keys().collect::<Vec<_>>());
             let stays = !is_named || passes.into_iter().any(|part| shape.part(part).lets_null_pass);
             if !stays {
-                self.pruned.nulls.push(&self.place, key);
+                self.pruned.nulls.push(&self.pointer, key);
             }
             stays
         });
@@ -160,16 +161,16 @@ impl Pruning<'_> {
             } else {
                 self.value(item, &beyond)
             }?;
-            self.place.truncate(parent);
+            self.pointer.truncate(parent);
         }
         Ok(())
     }
 
-    /// Steps down to a value. Gives the end of its parent's place.
+    /// Steps down to a value. Gives the end of its parent's pointer.
     fn enter(&mut self, key: &str) -> usize {
-        let parent = self.place.len();
-        push(&mut self.place, key);
-        self.pruned.longest_place = self.pruned.longest_place.max(self.place.len());
+        let parent = self.pointer.len();
+        push(&mut self.pointer, key);
+        self.pruned.longest_pointer = self.pruned.longest_pointer.max(self.pointer.len());
         parent
     }
 
@@ -200,7 +201,7 @@ fn each(children: &[usize], visits: u64) -> impl Iterator<Item = (&usize, u64)> 
 }
 
 /// Adds a key to a JSON Pointer.
-fn push(place: &mut String, key: &str) {
-    place.push('/');
-    place.push_str(&key.replace('~', "~0").replace('/', "~1"));
+fn push(pointer: &mut String, key: &str) {
+    pointer.push('/');
+    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
 }

@@ -29,7 +29,7 @@ pub struct RuntimeContext {
     pub specs: Arc<[ToolSpec]>,
     /// The text that stands before every chat.
     pub system: Option<Arc<str>>,
-    /// The place in which transcripts live.
+    /// Whether transcripts are stored, or live in memory only.
     pub history: History,
     /// The parent of sessions.
     pub supervisor: ActorCell,
@@ -39,7 +39,7 @@ pub struct RuntimeContext {
     pub closing: CancellationToken,
 }
 
-/// The place in which the transcripts of a runtime live.
+/// Says whether the transcripts of a runtime are stored, or live in memory only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum History {

@@ -59,7 +59,7 @@ pub enum SessionMsg {
     Turn {
         /// The id of the turn.
         turn: TurnId,
-        /// Receives it.
+        /// Receives what is in memory of the turn.
         reply: oneshot::Sender<Result<TurnInChat, LimitExceeded>>,
     },
     /// The runtime shuts down: the session leaves its turn to the next start, begins no other, and ends.
@@ -289,9 +289,9 @@ pub enum ClearError {
     Closed,
 }
 
-/// A reason why no history was imported. The chat is unchanged, but for [`Closed`](Self::Closed), and for a
-/// [`Store`](Self::Store) whose cause [may have happened](StoreError::may_have_happened) all the same: then the chat has
-/// all of the history, or nothing.
+/// A reason why no history was imported. The chat is unchanged, with two exceptions: [`Closed`](Self::Closed), and a
+/// [`Store`](Self::Store) whose cause [may have happened](StoreError::may_have_happened) all the same. Then the chat
+/// has all of the history, or nothing.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {

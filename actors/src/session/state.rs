@@ -9,7 +9,7 @@ use tracing::warn;
 
 use super::{
     context::{History, RuntimeContext},
-    events::feed::{Durability, ToldSoFar},
+    events::feed::{Durability, PublishedSoFar},
     lifecycle::handover::{AbandonedTurn, Handover, WaitingForEnd},
     lifecycle::registry_state::IdleEntry,
     lifecycle::slot::{SessionSlot, SlotGuard},
@@ -85,10 +85,10 @@ pub(super) struct ActiveTurn {
     pub(super) core: Turn,
     pub(super) span: TurnSpan,
     pub(super) options: TurnOptions,
-    /// The place of the model that each of its completions is asked of first.
+    /// The index of the model that each of its completions is asked of first.
+    pub(super) first_model: usize,
+    /// The index of the model that is asked now, or was last: another where that one was overloaded or unreachable.
     pub(super) model: usize,
-    /// The place of the model that speaks, or spoke last: another where that one was overloaded or unreachable.
-    pub(super) speaker: usize,
     /// The hash of what the user typed.
     pub(super) text: Digest,
     /// Cancels its calls.
@@ -146,8 +146,8 @@ impl ActiveTurn {
             core,
             span,
             options,
+            first_model: model,
             model,
-            speaker: model,
             text,
             cancellation,
             permit,
@@ -197,7 +197,7 @@ impl ActiveTurn {
 impl SessionState {
     /// Gives the session as a screen shows it: with all that its feed has told until now, and nothing else.
     pub(super) fn view(&mut self) -> SessionView {
-        let ToldSoFar { cursor, text, resolved } = self.slot.feed().told_so_far();
+        let PublishedSoFar { cursor, text, resolved } = self.slot.feed().published_so_far();
         self.resolved(&resolved);
         let is_streaming = self.turn.as_ref().is_some_and(|turn| turn.core.is_streaming());
         SessionView {
@@ -263,7 +263,7 @@ impl SessionState {
         AbandonedTurn { end: (end, at), sent_end, has_begun, locale, waiting }
     }
 
-    /// Gives the place of the model that a turn chose; the first where it chose none, or one that is here no more.
+    /// Gives the index of the model that a turn chose; the first where it chose none, or one that is here no more.
     pub(super) fn model_of(&self, options: &TurnOptions) -> usize {
         let Some(name) = &options.model else { return 0 };
         self.context.models.find(name).unwrap_or_else(|| {
@@ -273,9 +273,9 @@ impl SessionState {
         })
     }
 
-    /// Gives the name of the model that speaks in a turn, or spoke last.
-    pub(super) fn speaker_of(&self, turn: &ActiveTurn) -> Option<ModelName> {
-        self.context.models.queue(turn.speaker).name().cloned()
+    /// Gives the name of the model that is asked in a turn, or was last.
+    pub(super) fn model_name_of(&self, turn: &ActiveTurn) -> Option<ModelName> {
+        self.context.models.queue(turn.model).name().cloned()
     }
 
     /// Gives the locale of a turn.

@@ -101,7 +101,7 @@ pub struct SupervisorConfig {
     pub occupied: Option<Arc<Occupied>>,
     /// The tools by name.
     pub registry: Arc<ToolRegistry>,
-    /// The bounds.
+    /// The bounds that the embedder set for the whole runtime.
     pub limits: Arc<Limits>,
     /// The languages in which it speaks to persons.
     pub languages: Languages,
@@ -154,7 +154,7 @@ pub enum Health {
     },
 }
 
-/// Tells the [`Supervisor`] that the delay of the child at this place is over. It sends this to itself.
+/// Tells the [`Supervisor`] that the delay of the child at this index is over. It sends this to itself.
 #[derive(Debug)]
 pub struct StartAnew(usize);
 
@@ -231,13 +231,13 @@ impl Actor for Supervisor {
     async fn handle(
         &self,
         me: ActorRef<StartAnew>,
-        StartAnew(place): StartAnew,
+        StartAnew(index): StartAnew,
         state: &mut Supervising,
     ) -> Result<(), ActorProcessingErr> {
-        let child = &state.children[place];
+        let child = &state.children[index];
         if let Err(cause) = child.actor.restart(me.get_cell()).await {
             error!(actor = child.name, %cause, "failed to start an actor anew");
-            state.restart_limit_reached(place);
+            state.restart_limit_reached(index);
         }
         Ok(())
     }
@@ -251,7 +251,7 @@ impl Actor for Supervisor {
     ) -> Result<(), ActorProcessingErr> {
         let Some((cell, exit)) = child_exit(event) else { return Ok(()) };
         let mut children = state.children.iter_mut().enumerate();
-        let Some((place, child)) = children.find(|(_, child)| child.actor.id() == cell.get_id())
+        let Some((index, child)) = children.find(|(_, child)| child.actor.id() == cell.get_id())
         else {
             // A session is temporary: its slot reopens it from the store on the next use.
             if exit != ChildExit::Stopped {
@@ -262,18 +262,18 @@ impl Actor for Supervisor {
         match child.restarts.on(&exit, Instant::now()) {
             Verdict::Restart { after } => {
                 warn!(actor = child.name, ?exit, ?after, "starting an actor anew");
-                me.send_after(after, move || StartAnew(place));
+                me.send_after(after, move || StartAnew(index));
             }
             Verdict::Forget => {}
-            Verdict::Escalate => state.restart_limit_reached(place),
+            Verdict::Escalate => state.restart_limit_reached(index),
         }
         Ok(())
     }
 }
 
 impl Supervising {
-    fn restart_limit_reached(&self, place: usize) {
-        let Child { name, model, actor, .. } = &self.children[place];
+    fn restart_limit_reached(&self, index: usize) {
+        let Child { name, model, actor, .. } = &self.children[index];
         let of = model.as_ref().map(ModelName::as_str);
         error!(
             actor = name,

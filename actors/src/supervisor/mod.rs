@@ -6,7 +6,7 @@
 //! are children too, but temporary: the next use reopens one from the store.
 //!
 //! Invariants: an address stays valid over a restart. A running call is linked to no child and outlives them all. Jobs
-//! that wait for the store outlive its actor. Completions of a dead LlmActor end, and their askers are told.
+//! that wait for the store outlive its actor. Completions of a dead LlmActor end, and their callers are told.
 
 mod actor;
 mod child;

@@ -69,7 +69,8 @@ impl SourceFile {
         Walk::new(tokens(&self.text), modules.len(), is_test_file)
     }
 
-    /// `store/actor.rs` is `store::actor`, `store/mod.rs` is `store`, `lib.rs` is the root.
+    /// Names the module of the file: `store/actor.rs` is `store::actor`, `store/mod.rs` is `store`, `lib.rs` is the
+    /// root.
     pub(crate) fn modules(&self) -> Vec<String> {
         let path = self.path.with_extension("");
         let names = path.iter().map(|name| name.to_string_lossy().into_owned());
@@ -235,7 +236,7 @@ impl<'a> Walk<'a> {
         Import { module: module.to_owned(), line: self.tokens[at].line, is_test }
     }
 
-    /// How many modules the current place lies below the root.
+    /// How many modules the current position lies below the root.
     fn level(&self) -> usize {
         self.depth + self.braces.iter().filter(|brace| brace.is_module).count()
     }

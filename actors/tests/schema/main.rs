@@ -34,8 +34,8 @@ fn validator(schema: &Value) -> Validator {
     options.build(schema).unwrap_or_else(|error| panic!("{error} in {schema:#}"))
 }
 
-/// Checks that the schemas take each value as serde writes it, that the values show each name and each word of the
-/// schemas, and that the schemas take no value of which one part is something else.
+/// Checks that the schemas take each value as serde writes it, and that the values show each name and word of the
+/// schemas. Checks also that the schemas refuse a value of which one part is something else.
 fn check<T: JsonSchema + Serialize>(values: impl IntoIterator<Item = T>) {
     let values: Vec<Value> =
         values.into_iter().map(|value| serde_json::to_value(value).unwrap()).collect();
@@ -97,7 +97,7 @@ fn words_of_value(value: &Value, words: &mut BTreeSet<String>) {
 /// Fields in which any JSON is right.
 const FREE: [&str; 5] = ["arguments", "asked", "data", "metadata", "parameters"];
 
-/// The value with another kind of JSON at one place, for each of its places.
+/// The value with another kind of JSON at one pointer, for each of its pointers.
 fn changes(value: &Value) -> Vec<(String, Value)> {
     let mut changes = vec![("whole".to_owned(), json!([[]]))];
     if let Value::Object(fields) = value {

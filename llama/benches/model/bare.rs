@@ -158,18 +158,18 @@ fn backend() -> &'static LlamaBackend {
     Box::leak(Box::new(LlamaBackend::init().unwrap_or(LlamaBackend {})))
 }
 
-/// Reads some tokens at these places, and keeps the logits of the last.
+/// Reads some tokens at these positions, and keeps the logits of the last.
 fn decode(
     context: &mut LlamaContext<'_>,
     batch: &mut LlamaBatch<'_>,
     sequence: usize,
-    places: Range<usize>,
+    positions: Range<usize>,
 ) {
     batch.clear();
     let id = i32::try_from(sequence).unwrap();
-    for at in places.clone() {
+    for at in positions.clone() {
         let token = LlamaToken(i32::try_from((at * 31 + sequence * 7) % 200).unwrap());
-        batch.add(token, i32::try_from(at).unwrap(), &[id], at + 1 == places.end).unwrap();
+        batch.add(token, i32::try_from(at).unwrap(), &[id], at + 1 == positions.end).unwrap();
     }
     context.decode(batch).unwrap();
 }

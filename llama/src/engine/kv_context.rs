@@ -64,7 +64,7 @@ impl<'m> KvContext<'m> {
         self.begins_at(sequence) == Some(0)
     }
 
-    /// Returns the first place of a sequence that the context holds.
+    /// Returns the first position of a sequence that the context holds.
     fn begins_at(&self, sequence: Sequence) -> Option<usize> {
         usize::try_from(self.context.kv_cache_seq_pos_min(sequence.id())).ok()
     }
@@ -206,7 +206,7 @@ impl<'m> KvContext<'m> {
         false
     }
 
-    /// Removes the content of a sequence from a place on. Some kinds of models cannot do that in the middle.
+    /// Removes the content of a sequence from a position on. Some kinds of models cannot do that in the middle.
     fn clear(&mut self, sequence: Sequence, from: usize) -> bool {
         let Ok(from) = u32::try_from(from) else { return false };
         matches!(
@@ -217,9 +217,9 @@ impl<'m> KvContext<'m> {
 
     /// Shares the content of one sequence with another without copying keys and values.
     fn copy(&mut self, from: Sequence, to: Sequence, begin: usize, end: Option<usize>) {
-        let place = |at: usize| u32::try_from(at).expect("a context has fewer tokens than 2^32");
+        let position = |at: usize| u32::try_from(at).expect("a context has fewer tokens than 2^32");
         self.context
-            .kv_cache_seq_cp(from.id(), to.id(), Some(place(begin)), end.map(place))
+            .kv_cache_seq_cp(from.id(), to.id(), Some(position(begin)), end.map(position))
             .expect("a context has fewer tokens than 2^31");
     }
 }

@@ -2,7 +2,7 @@
 //! prompts.
 //!
 //! Shell: `thread` waits for completions, and `prompts` writes their prompts in the order of `fair`. `steps` does one
-//! decode after another, and `places` gives sequences. `cache` keeps resting chats in a `kv_context` or in memory.
+//! decode after another, and `assignment` gives sequences. `cache` keeps resting chats in a `kv_context` or in memory.
 //! `prefill_worker` reads long prompts in a context of its own.
 //!
 //! Pure: `plan` and `prefill_budget` fill the next decode. `slots`, `prefixes` and `swapped` track where each chat
@@ -11,12 +11,12 @@
 //! Invariants: a chat shares only with chats of its scope, no prompt waits for ever, and a decode is done whole or not
 //! at all.
 
+mod assignment;
 mod cache;
 mod fair;
 mod generator;
 mod kv_context;
 mod load;
-mod places;
 mod plan;
 mod prefill_budget;
 mod prefill_worker;

@@ -72,7 +72,7 @@ pub(super) fn plan_ahead(
     decodes
 }
 
-/// Chooses the chat that gives up its place: the youngest, which loses least.
+/// Chooses the chat that gives up its sequence: the youngest, which loses least.
 pub(super) fn youngest(began: impl Iterator<Item = (usize, u64)>) -> Option<usize> {
     let latest = began.max_by_key(|(run, began)| (*began, Reverse(*run)));
     latest.map(|(run, _)| run)
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_that_began_gives_up_its_place() {
+    fn the_last_that_began_gives_up_its_sequence() {
         assert_eq!(youngest([(0, 5), (1, 9), (2, 7)].into_iter()), Some(1));
         assert_eq!(youngest(std::iter::empty()), None);
     }

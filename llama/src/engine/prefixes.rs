@@ -10,7 +10,7 @@ use super::sequence::{Sequence, Sequences};
 #[derive(Debug)]
 pub(super) struct Prefixes<T> {
     branches: Vec<Branch<T>>,
-    /// Free places of `branches`.
+    /// Free indices of `branches`.
     unused: Vec<usize>,
     /// The last branch of each sequence, and its number of tokens.
     ends: Vec<(usize, usize)>,

@@ -31,7 +31,7 @@ pub(super) struct ActiveCompletion {
     pub(super) prompt: usize,
     /// The number of tokens that its sequence holds.
     pub(super) held: usize,
-    /// `None` while it waits for a place, or for a prompt that another one reads.
+    /// `None` while it waits for a sequence, or for a prompt that another one reads.
     pub(super) sequence: Option<Sequence>,
     pub(super) waits: WaitReason,
     pub(super) context: ContextKind,
@@ -53,7 +53,7 @@ pub(super) enum WaitReason {
     No,
     /// Another one reads a common beginning; it is shared as soon as that one holds this many tokens.
     ForCommon { reader: Sequence, tokens: usize },
-    /// It gave up its place, and goes on when another completion ends.
+    /// It gave up its sequence, and goes on when another completion ends.
     ForRoom,
 }
 
@@ -119,8 +119,8 @@ impl ActiveCompletion {
         self.usage.prompt_tokens = self.usage.prompt_tokens.max(read);
     }
 
-    /// Takes its place away. All its tokens are read again at the next place.
-    pub(super) fn loses_place(&mut self, waits: WaitReason) -> Option<Sequence> {
+    /// Takes its sequence away. All its tokens are read again in the next one.
+    pub(super) fn loses_sequence(&mut self, waits: WaitReason) -> Option<Sequence> {
         self.held = 0;
         self.reads = true;
         self.waits = waits;

@@ -84,14 +84,14 @@ mod tests {
     fn memory_that_was_given_back_is_used_for_what_takes_at_least_half_of_it() {
         let mut states = States::new(100);
         let spare = Vec::with_capacity(40);
-        let place = spare.as_ptr();
+        let address = spare.as_ptr();
         states.give_back(State(spare));
         for size in [41, 19] {
             assert_eq!(states.buffer(size).len(), size);
             assert!(states.spare.is_some(), "for {size} bytes");
         }
         let buffer = states.buffer(20);
-        assert_eq!((buffer.as_ptr(), buffer.len(), buffer.capacity()), (place, 20, 40));
+        assert_eq!((buffer.as_ptr(), buffer.len(), buffer.capacity()), (address, 20, 40));
         assert!(states.spare.is_none(), "it is in use");
     }
 }

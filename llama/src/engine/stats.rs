@@ -26,7 +26,7 @@ pub struct EngineStats {
     pub restored: u64,
     /// Chats that were forgotten because memory was full.
     pub forgotten: u64,
-    /// Completions that gave up their place for others and had to read again.
+    /// Completions that gave up their sequence for others and had to read again.
     pub preempted: u64,
     /// Completions that run now.
     pub running: usize,

@@ -1,4 +1,4 @@
-//! Does one decode after another: gives places, plans, decodes, streams the answers, and ends completions.
+//! Does one decode after another: assigns sequences, plans, decodes, streams the answers, and ends completions.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -92,7 +92,7 @@ impl<'m> Engine<'m> {
     }
 
     /// Tells whether another completion may begin.
-    pub(super) fn has_place(&self) -> bool {
+    pub(super) fn may_begin(&self) -> bool {
         self.runs.len() < self.bounds.running
     }
 
@@ -144,7 +144,7 @@ impl<'m> Engine<'m> {
             run.end = Some(Err(ModelError::Cancelled { usage: run.usage }));
         }
         self.reap();
-        self.place();
+        self.assign_sequences();
         self.run_prefill_worker();
         for kind in Kind::BOTH {
             if let Some(shares) = self.decode(kind) {

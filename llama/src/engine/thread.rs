@@ -162,7 +162,7 @@ fn make(whole: Shape, scratch: Sequence, keeps: Keeps) -> Option<Make> {
     (streams.threads > 0).then_some(Make { shapes: [streams, prompts], scratch, keeps })
 }
 
-/// Begins waiting completions, as far as there are places. False if none waits and none can come.
+/// Begins waiting completions, as far as may run at once. False if none waits and none can come.
 fn begin_waiting(
     engine: &mut Engine<'_>,
     asked: &Asked,
@@ -173,7 +173,7 @@ fn begin_waiting(
         begin(engine, asked, job);
     }
     for _ in 1..BEGUN_AT_ONCE {
-        if !engine.has_place() {
+        if !engine.may_begin() {
             break;
         }
         let Ok(job) = written.try_recv() else { break };

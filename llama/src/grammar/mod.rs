@@ -136,7 +136,7 @@ impl Grammars {
         debug!(tool = %tool.name, problem, "the compiler refused a grammar");
         let mut any = new();
         let arguments = any.any_arguments();
-        any.gaps.push(Gap { place: String::new(), keyword: "size".to_owned() });
+        any.gaps.push(Gap { pointer: String::new(), keyword: "size".to_owned() });
         with_call(any, &arguments)
     }
 
@@ -182,8 +182,11 @@ pub(super) fn unconstrained(
     tools: &[ToolSpec],
 ) -> Vec<Unconstrained> {
     let of_tool = |grammars: &Grammars, tool: &ToolSpec| {
-        let broken =
-            |Gap { place, keyword }| Unconstrained { tool: Arc::clone(&tool.name), place, keyword };
+        let broken = |Gap { pointer, keyword }| Unconstrained {
+            tool: Arc::clone(&tool.name),
+            pointer,
+            keyword,
+        };
         grammars.follow(tool, 0).gaps.into_iter().map(broken).collect::<Vec<_>>()
     };
     match Grammars::new(ApproximateTokEnv::single_byte_env(), family, style) {

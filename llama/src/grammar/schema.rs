@@ -17,8 +17,8 @@ use super::{
 /// A part of a schema without rules: any value is allowed there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Gap {
-    /// The place, as a JSON Pointer into the schema.
-    pub(in super::super) place: String,
+    /// A JSON Pointer into the schema.
+    pub(in super::super) pointer: String,
     /// The keyword that cannot be followed.
     pub(in super::super) keyword: String,
 }
@@ -37,8 +37,8 @@ pub(super) struct SchemaRules<'s> {
     pub(super) rules: String,
     count: usize,
     depth: usize,
-    /// The present place in the schema.
-    place: String,
+    /// The JSON Pointer to the part of the schema that is read.
+    pointer: String,
     /// Rules of referenced schemas; `None` while one is written, because a schema may contain itself.
     references: HashMap<String, Option<String>>,
     pub(super) gaps: Vec<Gap>,
@@ -53,7 +53,7 @@ impl<'s> SchemaRules<'s> {
             rules: String::new(),
             count: 0,
             depth: 0,
-            place: String::new(),
+            pointer: String::new(),
             references: HashMap::new(),
             gaps: Vec::new(),
         }
@@ -66,7 +66,7 @@ impl<'s> SchemaRules<'s> {
             Notation::Json(_) | Notation::Braces(_) => self.arguments_object(),
         };
         rule.unwrap_or_else(|Unknown(keyword)| {
-            self.gaps.push(Gap { place: self.place.clone(), keyword });
+            self.gaps.push(Gap { pointer: self.pointer.clone(), keyword });
             self.any_arguments()
         })
     }
@@ -111,17 +111,17 @@ impl<'s> SchemaRules<'s> {
         };
         self.depth -= 1;
         rule.unwrap_or_else(|Unknown(keyword)| {
-            self.gaps.push(Gap { place: self.place.clone(), keyword });
+            self.gaps.push(Gap { pointer: self.pointer.clone(), keyword });
             ANY.to_owned()
         })
     }
 
     /// Writes the rule for a nested schema.
-    fn value_in(&mut self, place: &str, schema: &Value) -> String {
-        let outer = self.place.len();
-        write!(self.place, "/{place}").expect("a string takes everything");
+    fn value_in(&mut self, step: &str, schema: &Value) -> String {
+        let outer = self.pointer.len();
+        write!(self.pointer, "/{step}").expect("a string takes everything");
         let rule = self.value(schema);
-        self.place.truncate(outer);
+        self.pointer.truncate(outer);
         rule
     }
 
@@ -202,9 +202,9 @@ impl<'s> SchemaRules<'s> {
         }
         let schema = self.root.pointer(pointer).ok_or_else(|| unknown("$ref"))?;
         self.references.insert(pointer.to_owned(), None);
-        let outer = std::mem::replace(&mut self.place, pointer.to_owned());
+        let outer = std::mem::replace(&mut self.pointer, pointer.to_owned());
         let rule = self.value(schema);
-        self.place = outer;
+        self.pointer = outer;
         self.references.insert(pointer.to_owned(), Some(rule.clone()));
         Ok(rule)
     }

@@ -198,8 +198,8 @@ fn product(purse: &Purse, name: &str, arguments: &[Value]) -> Result<usize, Erro
                     return Err(Error::new(ErrorKind::InvalidOperation, "a width has no bound"));
                 }
             }
-            let places = written.matches(['%', '{']).count();
-            places.saturating_mul(weights.iter().sum::<usize>().saturating_add(100))
+            let marks = written.matches(['%', '{']).count();
+            marks.saturating_mul(weights.iter().sum::<usize>().saturating_add(100))
         }
     })
 }

@@ -133,7 +133,7 @@ fn a_schema_that_is_not_understood_lets_any_object_pass() {
     let gaps = unconstrained(&HERMES, style(&HERMES), &[tool("strange", strange.clone())]);
     let expected = Unconstrained {
         tool: "strange".into(),
-        place: String::new(),
+        pointer: String::new(),
         keyword: "dependentSchemas".into(),
     };
     assert_eq!(gaps, [expected]);
@@ -199,7 +199,7 @@ fn what_cannot_be_followed_is_named() {
         let parameters = json!({"type": "object", "properties": {"x": schema}});
         let gaps = unconstrained(&HERMES, style(&HERMES), &[tool("t", parameters)]);
         let gaps: Vec<String> =
-            gaps.into_iter().map(|gap| format!("{} {}", gap.place, gap.keyword)).collect();
+            gaps.into_iter().map(|gap| format!("{} {}", gap.pointer, gap.keyword)).collect();
         gaps.join(", ")
     };
     assert_eq!(gap(json!({"type": "string", "pattern": "^a"})), "/properties/x pattern");
@@ -235,5 +235,5 @@ fn strings_that_braces_cannot_hold_are_named() {
     assert!(gaps.iter().any(|gap| gap.keyword == "properties"), "{gaps:?}");
     let parameters = json!({"type": "object", "properties": {"x": {"enum": ["a<escape>b"]}}});
     let gaps = unconstrained(&FUNCTION_GEMMA, style(&HERMES), &[tool("t", parameters)]);
-    assert_eq!((&*gaps[0].place, &*gaps[0].keyword), ("/properties/x", "enum"));
+    assert_eq!((&*gaps[0].pointer, &*gaps[0].keyword), ("/properties/x", "enum"));
 }

@@ -182,7 +182,7 @@ async fn a_model_says_what_its_calls_may_break() {
     let tools = [note_tool(), ToolSpec::new("post", "Posts a note", zip)];
     let broken = Unconstrained {
         tool: "post".into(),
-        place: "/properties/zip".into(),
+        pointer: "/properties/zip".into(),
         keyword: "pattern".into(),
     };
     assert_eq!(model.unconstrained(&tools), [broken]);

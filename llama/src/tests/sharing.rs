@@ -71,7 +71,7 @@ fn pays(pin: u64) -> String {
 }
 
 /// Puts chats to rest in the context, in memory, and nowhere.
-fn places(options: impl Fn() -> LlamaOptions) -> [LlamaOptions; 3] {
+fn tiers(options: impl Fn() -> LlamaOptions) -> [LlamaOptions; 3] {
     [options(), options().resting_tokens(0), options().resting_tokens(0).swapped_bytes(0)]
 }
 
@@ -130,10 +130,10 @@ async fn a_user_sees_the_same_whatever_another_writes() {
     for file in [TinyModel::new().bytes(), windowed(), recurrent()] {
         let small = || LlamaOptions::from_bytes("small", file.clone()).context_tokens(512);
         let tight = || small().cache_tokens(512).max_sequences(2);
-        for (at, (one, other)) in places(small)
+        for (at, (one, other)) in tiers(small)
             .into_iter()
-            .zip(places(small))
-            .chain(places(tight).into_iter().zip(places(tight)))
+            .zip(tiers(small))
+            .chain(tiers(tight).into_iter().zip(tiers(tight)))
             .enumerate()
         {
             let [one, other] =
@@ -198,7 +198,7 @@ async fn what_is_shared_is_the_system_text_and_the_tools_with_all_that_the_templ
 async fn of_a_turns_instructions_users_share_nothing_though_they_are_the_same() {
     for file in [TinyModel::new().bytes(), windowed(), recurrent()] {
         let small = || LlamaOptions::from_bytes("small", file.clone()).context_tokens(512);
-        for options in places(small) {
+        for options in tiers(small) {
             let mut users = Users::new(options);
             users.instructions = Some("The PIN of kim is 4921.".into());
             let alone = users.asks("kim", "hello").await;

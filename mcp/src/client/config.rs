@@ -18,9 +18,9 @@ use super::{
 /// The servers that a file names: `{"mcpServers": {"gh": {"command": "gh-mcp", "args": [], "env": {}}}}`, or `{"url": ..,
 /// "headers": {}}`.
 ///
-/// Beside the usual keys an entry may say `"trust": "annotations"` (what the server says of its tools counts), `"optional":
-/// true` (the start goes on without it), `"timeout"` and `"startTimeout"` in seconds, `"exclude"` (tools left out) and
-/// `"disabled": true`. Other keys are named by [`warnings`](Self::warnings).
+/// Beside the usual keys an entry may say `"trust": "annotations"` (what the server says of its tools counts) and
+/// `"optional": true` (the start goes on without it). It may also have `"timeout"` and `"startTimeout"` in seconds,
+/// `"exclude"` (tools left out) and `"disabled": true`. Other keys are named by [`warnings`](Self::warnings).
 #[derive(Debug, Clone)]
 pub struct McpConfig {
     path: PathBuf,
@@ -111,9 +111,9 @@ fn entries(
     }
     let mut entries = Vec::new();
     for (name, entry) in servers {
-        let place = format!("mcpServers.{name}");
-        let Value::Object(left) = entry else { return Err(format!("{place} is not an object")) };
-        let mut fields = Fields { place, left, variable };
+        let path = format!("mcpServers.{name}");
+        let Value::Object(left) = entry else { return Err(format!("{path} is not an object")) };
+        let mut fields = Fields { path, left, variable };
         if name.trim().is_empty() {
             return Err("mcpServers has a server without a name".to_owned());
         }
@@ -122,7 +122,7 @@ fn entries(
         let unknown = fields
             .left
             .keys()
-            .map(|key| format!("the key {}.{key} is not known, and was not read", fields.place));
+            .map(|key| format!("the key {}.{key} is not known, and was not read", fields.path));
         warnings.extend(unknown);
         if !is_disabled {
             entries.push(entry);

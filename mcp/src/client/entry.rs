@@ -55,18 +55,18 @@ impl fmt::Debug for Reach {
 
 /// Reads an entry from its fields.
 pub(super) fn entry_of(name: String, fields: &mut Fields<'_>) -> Result<Entry, String> {
-    let place = fields.place.clone();
+    let path = fields.path.clone();
     let is_trusted = match fields.text("trust")?.as_deref() {
         None | Some("nothing") => false,
         Some("annotations") => true,
-        Some(_) => return Err(format!("{place}.trust is neither \"nothing\" nor \"annotations\"")),
+        Some(_) => return Err(format!("{path}.trust is neither \"nothing\" nor \"annotations\"")),
     };
     let kind = fields.text("type")?;
     let reach = match (fields.text("command")?, fields.text("url")?) {
-        (Some(_), Some(_)) => return Err(format!("{place} has both a command and a url")),
-        (None, None) => return Err(format!("{place} has neither a command nor a url")),
+        (Some(_), Some(_)) => return Err(format!("{path} has both a command and a url")),
+        (None, None) => return Err(format!("{path} has neither a command nor a url")),
         (Some(program), None) if program.is_empty() => {
-            return Err(format!("{place}.command is empty"));
+            return Err(format!("{path}.command is empty"));
         }
         (Some(program), None) => Reach::Command {
             program,
@@ -82,13 +82,13 @@ pub(super) fn entry_of(name: String, fields: &mut Fields<'_>) -> Result<Entry, S
         Some("http" | "streamable-http" | "streamableHttp") => matches!(reach, Reach::Http { .. }),
         Some("sse") => {
             return Err(format!(
-                "{place}.type is \"sse\", which the protocol has given up: give the address of streamable HTTP"
+                "{path}.type is \"sse\", which the protocol has given up: give the address of streamable HTTP"
             ));
         }
-        Some(_) => return Err(format!("{place}.type is neither \"stdio\" nor \"http\"")),
+        Some(_) => return Err(format!("{path}.type is neither \"stdio\" nor \"http\"")),
     };
     if !is_as_said {
-        return Err(format!("{place}.type does not go with its other keys"));
+        return Err(format!("{path}.type does not go with its other keys"));
     }
     Ok(Entry {
         name,
@@ -102,31 +102,31 @@ pub(super) fn entry_of(name: String, fields: &mut Fields<'_>) -> Result<Entry, S
 }
 
 fn http(url: &str, fields: &mut Fields<'_>) -> Result<Reach, String> {
-    let place = fields.place.clone();
+    let path = fields.path.clone();
     let url = Url::parse(url).ok().filter(Url::has_host);
-    let url = url.ok_or_else(|| format!("{place}.url is no address"))?;
+    let url = url.ok_or_else(|| format!("{path}.url is no address"))?;
     match url.scheme() {
         "https" => {}
         "http" if is_this_machine(&url) => {}
         "http" => {
             return Err(format!(
-                "{place}.url has no TLS: only addresses of this machine go without, others need https"
+                "{path}.url has no TLS: only addresses of this machine go without, others need https"
             ));
         }
-        _ => return Err(format!("{place}.url is neither http nor https")),
+        _ => return Err(format!("{path}.url is neither http nor https")),
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(format!("{place}.url has a name or a password in it: give them in headers"));
+        return Err(format!("{path}.url has a name or a password in it: give them in headers"));
     }
     let mut headers = HeaderMap::new();
     for (name, value) in fields.table("headers")? {
         let key = HeaderName::try_from(&name)
-            .map_err(|_| format!("{place}.headers has {name:?}, which is no name of a header"))?;
+            .map_err(|_| format!("{path}.headers has {name:?}, which is no name of a header"))?;
         if is_ours(&key) {
-            return Err(format!("{place}.headers has {name}, which the protocol sets itself"));
+            return Err(format!("{path}.headers has {name}, which the protocol sets itself"));
         }
         let mut value = HeaderValue::try_from(value)
-            .map_err(|_| format!("{place}.headers.{name} has characters that no header has"))?;
+            .map_err(|_| format!("{path}.headers.{name} has characters that no header has"))?;
         value.set_sensitive(true);
         headers.insert(key, value);
     }

@@ -7,7 +7,7 @@ use std::{error::Error, path::PathBuf};
 #[error("{}: {what}", path.display())]
 #[non_exhaustive]
 pub struct McpConfigError {
-    /// The file.
+    /// The path of the configuration file.
     pub path: PathBuf,
     /// The key and its mistake.
     pub what: String,
@@ -24,7 +24,7 @@ pub enum McpError {
     Start {
         /// The name of the server in the configuration.
         server: String,
-        /// The reason.
+        /// The reason, as a clause of a sentence.
         cause: String,
     },
     /// Two tools would have the same name.
@@ -50,7 +50,7 @@ pub enum McpError {
     Lock {
         /// The step that failed.
         action: &'static str,
-        /// The file.
+        /// The path of the file with the pinned descriptions.
         path: PathBuf,
         /// The error beneath it.
         #[source]

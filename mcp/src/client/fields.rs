@@ -9,7 +9,7 @@ use super::{expand::expand, limits::MAX_TIMEOUT};
 
 /// The fields of an entry that were not read yet.
 pub(super) struct Fields<'a> {
-    pub(super) place: String,
+    pub(super) path: String,
     pub(super) left: Map<String, Value>,
     pub(super) variable: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -18,7 +18,7 @@ impl Fields<'_> {
     /// Takes a field that may be null or not there; an error where it is something else than this.
     fn take<T: DeserializeOwned>(&mut self, key: &str, what: &str) -> Result<Option<T>, String> {
         let value = self.left.shift_remove(key).unwrap_or_default();
-        serde_json::from_value(value).map_err(|_| format!("{}.{key} is {what}", self.place))
+        serde_json::from_value(value).map_err(|_| format!("{}.{key} is {what}", self.path))
     }
 
     pub(super) fn text(&mut self, key: &str) -> Result<Option<String>, String> {
@@ -50,11 +50,11 @@ impl Fields<'_> {
         let seconds = seconds.filter(|time| !time.is_zero() && *time <= MAX_TIMEOUT);
         let most = MAX_TIMEOUT.as_secs();
         seconds.map(Some).ok_or_else(|| {
-            format!("{}.{key} is no number of seconds above 0 and up to {most}", self.place)
+            format!("{}.{key} is no number of seconds above 0 and up to {most}", self.path)
         })
     }
 
     fn expanded(&self, key: &str, text: &str) -> Result<String, String> {
-        expand(text, self.variable).map_err(|what| format!("{}.{key} {what}", self.place))
+        expand(text, self.variable).map_err(|what| format!("{}.{key} {what}", self.path))
     }
 }

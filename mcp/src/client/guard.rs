@@ -1,6 +1,6 @@
-//! Bounds what waits for a server that reads nothing: each of its own requests makes an answer that has to be written. And
-//! it reads the answers to the newest revision's greeting: a nonsensical one is that of a server which does not know it, and
-//! a late one must not disturb the handshake that has begun meanwhile.
+//! Bounds what waits for a server that reads nothing: each of its own requests makes an answer that has to be written.
+//! The guard also reads the answers to the newest revision's greeting. A nonsensical answer is that of a server which
+//! does not know the revision. A late one must not disturb the handshake that has begun meanwhile.
 
 use std::sync::{
     Arc,
@@ -84,10 +84,10 @@ impl<T> Guard<T> {
     }
 }
 
-/// Counts a request until its answer is written or given up.
-struct Answering(Arc<AtomicUsize>);
+/// A request of the server, which counts until its answer is written or given up.
+struct UnansweredRequest(Arc<AtomicUsize>);
 
-impl Drop for Answering {
+impl Drop for UnansweredRequest {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -105,10 +105,11 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Guard<T> {
         }
         let is_answer = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
         let counted = self.unanswered.load(Relaxed) > 0;
-        let answering = (is_answer && counted).then(|| Answering(Arc::clone(&self.unanswered)));
+        let answered =
+            (is_answer && counted).then(|| UnansweredRequest(Arc::clone(&self.unanswered)));
         let sending = self.inner.send(message);
         async move {
-            let _answering = answering;
+            let _answered = answered;
             sending.await
         }
     }

@@ -34,7 +34,7 @@ pub(super) fn transport(
         .max_sse_event_size(MAX_MESSAGE_BYTES)
         .max_json_response_size(MAX_MESSAGE_BYTES)
         .max_error_response_size(MAX_REFUSAL_BYTES)
-        // A call would be sent a second time behind an expired session. The keeper makes a new one instead.
+        // A call would be sent a second time behind an expired session. The supervisor makes a new one instead.
         .reinit_on_expired_session(false);
     // A stream that broke off is a lost answer, unless its server has said when to ask for the rest.
     config.retry_config = Arc::new(NeverRetry::default());
@@ -42,7 +42,7 @@ pub(super) fn transport(
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-/// A client that opens streams one after the other with a pause, because the library keeps to the pause that a server names,
+/// A client that opens streams one after the other with a pause. The library keeps to the pause that a server names,
 /// also where that is none.
 #[derive(Debug, Clone)]
 pub(super) struct Paced {

@@ -2,7 +2,7 @@
 //!
 //! `config` reads the file, and `entry` a server of it from its `fields`. `connection` starts or reaches one server by
 //! `process` or `http`, behind the bounds of `lines` and `guard`. `list` reads its tools. `offer` decides which become
-//! tools, with `name`, `schema` and `lock`. `keeper` keeps a server running and knows which tools it still has. `tool`
+//! tools, with `name`, `schema` and `lock`. `supervisor` keeps a server running and knows which tools it still has. `tool`
 //! makes calls, `progress` passes on how far one has come, `call` says what became of it, and `result` reads an answer.
 //! `servers` puts all together.
 //!
@@ -21,7 +21,6 @@ mod expand;
 mod fields;
 mod guard;
 mod http;
-mod keeper;
 mod limits;
 mod lines;
 mod list;
@@ -33,6 +32,7 @@ mod progress;
 mod result;
 mod schema;
 mod servers;
+mod supervisor;
 mod text;
 mod tool;
 

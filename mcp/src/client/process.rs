@@ -82,7 +82,7 @@ impl ServerProcess {
         Ok((Self { child, group }, pipes))
     }
 
-    /// Ends the process, whose input is closed already: it has time to end by itself, is asked to, and is killed with
+    /// Ends the process, whose input is closed already. It has time to end by itself, is asked to, and is killed with
     /// all that it started.
     pub(super) async fn end(mut self, server: &str) {
         if timeout(END_STEP, self.exited()).await.is_err() {
@@ -110,7 +110,7 @@ impl ServerProcess {
         }
     }
 
-    /// Tells whether the process has ended, without reaping it: until it is reaped, no other process or group can have
+    /// Tells whether the process has ended, without reaping it. Until it is reaped, no other process or group can have
     /// its id, so the signal to its group reaches no stranger.
     fn has_exited(&mut self) -> bool {
         #[cfg(unix)]

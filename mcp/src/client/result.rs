@@ -75,7 +75,7 @@ fn text_of(block: &Value) -> Option<&str> {
 
 /// Names a block that is no text: its type, and its media type or address.
 fn name_of(block: &Value) -> String {
-    let text = |place: &str| block.pointer(place).and_then(Value::as_str);
+    let text = |pointer: &str| block.pointer(pointer).and_then(Value::as_str);
     let kind = text("/type").unwrap_or("unknown");
     let more = text("/mimeType").or_else(|| text("/uri")).or_else(|| text("/resource/uri"));
     let name = more.map_or_else(|| kind.to_owned(), |more| format!("{kind} ({more})"));

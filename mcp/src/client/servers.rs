@@ -14,11 +14,11 @@ use super::{
     connection::{Connection, ToolList},
     entry::Entry,
     error::McpError,
-    keeper::{Fingerprints, Keeper, fingerprints},
     limits::MAX_TOOLS_IN_ALL,
     list::ListedTool,
     lock::{Lock, PinnedChange},
     offer,
+    supervisor::{Fingerprints, SupervisedServer, fingerprints},
     text::visible,
     tool::McpTool,
 };
@@ -26,7 +26,7 @@ use super::{
 /// The running servers of a configuration, and their tools. A server ends once this and all its tools are dropped.
 #[derive(Debug, Default)]
 pub struct McpServers {
-    keepers: Vec<Arc<Keeper>>,
+    servers: Vec<Arc<SupervisedServer>>,
     tools: Vec<Arc<dyn Tool>>,
     reports: Vec<McpServerReport>,
     warnings: Vec<String>,
@@ -168,13 +168,13 @@ impl McpServers {
         let mut of_offered = fingerprints(list);
         of_offered.retain(|name, _| offered.iter().any(|(tool, _)| tool.name == *name));
         let timeout = entry.timeout;
-        let keeper = Arc::new(Keeper::keep(entry, connection, list, of_offered));
+        let supervised = Arc::new(SupervisedServer::spawn(entry, connection, list, of_offered));
         for (tool, spec) in offered {
             let (fingerprint, original) = (tool.fingerprint(), tool.name);
-            let keeper = Arc::clone(&keeper);
-            self.tools.push(Arc::new(McpTool { spec, original, fingerprint, timeout, keeper }));
+            let server = Arc::clone(&supervised);
+            self.tools.push(Arc::new(McpTool { spec, original, fingerprint, timeout, server }));
         }
-        self.keepers.push(keeper);
+        self.servers.push(supervised);
         Ok(McpServerReport { server, failure: None, tools })
     }
 
@@ -220,11 +220,11 @@ impl McpServers {
 
     /// Ends all servers, and waits until they have ended. Calls that run now have effect `unknown`.
     pub async fn close(self) {
-        for keeper in &self.keepers {
-            keeper.stop();
+        for server in &self.servers {
+            server.stop();
         }
-        for keeper in &self.keepers {
-            keeper.ended().await;
+        for server in &self.servers {
+            server.ended().await;
         }
     }
 }
@@ -232,14 +232,14 @@ impl McpServers {
 /// Starts all servers at once.
 async fn find(entries: &[Entry]) -> Vec<Found> {
     let mut starting = JoinSet::new();
-    for (place, entry) in entries.iter().cloned().enumerate() {
+    for (index, entry) in entries.iter().cloned().enumerate() {
         starting.spawn(async move {
             let outcome = Connection::open(&entry).await;
-            (place, Found { entry, outcome })
+            (index, Found { entry, outcome })
         });
     }
     let mut found = starting.join_all().await;
-    found.sort_unstable_by_key(|(place, _)| *place);
+    found.sort_unstable_by_key(|(index, _)| *index);
     found.into_iter().map(|(_, found)| found).collect()
 }
 
@@ -259,9 +259,9 @@ pub async fn trust(
     let before = Lock::beside(config.path())?;
     let failed = |cause| McpError::Start { server: server.to_owned(), cause };
     let (connection, list) = Connection::open(entry).await.map_err(failed)?;
-    let keeper = Keeper::keep(entry.clone(), connection, &list, Fingerprints::new());
-    keeper.stop();
-    keeper.ended().await;
+    let running = SupervisedServer::spawn(entry.clone(), connection, &list, Fingerprints::new());
+    running.stop();
+    running.ended().await;
     let (mut lock, mut changes) = (before.clone(), Vec::new());
     let mut gone = lock.forget(server);
     for tool in &list.tools {

@@ -16,8 +16,8 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     call::{Asked, Loss, asked, unavailable},
     connection::Connection,
-    keeper::{Keeper, Live},
     limits::{LATE_ANSWER, WAIT_FOR_SERVER},
+    supervisor::{Live, SupervisedServer},
 };
 
 /// A tool of a server.
@@ -28,7 +28,7 @@ pub(super) struct McpTool {
     pub(super) original: String,
     pub(super) fingerprint: String,
     pub(super) timeout: Duration,
-    pub(super) keeper: Arc<Keeper>,
+    pub(super) server: Arc<SupervisedServer>,
 }
 
 impl McpTool {
@@ -48,12 +48,12 @@ impl McpTool {
             match self.ask(&arguments, ctx, due + LATE_ANSWER, &mut asked).await {
                 Asked::Ended(outcome) => return Ok(outcome),
                 // The server did not take the call, and a new session is on its way.
-                Asked::SessionOver => return Ok(unavailable(&self.keeper.server)),
+                Asked::SessionOver => return Ok(unavailable(&self.server.name)),
                 Asked::Lost(Loss::Connection) if may_ask_again && Instant::now() < due => {
                     may_ask_again = false;
                 }
                 Asked::Lost(loss) => {
-                    return Err(loss.fault(&self.keeper.server, self.is_read(), ctx.locale));
+                    return Err(loss.fault(&self.server.name, self.is_read(), ctx.locale));
                 }
             }
         }
@@ -66,9 +66,9 @@ impl McpTool {
         until: Instant,
         before: &mut Option<Arc<Live>>,
     ) -> Asked {
-        let server = &self.keeper.server;
+        let server = &self.server.name;
         let patience = WAIT_FOR_SERVER.min(self.timeout);
-        let Some(live) = self.keeper.live(patience, before.as_ref()).await else {
+        let Some(live) = self.server.live(patience, before.as_ref()).await else {
             return Asked::Ended(unavailable(server));
         };
         *before = Some(Arc::clone(&live));
@@ -114,7 +114,7 @@ impl Tool for McpTool {
     }
 
     fn consequence(&self, _: &Value, locale: Locale) -> Option<String> {
-        let (tool, server) = (quoted(&self.original), quoted(&self.keeper.server));
+        let (tool, server) = (quoted(&self.original), quoted(&self.server.name));
         Some(locale.pick(
             format!("MCP 서버 {server}의 도구 {tool}을(를) 실행합니다."),
             format!("Runs the tool {tool} of the MCP server {server}."),

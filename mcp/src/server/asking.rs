@@ -17,7 +17,7 @@ use super::{
 /// How the person of a call is asked.
 pub(super) enum Ask {
     /// Not at all. A client of the newest revision is told by an error what it lacks.
-    Nobody { is_told_by_error: bool },
+    NoPerson { is_told_by_error: bool },
     /// On another device, while the call waits.
     Elsewhere,
     /// By a request of ours, while the call waits.
@@ -38,7 +38,7 @@ pub(super) struct Again {
 /// Which way a person can be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Way {
-    Nobody { lacks_a_capability: bool },
+    NoPerson { lacks_a_capability: bool },
     Elsewhere,
     Client(Shape),
 }
@@ -46,11 +46,11 @@ pub(super) enum Way {
 /// Finds the way to the person.
 pub(super) fn way(caller: &ToolCaller, capabilities: Option<&ClientCapabilities>) -> Way {
     match caller.asks() {
-        AskWhere::Nowhere => Way::Nobody { lacks_a_capability: false },
+        AskWhere::Nowhere => Way::NoPerson { lacks_a_capability: false },
         AskWhere::Elsewhere => Way::Elsewhere,
         AskWhere::Here => {
             let shape = shape(capabilities, caller.page.as_deref());
-            shape.map_or(Way::Nobody { lacks_a_capability: true }, Way::Client)
+            shape.map_or(Way::NoPerson { lacks_a_capability: true }, Way::Client)
         }
     }
 }
@@ -72,7 +72,7 @@ pub(super) fn is_without_handshake(context: &RequestContext<RoleServer>) -> bool
         .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-/// What a client must be able to do so that its person can be asked.
+/// Gives the capabilities that a client needs so that its person can be asked.
 pub(super) fn forms() -> ClientCapabilities {
     let mut capabilities = ClientCapabilities::default();
     let form = FormElicitationCapability::default();
@@ -101,7 +101,7 @@ mod tests {
         use AskWhere::{Elsewhere, Here, Nowhere};
         let page = Some("http://localhost/#/inbox");
         let shown = Way::Client(Shape::Page("http://localhost/#/inbox".to_owned()));
-        let lacks = Way::Nobody { lacks_a_capability: true };
+        let lacks = Way::NoPerson { lacks_a_capability: true };
         let form = Way::Client(Shape::Form);
         for (ask, page, elicitation, expected) in [
             (Here, page, json!({ "form": {} }), &form),
@@ -112,7 +112,7 @@ mod tests {
             (Here, page, Value::Null, &lacks),
             (Elsewhere, page, json!({ "form": {} }), &Way::Elsewhere),
             (Elsewhere, page, Value::Null, &Way::Elsewhere),
-            (Nowhere, page, json!({ "form": {} }), &Way::Nobody { lacks_a_capability: false }),
+            (Nowhere, page, json!({ "form": {} }), &Way::NoPerson { lacks_a_capability: false }),
         ] {
             assert_eq!(&of(ask, true, page, &elicitation), expected, "{ask:?} {elicitation}");
         }

@@ -82,8 +82,8 @@ impl<T> Bounded<T> {
         Self { transport, open: Open::default(), is_counted: false, refusal: None }
     }
 
-    /// Counts answers alone. Over HTTP a request is refused before it comes here: the task of a session hands requests in
-    /// and takes refusals, and would wait for a transport that waits for it.
+    /// Counts answers alone. Over HTTP a request is refused before it comes here. The task of a session hands requests
+    /// in and takes refusals, so it would wait for a transport that waits for it.
     #[cfg(feature = "http")]
     pub(super) const fn counted(transport: T, open: Open) -> Self {
         Self { transport, open, is_counted: true, refusal: None }

@@ -6,6 +6,7 @@ use madang::{LanguageTag, UserId};
 
 /// Which person a call may ask for an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum AskWhere {
     /// The person in front of the client.
     #[default]

@@ -1,5 +1,5 @@
-//! Tells a client how far its call has come, where it has asked for that by a token: what the tool reports, and from time to
-//! time that the call still runs.
+//! Tells a client how far its call has come, where it has asked for that by a token. It passes on the tool's reports,
+//! and says from time to time that the call still runs.
 
 use std::{pin::pin, time::Duration};
 

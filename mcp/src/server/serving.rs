@@ -176,7 +176,7 @@ impl ServerHandler for ToolServer {
         let call = key.into_iter().fold(call, Call::key);
         let call = caller.language.into_iter().fold(call, Call::language);
         let mut call = caller.time_zone.iter().cloned().fold(call, Call::time_zone);
-        if !matches!(ask, Ask::Nobody { .. }) {
+        if !matches!(ask, Ask::NoPerson { .. }) {
             call = call.can_ask();
         }
         let mut running = match self.runtime.begin(call).await {
@@ -242,9 +242,9 @@ impl ToolServer {
             None => (key, None),
         };
         let shape = match way(caller, context.client_capabilities().as_ref()) {
-            Way::Nobody { lacks_a_capability } => {
+            Way::NoPerson { lacks_a_capability } => {
                 let is_told_by_error = is_asked_by_results && lacks_a_capability;
-                return Ok((key, Ask::Nobody { is_told_by_error }));
+                return Ok((key, Ask::NoPerson { is_told_by_error }));
             }
             Way::Elsewhere => return Ok((key, Ask::Elsewhere)),
             Way::Client(shape) if is_asked_by_results => shape,
@@ -275,14 +275,14 @@ impl ToolServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let mut answered = match ask {
             Ask::Again(again) => again.answered.clone(),
-            Ask::Nobody { .. } | Ask::Elsewhere | Ask::Now(..) => None,
+            Ask::NoPerson { .. } | Ask::Elsewhere | Ask::Now(..) => None,
         };
         while let Some(request) = progress.during(running.request()).await {
             // A request comes again where the decision may have been lost. The person is not asked again.
             let known = answered.as_ref().filter(|(digest, _)| *digest == request.digest);
             let answer = match (known, ask) {
                 (Some((_, answer)), _) => answer.clone(),
-                (None, Ask::Nobody { .. }) => break,
+                (None, Ask::NoPerson { .. }) => break,
                 (None, Ask::Elsewhere) => Answer::Elsewhere,
                 (None, Ask::Now(peer, shape)) => {
                     match self.asked(peer, &request, shape, running).await {
@@ -301,7 +301,7 @@ impl ToolServer {
         }
         let report: CallReport = progress.during(running.ended()).await;
         match (report.outcome(), ask) {
-            (Some(ToolOutcome::Cancelled(cancelled)), Ask::Nobody { is_told_by_error: true })
+            (Some(ToolOutcome::Cancelled(cancelled)), Ask::NoPerson { is_told_by_error: true })
                 if cancelled.reason == CancelReason::Unreachable =>
             {
                 Err(ErrorData::missing_required_client_capability(forms()))

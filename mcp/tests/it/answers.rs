@@ -115,7 +115,7 @@ async fn we_declare_nothing_and_refuse_what_a_server_asks_for() {
     for version in [LEGACY, NEWEST] {
         let scene = Scene::new(version, tools(&["beg"]), json!({})).await;
         assert_eq!(told(&scene.call("s__beg").await), json!("begged"));
-        let notes = scene.place.notes();
+        let notes = scene.folder.notes();
         let refused = || heard(notes).iter().filter(|message| message["error"].is_object()).count();
         until("the refusals", async || refused() == 3).await;
         let greeting = heard(notes).into_iter().find(|message| message["method"] == "initialize");
@@ -150,6 +150,6 @@ async fn a_server_sees_of_our_environment_only_what_is_allowed() {
     }
     // Cargo sets this for its tests, and no server needs it.
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
-    assert_eq!(calls(scene.place.notes(), "environment").len(), 1);
+    assert_eq!(calls(scene.folder.notes(), "environment").len(), 1);
     scene.end().await;
 }

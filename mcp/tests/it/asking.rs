@@ -36,7 +36,7 @@ async fn without_trust_what_a_server_calls_a_read_asks_and_is_not_sent_unasked()
     let report = scene.call_with("s__look", Approver::None).await;
     assert_eq!(told(&report), json!("nobody could be asked to confirm"));
     assert_eq!(report.record.effect, Effect::None);
-    assert_eq!(calls(scene.place.notes(), "look").len(), 0);
+    assert_eq!(calls(scene.folder.notes(), "look").len(), 0);
     scene.end().await;
 }
 
@@ -56,7 +56,7 @@ async fn with_trust_a_read_runs_and_a_write_asks() {
     assert_eq!(told(&report)["arguments"], json!({ "text": "hi" }));
     let report = scene.call_with("s__plain", Approver::None).await;
     assert_eq!(told(&report), json!("nobody could be asked to confirm"));
-    assert_eq!(calls(scene.place.notes(), "plain").len(), 0);
+    assert_eq!(calls(scene.folder.notes(), "plain").len(), 0);
     let report = scene.call("s__plain").await;
     assert_eq!(report.record.effect, Effect::Committed);
     scene.end().await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     fake::{Script, calls, tool},
-    support::{LEGACY, NEWEST, Place, Scene, told, until, with},
+    support::{ConfigFolder, LEGACY, NEWEST, Scene, told, until, with},
 };
 
 #[tokio::test]
@@ -20,13 +20,13 @@ async fn a_tool_that_has_changed_is_not_called_and_others_are() {
             told(&scene.call("s__echo").await)[0] == json!("tool_changed")
         })
         .await;
-        let before = calls(scene.place.notes(), "echo").len();
+        let before = calls(scene.folder.notes(), "echo").len();
         let report = scene.call("s__echo").await;
         assert_eq!(
             (told(&report)[0].clone(), report.record.effect),
             (json!("tool_changed"), Effect::None)
         );
-        assert_eq!(calls(scene.place.notes(), "echo").len(), before, "it was not sent");
+        assert_eq!(calls(scene.folder.notes(), "echo").len(), before, "it was not sent");
         assert_eq!(scene.call("s__other").await.record.effect, Effect::Committed, "{version}");
         scene.end().await;
     }
@@ -111,11 +111,11 @@ async fn a_server_gives_no_more_tools_than_are_taken() {
 
 #[tokio::test]
 async fn all_servers_together_give_no_more_tools_than_are_taken() {
-    let place = Place::new();
+    let folder = ConfigFolder::new();
     let tools: Value = (0..128).map(|number| tool(&format!("t{number}"))).collect();
-    let entry = Script::new(place.notes(), LEGACY, &tools).entry();
+    let entry = Script::new(folder.notes(), LEGACY, &tools).entry();
     let config =
-        place.configured(&json!({ "a": entry, "b": entry, "c": entry, "d": entry, "e": entry }));
+        folder.configured(&json!({ "a": entry, "b": entry, "c": entry, "d": entry, "e": entry }));
     let servers = McpServers::start(&config).await.unwrap();
     assert_eq!(servers.tools().len(), 512);
     assert_eq!(servers.warnings().len(), 128);
@@ -124,10 +124,10 @@ async fn all_servers_together_give_no_more_tools_than_are_taken() {
 
 #[tokio::test]
 async fn names_that_collide_refuse_the_start_until_one_is_excluded() {
-    let place = Place::new();
+    let folder = ConfigFolder::new();
     let tools = json!([tool("create-issue"), tool("create_issue")]);
-    let entry = Script::new(place.notes(), LEGACY, &tools).entry();
-    let config = place.configured(&json!({ "gh": entry }));
+    let entry = Script::new(folder.notes(), LEGACY, &tools).entry();
+    let config = folder.configured(&json!({ "gh": entry }));
     let error = McpServers::start(&config).await.unwrap_err();
     assert!(matches!(error, McpError::Collision { .. }));
     assert_eq!(
@@ -135,7 +135,7 @@ async fn names_that_collide_refuse_the_start_until_one_is_excluded() {
         r#""create-issue" of the MCP server "gh" and "create_issue" of the MCP server "gh" would both be the tool gh__create_issue: leave one out by "exclude""#
     );
     let config =
-        place.configured(&json!({ "gh": with(entry, json!({ "exclude": ["create_issue"] })) }));
+        folder.configured(&json!({ "gh": with(entry, json!({ "exclude": ["create_issue"] })) }));
     let servers = McpServers::start(&config).await.unwrap();
     assert_eq!(servers.tools().len(), 1);
     servers.close().await;

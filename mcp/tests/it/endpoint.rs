@@ -64,7 +64,7 @@ async fn another_host_and_another_origin_are_refused() {
 }
 
 #[tokio::test]
-async fn a_refused_handshake_leaves_its_place_and_the_end_ends_all_sessions() {
+async fn a_refused_handshake_leaves_its_permit_and_the_end_ends_all_sessions() {
     let offered = Offered::new().await;
     let mut limits = EndpointLimits::default();
     limits.max_sessions_per_user = 1;

@@ -25,7 +25,7 @@ async fn a_server_that_dies_in_mid_call_leaves_the_effect_unknown_and_comes_back
         scene.call("s__echo").await.record.effect == Effect::Committed
     })
     .await;
-    assert_eq!(calls(scene.place.notes(), "die").len(), 1, "it is never sent again");
+    assert_eq!(calls(scene.folder.notes(), "die").len(), 1, "it is never sent again");
     scene.end().await;
 }
 
@@ -61,11 +61,11 @@ async fn only_a_trusted_read_whose_answer_was_lost_is_asked_once_more() {
     assert_eq!(told(&trusted.call("s__die_once").await), json!("alive again"));
     let report = trusted.call("s__die").await;
     assert_eq!(report.record.effect, Effect::None, "a read");
-    assert_eq!(calls(trusted.place.notes(), "die").len(), 2, "once more, and no more");
+    assert_eq!(calls(trusted.folder.notes(), "die").len(), 2, "once more, and no more");
     trusted.end().await;
     let other = Scene::new(LEGACY, tools(), json!({})).await;
     assert_eq!(other.call("s__die_once").await.record.effect, Effect::Unknown);
-    assert_eq!(calls(other.place.notes(), "die_once").len(), 1);
+    assert_eq!(calls(other.folder.notes(), "die_once").len(), 1);
     other.end().await;
 }
 
@@ -87,7 +87,7 @@ async fn a_deadline_leaves_the_effect_unknown_and_the_server_is_told_to_stop() {
         Effect::Committed,
         "the connection stays"
     );
-    let notes = scene.place.notes();
+    let notes = scene.folder.notes();
     until("the cancellation", async || cancelled(&heard(notes)) == 1).await;
     assert_eq!(calls(notes, "hang").len(), 1);
     scene.end().await;
@@ -117,7 +117,7 @@ async fn a_dismissed_turn_tells_the_server_to_stop() {
         let scene = Scene::playing(script, version, json!([read("hang")]), more).await;
         let session = scene.runtime.session("kim", "chat").await.unwrap();
         let turn = session.send("go").await.unwrap();
-        let notes = scene.place.notes();
+        let notes = scene.folder.notes();
         until("the call", async || calls(notes, "hang").len() == 1).await;
         session.dismiss().await.unwrap();
         until("the cancellation", async || cancelled(&heard(notes)) == 1).await;
@@ -134,8 +134,8 @@ async fn a_dismissed_turn_tells_the_server_to_stop() {
 #[tokio::test]
 async fn a_server_ends_with_us() {
     let scene = Scene::new(LEGACY, json!([tool("echo")]), json!({})).await;
-    let notes = scene.place.notes().join("ends");
-    let place = scene.place;
+    let notes = scene.folder.notes().join("ends");
+    let folder = scene.folder;
     scene.runtime.shutdown().await.unwrap();
     tokio::time::timeout(PATIENCE, scene.servers.close()).await.unwrap();
     assert_eq!(
@@ -143,5 +143,5 @@ async fn a_server_ends_with_us() {
         "input closed\n",
         "by itself, and it was waited for"
     );
-    drop(place);
+    drop(folder);
 }

@@ -14,7 +14,7 @@ use tokio::{
 
 use crate::{
     fake::{Mind, Reply, Script, calls, tool},
-    support::{LEGACY, NEWEST, Place, Scene, told, until},
+    support::{ConfigFolder, LEGACY, NEWEST, Scene, told, until},
 };
 
 /// The mode of a server that ends each stream at once and wants it to be asked for again without any pause.
@@ -132,20 +132,20 @@ async fn answer(
     }
 }
 
-fn configured(place: &Place, url: &str, more: &Value) -> McpConfig {
+fn configured(folder: &ConfigFolder, url: &str, more: &Value) -> McpConfig {
     let mut entry = json!({ "url": url, "headers": { "Authorization": "Bearer ${SECRET}" } });
     entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let text = json!({ "mcpServers": { "s": entry } }).to_string();
-    McpConfig::parse(&text, place.file(), &|name| (name == "SECRET").then(|| "s3cret".to_owned()))
+    McpConfig::parse(&text, folder.file(), &|name| (name == "SECRET").then(|| "s3cret".to_owned()))
         .unwrap()
 }
 
 async fn scene(version: &str, names: &[&str], more: Value) -> (Scene, HttpServer) {
-    let place = Place::new();
+    let folder = ConfigFolder::new();
     let tools: Value = names.iter().map(|name| tool(name)).collect();
-    let server = HttpServer::start(Script::new(place.notes(), version, &tools)).await;
-    let config = configured(&place, &server.url, &more);
-    (Scene::of(place, config, ScriptedModel::new([])).await, server)
+    let server = HttpServer::start(Script::new(folder.notes(), version, &tools)).await;
+    let config = configured(&folder, &server.url, &more);
+    (Scene::of(folder, config, ScriptedModel::new([])).await, server)
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn a_lost_connection_leaves_the_effect_unknown_and_is_not_tried_again() {
         let (scene, _server) = scene(version, &["die", "echo"], json!({})).await;
         let report = scene.call("s__die").await;
         assert_eq!(report.record.effect, Effect::Unknown, "{version}");
-        assert_eq!(calls(scene.place.notes(), "die").len(), 1);
+        assert_eq!(calls(scene.folder.notes(), "die").len(), 1);
         until("the server is there", async || {
             scene.call("s__echo").await.record.effect == Effect::Committed
         })
@@ -192,12 +192,12 @@ async fn an_answer_of_100_mb_is_not_kept_and_a_silent_one_has_a_deadline() {
 
 #[tokio::test]
 async fn a_server_that_ends_its_streams_is_asked_for_the_rest_at_our_own_pace() {
-    let place = Place::new();
-    let script = Script::new(place.notes(), LEGACY, &json!([tool("echo")])).mode(HASTY);
+    let folder = ConfigFolder::new();
+    let script = Script::new(folder.notes(), LEGACY, &json!([tool("echo")])).mode(HASTY);
     let server = HttpServer::start(script).await;
-    let config = configured(&place, &server.url, &json!({ "timeout": 1 }));
+    let config = configured(&folder, &server.url, &json!({ "timeout": 1 }));
     let begun = Instant::now();
-    let scene = Scene::of(place, config, ScriptedModel::new([])).await;
+    let scene = Scene::of(folder, config, ScriptedModel::new([])).await;
     let report = scene.call("s__echo").await;
     assert_eq!((report.record.effect, &told(&report)[0]), (Effect::Unknown, &json!("timeout")));
     scene.end().await;
@@ -211,11 +211,11 @@ async fn a_server_that_ends_its_streams_is_asked_for_the_rest_at_our_own_pace() 
 
 #[tokio::test]
 async fn no_redirect_is_followed_and_no_secret_is_shown() {
-    let place = Place::new();
-    let script = || Script::new(place.notes(), LEGACY, &json!([]));
+    let folder = ConfigFolder::new();
+    let script = || Script::new(folder.notes(), LEGACY, &json!([]));
     let elsewhere = HttpServer::start(script()).await;
     let server = HttpServer::start(script().mode(&elsewhere.url)).await;
-    let config = configured(&place, &server.url, &json!({}));
+    let config = configured(&folder, &server.url, &json!({}));
     let error = McpServers::start(&config).await.unwrap_err();
     assert!(!format!("{error:?} {config:?}").contains("s3cret"));
     assert!(error.to_string().contains("could not be started"), "{error}");

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use crate::{
     fake::{Script, tool},
-    support::{LEGACY, Place},
+    support::{ConfigFolder, LEGACY},
 };
 
-async fn offered(place: &Place, tools: Value) -> (Vec<String>, Vec<String>) {
+async fn offered(folder: &ConfigFolder, tools: Value) -> (Vec<String>, Vec<String>) {
     let config =
-        place.configured(&json!({ "s": Script::new(place.notes(), LEGACY, &tools).entry() }));
+        folder.configured(&json!({ "s": Script::new(folder.notes(), LEGACY, &tools).entry() }));
     let servers = McpServers::start(&config).await.unwrap();
     let names = servers.tools().iter().map(|tool| tool.spec().name.to_string()).collect();
     let warnings = servers.warnings().to_vec();
@@ -20,50 +20,50 @@ async fn offered(place: &Place, tools: Value) -> (Vec<String>, Vec<String>) {
 
 #[tokio::test]
 async fn a_tool_that_differs_is_not_offered_until_its_server_is_trusted_again() {
-    let place = Place::new();
-    let lock = place.notes().join("madang.mcp.lock");
+    let folder = ConfigFolder::new();
+    let lock = folder.notes().join("madang.mcp.lock");
     let both = |description: &str| {
         let mut echo = tool("echo");
         echo["description"] = json!(description);
         json!([echo, tool("other")])
     };
-    assert_eq!(offered(&place, both("Does echo.")).await.0.len(), 2);
+    assert_eq!(offered(&folder, both("Does echo.")).await.0.len(), 2);
     let first = std::fs::read_to_string(&lock).unwrap();
     assert_eq!(
-        offered(&place, both("Does echo.")).await,
+        offered(&folder, both("Does echo.")).await,
         (vec!["s__echo".to_owned(), "s__other".to_owned()], vec![])
     );
 
-    let (names, warnings) = offered(&place, both("Does echo, and mails it.")).await;
+    let (names, warnings) = offered(&folder, both("Does echo, and mails it.")).await;
     assert_eq!(names, ["s__other"]);
     assert!(warnings[0].contains("differs from what was first seen"), "{warnings:?}");
     assert_eq!(std::fs::read_to_string(&lock).unwrap(), first, "the pin stays");
 
     let tools = both("Does echo, and mails it.");
     let config =
-        place.configured(&json!({ "s": Script::new(place.notes(), LEGACY, &tools).entry() }));
+        folder.configured(&json!({ "s": Script::new(folder.notes(), LEGACY, &tools).entry() }));
     let changes = trust(&config, "s").await.unwrap();
     assert_eq!(
         changes,
         [("echo".to_owned(), PinnedChange::Changed), ("other".to_owned(), PinnedChange::Same)]
     );
-    assert_eq!(offered(&place, tools).await.0.len(), 2);
+    assert_eq!(offered(&folder, tools).await.0.len(), 2);
     let error = trust(&config, "other").await.unwrap_err().to_string();
     assert!(error.ends_with(r#"mcp.json has no server "other""#), "{error}");
 }
 
 #[tokio::test]
 async fn a_new_tool_of_a_known_server_is_named_and_a_look_pins_nothing() {
-    let place = Place::new();
-    let config = place.configured(
-        &json!({ "s": Script::new(place.notes(), LEGACY, &json!([tool("echo")])).entry() }),
+    let folder = ConfigFolder::new();
+    let config = folder.configured(
+        &json!({ "s": Script::new(folder.notes(), LEGACY, &json!([tool("echo")])).entry() }),
     );
     let reports = McpServers::look(&config).await.unwrap();
     assert_eq!(reports[0].tools[0].original, "echo");
-    let lock = place.notes().join("madang.mcp.lock");
+    let lock = folder.notes().join("madang.mcp.lock");
     assert!(!lock.exists());
-    offered(&place, json!([tool("echo")])).await;
-    let (names, warnings) = offered(&place, json!([tool("echo"), tool("late")])).await;
+    offered(&folder, json!([tool("echo")])).await;
+    let (names, warnings) = offered(&folder, json!([tool("echo"), tool("late")])).await;
     assert_eq!(
         (names.len(), warnings),
         (2, vec![r#"MCP server "s": has a new tool, "late""#.to_owned()])
@@ -72,9 +72,9 @@ async fn a_new_tool_of_a_known_server_is_named_and_a_look_pins_nothing() {
 
 #[tokio::test]
 async fn a_lock_that_cannot_be_read_refuses_the_start() {
-    let place = Place::new();
-    std::fs::write(place.notes().join("madang.mcp.lock"), "{").unwrap();
-    let config = place.configured(&json!({}));
+    let folder = ConfigFolder::new();
+    std::fs::write(folder.notes().join("madang.mcp.lock"), "{").unwrap();
+    let config = folder.configured(&json!({}));
     let error = McpServers::start(&config).await.unwrap_err().to_string();
     assert!(error.starts_with("failed to read ") && error.contains("madang.mcp.lock"), "{error}");
 }

@@ -77,7 +77,7 @@ async fn a_request_above_the_bound_or_under_an_open_id_is_refused_and_the_others
     client.write(&call(1, "look")).await;
     let twice = client.read().await;
     assert_eq!((&twice["id"], &twice["error"]["code"]), (&json!(1), &json!(-32_600)));
-    // A cancelled call gets no answer, and its place is free.
+    // A cancelled call gets no answer, and its slot is free.
     let cancelled = json!({ "requestId": 2 });
     client
         .write(

@@ -23,9 +23,9 @@ pub(crate) const NEWEST: &str = "2026-07-28";
 pub(crate) const LEGACY: &str = "2025-11-25";
 
 /// A folder for a configuration and the notes of its server.
-pub(crate) struct Place(TempDir);
+pub(crate) struct ConfigFolder(TempDir);
 
-impl Place {
+impl ConfigFolder {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -54,7 +54,7 @@ pub(crate) fn with(mut entry: Value, more: Value) -> Value {
 
 /// A runtime with the tools of one server, `s`.
 pub(crate) struct Scene {
-    pub(crate) place: Place,
+    pub(crate) folder: ConfigFolder,
     pub(crate) servers: McpServers,
     pub(crate) runtime: Runtime,
 }
@@ -70,18 +70,18 @@ impl Scene {
         tools: Value,
         more: Value,
     ) -> Self {
-        let place = Place::new();
-        let entry = Script::new(place.notes(), version, &tools).entry();
-        let config = place.configured(&json!({ "s": with(entry, more) }));
-        Self::of(place, config, ScriptedModel::new(script)).await
+        let folder = ConfigFolder::new();
+        let entry = Script::new(folder.notes(), version, &tools).entry();
+        let config = folder.configured(&json!({ "s": with(entry, more) }));
+        Self::of(folder, config, ScriptedModel::new(script)).await
     }
 
-    pub(crate) async fn of(place: Place, config: McpConfig, model: ScriptedModel) -> Self {
+    pub(crate) async fn of(folder: ConfigFolder, config: McpConfig, model: ScriptedModel) -> Self {
         let servers = McpServers::start(&config).await.unwrap();
         let builder =
             Runtime::builder().model(model).store(MemoryStore::new()).tools(servers.tools());
         let runtime = builder.start().await.unwrap();
-        Self { place, servers, runtime }
+        Self { folder, servers, runtime }
     }
 
     /// One call without a model, of which a person says yes where one is asked.

@@ -108,7 +108,8 @@ pub(crate) struct Forget {
     /// removed. The folder beside the database is removed in any case.
     #[arg(long, value_name = "PATH")]
     pub(crate) workspace: Option<PathBuf>,
-    /// The file of tokens of a server, from which the user's are removed. Without it, `tokens` beside the database.
+    /// The file of tokens of a server, from which the user's are removed. Without it, the file
+    /// beside the database with `.tokens` behind its name.
     #[arg(long, value_name = "FILE")]
     pub(crate) tokens: Option<PathBuf>,
     #[command(flatten)]

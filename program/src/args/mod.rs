@@ -1,8 +1,8 @@
 //! Parses the command line.
 //!
-//! `daily` has the options of the daily commands, `serving` those of the server, `measure` those of the commands that measure and prove, `notes` those
-//! of `madang notes`, and `shared` the options of several commands. Their comments are the help texts. A command takes
-//! its own struct:
+//! `daily` has the options of the daily commands, `serving` those of the server, and `notes` those of `madang notes`.
+//! `measure` has those of the commands that measure and prove, and `shared` the options of several commands. Their
+//! comments are the help texts. A command takes its own struct:
 //!
 //! ```text
 //! madang ledger --verify --session one   gives   Command::Ledger(Ledger { is_to_verify: true, .. })
@@ -25,7 +25,7 @@ pub(crate) use daily::{ApprovalMode, Call, Chat, Engine, Fetch, Forget, Format, 
 pub(crate) use mcp::{McpOrder, McpServe};
 pub(crate) use measure::{BenchModel, Eval, Played, Stress, StressStore};
 pub(crate) use notes::Notes;
-pub(crate) use serving::{Serve, TokenAdd, TokenOrder, TokenPlace};
+pub(crate) use serving::{Serve, TokenAdd, TokenLocation, TokenOrder};
 #[cfg(feature = "llama")]
 pub(crate) use shared::Switch;
 pub(crate) use shared::{
@@ -79,7 +79,7 @@ pub(crate) enum Command {
     /// The database must not be in use. Of each chat the hashes of its recorded calls stay, with the person and the
     /// time of the order. So `madang ledger --verify` can tell this from removed rows. The files are rewritten, which
     /// needs room for one more copy on the disk. Run it again if it was interrupted. Not reached: backups, copies that
-    /// the file system keeps, logs, and folders that were named with --workspace.
+    /// the file system keeps, logs, and folders of notes elsewhere, but for the one that --workspace names.
     Forget(Forget),
     /// Download a model from Hugging Face, unless it is here, and print its path.
     ///

@@ -27,8 +27,8 @@ pub(crate) struct Serve {
     /// The address under which browsers reach the server, such as that of a proxy with TLS.
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<WebOrigin>,
-    /// The file of tokens, which `madang token` changes. Without it, `tokens` beside the database, and one more token for
-    /// the user, made at the first start.
+    /// The file of tokens, which `madang token` changes. Without it, the one beside the database with `.tokens`
+    /// behind its name, and one more token for the user, made at the first start.
     #[arg(long, value_name = "FILE", conflicts_with = "is_open")]
     pub(crate) tokens: Option<PathBuf>,
     #[command(flatten)]
@@ -47,8 +47,8 @@ pub(crate) struct Serve {
     /// How many seconds an approval request stays open. Behind them its call expires, and nothing runs.
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = some_seconds)]
     pub(crate) decision_timeout: Duration,
-    /// Measure, and give the metrics under /metrics: here to each that reaches this address, without a token, and on the
-    /// other addresses to tokens with the scope admin. Can be given several times.
+    /// Measure, and give the metrics under /metrics. On this address they need no token; on the other addresses they
+    /// need one with the scope admin. Can be given several times.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Vec<ListenAddress>,
     /// Serve no page for browsers.
@@ -154,19 +154,19 @@ pub(crate) enum TokenOrder {
     /// Make a token and print it. The file keeps only its hash, so it is printed this once.
     Add(TokenAdd),
     /// List the tokens, without their secrets.
-    List(TokenPlace),
+    List(TokenLocation),
     /// Remove a token. Within a second it opens nothing any more, and its streams end.
     Remove {
         /// The name of the token.
         name: String,
         #[command(flatten)]
-        place: TokenPlace,
+        location: TokenLocation,
     },
 }
 
 #[derive(Debug, Options)]
-pub(crate) struct TokenPlace {
-    /// The file of tokens. Without it, `tokens` beside the database.
+pub(crate) struct TokenLocation {
+    /// The file of tokens. Without it, the one beside the database with `.tokens` behind its name.
     #[arg(long, value_name = "FILE")]
     pub(crate) tokens: Option<PathBuf>,
     #[command(flatten)]
@@ -191,7 +191,7 @@ pub(crate) struct TokenAdd {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = scope)]
     pub(crate) scope: Vec<TokenScope>,
     #[command(flatten)]
-    pub(crate) place: TokenPlace,
+    pub(crate) location: TokenLocation,
 }
 
 fn scope(text: &str) -> Result<TokenScope, String> {
@@ -203,7 +203,7 @@ fn prefix(text: &str) -> Result<ServicePrefix, String> {
     ServicePrefix::new(text).map_err(|error| error.to_string())
 }
 
-/// A day at most, and one second at least: a person needs time to read.
+/// Reads seconds: a day at most, and one second at least, because a person needs time to read.
 fn some_seconds(text: &str) -> Result<Duration, String> {
     match seconds(text) {
         Ok(Duration::ZERO) | Err(_) => Err("give a number of seconds from 1 to 86400".to_owned()),
@@ -211,7 +211,7 @@ fn some_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A day at most, so that no sum of times overflows.
+/// Reads seconds: a day at most, so that no sum of times overflows.
 fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<u64>() {
         Ok(seconds @ 0..=86_400) => Ok(Duration::from_secs(seconds)),

@@ -173,8 +173,8 @@ pub(super) fn asks(text: &str, language: UiLanguage) -> bool {
 
 /// Finds a past tense that is neither negated nor supposed.
 fn says_past(sentence: &str, word: &str) -> bool {
-    sentence.match_indices(word).any(|(place, _)| {
-        let (before, after) = (&sentence[..place], &sentence[place + word.len()..]);
+    sentence.match_indices(word).any(|(index, _)| {
+        let (before, after) = (&sentence[..index], &sentence[index + word.len()..]);
         let is_negated = before.ends_with("안 ") || before.ends_with("못 ");
         !is_negated && !SUPPOSING_KO.iter().any(|ending| after.starts_with(ending))
     })
@@ -189,15 +189,15 @@ fn english_claim(sentence: &str, recording: Recording) -> bool {
     let is_deed = |word: &str| {
         WROTE_EN.contains(&word) || recording == Recording::Counts && RECORDED_EN.contains(&word)
     };
-    words.iter().enumerate().any(|(place, word)| {
+    words.iter().enumerate().any(|(index, word)| {
         if !is_deed(word) {
             return false;
         }
-        let before = &words[place.saturating_sub(3)..place];
+        let before = &words[index.saturating_sub(3)..index];
         let is_mine = before.iter().any(|word| matches!(&**word, "i" | "i've" | "we" | "we've"));
         let is_now = before.ends_with(&["been".to_owned()])
             || before.last().is_some_and(|word| word == "is" || word == "are" || word == "now");
-        place == 0 || is_mine || is_now
+        index == 0 || is_mine || is_now
     })
 }
 

@@ -9,7 +9,7 @@ pub(super) fn bar(bytes: u64) -> ProgressBar {
     progress::bar(bytes, "{percent}%  {bytes} / {total_bytes}  {bytes_per_sec}  {eta}  {msg}")
 }
 
-/// Counts the speed from this place on: the bytes before it were already here.
+/// Counts the speed from this position on: the bytes before it were already here.
 pub(super) fn begins_at(bar: &ProgressBar, bytes: u64) {
     bar.set_position(bytes);
     bar.reset_eta();

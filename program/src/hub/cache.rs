@@ -259,14 +259,14 @@ mod tests {
     fn each_file_has_its_place() {
         let cache = HubCache::new(Path::new("/c"), &"some-one/a_model:Q4_0".parse().unwrap());
         let content = Content { sha256: "ab".to_owned(), bytes: 1 };
-        for (path, place) in [
+        for (path, expected) in [
             (cache.blob(&content), "/c/models--some-one--a_model/blobs/ab"),
             (cache.incomplete(&content), "/c/models--some-one--a_model/blobs/ab.incomplete"),
             (cache.lock(&content), "/c/.locks/models--some-one--a_model/ab.lock"),
             (cache.link("12", "x/m.gguf"), "/c/models--some-one--a_model/snapshots/12/x/m.gguf"),
             (cache.newest(), "/c/models--some-one--a_model/refs/main"),
         ] {
-            assert_eq!(path, Path::new(place));
+            assert_eq!(path, Path::new(expected));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Asks a hub for listings, and for the bytes of a file from a place on.
+//! Asks a hub for listings, and for the bytes of a file from a position on.
 
 use std::{
     fmt,
@@ -74,7 +74,7 @@ pub(super) struct Client {
     token: Option<Token>,
 }
 
-/// The bytes of a file from a place on.
+/// The bytes of a file from a position on.
 pub(super) struct Bytes {
     pub(super) from: u64,
     pub(super) body: BodyReader<'static>,
@@ -85,7 +85,7 @@ impl Client {
     pub(super) fn new(endpoint: Url, token: Option<Token>, bounds: Bounds) -> Self {
         let config = Agent::config_builder()
             .user_agent(concat!("madang/", env!("CARGO_PKG_VERSION")))
-            // Uncompressed: compression would change lengths and places.
+            // Uncompressed: compression would change lengths and positions.
             .accept_encoding("identity")
             .http_status_as_error(false)
             // Redirects are followed here, where it is known which host may get the token.
@@ -130,7 +130,7 @@ impl Client {
         }
     }
 
-    /// Reads a file's bytes from this place on, or from the beginning if the hub can do only that.
+    /// Reads a file's bytes from this position on, or from the beginning if the hub can do only that.
     pub(super) fn bytes(
         &self,
         name: &HubName,
@@ -150,7 +150,7 @@ impl Client {
             (206, Some((starts, all))) if starts == from => {
                 (from, all.or(length.map(|length| from.saturating_add(length))))
             }
-            // The file ends before this place.
+            // The file ends before this position.
             (416, _) => (from, Some(starts.and_then(|(_, all)| all).unwrap_or(from))),
             (status, _) => return Err(HubError::Status { host: host(&url), status }),
         };
@@ -231,10 +231,10 @@ fn header<'a>(answer: &'a Response<Body>, name: &str) -> Option<&'a str> {
     answer.headers().get(name)?.to_str().ok()
 }
 
-/// Reads `bytes 5-9/10`: the first place and the whole length; also `bytes */10`, without a place.
+/// Reads `bytes 5-9/10`: the first position and the whole length; also `bytes */10`, without a position.
 fn range(text: &str) -> Option<(u64, Option<u64>)> {
-    let (places, all) = text.strip_prefix("bytes ")?.split_once('/')?;
-    let first = places.split('-').next()?;
+    let (positions, all) = text.strip_prefix("bytes ")?.split_once('/')?;
+    let first = positions.split('-').next()?;
     let first = if first == "*" { u64::MAX } else { first.parse().ok()? };
     Some((first, all.parse().ok()))
 }
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn the_places_of_a_part_are_read() {
-        for (text, places) in [
+        for (text, positions) in [
             ("bytes 5-9/10", Some((5, Some(10)))),
             ("bytes 5-9/*", Some((5, None))),
             ("bytes */10", Some((u64::MAX, Some(10)))),
@@ -328,7 +328,7 @@ mod tests {
             ("bytes x-9/10", None),
             ("bytes", None),
         ] {
-            assert_eq!(range(text), places, "{text}");
+            assert_eq!(range(text), positions, "{text}");
         }
     }
 }

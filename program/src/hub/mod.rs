@@ -3,7 +3,7 @@
 //!
 //! `name` parses the name and `settings` the environment. `client` asks the hub (`address` builds the addresses) for a
 //! `listing`, in which `choice` finds the files. `download` brings each under its `lock`, resumes parts, and retries by
-//! `retry`. `cache` knows the places of files, and `sum` compares a checksum that the person gave.
+//! `retry`. `cache` knows the paths of files, and `sum` compares a checksum that the person gave.
 //!
 //! Invariants:
 //! - A file has its final name only with the right checksum.

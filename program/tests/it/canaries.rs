@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 /// Many more than a context holds; `MADANG_CANARIES` sets another number.
 const SESSIONS: usize = 2_000;
-/// The chats at any moment, three times as many as places.
+/// The chats at any moment, three times as many as slots.
 const AT_ONCE: usize = 48;
 
 /// Returns a word of its own for each number, none of which is a part of another.
@@ -27,7 +27,7 @@ fn canary(number: usize) -> String {
         "ba", "ko", "ri", "mu", "te", "lo", "na", "shi", "du", "fe", "ga", "vo", "zi", "pu", "we",
         "hy",
     ];
-    (0..4).map(|place| SYLLABLES[((number * 7_919) >> (4 * place)) & 15]).collect()
+    (0..4).map(|position| SYLLABLES[((number * 7_919) >> (4 * position)) & 15]).collect()
 }
 
 fn user(text: String) -> PromptMessage {

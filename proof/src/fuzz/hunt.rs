@@ -14,7 +14,7 @@ use crate::dice::Dice;
 /// The length of a hunt.
 #[derive(Debug, Clone, Copy)]
 pub struct Hunt {
-    /// The target.
+    /// The code that the mutated inputs go to.
     pub target: Target,
     /// The seed of the mutations.
     pub seed: u64,

@@ -40,7 +40,7 @@ pub struct Campaign {
     pub remote: Option<Remote>,
 }
 
-/// Remote tools.
+/// The options of remote tools.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Remote {
     /// The mistake that the way to the server makes.

@@ -1,8 +1,8 @@
 //! The mistakes that the proof must find: in stores, tools, models, clocks and people around the runtime's ports.
 //!
-//! Each mistake has a name, a sentence and the counters that it must raise. `store`, `tool` and `clock` wrap a part of the
-//! workload and make the mistake; those of the model and of the front end are in the workload's model and people. Those of
-//! a server are made by a `proxy` before it, and those of a way to `remote` tools by what is around the tools.
+//! Each mistake has a name, a sentence and the counters that it must raise. `store`, `tool` and `clock` wrap a part of
+//! the workload and make the mistake. The workload's model and people make those of the model and of the front end.
+//! Those of a server are made by a `proxy` before it, and those of a way to `remote` tools by what is around the tools.
 //! `docs/proof.md` lists which drivers find each, and a test compares that table with these lists.
 //!
 //! Invariant: neither the runtime nor the server contains a mistake or a switch for one.

@@ -12,7 +12,7 @@ use crate::oracle::Line;
 pub enum Event {
     /// A file was changed.
     File {
-        /// Its name.
+        /// The name of the file in its folder.
         name: Arc<str>,
         /// What happened to it.
         what: FileEvent,

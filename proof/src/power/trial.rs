@@ -43,7 +43,7 @@ pub struct Trial {
 /// The figures of a trial.
 #[derive(Debug, Clone, Default)]
 pub struct CutFigures {
-    /// Cuts.
+    /// Power cuts that were made.
     pub cuts: u64,
     /// Effects that were acknowledged before each cut, summed.
     pub acknowledged: usize,

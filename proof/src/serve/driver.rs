@@ -231,8 +231,8 @@ fn sessions_with_tokens(folder: &Path, clients: usize) -> Vec<(SessionPlan, Stri
     sessions(clients).into_iter().map(with_token).collect()
 }
 
-/// Finds a port that no process has. Campaigns of one process take one after the other, and those of others begin
-/// elsewhere: a port is bound a moment after it was found, and again after each death.
+/// Finds a port that no process has. Campaigns of one process take one port after the other, and those of other
+/// processes begin elsewhere. A port is bound a moment after it was found, and again after each death.
 fn free_port() -> u16 {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     let (from, count) = PORTS;

@@ -3,7 +3,7 @@
 /// A frame with data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct EventFrame {
-    /// The cursor.
+    /// The cursor behind the event, where the frame has one.
     pub(super) id: Option<String>,
     /// The type.
     pub(super) event: String,

@@ -1,7 +1,7 @@
 //! What one reader of a stream has heard, and what no stream may tell it. Pure.
 //!
-//! The audit compares the stored events with the store. Here is what the store cannot know: that an event which no store
-//! keeps came once while its feed lived, that pieces of text follow one another, and that a stream ended with a reason.
+//! The audit compares the stored events with the store. The notes have what the store cannot know. An event that no
+//! store keeps came once while its feed lived. Pieces of text follow one another, and a stream ended with a reason.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -92,7 +92,7 @@ impl ReaderNotes {
             serde_json::from_str(&frame.data).map_err(|error| unread(&error))?;
         let id = frame.id.as_deref().ok_or_else(|| unread(&"no cursor"))?;
         let cursor: FeedCursor = id.parse().map_err(|error| unread(&error))?;
-        let seq = cursor.told.map_or(0, |(_, seq)| seq);
+        let seq = cursor.published.map_or(0, |(_, seq)| seq);
         if (cursor.stored, seq) != (event.cursor, event.seq) {
             return Err(unread(&"another cursor"));
         }
@@ -103,7 +103,7 @@ impl ReaderNotes {
         let mut find = |counter, what: &str| {
             faults.push((counter, format!("{what} behind {:?}: {event:?}", self.cursor)));
         };
-        match cursor.told {
+        match cursor.published {
             None => self.follows = None,
             Some((epoch, seq)) => {
                 let last = self.told.insert(epoch, seq).unwrap_or(0);

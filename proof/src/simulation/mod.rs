@@ -29,7 +29,7 @@ const TURNS_A_LIFE: u64 = 24;
 /// chats would cost more than they show.
 const TURNS_A_WORLD: u64 = 100;
 
-/// A run.
+/// The options of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Simulation {
     /// The seed of everything.

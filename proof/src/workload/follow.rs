@@ -34,8 +34,8 @@ pub(super) fn follow(messages: &[PromptMessage]) -> Result<Completion, ModelErro
 /// Returns the user's last text, and the number of calls that have returned since.
 pub(crate) fn last_turn(messages: &[PromptMessage]) -> Option<(&str, usize)> {
     let is_call = |message: &&PromptMessage| matches!(message, PromptMessage::ToolCall { .. });
-    let (begin, text) = messages.iter().enumerate().rev().find_map(|(place, message)| {
-        if let PromptMessage::User { text } = message { Some((place, &**text)) } else { None }
+    let (begin, text) = messages.iter().enumerate().rev().find_map(|(index, message)| {
+        if let PromptMessage::User { text } = message { Some((index, &**text)) } else { None }
     })?;
     Some((text, messages[begin..].iter().filter(is_call).count()))
 }

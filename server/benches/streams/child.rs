@@ -28,7 +28,7 @@ use crate::{chats, speaker::Speaker};
 /// Chats that are opened, or that take a turn, at once.
 const AT_ONCE: usize = 256;
 
-/// Serves on this port, with the database in a folder, or in memory; until its standard input ends, it does what is
+/// Serves on this port, with the database in a folder, or in memory. Until its standard input ends, it does what is
 /// written there, and says when it is done.
 pub(crate) async fn serve(folder: &Path, is_in_memory: bool, port: u16) {
     if is_in_memory {
@@ -94,14 +94,14 @@ async fn each<F: Future<Output = ()> + Send>(
     numbers: std::ops::Range<usize>,
     act: impl Fn(Session) -> F + Copy + Send + Sync + 'static,
 ) {
-    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let permits = Arc::new(Semaphore::new(AT_ONCE));
     let mut acting = JoinSet::new();
     for number in numbers {
-        let (runtime, place) = (runtime.clone(), places.clone().acquire_owned().await.unwrap());
+        let (runtime, permit) = (runtime.clone(), permits.clone().acquire_owned().await.unwrap());
         acting.spawn(async move {
             let user = format!("{}/{}", chats::SERVICE, chats::user(number));
             act(runtime.session(&user, &chats::name(number)).await.unwrap()).await;
-            drop(place);
+            drop(permit);
         });
     }
     acting.join_all().await;

@@ -11,7 +11,7 @@ use crate::chats;
 
 /// Where the server is, and the secret that lets this client in.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ServerAccess {
     pub(crate) address: SocketAddr,
     pub(crate) secret: String,
 }
@@ -27,13 +27,13 @@ pub(crate) struct EventStream {
 #[derive(Debug)]
 pub(crate) struct Requests {
     connection: BufReader<TcpStream>,
-    place: Place,
+    access: ServerAccess,
 }
 
 /// Bytes that are read at once: ten thousand streams have such a buffer.
 const BUFFER: usize = 1_024;
 
-impl Place {
+impl ServerAccess {
     fn head(&self, target: &str, chat: usize) -> String {
         let Self { address, secret } = self;
         let user = chats::user(chat);
@@ -77,7 +77,7 @@ impl Place {
     pub(crate) async fn requests(&self) -> Requests {
         let connection = TcpStream::connect(self.address).await.unwrap();
         connection.set_nodelay(true).unwrap();
-        Requests { connection: BufReader::new(connection), place: self.clone() }
+        Requests { connection: BufReader::new(connection), access: self.clone() }
     }
 }
 
@@ -109,7 +109,7 @@ impl Requests {
     pub(crate) async fn send(&mut self, chat: usize, text: &str) {
         let target = format!("POST /v1/sessions/{}/turns", chats::name(chat));
         let body = format!("{{\"text\":\"{text}\"}}");
-        let head = self.place.head(&target, chat);
+        let head = self.access.head(&target, chat);
         let length = body.len();
         let request = format!(
             "{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"

@@ -81,8 +81,8 @@ impl Drop for Host {
     }
 }
 
-/// Finds a port below those from which systems take one for a connection: a client that comes back while no server listens
-/// would else meet itself at last.
+/// Finds a port below those from which systems take one for a connection. From those, a client that comes back while no
+/// server listens would meet itself at last.
 fn free_port() -> u16 {
     let first = 20_000 + u16::try_from(std::process::id() % 5_000).unwrap();
     let mut ports = first..first + 5_000;

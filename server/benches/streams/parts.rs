@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use crate::{
-    client::Place,
+    client::ServerAccess,
     host::Host,
     readers::{Readers, until},
     report::Report,
@@ -53,20 +53,20 @@ const TALKING: usize = 32;
 /// The time in which all readers must have come back at last.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-fn place(host: &Host) -> Place {
-    Place { address: host.address, secret: host.secret.clone() }
+fn access(host: &Host) -> ServerAccess {
+    ServerAccess { address: host.address, secret: host.secret.clone() }
 }
 
-/// All parts on a store in memory, beside one another.
+/// Measures all parts on a store in memory, beside one another.
 pub(crate) async fn in_memory(sizes: &Sizes, report: &mut Report) {
     let mut host = Host::start(true);
-    let place = place(&host);
+    let access = access(&host);
     let all = sizes.streams + sizes.samples + 1;
     host.order(&format!("open 0 {all}"));
-    turns(sizes, report, &mut host, &place).await;
+    turns(sizes, report, &mut host, &access).await;
     let none = host.resident_kb();
     let since = host.is_busy();
-    let open = Readers::open(&place, 0..sizes.streams).await;
+    let open = Readers::open(&access, 0..sizes.streams).await;
     let (cpu, _) = host.was_busy(&since);
     let took = since.begin.elapsed();
     let each = (host.resident_kb() - none) / sizes.streams as f64;
@@ -78,37 +78,37 @@ pub(crate) async fn in_memory(sizes: &Sizes, report: &mut Report) {
     let (_, busy) = host.was_busy(&since);
     report.goal("G1 processor while all are idle", busy * 100.0, 2.0, "%");
     let what = "G2 first byte of one more stream, memory store";
-    first_bytes(sizes, report, &place, (what, [0.5, 5.0])).await;
-    speech(sizes, report, &mut host, &place, &open).await;
+    first_bytes(sizes, report, &access, (what, [0.5, 5.0])).await;
+    speech(sizes, report, &mut host, &access, &open).await;
     drop(open);
-    readers(sizes, report, &mut host, &place).await;
-    stalled(sizes, report, &mut host, &place).await;
+    readers(sizes, report, &mut host, &access).await;
+    stalled(sizes, report, &mut host, &access).await;
 }
 
-/// All parts on SQLite at FULL.
+/// Measures all parts on SQLite at FULL.
 pub(crate) async fn in_sqlite(sizes: &Sizes, report: &mut Report) {
     let mut host = Host::start(false);
-    let place = place(&host);
+    let access = access(&host);
     let all = sizes.streams + sizes.samples;
     host.order(&format!("open 0 {all}"));
-    posts(sizes, report, &place, sizes.streams).await;
+    posts(sizes, report, &access, sizes.streams).await;
     host.order(&format!("turns 0 {}", sizes.streams));
-    let open = Readers::open(&place, 0..sizes.streams).await;
+    let open = Readers::open(&access, 0..sizes.streams).await;
     let what = "G2 first byte of one more stream, SQLite at FULL";
-    first_bytes(sizes, report, &place, (what, [2.0, 20.0])).await;
+    first_bytes(sizes, report, &access, (what, [2.0, 20.0])).await;
     drop(open);
-    restart(sizes, report, &mut host, &place).await;
+    restart(sizes, report, &mut host, &access).await;
 }
 
-/// Turns by HTTP, each with a stream and a request, against the same turns without.
-async fn turns(sizes: &Sizes, report: &mut Report, host: &mut Host, place: &Place) {
+/// Measures turns by HTTP, each with a stream and a request, against the same turns without.
+async fn turns(sizes: &Sizes, report: &mut Report, host: &mut Host, access: &ServerAccess) {
     let count = (TALKING * sizes.turns) as f64;
     // Once before, so that neither side wakes the chats.
     host.order(&format!("plain {TALKING} 1"));
     let plain: f64 = host.order(&format!("plain {TALKING} {}", sizes.turns)).parse().unwrap();
     let mut streams = Vec::new();
     for chat in 0..TALKING {
-        let mut stream = place.stream(chat, None).await.unwrap();
+        let mut stream = access.stream(chat, None).await.unwrap();
         for _ in 0..=sizes.turns {
             stream.until("turn_ended").await.unwrap(); // what was said before
         }
@@ -117,9 +117,9 @@ async fn turns(sizes: &Sizes, report: &mut Report, host: &mut Host, place: &Plac
     let mut talking = JoinSet::new();
     let since = host.is_busy();
     for (chat, mut stream) in streams.into_iter().enumerate() {
-        let (place, turns) = (place.clone(), sizes.turns);
+        let (access, turns) = (access.clone(), sizes.turns);
         talking.spawn(async move {
-            let mut requests = place.requests().await;
+            let mut requests = access.requests().await;
             for _ in 0..turns {
                 requests.send(chat, "hi").await;
                 stream.until("turn_ended").await.unwrap();
@@ -137,22 +137,22 @@ async fn turns(sizes: &Sizes, report: &mut Report, host: &mut Host, place: &Plac
 async fn first_bytes(
     sizes: &Sizes,
     report: &mut Report,
-    place: &Place,
+    access: &ServerAccess,
     (what, goals): (&str, [f64; 2]),
 ) {
     let mut times = Vec::new();
     for number in 0..sizes.samples {
         let begin = Instant::now();
-        let stream = place.stream(sizes.streams + number, None).await.unwrap();
+        let stream = access.stream(sizes.streams + number, None).await.unwrap();
         times.push(begin.elapsed());
         drop(stream);
     }
     report.times(what, times, goals);
 }
 
-/// The time from a request to the event that tells of it, on an open stream.
-async fn posts(sizes: &Sizes, report: &mut Report, place: &Place, chat: usize) {
-    let mut stream = place.stream(chat, None).await.unwrap();
+/// Measures the time from a request to the event that tells of it, on an open stream.
+async fn posts(sizes: &Sizes, report: &mut Report, access: &ServerAccess, chat: usize) {
+    let mut stream = access.stream(chat, None).await.unwrap();
     let (heard, mut hears) = mpsc::unbounded_channel();
     let reading = tokio::spawn(async move {
         while let Ok(event) = stream.event().await {
@@ -163,7 +163,7 @@ async fn posts(sizes: &Sizes, report: &mut Report, place: &Place, chat: usize) {
             }
         }
     });
-    let mut requests = place.requests().await;
+    let mut requests = access.requests().await;
     let mut times = Vec::new();
     for _ in 0..sizes.posts {
         let begin = Instant::now();
@@ -181,21 +181,21 @@ async fn posts(sizes: &Sizes, report: &mut Report, place: &Place, chat: usize) {
     report.times("G3 request to the first event, SQLite at FULL", times, [6.0, 20.0]);
 }
 
-/// Some of the open chats speak, beside all the others.
+/// Lets some of the open chats speak, beside all the others.
 async fn speech(
     sizes: &Sizes,
     report: &mut Report,
     host: &mut Host,
-    place: &Place,
+    access: &ServerAccess,
     open: &Readers,
 ) {
     let before = open.heard();
     let since = host.is_busy();
     let mut speaking = JoinSet::new();
     for chat in 0..sizes.speakers {
-        let (place, text) = (place.clone(), Speaker::speech(sizes.tokens, 5, APART));
+        let (access, text) = (access.clone(), Speaker::speech(sizes.tokens, 5, APART));
         // Some of them have had turns before; the others have not.
-        speaking.spawn(async move { place.requests().await.send(chat, &text).await });
+        speaking.spawn(async move { access.requests().await.send(chat, &text).await });
     }
     speaking.join_all().await;
     open.until_ends(before.1 + sizes.speakers as u64).await;
@@ -206,22 +206,22 @@ async fn speech(
     report.goal(&what, busy, 0.5, "cores");
 }
 
-/// One chat speaks to many readers.
-async fn readers(sizes: &Sizes, report: &mut Report, host: &mut Host, place: &Place) {
+/// Lets one chat speak to many readers.
+async fn readers(sizes: &Sizes, report: &mut Report, host: &mut Host, access: &ServerAccess) {
     let chat = sizes.streams;
     let text = Speaker::speech(sizes.tokens, 5, APART);
-    let alone = Readers::open(place, [chat]).await;
+    let alone = Readers::open(access, [chat]).await;
     let begin = Instant::now();
     // On a connection of its own: the server closes one that is idle for 10 s.
-    place.requests().await.send(chat, &text).await;
+    access.requests().await.send(chat, &text).await;
     alone.until_ends(1).await;
     let by_one = begin.elapsed();
-    let many = Readers::open(place, std::iter::repeat_n(chat, sizes.readers)).await;
+    let many = Readers::open(access, std::iter::repeat_n(chat, sizes.readers)).await;
     let count = sizes.readers as u64;
     many.until_ends(count).await; // the turn before
     let before = many.heard();
     let since = host.is_busy();
-    place.requests().await.send(chat, &text).await;
+    access.requests().await.send(chat, &text).await;
     alone.until_ends(2).await;
     let by_many = since.begin.elapsed();
     many.until_ends(2 * count).await;
@@ -233,26 +233,26 @@ async fn readers(sizes: &Sizes, report: &mut Report, host: &mut Host, place: &Pl
     report.goal("G5 time of the turn, against that with one reader", ratio, 1.1, "");
 }
 
-/// One chat speaks much to readers that do not read.
-async fn stalled(sizes: &Sizes, report: &mut Report, host: &mut Host, place: &Place) {
+/// Lets one chat speak much to readers that do not read.
+async fn stalled(sizes: &Sizes, report: &mut Report, host: &mut Host, access: &ServerAccess) {
     let chat = sizes.streams;
     // As much as is streamed at all, in four seconds.
     let speech = Duration::from_secs(4);
     let text = Speaker::speech(400, 500, speech / 400);
-    let reader = Readers::open(place, [chat]).await;
+    let reader = Readers::open(access, [chat]).await;
     reader.until_ends(2).await; // what was said before
     let begin = Instant::now();
-    place.requests().await.send(chat, &text).await;
+    access.requests().await.send(chat, &text).await;
     reader.until_ends(3).await;
     let by_none = begin.elapsed();
     let before = host.resident_kb();
     let mut unread = Vec::new();
     for _ in 0..sizes.stalled {
         // Behind three turns of two entries each.
-        unread.push(place.unread(chat, "6.2").await.unwrap());
+        unread.push(access.unread(chat, "6.2").await.unwrap());
     }
     let begin = Instant::now();
-    place.requests().await.send(chat, &text).await;
+    access.requests().await.send(chat, &text).await;
     sleep(speech * 9 / 10).await;
     let mut each = || (host.resident_kb() - before).max(0.0) / sizes.stalled as f64;
     let (in_process, in_kernel) = (each(), unsent_kb(&unread) / sizes.stalled as f64);
@@ -282,22 +282,22 @@ fn unsent_kb(connections: &[TcpStream]) -> f64 {
     unsent.sum::<u64>() as f64 / 1024.0
 }
 
-/// All readers come back behind a kill, at once, each behind the first event of its chat.
-async fn restart(sizes: &Sizes, report: &mut Report, host: &mut Host, place: &Place) {
+/// Lets all readers come back behind a kill at once, each behind the first event of its chat.
+async fn restart(sizes: &Sizes, report: &mut Report, host: &mut Host, access: &ServerAccess) {
     let (ready, refused) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let mut readers = JoinSet::new();
     for chat in 0..sizes.streams {
-        let (place, ready, refused) = (place.clone(), ready.clone(), refused.clone());
+        let (access, ready, refused) = (access.clone(), ready.clone(), refused.clone());
         while chat as u64 > ready.load(Relaxed) + 64 {
             sleep(Duration::from_millis(1)).await;
         }
         readers.spawn(async move {
-            let mut stream = place.stream(chat, None).await.unwrap();
+            let mut stream = access.stream(chat, None).await.unwrap();
             stream.until("turn_ended").await.unwrap();
             ready.fetch_add(1, Relaxed);
             while stream.event().await.is_ok() {}
             loop {
-                let back = match place.stream(chat, Some("1")).await {
+                let back = match access.stream(chat, Some("1")).await {
                     Ok(mut stream) => stream.until("turn_ended").await.map(|()| stream),
                     Err(error) => Err(error),
                 };

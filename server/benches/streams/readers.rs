@@ -10,7 +10,7 @@ use std::{
 
 use tokio::{sync::Semaphore, task::JoinSet, time::sleep};
 
-use crate::client::Place;
+use crate::client::ServerAccess;
 
 /// Readers that read until they are dropped.
 #[derive(Debug)]
@@ -31,16 +31,19 @@ const AT_ONCE: usize = 64;
 
 impl Readers {
     /// Opens a stream for each of these chats, and reads it from then on.
-    pub(crate) async fn open(place: &Place, chats: impl IntoIterator<Item = usize>) -> Self {
+    pub(crate) async fn open(
+        access: &ServerAccess,
+        chats: impl IntoIterator<Item = usize>,
+    ) -> Self {
         let counts = Arc::new(Counts::default());
-        let places = Arc::new(Semaphore::new(AT_ONCE));
+        let permits = Arc::new(Semaphore::new(AT_ONCE));
         let (mut reading, mut opened) = (JoinSet::new(), 0);
         for chat in chats {
-            let at_once = places.clone().acquire_owned().await.unwrap();
-            let (place, counts) = (place.clone(), counts.clone());
+            let at_once = permits.clone().acquire_owned().await.unwrap();
+            let (access, counts) = (access.clone(), counts.clone());
             opened += 1;
             reading.spawn(async move {
-                let mut stream = place.stream(chat, None).await.unwrap();
+                let mut stream = access.stream(chat, None).await.unwrap();
                 drop(at_once);
                 counts.open.fetch_add(1, Relaxed);
                 while let Ok(event) = stream.event().await {

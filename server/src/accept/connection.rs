@@ -37,9 +37,9 @@ pub(crate) struct Acceptor {
     pub(crate) app: Router,
     pub(crate) limits: Arc<ServerLimits>,
     pub(crate) drain: Drain,
-    /// The places of connections.
-    pub(crate) places: Arc<Semaphore>,
-    /// The places of those that are told that there is no place.
+    /// The permits of connections.
+    pub(crate) permits: Arc<Semaphore>,
+    /// The permits of those that are told that there are too many.
     pub(crate) refusals: Arc<Semaphore>,
     pub(crate) tasks: TaskTracker,
     /// Ends the loops, and not the listeners: the kernel keeps the connections that come meanwhile.
@@ -50,7 +50,7 @@ pub(crate) struct Acceptor {
 
 /// The wait behind an error that accepting again at once would meet again, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// The connections that are told at once that there is no place. More are closed without a word.
+/// The connections that are told at once that there are too many. More are closed without a word.
 pub(crate) const MAX_REFUSALS: usize = 128;
 /// The time that telling so may take.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
@@ -97,37 +97,37 @@ impl Acceptor {
         Ok(())
     }
 
-    /// Serves a connection in a task of its own, or says that there is no place.
+    /// Serves a connection in a task of its own, or says that there are too many.
     fn begin<S>(&self, stream: S, peer: Peer)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        if let Ok(place) = self.places.clone().try_acquire_owned() {
+        if let Ok(permit) = self.permits.clone().try_acquire_owned() {
             let this = self.clone();
             self.tasks.spawn(async move {
-                let (_place, _counted) = (place, metrics::Counted::connection());
+                let (_permit, _counted) = (permit, metrics::Counted::connection());
                 this.abort.run_until_cancelled(this.serve(stream, peer)).await;
             });
-        } else if let Ok(place) = self.refusals.clone().try_acquire_owned() {
-            let answer = no_place(self.limits.max_connections);
+        } else if let Ok(permit) = self.refusals.clone().try_acquire_owned() {
+            let answer = too_many(self.limits.max_connections);
             metrics::refused(ProblemName::Overloaded.name());
             self.tasks.spawn(async move {
                 drop(timeout(REFUSAL_PATIENCE, refuse(stream, answer)).await);
-                drop(place);
+                drop(permit);
             });
         }
     }
 
-    /// Serves a connection behind its handshake. One without a place is closed: an answer would cost a handshake.
+    /// Serves a connection behind its handshake. One without a permit is closed: an answer would cost a handshake.
     #[cfg(feature = "tls")]
     fn begin_with(&self, stream: tokio::net::TcpStream, peer: Peer, tls: super::tls::Tls) {
-        let Ok(place) = self.places.clone().try_acquire_owned() else {
+        let Ok(permit) = self.permits.clone().try_acquire_owned() else {
             metrics::refused(ProblemName::Overloaded.name());
             return;
         };
         let this = self.clone();
         self.tasks.spawn(async move {
-            let (_place, _counted) = (place, metrics::Counted::connection());
+            let (_permit, _counted) = (permit, metrics::Counted::connection());
             let served = async {
                 match tls.shake_hands(stream, this.limits.head_timeout).await {
                     Ok(stream) => this.serve(stream, peer).await,
@@ -171,8 +171,8 @@ impl Acceptor {
     }
 }
 
-/// Writes the answer for a connection without a place.
-fn no_place(max: usize) -> Vec<u8> {
+/// Writes the answer for a connection without a permit: there are too many.
+fn too_many(max: usize) -> Vec<u8> {
     let problem = Problem::new(
         ProblemName::Overloaded,
         "연결이 너무 많습니다.",

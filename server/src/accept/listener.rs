@@ -11,7 +11,7 @@ use std::{
 use tokio::net::UnixListener;
 use tokio::net::{TcpListener, TcpSocket};
 
-/// Names a place to listen: `127.0.0.1:8137`, `unix:/run/madang.sock`, or `fd:3`.
+/// Names an address to listen on: `127.0.0.1:8137`, `unix:/run/madang.sock`, or `fd:3`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenAddress {
     /// An address and a port; port 0 takes any that is free.
@@ -25,10 +25,10 @@ pub enum ListenAddress {
     Fd(i32),
 }
 
-/// Tells that a text names no place to listen.
+/// Tells that a text names no address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no place to listen: give an address such as 127.0.0.1:8137, unix:PATH or fd:N with N from 3"
+    "{0:?} is no address to listen on: give one such as 127.0.0.1:8137, unix:PATH or fd:N with N from 3"
 )]
 pub struct InvalidAddress(String);
 
@@ -99,7 +99,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Tells that a place to listen could not be used.
+/// Tells that an address to listen on could not be used.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to listen on {address}")]
 pub struct ListenError {
@@ -109,7 +109,7 @@ pub struct ListenError {
 }
 
 impl ListenError {
-    /// Tells whether another process, or another listener of this one, has the place.
+    /// Tells whether another process, or another listener of this one, has the address.
     #[must_use]
     pub fn is_in_use(&self) -> bool {
         self.cause.kind() == io::ErrorKind::AddrInUse
@@ -123,7 +123,7 @@ impl Listener {
     /// Begins to listen.
     ///
     /// # Errors
-    /// [`ListenError`] names the place.
+    /// [`ListenError`] names the address.
     pub async fn bind(address: &ListenAddress) -> Result<Self, ListenError> {
         let listens = match address {
             ListenAddress::Tcp(address) => tcp(*address),
@@ -144,7 +144,7 @@ impl Listener {
         }
     }
 
-    /// Speaks TLS from here on. A Unix socket stays as it is: no one listens on its way.
+    /// Speaks TLS from here on. A Unix socket stays as it is: its bytes leave no machine.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn with_tls(mut self, tls: super::tls::Tls) -> Self {
@@ -265,7 +265,7 @@ fn inherited(number: i32) -> io::Result<Listens> {
         return Err(io::Error::new(io::ErrorKind::AddrInUse, "this socket is taken already"));
     }
     // SAFETY: the parent gave the socket to this process under the number that the caller names, so no part of the
-    // process has it; and it is taken once.
+    // process has it. It is taken once.
     let fd = unsafe { OwnedFd::from_raw_fd(number) };
     listening(fd)
 }
@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_an_address_a_path_or_a_number() {
+    fn an_address_is_a_socket_a_path_or_a_number() {
         for text in ["127.0.0.1:8137", "[::1]:0", "0.0.0.0:80", "unix:/run/m.sock", "fd:3"] {
             assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), text);
         }
@@ -314,16 +314,16 @@ mod tests {
     async fn a_socket_that_a_killed_process_left_is_taken_over_and_a_living_one_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m.sock");
-        let place = ListenAddress::Unix(path.clone());
+        let address = ListenAddress::Unix(path.clone());
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         assert!(path.exists(), "it was left behind");
-        let listener = Listener::bind(&place).await.unwrap();
+        let listener = Listener::bind(&address).await.unwrap();
         assert!(listener.is_local() && listener.address().ends_with("m.sock"));
-        assert!(Listener::bind(&place).await.unwrap_err().is_in_use());
+        assert!(Listener::bind(&address).await.unwrap_err().is_in_use());
         drop(listener);
         assert!(!path.exists());
         std::fs::write(&path, "no socket").unwrap();
-        assert!(Listener::bind(&place).await.is_err());
+        assert!(Listener::bind(&address).await.is_err());
         assert!(path.exists(), "a file of another kind is left alone");
     }
 
@@ -345,9 +345,9 @@ mod tests {
         use std::{io::Write as _, os::fd::AsRawFd as _};
 
         let mut file = tempfile::tempfile().unwrap();
-        let place = ListenAddress::Fd(file.as_raw_fd());
+        let address = ListenAddress::Fd(file.as_raw_fd());
         for _ in 0..2 {
-            let refused = Listener::bind(&place).await.unwrap_err();
+            let refused = Listener::bind(&address).await.unwrap_err();
             assert!(!refused.is_in_use(), "{refused:?}");
         }
         file.write_all(b"still open").unwrap();

@@ -20,7 +20,7 @@ fn tune_further(socket: &SockRef<'_>, max_unsent_bytes: u32, patience: Duration)
     socket.set_tcp_user_timeout(Some(patience))
 }
 
-/// Elsewhere the connection ends by its own timer alone.
+/// Does nothing: elsewhere the connection ends by its own timer alone.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn tune_further(_: &SockRef<'_>, _: u32, _: Duration) -> io::Result<()> {
     Ok(())

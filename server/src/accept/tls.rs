@@ -37,7 +37,7 @@ pub enum TlsError {
     /// The certificates could not be read.
     #[error("failed to read certificates as PEM from {}", path.display())]
     Certificates {
-        /// The file.
+        /// The path of the file of certificates.
         path: PathBuf,
         /// What is wrong with it.
         #[source]
@@ -46,7 +46,7 @@ pub enum TlsError {
     /// The private key could not be read.
     #[error("failed to read a private key as PEM from {}", path.display())]
     Key {
-        /// The file.
+        /// The path of the file of the key.
         path: PathBuf,
         /// What is wrong with it.
         #[source]
@@ -94,7 +94,7 @@ impl Tls {
         Ok(Self(TlsAcceptor::from(Arc::new(config))))
     }
 
-    /// Shakes hands within the time of a head: a client that says nothing keeps no place.
+    /// Shakes hands within the time of a head: a client that says nothing keeps no permit.
     pub(super) async fn shake_hands(
         &self,
         stream: TcpStream,

@@ -213,8 +213,8 @@ impl Asked<'_> {
         }
     }
 
-    /// Tells a turn that a client may have heard a part of: where it waits, the request; where it runs, what comes
-    /// behind the view; else its end.
+    /// Tells a turn of which a client may have heard a part. A waiting turn tells its request, a running one what comes
+    /// behind the view, any other its end.
     async fn tell(
         self,
         session: &Session,

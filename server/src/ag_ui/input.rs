@@ -21,7 +21,7 @@ use crate::{
 /// The input of a run.
 #[derive(Debug, PartialEq)]
 pub(crate) struct AgUiInput {
-    /// The session.
+    /// The session: AG-UI calls it a thread.
     pub(crate) thread: SessionId,
     /// The id of the run, which comes back.
     pub(crate) run: Arc<str>,

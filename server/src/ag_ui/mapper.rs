@@ -268,8 +268,8 @@ impl AgUiMapper {
         (self.is_fresh, self.needs_repair) = (true, false);
     }
 
-    /// Gives all messages to a client that has later ones already: it leaves what it has in place and puts the others
-    /// behind them, so it must forget the later ones first.
+    /// Gives all messages to a client that has later ones already. Such a client keeps its messages in place and puts
+    /// the others behind them, so it must forget the later ones first.
     fn snapshot_in_order(&mut self, out: &mut Frames) {
         write_messages(VecDeque::new(), out);
         self.snapshot(out);

@@ -1,7 +1,7 @@
 //! The messages of a chat as AG-UI has them: what a snapshot of them says.
 //!
-//! Ids are the same in a snapshot and live: the client's own for the user's texts, `<turn>:<entry>` for the model's,
-//! `call:<call>` for the message that carries one call, `<call>:result` for its outcome.
+//! Ids are the same in a snapshot and live. A user's text has the client's own id, a text of the model
+//! `<turn>:<entry>`. The message that carries one call has `call:<call>`, its outcome `<call>:result`.
 
 use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
@@ -133,9 +133,9 @@ impl AgUiChat {
             Some(outcome @ (ToolOutcome::Err(_) | ToolOutcome::Cancelled(_))) => json!(outcome),
             None => Value::Object(Map::new()),
         };
-        if let Cow::Owned(mut place) = data_within(record.id, &content, self.max_event_bytes) {
-            place["status"] = content["status"].take();
-            content = place;
+        if let Cow::Owned(mut shortened) = data_within(record.id, &content, self.max_event_bytes) {
+            shortened["status"] = content["status"].take();
+            content = shortened;
         }
         if record.result == CallResult::Discarded {
             content["result"] = json!(record.result);

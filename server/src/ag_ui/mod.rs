@@ -16,10 +16,10 @@
 //!
 //! **Invariants**, which clients verify: `RUN_STARTED` or `RUN_ERROR` comes first, nothing is open at `RUN_FINISHED`,
 //! nothing comes behind either end, and no field is null. A client's messages are those of the last snapshot, so a
-//! snapshot stands before each end that is no error; it repairs what was streamed and not stored. Streaming a message
+//! snapshot stands before each end that is no error. It repairs what was streamed and not stored. Streaming a message
 //! of which the client has a part would append: a joined run begins with a snapshot of what is stored. A client leaves
-//! the messages that it has in their place and puts new ones of a snapshot at the end, so one that lacks earlier messages
-//! gets an empty snapshot first.
+//! its messages in their place and puts new ones of a snapshot at the end. So a client that lacks earlier messages gets
+//! an empty snapshot first.
 
 mod capabilities;
 mod event;

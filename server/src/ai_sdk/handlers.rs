@@ -228,7 +228,7 @@ impl<'a> Asked<'a> {
         let waits = open_in(&view, turn).map(|request| (view.cursor.stored, request));
         let before = status.first.before();
         let items = Items::Session(Box::new(session.subscribe_after(before).await?));
-        let asked_before = view.cursor.told;
+        let asked_before = view.cursor.published;
         let message = AiMessage { waits, asked_before, superseded, ..self.message(turn) };
         Ok(self.tell(session, message, (before, items)))
     }
@@ -266,7 +266,7 @@ impl<'a> Asked<'a> {
         let behind = earlier.map_or(before.cursor, FeedCursor::from);
         let items = Items::Session(Box::new(session.subscribe_after(behind).await?));
         let shown = of_turn().map(|decided| decided.call).collect();
-        let asked_before = after.cursor.told;
+        let asked_before = after.cursor.published;
         let message = AiMessage { shown, waits, asked_before, ..self.message(turn) };
         Ok(self.tell(session, message, (behind.stored, items)))
     }

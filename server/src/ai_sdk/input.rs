@@ -19,7 +19,7 @@ use crate::{
 /// The input of a request.
 #[derive(Debug, PartialEq)]
 pub(crate) struct AiInput {
-    /// The session.
+    /// The session that the request is about.
     pub(crate) session: SessionId,
     /// What the request is to do.
     pub(crate) intent: AiIntent,
@@ -34,7 +34,7 @@ pub(crate) enum AiIntent {
     Say(Said),
     /// Begin a turn with this text, which was answered before.
     Again {
-        /// The text.
+        /// The user's text, as it is submitted again.
         text: String,
     },
     /// Decide about approval requests, then go on with the message that shows them.

@@ -42,7 +42,7 @@ fn mac(key: &CookieKey, said: &str) -> Hmac<Sha256> {
     key.seal(format!("madang cookie 1\0{said}").as_bytes())
 }
 
-/// The name of the cookie. The prefix `__Host-` binds it to this very host, and browsers take it over TLS only.
+/// Gives the name of the cookie. The prefix `__Host-` binds it to this very host, and browsers take it over TLS only.
 pub(crate) const fn name(is_secure: bool) -> &'static str {
     if is_secure { "__Host-madang" } else { "madang" }
 }

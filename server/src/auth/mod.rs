@@ -1,8 +1,17 @@
 //! Authorization: which user a request speaks for, and what it may do.
 //!
-//! A [`Credential`] is read from the head of a request, and [`Auth`] finds the [`Caller`] behind it: a token of the file
-//! or of the program, a JWT of another issuer, a login by cookie, or, where the server is open, its one user. A token's
-//! secret is kept nowhere but with its client; files and cookies have its hash.
+//! The guard reads a [`Credential`] from the head of a request, and [`Auth`] finds the [`Caller`] behind it. A
+//! credential is a token of the file or of the program, a JWT of another issuer, or a login by cookie. An open server
+//! takes requests without one for its one user.
+//!
+//! - `tokens` finds the tokens that count by their hashes; `token_file` and `token_entry` keep them on disk.
+//! - `jwt` checks tokens of other issuers. `cookie` seals a login of the page, and `secret` makes and keeps secrets.
+//! - `holder` tells a user from a service that names users, and `scope` says what a token may do.
+//! - `watched` reads files again when they change.
+//!
+//! **Invariants.**
+//! - A token's secret is kept nowhere but with its client; files and cookies have its hash.
+//! - A removed token or key counts no more after one look at its file. Streams that rest on it end then.
 
 pub(crate) mod caller;
 pub(crate) mod cookie;

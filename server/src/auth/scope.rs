@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A right that a token has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum TokenScope {
     /// Reads and writes chats.
     Chat,

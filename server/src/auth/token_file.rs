@@ -35,7 +35,7 @@ pub enum TokenFileError {
     Io {
         /// What was being done.
         doing: &'static str,
-        /// The file.
+        /// The path of the file of tokens.
         path: PathBuf,
         /// The error of the operating system.
         #[source]
@@ -44,7 +44,7 @@ pub enum TokenFileError {
     /// A line of the file is no token.
     #[error("line {line} of {} is no token", path.display())]
     Line {
-        /// The file.
+        /// The path of the file of tokens.
         path: PathBuf,
         /// The number of the line, from 1.
         line: usize,
@@ -55,15 +55,15 @@ pub enum TokenFileError {
     /// Two lines have the same name.
     #[error("{} has two tokens with the name {name}", path.display())]
     TwoOfOneName {
-        /// The file.
+        /// The path of the file of tokens.
         path: PathBuf,
-        /// The name.
+        /// The name that two lines have.
         name: String,
     },
     /// A token of this name exists.
     #[error("there is a token with the name {name} already")]
     NameTaken {
-        /// The name.
+        /// The name that the new token was to get.
         name: String,
     },
     /// The name cannot be used.
@@ -71,7 +71,7 @@ pub enum TokenFileError {
         "{name:?} cannot be a token's name: give 1 to 64 letters, digits, hyphens, underscores and dots"
     )]
     InvalidName {
-        /// The name.
+        /// The refused name, as it was given.
         name: String,
     },
 }

@@ -13,8 +13,8 @@ use super::{
 /// The tokens that count: those of the file, and those that the program itself brings.
 pub(crate) type Tokens = Watched<TokenSet, TokenFileError>;
 
-/// The tokens of one moment, found by their hashes: what an attacker could learn from the time that a look-up takes is about
-/// the hash of a guess, and leads to no secret.
+/// The tokens of one moment, found by their hashes. The time of a look-up tells an attacker only about the hash of a
+/// guess, and leads to no secret.
 pub(crate) type TokenSet = HashMap<Digest, Arc<TokenEntry>>;
 
 /// Reads the file for the first time.

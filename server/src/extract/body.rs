@@ -73,8 +73,8 @@ impl FromRequest<Arc<Shared>> for Bytes {
     }
 }
 
-/// Reads a body into one piece. Each frame is copied and dropped at once: a kept one would keep the whole buffer that it
-/// was read into, and a body of single bytes would cost far more than its bound.
+/// Reads a body into one piece. Each frame is copied and dropped at once, because a kept frame would keep the whole
+/// buffer behind it. So a body of single bytes would cost far more than its bound.
 async fn read(body: Body, max_bytes: usize) -> Result<bytes::Bytes, Problem> {
     let (mut body, mut bytes) = (Limited::new(body, max_bytes), BytesMut::new());
     while let Some(frame) = body.frame().await {
@@ -116,7 +116,7 @@ pub(crate) fn misfit(error: &serde_json::Error) -> String {
     }
 }
 
-/// Writes a place as a JSON Pointer (RFC 6901).
+/// Writes a path as a JSON Pointer (RFC 6901).
 fn pointer(path: &Path) -> String {
     path.iter().fold(String::new(), |mut pointer, segment| {
         let part = match segment {
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_body_that_does_not_fit_is_told_where() {
         assert!(parse::<Form>(br#"{"text":"a","list":[1]}"#).is_ok());
-        for (body, place) in [
+        for (body, expected) in [
             (r#"{"text":7}"#, "/text"),
             (r#"{"text":"a","list":[1,"b"]}"#, "/list/1"),
             (r#"{"text":"a","more~/":1}"#, "/more~0~1"),
@@ -215,7 +215,7 @@ mod tests {
         ] {
             let problem = parse::<Form>(body.as_bytes()).unwrap_err();
             let body = problem.body(Locale::EN);
-            assert_eq!(body["problems"][0]["pointer"], place, "{body}");
+            assert_eq!(body["problems"][0]["pointer"], expected, "{body}");
         }
         for secret in [r#"{"text":"a","list":"secret, expected x"}"#, r#"{"text":"a","secret":1}"#]
         {

@@ -1,4 +1,20 @@
-//! What handlers read of a request beside its caller: ids of the path, the query, the body.
+//! Reads for handlers what a request has beside its caller: ids of the path, the headers, the query, the body.
+//!
+//! A handler names the types that it needs as its parameters, and axum reads them in that order:
+//!
+//! ```text
+//! async fn begin(OwnSession(session): OwnSession, wishes: Wishes, Json(body): Json<TurnBody>) -> ..
+//! ```
+//!
+//! - `Ids` decodes the path. `OwnSession` finds the session that the path names, for the caller's user.
+//! - `Wishes` has the idempotency key, the person to ask, and the kind of answer that the client prefers.
+//! - `Query` reads values of the query. It ignores names that a route does not know.
+//! - `Json` parses a body into a type; an empty body counts as `{}`. `Bytes` gives it to surfaces that read it
+//!   themselves.
+//!
+//! **Invariants.**
+//! - A body has at most the bytes of its route (`MaxBodyBytes`) and comes within `body_timeout`.
+//! - A refusal is a `Problem` that names the pointer of the wrong value and repeats nothing of the body.
 
 mod body;
 mod headers;

@@ -66,7 +66,7 @@ pub(crate) fn admit(
 mod tests {
     use super::{site::OwnPort, *};
 
-    /// What becomes of a GET of this path with these headers.
+    /// Tells what becomes of a GET of this path with these headers.
     fn verdict(path: &str, pairs: &[(&'static str, &'static str)]) -> &'static str {
         let site = Site {
             listeners: vec![OwnPort { port: 8_137, is_https: false }].into(),

@@ -23,7 +23,7 @@ use crate::{
     stream::body::OpenStream,
 };
 
-/// The time after which a place may be free.
+/// The time after which a permit may be free.
 const RETRY: Duration = Duration::from_secs(30);
 
 pub(crate) fn routes() -> Vec<Route> {

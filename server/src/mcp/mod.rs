@@ -1,8 +1,17 @@
 //! The tools for MCP clients, over the protocol's own HTTP.
 //!
-//! `madang-mcp` speaks the protocol. Here stands what it must know of a request: the user of its credential, which person
-//! may be asked, and under which names this server is reached. Its answers are streams like all others: they have a place,
-//! end with their credential, and say nothing new once the server leaves.
+//! `madang-mcp` speaks the protocol. This module tells it of each request the user of the credential, the person to
+//! ask, and the names under which this server is reached.
+//!
+//! **Flow.** `handlers` read a message, take the permit of a stream, and ask the endpoint. A plain answer goes back as
+//! it is. An answer that is a stream, or is late, goes through `relay`.
+//!
+//! **Invariants.**
+//! - The streams of this surface are like all others: they have a permit, end with their credential, and say nothing
+//!   new once the server leaves.
+//! - A message that begins a call or a session is refused once the server drains.
+//! - The key that seals calls between requests is derived from the cookie key. It finds calls of the last process where
+//!   that key was kept.
 
 mod handlers;
 mod relay;

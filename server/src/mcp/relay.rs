@@ -1,5 +1,5 @@
-//! Passes an answer of the endpoint on as a stream of the server: with a place, for as long as its credential counts, and
-//! no longer than the server.
+//! Passes an answer of the endpoint on as a stream of the server. The stream has a permit, and ends with its credential
+//! or with the server.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
 /// An answer of the endpoint.
 type Answer = Result<HttpResponse<EndpointBody>, EndpointRefusal>;
 
-/// A request's place, and what may end its answer from outside.
+/// A request's permit, and what may end its answer from outside.
 #[derive(Debug)]
 pub(super) struct Relay {
     pub(super) stream: OpenStream,

@@ -87,9 +87,9 @@ async fn decide(
 impl DecisionBody {
     /// Reads the decision. What belongs to another one is refused: it would be lost without a word.
     fn decision(self) -> Result<Decision, Problem> {
-        let wrong = |place: &str, ko: &'static str, en: &'static str| {
+        let wrong = |pointer: &str, ko: &'static str, en: &'static str| {
             Problem::malformed("결정이 맞지 않습니다.", "The decision does not fit.")
-                .at(place, Words::new(ko, en))
+                .at(pointer, Words::new(ko, en))
         };
         match (self.decision, self.message, self.arguments) {
             (DecisionName::Approve, None, None) => Ok(Decision::Approve),

@@ -55,7 +55,7 @@ async fn events(
 /// Subscribes behind a cursor that the session has: a reader of another database would wait for ever.
 async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> {
     let items = session.subscribe_after(after).await?;
-    if after.told.is_some_and(|(epoch, _)| epoch == items.epoch()) {
+    if after.published.is_some_and(|(epoch, _)| epoch == items.epoch()) {
         metrics::resumed("memory", "goes_on"); // this very feed has told it
     } else {
         let end = session.state().await?.cursor.stored;
@@ -75,10 +75,10 @@ async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> 
 
 /// Reads the cursor of a reader that comes back; the beginning where it has none.
 fn cursor(headers: &HeaderMap, query: &Query) -> Result<FeedCursor, Problem> {
-    let wrong = |place: &str| {
+    let wrong = |pointer: &str| {
         let words = Words::new("커서가 아닙니다.", "This is no cursor: give one as it was given.");
         Problem::malformed("커서를 읽을 수 없습니다.", "The cursor cannot be read.")
-            .at(place, words)
+            .at(pointer, words)
     };
     if let Some(id) = headers.get("last-event-id").filter(|id| !id.is_empty()) {
         let cursor = id.to_str().ok().and_then(|text| text.parse().ok());

@@ -82,9 +82,9 @@ async fn rows(
     if !accepts(&headers, LINES) {
         return Ok(json(&page));
     }
-    let place = shared.streams.take(&caller.user)?;
+    let permit = shared.streams.take(&caller.user)?;
     let body = WrittenBody::new(|outlet| async move {
-        let (_place, mut page) = (place, page);
+        let (_permit, mut page) = (permit, page);
         loop {
             let mut lines = Vec::new();
             for row in &page.calls {

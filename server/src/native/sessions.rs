@@ -8,10 +8,11 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use madang::{
-    SessionCursor, SessionPage, SessionSummary, Timestamp, UserId,
+    Timestamp, UserId,
     approval::{ApprovalRequest, Digest, StandingApproval},
     event::{ChatMessage, FeedCursor},
     ledger::{Audited, LedgerRow},
+    store::{SessionCursor, SessionPage, SessionSummary},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -146,7 +147,7 @@ async fn view(OwnSession(session): OwnSession) -> Result<Response, Problem> {
     Ok(json(&SessionAnswer {
         session: session.id().as_str().to_owned(),
         cursor: view.cursor,
-        epoch: view.cursor.told.map(|(epoch, _)| epoch.to_string()),
+        epoch: view.cursor.published.map(|(epoch, _)| epoch.to_string()),
         messages: view.messages,
         is_streaming: view.is_streaming,
         streaming_text: view.streaming_text,

@@ -162,8 +162,8 @@ fn accept(session: &Session, accepted: &AcceptedTurn) -> Response {
 
 /// Says where the turn of an answer is.
 fn located(response: Response, session: &Session, turn: TurnId) -> Response {
-    let place = [(LOCATION, paths::of_turn(session.id(), turn))];
-    turns::named((place, response).into_response(), turn)
+    let location = [(LOCATION, paths::of_turn(session.id(), turn))];
+    turns::named((location, response).into_response(), turn)
 }
 
 /// How a turn stands.

@@ -80,7 +80,7 @@ pub(crate) fn usage(usage: Usage) -> Value {
 }
 
 impl Answer {
-    /// Takes a streamed piece with its place in its completion, and gives what is to be sent of it.
+    /// Takes a streamed piece with its position in its completion, and gives what is to be sent of it.
     pub(crate) fn piece(&mut self, at: usize, piece: &str) -> String {
         let is_first = self.spoken.len() == 0;
         let begins_anew = self.spoken.hear(at, piece);
@@ -282,7 +282,7 @@ mod tests {
         event(EventKind::TurnEnded { ending, usage })
     }
 
-    /// The contents, finish reasons, usages, errors and marks of what these items become, and how the stream goes on.
+    /// Writes items, and gives their contents, finish reasons, usages, errors and marks, and how the stream goes on.
     fn written(chunks: &mut Chunks, items: &[StreamItem]) -> (Vec<String>, Then) {
         let (mut out, mut then) = (Frames::default(), Then::Continue);
         for item in items {

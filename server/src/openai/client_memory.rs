@@ -1,8 +1,8 @@
 //! What the surface remembers between requests: the chats that end at a chain, and the tries of a request.
 //!
-//! Clients of this protocol send a request again by themselves when its connection breaks, without an idempotency key. A
-//! try is therefore stored before its turn begins: the next one with the same body, or under the client's own key, finds
-//! the chat and the key of the turn. The store of chats makes one turn of both.
+//! Clients of this protocol send a request again by themselves when its connection breaks, without an idempotency key.
+//! A try is therefore stored before its turn begins. The next try with the same body, or under the client's own key,
+//! finds the chat and the key of the turn. The store of chats makes one turn of both.
 
 use std::{
     collections::HashMap,

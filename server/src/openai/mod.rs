@@ -89,22 +89,22 @@ async fn complete(
     // Before anything begins: a refusal must change nothing.
     let stream = request.streams.then(|| OpenStream::new(&shared, &caller, "chat_completions"));
     let stream = stream.transpose()?;
-    let placed = placement::place(&shared, &caller, &wishes, &headers, &body, &request).await?;
+    let found = placement::find_chat(&shared, &caller, &wishes, &headers, &body, &request).await?;
     let options = TurnOptions {
         instructions: request.instructions.clone(),
         model: chosen(&shared, &request),
-        key: Some(placed.key.clone()),
+        key: Some(found.key.clone()),
         // This protocol has no question; the person is asked on another device.
         ..caller.turn_options(caller.asks(wishes.ask, Ask::None))
     };
-    let supersede = if placed.is_named { Supersede::Waiting } else { Supersede::Never };
-    let (session, text) = (placed.session.clone(), placed.text.clone());
+    let supersede = if found.is_named { Supersede::Waiting } else { Supersede::Never };
+    let (session, text) = (found.session.clone(), found.text.clone());
     let begins = {
         let (shared, session) = (shared.clone(), session.clone());
         let (caller, request) = (caller.clone(), request.clone());
         async move {
             let begun = turns::begin(&shared, &session, text, options, supersede).await?;
-            placed.remember(&shared, &caller, &request).await;
+            found.remember(&shared, &caller, &request).await;
             Ok::<_, Problem>(begun.turn)
         }
     };

@@ -23,7 +23,7 @@ use crate::{ServerLimits, auth::caller::Caller, extract::Wishes, problem::Proble
 
 /// The chat of a request, and what begins in it.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct FoundChat {
     pub(super) session: Session,
     /// The key of the turn.
     pub(super) key: IdempotencyKey,
@@ -45,14 +45,14 @@ const RETRY_COUNT: &str = "x-stainless-retry-count";
 /// # Errors
 /// A problem where the chat cannot be opened, or the try cannot be stored: without it a repeated request could begin a
 /// second turn.
-pub(super) async fn place(
+pub(super) async fn find_chat(
     shared: &Shared,
     caller: &Caller,
     wishes: &Wishes,
     headers: &HeaderMap,
     body: &[u8],
     request: &ChatRequest,
-) -> Result<Placed, Problem> {
+) -> Result<FoundChat, Problem> {
     let name_in = |header: &str| headers.get(header)?.to_str().ok();
     let own = name_in(OWN_NAME);
     let others = OTHER_NAMES.into_iter().find_map(name_in);
@@ -71,7 +71,7 @@ pub(super) async fn place(
                 let text = text.filter(|text| request.text.ends_with(&**text));
                 let is_named = named == Some(session.id().as_str());
                 let text = text.unwrap_or(request.text.clone());
-                return Ok(Placed { session, key, text, is_named });
+                return Ok(FoundChat { session, key, text, is_named });
             }
         }
     }
@@ -88,7 +88,7 @@ pub(super) async fn place(
     let until = wishes.key.is_none().then(|| now.after(TRY_LIFE));
     let tried = Tried { session: session.id().clone(), key: key.clone(), until };
     shared.memory.add_try(caller.user.clone(), name, tried, now).await?;
-    Ok(Placed { session, key, text, is_named })
+    Ok(FoundChat { session, key, text, is_named })
 }
 
 /// A turn that an earlier try has begun.
@@ -129,7 +129,7 @@ async fn was_put_off(session: &Session, begun: Option<&BegunBefore>) -> Result<b
     })
 }
 
-impl Placed {
+impl FoundChat {
     /// Remembers that the chat ends with this text now. Where that fails, the next request begins a chat of its own.
     pub(super) async fn remember(&self, shared: &Shared, caller: &Caller, request: &ChatRequest) {
         if self.is_named {

@@ -94,25 +94,25 @@ impl ChatRequest {
         }
         let (mut instructions, mut said) = (Vec::new(), Vec::<Imported>::new());
         for (at, message) in body.messages.into_iter().enumerate() {
-            let place = format!("messages.{at}");
+            let param = format!("messages.{at}");
             let role = match message.role.as_str() {
                 "system" | "developer" => None,
                 "user" => Some(ImportedRole::User),
                 "assistant" => Some(ImportedRole::Model),
-                "tool" | "function" => return Err(unsupported(&place)),
+                "tool" | "function" => return Err(unsupported(&param)),
                 _ => {
                     let en = "A message has a role that is not known.";
                     let problem = Problem::malformed("모르는 역할의 메시지입니다.", en);
-                    return Err(problem.with("param", format!("{place}.role")));
+                    return Err(problem.with("param", format!("{param}.role")));
                 }
             };
             if message
                 .tool_calls
                 .is_some_and(|calls| calls.as_array().is_some_and(|all| !all.is_empty()))
             {
-                return Err(unsupported(&format!("{place}.tool_calls")));
+                return Err(unsupported(&format!("{param}.tool_calls")));
             }
-            let text = text_of(message.content, &place)?;
+            let text = text_of(message.content, &param)?;
             match role {
                 None => instructions.push(text),
                 // A client that lost an answer keeps an empty one, or none.
@@ -161,7 +161,7 @@ fn asks_for_more(name: &str, value: &Value, others: &Map<String, Value>) -> bool
 }
 
 /// Gives the text of a message: a string, or parts that are all text.
-fn text_of(content: Option<Value>, place: &str) -> Result<String, Problem> {
+fn text_of(content: Option<Value>, param: &str) -> Result<String, Problem> {
     match content {
         None | Some(Value::Null) => Ok(String::new()),
         Some(Value::String(text)) => Ok(text),
@@ -169,7 +169,7 @@ fn text_of(content: Option<Value>, place: &str) -> Result<String, Problem> {
             let mut text = String::new();
             for (at, part) in parts.iter().enumerate() {
                 let said = (part["type"] == "text").then(|| part["text"].as_str()).flatten();
-                text.push_str(said.ok_or_else(|| unsupported(&format!("{place}.content.{at}")))?);
+                text.push_str(said.ok_or_else(|| unsupported(&format!("{param}.content.{at}")))?);
             }
             Ok(text)
         }
@@ -178,7 +178,7 @@ fn text_of(content: Option<Value>, place: &str) -> Result<String, Problem> {
                 "메시지의 내용은 글이어야 합니다.",
                 "The content of a message is a text.",
             );
-            Err(problem.with("param", format!("{place}.content")))
+            Err(problem.with("param", format!("{param}.content")))
         }
     }
 }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_cannot_be_read_names_the_place() {
+    fn a_body_that_cannot_be_read_names_the_param() {
         for (body, param) in [
             (json!({ "messages": 3 }), "messages"),
             (json!({ "messages": [{ "content": "a" }] }), "messages[0]"),

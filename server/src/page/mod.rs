@@ -1,7 +1,20 @@
 //! The page: its files, and what a browser is told with them.
 //!
-//! Each file has the hash of its bytes as its tag. The index names the others below a folder that is the hash of all of
-//! them, so that a browser keeps them for ever and takes new ones at once; without the folder they are there as well.
+//! `files` has the files in the program, and `assets` gives each its media type and the hash of its bytes as its tag.
+//! The index names the other files below a folder, whose name comes from the hash of all of them:
+//!
+//! ```text
+//! GET /                           the index, asked for again each time
+//! GET /assets/<hash>/app.css      kept for ever: new files have another hash
+//! GET /assets/app.css             the same file, asked for again each time
+//! ```
+//!
+//! A page that is older than the server names the folder of an older hash. It gets the files of now, not to be kept.
+//!
+//! **Invariants.**
+//! - The policy of each answer allows scripts and styles of this server alone, and no frame around the page.
+//! - A folder that stands in for the files, for work on the page, gives no file outside of it.
+//! - The page is public and has no secret: its requests bring the credential.
 
 pub(crate) mod assets;
 mod files;

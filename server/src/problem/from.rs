@@ -77,7 +77,7 @@ impl Problem {
         bytes.map_or(problem.clone(), |bytes| problem.with("bytes", bytes))
     }
 
-    /// Makes the problem of a time zone that no one has heard of.
+    /// Makes the problem of an unknown time zone.
     fn time_zone(name: &str) -> Self {
         let words = Words::new(
             format!("{name:?}은(는) 시간대 이름이 아닙니다. Asia/Seoul 같은 IANA 이름을 쓰세요."),
@@ -235,7 +235,7 @@ impl From<DecisionError> for Problem {
                 );
                 problems.into_iter().fold(problem, |all, one| {
                     let words = Words::of(|locale| Text::Breach(&one.breach).in_locale(locale));
-                    all.at(format!("/arguments{}", one.place), words)
+                    all.at(format!("/arguments{}", one.pointer), words)
                 })
             }
             DecisionError::MessageTooLong { bytes, max_bytes } => Self::new(

@@ -1,8 +1,17 @@
-//! What went wrong with a request, as RFC 9457 says it, and as OpenAI's clients read it.
+//! Says what went wrong with a request, as RFC 9457 does it, and as OpenAI's clients read it.
 //!
 //! A handler gives a [`Problem`] as its error. It answers in English; the outermost layer writes it anew in the
-//! request's language and in the form that clients of the path read ([`Form::of`]). The causes of errors go into the
-//! log and into no answer.
+//! request's language and in the form that clients of the path read ([`Form::of`]). `name` has the names of problems
+//! with status and title, and `from` turns errors of the library into problems.
+//!
+//! ```text
+//! Problem::malformed(ko, en).at("/text", words)  ->  400 {"type":"/problems/malformed","detail":..}
+//! ```
+//!
+//! **Invariants.**
+//! - The causes of errors go into the log and into no answer.
+//! - Each problem has its sentence in both languages.
+//! - An answer never says a longer wait than `MAX_RETRY_AFTER`.
 
 mod from;
 mod name;
@@ -166,7 +175,7 @@ impl Problem {
         self.with("bound", bound).with("scope", scope).with("max", max)
     }
 
-    /// Adds a place in the request where something is wrong, as a JSON Pointer, and what.
+    /// Adds a JSON Pointer to what is wrong in the request, and what is wrong.
     #[must_use]
     pub(crate) fn at(mut self, pointer: impl Into<String>, words: Words) -> Self {
         self.0.problems.push((pointer.into(), words));

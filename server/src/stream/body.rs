@@ -23,8 +23,8 @@ use super::{
     mapper::{Cut, Mapper, Then},
     missed::MissedRequest,
     outlet::{BrokenOff, Outlet, WrittenBody},
+    permits::StreamPermit,
     pieces::pieces,
-    places::StreamPlace,
 };
 use crate::{
     OnDisconnect,
@@ -72,7 +72,7 @@ impl Items {
         }
     }
 
-    /// Reads what is there already once the runtime has shut down; the store is closed by then.
+    /// Reads the items in memory once the runtime has shut down; the store is closed by then.
     async fn rest(&mut self) -> Option<Read> {
         match self {
             Self::Session(items) => items.try_next().map(Read::Stream),
@@ -86,13 +86,13 @@ impl Items {
 /// The time in which the last items of a turn or an inbox are read when the server ends. They are in memory.
 const REST_PATIENCE: Duration = Duration::from_millis(200);
 
-/// A stream that has its place and is about to answer.
+/// A stream that has its permit and is about to answer.
 #[derive(Debug)]
 pub(crate) struct OpenStream {
     pub(crate) shared: Arc<Shared>,
     surface: &'static str,
     pub(crate) credential: CallerCredential,
-    held: (StreamPlace, Counted),
+    held: (StreamPermit, Counted),
     begun: Instant,
     dismisses: FollowedTurn,
     missed: MissedRequest,
@@ -113,7 +113,7 @@ impl Drop for FollowedTurn {
 }
 
 impl OpenStream {
-    /// Takes a place for a stream of this caller.
+    /// Takes a permit for a stream of this caller.
     ///
     /// # Errors
     /// A problem where there is none.

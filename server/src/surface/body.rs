@@ -25,7 +25,7 @@ pub(crate) fn read<'a>(body: &'a [u8], limits: &ServerLimits) -> Result<Raw<'a>,
     Raw::new(text).map_err(|cause| unreadable(&cause))
 }
 
-/// Makes the problem of a place in a body.
+/// Makes the problem of a pointer into a body.
 pub(crate) fn wrong_at(pointer: impl Into<String>, ko: &'static str, en: &'static str) -> Problem {
     Problem::malformed(ko, en).at(pointer, Words::new(ko, en))
 }
@@ -61,12 +61,12 @@ pub(crate) fn ask(value: Option<Raw<'_>>, pointer: &str) -> Result<Option<Ask>, 
 pub(crate) struct Said {
     /// The key of the submit.
     pub(crate) key: IdempotencyKey,
-    /// The text.
+    /// The user's words.
     pub(crate) text: String,
 }
 
 impl Said {
-    /// Takes the id of the message at this place of the body, and its text.
+    /// Takes the id of the message at this position in the body, and its text.
     ///
     /// # Errors
     /// A problem where the id can be no key.
@@ -86,7 +86,7 @@ impl Said {
 /// Joins the texts of a message's parts.
 ///
 /// # Errors
-/// A problem with the place of a part that cannot be taken, and where there is no list of parts.
+/// A problem with the pointer of a part that cannot be taken, and where there is no list of parts.
 pub(crate) fn text_of(
     parts: Option<Raw<'_>>,
     pointer: &str,

@@ -33,8 +33,8 @@ pub(crate) enum Came {
     Late,
 }
 
-/// Decides about requests of a chat. What names no request of the chat, or another than the one that is open, is passed
-/// over: a client that is refused would hold on to it for ever.
+/// Decides about requests of a chat. A decision that names no request of the chat, or not the open one, is passed over.
+/// A client that is refused would hold on to its decision for ever.
 ///
 /// # Errors
 /// A problem where the caller may not decide, a decision does not fit, or it is not known whether it counts.

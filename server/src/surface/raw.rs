@@ -13,7 +13,7 @@ impl<'a> Raw<'a> {
     /// Takes a text that is JSON, of any depth.
     ///
     /// # Errors
-    /// The place at which it is none.
+    /// The position at which it is none.
     pub(crate) fn new(json: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<IgnoredAny>(json)?;
         Ok(Self(json.trim_ascii()))

@@ -23,22 +23,22 @@ use crate::stream::{
     mapper::{Cut, Mapper, Then},
 };
 
-/// The turn of all scenes.
+/// Gives the turn of all scenes.
 pub(crate) fn turn() -> TurnId {
     TurnId::new(Uuid::from_u128(0x70))
 }
 
-/// The completion of all texts.
+/// Gives the completion of all texts.
 fn completion() -> CompletionId {
     CompletionId::new(Uuid::from_u128(0xc0))
 }
 
-/// The call with this number.
+/// Gives the call with this number.
 pub(crate) fn call(number: u8) -> CallId {
     CallId::new(Uuid::from_u128(u128::from(number)))
 }
 
-/// A tool that reads, one that writes and one that asks.
+/// Makes a tool that reads, one that writes and one that asks.
 pub(crate) fn tools() -> Arc<ToolRegistry> {
     let schema = json!({ "type": "object", "properties": { "id": { "type": "string" } } });
     let mut tools = ToolRegistry::new();
@@ -54,7 +54,7 @@ pub(crate) fn tools() -> Arc<ToolRegistry> {
     tools.into()
 }
 
-/// The request about a call of `drop_habit`.
+/// Makes the request about a call of `drop_habit`.
 pub(crate) fn request(number: u8) -> ApprovalRequest {
     ApprovalRequest {
         call: call(number),
@@ -69,7 +69,7 @@ pub(crate) fn request(number: u8) -> ApprovalRequest {
     }
 }
 
-/// The record of a call that ended so.
+/// Makes the record of a call that ended so.
 pub(crate) fn record(number: u8, name: &str, outcome: ToolOutcome, effect: Effect) -> CallRecord {
     CallRecord {
         model: None,
@@ -218,13 +218,13 @@ impl Scene {
     }
 }
 
-/// The data of each frame.
+/// Reads the data of each frame.
 pub(crate) fn data(frames: &str) -> Vec<Value> {
     let frames = frames.split_terminator("\n\n").map(|frame| frame.strip_prefix("data: ").unwrap());
     frames.map(|data| serde_json::from_str(data).unwrap_or(Value::Null)).collect()
 }
 
-/// A call's outcome with so much data.
+/// Makes a call's outcome with so much data.
 pub(crate) fn large(number: u8, bytes: usize) -> CallRecord {
     record(number, "get_habits", ToolOutcome::ok(json!("a".repeat(bytes))), Effect::None)
 }

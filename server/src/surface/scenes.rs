@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::scene::{Scene, record, turn};
 use crate::stream::mapper::Cut;
 
-/// All scenes by name.
+/// Lists all scenes by name.
 pub(crate) fn all() -> Vec<(&'static str, Scene)> {
     use TurnEnding::{Answered, Dismissed, Failed, Stopped};
     let ok = |number, name| {

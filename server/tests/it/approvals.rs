@@ -1,4 +1,4 @@
-//! A person decides on any device, once; whoever comes late, twice or for another is told what stands.
+//! A person decides on any device, once. A caller that comes late, twice or for another user is told what stands.
 
 use std::time::Duration;
 
@@ -178,7 +178,7 @@ async fn arguments_that_do_not_fit_leave_the_request_open_and_others_run() {
 async fn a_decision_with_parts_of_another_is_refused() {
     let (test, _) = asking().await;
     let (_events, request) = ask(&test).await;
-    for (body, place) in [
+    for (body, pointer) in [
         (json!({ "decision": "approve", "message": "yes" }), "/message"),
         (json!({ "decision": "approve", "arguments": { "id": 8 } }), "/arguments"),
         (json!({ "decision": "deny_with" }), "/message"),
@@ -188,7 +188,7 @@ async fn a_decision_with_parts_of_another_is_refused() {
     ] {
         let wrong = decide(&test, &request, body.clone()).await;
         assert_eq!((wrong.status, &*wrong.problem()), (400, "malformed"), "{body}");
-        assert_eq!(wrong.json()["problems"][0]["pointer"], place, "{body}");
+        assert_eq!(wrong.json()["problems"][0]["pointer"], pointer, "{body}");
     }
     let call = "00000000-0000-0000-0000-000000000000";
     let unknown = json!({ "call": call, "digest": request["digest"] });

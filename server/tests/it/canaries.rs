@@ -161,10 +161,10 @@ async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
     let leaks = of_mcp.iter().find(|line| secrets.iter().any(|secret| line.contains(secret)));
     assert!(leaks.is_none(), "{leaks:?}");
     let ours = ours.join("\n");
-    for (place, text) in [("logs and metrics", &ours), ("problems", &problems)] {
+    for (source, text) in [("logs and metrics", &ours), ("problems", &problems)] {
         for secret in secrets.iter().map(String::as_str).chain(["canary"]) {
             let line = text.lines().find(|line| line.contains(secret));
-            assert!(line.is_none(), "{place} have {secret}: {line:?}");
+            assert!(line.is_none(), "{source} have {secret}: {line:?}");
         }
     }
 }

@@ -79,7 +79,7 @@ async fn a_body_that_is_too_long_of_another_type_or_of_another_form() {
     }
     let untyped = Request::new("POST", TURNS).body("{\"text\":\"hi\"}");
     is(&test.send(untyped).await, 415, "unsupported-media-type");
-    for (body, place) in [
+    for (body, pointer) in [
         ("{", ""),
         ("[]", ""),
         ("{}", ""),
@@ -92,7 +92,7 @@ async fn a_body_that_is_too_long_of_another_type_or_of_another_form() {
     ] {
         let answer = test.send(head("application/json").body(body)).await;
         let told = is(&answer, 400, "malformed");
-        assert_eq!(told["problems"][0]["pointer"], place, "{body}");
+        assert_eq!(told["problems"][0]["pointer"], pointer, "{body}");
     }
     let key = Request::post(TURNS, &json!({ "text": "hi" })).header("idempotency-key", "\"");
     is(&test.send(key).await, 400, "malformed");
@@ -132,7 +132,7 @@ async fn an_id_that_cannot_be_one_and_a_thing_that_is_not_there() {
     test.shutdown().await;
 }
 
-/// Reads the ledger behind a call that is another's, of another session, or of nobody.
+/// Reads the ledger behind a call of another user, of another session, or of no user at all.
 async fn reads_behind_a_call_of_no_list(store: impl Store) {
     let script = [ScriptedCompletion::call("look", &json!({})), ScriptedCompletion::text("a")];
     let model = ScriptedModel::repeating(script);

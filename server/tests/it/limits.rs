@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_without_a_place_is_told_so_and_has_one_later() {
+async fn a_connection_without_a_permit_is_told_so_and_has_one_later() {
     let test = Setup::new(says("a")).limits(|limits| limits.max_connections = 1).start().await;
     let first = Connection::open(test.address).await;
     // The first is served once the second is refused.

@@ -198,7 +198,7 @@ async fn a_server_that_ends_begins_no_call_and_cuts_no_answer_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_does_not_read_loses_its_connection_and_its_place() {
+async fn a_client_that_does_not_read_loses_its_connection_and_its_permit() {
     let test = Setup::new(ScriptedModel::new([]))
         .tool(FakeTool::write("write"))
         .limits(|limits| {

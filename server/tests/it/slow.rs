@@ -1,4 +1,4 @@
-//! Clients that send slowly, read slowly or not at all hold up no one, and do not stay.
+//! Clients that send slowly, read slowly or not at all hold up no other client, and do not stay.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_does_not_read_is_ended_and_its_place_is_free_again() {
+async fn a_reader_that_does_not_read_is_ended_and_its_permit_is_free_again() {
     // Texts so long that the buffers of both ends are full soon.
     let test = Setup::new(says(&"x".repeat(100_000)))
         .limits(|limits| {
@@ -77,7 +77,7 @@ async fn a_reader_that_does_not_read_is_ended_and_its_place_is_free_again() {
     for _ in 0..30 {
         test.say("s", "more").await;
     }
-    // It held the only place; once it is ended, another reader has it.
+    // It held the only permit; once it is ended, another reader has it.
     until(async || {
         let mut connection = Connection::open(test.address).await;
         connection.write(head.as_bytes()).await;

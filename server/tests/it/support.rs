@@ -32,7 +32,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// With this model and a store in memory.
+    /// Sets up a server with this model and a store in memory.
     pub(crate) fn new(model: impl ChatModel) -> Self {
         Self::over(model, MemoryStore::new())
     }

@@ -134,14 +134,14 @@ impl ChildModel {
         deltas: Deltas,
         cancel: CancellationToken,
     ) -> Result<Completion, ModelError> {
-        let place = Arc::clone(&self.permits).try_acquire_owned();
-        let place = place.map_err(|_| ModelError::Overloaded { retry_after: None })?;
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let permit = permit.map_err(|_| ModelError::Overloaded { retry_after: None })?;
         let id = self.asked.fetch_add(1, Ordering::Relaxed);
         let (reply, mut answer) = oneshot::channel();
         self.send(Command::Complete {
             id,
             request,
-            responder: Responder { deltas, reply, _permit: place },
+            responder: Responder { deltas, reply, _permit: permit },
         })?;
         let mut open = WithdrawnWhenDropped { model: self, id: Some(id) };
         let answered = tokio::select! {

@@ -84,11 +84,11 @@ impl Open {
         let id = *self.line.front()?;
         let is_suspect = self.entries.get(&id)?.is_suspect;
         let is_trial = self.running().any(|(_, entry)| entry.is_suspect);
-        let has_place = match self.running().count() {
+        let has_room = match self.running().count() {
             0 => true,
             running => !is_suspect && !is_trial && running < most,
         };
-        if !has_place {
+        if !has_room {
             return None;
         }
         self.line.pop_front();

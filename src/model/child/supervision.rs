@@ -29,8 +29,8 @@ pub(super) struct Supervision {
 enum Phase {
     /// No child runs until this moment; after failed loads, also not before a request.
     Down { until: Instant, waits_for_request: bool },
-    /// A child runs. It completes up to `places` requests at once; `None` while it loads its model.
-    Up { watch: Watch, next_ping: Instant, places: Option<usize> },
+    /// A child runs. It completes up to `max_concurrent` requests at once; `None` while it loads its model.
+    Up { watch: Watch, next_ping: Instant, max_concurrent: Option<usize> },
 }
 
 /// An order to the shell.
@@ -86,7 +86,8 @@ impl Supervision {
         match &mut self.phase {
             Phase::Down { .. } => {
                 let next_ping = now + self.ping_every;
-                self.phase = Phase::Up { watch: Watch::new(self.bounds), next_ping, places: None };
+                self.phase =
+                    Phase::Up { watch: Watch::new(self.bounds), next_ping, max_concurrent: None };
                 self.counts.started += 1;
                 vec![Effect::Start]
             }
@@ -130,8 +131,8 @@ impl Supervision {
 
     /// Handles a loaded model, which completes this many requests at once.
     pub(super) fn loaded(&mut self, most: usize, now: Instant) -> Vec<Effect> {
-        if let Phase::Up { watch, places: places @ None, .. } = &mut self.phase {
-            *places = Some(most);
+        if let Phase::Up { watch, max_concurrent: max_concurrent @ None, .. } = &mut self.phase {
+            *max_concurrent = Some(most);
             watch.loaded();
             self.restarts.loaded(now);
         }
@@ -198,8 +199,10 @@ impl Supervision {
     }
 
     fn ask_next(&mut self) -> Vec<Effect> {
-        let Phase::Up { places: Some(places), .. } = self.phase else { return Vec::new() };
-        std::iter::from_fn(|| self.open.next(places)).map(Effect::Ask).collect()
+        let Phase::Up { max_concurrent: Some(max_concurrent), .. } = self.phase else {
+            return Vec::new();
+        };
+        std::iter::from_fn(|| self.open.next(max_concurrent)).map(Effect::Ask).collect()
     }
 
     fn end_all(&mut self, ended: Vec<(u64, Fate)>) -> Vec<Effect> {

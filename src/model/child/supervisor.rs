@@ -188,13 +188,13 @@ impl Supervisor {
 
     fn loaded(&mut self, info: ModelInfo) -> Vec<Effect> {
         self.options.progress = None;
-        let places = info.max_concurrent;
+        let max_concurrent = info.max_concurrent;
         let process = self.process.as_ref().and_then(Process::id);
         info!(model = %info.name, process, "the model's process is ready");
         if let Some(loading) = self.loading.take() {
             self.is_over = loading.send(Ok(info)).is_err();
         }
-        self.supervision.loaded(places, Instant::now())
+        self.supervision.loaded(max_concurrent, Instant::now())
     }
 
     fn stream(&mut self, id: u64, delta: CompletionDelta<'_>) {

@@ -71,7 +71,7 @@ fn check(story: &str, expected: &Expect) {
 }
 
 #[test]
-fn what_is_asked_waits_for_the_child_and_for_a_place() {
+fn what_is_asked_waits_for_the_child_and_for_a_permit() {
     check(
         "ask 1 a
          begins

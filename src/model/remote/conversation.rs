@@ -1,5 +1,5 @@
-//! Groups the messages of a chat as providers want them: the calls of one completion stand in one message, behind the text
-//! that came before them.
+//! Groups the messages of a chat as providers want them. The calls of one completion stand in one message, behind the
+//! text that came before them.
 
 use madang_actors::protocol::{CallId, PromptMessage};
 use serde_json::{Map, Value};

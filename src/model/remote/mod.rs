@@ -53,8 +53,8 @@ use conversation::conversation;
 
 /// A model that runs elsewhere.
 ///
-/// A completion that is cancelled or dropped closes its connection. Until the model has said something, a request is sent
-/// again where the provider has too much to do or the connection is lost, twice at most. Behind that the completion fails
+/// A completion that is cancelled or dropped closes its connection. Until the model has said something, a request is
+/// sent again up to twice, where the provider is overloaded or the connection is lost. Behind that the completion fails
 /// with [`ModelError::CONNECTION_LOST`].
 #[derive(Debug)]
 pub struct RemoteModel {

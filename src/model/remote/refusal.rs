@@ -9,7 +9,7 @@ use super::{answer::text, provider::Provider};
 
 /// The meaning of a refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum ModelRefusal {
     /// The provider has too much to do; it may say for how long.
     Overloaded { retry_after: Option<Duration> },
     /// The provider failed, and may not fail again.
@@ -24,7 +24,7 @@ pub(super) enum Refusal {
     Final { kind: String },
 }
 
-impl Refusal {
+impl ModelRefusal {
     /// Reads a response that is no stream. `message` is its body, as far as it was read.
     pub(super) fn of(
         provider: Provider,
@@ -74,7 +74,7 @@ impl Refusal {
     }
 }
 
-/// Words by which a provider says that it does not take back what its model signed, in small letters.
+/// Lists words, in small letters, by which a provider says that it does not take back what its model signed.
 const fn signature_words(provider: Provider) -> &'static [&'static str] {
     match provider {
         Provider::Anthropic => &["signature", "thinking"],

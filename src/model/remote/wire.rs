@@ -22,7 +22,7 @@ use super::{
     answer::{Answer, Broken},
     options::RemoteOptions,
     provider::Provider,
-    refusal::Refusal,
+    refusal::ModelRefusal,
     stream::Stream,
 };
 
@@ -60,7 +60,7 @@ pub(super) fn client() -> reqwest::Result<Client> {
 /// Why a try brought no answer.
 #[derive(Debug)]
 enum Failure {
-    Refused(Refusal),
+    Refused(ModelRefusal),
     /// The connection was lost or never there, or the stream ended before the answer did.
     Lost(ModelError),
     Final(ModelError),
@@ -84,26 +84,26 @@ pub(super) async fn complete(
         }
         answer.forget();
         let pause = match &failure {
-            Failure::Refused(Refusal::UnknownBound) if !style.has_old_bound => {
+            Failure::Refused(ModelRefusal::UnknownBound) if !style.has_old_bound => {
                 style.has_old_bound = true;
                 model.has_old_bound.store(true, Relaxed);
                 continue;
             }
-            Failure::Refused(Refusal::BadSignature) if !style.is_stripped => {
+            Failure::Refused(ModelRefusal::BadSignature) if !style.is_stripped => {
                 style.is_stripped = true;
                 continue;
             }
-            Failure::Refused(Refusal::TooLong) if halvings < HALVINGS => {
+            Failure::Refused(ModelRefusal::TooLong) if halvings < HALVINGS => {
                 let Some(left_out) = half(&request.messages, style.left_out) else {
                     return Err(failure.into_error());
                 };
                 (style.left_out, halvings) = (left_out, halvings + 1);
                 continue;
             }
-            Failure::Refused(Refusal::Overloaded { retry_after }) => {
+            Failure::Refused(ModelRefusal::Overloaded { retry_after }) => {
                 retry_after.unwrap_or(PAUSE * 2_u32.pow(retries))
             }
-            Failure::Refused(Refusal::Failed { .. }) | Failure::Lost(_) => {
+            Failure::Refused(ModelRefusal::Failed { .. }) | Failure::Lost(_) => {
                 PAUSE * 2_u32.pow(retries)
             }
             Failure::Refused(_) | Failure::Final(_) => return Err(failure.into_error()),
@@ -161,7 +161,7 @@ fn broken(broken: Broken) -> Failure {
             Failure::Final(ModelError::failed_by(ModelError::BAD_OUTPUT, broken))
         }
         Broken::Refused(_) => Failure::Final(ModelError::failed_by(ModelError::REFUSED, broken)),
-        Broken::Failed(name) => Failure::Refused(Refusal::in_stream(name)),
+        Broken::Failed(name) => Failure::Refused(ModelRefusal::in_stream(name)),
     }
 }
 
@@ -186,7 +186,7 @@ async fn refused(options: &RemoteOptions, mut response: Response) -> Failure {
     {
         body.extend_from_slice(&bytes[..bytes.len().min(MAX_REFUSAL - body.len())]);
     }
-    let refusal = Refusal::of(options.provider, status, retry_after, &body);
+    let refusal = ModelRefusal::of(options.provider, status, retry_after, &body);
     // What the provider wrote stays out of the log: it may repeat the prompt, or the key.
     warn!(provider = options.provider.name(), status, ?refusal, "a remote model refused");
     Failure::Refused(refusal)
@@ -241,7 +241,7 @@ impl Failure {
     /// Gives the error where the model had begun to speak.
     fn behind_words(self) -> ModelError {
         match self {
-            Self::Refused(Refusal::Overloaded { .. } | Refusal::Failed { .. }) => {
+            Self::Refused(ModelRefusal::Overloaded { .. } | ModelRefusal::Failed { .. }) => {
                 ModelError::failed(ModelError::CONNECTION_LOST)
             }
             Self::Refused(_) | Self::Lost(_) | Self::Final(_) => self.into_error(),

@@ -89,10 +89,10 @@ async fn read(
 /// Reads the link at this position, and requires each byte to be as the store writes it.
 fn link(row: &SqliteRow, position: i64) -> Result<Link, Damaged> {
     let as_written = || -> Result<Option<Link>, StoreError> {
-        let (place, text): (i64, &str) = (column(row, "position")?, column(row, "transition")?);
+        let (stored, text): (i64, &str) = (column(row, "position")?, column(row, "transition")?);
         let link = row::link(row)?;
         let is_same = link.as_ref().is_some_and(|link| {
-            place == position
+            stored == position
                 && row::json(&link.transition) == text
                 && column::<&str>(row, "step")
                     .is_ok_and(|step| step == <&str>::from(&link.transition))

@@ -140,7 +140,7 @@ pub enum OpenError {
     /// Approvals in the database are sealed with a key that the program does not have.
     #[error(
         "the database {} was sealed with key {key}, which is not {}; restore the file of its keys, or name it with MADANG_SEAL_KEYS",
-        path.display(), place(keys.as_deref())
+        path.display(), searched(keys.as_deref())
     )]
     SealKeyMissing {
         /// The path of the database.
@@ -158,7 +158,7 @@ pub enum OpenError {
     },
 }
 
-fn place(keys: Option<&Path>) -> String {
+fn searched(keys: Option<&Path>) -> String {
     keys.map_or_else(
         || "among those that were given".to_owned(),
         |keys| format!("in {}", keys.display()),

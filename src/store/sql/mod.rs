@@ -6,8 +6,9 @@
 //!   `script` of statements, and `step` a call's step into a link of the chain.
 //! - Lending: `authorizer` keeps a borrower to its own tables, `cut_off` interrupts it after its deadline, and
 //!   `savepoint` is a part that it may undo.
-//! - Reading: `readers` lends connections that cannot write, `read` and `row` turn rows into values, `calls` selects from the
-//!   ledger, `session_list` lists a user's chats, `audit` reads for an audit, and `forget` erases a user.
+//! - Reading: `readers` lends connections that cannot write, and `read` and `row` turn rows into values. `calls`
+//!   selects from the ledger, `session_list` lists a user's chats, and `audit` reads for an audit. `forget` erases a
+//!   user.
 //!
 //! Invariants:
 //! - The writer sends `BEGIN` and `COMMIT` as SQL text on a plain connection; a commit hook vetoes any other commit.

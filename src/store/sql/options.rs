@@ -50,7 +50,7 @@ enum Keys {
 /// A change of the options of the writing connection.
 type Change = fn(SqliteConnectOptions) -> SqliteConnectOptions;
 
-/// The place of the database.
+/// The location of the database.
 #[derive(Debug)]
 pub(super) enum Location {
     File(PathBuf),

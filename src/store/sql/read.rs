@@ -72,12 +72,12 @@ pub(super) async fn session(
     own: &mut Own<'_>,
     session: &SessionId,
 ) -> Result<Option<StoredSession>, StoreError> {
-    // A session without messages gives one row. Repeating the session's columns in each row costs little, but for the
-    // options of its open turn, which may be long: the first row has them. One statement sees one moment.
+    // A session without messages gives one row. Repeating the session's columns in each row costs little. Only the
+    // options of its open turn may be long, so the first row alone has them. One statement sees one moment.
     let query = sqlx::query(
         "SELECT s.user AS owner, s.opened_at, s.seal AS owner_seal, o.turn AS open_turn, o.key, o.text, \
          CASE WHEN m.seq IS (SELECT min(seq) FROM madang_messages WHERE session = $1) THEN o.options END AS options, \
-         o.round, o.round_from, o.usage, o.dismissed_at, o.resumes, m.seq AS place, m.turn AS message_turn, m.at, \
+         o.round, o.round_from, o.usage, o.dismissed_at, o.resumes, m.seq AS message_seq, m.turn AS message_turn, m.at, \
          m.content, m.session AS of_session, c.* \
          FROM madang_sessions AS s \
          LEFT JOIN madang_turns AS o ON o.session = s.session AND o.ended_at IS NULL \
@@ -93,7 +93,7 @@ pub(super) async fn session(
     let mut messages = Vec::with_capacity(rows.len());
     let mut last_seq = 0;
     for row in &rows {
-        let Some(seq) = column::<Option<i64>>(row, "place")? else { continue };
+        let Some(seq) = column::<Option<i64>>(row, "message_seq")? else { continue };
         last_seq = row::number(seq, "seq")?;
         messages.extend(entry(row, last_seq)?);
     }
@@ -109,7 +109,7 @@ pub(super) async fn transcript(
     max: usize,
 ) -> Result<TranscriptPart, StoreError> {
     let query = sqlx::query(
-        "SELECT t.options ->> '$.language' AS language, t.ended_at AS turn_ended_at, t.ended_behind, t.ending, t.error, t.usage, m.seq AS place, \
+        "SELECT t.options ->> '$.language' AS language, t.ended_at AS turn_ended_at, t.ended_behind, t.ending, t.error, t.usage, m.seq AS message_seq, \
          m.turn AS message_turn, m.at, m.content, m.session AS of_session, c.* \
          FROM madang_messages AS m \
          JOIN madang_turns AS t ON t.session = m.session AND t.turn = m.turn \
@@ -121,7 +121,7 @@ pub(super) async fn transcript(
     .bind(i64::try_from(max).unwrap_or(i64::MAX).saturating_add(1));
     let rows = all(db, query).await?;
     let row = |row: &SqliteRow| {
-        let seq = row::number(column(row, "place")?, "seq")?;
+        let seq = row::number(column(row, "message_seq")?, "seq")?;
         let language = column::<Option<&str>>(row, "language")?.map(row::language).transpose()?;
         let ended_at = column::<Option<i64>>(row, "turn_ended_at")?.map(Timestamp::from_millis);
         let behind = column::<Option<i64>>(row, "ended_behind")?;

@@ -116,7 +116,7 @@ impl Drop for Part<'_> {
     }
 }
 
-/// Not cached: each name is new, so the statement never comes again.
+/// Runs a statement without caching it: each name is new, so the statement never comes again.
 async fn run(db: &mut SqliteConnection, sql: String) -> sqlx::Result<()> {
     sqlx::query(AssertSqlSafe(sql)).persistent(false).execute(db).await.map(drop)
 }

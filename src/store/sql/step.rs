@@ -146,7 +146,7 @@ fn link(
         "INSERT INTO madang_transitions (session, position, call, at, step, transition, salt, hash) \
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     );
-    script.bind(step.session.as_str()).bind(place(chain.length)?).bind(step.call.to_string());
+    script.bind(step.session.as_str()).bind(integer(chain.length)?).bind(step.call.to_string());
     script
         .bind(step.at.millis())
         .bind(<&str>::from(step.transition))
@@ -155,8 +155,8 @@ fn link(
     Ok(())
 }
 
-/// Writes what the step makes of the call's row: the columns that it changes and no others, because each index that has
-/// one of them is written too.
+/// Writes the columns of the call's row that the step changes and no others. SQLite writes each index of a written
+/// column too.
 fn write_row(script: &mut Script, row: &LedgerRow, step: &Transition) -> Result<(), StoreError> {
     let moment = |at: Option<Timestamp>| at.map(Timestamp::millis);
     let digest = |digest: Option<Digest>| digest.map(|digest| digest.bytes().to_vec());
@@ -215,7 +215,7 @@ fn write_row(script: &mut Script, row: &LedgerRow, step: &Transition) -> Result<
     Ok(())
 }
 
-/// Writes the first step, which gives the call its place in the transcript.
+/// Writes the first step, which gives the call its number in the transcript.
 fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
     for insert in [
         "INSERT INTO madang_messages (session, seq, turn, at, call) VALUES (?, ?, ?, ?, ?)",
@@ -223,7 +223,7 @@ fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
          state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'proposed')",
     ] {
         script.statement(insert);
-        script.bind(row.session.as_str()).bind(place(row.seq)?).bind(row.turn.to_string());
+        script.bind(row.session.as_str()).bind(integer(row.seq)?).bind(row.turn.to_string());
         script.bind(row.proposed_at.millis()).bind(row.call.to_string());
     }
     script.bind(row.user.as_str()).bind(&*row.name).bind(&*row.raw_arguments);
@@ -231,9 +231,10 @@ fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Converts a place to SQLite's integer.
-pub(super) fn place(number: u64) -> Result<i64, StoreError> {
-    i64::try_from(number).map_err(|_| StoreError::refused(format!("there is no place {number}")))
+/// Converts a number to SQLite's integer.
+pub(super) fn integer(number: u64) -> Result<i64, StoreError> {
+    i64::try_from(number)
+        .map_err(|_| StoreError::refused(format!("the number {number} is too large")))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::{
     own::Own,
     read, row,
     script::Script,
-    step::{CallHead, Step, place, take},
+    step::{CallHead, Step, integer, take},
 };
 use madang_actors::{
     ledger::{SealKeys, Transition},
@@ -89,7 +89,7 @@ fn describe(writes: &[Write]) -> String {
             format!("turn {turn} is open in session {session} and can be {step:?}")
         }
         Write::Message { session, message } => {
-            format!("place {} of session {session} is free", message.seq)
+            format!("number {} in the transcript of session {session} is free", message.seq)
         }
         Write::Call { session, call, transition, .. } => {
             format!("call {call} of session {session} can be {}", <&str>::from(transition))
@@ -137,7 +137,7 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
                  WHERE session = ? AND turn = ? AND ended_at IS NULL",
             );
             script.bind(at.millis()).bind(<&str>::from(ending)).bind(error.as_ref().map(row::json));
-            script.bind(row::json(usage)).bind(place(*behind)?);
+            script.bind(row::json(usage)).bind(integer(*behind)?);
             script.bind(session.as_str()).bind(turn.to_string());
         }
         Write::Message { message, .. } if matches!(message.content, Content::ToolCall(_)) => {
@@ -149,7 +149,10 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
             script.statement(
                 "INSERT INTO madang_messages (session, seq, turn, at, content) VALUES (?, ?, ?, ?, ?)",
             );
-            script.bind(session.as_str()).bind(place(message.seq)?).bind(message.turn.to_string());
+            script
+                .bind(session.as_str())
+                .bind(integer(message.seq)?)
+                .bind(message.turn.to_string());
             script.bind(message.at.millis()).bind(row::json(&message.content));
         }
         Write::Call { .. } | Write::Revoke { .. } => {
@@ -167,7 +170,7 @@ fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), 
                 "UPDATE madang_turns SET round = round + 1, round_from = ?, usage = ?, resumes = 0 \
                  WHERE round + 1 = ? AND session = ? AND turn = ? AND ended_at IS NULL",
             );
-            script.bind(place(*from)?).bind(row::json(usage)).bind(*round);
+            script.bind(integer(*from)?).bind(row::json(usage)).bind(*round);
         }
         TurnStep::Dismissed => {
             script.statement(

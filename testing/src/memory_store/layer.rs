@@ -57,11 +57,11 @@ pub(super) struct Turn {
     pub(super) ended: Option<(Timestamp, u64)>,
 }
 
-/// A place in the transcript.
+/// A position in the transcript.
 #[derive(Debug)]
 pub(super) enum Entry {
     Message(Box<ChatMessage>),
-    /// A place kept for a call, which becomes an entry once it has ended.
+    /// A position kept for a call, which becomes an entry once it has ended.
     Call(CallId, TurnId),
 }
 
@@ -112,7 +112,7 @@ impl Layer {
         TranscriptPart::of(rows.collect(), max)
     }
 
-    /// Returns the message at a place; `None` for a call that has not ended.
+    /// Returns the message at a position; `None` for a call that has not ended.
     fn message(&self, entry: &Entry) -> Option<ChatMessage> {
         match entry {
             Entry::Message(message) => Some((**message).clone()),
@@ -131,10 +131,10 @@ impl Layer {
                 Some((turn.began, InterruptedSession { session, user, turn: turn.open.turn }))
             })
             .collect();
-        let place = |(began, open): &(Timestamp, InterruptedSession)| {
+        let order = |(began, open): &(Timestamp, InterruptedSession)| {
             (*began, open.session.as_str().to_owned())
         };
-        open.sort_by_key(place);
+        open.sort_by_key(order);
         open.into_iter().map(|(_, interrupted)| interrupted).collect()
     }
 

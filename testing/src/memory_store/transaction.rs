@@ -169,7 +169,7 @@ impl MemoryTransaction {
                 "a tool call enters the transcript through its ledger",
             ));
         }
-        self.take_place(
+        self.insert_entry(
             session,
             message.turn,
             message.seq,
@@ -207,7 +207,7 @@ impl MemoryTransaction {
             self.must_be_unused(session, &use_of)?;
         }
         if before.is_none() {
-            self.take_place(session, row.turn, row.seq, Entry::Call(call, row.turn))?;
+            self.insert_entry(session, row.turn, row.seq, Entry::Call(call, row.turn))?;
             self.top().proposed.push(call);
         }
         let head = self.find(session, |table| table.links.last().map(|link| link.hash));
@@ -255,7 +255,7 @@ impl MemoryTransaction {
         Ok(())
     }
 
-    fn take_place(
+    fn insert_entry(
         &mut self,
         session: &SessionId,
         turn: TurnId,
@@ -269,7 +269,7 @@ impl MemoryTransaction {
         if seq == 0
             || self.find(session, |table| table.entries.contains_key(&seq).then_some(())).is_some()
         {
-            return Err(StoreError::refused(format!("session {session} has no free place {seq}")));
+            return Err(StoreError::refused(format!("session {session} has no free number {seq}")));
         }
         self.table(session).entries.insert(seq, entry);
         Ok(())

@@ -83,8 +83,8 @@ fn no_arguments() -> Value {
 /// Returns serde_json's message without the line, which is always the first of one.
 fn problem_of(error: &serde_json::Error) -> String {
     let said = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    let said = said.strip_suffix(&place).unwrap_or(&said);
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    let said = said.strip_suffix(&position).unwrap_or(&said);
     if said == "recursion limit exceeded" {
         return "is nested too deep: write such arguments as a string".to_owned();
     }

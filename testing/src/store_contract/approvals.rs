@@ -21,7 +21,7 @@ fn always(byte: u8) -> Approval {
     Approval::Always { schema: digest(byte), until: at(550), uses: 3, resource: None }
 }
 
-/// The first use of the standing approval that was given with this call.
+/// Makes the first use of the standing approval that was given with this call.
 fn standing(number: u128, byte: u8) -> Transition {
     approved_as(7, "kim", standing_use(number, byte, 1), None)
 }
@@ -69,7 +69,7 @@ pub async fn an_approval_is_used_before_it_expires(store: &dyn Store) {
     written(store, &[step("s", 1, 499, running(7))]).await;
 }
 
-/// An approval begins one handler, even if it is used again with the same time and content, in one job or in two.
+/// An approval begins one handler, even if it is used again with the same time and content, in one transaction or in two.
 pub async fn an_approval_is_used_once(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
@@ -159,7 +159,7 @@ pub async fn a_standing_approval_covers_later_calls_of_its_tool(store: &dyn Stor
     assert_eq!(found.approval, Some(standing_use(1, 9, 1)));
     assert_eq!(standing_approvals(store, "s").await.len(), 1, "what rests on it is none itself");
 
-    // Given and used in one job, before anything is committed.
+    // Given and used in one transaction, before anything is committed.
     written(
         store,
         &[

@@ -1,8 +1,8 @@
 //! Promises about the chain of hashes.
 
 use super::facts::{
-    Job, at, awaiting, began, call, chat, ok, opened, proposed, proposed_in, refused, running,
-    session, step, verified, written,
+    OpenTransaction, at, awaiting, began, call, chat, ok, opened, proposed, proposed_in, refused,
+    running, session, step, verified, written,
 };
 use madang_actors::{
     ledger::{ChainEnd, Ended, Transition, verify},
@@ -40,12 +40,12 @@ pub async fn the_chain_verifies_and_ends_where_the_session_says(store: &dyn Stor
 /// A refused or undone step is no link, and the next one follows the last kept link.
 pub async fn an_undone_step_leaves_no_gap_in_the_chain(store: &dyn Store) {
     chat(store, "s").await;
-    let mut job = Job::begin(store).await;
-    job.kept(&[step("s", 1, 5, proposed(1))]).await;
-    job.part(&[step("s", 2, 5, proposed(2))]).await;
-    job.undo().await;
-    job.kept(&[step("s", 1, 5, running(7))]).await;
-    job.commit().await;
+    let mut transaction = OpenTransaction::begin(store).await;
+    transaction.kept(&[step("s", 1, 5, proposed(1))]).await;
+    transaction.part(&[step("s", 2, 5, proposed(2))]).await;
+    transaction.undo().await;
+    transaction.kept(&[step("s", 1, 5, running(7))]).await;
+    transaction.commit().await;
     refused(store, &[step("s", 2, 6, running(7))]).await;
     let unrun = Ended { effect: Effect::None, ..ok("done") };
     written(store, &[step("s", 1, 7, Transition::Ended(unrun))]).await;

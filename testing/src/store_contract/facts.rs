@@ -48,7 +48,7 @@ pub(super) fn began(name: &str, number: u128) -> Write {
     submitted(name, number, TurnOptions::default(), "hi")
 }
 
-/// A turn with this key and text.
+/// Begins a turn with these options and this text.
 pub(super) fn submitted(name: &str, number: u128, options: TurnOptions, text: &str) -> Write {
     Write::TurnStarted {
         session: session(name),
@@ -105,7 +105,7 @@ pub(super) fn proposed_in(number: u128, seq: u64) -> Transition {
     Transition::Proposed(proposal("kim", "add_habit", number, seq))
 }
 
-/// A call of another user or another tool, in turn 1.
+/// Proposes a call of another user or another tool, in turn 1.
 pub(super) fn proposed_by(owner: &str, tool: &str, seq: u64) -> Transition {
     Transition::Proposed(proposal(owner, tool, 1, seq))
 }
@@ -140,7 +140,7 @@ pub(super) fn approved(byte: u8, by: &str) -> Transition {
     approved_as(byte, by, Approval::Once, None)
 }
 
-/// An approval that expires at 500.
+/// Makes an approval that expires at 500.
 pub(super) fn approved_as(
     byte: u8,
     by: &str,
@@ -170,13 +170,13 @@ pub(super) fn ok(data: &str) -> Ended {
     }
 }
 
-/// A call that kim denied.
+/// Ends a call that kim denied.
 pub(super) fn denied() -> Transition {
     let (outcome, decided_by) = (ToolOutcome::cancelled(CancelReason::Denied), Some(user("kim")));
     Transition::Ended(Ended { outcome, effect: Effect::None, decided_by, ..ok("") })
 }
 
-/// The record of call 1, proposed at 10, which ran, was done and ended at 14.
+/// Makes the record of call 1, proposed at 10, which ran, was done and ended at 14.
 pub(super) fn record() -> CallRecord {
     CallRecord {
         id: call(1),
@@ -196,9 +196,9 @@ pub(super) fn record() -> CallRecord {
 }
 
 /// An open transaction that takes each of these steps.
-pub(super) struct Job(Box<dyn Transaction>);
+pub(super) struct OpenTransaction(Box<dyn Transaction>);
 
-impl Job {
+impl OpenTransaction {
     pub(super) async fn begin(store: &dyn Store) -> Self {
         Self(store.begin().await.expect("the store takes writes"))
     }
@@ -224,7 +224,7 @@ impl Job {
         self.keep().await;
     }
 
-    /// The same for a part that names this call ahead.
+    /// Does the same for a part that names this call ahead.
     pub(super) async fn kept_for(&mut self, call: (&str, u128), writes: &[Write]) {
         self.savepoint_for(call).await;
         self.write(writes).await;
@@ -264,7 +264,7 @@ fn must_be_refusal(error: &StoreError) {
     assert!(is_refusal, "not a refusal: {error:?}");
 }
 
-/// Writes facts in a transaction of their own, as one job.
+/// Writes facts in a transaction of their own.
 pub(super) async fn write(store: &dyn Store, writes: &[Write]) -> Result<(), StoreError> {
     let writes: Vec<_> = writes.iter().map(|write| sealed(store, write)).collect();
     write_as_it_is(store, &writes).await

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::super::hostile::lists;
 use super::facts::{
-    Job, approved, approved_as, at, awaiting, awaiting_with, began, call, calls, chat, denied,
-    digest, ended, ok, opened, proposed, proposed_by, proposed_in, record, refused, row, running,
-    running_with, says, session, step, stored, text, turn, user, verified, written,
+    OpenTransaction, approved, approved_as, at, awaiting, awaiting_with, began, call, calls, chat,
+    denied, digest, ended, ok, opened, proposed, proposed_by, proposed_in, record, refused, row,
+    running, running_with, says, session, step, stored, text, turn, user, verified, written,
 };
 use madang_actors::{
     ledger::{CallState, Ended, IllegalTransition, Transition},
@@ -105,7 +105,7 @@ pub async fn an_illegal_step_is_refused_and_changes_nothing(store: &dyn Store) {
             matches!(error, StoreError::Illegal(found) if found == illegal(Some(CallState::Running), to))
         );
     }
-    // A legal step before an illegal one: the job is undone as a whole.
+    // A legal step before an illegal one: the transaction is undone as a whole.
     refused(store, &[step("s", 1, 4, Transition::Ended(ok("a"))), step("s", 1, 5, running(1))])
         .await;
     assert_eq!(row(store, 1).await, before);
@@ -131,7 +131,7 @@ pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
     }
 }
 
-/// A value that could not be read again is refused before it is written; the other job is written.
+/// A value that could not be read again is refused before it is written; the other transaction is written.
 pub async fn a_step_that_could_not_be_read_again_is_refused(store: &dyn Store) {
     chat(store, "s").await;
     let ended = |data| Transition::Ended(Ended { outcome: ToolOutcome::ok(data), ..ok("done") });
@@ -290,10 +290,10 @@ pub async fn calls_are_filtered_and_come_in_the_order_of_their_proposals(store: 
     assert_eq!(row(store, 9).await.decided_by, Some(user("kim")));
 }
 
-/// Facts of one job see each other, whether they are written at once or one by one.
-pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
+/// Facts of one transaction see each other, whether they are written at once or one by one.
+pub async fn facts_of_one_transaction_build_on_each_other(store: &dyn Store) {
     let unrun = Ended { effect: Effect::None, ..ok("later") };
-    let job = |name: &str, number: u128| {
+    let steps = |name: &str, number: u128| {
         vec![
             opened(name, "kim"),
             began(name, number),
@@ -307,10 +307,10 @@ pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
             opened(name, "kim"),
         ]
     };
-    written(store, &job("s", 10)).await;
-    let mut one_by_one = Job::begin(store).await;
+    written(store, &steps("s", 10)).await;
+    let mut one_by_one = OpenTransaction::begin(store).await;
     one_by_one.savepoint().await;
-    for write in job("t", 20) {
+    for write in steps("t", 20) {
         one_by_one.write(&[write]).await;
     }
     one_by_one.keep().await;
@@ -322,11 +322,11 @@ pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
         assert_eq!((row(store, number).await.seq, row(store, number + 1).await.seq), (1, 2));
         assert_eq!(verified(store, name).await.len(), 5);
     }
-    // A refusal in the middle or at the end undoes the whole job.
+    // A refusal in the middle or at the end undoes the whole transaction.
     for refusal in
         [ended("u", 30), opened("u", "lee"), began("u", 30), step("u", 30, 5, running(7))]
     {
-        refused(store, &[job("u", 30), vec![refusal]].concat()).await;
+        refused(store, &[steps("u", 30), vec![refusal]].concat()).await;
         assert_eq!(store.session(&session("u")).await.expect("the store can be read"), None);
     }
 }
@@ -336,11 +336,11 @@ pub async fn the_first_refusal_is_reported(store: &dyn Store) {
     chat(store, "s").await;
     written(store, &[step("s", 1, 2, proposed(1))]).await;
     let impossible = [
-        // Its place is taken.
+        // Its number is taken.
         step("s", 2, 3, proposed(1)),
         // Its turn has not begun.
         step("s", 2, 3, proposed_in(2, 2)),
-        // Another user's call has this place.
+        // Another user's call has this number.
         step("s", 2, 3, proposed_by("lee", "add_habit", 1)),
         says("s", &text(1, "hi")),
     ];

@@ -23,7 +23,7 @@ async fn paged(store: &dyn Store, filter: &LedgerFilter, at_once: usize) -> Vec<
     }
 }
 
-/// Two sessions of kim's and one of lee's, whose calls have one moment, and ids that do not follow their order.
+/// Writes two sessions of kim's and one of lee's. Their calls have one moment, and ids that do not follow their order.
 async fn many_calls(store: &dyn Store) {
     let sessions = [("s", "kim", 1), ("t", "lee", 2), ("u", "kim", 3)];
     for (name, owner, number) in sessions {
@@ -53,8 +53,8 @@ async fn many_calls(store: &dyn Store) {
     written(store, &ends.concat()).await;
 }
 
-/// Pages of any size give all calls of a user, of a session or of all, each once and in the order of the proposals, also
-/// where all have one moment.
+/// Pages of any size give all calls of a user, of a session or of all. Each comes once and in the order of the
+/// proposals, also where all have one moment.
 pub async fn pages_of_the_ledger_of_any_size_give_each_call_once(store: &dyn Store) {
     many_calls(store).await;
     let (kim, lee) = (user("kim"), user("lee"));

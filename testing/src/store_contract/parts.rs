@@ -1,8 +1,8 @@
 //! Promises about many parts of one transaction.
 
 use super::facts::{
-    Job, chat, ended, ok, opened, proposed, running, says, step, text, texts, turn_step, verified,
-    written,
+    OpenTransaction, chat, ended, ok, opened, proposed, running, says, step, text, texts,
+    turn_step, verified, written,
 };
 use madang_actors::{
     ledger::Transition,
@@ -17,20 +17,22 @@ pub async fn a_refused_part_is_undone_alone(store: &dyn Store) {
         ended("s", 2),
         turn_step("s", 2, TurnStep::Dismissed),
         opened("s", "lee"),
-        // A taken place.
+        // A taken number.
         says("s", &text(1, "again")),
         // A step that its call cannot take.
         step("s", 9, 5, running(7)),
     ];
-    let mut job = Job::begin(store).await;
-    job.kept(&[says("s", &text(1, "kept"))]).await;
+    let mut transaction = OpenTransaction::begin(store).await;
+    transaction.kept(&[says("s", &text(1, "kept"))]).await;
     for refused in refusals {
-        job.savepoint().await;
-        job.refuses(&[says("s", &text(2, "before")), refused, says("s", &text(3, "behind"))]).await;
-        job.undo().await;
+        transaction.savepoint().await;
+        transaction
+            .refuses(&[says("s", &text(2, "before")), refused, says("s", &text(3, "behind"))])
+            .await;
+        transaction.undo().await;
     }
-    job.kept(&[says("s", &text(2, "kept, too"))]).await;
-    job.commit().await;
+    transaction.kept(&[says("s", &text(2, "kept, too"))]).await;
+    transaction.commit().await;
     assert_eq!(texts(store, "s").await, ["kept", "kept, too"]);
 }
 
@@ -39,18 +41,18 @@ pub async fn naming_a_call_ahead_changes_nothing(store: &dyn Store) {
     chat(store, "s").await;
     chat(store, "t").await;
     written(store, &[step("s", 1, 5, proposed(1))]).await;
-    let mut job = Job::begin(store).await;
-    job.kept_for(("s", 1), &[step("s", 1, 6, running(7))]).await;
-    job.kept_for(("s", 2), &[step("s", 2, 6, proposed(2))]).await;
-    job.kept_for(("nowhere", 3), &[]).await;
-    job.kept_for(("s", 2), &[step("s", 1, 7, Transition::Ended(ok("done")))]).await;
+    let mut transaction = OpenTransaction::begin(store).await;
+    transaction.kept_for(("s", 1), &[step("s", 1, 6, running(7))]).await;
+    transaction.kept_for(("s", 2), &[step("s", 2, 6, proposed(2))]).await;
+    transaction.kept_for(("nowhere", 3), &[]).await;
+    transaction.kept_for(("s", 2), &[step("s", 1, 7, Transition::Ended(ok("done")))]).await;
     // A call of another session, and a named call that the part does not write about.
-    job.savepoint_for(("t", 1)).await;
-    job.refuses(&[step("t", 1, 8, proposed(1))]).await;
-    job.undo().await;
+    transaction.savepoint_for(("t", 1)).await;
+    transaction.refuses(&[step("t", 1, 8, proposed(1))]).await;
+    transaction.undo().await;
     let both = [step("t", 4, 8, proposed(1)), step("s", 2, 8, running(7))];
-    job.kept_for(("s", 2), &both).await;
-    job.commit().await;
+    transaction.kept_for(("s", 2), &both).await;
+    transaction.commit().await;
     for (name, len) in [("s", 5), ("t", 1)] {
         assert_eq!(verified(store, name).await.len(), len);
     }

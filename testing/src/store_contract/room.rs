@@ -1,8 +1,8 @@
 //! Promises about the bytes stored of a user.
 
 use super::facts::{
-    Job, answer, at, began, ended, ok, opened, proposed, running, says, step, stored, submitted,
-    text, user, write, write_as_it_is, written,
+    OpenTransaction, answer, at, began, ended, ok, opened, proposed, running, says, step, stored,
+    submitted, text, user, write, write_as_it_is, written,
 };
 use madang_actors::{
     ledger::Transition,
@@ -10,7 +10,7 @@ use madang_actors::{
     protocol::TurnOptions,
 };
 
-/// A turn that begins only if no more than this is stored.
+/// Makes a turn that begins only if no more than this is stored.
 fn bounded(name: &str, number: u128, max_stored_bytes: u64) -> Write {
     bounded_with(name, number, max_stored_bytes, TurnOptions::default())
 }
@@ -50,7 +50,7 @@ pub async fn a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says(stor
     for name in ["s", "t"] {
         assert!(is_full(store, bounded(name, 2, stored - 1)).await, "{name}: of {stored} bytes");
     }
-    for before in [ended("s", 9), says("s", &text(1, "its place is taken"))] {
+    for before in [ended("s", 9), says("s", &text(1, "its number is taken"))] {
         let told = write_as_it_is(store, &[before, bounded("s", 2, stored - 1)]).await;
         assert!(matches!(told, Err(StoreError::Refused { .. })), "it is refused first: {told:?}");
     }
@@ -81,12 +81,12 @@ pub async fn the_instructions_of_a_turn_are_counted(store: &dyn Store) {
 /// Refused or undone facts are not counted, and a refused turn can begin once there is room.
 pub async fn undone_facts_take_no_room(store: &dyn Store) {
     let bytes = two_chats(store).await;
-    let mut undone = Job::begin(store).await;
+    let mut undone = OpenTransaction::begin(store).await;
     undone.part(&[bounded("s", 2, bytes), says("s", &text(4, "undone"))]).await;
     undone.undo().await;
     undone.commit().await;
     let refused = [bounded("s", 2, bytes), says("s", &text(4, "a")), says("s", &text(4, "b"))];
-    assert!(write(store, &refused).await.is_err(), "a place is taken once");
+    assert!(write(store, &refused).await.is_err(), "a number is taken once");
     assert!(is_full(store, bounded("s", 2, bytes - 1)).await);
     assert!(!is_full(store, bounded("s", 2, bytes)).await);
     assert_eq!(stored(store, "s").await.messages.len(), 3);

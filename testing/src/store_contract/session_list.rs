@@ -1,8 +1,8 @@
 //! Promises about the list of a user's chats.
 
 use super::facts::{
-    Job, answer, approved, at, awaiting, began, denied, ended_behind, ok, opened, proposed_in,
-    running, says, session, step, turn, turn_step, user, written,
+    OpenTransaction, answer, approved, at, awaiting, began, denied, ended_behind, ok, opened,
+    proposed_in, running, says, session, step, turn, turn_step, user, written,
 };
 use madang_actors::{
     ledger::Transition,
@@ -50,7 +50,7 @@ fn text_of(number: u128, seq: u64, millis: i64, text: &str) -> ChatMessage {
     entry(number, seq, millis, Content::user(text))
 }
 
-/// A chat of one text, written at this moment.
+/// Makes a chat of one text, written at this moment.
 fn chat_at(name: &str, owner: &str, millis: i64) -> Vec<Write> {
     vec![opened(name, owner), began(name, 1), says(name, &text_of(1, 1, millis, name))]
 }
@@ -149,7 +149,7 @@ pub async fn a_chat_moves_to_the_front_by_its_user_s_messages_and_ends_of_turns_
     written(store, &[says("a", &text_of(2, 5, 41, "again"))]).await;
     assert_eq!(moments().await, both(("a", 41), ("b", 40)));
     // Undone, it never was.
-    let mut undone = Job::begin(store).await;
+    let mut undone = OpenTransaction::begin(store).await;
     undone.part(&[says("b", &text_of(1, 9, 99, "later"))]).await;
     undone.undo().await;
     undone.commit().await;

@@ -64,18 +64,18 @@ pub async fn messages_come_back_as_they_were_written_and_in_order(store: &dyn St
 }
 
 /// A number is given once, to a message or to a call.
-pub async fn a_place_in_the_transcript_is_taken_once(store: &dyn Store) {
+pub async fn a_number_in_the_transcript_is_taken_once(store: &dyn Store) {
     chat(store, "s").await;
     written(store, &[says("s", &text(1, "first")), step("s", 1, 2, proposed(2))]).await;
     refused(store, &[says("s", &text(1, "first"))]).await;
-    refused(store, &[says("s", &text(2, "on a call's place"))]).await;
+    refused(store, &[says("s", &text(2, "on a call's number"))]).await;
     refused(store, &[step("s", 2, 2, proposed(1))]).await;
     refused(store, &[says("s", &text(0, "nowhere"))]).await;
     assert_eq!(texts(store, "s").await, ["first"]);
     assert_eq!(
         stored(store, "s").await.row.last_seq,
         2,
-        "the call that has not ended keeps its place"
+        "the call that has not ended keeps its number"
     );
 }
 
@@ -123,7 +123,7 @@ pub async fn a_session_of_a_thousand_messages_is_read_whole(store: &dyn Store) {
 
 /// Parts of any size give the same entries as the whole. Each end of a turn comes once, behind the entry that it was
 /// written with, even if the turn has later entries.
-pub async fn a_transcript_is_read_in_parts_with_the_ends_of_turns_in_their_places(
+pub async fn a_transcript_is_read_in_parts_with_the_ends_of_turns_at_their_positions(
     store: &dyn Store,
 ) {
     chat(store, "s").await;

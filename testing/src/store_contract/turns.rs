@@ -26,7 +26,7 @@ fn called(round: u32, from: u64) -> TurnStep {
     TurnStep::Called { round, from, usage: SPENT }
 }
 
-/// A second turn is refused while one is open, even within one job.
+/// A second turn is refused while one is open, even within one transaction.
 pub async fn a_session_is_in_one_turn_at_a_time(store: &dyn Store) {
     chat(store, "s").await;
     refused(store, &[began("s", 2)]).await;

@@ -1,5 +1,8 @@
-//! Whichever future of the public API is dropped, and after whichever of its polls: nothing is lost, nothing is done
-//! twice, nothing is left running, and the session goes on.
+//! Any future of the public API may be dropped, after any of its polls. Nothing is lost, nothing is done twice, nothing
+//! is left running, and the session goes on.
+//!
+//! `fixture` polls a future so many times and drops it, from no poll up to its end. Then it checks what the store has,
+//! that no task is left, and that the session answers the next text.
 #![cfg(feature = "sqlite")]
 
 mod fixture;
@@ -201,16 +204,16 @@ async fn coming_back_dropped_reads_the_same_from_there_the_next_time() {
         let session = fixture.runtime.session("kim", &name).await.unwrap();
         let back = dropped_after(polls, session.subscribe_after(EventCursor::START)).await;
         let mut events = session.subscribe_after(EventCursor::START).await.unwrap();
-        let mut places = Vec::new();
-        while places.len() < 4 {
+        let mut entries = Vec::new();
+        while entries.len() < 4 {
             let Some(StreamItem::Event(event)) = events.next().await else { continue };
             // The store does not keep what was proposed.
             if !matches!(event.kind, EventKind::ToolCallProposed { .. }) {
-                places.push(event.cursor.entry());
+                entries.push(event.cursor.entry());
             }
         }
         // User, call, answer, end.
-        assert_eq!(places, [1, 2, 3, 3]);
+        assert_eq!(entries, [1, 2, 3, 3]);
         goes_on(&session).await;
         back.is_some()
     })

@@ -160,7 +160,7 @@ async fn an_edit_that_does_not_fit_is_refused_with_its_problems_and_the_question
         Err(DecisionError::DoesNotFit { problems }) => problems,
         other => panic!("it fits: {other:?}"),
     };
-    let problem = |place: &str, breach| vec![Problem { place: place.to_owned(), breach }];
+    let problem = |pointer: &str, breach| vec![Problem { pointer: pointer.to_owned(), breach }];
     assert_eq!(refused(named("")).await, problem("/name", Breach::MinLength(1)));
     assert_eq!(refused(json!([1])).await, problem("", Breach::NotAnObject));
     let unknown = Breach::Unknown(vec!["/sudo".to_owned()]);

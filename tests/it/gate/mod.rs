@@ -1,4 +1,11 @@
 //! Nothing that must be confirmed runs unasked, twice, late or changed, and each reader is told the same about it.
+//!
+//! `Gate` is a runtime with tools that ask, a model that the test drives by hand, and one session of Kim's. Its end
+//! checks the invariant from the ledger alone (`check_ledger`).
+//!
+//! - `answers` tests the five answers, and which one wins where several come.
+//! - `ends` tests that five ends of a call stay apart.
+//! - `standing` tests "always": what it covers, how long, and that it is recorded.
 
 mod answers;
 mod ends;
@@ -239,8 +246,8 @@ fn last_call(messages: &[PromptMessage]) -> (Value, Value) {
     (serde_json::from_str(arguments).unwrap(), serde_json::from_str(envelope).unwrap())
 }
 
-/// The invariant, from the ledger alone: both tools must be confirmed, so whatever ran was approved by the session's
-/// user, before that, in time, with exactly these arguments, and once.
+/// Checks the invariant from the ledger alone. Both tools must be confirmed, so the session's user approved each call
+/// that ran: before, in time, with exactly these arguments, and once.
 async fn check_ledger(runtime: &Runtime) {
     for row in runtime.ledger(&LedgerFilter::default()).await.unwrap() {
         let ran = matches!(row.outcome, Some(ToolOutcome::Ok(_)));

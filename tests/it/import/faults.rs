@@ -1,4 +1,4 @@
-//! An import whose store fails or whose actor is lost is there as a whole, or not at all; its caller is told what is so.
+//! An import whose store fails or whose actor is lost is there as a whole, or not at all. Its caller is told which.
 
 use madang::{
     error::ImportError,

@@ -1,5 +1,11 @@
-//! Several models in one runtime: each turn is asked of the model that it chose, and of the next one where that is
-//! overloaded or unreachable and has said nothing. Messages and calls say which model they come from.
+//! Several models in one runtime. Each turn asks the model that it chose, or the next one where that is overloaded or
+//! unreachable and has said nothing. Messages and calls say which model they come from.
+//!
+//! `Three` is a runtime with three models that the test drives by hand.
+//!
+//! - `choice` tests which model a turn asks, and `fallback` when the next one follows.
+//! - `apart` tests that the queue and the faults of a model concern no other.
+//! - `restarts` tests a turn that goes on with the models of the next runtime.
 
 mod apart;
 mod choice;

@@ -1,5 +1,5 @@
 //! Lives of a runtime on one database. After a crash the next life begins with the bytes that were in the file at that
-//! moment, as it would after `kill -9`: whatever the dying life still does, it does to a file without readers.
+//! moment, as it would after `kill -9`. Whatever the dying life still does, it does to a file without readers.
 
 use std::{
     collections::BTreeMap,

@@ -162,7 +162,7 @@ fn arguments_that_the_person_typed_run_once_after_a_crash_between_the_approval_a
     world.tools = || vec![Arc::new(slow_send())];
     let mut life = world.start();
     let asked = life.run(async |life| {
-        // Another user's letter keeps the tool's only place.
+        // Another user's letter keeps the tool's only permit.
         let (runtime, others) = (life.runtime.clone(), send("lee", "nobody"));
         tokio::spawn(async move { runtime.dispatch(others).await });
         life.gate.begun(1).await;

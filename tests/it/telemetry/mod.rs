@@ -1,4 +1,7 @@
 //! A watcher sees each turn, completion and call, its end and its cost, and never the text of a user, model or tool.
+//!
+//! - `watchers` keeps the spans and the metrics of one thread, so that tests run beside one another.
+//! - `commits` tests what is measured of the store.
 
 mod commits;
 mod watchers;
@@ -244,7 +247,7 @@ async fn turns_completions_calls_and_commits_are_counted_and_measured() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_counted_by_its_bound_and_every_place_is_given_back() {
+async fn a_refusal_is_counted_by_its_bound_and_every_permit_is_given_back() {
     let meters = Meters::default();
     let _watching = set_default_local_recorder(&meters);
     let mut limits = Limits::default();

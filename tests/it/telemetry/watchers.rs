@@ -58,7 +58,7 @@ impl Spans {
 }
 
 fn write_below(parent: Option<usize>, indent: &str, all: &[Seen], tree: &mut String) {
-    for (place, span) in all.iter().enumerate().filter(|(_, span)| span.parent == parent) {
+    for (index, span) in all.iter().enumerate().filter(|(_, span)| span.parent == parent) {
         writeln!(tree, "{indent}{}{}", span.name, if span.is_closed { "" } else { " (open)" })
             .unwrap();
         for (field, value) in &span.fields {
@@ -66,7 +66,7 @@ fn write_below(parent: Option<usize>, indent: &str, all: &[Seen], tree: &mut Str
             let value = if is_id && *field != "user.id" { "<id>" } else { value };
             writeln!(tree, "{indent}  {field}={value}").unwrap();
         }
-        write_below(Some(place), &format!("{indent}    "), all, tree);
+        write_below(Some(index), &format!("{indent}    "), all, tree);
     }
 }
 
@@ -76,12 +76,12 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
             return;
         }
         let span = ctx.span(id).unwrap();
-        let place_of = |span: tracing_subscriber::registry::SpanRef<'_, S>| {
-            span.extensions().get::<Position>().map(|place| place.0)
+        let index_of = |span: tracing_subscriber::registry::SpanRef<'_, S>| {
+            span.extensions().get::<Position>().map(|index| index.0)
         };
         let mut seen = Seen {
             name: attributes.metadata().name(),
-            parent: span.parent().and_then(place_of),
+            parent: span.parent().and_then(index_of),
             ..Seen::default()
         };
         attributes.record(&mut seen);
@@ -91,14 +91,14 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, ctx: Context<'_, S>) {
-        if let Some(place) = ctx.span(id).unwrap().extensions().get::<Position>() {
-            values.record(&mut self.0.lock().unwrap()[place.0]);
+        if let Some(index) = ctx.span(id).unwrap().extensions().get::<Position>() {
+            values.record(&mut self.0.lock().unwrap()[index.0]);
         }
     }
 
     fn on_close(&self, id: Id, ctx: Context<'_, S>) {
-        if let Some(place) = ctx.span(&id).unwrap().extensions().get::<Position>() {
-            self.0.lock().unwrap()[place.0].is_closed = true;
+        if let Some(index) = ctx.span(&id).unwrap().extensions().get::<Position>() {
+            self.0.lock().unwrap()[index.0].is_closed = true;
         }
     }
 }

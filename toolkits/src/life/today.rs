@@ -1,6 +1,6 @@
 //! Finds a person's calendar day, and reads days.
 use jiff::{civil::Date, tz::TimeZone};
-use madang::tool::Timestamp;
+use madang::Timestamp;
 
 use super::rules::LifeViolation;
 use madang::tool::ToolContext;

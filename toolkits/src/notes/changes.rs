@@ -20,24 +20,24 @@ const AT_ONCE: usize = 100;
 pub enum Change {
     /// A page was created or renamed.
     PageChanged {
-        /// The page.
+        /// The id of the created or renamed page.
         page: PageId,
     },
     /// A page was deleted, with its blocks.
     PageDeleted {
-        /// The page.
+        /// The id that the deleted page had.
         page: PageId,
     },
     /// Blocks of a page were created, changed, moved or deleted.
     BlocksChanged {
-        /// The page.
+        /// The page that contains or contained the blocks.
         page: PageId,
-        /// The blocks.
+        /// The ids of the changed blocks, deleted ones included.
         blocks: Vec<BlockId>,
     },
     /// A session shows another place.
     Navigated {
-        /// The session.
+        /// The session whose place changed.
         session: SessionId,
         /// The page or directory; `None`: the index.
         page: Option<PageId>,

@@ -86,7 +86,7 @@ async fn arguments_that_were_swapped_after_the_check_or_the_approval_are_not_run
 }
 
 #[tokio::test]
-async fn an_approval_waits_for_a_place_no_longer_than_it_counts() {
+async fn an_approval_waits_for_a_permit_no_longer_than_it_counts() {
     let stuck = Gate::new();
     let tool = FakeTool::destructive("mail").gate(&stuck).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();

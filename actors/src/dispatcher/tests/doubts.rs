@@ -24,7 +24,7 @@ async fn what_the_ledger_was_not_found_to_have_is_told_as_not_recorded() {
 }
 
 #[tokio::test]
-async fn a_question_whose_place_in_the_ledger_was_doubtful_is_asked_where_it_is_found_there() {
+async fn a_question_whose_row_in_the_ledger_was_doubtful_is_asked_where_it_is_found_there() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     let store = test.store.clone();
     let mut call = test.begin_with("mail", "{}", |_| store.lose_next_commit_reply()).await;

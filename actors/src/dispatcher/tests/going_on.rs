@@ -54,7 +54,7 @@ pub(super) async fn mailing() -> (TestRuntime, Runs) {
     (runtime_with(|_| {}, vec![tool]).await, runs)
 }
 
-/// Asked about, and left before the answer.
+/// Makes a call that is asked about, and left before the answer.
 pub(super) async fn asked(test: &TestRuntime) -> (OneCall, LedgerRow) {
     let mut call = test.begin("mail", r#"{"to":"kim"}"#).await;
     call.approval_request().await;
@@ -63,7 +63,7 @@ pub(super) async fn asked(test: &TestRuntime) -> (OneCall, LedgerRow) {
     (call, row)
 }
 
-/// Approved, and left while another call had the only place; the gate lets that one go.
+/// Makes a call that is approved, and left while another call had the only permit; the gate lets that one go.
 pub(super) async fn approved() -> (TestRuntime, Runs, Gate, OneCall, LedgerRow) {
     decided(Decision::Approve).await
 }
@@ -213,7 +213,7 @@ async fn what_does_not_go_on_is_told_with_the_arguments_that_the_ledger_has() {
 }
 
 #[tokio::test]
-async fn a_call_that_goes_on_waits_for_its_place_and_a_new_one_is_refused() {
+async fn a_call_that_goes_on_waits_for_its_permit_and_a_new_one_is_refused() {
     let gate = Gate::new();
     let tools = vec![FakeTool::destructive("mail"), FakeTool::write("post").gate(&gate)];
     let test = runtime_with(|limits| limits.max_running_calls = 1, tools).await;
@@ -231,7 +231,7 @@ async fn a_call_that_goes_on_waits_for_its_place_and_a_new_one_is_refused() {
 }
 
 #[tokio::test]
-async fn a_yes_that_was_told_to_count_is_run_though_the_turn_stops_while_it_waits_for_its_place() {
+async fn a_yes_that_was_told_to_count_is_run_though_the_turn_stops_while_it_waits_for_its_permit() {
     let gate = Gate::new();
     let tool = FakeTool::destructive("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();

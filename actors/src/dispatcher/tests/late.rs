@@ -197,12 +197,12 @@ async fn what_a_lost_call_did_is_unknown_only_where_its_handler_had_begun_and_co
     }
 }
 
-/// Reads for ever, and holds the only place of a channel until it is dropped.
+/// Reads for ever, and holds the only permit of a channel until it is dropped.
 #[derive(Debug)]
 struct Endless {
     spec: ToolSpec,
     gate: Gate,
-    place: mpsc::Sender<()>,
+    sender: mpsc::Sender<()>,
 }
 
 impl Tool for Endless {
@@ -222,7 +222,7 @@ impl Tool for Endless {
         _: Access<'a>,
     ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
         Box::pin(async {
-            let _held = self.place.reserve().await;
+            let _held = self.sender.reserve().await;
             self.gate.pass().await;
             Ok(ToolOutcome::ok(json!({})))
         })
@@ -231,16 +231,16 @@ impl Tool for Endless {
 
 #[tokio::test]
 async fn a_reader_gives_its_connection_back_at_its_deadline_though_the_store_takes_nothing() {
-    let (place, _heard) = mpsc::channel(1);
+    let (sender, _heard) = mpsc::channel(1);
     let spec = ToolSpec::new("look", "Looks.", json!({ "type": "object" }));
     let spec = spec.effect(EffectPolicy::Read).timeout(SHORT);
     let gate = Gate::new();
-    let test = TestRuntime::of(Endless { spec, gate: gate.clone(), place: place.clone() }).await;
+    let test = TestRuntime::of(Endless { spec, gate: gate.clone(), sender: sender.clone() }).await;
     let mut call = test.not_begun("look", "{}").await;
     let paused = test.store.pause().await;
     test.dispatch(&call);
     in_time(gate.arrived(1)).await;
-    drop(in_time(place.reserve()).await.unwrap());
+    drop(in_time(sender.reserve()).await.unwrap());
     drop(paused);
     assert_eq!(kind(&call.end().await), "timeout, None");
     test.at_rest().await;

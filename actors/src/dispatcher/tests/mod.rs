@@ -1,5 +1,8 @@
-//! Calls through the dispatcher, with the memory store below and fake tools inside: the rows of the dispatch table,
-//! questions, bounds, late ends, and what is left when an actor is killed.
+//! Calls through the dispatcher, with the memory store below and fake tools inside. They cover the rows of the dispatch
+//! table, questions, bounds, late ends, and what is left when an actor is killed.
+//!
+//! - Before the handler: `preparing`, `shown`, `approvals`, `standing`, `moments`, `resources`.
+//! - The handler and its end: `beginning`, `late`, `doubts`, `going_on`.
 
 mod approvals;
 mod beginning;
@@ -227,7 +230,7 @@ async fn a_tool_runs_as_often_at_once_as_it_said_and_waiting_for_it_has_an_end()
     gate.release();
     assert_eq!(kind(&second.end().await), "ok, Committed");
 
-    // A handler that never ends keeps its place: others are told instead of waiting with it.
+    // A handler that never ends keeps its permit: others are told instead of waiting with it.
     let stuck = Gate::new();
     let tool = hasty(FakeTool::write("mail")).gate(&stuck).with_spec(|spec| spec.max_concurrent(1));
     let test = TestRuntime::new([tool]).await;
@@ -309,7 +312,7 @@ async fn a_call_that_lost_its_actors_is_resolved_by_what_the_ledger_knows() {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_for_a_place_of_its_tool_does_not_begin_for_a_closed_screen_nor_for_a_runtime_that_ends()
+async fn a_call_that_waits_for_a_permit_of_its_tool_does_not_begin_for_a_closed_screen_nor_for_a_runtime_that_ends()
  {
     let gate = Gate::new();
     let tool = FakeTool::write("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));

@@ -78,7 +78,7 @@ async fn as_many_calls_run_at_once_on_a_resource_as_it_says() {
 }
 
 #[tokio::test]
-async fn waiting_for_a_resource_takes_no_place_of_the_tool() {
+async fn waiting_for_a_resource_takes_no_permit_of_the_tool() {
     let gate = Gate::new();
     let held = FakeTool::write("hold").resource(named).gate(&gate);
     let few = FakeTool::write("mail").resource(named).with_spec(|spec| spec.max_concurrent(1));

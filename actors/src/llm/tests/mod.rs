@@ -183,7 +183,7 @@ async fn a_completion_past_its_deadline_is_a_timeout_running_or_waiting() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_completion_ends_and_a_panicking_model_frees_its_place() {
+async fn a_cancelled_completion_ends_and_a_panicking_model_frees_its_slot() {
     let (model, mut script) = model_pair();
     let mut llm = Llm::new(model.max_concurrent(1), Limits::default()).await;
     let cancel = llm.ask(1, "kim");

@@ -54,7 +54,7 @@ impl ChatModel for Counted {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn places_that_are_given_back_on_any_thread_are_all_given_again() {
+async fn slots_that_are_given_back_on_any_thread_are_all_given_again() {
     const ASKED: u128 = 2_000;
     let model = Counted::default();
     let limits = Limits { max_waiting_completions: 5_000, ..Limits::default() };
@@ -68,7 +68,7 @@ async fn places_that_are_given_back_on_any_thread_are_all_given_again() {
         assert!(ended.insert(number), "{number} ended twice");
         assert_eq!(how, "", "{number}");
     }
-    assert_eq!(model.most.load(Ordering::SeqCst), AT_ONCE, "all places were taken, and no more");
+    assert_eq!(model.most.load(Ordering::SeqCst), AT_ONCE, "all slots were taken, and no more");
     let (reply, waiting) = oneshot::channel();
     llm.actor.cast(LlmMsg::QueueLength { reply }).unwrap();
     assert_eq!(waiting.await, Ok(0));

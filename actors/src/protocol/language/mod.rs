@@ -1,4 +1,20 @@
 //! The languages in which a runtime speaks: English and Korean, and those that an application adds.
+//!
+//! A [`Text`] is a sentence with its values and without its words. A [`Language`] says it. [`Languages`] finds the
+//! language of a tag:
+//!
+//! ```text
+//! tag "fr-CA" -> no language of "fr-CA" -> the language of "fr" -> else English
+//! ```
+//!
+//! `english` and `korean` have the sentences of each language, one arm for each text. The module `language` of `madang`
+//! shows how an application adds its own.
+//!
+//! **Invariants.**
+//! - English and Korean have each text; a test compares all of them with the expected sentences.
+//! - Where an added language has no sentence for a text, English says it.
+//! - An added language goes before the built-in one of the same tag, and a later one before an earlier one.
+//! - The tag is stored with the turn, so a sentence that is read again has the same language.
 
 use std::{fmt, time::Duration};
 
@@ -25,13 +41,14 @@ pub trait Language: fmt::Debug + Send + Sync + 'static {
     fn say(&self, text: &Text<'_>) -> Option<String>;
 }
 
-/// JSON's own words (`string`, `object`, names of formats) are the same in every language.
+/// Joins words of JSON (`string`, `object`, names of formats) by commas. They are the same in every language.
 fn listed(items: &[impl fmt::Display]) -> String {
     let items: Vec<_> = items.iter().map(ToString::to_string).collect();
     items.join(", ")
 }
 
-/// How long "always" holds, as a number of hours or minutes, and its resource in quotes.
+/// Gives the time for which "always" holds, its unit, and its resource in quotes. The number is of hours where they are
+/// whole, and else of minutes.
 fn standing(lifetime: Duration, resource: Option<&str>) -> (u64, bool, Option<String>) {
     let minutes = lifetime.as_secs().div_ceil(60);
     let is_hours = minutes >= 60 && minutes.is_multiple_of(60);

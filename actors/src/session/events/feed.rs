@@ -68,9 +68,9 @@ pub(super) struct Recent {
     untaken: Vec<ResolvedCall>,
 }
 
-/// All that a feed has told, at one moment.
+/// All that a feed has published, at one moment.
 #[derive(Debug)]
-pub(in crate::session) struct ToldSoFar {
+pub(in crate::session) struct PublishedSoFar {
     /// The position behind the last event.
     pub(in crate::session) cursor: FeedCursor,
     /// The text that is being streamed.
@@ -179,12 +179,12 @@ impl Feed {
         })
     }
 
-    /// Gives all that was told until now, and takes the resolutions.
-    pub(in crate::session) fn told_so_far(&self) -> ToldSoFar {
+    /// Gives all that was published until now, and takes the resolutions.
+    pub(in crate::session) fn published_so_far(&self) -> PublishedSoFar {
         let mut recent = self.recent();
-        let told = Some((self.epoch, recent.next() - 1));
-        ToldSoFar {
-            cursor: FeedCursor { stored: recent.published_up_to, told },
+        let published = Some((self.epoch, recent.next() - 1));
+        PublishedSoFar {
+            cursor: FeedCursor { stored: recent.published_up_to, published },
             text: recent.text.text.clone(),
             resolved: std::mem::take(&mut recent.untaken),
         }

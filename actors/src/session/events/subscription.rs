@@ -61,7 +61,7 @@ impl Feed {
     /// reader that this feed has told events before goes on behind the last of them.
     pub(in crate::session) fn subscribe_after(
         self: &Arc<Self>,
-        FeedCursor { stored: cursor, told }: FeedCursor,
+        FeedCursor { stored: cursor, published }: FeedCursor,
         replay: Replay,
     ) -> Subscription {
         let mut recent = self.recent();
@@ -71,7 +71,7 @@ impl Feed {
         };
         let read = recent.events.iter().rposition(is_read).map_or(0, |last| last as u64 + 1);
         let unread = recent.first + read;
-        let untold = told
+        let untold = published
             .filter(|(epoch, seq)| *epoch == self.epoch && *seq < recent.next())
             .map(|(_, seq)| seq + 1);
         // Where the ring has forgotten untold events, the reader lags like any other that is too slow.

@@ -36,10 +36,10 @@ async fn dismiss(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), D
     in_time(answer).await.unwrap().map(drop)
 }
 
-/// Waits until so many places are held.
-async fn held(runtime: &TestRuntime, bound: Bound, places: usize) {
+/// Waits until so many permits are held.
+async fn held(runtime: &TestRuntime, bound: Bound, permits: usize) {
     let reached = async {
-        while runtime.handles.calls.admission.held(bound) != places {
+        while runtime.handles.calls.admission.held(bound) != permits {
             tokio::task::yield_now().await;
         }
     };
@@ -255,7 +255,7 @@ async fn a_user_with_too_many_awake_gives_up_an_own_session_and_a_full_runtime_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn turns_that_go_on_after_a_crash_wait_for_their_places_however_long_and_none_is_lost() {
+async fn turns_that_go_on_after_a_crash_wait_for_their_permits_however_long_and_none_is_lost() {
     for of_turns in [true, false] {
         let mut limits = Limits::default();
         *(if of_turns { &mut limits.max_running_turns } else { &mut limits.max_awake_sessions }) =

@@ -70,7 +70,7 @@ async fn a_decision_that_could_not_be_recorded_is_told_as_undecided_and_nothing_
         let told = runtime.decide(&request, decision.clone()).await;
         assert_eq!(told, Err(DecisionError::NotRecorded));
         if decision != Decision::Deny {
-            script.next().await.say("Well."); // a yes that nobody has leaves a call that fails
+            script.next().await.say("Well."); // a yes that the store lacks leaves a call that fails
         }
         in_time(end).await.unwrap();
         probe.until_turns_ended(1).await;

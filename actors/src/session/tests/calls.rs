@@ -194,7 +194,7 @@ async fn what_has_not_begun_does_not_begin_at_shutdown_also_where_a_turn_outlive
 }
 
 #[tokio::test]
-async fn what_waits_for_its_place_does_not_begin_behind_the_end_of_a_session_that_was_lost() {
+async fn what_waits_for_its_permit_does_not_begin_behind_the_end_of_a_session_that_was_lost() {
     let ((model, mut script), gate) = (model_pair(), Gate::new());
     let tool = FakeTool::read("look").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();

@@ -38,7 +38,7 @@ impl Reader {
         let epoch = self.events.epoch();
         // What was missed behind the last event is said again. By a cursor of another feed, this one may have forgotten
         // progress of which nothing tells.
-        let told = self.at.told.filter(|(of, _)| *of == epoch).map_or(0, |(_, seq)| seq + 1);
+        let told = self.at.published.filter(|(of, _)| *of == epoch).map_or(0, |(_, seq)| seq + 1);
         self.next = self.next.filter(|(of, _)| *of == epoch).map(|(of, next)| (of, next.min(told)));
     }
 
@@ -136,7 +136,7 @@ async fn by_the_bare_cursor_progress_is_told_again() {
     turn(&runtime, &slot).await;
     reader.reads(2).await;
     assert_eq!((cursors(&reader), reader.progress), (vec!["1".to_owned()], 1));
-    reader.at.told = None;
+    reader.at.published = None;
     reader.comes_back(&runtime, &slot).await;
     reader.reads_to(EventCursor::of_entry(3).end()).await;
     assert_eq!((cursors(&reader), reader.progress), (FIRST_TURN.map(str::to_owned).into(), 2));
@@ -150,7 +150,7 @@ async fn a_reader_that_comes_back_to_a_ring_that_has_forgotten_hears_so_and_read
     turn(&runtime, &slot).await;
     reader.reads_to(EventCursor::of_entry(3).end()).await;
     let (told, at) = (reader.stored.len(), reader.at);
-    let (epoch, last) = at.told.expect("the last event came from the feed");
+    let (epoch, last) = at.published.expect("the last event came from the feed");
     turn(&runtime, &slot).await;
     turn(&runtime, &slot).await;
     reader.comes_back(&runtime, &slot).await;
@@ -178,7 +178,7 @@ async fn a_new_feed_tells_all_progress_that_it_has_and_what_is_stored_once() {
     for _ in 0..3 {
         turn(&runtime, &fresh).await;
     }
-    assert!(reader.at.told.is_some_and(|(_, seq)| seq == 5));
+    assert!(reader.at.published.is_some_and(|(_, seq)| seq == 5));
     reader.comes_back(&runtime, &fresh).await;
     let story = story(&runtime, &fresh).await;
     reader.reads_to(story.last().unwrap().0).await;
@@ -192,7 +192,8 @@ async fn a_number_that_the_feed_has_not_reached_counts_for_nothing() {
     let slot = runtime.slot("s").await;
     let mut reader = Reader::new(&runtime, &slot);
     turn(&runtime, &slot).await;
-    reader.at = FeedCursor { told: Some((reader.events.epoch(), 99)), ..FeedCursor::default() };
+    reader.at =
+        FeedCursor { published: Some((reader.events.epoch(), 99)), ..FeedCursor::default() };
     reader.comes_back(&runtime, &slot).await;
     reader.reads_to(EventCursor::of_entry(3).end()).await;
     assert_eq!(cursors(&reader), FIRST_TURN);
@@ -205,8 +206,10 @@ async fn what_is_stored_comes_by_the_cursor_alone_whatever_the_feed_has_told() {
     let mut reader = Reader::new(&runtime, &slot);
     turn(&runtime, &slot).await;
     // A cursor ahead of the number beside it: what is stored up to there is not told again.
-    reader.at =
-        FeedCursor { stored: EventCursor::of_entry(2), told: Some((reader.events.epoch(), 1)) };
+    reader.at = FeedCursor {
+        stored: EventCursor::of_entry(2),
+        published: Some((reader.events.epoch(), 1)),
+    };
     reader.comes_back(&runtime, &slot).await;
     reader.reads_to(EventCursor::of_entry(3).end()).await;
     assert_eq!(cursors(&reader), FIRST_TURN[2..]);

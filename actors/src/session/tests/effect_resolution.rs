@@ -1,4 +1,4 @@
-//! Calls of which nobody could tell whether they took effect: what becomes known later, from whom, and who hears of it.
+//! Calls with an unknown effect: what becomes known later, from whom, and which readers hear of it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -48,7 +48,7 @@ fn torn() -> FakeTool {
     FakeTool::write("mail").end(End::Panic("torn"))
 }
 
-/// A chat in which a call ended as nobody can tell.
+/// Makes a chat in which a call ended with an unknown effect.
 async fn with_an_unknown_effect(limits: Limits) -> (TestRuntime, Arc<SessionSlot>, LedgerRow) {
     let model = ScriptedModel::repeating([
         ScriptedCompletion::call("mail", &serde_json::json!({})),
@@ -258,7 +258,7 @@ async fn a_view_has_each_resolution_that_its_cursor_covers_though_the_actor_is_t
     let resolved = ResolvedCall { call, name: row.name.clone(), resolution, by };
     slot.found_out(row.turn, Timestamp::from_millis(7), Locale::EN, resolved);
     let view = in_time(seen).await.unwrap().unwrap();
-    let told = slot.feed().told_so_far().cursor;
+    let told = slot.feed().published_so_far().cursor;
     assert_eq!(view.cursor, told, "its cursor covers what was told");
     let effects = view.messages.iter().filter_map(|message| {
         let Content::ToolCall(record) = &message.content else { return None };

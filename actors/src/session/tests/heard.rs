@@ -34,13 +34,13 @@ fn with(more: &Steps) -> Vec<Step> {
 /// What one reader of a session heard.
 type Heard = Arc<Mutex<Vec<Arc<SessionEvent>>>>;
 
-/// Reads all that comes, and what is there already once nothing more will happen.
+/// Reads all that comes, and the rest without a wait once nothing more will happen.
 async fn read(mut reads: Subscription, heard: Heard, at_rest: CancellationToken) {
     loop {
         let item = tokio::select! {
             biased;
             item = reads.next() => item,
-            // An event is there a moment before those are woken who wait for it, and what was missed is in the store.
+            // An event is there a moment before its waiters are woken, and the store has the missed events.
             () = at_rest.cancelled() => match reads.try_next() {
                 None if reads.behind.is_some() => reads.next().await,
                 there => there,
@@ -53,7 +53,7 @@ async fn read(mut reads: Subscription, heard: Heard, at_rest: CancellationToken)
     }
 }
 
-/// The same by one who goes now and then, and comes back behind what it has read.
+/// Reads all as a reader that goes now and then, and comes back behind what it has read.
 async fn come_and_go(
     scene: Arc<Scene>,
     slot: Arc<SessionSlot>,
@@ -203,7 +203,7 @@ impl Scene {
         wrong
     }
 
-    /// Whoever was told yes or no finds that in the store.
+    /// Compares each yes or no that a caller was told with the store.
     fn compare_told(&self, rows: &[LedgerRow], messages: &[ChatMessage]) -> Vec<String> {
         let (told, mut wrong) = (self.told.lock().unwrap(), Vec::new());
         for (text, began) in &told.asks {
@@ -295,7 +295,7 @@ fn ends(heard: &[Arc<SessionEvent>]) -> BTreeMap<TurnId, Vec<TurnEnding>> {
     ends
 }
 
-/// Which answer the ledger says was given.
+/// Gives the answer that the ledger has.
 fn counts(row: &LedgerRow) -> Option<Decision> {
     let is_denied = matches!(&row.outcome, Some(ToolOutcome::Cancelled(cancelled)) if cancelled.reason == CancelReason::Denied);
     match (row.approval.is_some(), is_denied) {

@@ -76,7 +76,7 @@ impl Scene {
             tokio::task::yield_now().await; // it is being started anew
         }
         self.compare_acts(&rows);
-        // Whoever ended, however, has given its places back.
+        // A session that ended, however, has given its permits back.
         for bound in
             [Bound::RunningTurns, Bound::ApprovalRequests, Bound::RunningCalls, Bound::QueuedBytes]
         {
@@ -102,7 +102,7 @@ impl Scene {
             "each once, none without entry"
         );
         assert!(of(&["save", "erase", "look"]).all(|row| row.effect != Some(Effect::Unknown)));
-        // A yes counts only where whoever gave it was not told otherwise.
+        // A yes counts only where the person that gave it was not told otherwise.
         let told = self.told.lock().unwrap();
         let yes = told.answers.iter().filter(|(_, decision, _)| *decision == Decision::Approve);
         let yes = yes.filter(|(.., told)| matches!(told, Ok(()) | Err(DecisionError::NotKnown)));

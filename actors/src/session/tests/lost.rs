@@ -21,7 +21,7 @@ use crate::{
     testing::{FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair},
 };
 
-/// A supervisor that comes late to those who end.
+/// A supervisor that comes late to the actors that end.
 struct Late;
 
 impl Actor for Late {
@@ -70,7 +70,7 @@ fn ends(events: &[Arc<SessionEvent>]) -> Vec<(TurnId, TurnEnding)> {
     events.iter().filter_map(end).collect()
 }
 
-pub(super) fn places(probe: &Probe) -> Vec<String> {
+pub(super) fn cursors(probe: &Probe) -> Vec<String> {
     probe.events().iter().map(|event| event.cursor.to_string()).collect()
 }
 
@@ -191,8 +191,8 @@ async fn a_reader_hears_what_a_handler_did_that_outlived_its_session() {
     probe.until_turns_ended(2).await;
     assert!(probe.lines().contains("call mail"), "{}", probe.lines());
     // The turn ends behind what its handler did.
-    assert_eq!(places(&probe), ["1", "1", "1", "2", "2.1", "2.2", "3", "4", "4.2"]);
-    // Whoever comes back reads the same from the store.
+    assert_eq!(cursors(&probe), ["1", "1", "1", "2", "2.1", "2.2", "3", "4", "4.2"]);
+    // A reader that comes back reads the same from the store.
     let limits = Limits { max_feed_events: 1, ..Limits::default() };
     let fresh = runtime.fresh_slot(&slot);
     awake(&runtime, &fresh).await;
@@ -208,7 +208,7 @@ async fn a_reader_hears_what_a_handler_did_that_outlived_its_session() {
     );
     let mut again = Probe::new(fresh.subscribe_after(EventCursor::START, &calls));
     again.until_turns_ended(2).await;
-    assert_eq!(places(&again), ["1", "2", "2.1", "2.2", "3", "4", "4.2"]);
+    assert_eq!(cursors(&again), ["1", "2", "2.1", "2.2", "3", "4", "4.2"]);
     let kept = |event: &&Arc<SessionEvent>| {
         !is_interrupted(event) && !matches!(event.kind, EventKind::ToolCallProposed { .. })
     };
@@ -259,7 +259,7 @@ async fn a_reader_hears_what_a_handler_did_though_the_store_failed_meanwhile() {
         probe.until_turns_ended(2).await;
         assert_eq!(ends(probe.events()).len(), 2);
         let expected = ["1", "1", "1", "2", "2.1", "2.2", "3", "4", "4.2"];
-        assert_eq!(places(&probe), expected, "{history:?}");
+        assert_eq!(cursors(&probe), expected, "{history:?}");
     }
 }
 
@@ -278,7 +278,7 @@ async fn a_turn_whose_beginning_was_not_told_is_told_whole_once_it_is_stored() {
     in_time(asleep(&slot)).await;
     drop(paused);
     probe.until_turns_ended(2).await;
-    assert_eq!(places(&probe), ["1", "2", "2.2", "3", "3.1", "3.2"]);
+    assert_eq!(cursors(&probe), ["1", "2", "2.2", "3", "3.1", "3.2"]);
     assert!(probe.lines().contains("user: two\nerror"), "{}", probe.lines());
 }
 

@@ -70,7 +70,7 @@ fn by_way_of(runtime: &mut TestRuntime, dispatcher: Address<DispatcherMsg>) {
     runtime.context = Arc::new(RuntimeContext { dispatcher, ..(*runtime.context).clone() });
 }
 
-/// An address at which nobody is.
+/// Gives the address of an actor that has ended.
 async fn deaf_dispatcher(runtime: &TestRuntime) -> Address<DispatcherMsg> {
     let (gate, to) = (Gate::new(), runtime.handles.dispatcher.clone());
     let (gone, ended) = Loses::spawn(None, Loses { tool: "", gate, to }, ()).await.unwrap();
@@ -107,7 +107,7 @@ async fn a_call_that_was_lost_before_it_began_runs_once_whatever_the_calls_besid
 }
 
 #[tokio::test]
-async fn a_call_that_was_recorded_and_lost_waits_for_its_place() {
+async fn a_call_that_was_recorded_and_lost_waits_for_its_permit() {
     let held = Gate::new();
     let (lost, hold) = (FakeTool::read("lost"), FakeTool::read("hold").gate(&held));
     let limits = Limits { max_running_calls: 1, ..Limits::default() };

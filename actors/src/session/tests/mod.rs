@@ -1,4 +1,15 @@
 //! A session's slot and its actor: asleep, waking, awake, killed in the middle of something, and without its store.
+//!
+//! The tests run a whole runtime in memory (`test_runtime`), whose model and handlers wait for the test. They look at
+//! three kinds of things:
+//!
+//! - One turn and its ends: `calls`, `answers`, `questions`, `idempotency`, `length`, `left_out`, `on_its_way`.
+//! - The life of a session: `idle`, `waking`, `closing`, `clearing`, `admission`, `lost`, `lost_reply`, `cut_off`,
+//!   `effect_resolution`.
+//! - Readers: `reading`, and `coming_back` for those that go on behind a cursor.
+//!
+//! `scene` is a world of random steps and faults. `interleavings` compares its ledger with what the tools did, and
+//! `heard` with what readers and persons heard.
 
 mod admission;
 mod answers;
@@ -245,7 +256,7 @@ async fn killed_while_a_handler_runs_the_session_wakes_with_what_the_handler_did
         let is_interrupted =
             |event: &Arc<SessionEvent>| matches!(event.kind, EventKind::TurnInterrupted { .. });
         probe.until(|events| events.iter().any(is_interrupted)).await;
-        // The next message waits until the handler has ended, so that its real end is what everybody reads.
+        // The next message waits until the handler has ended, so that all readers read its real end.
         let (again, ()) = tokio::join!(runtime.ask(&slot, "again"), async {
             for _ in 0..100 {
                 tokio::task::yield_now().await; // time enough to wake, if it did not wait

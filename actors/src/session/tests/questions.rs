@@ -31,7 +31,7 @@ async fn a_question_is_shown_until_it_ends_and_then_the_next_one() {
     let next = ApprovalRequest { call: CallId::new(Uuid::from_u128(1)), ..request.clone() };
     asks(&next);
     assert_eq!(shown().await.as_ref(), Some(&request), "it is open still");
-    // As after the loss of those who ask: the same once more, with more time to answer.
+    // As after the loss of the asking calls: the same once more, with more time to answer.
     let expires_at = next.expires_at.after(std::time::Duration::from_secs(9));
     let next = ApprovalRequest { expires_at, ..next };
     asks(&next);

@@ -1,4 +1,5 @@
-//! Readers of a session who are slow, and who leave and come back: nothing that the store keeps is missed or read twice.
+//! Readers that are slow, and readers that leave and come back: they miss nothing that the store keeps, and read
+//! nothing twice.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +18,7 @@ use crate::{
     testing::{FakeTool, Probe, ScriptedCompletion, ScriptedModel, model_pair},
 };
 
-/// Feeds that forget soon, and sessions that sleep when they are told to.
+/// Starts a runtime whose feeds forget soon, and whose sessions sleep when they are told to.
 pub(super) async fn runtime(max_feed_events: usize) -> TestRuntime {
     let limits = Limits { max_feed_events, ..Limits::default() };
     let script = [
@@ -94,7 +95,7 @@ async fn read(
     }
 }
 
-/// The whole story, as whoever comes last reads it from the store alone.
+/// Gives the whole story, as a late reader reads it from the store alone.
 pub(super) async fn story(
     runtime: &TestRuntime,
     slot: &Arc<SessionSlot>,
@@ -111,7 +112,7 @@ pub(super) async fn story(
     story
 }
 
-/// Behind the last of all that is kept.
+/// Gives the cursor behind the last of all kept events.
 async fn story_end(runtime: &TestRuntime, slot: &Arc<SessionSlot>, last: u64) -> EventCursor {
     let part = runtime.store.transcript(slot.session(), last, 1).await.unwrap();
     let cursor = EventCursor::of_entry(last);
@@ -256,7 +257,7 @@ async fn the_first_reader_of_a_turn_that_goes_on_reads_what_the_ring_has_forgott
     let slot = runtime.slot("s").await;
     drop(runtime.ask(&slot, "hi").await.unwrap());
     let _first = in_time(script.next()).await;
-    // As after a crash: the turn goes on, and says more than the ring keeps before anybody listens.
+    // As after a crash: the turn goes on, and says more than the ring keeps before a reader listens.
     let slot = runtime.fresh_slot(&slot);
     runtime.state(&slot).await;
     let look = |text: &str| super::calling(text, &["look"]);

@@ -28,12 +28,13 @@ use crate::{
 /// The worlds that each test goes through where `MADANG_WORLDS` asks for no more.
 const WORLDS: u64 = 8;
 
-/// Gives a seed for each world of this run: the same ones each time, or with `MADANG_WORLDS` so many new ones.
+/// Gives a seed for each world of this run: the same ones each time, or with `MADANG_WORLDS` so many from
+/// `PROPTEST_RNG_SEED` on.
 pub(super) fn seeds() -> Range<u64> {
-    let Ok(count) = std::env::var("MADANG_WORLDS") else { return 0..WORLDS };
-    let random = std::hash::RandomState::new();
-    let first = std::hash::BuildHasher::hash_one(&random, 0) >> 16;
-    first..first + count.parse::<u64>().expect("a number of worlds")
+    let number = |name| std::env::var(name).ok().map(|number| number.parse::<u64>().unwrap());
+    let Some(count) = number("MADANG_WORLDS") else { return 0..WORLDS };
+    let first = number("PROPTEST_RNG_SEED").unwrap_or_default() << 16;
+    first..first + count
 }
 
 /// Numbers that look random and are the same for the same seed.
@@ -163,7 +164,7 @@ pub(super) enum Step {
     KillStoreActor,
     /// The next transaction does not begin.
     FailBegin,
-    /// The next commit happens, and nobody hears of it.
+    /// The next commit happens, and its reply is lost.
     LoseReply,
 }
 

@@ -8,7 +8,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{by_hand, by_hand_with, calling, lost::places};
+use super::{by_hand, by_hand_with, calling, lost::cursors};
 use crate::{
     protocol::Limits,
     session::{
@@ -70,8 +70,8 @@ async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake_and_an
     in_time(state).await.expect_err("whoever waited hears that it is gone");
 }
 
-/// A session with a turn that was left open, as another process finds it, a reader of it, and the completion that the
-/// other process waited for.
+/// Makes a session with a turn that was left open, as another process finds it. Gives it with a reader, and with the
+/// completion that the other process waited for.
 async fn left_open(
     runtime: &TestRuntime,
     script: &mut HandScript,
@@ -189,6 +189,6 @@ async fn a_reader_that_comes_first_hears_of_a_recovery_whose_reply_was_lost() {
             script.next().await.say("Sent?");
         }
         probe.until_turns_ended(1).await;
-        assert_eq!(places(&probe), told, "{}", probe.lines());
+        assert_eq!(cursors(&probe), told, "{}", probe.lines());
     }
 }

@@ -28,16 +28,17 @@ impl SessionState {
     pub(super) fn propose(&mut self, called: Called) {
         let Called { round, usage, text, calls } = called;
         let Some(running) = self.turn.as_ref() else { return };
-        let (turn, speaker, place) = (running.id, self.speaker_of(running), running.speaker);
+        let (turn, model, index_of_model) =
+            (running.id, self.model_name_of(running), running.model);
         let said = text.map(|text| {
-            let content = Content::said_by(speaker.clone(), text, Ending::Complete);
+            let content = Content::said_by(model.clone(), text, Ending::Complete);
             self.message(turn, content)
         });
         let saying = said.as_ref().map(|message| message.seq);
         let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
         let requests = (0..).zip(calls).filter_map(|(index, wanted)| {
-            let request = self.request(at, wanted, speaker.clone())?;
-            Some(DispatchRequest { beyond: self.beyond(index, place), ..request })
+            let request = self.request(at, wanted, model.clone())?;
+            Some(DispatchRequest { beyond: self.beyond(index, index_of_model), ..request })
         });
         let mut requests: Vec<_> = requests.collect();
         let Some(from) = requests.first().map(|request| request.seq) else { return };
@@ -141,8 +142,8 @@ impl SessionState {
         if is_alone { Sharing::Alone } else { Sharing::Shared }
     }
 
-    /// Gives the number of calls taken from a completion of this model, where this one is beyond it: the call is recorded
-    /// and told as an error.
+    /// Gives the number of calls taken from a completion of this model, where this one is beyond it. The session
+    /// records the call and tells it as an error.
     pub(super) fn beyond(&self, index: u64, model: usize) -> Option<usize> {
         let max = if self.context.models.queue(model).has_parallel_calls() {
             self.context.calls.limits.max_calls_per_completion
@@ -154,9 +155,9 @@ impl SessionState {
 
     /// Tells for each call of the completion that has ended whether it may run beside others.
     pub(super) fn sharing(&self, calls: Vec<WantedCall>) -> Vec<(WantedCall, Sharing)> {
-        let speaker = self.turn.as_ref().map_or(0, |turn| turn.speaker);
+        let model = self.turn.as_ref().map_or(0, |turn| turn.model);
         let with_sharing = |(index, call): (u64, WantedCall)| {
-            let sharing = self.sharing_of(index, &call.name, speaker);
+            let sharing = self.sharing_of(index, &call.name, model);
             (call, sharing)
         };
         (0..).zip(calls).map(with_sharing).collect()

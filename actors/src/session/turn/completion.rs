@@ -21,18 +21,18 @@ impl SessionState {
     /// Asks the turn's own model.
     pub(super) fn complete(&mut self) {
         if let Some(turn) = self.turn.as_mut() {
-            turn.speaker = turn.model;
-            self.ask_speaker(Instant::now());
+            turn.model = turn.first_model;
+            self.ask_model(Instant::now());
         }
     }
 
-    /// Asks the model that is to speak now, within the time that began at this moment.
-    fn ask_speaker(&mut self, since: Instant) {
+    /// Asks the current model, within the time that began at this moment.
+    fn ask_model(&mut self, since: Instant) {
         let Some(turn) = self.turn.as_mut() else { return };
         let (id, cancel) = (CompletionId::new(Uuid::now_v7()), CancellationToken::new());
         turn.completion = Some(AskedCompletion { id, cancel: cancel.clone(), since });
         let (slot, calls) = (&self.slot, &self.context.calls);
-        let queue = self.context.models.queue(turn.speaker);
+        let queue = self.context.models.queue(turn.model);
         let locale = calls.languages.locale(turn.options.language);
         let request = CompletionRequest {
             id,
@@ -78,13 +78,13 @@ impl SessionState {
         };
         let models = &self.context.models;
         if let Err(error) = &result
-            && let Some(next) = next_model(turn.speaker, models.queues().len(), error, has_begun)
+            && let Some(next) = next_model(turn.model, models.queues().len(), error, has_begun)
         {
-            let of = |place| models.queue(place).name().map(ToString::to_string);
-            let (model, next_model) = (of(turn.speaker), of(next));
+            let of = |index| models.queue(index).name().map(ToString::to_string);
+            let (model, next_model) = (of(turn.model), of(next));
             warn!(session = %self.slot.session(), %completion, model, kind = error.kind(), cause = ?error, next_model, "the next model is asked");
-            turn.speaker = next;
-            return self.ask_speaker(asked.since);
+            turn.model = next;
+            return self.ask_model(asked.since);
         }
         let spoken = self.slot.feed().silence();
         let input = match result {

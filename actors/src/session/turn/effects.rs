@@ -21,7 +21,7 @@ impl SessionState {
                 TurnEffect::CancelCompletion => self.cancel_completion(),
                 TurnEffect::Say { text, ending } => {
                     let Some(turn) = &self.turn else { return };
-                    let content = Content::said_by(self.speaker_of(turn), text, ending);
+                    let content = Content::said_by(self.model_name_of(turn), text, ending);
                     let message = self.message(turn.id, content);
                     outgoing.messages.push(message);
                 }

@@ -289,7 +289,7 @@ impl Turn {
     }
 }
 
-/// A model whose counts reach the largest number ends no turn.
+/// Adds a count of a model, to the largest number at most: such a count ends no turn.
 const fn add(sum: &mut u32, more: u32) {
     *sum = sum.saturating_add(more);
 }

@@ -1,8 +1,8 @@
 //! One turn of a session: from the stored user message to its end.
 //!
-//! `machine`, `recovery` and `fall_back` are pure. The first takes an input and gives effects, the second takes the stored
-//! facts of an open turn and gives a plan, the third says which model is asked in place of one that failed. The other
-//! files carry out what these decide, as methods of the session's state:
+//! `machine`, `recovery` and `fall_back` are pure. The first takes an input and gives effects. The second takes the
+//! stored facts of an open turn and gives a plan. The third says which model is asked in place of one that failed. The
+//! other files carry out what these decide, as methods of the session's state:
 //!
 //! - `begin` checks what was submitted and opens a turn; `idempotency` finds the turn of a key.
 //! - `effects` says which method carries out which effect.

@@ -37,7 +37,7 @@ impl SessionState {
             waiting: calls
                 .iter()
                 .map(|row| {
-                    self.sharing_of(row.seq - open.from, &row.name, self.caller_of(row, model))
+                    self.sharing_of(row.seq - open.from, &row.name, self.model_of_call(row, model))
                 })
                 .collect(),
         };
@@ -59,13 +59,13 @@ impl SessionState {
         self.on(TurnInput::Opened);
     }
 
-    /// Gives the place of the model that asked for a call, or that of its turn where that one is here no more.
-    fn caller_of(&self, row: &LedgerRow, of_turn: usize) -> usize {
+    /// Gives the index of the model that asked for a call, or that of its turn where that one is here no more.
+    fn model_of_call(&self, row: &LedgerRow, of_turn: usize) -> usize {
         row.model.as_ref().and_then(|name| self.context.models.find(name)).unwrap_or(of_turn)
     }
 
     fn again(&self, turn: &ActiveTurn, from: u64, row: LedgerRow) -> DispatchRequest {
-        let beyond = self.beyond(row.seq - from, self.caller_of(&row, turn.model));
+        let beyond = self.beyond(row.seq - from, self.model_of_call(&row, turn.first_model));
         let request = self.request_in(turn, (row.seq, row.proposed_at), row.tool_call());
         DispatchRequest { ledger_row: Some(Box::new(row)), beyond, ..request }
     }

@@ -19,7 +19,7 @@ use crate::{
     testing::{StepResult, Steps},
 };
 
-/// The borrower ends in order, at this place, and the commit fails.
+/// The borrower ends in order, at this point, and the commit fails.
 async fn fails_with_its_group(fixture: &StoreFixture, mut lease: Lease, seq: u64) {
     put(&mut lease, "row");
     fixture.store.fail_next_commit();
@@ -255,7 +255,7 @@ async fn what_is_written_again_is_written_before_what_had_not_begun() {
     for write in ahead {
         write.await.unwrap();
     }
-    assert!(matches!(behind.await, Err(StoreError::Refused { .. })), "its place was taken");
+    assert!(matches!(behind.await, Err(StoreError::Refused { .. })), "its number was taken");
     assert_eq!(fixture.texts().await, ["ahead"].repeat(64));
 }
 

@@ -15,7 +15,7 @@ async fn in_time<T>(future: impl Future<Output = T>) -> T {
 #[tokio::test(start_paused = true)]
 async fn what_no_writer_comes_to_in_time_is_withdrawn_and_never_written() {
     let fixture = fixture().await;
-    let lease = fixture.lease().await; // of somebody who does not give it back
+    let lease = fixture.lease().await; // of a borrower that does not give it back
     let write = fixture.handle.begin_write(say(1, "a"));
     let borrow = fixture.handle.lease("t".into());
     let error = in_time(write).await.unwrap_err();
@@ -73,7 +73,7 @@ async fn what_was_undone_with_a_borrower_is_withdrawn_where_its_time_is_up() {
 #[tokio::test(start_paused = true)]
 async fn withdrawn_requests_make_room_for_others() {
     let fixture = fixture_with(Limits { max_waiting_writes: 3, ..Limits::default() }).await;
-    let lease = fixture.lease().await; // in one of the places
+    let lease = fixture.lease().await; // in one of the slots
     let writes = [1, 2].map(|seq| fixture.handle.begin_write(say(seq, "a")));
     assert!(matches!(fixture.handle.write(say(3, "a")).await, Err(StoreError::Overloaded)));
     for write in writes {
@@ -159,7 +159,7 @@ async fn each_waits_as_long_as_everybody() {
 #[tokio::test(start_paused = true)]
 async fn callers_that_left_make_room_for_others_when_their_time_is_up() {
     let fixture = fixture_with(Limits { max_waiting_writes: 2, ..Limits::default() }).await;
-    let lease = fixture.lease().await; // in one of the places
+    let lease = fixture.lease().await; // in one of the slots
     drop(fixture.handle.begin_write(say(1, "a")));
     assert!(matches!(fixture.handle.write(say(2, "b")).await, Err(StoreError::Overloaded)));
     sleep(Limits::default().store_timeout).await;

@@ -1,6 +1,6 @@
 //! Keeps the context, and where each chat rests in it: in a sequence, in memory, or nowhere.
 //!
-//! - `place` gives a completion a sequence: its session's own, or a free one. It begins with the longest part that it
+//! - `assign` gives a completion a sequence: its session's own, or a free one. It begins with the longest part that it
 //!   may share, or with the chat's state from memory if that is longer.
 //! - `rest` lets an answered chat keep its sequence. When resting chats hold too much, `resting` moves the chat that
 //!   has rested longest to memory, without the part that others share.
@@ -51,9 +51,9 @@ pub(super) struct Tiers {
     pub(super) swapped_bytes: usize,
 }
 
-/// The place of a chat.
+/// The sequence of a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Placed {
+pub(super) struct Assigned {
     pub(super) sequence: Sequence,
     /// The tokens of its prompt that the sequence holds already.
     pub(super) known: usize,
@@ -82,18 +82,18 @@ impl<'m> Cache<'m> {
         self.kv.keeps() != Keeps::State
     }
 
-    /// Counts the tokens of this prompt that would be known if its session got a place now.
+    /// Counts the tokens of this prompt that would be known if its session got a sequence now.
     pub(super) fn known(&self, prompt: &[Held]) -> usize {
         self.kv.best(readable(prompt)).map_or(0, |known| known.tokens)
     }
 
     /// Gives a chat a sequence with as much of its prompt as it may share. `None` if all sequences run.
-    pub(super) fn place(
+    pub(super) fn assign(
         &mut self,
         owner: &Owner,
         prompt: &[Held],
         stats: &mut EngineStats,
-    ) -> Option<Placed> {
+    ) -> Option<Assigned> {
         let rests = self.slots.of(owner);
         let readable = readable(prompt);
         let mut own = rests.map_or(0, |rests| self.kv.held().common(rests, readable));
@@ -118,7 +118,7 @@ impl<'m> Cache<'m> {
         });
         stats.restored += u64::from(restored.is_some());
         let known = restored.unwrap_or_else(|| self.begin_with_best(sequence, readable));
-        Some(Placed { sequence, known, own: own.min(known) })
+        Some(Assigned { sequence, known, own: own.min(known) })
     }
 
     fn begin_with_best(&mut self, sequence: Sequence, readable: &[Held]) -> usize {

@@ -4,9 +4,9 @@ use tracing::{debug, warn};
 
 use super::{
     super::{
+        assignment::give_up,
         cache::Cache,
         kv_context::KvContext,
-        places::give_up,
         plan::{self, DecodeRequest, Share},
         prefixes::Prefixes,
         run::{ActiveCompletion, ContextKind, WaitReason},
@@ -230,7 +230,7 @@ impl PrefillWorker<'_> {
 }
 
 /// Makes the main context hold a completion's content of another one. If even without resting chats it has no room, the
-/// completion gives up its place.
+/// completion gives up its sequence.
 fn return_to_main(
     run: &mut ActiveCompletion,
     from: &mut KvContext<'_>,

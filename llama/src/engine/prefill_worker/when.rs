@@ -1,6 +1,6 @@
 //! Decides when the prefill worker reads prompts.
 
-/// The running completions that have a place.
+/// The running completions that have a sequence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Load {
     /// The completions that generate, or have only the last token of their prompt to read.
@@ -40,7 +40,7 @@ impl Load {
     }
 
     /// Tells whether all fit, with this many free tokens for each stream. Without room in the main context one would
-    /// lose its place at the join, even if it had waited longest.
+    /// lose its sequence at the join, even if it had waited longest.
     const fn fits(self, slack: usize, room: Room) -> bool {
         let Self { streams, streams_tokens, prompts_tokens, .. } = self;
         let streams = streams_tokens + slack * streams;

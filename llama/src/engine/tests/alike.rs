@@ -97,7 +97,7 @@ fn complete(
     let mut waiting = requests.into_iter();
     let mut said: HashMap<CompletionId, Said> = HashMap::new();
     loop {
-        while engine.has_place()
+        while engine.may_begin()
             && let Some(request) = waiting.next()
         {
             let (reply, _) = oneshot::channel();
@@ -121,7 +121,7 @@ fn complete(
 #[derive(Debug, Default)]
 struct Compared {
     same: usize,
-    /// The case that differs, the place of the token, and the model's margin when it was alone.
+    /// The case that differs, the position of the token, and the model's margin when it was alone.
     diverged: Vec<(CompletionId, usize, f32)>,
     /// The largest change of a margin.
     shift: f32,

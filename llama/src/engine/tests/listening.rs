@@ -11,7 +11,7 @@ pub(in crate::engine) type Said = Vec<(i32, f32)>;
 
 /// Does a step without cancellations and with an idle prefill worker, and records it.
 pub(in crate::engine) fn listen(engine: &mut Engine<'_>, said: &mut HashMap<CompletionId, Said>) {
-    engine.place();
+    engine.assign_sequences();
     for kind in Kind::BOTH {
         let Some(shares) = engine.decode(kind) else { continue };
         let mut last = -1;

@@ -98,18 +98,18 @@ impl ToolEndpoint {
         if values(request.body()) > MAX_VALUES {
             return Err(EndpointRefusal::ManyValues { max: MAX_VALUES });
         }
-        let place = match Peek::of(request.body()) {
+        let permit = match Peek::of(request.body()) {
             Some(peek) if peek.method == "initialize" => {
                 if request.body().len() > MAX_HANDSHAKE_BYTES {
                     return Err(EndpointRefusal::LongHandshake { max: MAX_HANDSHAKE_BYTES });
                 }
-                Some(sessions.place(&caller)?)
+                Some(sessions.permit(&caller)?)
             }
             Some(_) | None => None,
         };
         request.extensions_mut().insert(caller.clone());
         let left = CancellationToken::new();
-        let own = OwnSessions::new(sessions.clone(), caller.clone(), place, left.clone());
+        let own = OwnSessions::new(sessions.clone(), caller.clone(), permit, left.clone());
         let (runtime, seal) = (runtime.clone(), seal.clone());
         let server = move || {
             let (runtime, caller) = (runtime.clone(), caller.clone());

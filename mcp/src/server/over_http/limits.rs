@@ -37,25 +37,25 @@ pub enum EndpointRefusal {
     /// The user has as many sessions as one may have.
     #[error("this user has {max} sessions, and more are not allowed")]
     TooManyOfUser {
-        /// The bound.
+        /// The most sessions of one user.
         max: usize,
     },
     /// There are as many sessions as there may be.
     #[error("{max} sessions are open, and more are not allowed")]
     TooMany {
-        /// The bound.
+        /// The most sessions of the endpoint.
         max: usize,
     },
     /// The request for a session is longer than such a request may be: a session keeps what it says.
     #[error("a handshake may have {max} bytes")]
     LongHandshake {
-        /// The bound.
+        /// The most bytes of a handshake.
         max: usize,
     },
     /// The message has more values than a message may have.
     #[error("a message may have {max} values")]
     ManyValues {
-        /// The bound.
+        /// The most values of a message.
         max: usize,
     },
     /// There is no such session, or it is another user's.

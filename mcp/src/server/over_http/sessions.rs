@@ -34,7 +34,7 @@ use crate::server::{
     caller::ToolCaller,
 };
 
-/// All sessions.
+/// The sessions of all clients of an endpoint.
 #[derive(Debug)]
 pub(super) struct Sessions {
     local: LocalSessionManager,
@@ -42,14 +42,14 @@ pub(super) struct Sessions {
     limits: EndpointLimits,
 }
 
-/// The sessions that are open, and the places that are taken for them.
+/// The sessions that are open, and the permits that are taken for them.
 #[derive(Debug, Default)]
-struct Opened(Mutex<Book>);
+struct Opened(Mutex<SessionTable>);
 
 #[derive(Debug, Default)]
-struct Book {
+struct SessionTable {
     sessions: HashMap<SessionId, Entry>,
-    places: Vec<Weak<UserId>>,
+    permits: Vec<Weak<UserId>>,
 }
 
 #[derive(Debug)]
@@ -60,19 +60,19 @@ struct Entry {
     /// The requests that the session has not answered.
     requests: Open,
     idle_since: Instant,
-    _place: SessionPlace,
+    _permit: SessionPermit,
     /// Tells the calls of the session its end.
     _left: DropGuard,
 }
 
 impl Opened {
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn table(&self) -> MutexGuard<'_, SessionTable> {
         self.0.lock().expect("no code under this lock panics")
     }
 }
 
-/// The place of a user's session, which is free again when this is dropped.
-pub(super) type SessionPlace = Arc<UserId>;
+/// The permit of a user's session. It is free again when this is dropped.
+pub(super) type SessionPermit = Arc<UserId>;
 
 impl Sessions {
     pub(super) fn new(limits: EndpointLimits) -> Self {
@@ -84,42 +84,42 @@ impl Sessions {
         Self { local, opened: Arc::default(), limits }
     }
 
-    /// Takes a place for a session of this caller.
-    pub(super) fn place(&self, caller: &ToolCaller) -> Result<SessionPlace, EndpointRefusal> {
+    /// Takes a permit for a session of this caller.
+    pub(super) fn permit(&self, caller: &ToolCaller) -> Result<SessionPermit, EndpointRefusal> {
         let (max, max_of_user) = (self.limits.max_sessions, self.limits.max_sessions_per_user);
-        let places = &mut self.opened.book().places;
-        places.retain(|place| place.strong_count() > 0);
-        let taken = places.iter().filter_map(Weak::upgrade);
+        let permits = &mut self.opened.table().permits;
+        permits.retain(|permit| permit.strong_count() > 0);
+        let taken = permits.iter().filter_map(Weak::upgrade);
         if taken.filter(|user| **user == caller.user).count() >= max_of_user {
             return Err(EndpointRefusal::TooManyOfUser { max: max_of_user });
         }
-        if places.len() >= max {
+        if permits.len() >= max {
             return Err(EndpointRefusal::TooMany { max });
         }
-        let place = SessionPlace::new(caller.user.clone());
-        places.push(Arc::downgrade(&place));
-        Ok(place)
+        let permit = SessionPermit::new(caller.user.clone());
+        permits.push(Arc::downgrade(&permit));
+        Ok(permit)
     }
 
     /// Tells whether there is such a session and it is this caller's.
     pub(super) fn is_of(&self, id: &str, caller: &ToolCaller) -> bool {
-        let book = self.opened.book();
-        book.sessions.get(id).is_some_and(|entry| entry.owner.is_same(caller))
+        let table = self.opened.table();
+        table.sessions.get(id).is_some_and(|entry| entry.owner.is_same(caller))
     }
 
     pub(super) fn len(&self) -> usize {
-        self.opened.book().sessions.len()
+        self.opened.table().sessions.len()
     }
 
     /// Ends the sessions that are idle for too long.
     pub(super) async fn close_idle(&self) {
         let now = Instant::now();
         let idle: Vec<_> = {
-            let book = self.opened.book();
+            let table = self.opened.table();
             let is_idle = |entry: &Entry| {
                 entry.open == 0 && now - entry.idle_since >= self.limits.session_idle
             };
-            let idle = book.sessions.iter().filter(|(_, entry)| is_idle(entry));
+            let idle = table.sessions.iter().filter(|(_, entry)| is_idle(entry));
             idle.map(|(id, _)| id.clone()).collect()
         };
         for id in idle {
@@ -129,7 +129,7 @@ impl Sessions {
     }
 
     async fn close(&self, id: &SessionId) -> Result<(), LocalSessionManagerError> {
-        let entry = self.opened.book().sessions.remove(id);
+        let entry = self.opened.table().sessions.remove(id);
         // Not under the lock: it wakes the calls of the session.
         drop(entry);
         self.local.close_session(id).await
@@ -142,24 +142,24 @@ pub(super) struct OwnSessions {
     all: Arc<Sessions>,
     caller: ToolCaller,
     /// What a new session is made of.
-    fresh: Mutex<Option<(SessionPlace, DropGuard)>>,
+    fresh: Mutex<Option<(SessionPermit, DropGuard)>>,
 }
 
 impl OwnSessions {
     pub(super) fn new(
         all: Arc<Sessions>,
         caller: ToolCaller,
-        place: Option<SessionPlace>,
+        permit: Option<SessionPermit>,
         left: CancellationToken,
     ) -> Self {
-        let fresh = Mutex::new(place.map(|place| (place, left.drop_guard())));
+        let fresh = Mutex::new(permit.map(|permit| (permit, left.drop_guard())));
         Self { all, caller, fresh }
     }
 
     /// Counts a request or stream of a session.
     fn open(&self, id: &SessionId) -> Result<OpenInSession, LocalSessionManagerError> {
-        let mut book = self.all.opened.book();
-        let entry = book.sessions.get_mut(id);
+        let mut table = self.all.opened.table();
+        let entry = table.sessions.get_mut(id);
         let entry = entry.filter(|entry| entry.owner.is_same(&self.caller));
         let entry = entry.ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))?;
         entry.open += 1;
@@ -178,7 +178,7 @@ struct OpenInSession {
 
 impl Drop for OpenInSession {
     fn drop(&mut self) {
-        if let Some(entry) = self.opened.book().sessions.get_mut(&self.id) {
+        if let Some(entry) = self.opened.table().sessions.get_mut(&self.id) {
             entry.open -= 1;
             entry.idle_since = Instant::now();
         }
@@ -205,7 +205,7 @@ impl SessionManager for OwnSessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let fresh = self.fresh.lock().expect("no code under this lock panics").take();
         let (id, transport) = self.all.local.create_session().await?;
-        let Some((place, left)) = fresh else {
+        let Some((permit, left)) = fresh else {
             self.all.local.close_session(&id).await?;
             return Err(LocalSessionManagerError::SessionNotFound(id));
         };
@@ -215,10 +215,10 @@ impl SessionManager for OwnSessions {
             open: 0,
             requests: requests.clone(),
             idle_since: Instant::now(),
-            _place: place,
+            _permit: permit,
             _left: left,
         };
-        self.all.opened.book().sessions.insert(id.clone(), entry);
+        self.all.opened.table().sessions.insert(id.clone(), entry);
         Ok((id, Bounded::counted(transport, requests)))
     }
 
@@ -235,7 +235,7 @@ impl SessionManager for OwnSessions {
         Ok(self.all.is_of(id, &self.caller) && self.all.local.has_session(id).await?)
     }
 
-    /// Also the end of the session's own task, whoever asked for it: whose a session is was checked before.
+    /// Ends the session. The library calls this also where the session's own task ends. The owner was checked before.
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         self.all.close(id).await
     }

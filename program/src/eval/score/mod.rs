@@ -180,8 +180,8 @@ fn excess(
         known.remove(name);
     }
     let mut is_expected = |call: &SeenCall| {
-        let place = expected.iter().position(|expected| is(expected, call, known, tools));
-        let Some(expected) = place.map(|place| expected.remove(place)) else { return false };
+        let index = expected.iter().position(|expected| is(expected, call, known, tools));
+        let Some(expected) = index.map(|index| expected.remove(index)) else { return false };
         if let (Some(name), Some(ToolOutcome::Ok(ok))) = (&expected.known_as, &call.outcome) {
             known.insert(name.clone(), ok.data.clone());
         }

@@ -36,8 +36,8 @@ use super::{
 const DIE: u64 = 300;
 /// The models side by side; most of the time is spent waiting for deaths.
 const MODELS: u64 = 4;
-/// The completions at once before each model, more than it has places.
-const ASKERS: u64 = 6;
+/// The completions at once before each model, more than it takes at once.
+const CALLERS: u64 = 6;
 /// Longer than any step takes on a busy machine, even a death that only silence reveals.
 const STUCK: Duration = Duration::from_secs(60);
 
@@ -212,7 +212,7 @@ async fn every_completion_ends_once_however_many_processes_die() {
             let (model, died) = loaded(&mark).await;
             let model = Arc::new(model);
             let mut clients = JoinSet::new();
-            for client_number in 0..ASKERS {
+            for client_number in 0..CALLERS {
                 let dice = Dice(1_000 * number + client_number);
                 let name = format!("{number}.{client_number}");
                 let (model, tally) = (Arc::clone(&model), Arc::clone(&tally));

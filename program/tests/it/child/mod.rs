@@ -162,7 +162,7 @@ async fn it_says_how_much_is_loaded_and_what_it_has_done() {
 }
 
 #[tokio::test]
-async fn a_cancelling_caller_learns_what_was_spent_and_a_leaving_caller_frees_the_place() {
+async fn a_cancelling_caller_learns_what_was_spent_and_a_leaving_caller_frees_the_permit() {
     let fixture = ChildFixture::new().await;
     let cancel = CancellationToken::new();
     let stop = cancel.clone();
@@ -171,7 +171,7 @@ async fn a_cancelling_caller_learns_what_was_spent_and_a_leaving_caller_frees_th
     let Err(ModelError::Cancelled { usage }) = ended else { panic!("{ended:?}") };
     // The cancellation may come before the request reaches the child.
     assert!(usage.prompt_tokens == 3 || streamed.is_empty(), "{usage:?} {streamed:?}");
-    for _ in 0..3 * stand_in::PLACES {
+    for _ in 0..3 * stand_in::MAX_CONCURRENT {
         let began = Arc::new(tokio::sync::Notify::new());
         let begins = Arc::clone(&began);
         let deltas = Deltas::new(move |_| begins.notify_one());
@@ -182,7 +182,7 @@ async fn a_cancelling_caller_learns_what_was_spent_and_a_leaving_caller_frees_th
             () = began.notified() => (),
         }
     }
-    assert_eq!(fixture.ask("say there is a place").await.1.unwrap().text, "there is a place");
+    assert_eq!(fixture.ask("say there is room").await.1.unwrap().text, "there is room");
     fixture.close().await;
 }
 

@@ -48,7 +48,7 @@ pub(super) fn options(role: &str, mark: &str) -> ChildOptions {
 }
 
 /// The completions at once.
-pub(super) const PLACES: usize = 4;
+pub(super) const MAX_CONCURRENT: usize = 4;
 
 #[test]
 #[ignore = "the other tests start it as a process of its own"]
@@ -79,7 +79,11 @@ pub(super) struct StandIn;
 
 impl ChatModel for StandIn {
     fn info(&self) -> ModelInfo {
-        ModelInfo { name: "stand-in".into(), has_parallel_calls: true, max_concurrent: PLACES }
+        ModelInfo {
+            name: "stand-in".into(),
+            has_parallel_calls: true,
+            max_concurrent: MAX_CONCURRENT,
+        }
     }
 
     fn complete(
@@ -99,7 +103,7 @@ impl ChatModel for StandIn {
     fn unconstrained(&self, tools: &[madang::tool::ToolSpec]) -> Vec<madang::model::Unconstrained> {
         let part = |tool: &madang::tool::ToolSpec| madang::model::Unconstrained {
             tool: tool.name.clone(),
-            place: "/properties".to_owned(),
+            pointer: "/properties".to_owned(),
             keyword: "pattern".to_owned(),
         };
         tools.iter().map(part).collect()

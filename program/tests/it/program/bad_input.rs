@@ -47,7 +47,7 @@ fn read_only(home: &Home) -> impl Fn(&[&str]) -> super::Ended {
         fs::{MetadataExt, PermissionsExt, chown},
         process::CommandExt,
     };
-    const NOBODY: u32 = 65_534;
+    const OTHER_USER: u32 = 65_534;
     let folder = home.database().parent().unwrap().to_owned();
     std::fs::set_permissions(home.database(), PermissionsExt::from_mode(0o444)).unwrap();
     let is_root = std::fs::metadata(&folder).unwrap().uid() == 0;
@@ -55,17 +55,17 @@ fn read_only(home: &Home) -> impl Fn(&[&str]) -> super::Ended {
     if is_root {
         std::fs::copy(env!("CARGO_BIN_EXE_madang"), &program).unwrap();
         for path in [home.folder.path().to_owned(), home.path("data"), folder.clone()] {
-            chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+            chown(path, Some(OTHER_USER), Some(OTHER_USER)).unwrap();
         }
         for file in std::fs::read_dir(folder).unwrap() {
-            chown(file.unwrap().path(), Some(NOBODY), Some(NOBODY)).unwrap();
+            chown(file.unwrap().path(), Some(OTHER_USER), Some(OTHER_USER)).unwrap();
         }
     }
     move |arguments| {
         let mut command = home.command(arguments);
         if is_root {
             let mut other = std::process::Command::new(&program);
-            other.args(arguments).current_dir(home.folder.path()).uid(NOBODY).gid(NOBODY);
+            other.args(arguments).current_dir(home.folder.path()).uid(OTHER_USER).gid(OTHER_USER);
             other
                 .env_clear()
                 .env("XDG_DATA_HOME", home.path("data"))

@@ -116,8 +116,8 @@ fn a_program_that_is_killed_leaves_no_child() {
 fn a_model_that_cannot_be_loaded_is_the_same_sentence_from_either_process() {
     let home = Home::new();
     let file = home.file("model.gguf", "no model");
-    let chat = |place: &str| {
-        let arguments = ["chat", "--verbose", "--engine", place, "--model"];
+    let chat = |engine: &str| {
+        let arguments = ["chat", "--verbose", "--engine", engine, "--model"];
         let arguments = [&arguments[..], &[file.to_str().unwrap()]].concat();
         home.run(&arguments, "").err
     };

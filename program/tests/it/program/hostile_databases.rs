@@ -201,8 +201,8 @@ async fn a_page_of_rubbish_never_ends_a_command_in_another_way() {
     let mut refused = 0;
     for page in (1..pages).step_by(pages / 6) {
         let mut bytes = good.clone();
-        for (place, byte) in bytes[page * 4_096..][..4_096].iter_mut().enumerate() {
-            *byte = u8::try_from((place * 7 + page * 13) % 251).unwrap();
+        for (index, byte) in bytes[page * 4_096..][..4_096].iter_mut().enumerate() {
+            *byte = u8::try_from((index * 7 + page * 13) % 251).unwrap();
         }
         let path = home.file(&format!("page{page}.db"), &bytes);
         try_all(&home, &path, |command, ended| {

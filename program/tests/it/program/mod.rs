@@ -1,4 +1,13 @@
 //! Tests the program as a person or a script runs it: the built binary on databases of its own.
+//!
+//! Each test has a `Home`: a folder with its own database, in which it runs commands and reads what they print.
+//! `running` ends each process with its test, and `terminal` and `pty` give the program a terminal.
+//!
+//! - Commands: `chat`, `calls`, `eval`, `forget`, `notes`, `stress`, `bench_model`, `verify`, `mcp`, `mcp_serve`,
+//!   `serve`, `hub`.
+//! - Persons: `answers`, `ahead`, `padded`, `resolving`.
+//! - Ends and faults: `ending`, `gone`, `resume`, `bad_input`, `hostile_databases`.
+//! - Models: `bundled`, `engine`, `remote`.
 
 #[cfg(target_os = "linux")]
 mod ahead;

@@ -122,7 +122,7 @@ async fn every_change_is_found_and_named() {
         ("a call's effect", format!("UPDATE madang_calls SET effect = 'none' WHERE call = {second}"), "does not stand".to_owned()),
         ("a deleted call", format!("DELETE FROM madang_calls WHERE call = {second}"), "does not stand".to_owned()),
         ("a call in another session", format!("UPDATE madang_calls SET session = 'two' WHERE call = {second}"), "does not stand".to_owned()),
-        ("a call out of the transcript", format!("DELETE FROM madang_messages WHERE call = {second}"), "is not in its place".to_owned()),
+        ("a call out of the transcript", format!("DELETE FROM madang_messages WHERE call = {second}"), "is not at its position".to_owned()),
     ];
     for (what, sql, words) in cases {
         let copy = home.path("copy.db");

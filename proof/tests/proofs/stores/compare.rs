@@ -95,28 +95,28 @@ pub(super) async fn agree(
     let mut answers = Answers::default();
     let mut open = None::<Pair>;
     for (number, operation) in operations.iter().enumerate() {
-        let place = || format!("operation {number}, {operation:?}");
+        let which = || format!("operation {number}, {operation:?}");
         let pair = match open.take() {
             Some(pair) => pair,
             None => (begin(one).await, begin(other).await),
         };
         let (left, right, rest) = perform(pair, operation, one.keys()).await;
         if left != right {
-            return Err(format!("{}: {left:?}, but {right:?}", place()));
+            return Err(format!("{}: {left:?}, but {right:?}", which()));
         }
         answers.count(&left);
         match rest {
             Some(mut pair) => {
                 let (left, right) = (values(&mut *pair.0).await, values(&mut *pair.1).await);
                 if left != right {
-                    return Err(format!("{}: a tool sees {left:?}, but {right:?}", place()));
+                    return Err(format!("{}: a tool sees {left:?}, but {right:?}", which()));
                 }
                 open = Some(pair);
             }
             None => {
                 let (left, right) = (everything(one).await, everything(other).await);
                 if left != right {
-                    return Err(format!("{}:\n{left}\nbut\n{right}", place()));
+                    return Err(format!("{}:\n{left}\nbut\n{right}", which()));
                 }
             }
         }

@@ -109,11 +109,11 @@ fn a_resume_has_decisions_and_only_true_is_a_yes() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_with_its_place() {
+fn what_cannot_be_done_is_refused_with_its_pointer() {
     let resume = |payload: Value| json!({ "resume": [{ "interruptId": id().to_string(), "status": "resolved", "payload": payload }] });
     let user = |content: Value| json!({ "messages": [{ "id": "m1", "role": "user", "content": content }] });
     let approved = "/resume/0/payload/approved";
-    for (members, place) in [
+    for (members, expected) in [
         (json!({ "threadId": null }), "/threadId"),
         (json!({ "threadId": ".." }), ""),
         (json!({ "runId": 7 }), "/runId"),
@@ -143,7 +143,7 @@ fn what_cannot_be_done_is_refused_with_its_place() {
         (resume(json!({ "approved": true, "editedArgs": "{}" })), "/resume/0/payload/editedArgs"),
         (json!({ "forwardedProps": { "ask": "me" } }), "/forwardedProps/ask"),
     ] {
-        assert_eq!(pointer(read_with(members.clone())), place, "{members}");
+        assert_eq!(pointer(read_with(members.clone())), expected, "{members}");
     }
 }
 

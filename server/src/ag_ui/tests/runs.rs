@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use madang::{
-    IdempotencyKey, SessionId, TurnId,
+    IdempotencyKey, SessionId, Timestamp, TurnId,
     approval::Decision,
     event::{
         ChatMessage, Content, Ending, EntryOrigin, EventCursor, EventKind, Notice, TurnEnding,
     },
     language::Locale,
     ledger::Effect,
-    tool::{CancelReason, Timestamp, ToolOutcome},
+    tool::{CancelReason, ToolOutcome},
 };
 use serde_json::{Value, json};
 use uuid::Uuid;

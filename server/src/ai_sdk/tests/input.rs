@@ -92,11 +92,11 @@ fn the_last_message_says_what_to_do_and_the_others_nothing() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_with_its_place() {
+fn what_cannot_be_done_is_refused_with_its_pointer() {
     let approval = |approval: Value| json!({ "id": "c", "message": assistant(TURN, vec![responded(approval)]) });
     let yes = responded(json!({ "id": id().to_string(), "approved": true }));
     let text = json!([{ "type": "text", "text": "이거" }, { "type": "file", "url": "x" }]);
-    for (body, place) in [
+    for (body, pointer) in [
         (json!({ "id": "c" }), "/messages"),
         (json!({ "id": "c", "messages": [] }), "/messages"),
         (json!({ "id": "c", "messages": "x" }), "/messages"),
@@ -116,6 +116,6 @@ fn what_cannot_be_done_is_refused_with_its_place() {
         (json!({ "id": "c", "ask": 7, "message": user(json!([])) }), "/ask"),
     ] {
         let problem = read_body(&body).unwrap_err().body(Locale::EN);
-        assert_eq!(problem["problems"][0]["pointer"], place, "{body}");
+        assert_eq!(problem["problems"][0]["pointer"], pointer, "{body}");
     }
 }

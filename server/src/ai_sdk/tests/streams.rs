@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use expect_test::expect;
 use madang::{
-    TurnId,
+    Timestamp, TurnId,
     approval::Decision,
     event::{ChatMessage, Content, Ending, EventCursor, EventKind, Notice, TurnEnding},
     language::Locale,
     ledger::Effect,
-    tool::{CancelReason, Timestamp, ToolOutcome},
+    tool::{CancelReason, ToolOutcome},
 };
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -32,7 +32,7 @@ pub enum JwtFileError {
     /// The file could not be read.
     #[error("failed to read the keys of JWTs in {}", path.display())]
     Io {
-        /// The file.
+        /// The path of the file of keys.
         path: PathBuf,
         /// The error of the operating system.
         #[source]
@@ -41,13 +41,13 @@ pub enum JwtFileError {
     /// The file is neither a JWK set nor a public key as PEM.
     #[error("{} is neither a JWK set nor a public key as PEM", path.display())]
     NoKeys {
-        /// The file.
+        /// The path of the file of keys.
         path: PathBuf,
     },
     /// The file has no key that this server can use.
     #[error("{} has no public key for EdDSA, ES256 or RS256", path.display())]
     NoUsableKey {
-        /// The file.
+        /// The path of the file of keys.
         path: PathBuf,
     },
 }

@@ -26,8 +26,9 @@ use super::{
 
 /// An issuer of JWTs whose users this server takes.
 ///
-/// A JWT is checked against the public keys of a file, which is read again when it changes: a JWK set, or one key as PEM.
-/// Its algorithm is EdDSA, ES256 or RS256. Its `scope` lists what it may do; without it, it may chat and not decide.
+/// A JWT is checked against the public keys of a file: a JWK set, or one key as PEM. The server reads the file again
+/// when it changes. Its algorithm is EdDSA, ES256 or RS256. Its `scope` lists what it may do; without it, it may chat
+/// and not decide.
 #[derive(Debug, Clone)]
 pub struct JwtIssuer {
     keys: PathBuf,
@@ -162,7 +163,8 @@ impl JwtKey {
     }
 }
 
-/// Seconds since 1970, with a fraction perhaps (RFC 7519, `NumericDate`). The cast ends at the ends of the range.
+/// Converts seconds since 1970, with a fraction perhaps (RFC 7519, `NumericDate`). The cast ends at the ends of the
+/// range.
 #[expect(clippy::cast_possible_truncation, reason = "it saturates")]
 const fn moment(seconds: f64) -> Timestamp {
     Timestamp::from_millis((seconds * 1_000.0) as i64)

@@ -1,4 +1,4 @@
-//! A question is an interrupt: a later run resumes or cancels it, whoever was faster.
+//! A question is an interrupt: a later run resumes or cancels it, also where another client was faster.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use madang_server::{TokenEntry, TokenHolder, TokenScope, TokenSecret};
 use madang_testing::{End, FakeTool, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::{Value, json};
 
-use super::{Client, SHOWN, Told, decide_elsewhere, deleting, deleting_script, ended};
+use super::{Client, ReadRun, SHOWN, decide_elsewhere, deleting, deleting_script, ended};
 use crate::support::{Setup, delete};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -258,7 +258,7 @@ async fn a_slow_client_that_missed_the_question_is_asked_all_the_same() {
     let path = format!("/v1/calls/{}/resolve", unknown.as_str().unwrap());
     test.post(&path, json!({ "effect": "none" })).await.ok(200);
     told.extend(events.end().await.0);
-    let told = Told { events: told.into_iter().map(|frame| frame.data).collect() };
+    let told = ReadRun { events: told.into_iter().map(|frame| frame.data).collect() };
     client.verify(&told);
     told.events.iter().for_each(|event| client.apply(event));
     let interrupt = told.interrupt();

@@ -1,5 +1,5 @@
-//! Clients of AG-UI: each run keeps the order that they verify, a cut run is joined without a doubled word, and a question
-//! is an interrupt that a later run resumes, whoever was faster.
+//! Clients of AG-UI. Each run keeps the order that they verify, and a cut run is joined without a doubled word. A
+//! question is an interrupt that a later run resumes, also where another client was faster.
 
 mod interrupts;
 mod restarts;
@@ -29,11 +29,11 @@ struct Client<'a> {
 
 /// A run that was read to its end.
 #[derive(Debug)]
-struct Told {
+struct ReadRun {
     events: Vec<Value>,
 }
 
-impl Told {
+impl ReadRun {
     fn kinds(&self) -> Vec<&str> {
         self.events.iter().map(|event| event["type"].as_str().unwrap()).collect()
     }
@@ -110,16 +110,16 @@ impl<'a> Client<'a> {
     }
 
     /// Runs to the end.
-    async fn run(&mut self) -> Told {
+    async fn run(&mut self) -> ReadRun {
         let events = self.open().await;
         self.end(events).await
     }
 
     /// Reads a run to its end, which is clean.
-    async fn end(&mut self, mut events: EventReader) -> Told {
+    async fn end(&mut self, mut events: EventReader) -> ReadRun {
         let (frames, end) = events.end().await;
         assert_eq!(end, StreamEnd::Whole);
-        let told = Told { events: frames.into_iter().map(|frame| frame.data).collect() };
+        let told = ReadRun { events: frames.into_iter().map(|frame| frame.data).collect() };
         self.verify(&told);
         for event in &told.events {
             self.apply(event);
@@ -127,7 +127,7 @@ impl<'a> Client<'a> {
         told
     }
 
-    async fn resume(&mut self, interrupt: &Value, payload: Value) -> Told {
+    async fn resume(&mut self, interrupt: &Value, payload: Value) -> ReadRun {
         let entry =
             json!({ "interruptId": interrupt["id"], "status": "resolved", "payload": payload });
         self.with("resume", json!([entry])).run().await
@@ -138,7 +138,7 @@ impl<'a> Client<'a> {
     }
 
     /// Checks the rules by which clients refuse a run.
-    fn verify(&self, told: &Told) {
+    fn verify(&self, told: &ReadRun) {
         let kinds = told.kinds();
         let is_end = |kind: &&str| ["RUN_FINISHED", "RUN_ERROR"].contains(kind);
         assert_eq!(kinds.iter().filter(|kind| is_end(kind)).count(), 1, "{told:#?}");

@@ -4,7 +4,7 @@ use madang_server::OnDisconnect;
 use madang_testing::{ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::{Value, json};
 
-use super::{Client, PATH, Told, ended};
+use super::{Client, PATH, ReadRun, ended};
 use crate::{
     http::{Request, StreamEnd},
     support::{Setup, says},
@@ -39,7 +39,7 @@ async fn a_new_message_begins_a_turn_that_is_told_as_a_run() {
     completion.say("반가워요");
     let (rest, end) = events.end().await;
     assert_eq!(end, StreamEnd::Whole);
-    let told = Told { events: before.into_iter().chain(rest).map(|frame| frame.data).collect() };
+    let told = ReadRun { events: before.into_iter().chain(rest).map(|frame| frame.data).collect() };
     client.verify(&told);
     told.events.iter().for_each(|event| client.apply(event));
     assert_eq!(told.end(), "success");

@@ -1,5 +1,5 @@
-//! Clients of the AI SDK: one message a turn, a stream that is told again, decisions that are sent and go on, and a stop
-//! that is said.
+//! Clients of the AI SDK. Each turn is one message, a stream can be told again, a decision lets the turn go on, and a
+//! stop is said.
 
 mod decisions;
 mod restarts;

@@ -1,4 +1,4 @@
-//! Clients of OpenAI's protocol: an answer comes whole or breaks off, what is sent again joins its turn, and a loop of
+//! Clients of OpenAI's protocol. An answer comes whole or breaks off, a repeated request joins its turn, and a loop of
 //! messages is one chat.
 
 mod answers;

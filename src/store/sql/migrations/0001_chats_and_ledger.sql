@@ -6,7 +6,7 @@ CREATE TABLE madang_sessions (
     opened_at    INTEGER NOT NULL,
     -- The moment by which it is listed among the user's chats; NULL until it has a message of the user.
     last_at      INTEGER,
-    -- Shows that it was opened by this user, to whoever has the key.
+    -- Shows to a holder of the key that this user opened the session.
     seal         TEXT,
     -- The end of the session's chain of transitions.
     chain_length INTEGER NOT NULL DEFAULT 0,
@@ -21,7 +21,8 @@ CREATE TABLE madang_stored (
     bytes INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The keys that have sealed anything here, by their names: whoever opens the file needs them, and they are kept elsewhere.
+-- The names of the keys that have sealed anything here. A process that opens the file needs the keys, which are kept
+-- elsewhere.
 CREATE TABLE madang_seal_keys (
     key   TEXT    NOT NULL PRIMARY KEY,
     since INTEGER NOT NULL
@@ -187,8 +188,8 @@ BEGIN
     SELECT raise(ABORT, 'what was erased stays on record');
 END;
 
--- Whoever inserts here refuses what it belongs to, and says why. The texts stand in the trigger: SQLite before 3.47, which
--- other programs read this file with, knows no others.
+-- A trigger that inserts here refuses its statement, and says why. The texts stand in the trigger: SQLite before 3.47,
+-- which other programs read this file with, knows no others.
 CREATE VIEW madang_refused AS SELECT '' AS why;
 CREATE TRIGGER madang_refused_is_refused INSTEAD OF INSERT ON madang_refused
 BEGIN
@@ -289,7 +290,7 @@ BEGIN
     SELECT raise(ABORT, 'the ledger is append-only');
 END;
 
--- How a call was approved is what the ledger says, for nobody else can make a standing approval of it.
+-- The ledger alone says how a call was approved, so no other SQL can make a standing approval of it.
 CREATE TRIGGER madang_approvals_follow_the_ledger BEFORE UPDATE OF approval ON madang_calls
 WHEN NEW.approval IS NOT OLD.approval AND NEW.approval IS NOT (
     SELECT transition -> '$.approval' FROM madang_transitions WHERE call = NEW.call AND step = 'approved')

@@ -1,5 +1,5 @@
--- The ledger alone decides. Whoever writes SQL of their own, a handler on the connection it is lent included, can neither
--- take a step that a call cannot take nor change a row that follows from the steps.
+-- The ledger alone decides. Foreign SQL, such as that of a handler on a lent connection, can take no step that a call
+-- cannot take. It can change no row that follows from the steps.
 
 -- The session row is where its chain ends.
 CREATE TRIGGER madang_sessions_follow_their_chain AFTER INSERT ON madang_transitions

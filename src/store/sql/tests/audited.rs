@@ -43,7 +43,7 @@ async fn a_link_that_is_not_as_it_was_written_is_damaged() {
     assert_eq!(damaged(&fixture).await, []);
     let link = |position: u64| Damaged { what: format!("transition {position}") };
     let its = "WHERE session = 's' AND position =";
-    for (what, undone, place) in [
+    for (what, undone, position) in [
         ("transition = transition || ' '", "transition = trim(transition)", 2),
         ("step = 'ended'", "step = 'running'", 2),
         ("position = 7", "position = 3", 3),
@@ -53,9 +53,9 @@ async fn a_link_that_is_not_as_it_was_written_is_damaged() {
             let done = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut db).await.unwrap();
             assert_eq!(done.rows_affected(), 1, "{set}");
         };
-        update(what, place).await;
-        assert_eq!(damaged(&fixture).await, [link(place)], "{what}");
-        update(undone, if what.starts_with("position") { 7 } else { place }).await;
+        update(what, position).await;
+        assert_eq!(damaged(&fixture).await, [link(position)], "{what}");
+        update(undone, if what.starts_with("position") { 7 } else { position }).await;
         assert_eq!(damaged(&fixture).await, [], "{undone}");
     }
     fixture.close().await;
@@ -96,7 +96,7 @@ async fn calls_come_in_the_order_of_their_proposals() {
         fixture.handle.write(record("s", number)).await.unwrap();
     }
     let ledger = fixture.store.session_ledger(&session("s")).await.unwrap().unwrap();
-    let places: Vec<_> = ledger.calls.iter().map(|call| call.as_ref().unwrap().seq).collect();
-    assert_eq!(places, [2, 3, 1]);
+    let numbers: Vec<_> = ledger.calls.iter().map(|call| call.as_ref().unwrap().seq).collect();
+    assert_eq!(numbers, [2, 3, 1]);
     fixture.close().await;
 }

@@ -23,6 +23,9 @@ async fn a_refusal_says_what_would_have_to_be_so() {
     let refused = fixture.handle.write(say("s", 1)).await.unwrap_err();
     assert!(matches!(refused, StoreError::Refused { .. }), "{refused:?}");
     let said = refused.to_string();
-    assert!(said.contains("not all of this is so: place 1 of session s is free"), "{said}");
+    assert!(
+        said.contains("not all of this is so: number 1 in the transcript of session s is free"),
+        "{said}"
+    );
     fixture.close().await;
 }

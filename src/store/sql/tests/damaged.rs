@@ -28,9 +28,9 @@ async fn a_database_of_which_a_part_is_missing_or_rubbish_is_damaged_and_left_as
     const TREE: Range<usize> = 100..PAGE;
     let whole = whole().await;
     let cut = |length: usize| whole[..length].to_vec();
-    let rubbish = |place: Range<usize>| {
+    let rubbish = |range: Range<usize>| {
         let mut bytes = whole.clone();
-        bytes[place].fill(0xa5);
+        bytes[range].fill(0xa5);
         bytes
     };
     for (name, bytes) in [

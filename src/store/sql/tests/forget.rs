@@ -178,8 +178,8 @@ async fn what_stays_of_sessions_is_read_in_the_order_in_which_they_were_erased()
     let fixture = StoreFixture::new().await;
     for (name, messages) in [("c", 2), ("a", 1), ("b", 3)] {
         fixture.chat(name).await;
-        for place in 1..=messages {
-            fixture.handle.write(say(name, place)).await.unwrap();
+        for seq in 1..=messages {
+            fixture.handle.write(say(name, seq)).await.unwrap();
         }
     }
     fixture.store.forget(&order()).await.unwrap();

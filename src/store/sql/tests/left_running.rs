@@ -218,7 +218,7 @@ async fn a_reader_that_is_dropped_outside_of_a_runtime_is_closed() {
     let mut readers = Vec::new();
     for _ in 0..4 {
         let reader = timeout(PATIENCE, fixture.store.reader()).await;
-        readers.push(reader.expect("its place is free").unwrap());
+        readers.push(reader.expect("its permit is free").unwrap());
     }
     drop(readers);
     fixture.close().await;

@@ -280,7 +280,7 @@ async fn fill_the_queue(db: &mut SqliteConnection, gate: Receiver<()>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_part_whose_undoing_found_no_place_in_the_queue_costs_the_whole_handler() {
+async fn a_part_whose_undoing_found_no_room_in_the_queue_costs_the_whole_handler() {
     refused(async |db| {
         note(db, 1).await.unwrap();
         let (open, gate) = channel();

@@ -189,7 +189,7 @@ pub(super) fn say(name: &str, seq: u64) -> Vec<Write> {
     }]
 }
 
-/// Records a call that ran; its number is its place.
+/// Records a call that ran; its id is its number in the transcript.
 pub(super) fn record(name: &str, number: u64) -> Vec<Write> {
     let proposal = Proposal {
         model: None,

@@ -34,8 +34,8 @@ fn long(seq: u64) -> Vec<Write> {
     writes
 }
 
-/// Lists the taken places of the transcript, as another process reads them.
-async fn places(path: &Path) -> Vec<u64> {
+/// Lists the taken numbers of the transcript, as another process reads them.
+async fn numbers(path: &Path) -> Vec<u64> {
     let store = SqliteStore::open_read_only(path).await.unwrap();
     let stored = store.session(&session("s")).await.unwrap().unwrap();
     store.close().await;
@@ -58,9 +58,9 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
             let group: Vec<_> =
                 (1..=3).map(|next| fixture.handle.begin_write(long(seq + next))).collect();
             let mut is_full = false;
-            for (write, place) in group.into_iter().zip(seq + 1..) {
+            for (write, seq) in group.into_iter().zip(seq + 1..) {
                 match write.await {
-                    Ok(()) => acknowledged.push(place),
+                    Ok(()) => acknowledged.push(seq),
                     Err(error) => {
                         assert_eq!(words(&error), "the disk is full: make room and try again");
                         (is_full, refused) = (true, refused + 1);
@@ -75,9 +75,9 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
     }
     assert!(refused >= 5 && acknowledged.len() > 10, "{refused} refused, {acknowledged:?}");
     let path = fixture.folder.path().join("store.db");
-    assert_eq!(places(&path).await, acknowledged, "beside the writer");
+    assert_eq!(numbers(&path).await, acknowledged, "beside the writer");
     let folder = fixture.close_and_leave().await;
-    assert_eq!(places(&path).await, acknowledged, "and by the next process");
+    assert_eq!(numbers(&path).await, acknowledged, "and by the next process");
     let store = SqliteStore::open(&path, [&*NOTES]).await.unwrap();
     let ledger = store.session_ledger(&session("s")).await.unwrap().unwrap();
     ledger.audit(None, Some(store.keys())).unwrap();
@@ -120,12 +120,12 @@ async fn a_database_that_another_program_locks_takes_writes_again_when_that_ends
     );
     let lease = handle.lease("tool".into()).await.unwrap_err();
     assert!(words(&lease).contains("is locked"));
-    assert_eq!(places(&path).await, [1], "reading goes on");
+    assert_eq!(numbers(&path).await, [1], "reading goes on");
     lock("COMMIT").execute(&mut other).await.unwrap();
     handle.write(say("s", 3)).await.unwrap();
     other.close().await.unwrap();
     store.close().await;
-    assert_eq!(places(&path).await, [1, 3]);
+    assert_eq!(numbers(&path).await, [1, 3]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -139,7 +139,7 @@ async fn a_connection_that_becomes_read_only_loses_nothing_that_was_acknowledged
     fixture.handle.write(say("s", 3)).await.expect("the next connection writes again");
     let path = fixture.folder.path().join("store.db");
     let _folder = fixture.close_and_leave().await;
-    assert_eq!(places(&path).await, [1, 3]);
+    assert_eq!(numbers(&path).await, [1, 3]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

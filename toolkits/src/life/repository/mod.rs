@@ -57,7 +57,7 @@ pub struct HabitRepository<'a> {
 pub struct NewHabit {
     /// Its origin; exactly one column must be filled.
     pub origin: OriginColumns,
-    /// Its frame.
+    /// The level at which the habit is framed, from `L0` to `L3`.
     pub frame_level: FrameLevel,
     /// The person's own words for it.
     pub framed_text: String,
@@ -72,22 +72,22 @@ pub struct NewHabit {
 pub struct NewEntry {
     /// The number of the habit.
     pub habit: HabitId,
-    /// The day.
+    /// The day to record a value for.
     pub date: Date,
-    /// The value.
+    /// The value to record for that day.
     pub value: TrackerValue,
-    /// A remark.
+    /// The person's own remark, if any.
     pub note: Option<String>,
 }
 
 /// The recorded value of a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The day.
+    /// The day that the value was recorded for.
     pub date: Date,
-    /// The value.
+    /// The value that counts for that day.
     pub value: TrackerValue,
-    /// A remark.
+    /// The person's own remark, if any.
     pub note: Option<String>,
 }
 

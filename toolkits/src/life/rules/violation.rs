@@ -28,7 +28,7 @@ pub enum LifeViolation {
     /// R5: the day has an entry with another value.
     #[error("{date} is already recorded as {} and cannot be changed.", recorded.as_str())]
     Duplicate {
-        /// The day.
+        /// The day that has an entry already.
         date: Date,
         /// The recorded value.
         recorded: TrackerValue,
@@ -36,7 +36,7 @@ pub enum LifeViolation {
     /// The day has no entry to correct.
     #[error("There is no record for {date} to correct.")]
     NoEntry {
-        /// The day.
+        /// The day without an entry.
         date: Date,
     },
     /// R5: the value is neither done nor blank.

@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};
 use madang::{
-    CallId, Clock, SessionId, UserId,
-    tool::{Access, EffectPolicy, Need, Prepared, Timestamp, ToolOutcome, envelope},
+    CallId, Clock, SessionId, Timestamp, UserId,
+    tool::{Access, EffectPolicy, Need, Prepared, ToolOutcome, envelope},
 };
 use serde_json::{Value, json};
 use sqlx::Connection;

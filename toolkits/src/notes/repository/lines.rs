@@ -25,7 +25,7 @@ pub struct ImportedLine {
     pub id: Option<BlockId>,
     /// Its indent in columns or levels. The line lies in the last earlier line with a smaller indent.
     pub indent: usize,
-    /// Its text.
+    /// The text of the line, without its indent.
     pub content: String,
 }
 

@@ -20,7 +20,7 @@ use madang::store::savepoint;
 /// A new page with the blocks that could be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MadePage {
-    /// The page.
+    /// The page as it was created, without its blocks.
     pub page: Page,
     /// The created blocks, in order.
     pub blocks: Vec<MadeBlock>,
@@ -36,7 +36,7 @@ pub struct MadeBlock {
     pub id: BlockId,
     /// The block that contains it, if any.
     pub parent_id: Option<BlockId>,
-    /// Its text.
+    /// The one line of text in the block.
     pub content: String,
 }
 

@@ -34,7 +34,7 @@ pub enum NotesViolation {
     /// Another page has that title, in this or another case.
     #[error("another page is called {}: choose another title.", quoted(title))]
     TitleTaken {
-        /// The title.
+        /// The title that the caller asked for.
         title: String,
     },
     /// The page contains pages.
@@ -72,7 +72,7 @@ pub enum NotesViolation {
     /// None or both of two arguments were given.
     #[error("give one of {} and {}.", names[0], names[1])]
     OneOf {
-        /// The arguments.
+        /// The names of the two arguments.
         names: [&'static str; 2],
     },
     /// The sibling to insert after has another parent.

@@ -8,7 +8,7 @@ fn a_download_that_breaks_off_goes_on_where_it_broke_off() {
     let hub = Hub::with(&[(FILE, &bytes)]);
     hub.plan([Plan::Break(400_000), Plan::Break(0), Plan::Break(1)]);
     brought(&fetch(&home, &hub, MODEL), &bytes);
-    assert_eq!(places(&hub), [0, 400_000, 400_000, 400_001]);
+    assert_eq!(offsets(&hub), [0, 400_000, 400_000, 400_001]);
     assert_eq!(hub.sent_bytes(), bytes.len(), "no byte was sent twice");
 }
 
@@ -30,7 +30,7 @@ fn a_program_that_is_killed_in_mid_download_goes_on_at_its_next_start() {
         drop(keep);
     }
     brought(&fetch(&home, &hub, MODEL), &bytes);
-    assert_eq!(places(&hub), [0, 300_000, 500_000, 600_000]);
+    assert_eq!(offsets(&hub), [0, 300_000, 500_000, 600_000]);
     assert!(!incomplete(&home, &bytes).exists());
 }
 
@@ -40,7 +40,7 @@ fn a_hub_that_breaks_off_again_and_again_is_given_up_and_what_came_is_kept() {
     let hub = Hub::with(&[(FILE, &bytes)]);
     hub.plan((0..7).map(|_| Plan::Break(10)));
     refused(&fetch(&home, &hub, MODEL), &["broke off after 70 B of 97.66 KiB", "try again"]);
-    assert_eq!(places(&hub), [0, 10, 20, 30, 40, 50, 60]);
+    assert_eq!(offsets(&hub), [0, 10, 20, 30, 40, 50, 60]);
     brought(&fetch(&home, &hub, MODEL), &bytes);
     assert_eq!(hub.sent_bytes(), bytes.len());
 }
@@ -54,7 +54,7 @@ fn what_has_the_wrong_checksum_is_deleted_and_never_used() {
     let left = files_below(&home.path("hf"));
     assert!(matches!(&left[..], [lock] if lock.extension().unwrap() == "lock"), "{left:?}");
     brought(&fetch(&home, &hub, MODEL), &bytes);
-    assert_eq!(places(&hub), [0, 0]);
+    assert_eq!(offsets(&hub), [0, 0]);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn what_an_earlier_download_left_spoiled_is_downloaded_anew() {
         fs::create_dir_all(folder(&home).join("blobs")).unwrap();
         fs::write(incomplete(&home, &bytes), left).unwrap();
         brought(&fetch(&home, &hub, MODEL), &bytes);
-        assert_eq!(places(&hub).last(), Some(&0));
+        assert_eq!(offsets(&hub).last(), Some(&0));
     }
 }
 
@@ -102,12 +102,12 @@ fn a_file_that_is_longer_or_shorter_than_the_listing_says_is_refused_before_it_c
 
 #[test]
 fn a_body_of_unknown_length_is_used_only_as_far_as_the_listing_says() {
-    for (more, places_asked) in [(1_000, &[0][..]), (-1_000, &[0, 99_000])] {
+    for (more, offsets_asked) in [(1_000, &[0][..]), (-1_000, &[0, 99_000])] {
         let (home, bytes) = (Home::new(), model(100_000));
         let hub = Hub::with(&[(FILE, &bytes)]);
         hub.plan([Plan::Unpromised(more)]);
         brought(&fetch(&home, &hub, MODEL), &bytes);
-        assert_eq!(places(&hub), places_asked, "{more}");
+        assert_eq!(offsets(&hub), offsets_asked, "{more}");
     }
 }
 
@@ -154,5 +154,5 @@ fn a_hub_that_has_too_much_to_do_is_asked_again_when_it_says() {
     let begun = Instant::now();
     brought(&fetch(&home, &hub, MODEL), &bytes);
     assert!(begun.elapsed().as_millis() >= 1_000, "it waits for as long as it is asked to");
-    assert_eq!((hub.listings(), places(&hub)), (3, vec![0, 0, 0]));
+    assert_eq!((hub.listings(), offsets(&hub)), (3, vec![0, 0, 0]));
 }

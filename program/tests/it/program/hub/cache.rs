@@ -37,7 +37,7 @@ fn a_program_that_waits_for_a_killed_one_goes_on_in_its_place() {
     signal("KILL", first.child.id());
     first.ended();
     brought(&second.ended(), &bytes);
-    assert_eq!(places(&hub), [0, 50_000]);
+    assert_eq!(offsets(&hub), [0, 50_000]);
 }
 
 #[test]
@@ -99,15 +99,15 @@ fn read_only(home: &Home, hub: &Hub, arguments: &[&str]) -> Ended {
         fs::{MetadataExt, chown},
         process::CommandExt,
     };
-    const NOBODY: u32 = 65_534;
+    const OTHER_USER: u32 = 65_534;
     let folder = home.folder.path();
     let mut wanted = command(home, hub, arguments);
     if fs::metadata(home.path("hf")).unwrap().uid() == 0 {
         let program = home.path("program");
         fs::copy(env!("CARGO_BIN_EXE_madang"), &program).unwrap();
-        chown(folder, Some(NOBODY), Some(NOBODY)).unwrap();
+        chown(folder, Some(OTHER_USER), Some(OTHER_USER)).unwrap();
         let mut other = Command::new(&program);
-        other.args(arguments).current_dir(folder).uid(NOBODY).gid(NOBODY).env_clear();
+        other.args(arguments).current_dir(folder).uid(OTHER_USER).gid(OTHER_USER).env_clear();
         other.env("HF_ENDPOINT", hub.endpoint()).env("HF_HOME", home.path("hf"));
         wanted = other;
     }
@@ -153,5 +153,5 @@ fn a_disk_without_room_is_told_and_what_came_is_kept() {
     refused(&run(bounded), &["there is no room", "make some", "HF_HUB_CACHE"]);
     assert_eq!(length(&incomplete(&home, &bytes)), 64 * 512);
     brought(&fetch(&home, &hub, MODEL), &bytes);
-    assert_eq!(places(&hub), [0, 64 * 512]);
+    assert_eq!(offsets(&hub), [0, 64 * 512]);
 }

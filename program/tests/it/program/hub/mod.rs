@@ -92,8 +92,8 @@ fn length(path: &Path) -> usize {
     fs::metadata(path).map_or(0, |found| usize::try_from(found.len()).unwrap())
 }
 
-/// Lists the places from which bytes were requested.
-fn places(hub: &Hub) -> Vec<usize> {
+/// Lists the offsets from which bytes were requested.
+fn offsets(hub: &Hub) -> Vec<usize> {
     hub.asked().iter().map(|asked| asked.from).collect()
 }
 

@@ -46,8 +46,8 @@ fn a_token_goes_to_the_hub_alone_and_is_never_shown() {
     brought(&ended, &bytes);
     assert!(ended.err.contains("broke off"), "there is a log: {ended:?}");
     assert!(!ended.err.contains("hf_secret") && !ended.err.contains("Signature"), "{ended:?}");
-    for (place, token) in hub.tokens() {
-        assert_eq!(token.as_deref(), (place == "hub").then_some("Bearer hf_secret"), "{place}");
+    for (address, token) in hub.tokens() {
+        assert_eq!(token.as_deref(), (address == "hub").then_some("Bearer hf_secret"), "{address}");
     }
-    assert!(hub.tokens().iter().filter(|(place, _)| *place == "bytes").count() == 2);
+    assert!(hub.tokens().iter().filter(|(address, _)| *address == "bytes").count() == 2);
 }

@@ -161,7 +161,7 @@ impl Hub {
         self.state.lock().unwrap().listings
     }
 
-    /// Lists the requests for bytes so far: the place, and the number of bytes sent.
+    /// Lists the requests for bytes so far: the offset, and the number of bytes sent.
     pub(super) fn asked(&self) -> Vec<Asked> {
         self.state.lock().unwrap().asked.clone()
     }

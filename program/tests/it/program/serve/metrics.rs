@@ -1,4 +1,4 @@
-//! Tests the metrics that a collector reads: who may read them, and that they name no person and no text.
+//! Tests the metrics that a collector reads: which callers may read them, and that they name no person and no text.
 
 use std::{net::TcpStream, os::unix::net::UnixStream};
 
@@ -89,14 +89,14 @@ fn without_the_option_there_are_no_metrics_also_for_an_admin() {
 #[test]
 fn other_machines_may_ask_under_any_name_where_the_address_is_theirs_to_reach() {
     let home = Home::new();
-    let place = home.path("metrics.sock");
-    let unix = format!("unix:{}", place.display());
+    let socket = home.path("metrics.sock");
+    let unix = format!("unix:{}", socket.display());
     let options = ["--listen", "127.0.0.1:0", "--metrics", "0.0.0.0:0", "--metrics", &unix];
     let server = RunningServer::of(home.serve(&[], &options), "open ");
     let address = server.said.lines().find_map(|line| line.strip_prefix("metrics http://0.0.0.0:"));
     let port: u16 = address.unwrap().strip_suffix("/metrics").unwrap().parse().unwrap();
     let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     assert_eq!(ask(stream, "madang:9137", ("GET", "/metrics"), "", "").status, 200);
-    let stream = UnixStream::connect(&place).unwrap();
+    let stream = UnixStream::connect(&socket).unwrap();
     assert_eq!(ask(stream, "localhost", ("GET", "/metrics"), "", "").status, 200);
 }

@@ -1,14 +1,15 @@
 //! Tests `madang serve` and `madang token` as their users run them: the built binary, spoken to over sockets.
 //!
-//! `link` has what the program prints and what that opens, `restarts` its ends and its next starts, `misuse` its ends while
-//! clients do wrong, `places` where it listens, `tokens` what opens it, and `mcp_clients` those of `/mcp`.
+//! `link` tests what the program prints and what that opens, `restarts` its ends and its next starts, and `misuse` its
+//! ends while clients do wrong. `addresses` tests where it listens, `tokens` what opens it, and `mcp_clients` the clients
+//! of `/mcp`.
 
+mod addresses;
 mod link;
 mod mcp;
 mod mcp_clients;
 mod metrics;
 mod misuse;
-mod places;
 mod restarts;
 mod tokens;
 

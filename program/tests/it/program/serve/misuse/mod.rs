@@ -1,5 +1,5 @@
-//! Tests SIGTERM and `kill -9` while clients do wrong: the process ends as it promises, the next one has lost nothing and
-//! repeats nothing, and what was refused is refused again.
+//! Tests SIGTERM and `kill -9` while clients do wrong. The process ends as it promises, and the next one has lost
+//! nothing and repeats nothing. A refused request is refused again.
 //!
 //! Each test is a row of a table: the requests that are refused, and what else a client holds open. At the end of the
 //! server all of them are on their way but for their last bytes, and beside them requests that are right ([`stage`]).
@@ -40,12 +40,12 @@ struct Misuse {
 /// A request that is refused.
 struct Wrong {
     request: Request,
-    told: Refusal,
+    told: ExpectedRefusal,
 }
 
 /// The answer to a wrong request.
 #[derive(Debug, Clone, Copy)]
-enum Refusal {
+enum ExpectedRefusal {
     /// A status and the name of a problem.
     Problem(u16, &'static str),
     /// A status alone: what is no request at all has no more.
@@ -97,7 +97,7 @@ impl Misuse {
         let begin = |wrong: Wrong| (wrong.request.begin(stage.address, 1), wrong.told);
         let mut begun: Vec<_> = (self.wrong)(&stage).into_iter().map(begin).collect();
         let held = (self.holds)(&stage);
-        let finish = |right: &mut Right, wrong: &mut [(Begun, Refusal)]| {
+        let finish = |right: &mut Right, wrong: &mut [(Begun, ExpectedRefusal)]| {
             right.finish();
             wrong.iter_mut().for_each(|(begun, _)| begun.finish());
         };
@@ -145,7 +145,7 @@ impl Misuse {
     }
 }
 
-impl Refusal {
+impl ExpectedRefusal {
     fn is(self, answer: &Answer) -> bool {
         match self {
             Self::Problem(status, name) => {
@@ -164,7 +164,7 @@ const MAX_BODY: usize = 256 * 1024;
 
 /// A request that is refused with this status and name.
 fn refused(status: u16, name: &'static str, request: Request) -> Wrong {
-    Wrong { request, told: Refusal::Problem(status, name) }
+    Wrong { request, told: ExpectedRefusal::Problem(status, name) }
 }
 
 /// A turn of Kim's with this body.
@@ -185,7 +185,7 @@ fn heads_without_end_and_bodies_that_are_too_long_or_come_by_half() {
         let announced = turn().field("content-length", "300000");
         let unannounced = turn().field("transfer-encoding", "chunked");
         vec![
-            Wrong { request: head, told: Refusal::Status(431) },
+            Wrong { request: head, told: ExpectedRefusal::Status(431) },
             refused(413, "too-long", announced.raw(&long.as_bytes()[..MAX_BODY / 2])),
             // It turns out at the last byte.
             refused(413, "too-long", unannounced.raw(chunk.as_bytes())),
@@ -269,7 +269,7 @@ fn answers_twice_late_by_another_user_and_with_another_digest() {
         let Stage { approved, denied, open, kim, lee, .. } = stage;
         let other = json!({ "call": open["call"], "digest": "0".repeat(64) });
         let foreign = json!({ "call": open["call"], "digest": approved["digest"] });
-        let again = |request| Wrong { request, told: Refusal::Already };
+        let again = |request| Wrong { request, told: ExpectedRefusal::Already };
         vec![
             again(stage.decision(approved, kim, "approve")),
             again(stage.decision(denied, kim, "deny")),
@@ -332,9 +332,10 @@ fn readers_that_do_not_read() {
             let line = until_line(&mut events, "id: ");
             heard.push(line.trim_end().split('@').next().unwrap().to_owned());
         }
-        let place = |turn: usize| [2 * turn + 1, 2 * turn + 2].map(|entry| format!("id: {entry}"));
+        let cursors =
+            |turn: usize| [2 * turn + 1, 2 * turn + 2].map(|entry| format!("id: {entry}"));
         let each = (0..UNREAD.1).flat_map(|turn| {
-            let [text, answer] = place(turn);
+            let [text, answer] = cursors(turn);
             let end = format!("{answer}.2");
             [text, answer, end]
         });
@@ -347,7 +348,7 @@ fn loud(stage: &Stage) -> Request {
     Request::get("/v1/sessions/loud/events", &stage.kim)
 }
 
-/// Waits until the server has bytes for each of these connections that no one takes.
+/// Waits until the server has bytes for each of these connections that no client takes.
 fn until_full(unread: &[Begun]) {
     let begin = Instant::now();
     let mut waits: HashSet<_> = unread.iter().map(Begun::ports).collect();

@@ -28,7 +28,7 @@ struct Reader {
     chat: usize,
     /// The cursor of the last event.
     cursor: Option<String>,
-    /// The events that were heard, each with its place.
+    /// The events that were heard, each with its cursor.
     heard: Vec<String>,
     stream: Option<BufReader<TcpStream>>,
 }
@@ -68,8 +68,8 @@ impl Reader {
                 Some(("id", text)) => text.clone_into(&mut id),
                 Some(("event", text)) => text.clone_into(&mut name),
                 None if line == "\n" && !id.is_empty() => {
-                    let place = id.split('@').next().unwrap();
-                    self.heard.push(format!("{name} {place}"));
+                    let cursor = id.split('@').next().unwrap();
+                    self.heard.push(format!("{name} {cursor}"));
                     self.cursor = Some(std::mem::take(&mut id));
                 }
                 Some(_) | None => {}

@@ -1,4 +1,4 @@
-//! A server with chats in each state, what a client that does right has on its way, and what must be there at the next
+//! A server with chats in each state. Also the requests of a client that does right, and what must be there at the next
 //! start.
 
 use std::{
@@ -56,7 +56,7 @@ pub(super) struct Right {
 
 /// What a client that does right was told, as far as its connections were not cut.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Answers {
     turn: Option<Answer>,
     yes: Option<Answer>,
     no: Option<Answer>,
@@ -72,8 +72,8 @@ pub(super) const KEY: &str = "\"kept\"";
 const HALF: &str = "\"half\"";
 
 impl Stage {
-    /// Starts a server and lets its chats come to where they are: one has ended under a key, in one a call was
-    /// approved, in one another was denied, in one a third waits, and one is empty.
+    /// Starts a server and brings its chats into their states. One has ended under a key, one had a call approved, one
+    /// had a call denied. One has a call that waits, and one is empty.
     pub(super) fn new() -> Self {
         let home = Home::new();
         let [kim, lee, gone, leaving] =
@@ -257,7 +257,7 @@ impl Stage {
     }
 
     /// Checks that the next server has lost nothing and repeats nothing, and that all it has promised holds. Ends it.
-    pub(super) fn holds(&mut self, told: &Told) {
+    pub(super) fn holds(&mut self, told: &Answers) {
         assert_eq!(self.stored(), self.before);
         let first = self.before.chats[0]["messages"][0]["turn"].clone();
         assert_eq!(self.says("kept", "keep this", KEY)["turn"], first, "the key has its turn");
@@ -290,7 +290,7 @@ impl Stage {
     }
 
     /// Checks that a turn whose body was cut off has not begun, and that one that was accepted has begun once.
-    fn half_came_once(&self, told: &Told) {
+    fn half_came_once(&self, told: &Answers) {
         let messages = |view: Value| view["messages"].as_array().unwrap().clone();
         let of_users =
             |messages: &[Value]| messages.iter().filter(|one| one["role"] == "user").count();
@@ -309,7 +309,7 @@ impl Stage {
     }
 
     /// Checks that one of two answers counts, and if one was acknowledged, that one. True for the yes.
-    fn one_device_counts(&self, told: &Told) -> bool {
+    fn one_device_counts(&self, told: &Answers) -> bool {
         let counted =
             |answer: &Option<Answer>| answer.as_ref().is_some_and(|told| told.status == 200);
         assert!(!(counted(&told.yes) && counted(&told.no)), "{told:?}");
@@ -327,7 +327,7 @@ impl Stage {
     }
 }
 
-impl Told {
+impl Answers {
     pub(super) const fn is_nothing(&self) -> bool {
         self.turn.is_none() && self.yes.is_none() && self.no.is_none()
     }
@@ -347,8 +347,8 @@ impl Right {
     }
 
     /// Reads what the server has answered.
-    pub(super) fn told(self) -> Told {
-        Told { turn: self.turn.answer(), yes: self.yes.answer(), no: self.no.answer() }
+    pub(super) fn told(self) -> Answers {
+        Answers { turn: self.turn.answer(), yes: self.yes.answer(), no: self.no.answer() }
     }
 }
 
@@ -359,8 +359,8 @@ fn adds(protocol: &str) -> Value {
     json!({ "tool_calls": [{ "name": "add_habit", "arguments": arguments }] })
 }
 
-/// Finds a port below those from which systems take one for a connection: another client may else have it when the next
-/// server comes, and a client that comes back while no server listens would meet itself at last.
+/// Finds a port below those from which systems take one for a connection. Another client could have one of those when
+/// the next server comes. A client that comes back while no server listens would meet itself at last.
 pub(super) fn free_port() -> u16 {
     static TAKEN: AtomicU16 = AtomicU16::new(0);
     let first = u16::try_from(std::process::id() % 1_000).unwrap();

@@ -1,4 +1,4 @@
-//! The places of streams: so many in all, so many for one user.
+//! The permits of streams: so many in all, so many for one user.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use crate::{
 
 /// Counts the open streams. Clones count together.
 #[derive(Debug, Clone)]
-pub(crate) struct StreamPlaces {
+pub(crate) struct StreamPermits {
     counts: Arc<Mutex<StreamCounts>>,
     max: usize,
     max_per_user: usize,
@@ -27,24 +27,24 @@ struct StreamCounts {
     of_users: HashMap<UserId, usize>,
 }
 
-/// A stream's place, which is free again when this is dropped.
+/// A stream's permit, which is free again when this is dropped.
 #[derive(Debug)]
-pub(crate) struct StreamPlace {
+pub(crate) struct StreamPermit {
     counts: Arc<Mutex<StreamCounts>>,
     user: UserId,
 }
 
-impl StreamPlaces {
+impl StreamPermits {
     pub(crate) fn new(limits: &ServerLimits) -> Self {
         let (max, max_per_user) = (limits.max_streams, limits.max_streams_per_user);
         Self { counts: Arc::default(), max, max_per_user }
     }
 
-    /// Takes a place for a stream of this user.
+    /// Takes a permit for a stream of this user.
     ///
     /// # Errors
     /// A problem where there is none.
-    pub(crate) fn take(&self, user: &UserId) -> Result<StreamPlace, Problem> {
+    pub(crate) fn take(&self, user: &UserId) -> Result<StreamPermit, Problem> {
         let mut counts = lock(&self.counts);
         let of_user = counts.of_users.get(user).copied().unwrap_or_default();
         if of_user >= self.max_per_user {
@@ -55,11 +55,11 @@ impl StreamPlaces {
         }
         counts.all += 1;
         counts.of_users.insert(user.clone(), of_user + 1);
-        Ok(StreamPlace { counts: self.counts.clone(), user: user.clone() })
+        Ok(StreamPermit { counts: self.counts.clone(), user: user.clone() })
     }
 }
 
-impl Drop for StreamPlace {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
         let mut counts = lock(&self.counts);
         counts.all -= 1;
@@ -86,7 +86,7 @@ fn full(name: ProblemName, scope: &str, max: usize) -> Problem {
     .retry_after(RETRY)
 }
 
-/// The time after which a place may be free: streams come and go with their screens.
+/// The time after which a permit may be free: streams come and go with their screens.
 const RETRY: std::time::Duration = std::time::Duration::from_secs(5);
 
 #[cfg(test)]
@@ -94,18 +94,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_counted_for_each_user_and_for_all_and_come_back() {
+    fn permits_are_counted_for_each_user_and_for_all_and_come_back() {
         let limits =
             ServerLimits { max_streams: 3, max_streams_per_user: 2, ..ServerLimits::default() };
-        let places = StreamPlaces::new(&limits);
+        let permits = StreamPermits::new(&limits);
         let [kim, lee] = ["kim", "lee"].map(|user| UserId::new(user).unwrap());
-        let refused = |user| places.take(user).unwrap_err().name();
-        let (one, two) = (places.take(&kim).unwrap(), places.take(&kim).unwrap());
+        let refused = |user| permits.take(user).unwrap_err().name();
+        let (one, two) = (permits.take(&kim).unwrap(), permits.take(&kim).unwrap());
         assert_eq!(refused(&kim), ProblemName::TooMany);
-        let three = places.take(&lee).unwrap();
+        let three = permits.take(&lee).unwrap();
         assert_eq!(refused(&lee), ProblemName::Overloaded);
         drop((one, two, three));
-        assert!(lock(&places.counts).of_users.is_empty(), "users without a stream are forgotten");
-        assert!(places.take(&lee).is_ok());
+        assert!(lock(&permits.counts).of_users.is_empty(), "users without a stream are forgotten");
+        assert!(permits.take(&lee).is_ok());
     }
 }

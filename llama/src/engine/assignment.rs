@@ -1,10 +1,10 @@
-//! Decides which chat gets a sequence, which waits for a prompt that is being read, and which gives up its place.
+//! Decides which chat gets a sequence, which waits for a prompt that is being read, and which gives up its sequence.
 
 use madang_actors::protocol::Usage;
 use tracing::debug;
 
 use super::{
-    cache::{Cache, Placed, readable},
+    cache::{Assigned, Cache, readable},
     plan,
     prefixes::{PrefixMatch, Prefixes},
     run::{ActiveCompletion, WaitReason},
@@ -20,11 +20,11 @@ const WAIT_GAIN: usize = 16;
 
 impl Engine<'_> {
     /// Gives sequences to completions without one.
-    pub(super) fn place(&mut self) {
-        let mut has_placed = false;
+    pub(super) fn assign_sequences(&mut self) {
+        let mut has_assigned = false;
         for at in 0..self.runs.len() {
             let run = &self.runs[at];
-            if run.sequence.is_some() || !self.may_place(run) {
+            if run.sequence.is_some() || !self.may_have_sequence(run) {
                 continue;
             }
             let known = self.cache.known(&run.tokens);
@@ -37,9 +37,9 @@ impl Engine<'_> {
                 continue;
             }
             let run = &mut self.runs[at];
-            let placed = self.cache.place(&run.owner, &run.tokens, &mut self.stats);
-            let Some(Placed { sequence, known, own }) = placed else { break };
-            has_placed = true;
+            let assigned = self.cache.assign(&run.owner, &run.tokens, &mut self.stats);
+            let Some(Assigned { sequence, known, own }) = assigned else { break };
+            has_assigned = true;
             if run.usage == Usage::default() {
                 run.usage.cached_tokens = u32::try_from(own).unwrap_or(u32::MAX);
                 self.stats.prompt_tokens_reused += known as u64;
@@ -51,13 +51,13 @@ impl Engine<'_> {
                 self.coming.extend(sequence, &run.tokens);
             }
         }
-        if has_placed {
+        if has_assigned {
             // Only now, because new completions may begin with resting chats.
             self.cache.swap_out_most(None, &mut self.stats);
         }
     }
 
-    fn may_place(&self, run: &ActiveCompletion) -> bool {
+    fn may_have_sequence(&self, run: &ActiveCompletion) -> bool {
         match run.waits {
             WaitReason::No => true,
             WaitReason::ForCommon { reader, tokens } => !self.reads(reader, tokens),
@@ -73,8 +73,8 @@ impl Engine<'_> {
         self.runs.iter().any(reads)
     }
 
-    /// Makes room: split contexts join; the main context moves resting chats, then takes the place of the youngest
-    /// completion.
+    /// Makes room: split contexts join; the main context moves resting chats, then takes the sequence of the
+    /// youngest completion.
     pub(super) fn make_room(&mut self) -> bool {
         if self.is_split() {
             self.join_for_room();
@@ -83,27 +83,27 @@ impl Engine<'_> {
         if self.cache.make_room(&mut self.stats) {
             return true;
         }
-        let placed = || self.runs.iter().enumerate().filter(|(_, run)| run.sequence.is_some());
-        if placed().count() < 2 {
+        let assigned = || self.runs.iter().enumerate().filter(|(_, run)| run.sequence.is_some());
+        if assigned().count() < 2 {
             return false;
         }
-        let youngest = plan::youngest(placed().map(|(at, run)| (at, run.began)));
+        let youngest = plan::youngest(assigned().map(|(at, run)| (at, run.began)));
         let Some(run) = youngest.map(|at| &mut self.runs[at]) else { return false };
         give_up(run, &mut self.cache, &mut self.coming, &mut self.stats);
         true
     }
 }
 
-/// Takes the place of a completion, which reads again when there is room.
+/// Takes the sequence of a completion, which reads again when there is room.
 pub(super) fn give_up(
     run: &mut ActiveCompletion,
     cache: &mut Cache<'_>,
     coming: &mut Prefixes<Held>,
     stats: &mut EngineStats,
 ) {
-    debug!(completion = %run.request.id, "a completion gives up its place for others");
+    debug!(completion = %run.request.id, "a completion gives up its sequence for others");
     stats.preempted += 1;
-    if let Some(sequence) = run.loses_place(WaitReason::ForRoom) {
+    if let Some(sequence) = run.loses_sequence(WaitReason::ForRoom) {
         coming.forget(sequence);
         cache.free(sequence);
     }

@@ -89,10 +89,10 @@ fn with_a_certificate_it_speaks_tls_and_a_bad_one_starts_nothing() {
 fn a_unix_socket_is_for_its_owner_and_goes_with_the_server() {
     let home = Home::new();
     let path = home.path("madang.sock");
-    let place = format!("unix:{}", path.display());
+    let address = format!("unix:{}", path.display());
     let start = || {
-        let mut program = RunningProgram::start(home.serve(&[], &["--listen", &place, "--open"]));
-        assert_eq!(program.until("listening "), format!("listening {place}\n"));
+        let mut program = RunningProgram::start(home.serve(&[], &["--listen", &address, "--open"]));
+        assert_eq!(program.until("listening "), format!("listening {address}\n"));
         program
     };
     let me = || {
@@ -157,9 +157,9 @@ fn a_number_that_is_no_socket_and_an_address_of_another_machine_are_told() {
     let ended = RunningProgram::start(home.serve(&[], &options)).ended();
     assert!(ended.err.contains("failed to listen on 192.0.2.1:80 ("), "{ended:?}");
     assert_eq!((ended.code, &*ended.out), (Some(1), ""));
-    for place in ["8137", "example.org:80", "unix:", "fd:2"] {
-        let ended = RunningProgram::start(home.serve(&[], &["--listen", place])).ended();
-        assert_eq!(ended.code, Some(2), "{place}");
+    for address in ["8137", "example.org:80", "unix:", "fd:2"] {
+        let ended = RunningProgram::start(home.serve(&[], &["--listen", address])).ended();
+        assert_eq!(ended.code, Some(2), "{address}");
     }
     assert!(!home.path("data").exists(), "nothing is left of what could not begin");
 }

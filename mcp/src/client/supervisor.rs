@@ -1,4 +1,4 @@
-//! Keeps a server: starts it again with a growing delay, reads its tools again where they have changed, ends it with us.
+//! Supervises a server: starts it again with a growing delay, reads its tools again where they have changed, ends it with us.
 
 use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
 
@@ -24,10 +24,10 @@ use super::{
 /// The fingerprints of a server's tools, by their original names.
 pub(super) type Fingerprints = HashMap<String, String>;
 
-/// The way to a server that is kept. Dropped, it ends the server.
+/// The handle of a server that is supervised. Dropped, it ends the server.
 #[derive(Debug)]
-pub(super) struct Keeper {
-    pub(super) server: String,
+pub(super) struct SupervisedServer {
+    pub(super) name: String,
     /// The running server; none while it is being started again, its tools are being read again, or it has ended.
     link: watch::Receiver<Option<Arc<Live>>>,
     stop: CancellationToken,
@@ -48,9 +48,9 @@ pub(super) struct Live {
     pub(super) reports: Arc<Reports>,
 }
 
-impl Keeper {
-    /// Keeps a server that was started. `offered` are the tools that were registered.
-    pub(super) fn keep(
+impl SupervisedServer {
+    /// Supervises a server that was started, in a task of its own. `offered` are the tools that were registered.
+    pub(super) fn spawn(
         entry: Entry,
         connection: Connection,
         list: &ToolList,
@@ -58,13 +58,13 @@ impl Keeper {
     ) -> Self {
         let (link, watched) = watch::channel(None);
         let stop = CancellationToken::new();
-        let server = entry.name.clone();
-        let keeping = Keeping { entry, offered, link, stop: stop.clone() };
+        let name = entry.name.clone();
+        let supervisor = ServerSupervisor { entry, offered, link, stop: stop.clone() };
         let fingerprints = fingerprints(list);
         let task = TaskTracker::new();
-        task.spawn(keeping.run(connection, fingerprints));
+        task.spawn(supervisor.run(connection, fingerprints));
         task.close();
-        Self { server, link: watched, _stops: stop.clone().drop_guard(), stop, task }
+        Self { name, link: watched, _stops: stop.clone().drop_guard(), stop, task }
     }
 
     /// Gives the running server, after a wait of at most this long; another one than the process that is `gone`.
@@ -94,14 +94,15 @@ impl Keeper {
     }
 }
 
-struct Keeping {
+/// The task that supervises a server.
+struct ServerSupervisor {
     entry: Entry,
     offered: Fingerprints,
     link: watch::Sender<Option<Arc<Live>>>,
     stop: CancellationToken,
 }
 
-impl Keeping {
+impl ServerSupervisor {
     async fn run(self, mut connection: Connection, mut fingerprints: Fingerprints) {
         let mut delay = FIRST_DELAY;
         loop {
