@@ -55,7 +55,8 @@ impl Admission {
         user: &UserId,
         permits: usize,
     ) -> Result<Permit, LimitExceeded> {
-        self.try_admit(bound, user, permits).inspect_err(refused)
+        self.table().admit(bound, user, permits).inspect_err(refused)?;
+        Ok(self.permit(bound, user.clone(), permits))
     }
 
     /// Does the same without counting a refusal: the caller tries again or waits, so it may be admitted after all.
@@ -68,7 +69,7 @@ impl Admission {
         user: &UserId,
         permits: usize,
     ) -> Result<Permit, LimitExceeded> {
-        self.table().admit(bound, user, permits)?;
+        self.table().try_admit(bound, user, permits)?;
         Ok(self.permit(bound, user.clone(), permits))
     }
 

@@ -87,25 +87,47 @@ impl<W> AdmissionTable<W> {
         self.users.get(user).map_or(0, |of_user| of_user[bound as usize].held)
     }
 
-    /// Takes permits, or says why not and when to come again.
+    /// Takes permits, or counts a refusal and says why not and when to come again.
     pub(super) fn admit(
         &mut self,
         bound: Bound,
         user: &UserId,
         permits: usize,
     ) -> Result<(), LimitExceeded> {
-        let Err(scope) = self.take(bound, user, permits) else { return Ok(()) };
-        let max = self.max[bound as usize];
-        let (max, full) = match scope {
-            Scope::All => (max.all, Some(&mut self.all[bound as usize])),
-            Scope::User | Scope::Session => {
-                let of_user = self.users.get_mut(user);
-                (max.of_user, of_user.map(|of_user| &mut of_user[bound as usize]))
-            }
-        };
-        let usual = self.usual[bound as usize];
-        let retry_after = full.zip(usual).map(|(full, usual)| full.refuse(bound, usual));
-        Err(LimitExceeded { bound, scope, max, retry_after })
+        let admitted = self.try_admit(bound, user, permits);
+        if let Err(refusal) = &admitted
+            && refusal.retry_after.is_some()
+        {
+            let full = match refusal.scope {
+                Scope::All => Some(&mut self.all[bound as usize]),
+                Scope::User | Scope::Session => {
+                    self.users.get_mut(user).map(|of_user| &mut of_user[bound as usize])
+                }
+            };
+            full.into_iter().for_each(|full| full.refused = full.refused.saturating_add(1));
+        }
+        admitted
+    }
+
+    /// Does the same without counting a refusal.
+    pub(super) fn try_admit(
+        &mut self,
+        bound: Bound,
+        user: &UserId,
+        permits: usize,
+    ) -> Result<(), LimitExceeded> {
+        self.take(bound, user, permits).map_err(|scope| {
+            let max = self.max[bound as usize];
+            let (max, full) = match scope {
+                Scope::All => (max.all, Some(&self.all[bound as usize])),
+                Scope::User | Scope::Session => {
+                    (max.of_user, self.users.get(user).map(|of_user| &of_user[bound as usize]))
+                }
+            };
+            let usual = self.usual[bound as usize];
+            let retry_after = full.zip(usual).map(|(full, usual)| full.retry_after(bound, usual));
+            LimitExceeded { bound, scope, max, retry_after }
+        })
     }
 
     /// Takes permits, or says whose bound is reached. It counts no refusal: a caller that waits comes for no later permit.
@@ -183,12 +205,11 @@ impl Permits {
     /// Estimates when one more refused caller can have a permit. Permits held as long as usual come free one after the
     /// other. Each refused caller is given a moment of its own, so that not all of them come for the first permit. Few
     /// callers hold bytes, and these come free in no order.
-    fn refuse(&mut self, bound: Bound, usual: Duration) -> Duration {
+    fn retry_after(&self, bound: Bound, usual: Duration) -> Duration {
         const LONGEST: Duration = Duration::from_secs(60);
-        self.refused = self.refused.saturating_add(1);
         let holders = if bound == Bound::QueuedBytes { 1 } else { self.held.max(1) };
         let one = usual / u32::try_from(holders).unwrap_or(u32::MAX);
-        one.saturating_mul(self.refused).clamp(Duration::from_millis(1), LONGEST)
+        one.saturating_mul(self.refused.saturating_add(1)).clamp(Duration::from_millis(1), LONGEST)
     }
 
     fn release(&mut self, permits: usize) {
@@ -257,6 +278,10 @@ mod tests {
         for _ in 0..100 {
             table.admit(TURNS, &lee, 1).unwrap();
             table.release(TURNS, &lee, 1, SECOND, |_| true);
+        }
+        for _ in 0..100 {
+            let refusal = table.try_admit(TURNS, &kim, 1).unwrap_err();
+            assert_eq!(refusal.retry_after, Some(SECOND));
         }
         let refusal = table.admit(TURNS, &kim, 1).unwrap_err();
         assert_eq!(refusal.retry_after, Some(SECOND));
