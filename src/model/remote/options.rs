@@ -38,12 +38,11 @@ impl RemoteOptions {
         }
     }
 
-    /// Takes the key from the environment: for the provider's own address `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or
-    /// `GEMINI_API_KEY`, and for any other address `MADANG_REMOTE_KEY`. Neither is sent where the other belongs.
+    /// Takes the key from the environment. The address decides: the server of a provider gets `OPENAI_API_KEY`,
+    /// `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`, whichever is its own, and any other server gets `MADANG_REMOTE_KEY`.
     #[must_use]
     pub fn key_from_env(mut self) -> Self {
-        let variable =
-            if self.is_at_home() { self.provider.key_variable() } else { Some(ELSEWHERE_KEY) };
+        let variable = self.key_variable();
         let read = |name| std::env::var(name).ok().filter(|key| !key.trim().is_empty());
         self.key = variable.and_then(read);
         self
@@ -98,8 +97,12 @@ impl RemoteOptions {
         format!("{}:{}", self.provider.name(), self.model)
     }
 
-    fn is_at_home(&self) -> bool {
-        self.url == self.provider.url()
+    /// Names the variable with the key for this address; `None` where no key is usual.
+    fn key_variable(&self) -> Option<&'static str> {
+        let origin = |url| Url::parse(url).ok().map(|url| url.origin());
+        let here = origin(&self.url);
+        let host = Provider::ALL.into_iter().find(|host| origin(host.url()) == here);
+        host.map_or(Some(ELSEWHERE_KEY), Provider::key_variable)
     }
 
     /// Checks what can be known without asking.
@@ -112,14 +115,15 @@ impl RemoteOptions {
         if self.model.is_empty() || has_wrong || self.model.contains("..") {
             return Err(RemoteError::Model(self.model.clone()));
         }
-        match (&self.key, self.provider.key_variable()) {
+        let wanted = self.key_variable().filter(|variable| *variable != ELSEWHERE_KEY);
+        match (&self.key, wanted) {
             (Some(key), _) if !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
                 Err(RemoteError::Key)
             }
             (Some(_), _) if url.scheme() == "http" && !is_this_machine(&url) => {
                 Err(RemoteError::ClearText(self.url.clone()))
             }
-            (None, Some(variable)) if self.is_at_home() => Err(RemoteError::NoKey { variable }),
+            (None, Some(variable)) => Err(RemoteError::NoKey { variable }),
             _ => Ok(()),
         }
     }
@@ -169,4 +173,29 @@ pub enum RemoteError {
     /// The client of this machine could not be made.
     #[error("failed to prepare the connections")]
     Client(#[source] reqwest::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_decides_which_key_it_is_sent() {
+        for (url, variable) in [
+            ("https://api.openai.com/v1", Some("OPENAI_API_KEY")),
+            ("https://API.openai.com:443/", Some("OPENAI_API_KEY")),
+            ("https://api.anthropic.com", Some("ANTHROPIC_API_KEY")),
+            ("https://generativelanguage.googleapis.com/v1beta/openai", Some("GEMINI_API_KEY")),
+            ("http://127.0.0.1:11434/v1", None),
+            ("http://127.0.0.1:8080/v1", Some(ELSEWHERE_KEY)),
+            ("https://api.openai.com.example/v1", Some(ELSEWHERE_KEY)),
+            ("https://api.openai.com@models.example", Some(ELSEWHERE_KEY)),
+            ("nonsense", Some(ELSEWHERE_KEY)),
+        ] {
+            for provider in Provider::ALL {
+                let options = RemoteOptions::new(provider, "m").url(url);
+                assert_eq!(options.key_variable(), variable, "{provider:?} at {url}");
+            }
+        }
+    }
 }

@@ -22,7 +22,7 @@ pub enum Provider {
 pub struct UnknownProvider(String);
 
 impl Provider {
-    const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
+    pub(super) const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
 
     /// Gives its name.
     #[must_use]
