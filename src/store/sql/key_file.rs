@@ -98,16 +98,21 @@ impl SealKeyFile {
     }
 
     fn read_or_create_with(&self, sync: SyncFolder) -> Result<SealKeys, SealKeyError> {
-        if let Some(keys) = self.read()? {
-            return Ok(keys);
-        }
-        self.create_folder(sync)?;
+        let keys = match self.read()? {
+            Some(keys) => keys,
+            None => self.created()?,
+        };
+        // Before a database needs the key, which may be on another disk. A key that is there already may be new, too.
+        self.sync_names(sync)?;
+        Ok(keys)
+    }
+
+    fn created(&self) -> Result<SealKeys, SealKeyError> {
+        self.create_folder()?;
         let fresh = self.written(&[SealKey::random()?])?;
         // A hard link replaces no existing file, as a rename would.
         let linked = fs::hard_link(&fresh, &self.0);
         self.remove(&fresh);
-        // Before a database that needs the key exists, which may be on another disk.
-        sync(&folder_of(&self.0)).map_err(|cause| self.unusable(cause))?;
         // The link failed because another program created the file first: its keys count.
         let cause = || linked.err().unwrap_or_else(|| ErrorKind::NotFound.into());
         self.read()?.ok_or_else(|| self.unusable(cause()))
@@ -116,7 +121,7 @@ impl SealKeyFile {
     /// Adds a fresh key before the others. It seals from the next start on; older keys still vouch for older seals.
     ///
     /// # Errors
-    /// [`SealKeyError`] says what to do; the file is then unchanged.
+    /// [`SealKeyError`] says what to do; the file is then unchanged, or has the fresh key already.
     pub fn rotate(&self) -> Result<SealKeys, SealKeyError> {
         self.rotate_with(sync)
     }
@@ -124,13 +129,13 @@ impl SealKeyFile {
     fn rotate_with(&self, sync: SyncFolder) -> Result<SealKeys, SealKeyError> {
         let mut keys = self.keys()?.unwrap_or_default();
         keys.insert(0, SealKey::random()?);
-        self.create_folder(sync)?;
+        self.create_folder()?;
         let fresh = self.written(&keys)?;
         fs::rename(&fresh, &self.0).map_err(|cause| {
             self.remove(&fresh);
             self.unusable(cause)
         })?;
-        sync(&folder_of(&self.0)).map_err(|cause| self.unusable(cause))?;
+        self.sync_names(sync)?;
         Ok(SealKeys::new(keys))
     }
 
@@ -181,17 +186,19 @@ impl SealKeyFile {
         Ok(path)
     }
 
-    /// Creates the folder of the file durably, and those above it.
-    fn create_folder(&self, sync: SyncFolder) -> Result<(), SealKeyError> {
-        let folder = folder_of(&self.0);
-        let missing: Vec<_> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+    fn create_folder(&self) -> Result<(), SealKeyError> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        let created = builder.create(&folder);
-        let synced = || missing.iter().try_for_each(|made| sync(&folder_of(made)));
-        created.and_then(|()| synced()).map_err(|cause| self.unusable(cause))
+        builder.create(folder_of(&self.0)).map_err(|cause| self.unusable(cause))
+    }
+
+    /// Makes the names of the file and of the folders above it durable: some of them may be new.
+    fn sync_names(&self, sync: SyncFolder) -> Result<(), SealKeyError> {
+        let folders =
+            folder_of(&self.0).ancestors().filter(|folder| !folder.as_os_str().is_empty());
+        folders.into_iter().try_for_each(sync).map_err(|cause| self.unusable(cause))
     }
 
     fn remove(&self, path: &Path) {
@@ -208,9 +215,17 @@ impl SealKeyFile {
 /// Makes the names in a folder durable.
 type SyncFolder = fn(&Path) -> io::Result<()>;
 
+/// Makes the names in a folder durable, where this program may and the file system can.
 #[cfg(unix)]
 fn sync(folder: &Path) -> io::Result<()> {
-    fs::File::open(folder)?.sync_all()
+    use ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    match fs::File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(error) if matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported) => {
+            tracing::debug!(%error, folder = %folder.display(), "a folder of keys cannot be synced");
+            Ok(())
+        }
+        synced => synced,
+    }
 }
 
 // Elsewhere a folder cannot be opened like a file, and the file system's journal has the names.
@@ -220,9 +235,9 @@ fn sync(_: &Path) -> io::Result<()> {
 }
 
 /// Gives the folder in which a name stands.
-fn folder_of(path: &Path) -> PathBuf {
+fn folder_of(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new(".")).to_owned()
+    folder.unwrap_or(Path::new("."))
 }
 
 fn key(line: &str) -> Option<SealKey> {
@@ -293,19 +308,22 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let file = file(&folder);
-        let names = folder.path().join("config/madang");
-        file.read_or_create_with(noted).unwrap();
-        let expected = [
-            (folder.path().join("config"), false),
-            (folder.path().to_owned(), false),
-            (names.clone(), true),
-        ];
-        assert_eq!(SYNCED.take(), expected);
-        file.rotate_with(noted).unwrap();
-        assert_eq!(SYNCED.take(), [(names, true)]);
-        let failing = SealKeyFile::at(folder.path().join("other/seal.keys"));
-        let error = failing.read_or_create_with(|_| Err(ErrorKind::Other.into())).unwrap_err();
+        let above = |synced: Vec<(PathBuf, bool)>| -> Vec<_> {
+            let own = synced.into_iter().filter(|(synced, _)| synced.starts_with(folder.path()));
+            own.map(|(synced, has_file)| {
+                (synced.strip_prefix(folder.path()).unwrap().to_owned(), has_file)
+            })
+            .collect()
+        };
+        let expected = [("config/madang", true), ("config", false), ("", false)]
+            .map(|(synced, has_file)| (PathBuf::from(synced), has_file));
+        let error = file.read_or_create_with(|_| Err(ErrorKind::Other.into())).unwrap_err();
         assert!(matches!(error, SealKeyError::Unusable { .. }), "{error}");
+        // The key is there by now, and its name may not be on the disk.
+        file.read_or_create_with(noted).unwrap();
+        assert_eq!(above(SYNCED.take()), expected);
+        file.rotate_with(noted).unwrap();
+        assert_eq!(above(SYNCED.take()), expected);
     }
 
     #[test]
