@@ -162,7 +162,7 @@ fn make(whole: Shape, scratch: Sequence, keeps: Keeps) -> Option<Make> {
     (streams.threads > 0).then_some(Make { shapes: [streams, prompts], scratch, keeps })
 }
 
-/// Begins waiting completions, as far as may run at once. False if none waits and none can come.
+/// Begins waiting completions, as many as may run at once. False if none waits and none can come.
 fn begin_waiting(
     engine: &mut Engine<'_>,
     asked: &Asked,

@@ -84,10 +84,10 @@ impl<T> Guard<T> {
     }
 }
 
-/// A request of the server, which counts until its answer is written or given up.
-struct UnansweredRequest(Arc<AtomicUsize>);
+/// Takes a request of the server off the count, when its answer is written or given up.
+struct AnsweredRequest(Arc<AtomicUsize>);
 
-impl Drop for UnansweredRequest {
+impl Drop for AnsweredRequest {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -106,7 +106,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Guard<T> {
         let is_answer = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
         let counted = self.unanswered.load(Relaxed) > 0;
         let answered =
-            (is_answer && counted).then(|| UnansweredRequest(Arc::clone(&self.unanswered)));
+            (is_answer && counted).then(|| AnsweredRequest(Arc::clone(&self.unanswered)));
         let sending = self.inner.send(message);
         async move {
             let _answered = answered;

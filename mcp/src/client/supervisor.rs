@@ -1,4 +1,4 @@
-//! Supervises a server: starts it again with a growing delay, reads its tools again where they have changed, ends it with us.
+//! Supervises a server: starts it again with a growing delay, reads changed tools again, and ends it with us.
 
 use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
 

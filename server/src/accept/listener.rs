@@ -144,7 +144,7 @@ impl Listener {
         }
     }
 
-    /// Speaks TLS from here on. A Unix socket stays as it is: its bytes leave no machine.
+    /// Speaks TLS from here on. A Unix socket stays as it is: its bytes do not leave the machine.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn with_tls(mut self, tls: super::tls::Tls) -> Self {

@@ -74,7 +74,7 @@ impl FromRequest<Arc<Shared>> for Bytes {
 }
 
 /// Reads a body into one piece. Each frame is copied and dropped at once, because a kept frame would keep the whole
-/// buffer behind it. So a body of single bytes would cost far more than its bound.
+/// buffer behind it. With kept frames, a body of single bytes would cost far more than its bound.
 async fn read(body: Body, max_bytes: usize) -> Result<bytes::Bytes, Problem> {
     let (mut body, mut bytes) = (Limited::new(body, max_bytes), BytesMut::new());
     while let Some(frame) = body.frame().await {

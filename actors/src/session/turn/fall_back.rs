@@ -2,9 +2,9 @@
 
 use crate::port::ModelError;
 
-/// Gives the place of the model to ask in place of this one, which failed: the next in the order, where there is one. A
-/// model is replaced only when it is overloaded or lost its connection before it said anything. A person must not read
-/// the beginnings of two answers.
+/// Gives the index of the model to ask in place of this one, which failed: the next in the order, where there is one. A
+/// model is replaced only before it said anything, and only when it is overloaded or lost its connection. A person must
+/// not read the beginnings of two answers.
 ///
 /// The order leads on, never back: what a turn sends to a model reaches none that stands before it.
 pub(super) fn next_model(

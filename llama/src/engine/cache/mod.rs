@@ -51,7 +51,7 @@ pub(super) struct Tiers {
     pub(super) swapped_bytes: usize,
 }
 
-/// The sequence of a chat.
+/// The sequence that a completion was given, and what it holds of its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Assigned {
     pub(super) sequence: Sequence,
