@@ -1,7 +1,7 @@
 //! The languages in which a runtime says its own sentences: reasons, questions, notices and errors.
 //!
 //! English speaks unless [`Builder::language`](crate::Builder::language), or the options of a turn or a call, choose
-//! another by its [`LanguageTag`]. Korean is there, and an application adds what else it needs:
+//! another by its [`LanguageTag`](crate::LanguageTag). Korean is there, and an application adds what else it needs:
 //!
 //! ```
 //! # use madang_testing::{MemoryStore, ScriptedModel};

@@ -2,12 +2,7 @@
 //! them.
 //!
 //! A failpoint stands at an edge where something is awaited, sent or written. Its name is `file.step`, and is used
-//! once:
-//!
-//! ```text
-//! failpoint("llm.handle").await?;                      in the code
-//! arm("llm.handle", Action::Error, 2);                 in a test: fails the third time
-//! ```
+//! once: the code awaits `failpoint` with it, and a test arms it by `arm` with an action, now or for a later pass.
 //!
 //! `armed` decides what a failpoint does: nothing, panic, fail, wait, or kill the process. A test arms one at a time
 //! for the whole process, or steers all that its own thread passes.

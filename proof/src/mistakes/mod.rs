@@ -5,7 +5,8 @@
 //! Those of a server are made by a `proxy` before it, and those of a way to `remote` tools by what is around the tools.
 //! `docs/proof.md` lists which drivers find each, and a test compares that table with these lists.
 //!
-//! Invariant: neither the runtime nor the server contains a mistake or a switch for one.
+//! Invariant: neither the runtime nor the server contains a mistake. Two mistakes of the power cut change options of
+//! SQLite's writing connection, by a hidden function of the library; the others need no hook in it.
 
 mod clock;
 #[cfg(feature = "sqlite")]
