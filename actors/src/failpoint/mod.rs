@@ -2,7 +2,7 @@
 //! them.
 //!
 //! A failpoint stands at an edge where something is awaited, sent or written. Its name is `file.step`, and is used
-//! once: the code awaits `failpoint` with it, and a test arms it by `arm` with an action, now or for a later pass.
+//! once. The code awaits `failpoint` with it. A test gives it to `arm` with an action, for the next pass or a later one.
 //!
 //! `armed` decides what a failpoint does: nothing, panic, fail, wait, or kill the process. A test arms one at a time
 //! for the whole process, or steers all that its own thread passes.

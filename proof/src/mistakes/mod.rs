@@ -6,7 +6,7 @@
 //! `docs/proof.md` lists which drivers find each, and a test compares that table with these lists.
 //!
 //! Invariant: neither the runtime nor the server contains a mistake. Two mistakes of the power cut change options of
-//! SQLite's writing connection, by a hidden function of the library; the others need no hook in it.
+//! SQLite's writing connection, by a hidden function of the library. The others need no hook in it.
 
 mod clock;
 #[cfg(feature = "sqlite")]
