@@ -149,6 +149,12 @@ export function openStreams(context) {
 /** Waits until a check passes: a text is read as it streams, and is an entry of the chat a moment later. */
 export const soon = (check) => expect(check).toPass({ timeout: 10_000 });
 
+/** Waits until an answer is stored and its turn is over: a text that is only read as it streams is lost with the server. */
+export async function answered(page, text) {
+  await expect(log(page).locator("[data-key^='model:']").getByText(text)).toBeVisible({ timeout: 40_000 });
+  await expect(page.getByRole("button", { name: "Send", exact: true })).toBeVisible();
+}
+
 /** The messages that the server has of the chat, by role and text or tool. */
 export async function stored(server, session) {
   const { body } = await ask(server, `v1/sessions/${session}`);

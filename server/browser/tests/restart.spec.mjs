@@ -1,6 +1,6 @@
 // The network and the server go away and come back: nothing is lost, nothing is doubled, nothing is loaded anew.
 
-import { ADD, SEARCH, ask, box, chatOf, cut, dialog, enter, expect, fail, log, says, send, shown, soon, status, stored, test } from "../fixtures.mjs";
+import { ADD, SEARCH, answered, ask, box, chatOf, cut, dialog, enter, expect, fail, log, says, send, shown, soon, status, stored, test } from "../fixtures.mjs";
 
 /** Marks the page, so that a reload would show. */
 const mark = (page) => page.evaluate(() => (window.isTheSame = true));
@@ -31,7 +31,7 @@ test("a server that restarts refuses two readers once: EventSource gives up, and
   const server = await serve([says("Hello.")]);
   await enter(page, server);
   await send(page, "hi");
-  await expect(log(page).getByText("Hello.")).toBeVisible();
+  await answered(page, "Hello.");
   await page.evaluate((chat) => (window.source = new EventSource(`/v1/sessions/${chat}/events?after=0`)), chatOf(page));
   const state = () => page.evaluate(() => window.source.readyState);
   await expect.poll(state).toBe(1);
@@ -70,7 +70,7 @@ test("what is sent while the server is away waits under its key, also over a rel
   const server = await serve([says("Hello.")]);
   await enter(page, server);
   await send(page, "hi");
-  await expect(log(page).getByText("Hello.")).toBeVisible();
+  await answered(page, "Hello.");
   await server.kill();
   await send(page, "are you there?");
   await expect(log(page).getByText("Not sent yet. It goes when the server can be reached.")).toBeVisible();
@@ -102,7 +102,7 @@ test("a message can be taken back while it was not sent", async ({ page, serve }
   const server = await serve([says("Hello."), says("Second.")]);
   await enter(page, server);
   await send(page, "hi");
-  await expect(log(page).getByText("Hello.")).toBeVisible();
+  await answered(page, "Hello.");
   await server.kill();
   await send(page, "by mistake");
   await page.getByRole("button", { name: "Take it back" }).click();
@@ -132,7 +132,7 @@ test("a reader that was away so long that the ring forgot reads from the store",
   const server = await serve([says("First."), says("Second.")]);
   await enter(page, server);
   await send(page, "one");
-  await expect(log(page).getByText("First.")).toBeVisible();
+  await answered(page, "First.");
   const away = await fail(page, "GET", "**/events", { status: 503, retryAfter: 1 });
   await cut(page);
   const session = chatOf(page);
@@ -148,7 +148,7 @@ test("the answer to a message is lost: it is sent again under its key, and is on
   const server = await serve([says("Hello."), says("Once.")]);
   await enter(page, server);
   await send(page, "hi");
-  await expect(log(page).getByText("Hello.")).toBeVisible();
+  await answered(page, "Hello.");
   // Nor does the page hear of it by its stream.
   const away = await fail(page, "GET", "**/events", { status: 503, retryAfter: 30 });
   await cut(page);
@@ -166,7 +166,7 @@ test("a busy chat takes the message when its turn is over", async ({ page, serve
   const server = await serve([says("Hello."), says("A long one.", 6000), says("Now yours.")]);
   await enter(page, server);
   await send(page, "hi");
-  await expect(log(page).getByText("Hello.")).toBeVisible();
+  await answered(page, "Hello.");
   const away = await fail(page, "GET", "**/events", { status: 503, retryAfter: 30 });
   await cut(page);
   await ask(server, `v1/sessions/${chatOf(page)}/turns`, { method: "POST", body: { text: "from elsewhere" } });
@@ -184,7 +184,7 @@ test("a server that drains says so, and the chat goes on with the next one", { t
   const server = await serve([says("Hello."), says("Back.")]);
   await enter(page, server);
   await send(page, "hi");
-  await expect(log(page).getByText("Hello.")).toBeVisible();
+  await answered(page, "Hello.");
   const away = await fail(page, "GET", "**/events", { status: 503, name: "draining", retryAfter: 1 });
   server.mock.drain();
   await expect(page.getByText("The server is restarting.")).toBeVisible();
@@ -199,7 +199,7 @@ test("another database behind the same address: the chat is read anew", async ({
   const server = await serve([says("First.")]);
   await enter(page, server);
   await send(page, "one");
-  await expect(log(page).getByText("First.")).toBeVisible();
+  await answered(page, "First.");
   await server.kill();
   await server.copyStore();
   await server.restart([says("Second.")]);
