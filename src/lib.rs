@@ -57,15 +57,15 @@ mod model_choice;
 mod resume;
 mod running_call;
 mod runtime;
-mod session;
+mod session_handle;
 mod shared_runtime;
 pub mod store;
 pub mod telemetry;
 mod time_zone;
 pub mod tool;
 mod transaction;
-mod turn;
 mod turn_by_id;
+mod turn_handle;
 
 pub use block_on::block_on;
 pub use builder::Builder;
@@ -82,10 +82,10 @@ pub use madang_actors::{
 };
 pub use running_call::RunningCall;
 pub use runtime::Runtime;
-pub use session::Session;
+pub use session_handle::Session;
 pub use transaction::{TransactionError, TransactionFn};
-pub use turn::{Dismissed, Turn, TurnEvents};
 pub use turn_by_id::{TurnPhase, TurnStatus};
+pub use turn_handle::{Dismissed, Turn, TurnEvents};
 
 /// Compiles the README's examples.
 #[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]

@@ -32,10 +32,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "shared_runtime",
         &["direct_call", "error", "interrupted", "keyed_calls", "model_choice", "time_zone"],
     ),
-    ("turn", &["error", "shared_runtime"]),
-    ("session", &["error", "model_choice", "shared_runtime", "time_zone", "turn"]),
-    ("import", &["session"]),
-    ("turn_by_id", &["error", "session", "turn"]),
+    ("turn_handle", &["error", "shared_runtime"]),
+    ("session_handle", &["error", "model_choice", "shared_runtime", "time_zone", "turn_handle"]),
+    ("import", &["session_handle"]),
+    ("turn_by_id", &["error", "session_handle", "turn_handle"]),
     (
         "runtime",
         &[
@@ -44,7 +44,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "tool",
             "model",
             "store",
-            "session",
+            "session_handle",
             "shared_runtime",
             "interrupted",
             "keyed_calls",
@@ -233,7 +233,7 @@ fn an_adapter_knows_neither_the_runtime_nor_an_actor() {
     }
     let fine = "use crate::store::Lease; use madang_actors::{port::Store, protocol::Limits};";
     assert_eq!(complaints(&planted("store/sql/mod.rs", fine)), [""; 0]);
-    let runtime = "use madang_actors::{session, supervisor}; use crate::{session::Session, model, store, tool};";
+    let runtime = "use madang_actors::{session, supervisor}; use crate::{session_handle::Session, model, store, tool};";
     assert_eq!(complaints(&planted("runtime.rs", runtime)), [""; 0]);
 }
 
