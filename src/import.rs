@@ -17,7 +17,7 @@ impl Session {
     ///
     /// ```
     /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
-    /// use madang::Imported;
+    /// use madang::session::Imported;
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let model = ScriptedModel::new([ScriptedCompletion::text("Kim.")]);

@@ -57,13 +57,15 @@ mod model_choice;
 mod resume;
 mod running_call;
 mod runtime;
+pub mod session;
 mod session_handle;
 mod shared_runtime;
 pub mod store;
 pub mod telemetry;
 mod time_zone;
 pub mod tool;
-mod transaction;
+pub mod transaction;
+pub mod turn;
 mod turn_by_id;
 mod turn_handle;
 
@@ -74,18 +76,16 @@ pub use call_report::CallReport;
 pub use madang_actors::{
     port::{Clock, SystemClock},
     protocol::{
-        CallId, IdempotencyKey, Imported, ImportedRole, LanguageTag, Limits, ModelName, OnDismiss,
-        SessionId, Timestamp, TurnId, TurnOptions, UserId,
+        CallId, IdempotencyKey, LanguageTag, Limits, ModelName, OnDismiss, SessionId, Timestamp,
+        TurnId, TurnOptions, UserId,
     },
-    session::{History, SessionView, TurnEnd, When},
+    session::TurnEnd,
     supervisor::Health,
 };
 pub use running_call::RunningCall;
 pub use runtime::Runtime;
 pub use session_handle::Session;
-pub use transaction::{TransactionError, TransactionFn};
-pub use turn_by_id::{TurnPhase, TurnStatus};
-pub use turn_handle::{Dismissed, Turn, TurnEvents};
+pub use turn_handle::{Dismissed, Turn};
 
 /// Compiles the README's examples.
 #[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]

@@ -192,7 +192,7 @@ impl Runtime {
 
     /// Reads a page of the user's chats, newest first, as the store has them; it wakes none. A chat is a session with a
     /// message of the user: one that was only opened is not listed, nor are calls without a model. Nor is a chat whose
-    /// history is kept [in memory](crate::History::InMemory).
+    /// history is kept [in memory](crate::session::History::InMemory).
     ///
     /// A chat moves to the front with each message of the user and each end of a turn. Pages behind one another show no chat
     /// twice; one that moves meanwhile is found on the first page.

@@ -17,10 +17,10 @@ use madang_actors::{
 use tokio::sync::oneshot;
 
 use crate::{
-    Dismissed, Turn,
     error::{SessionError, UnknownTimeZone},
     model_choice::UnknownModel,
     shared_runtime::{SharedRuntime, Unreached},
+    turn_handle::{Dismissed, Turn},
 };
 
 /// One chat of one user. Cheap to clone; dropping it dismisses nothing.
@@ -136,7 +136,8 @@ impl Session {
         Ok(id.map(|id| Turn::new(id, self.slot.clone(), self.runtime.clone(), end, None)))
     }
 
-    /// Dismisses the running turn. Only this call is a dismissal, and no bound refuses it.
+    /// Dismisses the running turn. Only this call and [`dismiss_turn`](Self::dismiss_turn) are dismissals, and no bound
+    /// refuses them.
     ///
     /// The model and open questions stop at once, and nothing more begins; a handler that runs ends later. The store has
     /// the dismissal behind what that handler writes: [`Dismissed::stored`] waits for it. Dropping the future or the
@@ -166,7 +167,7 @@ impl Session {
     }
 
     /// Reads the events from here on, at the reader's own pace. The first subscriber of a turn that goes on after a
-    /// start reads it from there. A slow reader is told so ([`StreamItem::Lagged`](crate::event::StreamItem::Lagged)),
+    /// start reads it from there. A slow reader is told so ([`StreamItem::Lagged`]),
     /// and then reads the missed events from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {

@@ -1,4 +1,7 @@
 //! The embedder's own writes, in the writer's transaction.
+//!
+//! [`Runtime::transaction`](crate::Runtime::transaction) lends the writer's connection to a [`TransactionFn`] and commits
+//! what it wrote, or nothing. A [`TransactionError`] says why nothing was written, or that the tables alone can tell.
 
 use std::{any::Any, future::Future, panic::Location, time::Duration};
 

@@ -1,10 +1,10 @@
 //! One turn of a session, named by its id: how it stands, and its dismissal.
 
-use crate::{Dismissed, History, Session, error::SessionError};
+use crate::{Session, error::SessionError, turn_handle::Dismissed};
 use madang_actors::{
     port::{StoredEnd, StoredTurn},
     protocol::{ApprovalRequest, EventCursor, TurnId},
-    session::{DismissError, RunningTurn, SessionMsg, TurnEnd, TurnInChat, When},
+    session::{DismissError, History, RunningTurn, SessionMsg, TurnEnd, TurnInChat, When},
 };
 
 /// How a turn stands.
@@ -61,7 +61,8 @@ impl Session {
     }
 
     /// Dismisses this turn as [`dismiss`](Self::dismiss) does, or nothing: a dismissal that comes late never hits the
-    /// next turn. `None` where the turn is over, or not [as it is to be](When). No bound refuses it.
+    /// next turn. `None` where the turn is over, or [`When::Waits`] asks for an open question and it has none. No bound
+    /// refuses it.
     ///
     /// # Errors
     /// [`DismissError::Closed`] if the session cannot be reached.

@@ -7,9 +7,10 @@
 use std::error::Error;
 
 use madang::{
-    Runtime, TransactionError,
+    Runtime,
     store::{SqliteStore, savepoint},
     tool::{self, EffectPolicy, ToolContext, ToolResult},
+    transaction::TransactionError,
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use schemars::JsonSchema;

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use madang::{
-    TurnEvents, TurnId,
+    TurnId,
     error::TurnError,
     event::{EventKind, StreamItem, TurnEnding},
     ledger::CallRecord,
     model::Usage,
+    turn::TurnEvents,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use axum::response::{IntoResponse as _, Response};
 use madang::{
-    CallId, Session, Turn, TurnId, TurnOptions, TurnPhase, When, approval::Digest,
+    CallId, Session, Turn, TurnId, TurnOptions,
+    approval::Digest,
     error::TurnRefused,
+    turn::{TurnPhase, When},
 };
 use tokio::time::timeout;
 use tracing::{Instrument as _, Span, field::display};

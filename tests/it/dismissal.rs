@@ -3,12 +3,13 @@
 
 use expect_test::expect;
 use madang::{
-    IdempotencyKey, OnDismiss, Session, Turn, TurnOptions, When,
+    IdempotencyKey, OnDismiss, Session, Turn, TurnOptions,
     approval::Decision,
     error::{DecisionError, TurnRefused},
     event::TurnEnding,
     ledger::{Effect, LedgerFilter},
     model::{Completion, PromptMessage},
+    turn::When,
 };
 use madang_testing::{HandScript, Probe, model_pair};
 use serde_json::json;
@@ -250,7 +251,7 @@ async fn a_dismissal_of_one_turn_hits_that_turn_or_nothing() {
         assert!(scene.session.dismiss_turn(late, when).await.unwrap().is_none(), "{when:?}");
     }
     let waits = scene.session.dismiss_turn(next.id(), When::Waits).await.unwrap();
-    assert!(waits.is_none(), "it runs, and waits for nobody");
+    assert!(waits.is_none(), "it runs, and waits for no person");
     completion.delta("Hel");
     scene.probe.until_streamed("Hel").await;
     let dismissed = scene.session.dismiss_turn(next.id(), When::Any).await.unwrap();

@@ -4,11 +4,12 @@
 use std::{sync::LazyLock, time::Duration};
 
 use madang::{
-    Call, CallReport, Limits, Runtime, TransactionError,
+    Call, CallReport, Limits, Runtime,
     approval::Approver,
     ledger::{Effect, LedgerFilter},
     store::{SqliteStore, savepoint},
     tool::{self, EffectPolicy, NoArguments, ToolContext, ToolFault, ToolResult},
+    transaction::TransactionError,
 };
 use madang_testing::{RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use schemars::JsonSchema;

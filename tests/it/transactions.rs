@@ -3,7 +3,7 @@
 
 use std::{io, time::Duration};
 
-use madang::{Limits, TransactionError, approval::Approver, store::StoreError};
+use madang::{Limits, approval::Approver, store::StoreError, transaction::TransactionError};
 use madang_testing::{MemoryConnection, RuntimeHooks as _, ScriptedModel};
 use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};
@@ -32,7 +32,7 @@ async fn its_result_is_given_only_after_the_commit() {
     let told = tokio::spawn(transaction);
     has_run.await.unwrap();
     assert_eq!(test.runtime.actors().store.waiting().await.unwrap(), 0);
-    assert!(!told.is_finished() && test.rows().is_empty(), "nobody sees it before the commit");
+    assert!(!told.is_finished() && test.rows().is_empty(), "no row before the commit");
     drop(paused);
     assert_eq!(told.await.unwrap().unwrap(), 7);
     assert_eq!(names(&test).await, ["a"]);

@@ -3,12 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use madang::{
-    History, Limits, Runtime, Session, TurnId, TurnPhase, TurnStatus,
+    Limits, Runtime, Session, TurnId,
     approval::Decision,
     error::{SessionError, TurnError},
     event::{EventCursor, EventKind, StreamItem},
     model::Completion,
+    session::History,
     store::{Store, StoreError},
+    turn::{TurnPhase, TurnStatus},
 };
 use madang_actors::{
     port::{BoxFuture, StoredTurn},

@@ -4,10 +4,11 @@ use std::{future::Future, pin::Pin, task};
 
 use futures_core::Stream;
 use madang::{
-    IdempotencyKey, LanguageTag, Limits, OnDismiss, Session, Turn, TurnEvents, TurnOptions,
+    IdempotencyKey, LanguageTag, Limits, OnDismiss, Session, Turn, TurnOptions,
     error::{ReplyError, SessionError, TurnError},
     event::{EventKind, StreamItem, TurnEnding},
     model::Completion,
+    turn::TurnEvents,
 };
 use madang_testing::{HandScript, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;

@@ -9,9 +9,10 @@ use std::{
 };
 
 use madang::{
-    IdempotencyKey, Limits, Session, SessionView, TurnOptions,
+    IdempotencyKey, Limits, Session, TurnOptions,
     approval::Decision,
     event::{Content, EventCursor, EventKind, FeedCursor, SessionEvent, StreamItem, Subscription},
+    session::SessionView,
 };
 use madang_testing::{Probe, ScriptedCompletion, ScriptedModel};
 use serde_json::json;

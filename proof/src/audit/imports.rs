@@ -1,8 +1,8 @@
 //! Compares the histories that people imported with the store: each is there as a whole or not at all, as it was told.
 
 use madang::{
-    Imported,
     event::{ChatMessage, Content, EntryOrigin},
+    session::Imported,
 };
 
 use super::{Counter, Findings, facts::Session};

@@ -1,6 +1,6 @@
 //! The history with which a person begins a chat.
 
-use madang::Imported;
+use madang::session::Imported;
 
 /// Returns the history of the session with this number. Its texts would be plans if a person had said them here.
 #[must_use]

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use madang::{
-    Session, SessionView, TurnEnd, TurnId, TurnOptions, TurnPhase,
+    Session, TurnEnd, TurnId, TurnOptions,
     approval::{ApprovalRequest, Decision},
     event::{EventCursor, TurnEnding},
+    session::SessionView,
+    turn::TurnPhase,
 };
 use tracing::warn;
 

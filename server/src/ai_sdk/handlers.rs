@@ -8,9 +8,10 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use madang::{
-    IdempotencyKey, Session, SessionView, TurnId, TurnOptions,
+    IdempotencyKey, Session, TurnId, TurnOptions,
     approval::{ApprovalRequest, Decision},
     event::{Content, EventCursor, FeedCursor},
+    session::SessionView,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -8,11 +8,11 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use madang::{
-    IdempotencyKey, LanguageTag, ModelName, OnDismiss, Session, Turn, TurnEvents, TurnId,
-    TurnOptions, TurnPhase, TurnStatus,
+    IdempotencyKey, LanguageTag, ModelName, OnDismiss, Session, Turn, TurnId, TurnOptions,
     approval::ApprovalRequest,
     event::{EventCursor, TurnEnding},
     model::Usage,
+    turn::{TurnEvents, TurnPhase, TurnStatus},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -8,9 +8,10 @@
 use std::sync::Arc;
 
 use madang::{
-    Imported, ImportedRole, UserId,
+    UserId,
     approval::Digest,
     event::{ChatMessage, Content},
+    session::{Imported, ImportedRole},
 };
 use sha2::{Digest as _, Sha256};
 

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use madang::{
-    IdempotencyKey, Imported, ImportedRole, Session, TurnEnd, TurnId, TurnPhase,
+    IdempotencyKey, Session, TurnEnd, TurnId,
     approval::Digest,
     error::{ImportError, TurnError},
     event::Content,
     model::ModelError,
+    session::{Imported, ImportedRole},
+    turn::TurnPhase,
 };
 use sha2::{Digest as _, Sha256};
 use tracing::warn;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use madang::{Imported, ImportedRole};
+use madang::session::{Imported, ImportedRole};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

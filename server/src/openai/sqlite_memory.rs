@@ -36,7 +36,11 @@ impl SqliteMemory {
     fn run<T, F>(&self, doing: &'static str, run: F) -> Recalled<'_, T>
     where
         T: Send + 'static,
-        F: for<'c> madang::TransactionFn<&'c mut SqliteConnection, Value = T, Error = sqlx::Error>,
+        F: for<'c> madang::transaction::TransactionFn<
+                &'c mut SqliteConnection,
+                Value = T,
+                Error = sqlx::Error,
+            >,
     {
         let done = self.0.transaction(run);
         Box::pin(

@@ -8,9 +8,10 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use madang::{
-    Session, TurnEvents, TurnId, When,
+    Session, TurnId,
     approval::{Inbox, InboxItem},
     event::{EventCursor, FeedEpoch, StreamItem, Subscription},
+    turn::{TurnEvents, When},
 };
 use tokio::{
     runtime::Handle,

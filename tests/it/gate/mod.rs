@@ -20,12 +20,12 @@ use std::{
 };
 
 use madang::{
-    Clock, History, LanguageTag, Limits, Runtime, Session, SystemClock, Timestamp, Turn,
-    TurnOptions,
+    Clock, LanguageTag, Limits, Runtime, Session, SystemClock, Timestamp, Turn, TurnOptions,
     approval::{ApprovalEnd, ApprovalRequest},
     event::{Content, EventKind},
     ledger::{LedgerFilter, LedgerRow},
     model::{Completion, PromptMessage},
+    session::History,
     tool::{self, Locale, Resource, ToolContext, ToolOutcome, ToolResult},
 };
 use madang_testing::{

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use madang::{
-    History, Limits, OnDismiss, Session, TurnOptions, approval::Decision, ledger::Approval,
+    Limits, OnDismiss, Session, TurnOptions, approval::Decision, ledger::Approval, session::History,
 };
 use madang_testing::{MemoryStore, Probe};
 use serde_json::json;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use madang::{
-    Imported, TurnOptions,
+    TurnOptions,
     error::{Bound, ClearError, ImportError, SessionError, TurnRefused},
+    session::Imported,
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use tokio::sync::Barrier;

@@ -1,10 +1,11 @@
 //! Whatever an imported text says, it is text: no call, approval, notice or turn comes of it.
 
 use madang::{
-    Imported, TurnOptions,
+    TurnOptions,
     approval::Decision,
     event::{Content, EntryOrigin},
     ledger::LedgerFilter,
+    session::Imported,
     tool::ToolOutcome,
 };
 use madang_testing::{Probe, RuntimeHooks as _, ScriptedCompletion, ScriptedModel};

@@ -11,10 +11,11 @@ mod hostile;
 mod readers;
 
 use madang::{
-    History, Imported, Limits, Runtime, Session, TurnId,
+    Limits, Runtime, Session, TurnId,
     error::{Bound, ImportError, Scope, TurnRefused},
     event::{ChatMessage, Content, Ending, EntryOrigin},
     model::PromptMessage,
+    session::{History, Imported},
 };
 use madang_testing::{MemoryStore, Paused, RuntimeHooks as _, ScriptedModel, model_pair};
 use tokio::task::JoinHandle;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use madang::{
-    History, IdempotencyKey, Runtime, TurnOptions,
+    IdempotencyKey, Runtime, TurnOptions,
     error::{BuildError, TurnRefused},
     event::{Content, Ending, EventKind},
     model::ModelError,
+    session::History,
 };
 use madang_testing::{MemoryStore, Probe, ScriptedCompletion, ScriptedModel, model_pair};
 

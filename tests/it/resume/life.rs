@@ -12,10 +12,11 @@ use std::{
 };
 
 use madang::{
-    CallId, Clock, History, LanguageTag, Limits, Runtime, Session, SessionId, SystemClock,
-    Timestamp, Turn, TurnOptions,
+    CallId, Clock, LanguageTag, Limits, Runtime, Session, SessionId, SystemClock, Timestamp, Turn,
+    TurnOptions,
     ledger::{Effect, LedgerFilter, LedgerRow},
     model::{ChatModel, Completion, CompletionRequest, PromptMessage},
+    session::History,
     store::{SqliteStore, Store},
     tool::{self, EffectPolicy, ToolContext, ToolResult, TypedTool},
 };

@@ -2,9 +2,10 @@
 
 use expect_test::expect;
 use madang::{
-    History, Imported, TurnOptions,
+    TurnOptions,
     event::TurnEnding,
     model::{Completion, Usage},
+    session::{History, Imported},
     store::Store,
 };
 use madang_testing::Probe;

@@ -1,6 +1,6 @@
 //! What is measured of the store: the groups of writes, and how their commits end.
 
-use madang::{TransactionError, event::TurnEnding};
+use madang::{event::TurnEnding, transaction::TransactionError};
 use madang_testing::{MemoryConnection, ScriptedCompletion, ScriptedModel};
 use metrics::set_default_local_recorder;
 

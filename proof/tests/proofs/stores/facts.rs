@@ -1,12 +1,13 @@
 //! Generates operations on a store, from so few names that all of them meet.
 
 use madang::{
-    CallId, IdempotencyKey, Imported, SessionId, Timestamp, TurnId, TurnOptions, UserId,
+    CallId, IdempotencyKey, SessionId, Timestamp, TurnId, TurnOptions, UserId,
     approval::Digest,
     error::TurnError,
     event::{ChatMessage, Content, Ending, Notice, TurnEnding},
     ledger::{Approval, CallResult, Effect, EffectResolution, ResolvedBy},
     model::Usage,
+    session::Imported,
     tool::{CancelReason, ToolOutcome},
 };
 use madang_actors::{

@@ -1,0 +1,11 @@
+//! Sessions: what a chat shows of itself, where its history is kept, and what it begins with.
+//!
+//! [`Runtime::session`](crate::Runtime::session) gives a [`Session`](crate::Session), the handle to one chat of one user.
+//! [`Session::state`](crate::Session::state) gives its [`SessionView`]: the messages, and how the turn that runs stands.
+//! [`Session::import`](crate::Session::import) begins it with messages that were kept elsewhere, each an [`Imported`] of an
+//! [`ImportedRole`]. [`Builder::history`](crate::Builder::history) chooses the [`History`]: stored, or in memory only.
+
+pub use madang_actors::{
+    protocol::{Imported, ImportedRole},
+    session::{History, SessionView},
+};
