@@ -30,6 +30,15 @@ for source in {.,actors,llama,toolkits,server,mcp,program}/examples/{*.rs,*/main
     echo "example $name: ok, $((SECONDS - begin)) s"
     ran=$((ran + 1))
 done
+# The smallest program is a package of its own, built with what it asks for and no more.
+begin=$SECONDS
+cargo build -q -p madang-hello
+said=$($limit cargo run -q -p madang-hello </dev/null)
+if [ "$said" != "You said: Good day!" ]; then
+    echo "examples/hello said: $said"
+    exit 1
+fi
+echo "examples/hello: ok, $((SECONDS - begin)) s"
 if [ "$ran" -eq 0 ]; then
     echo "there is no example to run"
     exit 1

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use madang_actors::protocol::MAX_LEVELS;
+pub use madang_actors::protocol::{dismantle, is_deeper};
 
 /// Depths around each bound: of arguments, of stored values, of serde_json, of SQLite, and of a stack.
 pub const LEVELS: [usize; 14] = [
@@ -35,7 +36,7 @@ pub fn objects(levels: usize) -> Value {
 }
 
 /// Passes on one named value after another. The deepest overflow a usual stack when dropped: take those apart with
-/// [`dismantle`](madang_actors::protocol::dismantle).
+/// [`dismantle`].
 pub fn for_each_value(mut give: impl FnMut(String, Value)) {
     for levels in LEVELS {
         give(format!("{levels} lists"), lists(levels));

@@ -163,6 +163,7 @@ pub(crate) const MEMBERS: &[(&str, &[&str])] = &[
     ("llama", &["actors"]),
     ("testing", &["actors"]),
     (".", &["actors", "llama"]),
+    ("examples/hello", &["."]),
     ("toolkits", &["."]),
     ("mcp", &["."]),
     ("server", &[".", "mcp"]),

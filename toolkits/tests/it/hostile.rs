@@ -14,8 +14,10 @@ use madang::{
     tool::{self, EffectPolicy, NoArguments, Tool, ToolContext, ToolOutcome, ToolResult, ToolSpec},
 };
 use madang::{store::Store, tool::BoxFuture};
-use madang_actors::protocol::{dismantle, is_deeper};
-use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel, hostile};
+use madang_testing::{
+    MemoryStore, ScriptedCompletion, ScriptedModel,
+    hostile::{self, dismantle, is_deeper},
+};
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 

@@ -1,4 +1,4 @@
-//! The smallest program: a model of its own in one line, a chat, and an answer. It names no crate but `madang`.
+//! The smallest program: a model of its own in one line, a chat, and an answer. Its package depends on `madang` alone.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
