@@ -22,6 +22,7 @@ mod effect_resolution;
 mod heard;
 mod idempotency;
 mod idle;
+mod in_memory;
 mod interleavings;
 mod left_out;
 mod length;
@@ -347,7 +348,7 @@ async fn a_turn_to_whose_write_no_writer_comes_is_refused_and_never_begins() {
     let stored =
         crate::port::Store::session(&runtime.store, slot.session()).await.unwrap().unwrap();
     assert_eq!((stored.open_turn, stored.messages), (None, Vec::new()));
-    assert!(script.try_next().is_none(), "nobody answers what was refused");
+    assert!(script.try_next().is_none(), "no model answers what was refused");
     runtime.at_rest().await;
 }
 
