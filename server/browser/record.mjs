@@ -1,4 +1,4 @@
-// Draws the picture of the README again: the page with an open question, served by the program with a scripted model.
+// Draws `docs/page.webp` again: the page with an open question, served by the program with a scripted model.
 //
 // usage: MADANG_BIN=PATH node record.mjs FILE.webp
 
