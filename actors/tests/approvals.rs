@@ -214,7 +214,7 @@ fn complaint(
         Some((*at, digest, by, approval, arguments, expires_at.millis()))
     });
     let Some((approved_at, approved, by, approval, edited, until)) = approvals.next() else {
-        return Some("nobody approved it".into());
+        return Some("no person approved it".into());
     };
     if approvals.next().is_some() {
         return Some("it was approved twice".into());

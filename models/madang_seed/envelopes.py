@@ -60,7 +60,7 @@ def error(code: str, reason: str) -> str:
 
 
 def cancelled(why: str, message: str | None = None) -> str:
-    """The envelope of a call that nobody allowed, with what the person who denied it said."""
+    """The envelope of a call that no person allowed, with what the person who denied it said."""
     said = {} if message is None else {"message": message}
     return compact({"status": "cancelled", "reason": CANCELLED[why], **said})
 

@@ -6,11 +6,11 @@ from . import envelopes
 from .dialogue import Dialogue
 from .grammar import say
 
-# The code, the reason in each language and the answer in each language. `{i}` and the like are told by who fails.
+# The code, the reason in each language and the answer in each language. The tool that fails tells `{i}` etc.
 Failures = list[tuple[str, dict[str, str], dict[str, str]]]
 
 
-def fail(d: Dialogue, tool: str, own: Failures = [], /, **slots: object) -> None:  # noqa: B006 - nobody changes it
+def fail(d: Dialogue, tool: str, own: Failures = [], /, **slots: object) -> None:  # noqa: B006 - no code changes it
     """The tool fails, for a reason of its own where it has some, and the assistant says so."""
     rng = d.rng
     code, reasons, answers = rng.choice(own if own and rng.random() < 0.6 else _ANY)

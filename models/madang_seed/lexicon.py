@@ -1,4 +1,4 @@
-"""Words that dialogues copy: dictionary words, names, and words that nobody has ever used."""
+"""Words that dialogues copy: dictionary words, names, and invented words."""
 
 from __future__ import annotations
 

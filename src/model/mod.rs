@@ -4,8 +4,21 @@
 //! `llama` runs a GGUF file in the process, and `child` any model in a process of its own. `bundled-model` brings a
 //! small one. `remote` asks models of OpenAI-compatible servers, Anthropic, Gemini and Ollama.
 //!
-//! A model streams its text as [`CompletionDelta`]s and ends with a [`Completion`] or a [`ModelError`]. It never decides
-//! whether a tool may run: the runtime checks each call.
+//! ```
+//! use madang::model::{self, Completion};
+//!
+//! let parrot = model::from_fn("parrot", async |request, _| {
+//!     Ok(Completion::text(format!("You said: {}", request.last_user_text())))
+//! });
+//! ```
+//!
+//! A model streams its text as [`CompletionDelta`]s and ends with a [`Completion`] or a [`ModelError`].
+//!
+//! Invariants:
+//! - A completion ends once, by what the model returns. A returned [`Completion`] counts, whatever was streamed before.
+//! - A cancelled completion ends soon, with [`ModelError::Cancelled`].
+//! - At most [`ModelInfo::max_concurrent`] completions of a model run at once; the others wait in a fair queue.
+//! - A model never decides whether a tool may run: the runtime checks each call.
 
 #[cfg(feature = "bundled-model")]
 mod bundled;

@@ -2,42 +2,34 @@
 //!
 //! ```
 //! use madang::tool::{self, EffectPolicy, ToolContext, ToolResult};
-//! use schemars::JsonSchema;
-//! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Deserialize, JsonSchema)]
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! struct Greet {
 //!     /// The name to greet.
 //!     #[schemars(length(min = 1, max = 50))]
 //!     name: String,
 //! }
 //!
-//! #[derive(Serialize)]
-//! struct Greeting {
-//!     text: String,
-//! }
-//!
-//! async fn greet(args: Greet, ctx: &ToolContext) -> ToolResult<Greeting> {
+//! async fn greet(args: Greet, ctx: &ToolContext) -> ToolResult<String> {
 //!     let hello = ctx.locale.pick("안녕하세요", "Hello");
-//!     Ok(Greeting { text: format!("{hello}, {}!", args.name) })
+//!     Ok(format!("{hello}, {}!", args.name))
 //! }
 //!
-//! let tool = tool::plain("greet", "Greets a person.", greet).category("small_talk").effect(EffectPolicy::Read);
-//! let mut registry = tool::ToolRegistry::new();
-//! registry.register(tool)?;
+//! let tool = tool::plain("greet", "Greets a person.", greet).effect(EffectPolicy::Read);
+//! tool::ToolRegistry::new().register(tool)?;
 //! # Ok::<(), tool::RegistryError>(())
 //! ```
 //!
 //! - [`plain`]: no database. What it does elsewhere cannot be undone, so past its deadline it is left to end.
 //! - [`reading`]: a connection that cannot write.
-//! - [`transactional`]: writes in the very transaction in which the call's ledger entry is written; both are there after
-//!   a crash, or neither. It does database work only, and has about 250 ms for it.
+//! - [`transactional`]: writes in the transaction of the call's ledger entry, and has about 250 ms for it.
 //! - [`prepared`]: the same, with slow work before the transaction is taken.
-//! - [`with`]: methods of a value that several tools share.
-//! - [`from_schema`]: a schema written by hand.
+//! - [`with`]: methods of a value that several tools share. [`from_schema`]: a schema written by hand.
 //!
-//! A handler that finds a rule broken gives `Err(ToolFault::rule("code", reason))`, which the model and the person read
-//! as it is. Any other error, by `?`, reaches them by its type only. A mutex held during a panic stays poisoned.
+//! Invariants:
+//! - A handler runs only with arguments that its schema allows; where it must ask, only once a person has approved.
+//! - After a crash the writes of a transactional tool and its ledger entry are both there, or neither.
+//! - The model and the person read `Err(ToolFault::rule("code", reason))` as it is; of another error, its type only.
 
 mod async_fn;
 mod handler;
@@ -49,8 +41,8 @@ mod typed_tool;
 mod with;
 
 pub use async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn};
-/// A function that a model can call. A typed async function becomes a tool by [`plain`], [`reading`], [`transactional`] or
-/// [`prepared`]. By hand it looks like this:
+/// A function that a model can call. A typed async function becomes a tool by [`plain`], [`reading`], [`transactional`]
+/// or [`prepared`]. By hand it looks like this:
 ///
 /// ```
 /// use madang::tool::{

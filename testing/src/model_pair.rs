@@ -169,7 +169,7 @@ impl HandCompletion {
     }
 
     fn end(self, end: End) {
-        drop(self.end.send(end)); // a cancelled completion has no one left to hear it
+        drop(self.end.send(end)); // a cancelled completion has no caller left to hear it
     }
 }
 

@@ -101,8 +101,9 @@ const FORMER_TYPES: [&str; 58] = [
 ];
 
 /// Words that stand in no name of a function, field or variable any more, alone or between underscores.
-const FORMER_WORDS: [&str; 21] = [
+const FORMER_WORDS: [&str; 26] = [
     "GivenUp",
+    "archive",
     "asker",
     "askers",
     "carrying_out",
@@ -117,9 +118,13 @@ const FORMER_WORDS: [&str; 21] = [
     "grants",
     "homecoming",
     "nobody",
+    "parked",
     "seats",
+    "settle",
+    "settles",
     "settling",
     "shelf",
+    "trouble",
     "unsettled",
     "wiring",
     "yard",

@@ -64,7 +64,7 @@ async fn a_call_stands_behind_the_last_entry_of_its_session_and_the_chat_goes_on
             }
         }
     };
-    let name = timeout(PATIENCE, ended).await.expect("who reads the chat hears of it");
+    let name = timeout(PATIENCE, ended).await.expect("a reader of the chat hears of it");
     assert_eq!(&*name, "note");
     test.shutdown().await;
 }

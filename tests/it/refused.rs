@@ -51,7 +51,7 @@ async fn block(
 ) -> ToolResult<&'static str> {
     let blocks = ctx.extension::<Blocks>().expect("the test gave it");
     blocks.began.send(()).ok();
-    blocks.go.lock().expect("nobody panics with it").recv().ok();
+    blocks.go.lock().expect("no thread panics with it").recv().ok();
     Ok("blocked")
 }
 

@@ -37,7 +37,7 @@ async fn reaches_its_limit(test: &TestRuntime, actor: &'static str) {
 }
 
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.expect("nobody waits for what does not come")
+    tokio::time::timeout(PATIENCE, future).await.expect("it comes in time")
 }
 
 fn call(name: &str) -> Completion {

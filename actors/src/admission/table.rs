@@ -245,7 +245,7 @@ mod tests {
             |scope, max, retry_after| Err(LimitExceeded { bound: TURNS, scope, max, retry_after });
         table.admit(TURNS, &kim, 1).unwrap();
         table.admit(TURNS, &kim, 1).unwrap();
-        assert_eq!(table.admit(TURNS, &kim, 1), refusal(Scope::User, 2, None), "nobody knows yet");
+        assert_eq!(table.admit(TURNS, &kim, 1), refusal(Scope::User, 2, None), "not known yet");
         table.admit(TURNS, &lee, 1).unwrap();
         assert_eq!(table.admit(TURNS, &lee, 1), refusal(Scope::All, 3, None));
         table.release(TURNS, &lee, 1, SECOND * 6, |_| true);
@@ -334,7 +334,7 @@ mod tests {
                 let stuck = table.waiting.iter().any(|waiting| {
                     table.held(TURNS) < 5 && table.held_by(TURNS, &waiting.user) < 3
                 });
-                prop_assert!(!stuck, "nobody waits for a permit that is free");
+                prop_assert!(!stuck, "no waiter stands before a free permit");
             }
         }
     }

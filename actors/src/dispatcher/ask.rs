@@ -323,6 +323,6 @@ mod tests {
         assert_eq!(last_word(&mut verdict), Some("won"));
         let (answer, mut verdict) = oneshot::channel();
         assert_eq!(last_word(&mut verdict), None);
-        assert_eq!(answer.send("too late"), Err("too late"), "whoever answers hears it");
+        assert_eq!(answer.send("too late"), Err("too late"), "the person hears it");
     }
 }

@@ -117,7 +117,7 @@ mod tests {
         let (alone, let_in) = enter(&mut semaphore, "k", 1, "alone");
         assert!(let_in.is_empty(), "one that must be alone waits for all");
         let (behind, let_in) = enter(&mut semaphore, "k", 2, "behind");
-        assert!(let_in.is_empty(), "nobody passes it");
+        assert!(let_in.is_empty(), "no other passes it");
         assert_eq!(semaphore.leave("k", alone), ["behind"]);
         semaphore.leave("k", a);
         semaphore.leave("k", behind);
@@ -139,6 +139,6 @@ mod tests {
         assert!(let_in.is_empty(), "one that must be alone stays alone");
         assert_eq!(semaphore.leave("k", alone), ["last"]);
         semaphore.leave("k", last);
-        assert_eq!(semaphore.len(), 0, "no key is kept that nobody uses");
+        assert_eq!(semaphore.len(), 0, "no unused key is kept");
     }
 }

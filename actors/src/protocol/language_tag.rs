@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::as_text;
 
-/// The longest tag: the longest that BCP 47 asks everyone to take.
+/// The longest tag: the longest that BCP 47 asks every program to take.
 const MAX_BYTES: usize = 35;
 
 /// Names a language by its BCP 47 tag, such as `en`, `ko` or `pt-BR`. Tags have no case: they are kept in lower case.

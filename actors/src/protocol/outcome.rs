@@ -84,7 +84,7 @@ pub enum CancelReason {
 }
 
 impl CancelReason {
-    /// Gives the sentence that the envelope tells the model.
+    /// Gives the sentence that the envelope tells the model. The bundled model learnt these very words.
     #[must_use]
     pub const fn envelope_text(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! The StoreActor: one queue before the store's writer, commits in groups, and the lease of the open transaction.
 //!
-//! A caller sends a job through the [`StoreHandle`]: facts to write, or the wish for a [`Lease`]. The actor starts a writer
+//! A caller sends a job through the [`StoreHandle`]: facts to write, or a request for a [`Lease`]. The actor starts a writer
 //! whenever a job waits and one is idle. A writer is a tracked task: it begins a transaction, lets each job be undone by
 //! itself, commits once, and only then answers all. Jobs that come during a commit are the next group.
 //!

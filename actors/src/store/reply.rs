@@ -199,11 +199,11 @@ mod tests {
             let (mut reply, answer) = queued();
             let mut waits = Box::pin(answer.wait());
             if looks_before {
-                assert!(timeout_at(Instant::now(), &mut waits).await.is_err(), "nobody comes");
+                assert!(timeout_at(Instant::now(), &mut waits).await.is_err(), "no writer comes");
             }
             assert!(reply.begins() && !reply.is_over());
             let late = Instant::now() + PATIENCE * 9;
-            assert!(timeout_at(late, &mut waits).await.is_err(), "nobody knows yet");
+            assert!(timeout_at(late, &mut waits).await.is_err(), "the writer has not said yet");
             reply.send(Ok(7));
             assert!(matches!(waits.await, Ok(7)));
         }

@@ -136,7 +136,7 @@ mod tests {
                 }
                 stage = then;
             }
-            prop_assert!(told.is_some(), "everybody is told");
+            prop_assert!(told.is_some(), "each caller is told");
         }
     }
 }

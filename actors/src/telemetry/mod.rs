@@ -1,10 +1,14 @@
 //! The telemetry of a runtime: a span for each turn, completion and tool call, and metrics.
 //!
 //! Spans go through `tracing` and metrics through the facade `metrics`; without a subscriber both cost next to nothing
-//! and nothing is printed. All names stand in [`name`], after OpenTelemetry's conventions for generative AI. Ids of
-//! sessions, users, turns and calls are in spans only. A metric's labels are words that the program or its registry
-//! knows, so that no chat can make a new series. Neither has texts of people, models or tools: the name of a tool that
-//! is not registered is a model's text too.
+//! and nothing is printed. All names stand in [`name`], after OpenTelemetry's conventions for generative AI. `turn`,
+//! `completion` and `tool_call` write the spans, and `metric` writes the metrics.
+//!
+//! Invariants:
+//! - Ids of sessions, users, turns and calls are in spans only. A metric's labels are words that the program or its
+//!   registry knows, so that no chat can make a new series.
+//! - Neither has texts of people, models or tools. The name of a tool that is not registered is a model's text too.
+//! - A span that is dropped without an end says so: the turn was left, the call's answer lost, or the engine died.
 
 mod completion;
 mod metric;

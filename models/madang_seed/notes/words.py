@@ -1,4 +1,4 @@
-"""What people write down: titles, lines, paths. Most are put together anew, many of words that nobody has ever used."""
+"""What people write down: titles, lines, paths. Most are put together anew, many of invented words."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _SHORT = {
 
 
 def part(rng: random.Random, language: str, text: str) -> str:
-    """A part of a line or title by which somebody may name it: a few words in a row, often all of them."""
+    """A part of a line or title by which a user may name it: a few words in a row, often all of them."""
     words = text.split(" ")
     if len(words) == 1 or rng.random() < 0.5:
         return text
@@ -99,7 +99,7 @@ def _plain_title(rng: random.Random, language: str, novelty: float) -> str:
 
 
 def query(rng: random.Random, language: str, novelty: float) -> str:
-    """What somebody looks for."""
+    """What a user looks for."""
     roll = rng.random()
     if roll < 0.5:
         return noun(rng, language, novelty)

@@ -203,7 +203,7 @@ impl Lives<'_> {
             figures.kills_in_calls += u64::from(is_in_call);
         }
         if let Some(server) = &self.server
-            && let Err(error) = server.settles().await
+            && let Err(error) = server.comes_to_rest().await
         {
             figures.findings.find(Counter::Stuck, format!("the server is gone: {error}"));
         }

@@ -155,7 +155,7 @@ impl ToolServer {
     ///
     /// # Errors
     /// An error of the machine's network.
-    pub(crate) async fn settles(&self) -> io::Result<()> {
+    pub(crate) async fn comes_to_rest(&self) -> io::Result<()> {
         // This connection is accepted behind those that the dead client had opened.
         drop(HttpRequest::new("GET", "/").send(self.address()).await?);
         self.inside.connections.wait().await;

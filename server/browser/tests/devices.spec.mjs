@@ -94,7 +94,7 @@ test("when the tab with the streams is closed, another takes them", async ({ pag
   await expect(page).toHaveTitle(/^\(1\)/);
 });
 
-test("a tab that nobody looks at gives its stream back after half a minute, and catches up", async ({ page, serve, context }) => {
+test("a hidden tab gives its stream back after half a minute, and catches up", async ({ page, serve, context }) => {
   const streams = openStreams(context);
   const server = await serve([says("First."), says("Second.")]);
   await page.clock.install();

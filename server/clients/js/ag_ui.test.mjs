@@ -203,7 +203,7 @@ test("silence expires, the client cancels what it can no longer answer, and goes
   assert.equal(await agent.say("m1", "추가해줘"), "interrupt");
   const [interrupt] = agent.pendingInterrupts;
   await until("the request has expired", async () => isInterruptExpired(interrupt) && (await server.ledger())[0].outcome);
-  await server.settled("thread");
+  await server.comesToRest("thread");
   await assert.rejects(agent.resume({ approved: true }), /expired/);
   complaints.length = 0;
   assert.equal(await agent.cancel(), "success");
@@ -297,7 +297,7 @@ test("a thread that is busy says so, and one whose request is open as well", asy
   const { turn } = (await server.ask("v1/sessions/thread")).body;
   await server.ask(`v1/sessions/thread/turns/${turn}/dismiss`, { method: "POST" });
   await run;
-  await server.settled("thread");
+  await server.comesToRest("thread");
   assert.equal(await agent.say("m2", "추가해줘"), "interrupt");
   assert.equal(await new Agent(server).say("o2", "me too"), "interrupt_open");
   assert.equal(await new Agent(server).go(), "interrupt", "a screen that only looks is asked as well");

@@ -149,7 +149,7 @@ export function tests({ AbstractChat, DefaultChatTransport, lastAssistantMessage
     await screen.resumeStream();
     assert.equal(screen.status, "ready", String(screen.error));
     assert.deepEqual(screen.shown, ["user: count", "assistant: 찾을게요. | search_catalog output-available | one two three four"]);
-    assert.deepEqual(await server.settled("chat"), ["user: count", "model: 찾을게요.", "tool_call: search_catalog", "model: one two three four"]);
+    assert.deepEqual(await server.comesToRest("chat"), ["user: count", "model: 찾을게요.", "tool_call: search_catalog", "model: one two three four"]);
   });
 
   test("a stream is resumed after kill -9", async (t) => {
@@ -208,7 +208,7 @@ export function tests({ AbstractChat, DefaultChatTransport, lastAssistantMessage
     assert.equal((await server.ask(`v1/sessions/chat/turns/${activeStreamId}`)).body.status, "running");
     assert.deepEqual((await server.ask("api/chat/chat/stop", { body: { activeStreamId } })).body, { dismissed: true });
     assert.deepEqual((await server.ask("api/chat/chat/stop", { body: { activeStreamId } })).body, { dismissed: false });
-    await server.settled("chat");
+    await server.comesToRest("chat");
     await screen.resumeStream();
     assert.deepEqual(screen.requests.at(-1), { method: "GET", path: "/api/chat/chat/stream", status: 204, version: null });
     await screen.sendMessage({ text: "next" });

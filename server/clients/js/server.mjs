@@ -164,7 +164,7 @@ class Server {
   }
 
   /** Waits until no turn of the chat runs, and gives it as it is stored. */
-  async settled(chat) {
+  async comesToRest(chat) {
     await until("the turn has ended", async () => !(await this.ask(`v1/sessions/${chat}`)).body.turn);
     return this.stored(chat);
   }

@@ -10,7 +10,7 @@ from serving import ServerTest, says
 
 # The server is right where these two are not.
 EXCLUDED = [
-    # Whoever guesses at tokens hears soon that it is too fast, and not whether the next one is wrong.
+    # A caller that guesses at tokens hears soon that it is too fast, and not whether the next one is wrong.
     "ignored_auth",
     # A schema cannot say all that a text must be: a cursor that was given, a time zone, more than blanks.
     "positive_data_acceptance",

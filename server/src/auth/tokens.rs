@@ -59,7 +59,7 @@ mod tests {
         assert!(tokens.refresh() && counts(&fixed) && counts(&secret));
         std::fs::write(file.path(), "nonsense").unwrap();
         assert!(!tokens.refresh());
-        assert!(counts(&secret), "a slip locks out no one");
+        assert!(counts(&secret), "a slip locks out no caller");
         std::fs::remove_file(file.path()).unwrap();
         assert!(tokens.refresh() && counts(&fixed) && !counts(&secret));
         assert!(!counts(&TokenSecret::random().unwrap()));

@@ -7,7 +7,13 @@
 //! 5. For a cookie, the proof that a page of ours sent it.
 //! 6. The rate of the user, and the scope of the route.
 //!
-//! `layer` carries the decisions out. The first three hold for each path but `/healthz`, which tells nothing.
+//! `layer` carries the decisions out, and `cors` tells a browser what pages of allowed sites may send and read. `rate`
+//! counts how often a caller comes, and `site` has the origins of the server and of the allowed sites.
+//!
+//! **Invariants.**
+//! - The first three decisions hold for each path but `/healthz`, which tells nothing.
+//! - A refused request reaches no handler, and the guard reads no body.
+//! - A cookie never counts for a page of an allowed site; such a page sends a token.
 
 pub(crate) mod cors;
 pub(crate) mod csrf;
@@ -25,8 +31,8 @@ use self::{
 };
 use crate::problem::{Problem, ProblemName};
 
-/// Checks host, origin and what the browser says of the page that asks. Gives the site that a request comes from, which may
-/// call this host.
+/// Checks host, origin and what the browser says of the page that asks. Gives the site that a request comes from, which
+/// may call this host.
 pub(crate) fn admit(
     site: &Site,
     method: &Method,

@@ -274,5 +274,5 @@ async fn a_server_that_others_reach_needs_tokens_and_an_address_with_tls() {
     let proxied = tokens.public_url("https://chat.example.org".parse().unwrap());
     let server = Server::new(runtime().await, proxied).unwrap();
     server.serve(open_to_all().await, std::future::ready(())).await.unwrap();
-    assert!(Server::new(runtime().await, ServerOptions::default()).is_err(), "no one could call");
+    assert!(Server::new(runtime().await, ServerOptions::default()).is_err(), "it has no caller");
 }

@@ -1,7 +1,15 @@
 //! Keeps chats and ledger in one SQLite file, which toolkits and embedder may share.
 //!
-//! - Opening: `options` resolves the path (`database_file`), locks it (`lock`), looks at the file (`inspect`, `private`), creates
-//!   the tables (`schema`) and finds the seal keys (`key_file`).
+//! ```
+//! # use madang::store::SqliteStore;
+//! # async fn example() -> Result<(), madang::store::OpenError> {
+//! let store = SqliteStore::options("app.db").shared_with_embedder().open().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - Opening: `options` resolves the path (`database_file`), locks it (`lock`), looks at the file (`inspect`,
+//!   `private`), creates the tables (`schema`) and finds the seal keys (`key_file`).
 //! - Writing: `transaction` implements the port on the one writing connection (`writer`). `write` turns facts into a
 //!   `script` of statements, and `step` a call's step into a link of the chain.
 //! - Lending: `authorizer` keeps a borrower to its own tables, `cut_off` interrupts it after its deadline, and

@@ -10,6 +10,11 @@
 //! let mail = FakeTool::destructive("send_mail").gate(&gate);
 //! assert_eq!(mail.runs().count(), 0);
 //! ```
+//!
+//! Invariants:
+//! - A run counts from the handler's first step, whatever its end.
+//! - At its gate, a transactional tool has written and its transaction is open.
+//! - Clones share one gate or one counter: the test keeps one clone and the tool the other.
 
 mod gate;
 #[cfg(test)]

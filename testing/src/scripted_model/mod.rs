@@ -10,6 +10,11 @@
 //! # drop(model);
 //! # Ok::<(), madang_testing::ScriptError>(())
 //! ```
+//!
+//! Invariants:
+//! - A request takes its completion when it comes, so a cancelled completion is not played again.
+//! - After the last completion each request fails with [`ModelError::SCRIPT_EXHAUSTED`], unless the script repeats.
+//! - A session with a script of its own takes nothing of another script.
 
 mod completion;
 mod script;

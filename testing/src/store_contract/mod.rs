@@ -9,6 +9,11 @@
 //!
 //! madang_testing::store_contract!(async || Arc::new(MemoryStore::new()));
 //! ```
+//!
+//! Invariants:
+//! - A promise speaks of the port [`Store`] alone, so each store can be tested against it.
+//! - Each test opens an empty store of its own, so no promise builds on what another has written.
+//! - The macro tests each promise of this folder; a new one needs a line in its list.
 
 mod approvals;
 mod chain;

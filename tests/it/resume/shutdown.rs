@@ -27,7 +27,7 @@ fn a_question_stays_open_over_an_orderly_end() {
         let request = probe.approval_request().await;
         life.runtime.shutdown().await.unwrap();
         assert!(matches!(turn.ended().await, Err(SessionError::Closed)));
-        assert!(!probe.lines().contains("ended"), "nobody is told an end: {}", probe.lines());
+        assert!(!probe.lines().contains("ended"), "no screen is told an end: {}", probe.lines());
         assert!(matches!(session.send("more").await, Err(TurnRefused::Closed)));
         request
     });

@@ -134,7 +134,7 @@ async fn a_question_that_expired_meanwhile_is_not_asked_again() {
 async fn an_approval_that_was_left_is_used_once_and_without_a_question() {
     let (test, runs, _, call, row) = approved().await;
     let mut call = again(&test, &call, &row).await;
-    let DispatcherEvent::Ended(end) = call.next().await else { panic!("nobody is asked again") };
+    let DispatcherEvent::Ended(end) = call.next().await else { panic!("no question again") };
     assert_eq!(kind(&end), "ok, Committed");
     assert_eq!(runs.count(), 2, "the other call, and this one");
     test.at_rest().await;
@@ -165,7 +165,7 @@ async fn what_was_left_does_not_go_on_behind_a_dismissal_and_says_what_it_was() 
     let dismissed =
         |request: &mut DispatchRequest| request.cancellation.cancel(Dismissed(OnDismiss::Stop));
     let end = with(&test, &call, &row, dismissed).await.end().await;
-    assert_eq!(kind(&end), format!("{}, None", CancelReason::Withdrawn.name()), "nobody is asked");
+    assert_eq!(kind(&end), format!("{}, None", CancelReason::Withdrawn.name()), "no question");
     assert_eq!(runs.count(), 1, "the other call");
     test.at_rest().await;
 }

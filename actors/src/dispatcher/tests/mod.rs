@@ -322,7 +322,7 @@ async fn a_call_that_waits_for_a_permit_of_its_tool_does_not_begin_for_a_closed_
     in_time(gate.arrived(1)).await;
     let mut dismissed = test.begin("mail", "{}").await;
     dismissed.cancel(Dismissed(OnDismiss::Stop));
-    assert_eq!(kind(&dismissed.end().await), "withdrawn, None", "nobody was asked about it");
+    assert_eq!(kind(&dismissed.end().await), "withdrawn, None", "no person was asked");
     let mut left = test.begin("mail", "{}").await;
     left.cancel(CancelCause::Closing);
     let event = left.next().await;

@@ -54,7 +54,7 @@ async fn calls_on_one_resource_run_one_after_the_other_whatever_their_session_an
         assert_eq!(kind(&call.end().await), "ok, Committed");
     }
     test.at_rest().await;
-    assert_eq!(test.handles.calls.permits.resources(), 0, "no key is kept that nobody uses");
+    assert_eq!(test.handles.calls.permits.resources(), 0, "no unused key is kept");
 }
 
 #[tokio::test]

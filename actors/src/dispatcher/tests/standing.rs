@@ -63,7 +63,7 @@ async fn a_standing_approval_covers_its_tool_on_its_resource_in_its_session_as_o
     for use_of in 1..=2 {
         let mut covered = chat.next("mail", r#"{"to":"kim","text":"again"}"#).await;
         let DispatcherEvent::Ended(end) = covered.next().await else {
-            panic!("nobody is asked, use {use_of}");
+            panic!("no person is asked, use {use_of}");
         };
         assert_eq!(kind(&end), "ok, Committed");
         let Some(Approval::Standing { by_call, number, resource, .. }) = end.record.approval else {

@@ -221,11 +221,11 @@ async fn the_next_actor_finds_the_queue_empty_and_until_then_no_caller_waits_in_
     llm.actor.kill();
     assert_eq!(llm.ended().await, ended(1, "EngineDied"));
     llm.ask(2, "kim");
-    assert_eq!(llm.ended().await, ended(2, "EngineDied"), "nobody is there");
+    assert_eq!(llm.ended().await, ended(2, "EngineDied"), "no actor takes it");
     let gone = llm.actor;
     (llm.actor, _) = LlmActor::spawn(None, LlmActor, llm.model_queue.clone()).await.unwrap();
     llm.model_queue.close(&gone);
     llm.ask(3, "kim");
     script.next().await.say("ok");
-    assert_eq!(llm.ended().await, ended(3, "ok"), "who is long gone closes nothing");
+    assert_eq!(llm.ended().await, ended(3, "ok"), "a dead actor closes nothing");
 }

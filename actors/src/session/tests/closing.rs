@@ -79,6 +79,6 @@ async fn it_finishes_the_clearing_that_is_on_its_way() {
     }
     closes.try_recv().expect_err("it waits for the store");
     drop(paused);
-    in_time(cleared).await.unwrap().expect("whoever asked hears that it is clear");
+    in_time(cleared).await.unwrap().expect("the caller hears that it is clear");
     in_time(closes).await.unwrap();
 }

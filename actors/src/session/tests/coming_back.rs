@@ -89,7 +89,7 @@ impl Reader {
 
     async fn reads_to(&mut self, to: EventCursor) {
         while self.stored.last().is_none_or(|(cursor, _)| *cursor < to) {
-            let item = in_time(self.events.next()).await.expect("nobody closes the screen");
+            let item = in_time(self.events.next()).await.expect("the screen stays open");
             self.take(item);
         }
     }

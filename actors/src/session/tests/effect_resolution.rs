@@ -129,7 +129,7 @@ async fn a_session_that_sleeps_is_resolved_in_its_sleep_and_knows_when_it_wakes(
     let mut probe = Probe::new(slot.feed().subscribe());
     resolves(&runtime, &slot, row.call, EffectResolution::TookEffect).await.unwrap();
     assert_eq!(until_resolved(&mut probe).await.call, row.call);
-    assert!(slot.awake().is_none(), "nobody had to wake it");
+    assert!(slot.awake().is_none(), "no actor had to wake");
     let messages = runtime.state(&slot).await.messages;
     let entry = runtime.ledger().await[0].entry().unwrap();
     assert!(messages.contains(&entry), "{messages:?}");
@@ -240,7 +240,7 @@ async fn where_the_store_does_not_say_a_resolution_counts_only_if_the_ledger_has
             "{refused:?} {found:?}"
         );
     }
-    let refused = told(&mine, StoreError::refused("somebody was first"));
+    let refused = told(&mine, StoreError::refused("another resolution was first"));
     assert!(matches!(refused, Err(ResolveError::NotUnknown { .. })), "{refused:?}");
     let open = told(&row, StoreError::Silent);
     assert!(matches!(open, Err(ResolveError::Store(StoreError::Silent))), "{open:?}");

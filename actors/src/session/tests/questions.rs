@@ -62,7 +62,7 @@ async fn a_question_ends_before_its_call_does_though_the_call_breaks_down() {
     BREAKS.store(true, Relaxed);
     runtime.decide(&request, Decision::ApproveAlways).await.unwrap_err();
     in_time(gate.arrived(1)).await;
-    assert_eq!(runtime.state(&slot).await.approval_request, None, "nobody waits for an answer");
+    assert_eq!(runtime.state(&slot).await.approval_request, None, "no call waits for an answer");
     gate.open();
     script.next().await.say("Not sent.");
     in_time(end).await.unwrap();

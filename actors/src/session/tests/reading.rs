@@ -81,7 +81,7 @@ async fn read(
 ) {
     while items > 0 && into.last().is_none_or(|(cursor, _)| *cursor < to) {
         items -= 1;
-        match in_time(from.next()).await.expect("nobody closes the screen") {
+        match in_time(from.next()).await.expect("the screen stays open") {
             StreamItem::Event(event) if is_kept(&event) => {
                 into.push((event.cursor, event.kind.clone()))
             }

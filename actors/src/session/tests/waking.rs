@@ -67,7 +67,7 @@ async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake_and_an
     in_time(another_comes).await;
     gate.open();
     in_time(ended).await.unwrap();
-    in_time(state).await.expect_err("whoever waited hears that it is gone");
+    in_time(state).await.expect_err("the caller hears that it is gone");
 }
 
 /// Makes a session with a turn that was left open, as another process finds it. Gives it with a reader, and with the

@@ -139,6 +139,6 @@ mod tests {
         assert!(told.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         assert!(!looks.has_ended(), "the write is on its way");
         drop(report);
-        assert!(looks.1.load(Relaxed), "whoever hears of it may open the session at once");
+        assert!(looks.1.load(Relaxed), "a caller that hears of it may open the session at once");
     }
 }

@@ -109,7 +109,7 @@ async fn a_kept_lease_commits_writes_and_record_together() {
     let fixture = fixture().await;
     let mut lease = fixture.lease().await;
     put(&mut lease, "row");
-    assert_eq!(fixture.value("row"), None, "nobody sees it before the commit");
+    assert_eq!(fixture.value("row"), None, "no reader sees it before the commit");
     lease.end(Keep::Keep, record(1)).await.unwrap();
     assert_eq!((fixture.value("row"), fixture.entries().await), (Some(json!(1)), 1));
 }

@@ -23,7 +23,7 @@ async fn what_no_writer_comes_to_in_time_is_withdrawn_and_never_written() {
     assert!(matches!(in_time(borrow).await, Err(StoreError::Withdrawn)));
     drop(lease);
     fixture.handle.write(say(2, "b")).await.unwrap();
-    assert_eq!(fixture.texts().await, ["b"], "whoever was told no finds nothing");
+    assert_eq!(fixture.texts().await, ["b"], "a caller that was told no finds nothing");
 }
 
 #[tokio::test(start_paused = true)]

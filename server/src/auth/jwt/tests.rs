@@ -216,7 +216,7 @@ fn keys_count_from_their_addition_to_their_removal() {
     assert!(write(&set(&[second.jwk("2")])));
     assert!(!counts(&first) && counts(&second));
     assert!(!write("a slip"));
-    assert!(counts(&second), "a slip locks out no one");
+    assert!(counts(&second), "a slip locks out no caller");
 }
 
 #[test]
