@@ -17,7 +17,7 @@ use madang_actors::{
     },
     registry::ToolRegistry,
     session::History,
-    supervisor::SupervisorConfig,
+    supervisor::RuntimeConfig,
 };
 use tracing::warn;
 
@@ -282,7 +282,7 @@ impl Builder {
             telemetry::install_panic_hook();
         }
         let time_zones = self.time_zones.started()?;
-        let config = SupervisorConfig {
+        let config = RuntimeConfig {
             models,
             weights: self.weights,
             store,

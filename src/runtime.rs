@@ -10,7 +10,7 @@ use madang_actors::{
     protocol::{CallId, Decision, DecisionError, Digest, ModelName, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
     session::{History, RuntimeContext, SessionRegistry},
-    supervisor::{Health, InspectRuntime, RuntimeHandles, Supervisor, SupervisorConfig},
+    supervisor::{Health, InspectRuntime, RuntimeConfig, RuntimeHandles, Supervisor},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -58,7 +58,7 @@ pub struct Runtime {
 impl Runtime {
     /// Starts the actors of this configuration, and a runtime over them whose turns have these settings.
     pub(crate) async fn start(
-        config: SupervisorConfig,
+        config: RuntimeConfig,
         system: Option<Arc<str>>,
         history: History,
         model_choice: ModelChoice,
@@ -69,7 +69,7 @@ impl Runtime {
             Some(Some(occupied)) => Some(Arc::new(occupied)),
             None => None,
         };
-        let started = Supervisor::start(SupervisorConfig { occupied, ..config }).await?;
+        let started = Supervisor::start(RuntimeConfig { occupied, ..config }).await?;
         let interrupted = Interrupted::find(started.handles()).await.map_err(BuildError::Store)?;
         let handles = started.claim();
         let specs: Vec<ToolSpec> =

@@ -29,7 +29,7 @@ use crate::{
         History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, SessionView,
         TurnEnd, TurnRefused, TurnRequest, WakePolicy, open,
     },
-    supervisor::{RuntimeHandles, Supervisor, SupervisorConfig},
+    supervisor::{RuntimeConfig, RuntimeHandles, Supervisor},
 };
 
 /// How long a test waits for anything before it fails.
@@ -75,7 +75,7 @@ impl TestRuntime {
             registry.register(tool).unwrap();
         }
         let (store, model) = (MemoryStore::new(), Arc::new(model) as Arc<dyn ChatModel>);
-        let config = SupervisorConfig {
+        let config = RuntimeConfig {
             models: vec![model.into()],
             weights: UserWeights::default(),
             occupied: None,

@@ -37,7 +37,7 @@ impl Supervisor {
     ///
     /// # Errors
     /// [`StartError`] if one of them did not start.
-    pub async fn start(config: SupervisorConfig) -> Result<Unclaimed, StartError> {
+    pub async fn start(config: RuntimeConfig) -> Result<Unclaimed, StartError> {
         // In a task of its own: a start that was dropped half-way could not stop its children.
         tokio::spawn(spawn(config))
             .await
@@ -46,7 +46,7 @@ impl Supervisor {
     }
 }
 
-async fn spawn(config: SupervisorConfig) -> Result<Unclaimed, Box<dyn Error + Send + Sync>> {
+async fn spawn(config: RuntimeConfig) -> Result<Unclaimed, Box<dyn Error + Send + Sync>> {
     let (reply, handles) = oneshot::channel();
     Supervisor::spawn(None, Supervisor, (config, reply)).await?;
     Ok(Unclaimed(Some(handles.await?)))
@@ -90,7 +90,7 @@ pub struct StartError(#[source] Box<dyn Error + Send + Sync>);
 
 /// The parts from which the actors of a runtime are made.
 #[derive(Debug, Clone)]
-pub struct SupervisorConfig {
+pub struct RuntimeConfig {
     /// The models, at least one, each of which gets an LlmActor.
     pub models: Vec<NamedModel>,
     /// The weights by which users share the time of each model.
@@ -171,7 +171,7 @@ impl Actor for Supervisor {
     type Msg = StartAnew;
     type State = Supervising;
     /// With the receiver of the actors' addresses.
-    type Arguments = (SupervisorConfig, oneshot::Sender<RuntimeHandles>);
+    type Arguments = (RuntimeConfig, oneshot::Sender<RuntimeHandles>);
 
     async fn pre_start(
         &self,

@@ -17,6 +17,6 @@ mod restart;
 mod tests;
 
 pub use actor::{
-    Health, RuntimeHandles, StartAnew, StartError, Supervisor, SupervisorConfig, Unclaimed,
+    Health, RuntimeConfig, RuntimeHandles, StartAnew, StartError, Supervisor, Unclaimed,
 };
 pub use inspect::{InspectRuntime, InspectSession};

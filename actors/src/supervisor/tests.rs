@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    Health, RuntimeHandles, Supervisor, SupervisorConfig,
+    Health, RuntimeConfig, RuntimeHandles, Supervisor,
     exit::{ChildExit, child_exit},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 };
 
 async fn handles(limits: Limits) -> RuntimeHandles {
-    let config = SupervisorConfig {
+    let config = RuntimeConfig {
         models: vec![NamedModel { name: None, model: Arc::new(ScriptedModel::new([])) }],
         weights: UserWeights::default(),
         occupied: None,
