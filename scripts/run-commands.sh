@@ -9,6 +9,9 @@ set -eu -o pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
 
+limit=""
+if command -v timeout >/dev/null; then limit="timeout 60"; fi
+
 members=(--workspace --exclude madang-actors --exclude madang-proof)
 
 # The commands of the shell blocks and of the inline code of a page, one a line.
@@ -45,6 +48,7 @@ run() {
         cargo metadata --no-deps --format-version 1 --offline | grep -q "\"kind\":\[\"bench\"\][^}]*\"name\":\"$name\""
         ;;
     "cargo run")
+        [[ $command == *"-p madang-proof --bin proof"* ]] || return 1
         set +o pipefail
         value=${command#*-- }
         if [ "$value" = "$command" ]; then
@@ -109,7 +113,7 @@ END
         sleep 0.1
     done
     MADANG=$(sed -n 's/^listening //p' "$folder/said") TOKEN=$(sed -n 's/.*#token=//p' "$folder/said") \
-        timeout 60 "$@" <"$folder/program" >"$folder/heard" || ended=$?
+        $limit "$@" <"$folder/program" >"$folder/heard" || ended=$?
     kill $server
     wait $server || ended=$?
     grep -q turn_ended "$folder/heard" || ended=1

@@ -33,9 +33,9 @@ done
 # The smallest program is a package of its own, built with what it asks for and no more.
 begin=$SECONDS
 cargo build -q -p madang-hello
-said=$($limit cargo run -q -p madang-hello </dev/null)
-if [ "$said" != "You said: Good day!" ]; then
-    echo "examples/hello said: $said"
+if ! said=$($limit cargo run -q -p madang-hello </dev/null 2>&1) || [ "$said" != "You said: Good day!" ]; then
+    printf '%s\n' "$said"
+    echo "examples/hello: failed, or took longer than a minute"
     exit 1
 fi
 echo "examples/hello: ok, $((SECONDS - begin)) s"
