@@ -27,14 +27,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let threads = tokio::runtime::Runtime::new()?;
     let (runtime, session) = threads.block_on(open())?;
     let (told, events) = mpsc::channel(); // a desktop program posts to its own queue instead
-    let mut items = session.subscribe();
+    let turn = threads.block_on(session.send("delete my note"))?; // waits until the text is stored
+    let mut items = turn.events(); // they end with the turn, and so does the loop below
     threads.spawn(async move {
         while let Some(item) = items.next().await {
             let StreamItem::Event(event) = item else { continue }; // streaming text is not shown
-            drop(told.send(event));
+            if told.send(event).is_err() {
+                break;
+            }
         }
     });
-    threads.block_on(session.send("delete my note"))?; // waits until the text is stored
     for event in events {
         match &event.kind {
             EventKind::ApprovalRequested { request } => {
@@ -42,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 threads.block_on(session.decide(request, Decision::Approve))?;
             }
             EventKind::ModelMessage { text, .. } => println!("{text}"),
-            EventKind::TurnEnded { .. } => break,
+            EventKind::Error { text, .. } => println!("{text}"),
             _ => {}
         }
     }
