@@ -136,8 +136,7 @@ impl Session {
         Ok(id.map(|id| Turn::new(id, self.slot.clone(), self.runtime.clone(), end, None)))
     }
 
-    /// Dismisses the running turn. Only this call and [`dismiss_turn`](Self::dismiss_turn) are dismissals, and no bound
-    /// refuses them.
+    /// Dismisses the running turn, whichever it is; [`dismiss_turn`](Self::dismiss_turn) names one. No bound refuses it.
     ///
     /// The model and open questions stop at once, and nothing more begins; a handler that runs ends later. The store has
     /// the dismissal behind what that handler writes: [`Dismissed::stored`] waits for it. Dropping the future or the
@@ -167,8 +166,8 @@ impl Session {
     }
 
     /// Reads the events from here on, at the reader's own pace. The first subscriber of a turn that goes on after a
-    /// start reads it from there. A slow reader is told so ([`StreamItem::Lagged`]),
-    /// and then reads the missed events from the store.
+    /// start reads it from there. A slow reader is told so ([`StreamItem::Lagged`]), and then reads the missed events
+    /// from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
         self.slot.subscribe(&self.runtime.context.calls)
@@ -176,8 +175,9 @@ impl Session {
 
     /// Reads on behind the cursor of the last event read
     /// ([`SessionEvent::cursor`](crate::event::SessionEvent::cursor)), also after the session has slept or the process
-    /// has ended. It reads the stored events first, then the new ones. [`EventCursor::START`](crate::event::EventCursor::START) reads from the beginning.
-    /// Each entry of the chat and each end of a turn comes once and in order.
+    /// has ended. It reads the stored events first, then the new ones.
+    /// [`EventCursor::START`](crate::event::EventCursor::START) reads from the beginning. Each entry of the chat and each
+    /// end of a turn comes once and in order.
     ///
     /// Events of progress are told again as far as they are in memory. A [`FeedCursor`] also says which of them the
     /// reader knows: while anything of the session is in memory, they come once too.

@@ -26,7 +26,7 @@ const BETWEEN_MESSAGES: &str = "\n\n";
 
 /// A turn that began, given by [`Session::send`](crate::Session::send): read its [`text`](Self::text), follow its
 /// [`events`](Self::events), or wait until it has [`ended`](Self::ended). Dropping the handle, or any future or stream
-/// made from it, cancels nothing. The turn goes on to its end, and the store keeps its text. Only
+/// made from it, cancels nothing. The turn goes on to its end, and the store keeps its text.
 /// [`Session::dismiss`](crate::Session::dismiss) and [`Session::dismiss_turn`](crate::Session::dismiss_turn) dismiss it.
 #[derive(Debug)]
 pub struct Turn {

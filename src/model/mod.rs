@@ -15,8 +15,9 @@
 //! A model streams its text as [`CompletionDelta`]s and ends with a [`Completion`] or a [`ModelError`].
 //!
 //! Invariants:
-//! - A completion ends once, by what the model returns. A returned [`Completion`] counts, whatever was streamed before.
-//! - A cancelled completion ends soon, with [`ModelError::Cancelled`].
+//! - A completion ends once: by what the model returns, or by the runtime where the model is late, panics or is full.
+//! - A returned [`Completion`] counts, whatever was streamed before.
+//! - A model ends a cancelled completion soon, with [`ModelError::Cancelled`]; the runtime relies on it.
 //! - At most [`ModelInfo::max_concurrent`] completions of a model run at once; the others wait in a fair queue.
 //! - A model never decides whether a tool may run: the runtime checks each call.
 

@@ -28,7 +28,7 @@
 //!
 //! Invariants:
 //! - A handler runs only with arguments that its schema allows; where it must ask, only once a person has approved.
-//! - After a crash the writes of a transactional tool and its ledger entry are both there, or neither.
+//! - After a crash the writes of a transactional tool and the record of its end are both there, or neither.
 //! - The model and the person read `Err(ToolFault::rule("code", reason))` as it is; of another error, its type only.
 
 mod async_fn;

@@ -84,7 +84,8 @@ pub enum CancelReason {
 }
 
 impl CancelReason {
-    /// Gives the sentence that the envelope tells the model. The bundled model learnt these very words.
+    /// Gives the sentence that the envelope tells the model. The bundled model learnt the very words
+    /// of all but [`Withdrawn`](Self::Withdrawn).
     #[must_use]
     pub const fn envelope_text(self) -> &'static str {
         match self {

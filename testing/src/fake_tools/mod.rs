@@ -14,7 +14,7 @@
 //! Invariants:
 //! - A run counts from the handler's first step, whatever its end.
 //! - At its gate, a transactional tool has written and its transaction is open.
-//! - Clones share one gate or one counter: the test keeps one clone and the tool the other.
+//! - Clones of a [`Gate`] are one gate, and clones of [`Runs`] one counter: the test keeps one, the tool the other.
 
 mod gate;
 #[cfg(test)]
