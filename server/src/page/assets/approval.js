@@ -7,7 +7,7 @@ import { failure, stateOfRow } from "./entries.js";
 import { span, spoken, t } from "./texts.js";
 
 /** A key or click that was on its way when the question came up is none for it. */
-const ARMING_MS = 700;
+const ARMING = 700;
 /** Seconds before the end at which the time left is read out. */
 const WARNINGS = [120, 30];
 
@@ -109,10 +109,10 @@ export class ApprovalDialog {
 	}
 
 	#arm() {
-		this.#armedAt = performance.now() + ARMING_MS;
+		this.#armedAt = performance.now() + ARMING;
 		const set = (isOff) => this.#dialog?.querySelectorAll(".ask-step button").forEach((button) => button.setAttribute("aria-disabled", String(isOff)));
 		set(true);
-		this.#timers.push(setTimeout(() => this.#isArmed() && !this.#tried && set(false), ARMING_MS + 5));
+		this.#timers.push(setTimeout(() => this.#isArmed() && !this.#tried && set(false), ARMING + 5));
 	}
 
 	#button(label, act, props = {}) {
