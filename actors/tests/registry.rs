@@ -9,8 +9,10 @@ use madang_actors::{
     protocol::{SpecError, ToolSpec},
     registry::{DuplicateTool, RegistryError, ToolNotFound, ToolRegistry},
 };
+use madang_testing::Logs;
 use serde_json::json;
-use support::{echo, logged, spec, with_schema};
+use support::{echo, spec, with_schema};
+use tracing::Level;
 
 fn many(count: usize) -> Vec<Arc<dyn Tool>> {
     (0..count).map(|n| Arc::new(echo(spec(&format!("tool_{n}")))) as Arc<dyn Tool>).collect()
@@ -123,13 +125,14 @@ fn tools_keep_the_order_of_their_registration() {
 
 #[test]
 fn registering_18_tools_logs_the_count() {
-    let (registry, lines) = logged(|| {
-        let mut registry = ToolRegistry::new();
-        registry.register_all(many(18)).unwrap();
-        registry
-    });
+    let logs = Logs::keep(Level::INFO);
+    let mut registry = ToolRegistry::new();
+    registry.register_all(many(18)).unwrap();
     assert_eq!(registry.len(), 18);
-    assert_eq!(lines, ["INFO registered tools added=18 count=18"]);
+    let logged = logs.text();
+    assert_eq!(logged.lines().count(), 1, "{logged}");
+    assert!(logged.starts_with(" INFO"), "{logged}");
+    assert!(logged.ends_with(": registered tools added=18 count=18\n"), "{logged}");
 }
 
 #[test]

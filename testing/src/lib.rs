@@ -7,6 +7,7 @@
 //! - [`MemoryStore`] keeps everything in memory; [`SteppedStore`] stops or fails chosen steps of another store.
 //! - [`FakeTool`] counts its runs and ends as the test says.
 //! - [`store_contract!`] tests a store of your own against every promise; [`hostile`] makes JSON of hostile size and depth.
+//! - [`Logs`] keeps what is logged, beside other tests.
 //! - [`RuntimeHooks`] and [`SessionHooks`] reach inside: they kill actors and count tasks.
 //!
 //! ```
@@ -23,6 +24,7 @@
 mod fake_tools;
 mod hooks;
 pub mod hostile;
+mod logs;
 mod lone_store;
 mod memory_store;
 mod model_pair;
@@ -33,6 +35,7 @@ pub mod store_contract;
 
 pub use fake_tools::{End, FakeTool, Gate, Payload, Runs};
 pub use hooks::{RuntimeHooks, SessionHooks};
+pub use logs::{Logs, listen};
 pub use lone_store::lone_store;
 pub use memory_store::{MemoryConnection, MemoryStore, Paused, ReadOnly};
 pub use model_pair::{HandCompletion, HandDrivenModel, HandScript, model_pair};

@@ -14,7 +14,7 @@ use madang::{
     error::TurnRefused,
     tool::{self, ToolContext, ToolResult},
 };
-use madang_testing::{FakeTool, MemoryStore, ScriptedModel};
+use madang_testing::{FakeTool, MemoryStore, ScriptedModel, listen};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -28,7 +28,7 @@ use tracing_subscriber::{
     layer::{Context, SubscriberExt as _},
 };
 
-use crate::support::{TestRuntime, kind, watch};
+use crate::support::{TestRuntime, kind};
 
 /// Keeps what the library logs on this thread.
 #[derive(Debug, Clone, Default)]
@@ -57,16 +57,15 @@ impl Log {
     fn keep() -> (Self, tracing::subscriber::DefaultGuard) {
         let log = Self::default();
         let subscriber = tracing_subscriber::registry().with(log.clone());
-        (log, watch(subscriber))
+        (log, listen(subscriber))
     }
 
-    /// What was said since the last time.
+    /// Gives what was logged since the last time.
     fn take(&self) -> Vec<(Level, String)> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
 
-/// The loudest of what was said.
 #[tokio::test]
 async fn a_tool_whose_name_other_programs_do_not_take_is_told_at_the_start() {
     let (log, _watching) = Log::keep();
@@ -80,6 +79,7 @@ async fn a_tool_whose_name_other_programs_do_not_take_is_told_at_the_start() {
     assert_eq!((start(longest).await, start(longer).await), (false, true));
 }
 
+/// Gives the loudest level of these entries.
 fn loudest(said: &[(Level, String)]) -> Option<Level> {
     // The loudest is the least of levels.
     said.iter().map(|(level, _)| *level).min()

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     io,
-    sync::{Arc, Mutex, Once},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -23,8 +23,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use tracing::{Subscriber, subscriber::DefaultGuard};
-use tracing_subscriber::registry;
 
 /// How long a test waits for anything before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -135,14 +133,6 @@ impl TestRuntime {
         self.runtime.shutdown().await.unwrap();
         assert_eq!(self.runtime.running_tasks(), 0, "no task is left");
     }
-}
-
-/// Hears what the library says on this thread, until the guard is dropped.
-pub(crate) fn watch(subscriber: impl Subscriber + Send + Sync) -> DefaultGuard {
-    // Where the threads of other tests hear nothing, what they say first is never asked for again: one hears everywhere.
-    static EVERYWHERE: Once = Once::new();
-    EVERYWHERE.call_once(|| tracing::subscriber::set_global_default(registry()).unwrap());
-    tracing::subscriber::set_default(subscriber)
 }
 
 pub(crate) fn kim() -> UserId {

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex},
+    sync::{Arc, LazyLock, Mutex},
 };
 
 use madang_testing::{FakeTool, ScriptedCompletion, ScriptedModel};
@@ -13,9 +13,30 @@ use crate::{http::Request, support::Setup};
 
 /// Keeps all that is logged and measured.
 #[derive(Debug, Clone, Default)]
-struct Caught(Arc<Mutex<String>>);
+pub(crate) struct Caught(Arc<Mutex<String>>);
 
 impl Caught {
+    /// Keeps from the first call on what all threads log and measure, those of other tests as well.
+    pub(crate) fn of_all_threads() -> &'static Self {
+        static KEPT: LazyLock<Caught> = LazyLock::new(|| {
+            let kept = Caught::default();
+            metrics::set_global_recorder(kept.clone()).unwrap();
+            let writer = kept.clone();
+            let logs = tracing_subscriber::fmt()
+                .with_max_level(tracing::Level::TRACE)
+                .with_ansi(false)
+                .with_writer(move || writer.clone())
+                .finish();
+            tracing::subscriber::set_global_default(logs).unwrap();
+            kept
+        });
+        &KEPT
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.0.lock().unwrap().clone()
+    }
+
     fn keep(&self, text: &str) {
         self.0.lock().unwrap().push_str(text);
     }
@@ -77,16 +98,7 @@ async fn mcp_calls(test: &crate::support::TestServer) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
-    let kept = Caught::default();
-    metrics::set_global_recorder(kept.clone()).unwrap();
-    let writer = kept.clone();
-    let logs = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    tracing::subscriber::set_global_default(logs).unwrap();
-
+    let kept = Caught::of_all_threads();
     let script = [
         ScriptedCompletion::call("keep", &json!({ "word": "canary-of-the-call" })),
         ScriptedCompletion::text("canary-of-the-model"),
@@ -150,7 +162,7 @@ async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
     }
     let secrets = [test.kim.reveal().to_owned(), cookie.split_once('=').unwrap().1.to_owned()];
     test.shutdown().await;
-    let kept = kept.0.lock().unwrap().clone();
+    let kept = kept.text();
     // What is looked for would be found: the answers and the refusals are there.
     assert!(kept.contains("answered") && kept.contains("refused"), "{kept}");
     assert!(kept.contains("metric http.server.request.duration"), "{kept}");

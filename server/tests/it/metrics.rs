@@ -1,19 +1,15 @@
 //! The metrics say what happened: streams that went on, events that a slow reader missed, decisions, open requests.
 
-use std::{
-    io,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
 use madang::Limits;
 use madang_testing::{FakeTool, ScriptedCompletion, ScriptedModel, model_pair};
 use metrics::{LocalRecorderGuard, set_default_local_recorder};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use serde_json::json;
-use tracing::Level;
 
 use crate::{
+    canaries::Caught,
     http::Request,
     support::{Setup, TestServer, says},
 };
@@ -118,27 +114,9 @@ async fn what_a_slow_reader_missed_in_memory_and_what_was_streamed_otherwise_are
     test.shutdown().await;
 }
 
-/// Keeps the lines of a log.
-#[derive(Debug, Clone, Default)]
-struct LogText(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for LogText {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn the_span_of_a_request_has_its_trace_and_names_the_turn_that_it_began() {
-    let lines = LogText::default();
-    let writer = lines.clone();
-    let log = tracing_subscriber::fmt().with_max_level(Level::DEBUG).with_ansi(false);
-    let log = log.with_writer(move || writer.clone()).finish();
-    let _logging = tracing::subscriber::set_default(log);
+    let logs = Caught::of_all_threads();
     let test = Setup::new(says("a")).start().await;
     test.open("s").await;
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -151,7 +129,7 @@ async fn the_span_of_a_request_has_its_trace_and_names_the_turn_that_it_began() 
         let request = Request::post(path, &body).header("traceparent", &parent);
         let answer = test.send(request).await;
         let turn = answer.header("madang-turn").unwrap();
-        let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let log = logs.text();
         let begins = format!("http.server{{trace={trace}");
         let names = format!("madang.turn.id={turn}");
         let is_it = |line: &&str| line.contains(&begins) && line.contains(&names);

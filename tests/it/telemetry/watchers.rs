@@ -42,7 +42,7 @@ impl Spans {
     pub(super) fn watch() -> (Self, tracing::subscriber::DefaultGuard) {
         let spans = Self::default();
         let subscriber = tracing_subscriber::registry().with(spans.clone());
-        (spans, crate::support::watch(subscriber))
+        (spans, madang_testing::listen(subscriber))
     }
 
     pub(super) fn all(&self) -> Vec<Seen> {

@@ -4,10 +4,11 @@ use std::{
     fs,
     os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink},
     path::Path,
-    sync::{Arc, Mutex},
 };
 
 use madang_actors::port::Store;
+use madang_testing::Logs;
+use tracing::Level;
 
 use super::{
     super::private,
@@ -69,31 +70,14 @@ async fn a_file_that_is_the_embedders_own_keeps_its_mode_and_that_is_said() {
     SqliteStore::open(&file, []).await.unwrap().close().await;
     set_mode(&file, 0o640);
     set_mode(folder.path(), 0o777);
-    let lines = Arc::<Mutex<Vec<u8>>>::default();
-    let told = lines.clone();
-    let subscriber = tracing_subscriber::fmt().with_writer(move || LogSink(told.clone())).finish();
-    let guard = tracing::subscriber::set_default(subscriber);
+    let logs = Logs::keep(Level::WARN);
     let store = SqliteStore::options(&file).shared_with_embedder().open().await.unwrap();
-    drop(guard);
     store.close().await;
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
-    let said = String::from_utf8(lines.lock().unwrap().clone()).unwrap();
+    let said = logs.text();
     assert!(said.contains("other users of this machine may open the database"), "{said}");
     assert!(said.contains("another account may replace the database"), "{said}");
     set_mode(folder.path(), 0o1777);
-}
-
-/// Collects the log.
-struct LogSink(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for LogSink {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,8 +3,10 @@ use madang::{
     CallId, SessionId, SystemClock, UserId,
     tool::{Access, EffectPolicy, Locale, Need, Prepared},
 };
+use madang_testing::Logs;
 use serde_json::json;
 use sqlx::Connection;
+use tracing::Level;
 
 use super::{
     super::{MIGRATIONS, block::BlockId, page::PageId},
@@ -90,35 +92,15 @@ fn only_a_deletion_asks_and_what_only_reads_gets_nothing_to_write_with() {
     }
 }
 
-/// Collects the log of this thread.
-#[derive(Debug, Default, Clone)]
-struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
-
-impl std::io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn a_block_that_could_not_be_made_is_told_and_logged_without_its_text() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::WARN)
-        .with_ansi(false)
-        .with_writer(move || writer.clone());
-    let _logs = tracing::subscriber::set_default(subscriber.finish());
+    let logs = Logs::keep(Level::WARN);
     let mut fixture = ToolFixture::new().await;
     let blocks = json!([{ "content": "a" }, { "content": "secret\nline" }]);
     let made =
         fixture.done("create_page_with_blocks", json!({ "title": "p", "blocks": blocks })).await;
     assert_eq!(made["failedBlocks"], json!([{ "index": 1, "code": "newline" }]));
-    let said = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let said = logs.text();
     let id = made["id"].as_str().unwrap();
     for part in ["WARN", "index=1", "newline", id] {
         assert!(said.contains(part), "{part} is in {said:?}");
