@@ -28,7 +28,11 @@ run() {
 
 format() { run cargo fmt --all --check; }
 
-lint() { run cargo clippy --workspace --all-targets -- -D warnings; }
+lint() {
+    run cargo clippy --workspace --all-targets -- -D warnings || return 1
+    # As an application has it: all members together have the feature `testing`.
+    run cargo clippy -p madang --no-default-features --features sqlite,child,remote,schema --lib -- -D warnings
+}
 
 docs() {
     RUSTDOCFLAGS="-D warnings" run cargo doc --no-deps --workspace || return 1

@@ -10,9 +10,9 @@ use madang_actors::{
     protocol::{CallId, Decision, DecisionError, Digest, ModelName, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
     session::{History, RuntimeContext, SessionRegistry},
-    supervisor::{Health, InspectRuntime, RuntimeConfig, RuntimeHandles, Supervisor},
+    supervisor::{Health, RuntimeConfig, Supervisor},
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Session,
@@ -299,13 +299,13 @@ impl Runtime {
     }
 }
 
-#[doc(hidden)]
-impl InspectRuntime for Runtime {
-    fn inspect_actors(&self) -> &RuntimeHandles {
+#[cfg(any(test, feature = "testing"))]
+impl madang_actors::supervisor::InspectRuntime for Runtime {
+    fn inspect_actors(&self) -> &madang_actors::supervisor::RuntimeHandles {
         &self.shared.handles
     }
 
-    fn inspect_tasks(&self) -> &TaskTracker {
+    fn inspect_tasks(&self) -> &tokio_util::task::TaskTracker {
         self.shared.tasks()
     }
 }

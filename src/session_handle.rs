@@ -12,7 +12,6 @@ use madang_actors::{
         self, ClearError, DismissError, History, ResolveError, SessionMsg, SessionSlot,
         SessionView, StreamItem, Subscription, TurnRefused, TurnRequest, check_lengths,
     },
-    supervisor::InspectSession,
 };
 use tokio::sync::oneshot;
 
@@ -305,8 +304,8 @@ impl Session {
     }
 }
 
-#[doc(hidden)]
-impl InspectSession for Session {
+#[cfg(any(test, feature = "testing"))]
+impl madang_actors::supervisor::InspectSession for Session {
     fn inspect_slot(&self) -> &Arc<SessionSlot> {
         &self.slot
     }

@@ -7,8 +7,7 @@ use tokio_util::task::TaskTracker;
 use super::RuntimeHandles;
 use crate::session::SessionSlot;
 
-/// Shows the actors and the tasks of a runtime. The library does not re-export this name; `madang-testing` builds on
-/// it.
+/// Shows the actors and the tasks of a runtime, with the feature `testing` alone. `madang-testing` builds on it.
 pub trait InspectRuntime {
     /// Gives the addresses of the actors.
     fn inspect_actors(&self) -> &RuntimeHandles;

@@ -11,6 +11,7 @@
 mod actor;
 mod child;
 mod exit;
+#[cfg(any(test, feature = "testing"))]
 mod inspect;
 mod restart;
 #[cfg(test)]
@@ -19,4 +20,5 @@ mod tests;
 pub use actor::{
     Health, RuntimeConfig, RuntimeHandles, StartAnew, StartError, Supervisor, Unclaimed,
 };
+#[cfg(any(test, feature = "testing"))]
 pub use inspect::{InspectRuntime, InspectSession};

@@ -121,7 +121,7 @@ impl SqliteOptions {
     }
 
     /// Changes the writing connection, for proofs. The store's promises hold only with its own options.
-    #[doc(hidden)]
+    #[cfg(any(test, feature = "testing"))]
     #[must_use]
     pub const fn writer(mut self, change: Change) -> Self {
         self.writer = Some(change);
