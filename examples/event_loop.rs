@@ -1,17 +1,12 @@
 //! Madang beside an event loop that owns the main thread, as in a desktop program. The runtime lives on threads of its own;
 //! it takes no signal and no logger. The loop asks the session and waits until that is stored; events come by a channel.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::wildcard_enum_match_arm,
-    reason = "an example talks to its reader, and shows some events of all"
-)]
+#![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
 use std::{error::Error, sync::mpsc};
 
-use madang::approval::Decision;
 use madang::event::{EventKind, StreamItem};
-use madang::{Runtime, Session};
+use madang::{Runtime, Session, approval::Decision};
 use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
 
 async fn open() -> Result<(Runtime, Session), Box<dyn Error>> {
@@ -32,20 +27,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     threads.spawn(async move {
         while let Some(item) = items.next().await {
             let StreamItem::Event(event) = item else { continue }; // streaming text is not shown
-            if told.send(event).is_err() {
-                break;
-            }
+            let Ok(()) = told.send(event) else { break };
         }
     });
     for event in events {
-        match &event.kind {
-            EventKind::ApprovalRequested { request } => {
-                println!("{}", request.text);
-                threads.block_on(session.decide(request, Decision::Approve))?;
-            }
-            EventKind::ModelMessage { text, .. } => println!("{text}"),
-            EventKind::Error { text, .. } => println!("{text}"),
-            _ => {}
+        if let EventKind::ApprovalRequested { request } = &event.kind {
+            println!("{}", request.text);
+            threads.block_on(session.decide(request, Decision::Approve))?;
+        } else if let EventKind::ModelMessage { text, .. } = &event.kind {
+            println!("{text}");
+        } else if let EventKind::Error { text, .. } = &event.kind {
+            println!("{text}");
         }
     }
     Ok(threads.block_on(runtime.shutdown())?) // what runs finishes and commits, and the store is closed last
