@@ -1,11 +1,10 @@
 //! Beginning a call without a model: a new one, or the one that its key names already.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use madang_actors::{
     dispatcher::{
-        CallContext, CallEnd, Cancellation, DispatchRequest, DispatcherEvent, DispatcherMsg,
-        end_lost,
+        CallEnd, Cancellation, DispatchRequest, DispatcherEvent, DispatcherMsg, end_lost,
     },
     mailbox::{Recipient, Reply},
     port::{LedgerFilter, LedgerRow},
@@ -13,12 +12,11 @@ use madang_actors::{
         Bound, CallId, Fault, IdempotencyKey, Locale, SessionId, ToolCall, UserId, WantedCall,
     },
 };
-use tokio::runtime::Handle;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::{
-    Call, RunningCall, Runtime, direct_call::DirectCall, error::SessionError,
+    Call, RunningCall, Runtime, call_end::CallEnding, direct_call::DirectCall, error::SessionError,
     keyed_calls::KeyedCall,
 };
 
@@ -170,45 +168,20 @@ impl Runtime {
             progress: Recipient::function(move |report| reports.reports(report)),
             late,
         });
-        let (calls, tasks) = (shared.handles.calls.clone(), shared.tasks().clone());
+        let ending = CallEnding {
+            begun: begun.clone(),
+            request: request.clone(),
+            calls: shared.handles.calls.clone(),
+            closing: shared.context.closing.clone(),
+        };
         let held = (bytes, position.held.map(|(_, begun)| begun));
-        let hears = hears_end(begun.clone(), request.clone(), calls, tasks, held);
+        let hears = ending.hears(shared.tasks().clone(), held);
         let lost = DispatcherEvent::Lost { call: id, seq: request.seq };
         let reply = Reply::new(hears, lost);
         let dispatch = DispatcherMsg::Dispatch { request, reply };
         drop(shared.handles.dispatcher.send(dispatch)); // if it is gone, the reply says "lost"
         Ok(begun)
     }
-}
-
-/// Hears the end of a call, and drops what is held before it tells the end. Where its pipeline was lost, a task reads the
-/// end from the ledger, or records it.
-fn hears_end(
-    begun: Arc<DirectCall>,
-    request: Arc<DispatchRequest>,
-    calls: Arc<CallContext>,
-    tasks: TaskTracker,
-    held: impl Send + 'static,
-) -> Recipient<DispatcherEvent> {
-    // Taken here: the end may be told where no task can be spawned, because its threads end.
-    let threads = Handle::current();
-    let held = Mutex::new(Some(held));
-    Recipient::function(move |event| {
-        let held = held.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let DispatcherEvent::Ended(end) = event {
-            drop(held);
-            begun.ended(end);
-            return true;
-        }
-        let (begun, request, calls) = (begun.clone(), request.clone(), calls.clone());
-        let recovers = async move {
-            let end = end_lost(&calls, request, &Fault::REPLY_LOST).await;
-            drop(held); // a session that woke earlier would not show the call
-            begun.ended(end);
-        };
-        drop(tasks.spawn_on(recovers, &threads));
-        true
-    })
 }
 
 fn wanted(call: &Call) -> WantedCall {

@@ -13,6 +13,9 @@ pub struct CallReport {
     pub envelope: String,
     /// Whether the ledger has this end. False where the store could not be written, or takes no more of the user; the
     /// record is then what this runtime knows.
+    ///
+    /// Where the ledger has the call open then, the runtime ends it there once the store is back. That end is
+    /// `handler_error`, with the effect that the ledger tells. After a shutdown the next start does so.
     pub is_recorded: bool,
 }
 

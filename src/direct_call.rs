@@ -22,7 +22,7 @@ pub(crate) struct DirectCall {
     pub(crate) dismissal: CancellationToken,
     pub(crate) stage: watch::Sender<Stage>,
     /// Kept as long as the call: a later caller with the key finds it.
-    _entry: Option<Arc<KeyedCall<Self>>>,
+    pub(crate) entry: Option<Arc<KeyedCall<Self>>>,
 }
 
 /// How far a call has come.
@@ -48,7 +48,7 @@ impl DirectCall {
         entry: Option<Arc<KeyedCall<Self>>>,
     ) -> Self {
         let stage = watch::Sender::new(Stage::default());
-        Self { id, session, wanted, dismissal, stage, _entry: entry }
+        Self { id, session, wanted, dismissal, stage, entry }
     }
 
     /// Tells whether it is of this tool and these arguments, and in this session. Arguments are compared as JSON, where

@@ -41,6 +41,7 @@ mod begin;
 mod block_on;
 mod builder;
 mod call;
+mod call_end;
 mod call_position;
 mod call_report;
 mod direct_call;

@@ -28,6 +28,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("interrupted", &[]),
     ("keyed_calls", &[]),
     ("direct_call", &["keyed_calls"]),
+    ("call_end", &["direct_call"]),
     (
         "shared_runtime",
         &["direct_call", "error", "interrupted", "keyed_calls", "model_choice", "time_zone"],
@@ -66,7 +67,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("approver", &["runtime", "running_call"]),
     ("call", &["approval", "call_report", "error", "runtime"]),
     ("call_position", &["error", "runtime"]),
-    ("begin", &["call", "direct_call", "error", "keyed_calls", "running_call", "runtime"]),
+    (
+        "begin",
+        &["call", "call_end", "direct_call", "error", "keyed_calls", "running_call", "runtime"],
+    ),
 ];
 
 /// The modules at the outside of the ports. They must not know their callers.

@@ -1,8 +1,11 @@
 //! A call without a model that its caller follows, and a key that makes it harmless to repeat.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::SeqCst},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
 };
 
 use madang::{
@@ -21,7 +24,10 @@ use madang_testing::{
     FakeTool, Gate, MemoryStore, Read, Runs, RuntimeHooks as _, ScriptedModel, SteppedStore, Steps,
 };
 use serde_json::json;
-use tokio::{sync::Barrier, time::timeout};
+use tokio::{
+    sync::Barrier,
+    time::{sleep, timeout},
+};
 
 use crate::support::{PATIENCE, kim, kind};
 
@@ -75,6 +81,10 @@ impl Calls {
         self.runtime.decide(user, *call, *digest, decision).await.unwrap();
     }
 
+    async fn row(&self, id: CallId) -> LedgerRow {
+        self.runtime.ledger(&LedgerFilter::call(id)).await.unwrap().remove(0)
+    }
+
     /// Waits until the ledger has the end of this call.
     async fn until_ended(&self, id: CallId) -> Vec<LedgerRow> {
         loop {
@@ -92,22 +102,41 @@ impl Calls {
     }
 }
 
-/// Fails to begin any transaction while it is set.
+/// The paused clock passes this once no task has anything else to do: an end is tried again meanwhile.
+const PAUSES: Duration = Duration::from_secs(20);
+
+/// Fails to begin any transaction, or to read, while that is set.
 #[derive(Debug, Clone, Default)]
-struct Fails(Arc<AtomicBool>);
+struct Fails {
+    begins: Arc<AtomicBool>,
+    reads: Arc<AtomicBool>,
+}
 
 impl Fails {
     fn set(&self, fails: bool) {
-        self.0.store(fails, SeqCst);
+        self.begins.store(fails, SeqCst);
     }
+
+    fn set_reads(&self, fails: bool) {
+        self.reads.store(fails, SeqCst);
+    }
+}
+
+fn failed<'a, T: Send + 'a>() -> BoxFuture<'a, Read<T>> {
+    Box::pin(async { Err(StoreError::refused("the test lets it fail")) })
 }
 
 impl Steps for Fails {
     fn begin<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Transaction>>> {
-        if self.0.load(SeqCst) {
-            return Box::pin(async { Err(StoreError::refused("the test lets it fail")) });
-        }
-        of.begin()
+        if self.begins.load(SeqCst) { failed() } else { of.begin() }
+    }
+
+    fn read<'a, T: Send + 'a>(
+        &'a self,
+        _: impl FnOnce() -> String,
+        read: BoxFuture<'a, Read<T>>,
+    ) -> BoxFuture<'a, Read<T>> {
+        if self.reads.load(SeqCst) { failed() } else { read }
     }
 }
 
@@ -383,6 +412,49 @@ async fn the_call_of_a_key_whose_end_was_not_recorded_is_what_the_ledger_says() 
         drop((lost, again));
         calls.shutdown().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_end_the_store_did_not_take_ends_in_the_ledger_when_the_store_is_back() {
+    let fails = Fails::default();
+    let calls = Calls::on(SteppedStore::new(MemoryStore::new(), fails.clone())).await;
+    let lost = calls.begin(call("mail")).await;
+    timeout(PATIENCE, calls.gate.arrived(1)).await.unwrap();
+    fails.set(true);
+    calls.gate.open();
+    let report = ended(&lost).await;
+    assert_eq!((report.is_recorded, report.record.effect), (false, Effect::Unknown));
+    sleep(PAUSES).await;
+    assert_eq!(calls.row(lost.id()).await.effect, None, "the store is away");
+    fails.set(false);
+    sleep(PAUSES).await;
+    let row = calls.row(lost.id()).await;
+    assert_eq!(row.effect, Some(Effect::Unknown));
+    assert!(!row.outcome.unwrap().is_ok());
+    assert_eq!((ended(&lost).await, calls.runs("mail")), (report, 1), "what was told stays");
+    drop(lost);
+    calls.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_call_of_a_key_that_runs_again_is_not_ended_for_an_end_that_was_not_recorded() {
+    let fails = Fails::default();
+    let calls = Calls::on(SteppedStore::new(MemoryStore::new(), fails.clone())).await;
+    fails.set(true);
+    let lost = calls.begin(keyed("mail")).await;
+    fails.set_reads(true); // so it is not known whether the ledger has the call open
+    assert!(!ended(&lost).await.is_recorded);
+    fails.set(false);
+    fails.set_reads(false);
+    let again = calls.begin(keyed("mail")).await;
+    timeout(PATIENCE, calls.gate.arrived(1)).await.unwrap();
+    sleep(PAUSES).await;
+    calls.gate.open();
+    let report = ended(&again).await;
+    assert_eq!((kind(&report).as_str(), report.record.effect), ("ok", Effect::Committed));
+    assert!(report.is_recorded);
+    drop((lost, again));
+    calls.shutdown().await;
 }
 
 #[tokio::test]

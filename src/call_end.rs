@@ -1,0 +1,110 @@
+//! The end of a call without a model: its callers hear it once, and the ledger has it as soon as the store takes it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use madang_actors::{
+    dispatcher::{CallContext, CallEnd, DispatchRequest, DispatcherEvent, end_lost},
+    ledger::CallState,
+    mailbox::Recipient,
+    port::{LedgerFilter, StoreError},
+    protocol::Fault,
+};
+use tokio::{runtime::Handle, time::timeout};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::direct_call::DirectCall;
+
+/// What the end of a call needs.
+#[derive(Debug, Clone)]
+pub(crate) struct CallEnding {
+    pub(crate) begun: Arc<DirectCall>,
+    pub(crate) request: Arc<DispatchRequest>,
+    pub(crate) calls: Arc<CallContext>,
+    pub(crate) closing: CancellationToken,
+}
+
+impl CallEnding {
+    /// Hears the end of a call, and drops what is held before it tells an end that the ledger has. Where the pipeline was
+    /// lost, a task in `tasks` reads the end from the ledger, or records it.
+    ///
+    /// Where the store did not take the end of a call that the ledger has, the callers hear it without that. What is held
+    /// is dropped once the ledger has an end: a session that woke earlier would not show the call.
+    pub(crate) fn hears(
+        self,
+        tasks: TaskTracker,
+        held: impl Send + 'static,
+    ) -> Recipient<DispatcherEvent> {
+        // Taken here: the end may be told where no task can be spawned, because its threads end.
+        let threads = Handle::current();
+        let held = Mutex::new(Some(held));
+        Recipient::function(move |event| {
+            let held = held.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let end = match event {
+                DispatcherEvent::Ended(end) if end.is_recorded => {
+                    drop(held);
+                    self.begun.ended(end);
+                    return true;
+                }
+                DispatcherEvent::Ended(end) => Some(end),
+                DispatcherEvent::ApprovalRequested { .. }
+                | DispatcherEvent::ApprovalEnded { .. }
+                | DispatcherEvent::Left { .. }
+                | DispatcherEvent::Lost { .. } => None,
+            };
+            drop(tasks.spawn_on(self.clone().tell(end, held), &threads));
+            true
+        })
+    }
+
+    /// Tells an end that the ledger may not have; `None` where the pipeline was lost.
+    async fn tell(self, end: Option<CallEnd>, held: impl Send) {
+        let end = match end {
+            Some(end) => end,
+            None => self.end_lost().await,
+        };
+        if end.is_recorded || matches!(self.is_open().await, Ok(false)) {
+            drop(held);
+            self.begun.ended(end);
+        } else {
+            self.begun.ended(end);
+            self.record_later().await;
+            drop(held);
+        }
+    }
+
+    /// Tries with growing pauses to record an end, until the ledger has one or the runtime shuts down. The next start ends
+    /// the call then.
+    async fn record_later(&self) {
+        for failures in 0.. {
+            let pause = self.calls.limits.retry_pause(failures);
+            if timeout(pause, self.closing.cancelled()).await.is_ok() {
+                return;
+            }
+            // Until this is dropped, no other caller begins the call of the key anew.
+            let running = match &self.begun.entry {
+                Some(entry) => Some(entry.running().await),
+                None => None,
+            };
+            if running.as_ref().is_some_and(|running| running.as_ptr() != Arc::as_ptr(&self.begun))
+            {
+                return; // one has, and the open call in the ledger is its own
+            }
+            match self.is_open().await {
+                Ok(false) => return,
+                Ok(true) if self.end_lost().await.is_recorded => return,
+                Ok(true) | Err(_) => {}
+            }
+        }
+    }
+
+    /// Tells whether the ledger has the call without an end.
+    async fn is_open(&self) -> Result<bool, StoreError> {
+        let rows =
+            self.calls.store.store().calls(&LedgerFilter::call(self.request.call.id)).await?;
+        Ok(rows.iter().any(|row| row.state != CallState::Ended))
+    }
+
+    async fn end_lost(&self) -> CallEnd {
+        end_lost(&self.calls, self.request.clone(), &Fault::REPLY_LOST).await
+    }
+}
