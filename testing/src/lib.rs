@@ -8,7 +8,8 @@
 //! - [`FakeTool`] counts its runs and ends as the test says.
 //! - [`store_contract!`] tests a store of your own against every promise; [`hostile`] makes JSON of hostile size and depth.
 //! - [`Logs`] keeps what is logged, beside other tests.
-//! - [`RuntimeHooks`] and [`SessionHooks`] reach inside: they kill actors and count tasks.
+//! - [`RuntimeHooks`] and [`SessionHooks`] reach inside: they kill actors and count tasks. A runtime has them with the
+//!   feature `testing` of `madang`.
 //!
 //! ```
 //! use madang_testing::{ScriptedCompletion, ScriptedModel};
