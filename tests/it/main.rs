@@ -20,6 +20,7 @@ mod import;
 mod inbox;
 mod instructions;
 mod languages;
+mod late_reports;
 mod layers;
 mod limits;
 mod logs;

@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::{
-    msg::{ClearError, Outgoing},
+    msg::{About, ClearError, Outgoing},
     state::SessionState,
 };
 use crate::{mailbox::answer, port::Write, protocol::Content};
@@ -25,6 +25,7 @@ impl SessionState {
             at,
         };
         let messages = mark.into_iter().collect();
-        self.store([revoke], Outgoing { messages, clear: Some(reply), ..Outgoing::default() });
+        let clear = Some(reply);
+        self.store([revoke], Outgoing { messages, clear, ..Outgoing::about(About::Chat) });
     }
 }

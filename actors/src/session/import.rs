@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{
     context::History,
-    msg::{ImportError, Outgoing, PendingImport, TurnEnd},
+    msg::{About, ImportError, Outgoing, PendingImport, TurnEnd},
     state::SessionState,
 };
 use crate::{
@@ -63,7 +63,7 @@ impl SessionState {
         let behind = messages.last().map_or(0, |message| message.seq);
         let ended = end.write(&session, at, behind);
         let import = Some(Box::new(PendingImport { end, at, _bytes: bytes, reply }));
-        self.store([started, ended], Outgoing { messages, import, ..Outgoing::default() });
+        self.store([started, ended], Outgoing { messages, import, ..Outgoing::about(About::Chat) });
     }
 
     fn may_import(&self, messages: &[Imported]) -> Result<(), ImportError> {

@@ -130,8 +130,10 @@ pub struct TurnRequest {
 }
 
 /// The parts of a write that the session has given to the store and not yet published.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Outgoing {
+    /// What the write is about: its failure is a matter of that alone.
+    pub(super) about: About,
     /// The entries of the transcript.
     pub(super) messages: Vec<ChatMessage>,
     /// The end of the turn, and its moment.
@@ -142,6 +144,34 @@ pub struct Outgoing {
     pub(super) import: Option<Box<PendingImport>>,
     /// The callers that dismissed the turn, where the write has the dismissal.
     pub(super) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
+}
+
+/// What a write of a session is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    /// A turn, which may be over when the write comes back.
+    Turn(TurnId),
+    /// The chat: a clearing or an import, beside which no turn begins.
+    Chat,
+}
+
+impl Outgoing {
+    /// Makes a write about this, of which nothing is to be published yet.
+    pub(super) const fn about(about: About) -> Self {
+        Self {
+            about,
+            messages: Vec::new(),
+            end: None,
+            clear: None,
+            import: None,
+            dismissed: Vec::new(),
+        }
+    }
+
+    /// Makes a write about a turn, of which nothing is to be published yet.
+    pub(super) const fn of(turn: TurnId) -> Self {
+        Self::about(About::Turn(turn))
+    }
 }
 
 /// An import that is on its way to the store.

@@ -349,7 +349,10 @@ async fn a_turn_whose_beginning_is_on_its_way_is_not_refused_because_another_wri
     let paused = runtime.store.pause().await;
     let beginning = sends(&runtime, &slot, "go");
     runtime.state(&slot).await; // so it is on its way to the store
-    let (written, result) = (Outgoing::default(), Err(StoreError::refused("a dismissal")));
+    let ((ended, _), (reply, running)) = (oneshot::channel(), oneshot::channel());
+    runtime.send(&slot, SessionMsg::Attach { ended, reply });
+    let turn = in_time(running).await.unwrap().unwrap().unwrap();
+    let (written, result) = (Outgoing::of(turn), Err(StoreError::refused("a dismissal")));
     slot.awake().unwrap().cast(SessionMsg::Stored { written, result }).unwrap();
     let refused = in_time(beginning).await.unwrap().unwrap_err();
     let TurnRefused::Store(cause) = refused else { panic!("{refused}") };

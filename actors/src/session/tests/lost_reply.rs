@@ -210,7 +210,7 @@ async fn is_seen(runtime: &TestRuntime, session: &SessionId, signs: &[Sign]) -> 
 }
 
 #[tokio::test]
-async fn a_job_of_a_turn_is_seen_once_it_is_written_and_not_before() {
+async fn a_job_of_a_turn_is_seen_once_it_is_written_or_its_turn_is_over_and_not_before() {
     let runtime = TestRuntime::new([]).await;
     let (session, turn) = (session("s"), TurnId::new(Uuid::from_u128(1)));
     let (at, text) = (Timestamp::from_millis(1), text_digest("go"));
@@ -251,7 +251,7 @@ async fn a_job_of_a_turn_is_seen_once_it_is_written_and_not_before() {
         (step(called(1)), [true, true, true, false, false, false]),
         (step(called(2)), [true, true, true, true, false, false]),
         (step(TurnStep::Dismissed), [true, true, true, true, true, false]),
-        (ended, [false, true, false, false, false, true]),
+        (ended, [false, true, true, true, true, true]),
     ] {
         let told = format!("{write:?}");
         runtime.handles.store.write(vec![write]).await.unwrap();

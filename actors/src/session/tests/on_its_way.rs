@@ -10,8 +10,8 @@ use crate::{
 
 #[tokio::test]
 async fn where_another_write_of_the_turn_failed_the_end_that_is_stored_is_the_one_that_is_told() {
-    the_stored_end_is_told(|_| {
-        (Outgoing::default(), StoreError::refused("a step that went before the end"))
+    the_stored_end_is_told(|turn| {
+        (Outgoing::of(turn), StoreError::refused("a step that went before the end"))
     })
     .await;
 }
@@ -22,7 +22,7 @@ async fn where_the_store_could_not_say_whether_it_has_the_end_it_tells_that_end_
         let end =
             TurnEnd { turn, ending: TurnEnding::Answered, error: None, usage: Usage::default() };
         let end = Some(Box::new((end, Timestamp::from_millis(1))));
-        (Outgoing { end, ..Outgoing::default() }, StoreError::Silent)
+        (Outgoing { end, ..Outgoing::of(turn) }, StoreError::Silent)
     })
     .await;
 }

@@ -2,45 +2,58 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use uuid::Uuid;
+use serde_json::json;
 
 use super::{by_hand, calling};
 use crate::{
     dispatcher::DispatcherEvent,
-    protocol::{ApprovalRequest, CallId, Decision, EventKind, TurnError},
+    protocol::{
+        ApprovalEnd, ApprovalRequest, CancelReason, Decision, Digest, Timestamp, TurnError,
+    },
     session::SessionMsg,
     test_runtime::in_time,
     testing::{FakeTool, Gate, Probe},
 };
 
+/// Two calls of one turn that wait for a person at once, as the session is told of them.
 #[tokio::test]
 async fn a_question_is_shown_until_it_ends_and_then_the_next_one() {
     let gate = Gate::new();
-    let (runtime, mut script) = by_hand([FakeTool::destructive("mail").gate(&gate)]).await;
+    let tools = ["look", "list"].map(|name| FakeTool::read(name).gate(&gate));
+    let (runtime, mut script) = by_hand(tools).await;
     let slot = runtime.slot("s").await;
-    let mut probe = Probe::new(slot.feed().subscribe());
     let end = runtime.ask(&slot, "go").await.unwrap();
-    script.next().await.finish(calling("", &["mail"]));
-    let request = probe.approval_request().await;
-    let shown = async || runtime.state(&slot).await.approval_request;
-    assert_eq!(shown().await.as_ref(), Some(&request));
+    script.next().await.finish(calling("", &["look", "list"]));
+    in_time(gate.arrived(2)).await;
+    let calls: Vec<_> = runtime.ledger().await.iter().map(|row| row.call).collect();
+    let [first, second] = [calls[0], calls[1]].map(|call| ApprovalRequest {
+        call,
+        session: slot.session().clone(),
+        user: slot.user().clone(),
+        tool: "look".into(),
+        arguments: json!({}),
+        consequence: "Looks.".into(),
+        text: "look\n  Looks.".into(),
+        digest: Digest::new([1; 32]),
+        expires_at: Timestamp::from_millis(1),
+    });
+    let tells = |news| slot.awake().unwrap().cast(SessionMsg::Dispatcher(news)).unwrap();
     let asks = |request: &ApprovalRequest| {
-        let asked = DispatcherEvent::ApprovalRequested { request: Box::new(request.clone()) };
-        slot.awake().unwrap().cast(SessionMsg::Dispatcher(asked)).unwrap();
+        tells(DispatcherEvent::ApprovalRequested { request: Box::new(request.clone()) });
     };
-    let next = ApprovalRequest { call: CallId::new(Uuid::from_u128(1)), ..request.clone() };
-    asks(&next);
-    assert_eq!(shown().await.as_ref(), Some(&request), "it is open still");
+    let shown = async || runtime.state(&slot).await.approval_request;
+    asks(&first);
+    assert_eq!(shown().await.as_ref(), Some(&first));
+    asks(&second);
+    assert_eq!(shown().await.as_ref(), Some(&first), "it is open still");
     // As after the loss of the asking calls: the same once more, with more time to answer.
-    let expires_at = next.expires_at.after(std::time::Duration::from_secs(9));
-    let next = ApprovalRequest { expires_at, ..next };
-    asks(&next);
-    runtime.decide(&request, Decision::Approve).await.unwrap();
-    let is_published = |kind: &EventKind| matches!(kind, EventKind::ApprovalEnded { .. });
-    probe.until(|events| events.iter().any(|event| is_published(&event.kind))).await;
-    assert_eq!(shown().await.as_ref(), Some(&next));
+    let second = ApprovalRequest { expires_at: Timestamp::from_millis(9), ..second };
+    asks(&second);
+    let end_of_first = ApprovalEnd::Decided { decision: Decision::Approve };
+    tells(DispatcherEvent::ApprovalEnded { call: first.call, end: end_of_first });
+    assert_eq!(shown().await.as_ref(), Some(&second));
     gate.open();
-    script.next().await.say("Sent.");
+    script.next().await.say("Seen.");
     in_time(end).await.unwrap();
     assert_eq!(shown().await, None, "the turn is over");
 }
@@ -96,4 +109,33 @@ async fn a_question_ends_though_its_call_breaks_down_and_that_cannot_be_recorded
     let lines = probe.lines();
     let mut behind = lines.lines().skip_while(|line| !line.starts_with("asked mail"));
     assert_eq!(behind.nth(1), Some("question ended Unreachable"), "{lines}");
+}
+
+#[tokio::test]
+async fn late_news_of_a_question_of_a_turn_that_is_over_is_not_told_in_the_next_turn() {
+    let (runtime, mut script) = by_hand([FakeTool::destructive("mail")]).await;
+    let slot = runtime.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = runtime.ask(&slot, "go").await.unwrap();
+    script.next().await.finish(calling("", &["mail"]));
+    let request = probe.approval_request().await;
+    runtime.decide(&request, Decision::Deny).await.unwrap();
+    script.next().await.say("Not sent.");
+    in_time(end).await.unwrap();
+    let end = runtime.ask(&slot, "and now?").await.unwrap();
+    let completion = script.next().await;
+    let ended = ApprovalEnd::Cancelled { reason: CancelReason::Expired };
+    for late in [
+        DispatcherEvent::ApprovalRequested { request: Box::new(request.clone()) },
+        DispatcherEvent::ApprovalEnded { call: request.call, end: ended },
+    ] {
+        slot.awake().unwrap().cast(SessionMsg::Dispatcher(late)).unwrap();
+        assert_eq!(runtime.state(&slot).await.approval_request, None, "no call waits for a person");
+    }
+    completion.say("Still not sent.");
+    in_time(end).await.unwrap();
+    probe.until_turns_ended(2).await;
+    let lines = probe.lines();
+    assert_eq!(lines.matches("asked mail").count(), 1, "{lines}");
+    assert_eq!(lines.matches("question ended").count(), 1, "{lines}");
 }

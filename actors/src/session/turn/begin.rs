@@ -93,6 +93,6 @@ impl SessionState {
             ended: vec![ended],
             ..ActiveTurn::new((id, core, span), (options, hash), model, self.cancellation(), permit)
         });
-        self.store([started], Outgoing { messages: vec![message], ..Outgoing::default() });
+        self.store([started], Outgoing { messages: vec![message], ..Outgoing::of(id) });
     }
 }

@@ -55,7 +55,7 @@ impl SessionState {
                 };
                 let facts = std::iter::once(round).chain(requests.iter().map(proposal));
                 let messages = said.into_iter().collect();
-                self.store(facts, Outgoing { messages, ..Outgoing::default() });
+                self.store(facts, Outgoing { messages, ..Outgoing::of(turn) });
             }
         }
         if let Some(turn) = self.turn.as_mut() {
@@ -167,7 +167,7 @@ impl SessionState {
         match event {
             DispatcherEvent::ApprovalRequested { request } => self.asked(*request),
             DispatcherEvent::ApprovalEnded { call, end } => {
-                let Some(turn) = self.turn.as_mut() else { return };
+                let Some(turn) = self.turn_of(call) else { return };
                 turn.approval_requests.retain(|request| request.call != call);
                 self.publish(EventKind::ApprovalEnded { call, end });
             }
@@ -189,8 +189,13 @@ impl SessionState {
         }
     }
 
-    pub(super) fn asked(&mut self, request: ApprovalRequest) {
-        let Some(turn) = self.turn.as_mut() else { return };
+    /// Gives the turn in which a call runs; `None` where the news about it is late: the call or its turn is over.
+    fn turn_of(&mut self, call: CallId) -> Option<&mut ActiveTurn> {
+        self.turn.as_mut().filter(|turn| turn.calls.get(&call).is_some_and(|call| !call.has_ended))
+    }
+
+    fn asked(&mut self, request: ApprovalRequest) {
+        let Some(turn) = self.turn_of(request.call) else { return };
         // A request that was lost with the ConfirmActor comes again.
         turn.approval_requests.retain(|open| open.call != request.call);
         turn.approval_requests.push(request.clone());

@@ -85,8 +85,9 @@ impl SessionState {
             TurnStep::Dismissed => std::mem::take(&mut turn.dismissed),
             TurnStep::Called { .. } | TurnStep::Resumed | TurnStep::Suspended => Vec::new(),
         };
-        let step = Write::Turn { session, turn: turn.id, at, step };
-        self.store([step], Outgoing { dismissed, ..Outgoing::default() });
+        let turn = turn.id;
+        let step = Write::Turn { session, turn, at, step };
+        self.store([step], Outgoing { dismissed, ..Outgoing::of(turn) });
     }
 
     /// Leaves a turn to the next start. Its model stops, calls that have not begun stay where the ledger has them, and

@@ -112,10 +112,12 @@ impl Sign {
         let Ok(Some(stored)) = store.session(session).await else { return false };
         let open = |turn| stored.open_turn.as_ref().filter(|open| open.turn == turn);
         match self {
+            // Nothing else of the turn is written before this is known.
             Self::TurnStarted(turn) => open(*turn).is_some(),
             Self::TurnEnded(turn) => open(*turn).is_none(),
-            Self::Called { turn, round } => open(*turn).is_some_and(|open| open.round >= *round),
-            Self::Dismissed(turn) => open(*turn).is_some_and(|open| open.is_dismissed),
+            // A turn that is over needs its steps no more: its end is written after them.
+            Self::Called { turn, round } => open(*turn).is_none_or(|open| open.round >= *round),
+            Self::Dismissed(turn) => open(*turn).is_none_or(|open| open.is_dismissed),
             Self::Counted => true,
             Self::Said(message) => stored.messages.contains(message),
             Self::Revoked => {

@@ -8,7 +8,7 @@ use crate::session::{
     events::feed::Durability,
     events::replay::{kind_of, kinds_of_end},
     lifecycle::handover::AbandonedTurn,
-    msg::{ClearError, ImportError, Outgoing, TurnEnd, TurnRefused},
+    msg::{About, ClearError, ImportError, Outgoing, TurnEnd, TurnRefused},
     state::{ActiveCall, ActiveTurn, SessionState},
     turn::machine::TurnInput,
     turn::write_report::WriteReport,
@@ -49,9 +49,14 @@ impl SessionState {
     }
 
     pub(in crate::session) fn stored(&mut self, written: Outgoing, result: Result<(), StoreError>) {
-        let Outgoing { messages, end, clear, import, dismissed } = written;
+        let Outgoing { about, messages, end, clear, import, dismissed } = written;
         let opens = messages.iter().any(|message| matches!(message.content, Content::User { .. }));
         match result {
+            // The store has the end of that turn, which came later than this: the chat and its next turn go on.
+            Err(cause) if self.is_over(about) => {
+                debug!(session = %self.slot.session(), ?about, %cause, "dropped a late report of a write");
+                dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
+            }
             Ok(()) => {
                 for message in messages {
                     self.show(message);
@@ -67,7 +72,7 @@ impl SessionState {
                 if let Some(import) = import {
                     self.imported(*import);
                 }
-                if opens {
+                if opens && !self.is_over(about) {
                     self.opened();
                 }
             }
@@ -88,8 +93,16 @@ impl SessionState {
         }
     }
 
-    /// Ends the turn because the store could not keep it; `opens`: its beginning is what was not stored. The session wakes anew, from the store or from the handover
-    /// of a chat in memory, once all that it began has ended.
+    /// Tells whether a write is about a turn that runs no more.
+    fn is_over(&self, about: About) -> bool {
+        match about {
+            About::Turn(id) => self.turn.as_ref().is_none_or(|turn| turn.id != id),
+            About::Chat => false,
+        }
+    }
+
+    /// Ends the turn because the store could not keep it; `opens`: its beginning is what was not stored. The session wakes
+    /// anew, from the store or from the handover of a chat in memory, once all that it began has ended.
     pub(super) fn not_stored(
         &mut self,
         clear: Option<oneshot::Sender<Result<(), ClearError>>>,
@@ -165,7 +178,7 @@ impl SessionState {
     }
 
     fn ended(&mut self, end: &TurnEnd, at: Timestamp) {
-        let Some(mut turn) = self.turn.take() else { return };
+        let Some(mut turn) = self.turn.take_if(|turn| turn.id == end.turn) else { return };
         self.active_at = Instant::now();
         let locale = self.locale_of(&turn);
         // A reader that hears of the end may begin the next turn at once.

@@ -24,7 +24,7 @@ impl SessionState {
             let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
             let (turn, step) = (open.turn, TurnStep::Suspended);
             let suspended = Write::Turn { session, turn, at, step };
-            return self.store([suspended], Outgoing::default());
+            return self.store([suspended], Outgoing::of(turn));
         }
         let max_rounds = self.context.calls.limits.max_rounds;
         let model = self.model_of(&open.options);

@@ -18,7 +18,7 @@ use crate::{
 /// Tells the session the end of a write, once, even if the answer is lost on the way.
 pub(super) struct WriteReport {
     to: ActorRef<SessionMsg>,
-    outgoing: Outgoing,
+    outgoing: Option<Outgoing>,
     result: Result<(), StoreError>,
     sign: Option<Sign>,
     begun: Option<Begun>,
@@ -35,7 +35,14 @@ impl WriteReport {
         store: Arc<dyn Store>,
     ) -> Self {
         let result = Err(StoreError::Silent);
-        Self { to, outgoing, result, sign: Sign::of(writes), begun: Some(begun), store }
+        Self {
+            to,
+            outgoing: Some(outgoing),
+            result,
+            sign: Sign::of(writes),
+            begun: Some(begun),
+            store,
+        }
     }
 
     /// Waits for the answer, and asks the store where it leaves a doubt.
@@ -63,7 +70,7 @@ impl Drop for WriteReport {
     fn drop(&mut self) {
         // The slot is told first: the next waking reads what was written.
         self.begun = None;
-        let written = std::mem::take(&mut self.outgoing);
+        let Some(written) = self.outgoing.take() else { return };
         let result = std::mem::replace(&mut self.result, Ok(()));
         if self.to.cast(SessionMsg::Stored { written, result }).is_err() {
             debug!("the session ended before its write came back");
@@ -83,7 +90,11 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::{session::SessionSlot, test_runtime::TestRuntime, testing::MemoryStore};
+    use crate::{
+        session::{SessionSlot, msg::About},
+        test_runtime::TestRuntime,
+        testing::MemoryStore,
+    };
 
     /// The error of a session that is gone.
     struct Gone;
@@ -127,7 +138,7 @@ mod tests {
         let (clear, told) = oneshot::channel();
         let report = WriteReport {
             to,
-            outgoing: Outgoing { clear: Some(clear), ..Outgoing::default() },
+            outgoing: Some(Outgoing { clear: Some(clear), ..Outgoing::about(About::Chat) }),
             result: Ok(()),
             sign: None,
             begun: Some(slot.begins()),
