@@ -90,7 +90,7 @@ pub enum OpenError {
         cause: Box<dyn Error + Send + Sync>,
     },
     /// Another process, or another store of this process, has the database open to write.
-    #[error("the database {} is in use by another process; end that one first, or choose another file", path.display())]
+    #[error("the database {} is in use by another process or by another store of this one; end that one first, or choose another file", path.display())]
     Held {
         /// The path of the database.
         path: PathBuf,
@@ -118,25 +118,21 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The tables could not be created, or do not fit this program.
-    #[error("failed to prepare the tables of {of} in {}; restore it from a backup, or choose another file", path.display())]
+    #[error("failed to prepare the tables of {of} in {}{}", path.display(), what_to_do(migration.as_deref(), cause))]
     Tables {
         /// The path of the database.
         path: PathBuf,
-        /// The owner of the tables: the store or a toolkit.
+        /// The owner of the tables: the store, a toolkit, or the application by the name that it gave.
         of: &'static str,
+        /// The version and description of the migration at fault, if it is none of the store's own.
+        migration: Option<String>,
         /// The underlying error.
         #[source]
         cause: Box<MigrateError>,
     },
     /// The seal keys cannot be read or created.
-    #[error("failed to get the seal keys of the database {}", path.display())]
-    SealKeys {
-        /// The path of the database.
-        path: PathBuf,
-        /// The underlying error.
-        #[source]
-        cause: SealKeyError,
-    },
+    #[error(transparent)]
+    SealKeys(#[from] SealKeyError),
     /// Approvals in the database are sealed with a key that the program does not have.
     #[error(
         "the database {} was sealed with key {key}, which is not {}; restore the file of its keys, or name it with MADANG_SEAL_KEYS",
@@ -156,6 +152,23 @@ pub enum OpenError {
         /// The version of SQLite.
         found: String,
     },
+}
+
+/// Says which migration of a toolkit or application failed, and what helps. The store's own tables come back by a backup
+/// alone.
+fn what_to_do(migration: Option<&str>, cause: &MigrateError) -> String {
+    match (migration, cause) {
+        (Some(migration), MigrateError::ExecuteMigration(..)) => format!(
+            ": migration {migration} failed; correct it, or restore the database from a backup"
+        ),
+        (Some(migration), MigrateError::VersionMismatch(_)) => format!(
+            ": migration {migration} was changed after it was applied; take the change back, and make it in a new migration"
+        ),
+        (Some(migration), MigrateError::VersionMissing(_)) => format!(
+            ": migration {migration} was applied, and this program does not have it; use a program that does"
+        ),
+        _ => "; restore it from a backup, or choose another file".to_owned(),
+    }
 }
 
 fn searched(keys: Option<&Path>) -> String {

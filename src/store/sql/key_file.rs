@@ -34,7 +34,7 @@ pub enum SealKeyError {
     )]
     NoPlace,
     /// The file cannot be read or created.
-    #[error("failed to use the seal keys in {}; check that you may read and write there", path.display())]
+    #[error("failed to use the seal keys in {}; check that you may read and write there, or set MADANG_SEAL_KEYS to another file", path.display())]
     Unusable {
         /// The key file.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum SealKeyError {
         cause: io::Error,
     },
     /// Other accounts can read or change the file.
-    #[error("others can read or change the seal keys in {}; let only its owner do so (mode 600)", path.display())]
+    #[error("others can read or change the seal keys in {}; let only its owner do so (`chmod 600`)", path.display())]
     Exposed {
         /// The key file.
         path: PathBuf,

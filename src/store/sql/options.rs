@@ -157,7 +157,7 @@ impl SqliteOptions {
                 // Approvals in a temporary database end with it, so it needs no lasting key.
                 if let Keys::Usual = self.keys {
                     let keys = SealKeys::for_this_process();
-                    self.keys = Keys::Given(keys.map_err(|cause| key_error(&path, cause.into()))?);
+                    self.keys = Keys::Given(keys.map_err(SealKeyError::from)?);
                 }
                 // The database ends with the process, so it need not survive a power cut.
                 let options = writer::connect_options(&path).synchronous(SqliteSynchronous::Off);
@@ -244,7 +244,7 @@ impl SqliteOptions {
         }
         close(db).await;
         // Without keys a reader works, but checks no seals.
-        let keys = self.keys.read(&path).unwrap_or_else(|error| {
+        let keys = self.keys.read().unwrap_or_else(|error| {
             tracing::warn!(error = &error as &dyn std::error::Error, "seals are not checked");
             None
         });
@@ -266,11 +266,11 @@ async fn not_another_kind(path: &Path) -> Result<(), OpenError> {
 
 impl Keys {
     /// Reads the given keys or the file; `None` if the file is missing.
-    fn read(&self, path: &Path) -> Result<Option<SealKeys>, OpenError> {
+    fn read(&self) -> Result<Option<SealKeys>, OpenError> {
         match self {
             Self::Given(keys) => Ok(Some(keys.clone())),
             Self::Usual | Self::File(_) => match self.file() {
-                Ok(file) => file.read().map_err(|cause| key_error(path, cause)),
+                Ok(file) => file.read().map_err(OpenError::from),
                 Err(_) => Ok(None),
             },
         }
@@ -295,11 +295,8 @@ impl Keys {
             sqlx::query_scalar(sealed).fetch_all(&mut *db).await.map_err(unusable)?;
         let found = match self {
             Self::Given(keys) => keys.clone(),
-            Self::Usual | Self::File(_) if known.is_empty() => {
-                let made = self.file().and_then(|file| file.read_or_create());
-                made.map_err(|cause| key_error(path, cause))?
-            }
-            Self::Usual | Self::File(_) => self.read(path)?.unwrap_or_default(),
+            Self::Usual | Self::File(_) if known.is_empty() => self.file()?.read_or_create()?,
+            Self::Usual | Self::File(_) => self.read()?.unwrap_or_default(),
         };
         let missing = missing(&known, &found);
         if let Some(newest) = known.first()
@@ -328,10 +325,6 @@ impl Keys {
 pub(super) fn missing<'k>(known: &'k [String], found: &SealKeys) -> Vec<&'k str> {
     let is_there = |key: &str| found.ids().any(|id| id.to_string() == key);
     known.iter().map(String::as_str).filter(|key| !is_there(key)).collect()
-}
-
-fn key_error(path: &Path, cause: SealKeyError) -> OpenError {
-    OpenError::SealKeys { path: path.to_owned(), cause }
 }
 
 async fn connect(

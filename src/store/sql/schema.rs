@@ -158,6 +158,26 @@ fn refusal(path: &Path, name: &'static str, migrator: &Migrator, cause: MigrateE
         None if statement.is_some_and(error::is_of_a_damaged_file) => {
             OpenError::Damaged { path, cause: cause.into() }
         }
-        None => OpenError::Tables { path, of: name, cause: Box::new(cause) },
+        None => {
+            let migration = (name != OWN).then(|| at_fault(migrator, &cause)).flatten();
+            OpenError::Tables { path, of: name, migration, cause: Box::new(cause) }
+        }
     }
+}
+
+/// Gives the version and the description of the migration that this error is about.
+fn at_fault(migrator: &Migrator, cause: &MigrateError) -> Option<String> {
+    let version = match cause {
+        MigrateError::ExecuteMigration(_, version)
+        | MigrateError::VersionMismatch(version)
+        | MigrateError::VersionMissing(version) => *version,
+        _ => return None,
+    };
+    let known = migrator.iter().find(|migration| migration.version == version);
+    Some(
+        known.map_or_else(
+            || version.to_string(),
+            |known| format!("{version} ({})", known.description),
+        ),
+    )
 }

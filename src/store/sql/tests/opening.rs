@@ -72,7 +72,9 @@ async fn a_second_writer_is_refused_in_one_sentence_before_it_touches_anything()
     let error = open(&path).await.unwrap_err();
     assert!(matches!(error, OpenError::Held { .. }));
     assert!(
-        error.to_string().contains("is in use by another process; end that one first"),
+        error.to_string().contains(
+            "is in use by another process or by another store of this one; end that one first"
+        ),
         "{error}"
     );
     #[cfg(unix)]

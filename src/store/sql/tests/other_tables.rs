@@ -100,6 +100,41 @@ async fn a_toolkits_tables_that_do_not_fit_are_refused_and_the_file_is_left_alon
     assert!(matches!(gone, OpenError::Tables { of: "a toolkit", .. }), "{gone:?}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_migration_of_the_application_is_named_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let refused = async |sql| {
+        let migrator: &'static Migrator = Box::leak(Box::new(migrator("mine", sql, false)));
+        let options = SqliteStore::options(&path).migrations("the shop", migrator);
+        match options.open().await {
+            Ok(store) => {
+                store.close().await;
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        }
+    };
+    let file = path.display();
+    let failed = refused("CREATE TABLE goods (id INTEGER").await.unwrap();
+    assert_eq!(
+        failed,
+        format!(
+            "failed to prepare the tables of the shop in {file}: migration 1 (mine) failed; correct it, or restore the \
+             database from a backup"
+        )
+    );
+    assert_eq!(refused("CREATE TABLE goods (id INTEGER)").await, None);
+    let changed = refused("CREATE TABLE goods (id INTEGER, name TEXT)").await.unwrap();
+    assert_eq!(
+        changed,
+        format!(
+            "failed to prepare the tables of the shop in {file}: migration 1 (mine) was changed after it was applied; take \
+             the change back, and make it in a new migration"
+        )
+    );
+}
+
 fn migrator(table: &'static str, sql: &'static str, is_alone: bool) -> Migrator {
     let migration =
         Migration::new(1, table.into(), MigrationType::Simple, sql.into_sql_str(), is_alone);
