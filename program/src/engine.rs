@@ -1,5 +1,7 @@
 //! `madang engine`: runs a model for the program that started this one, until that program ends.
 
+use std::{fs::File, io::Stdin};
+
 use madang::model::child::{self, Served};
 #[cfg(feature = "llama")]
 use madang::model::{child::ModelReport, llama::LlamaModel};
@@ -8,12 +10,18 @@ use serde_json::json;
 
 use crate::{args::Engine, failure::Failure, model, signals::Signals};
 
+/// Where requests come from, and where answers go.
+pub(crate) type Pipes = (Stdin, File);
+
+/// Takes the pipes of this process, and gives up what it does not need. Must be called before any thread is started.
+pub(crate) fn own_pipes() -> Result<Pipes, Failure> {
+    child::own_pipes().map_err(|cause| Failure::because("failed to take over the pipes", cause))
+}
+
 /// Serves until the program that started this one closes the pipe or is gone.
-pub(crate) async fn run(wanted: Engine) -> Result<(), Failure> {
+pub(crate) async fn run(wanted: Engine, (input, output): Pipes) -> Result<(), Failure> {
     // A signal to all processes asks the program to end in order, for which it needs its model.
     let _heard_and_ignored = Signals::new()?;
-    let (input, output) = child::own_pipes()
-        .map_err(|cause| Failure::because("failed to take over the pipes", cause))?;
     let ended = child::serve(input, output, move |progress| load(&wanted, progress)).await;
     ended.map_err(|cause| Failure::because("failed to serve the model", cause))
 }

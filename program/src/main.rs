@@ -16,6 +16,7 @@ mod beside;
 mod bounded_input;
 mod call;
 mod chat;
+mod descriptors;
 mod engine;
 mod eval;
 mod failure;
@@ -81,7 +82,10 @@ fn main() -> ExitCode {
             log.init();
         }
     }
-    match run(command) {
+    // Before the first thread, so that what is given up here is given up in all.
+    let begun = descriptors::keep_to_ourselves()
+        .map_err(|cause| Failure::because("failed to list the open files", cause));
+    match begun.and_then(|()| run(command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => output::failure(&failure, is_verbose || is_logging),
     }
@@ -96,30 +100,33 @@ fn wrong_usage(command: &str, sentence: String) -> ! {
 }
 
 fn run(command: Command) -> Result<(), Failure> {
-    if let Command::Tools(wanted) = command {
-        return tools::run(&wanted);
+    match command {
+        Command::Tools(wanted) => tools::run(&wanted),
+        // What the model's process gives up, it gives up before it has other threads.
+        Command::Engine(wanted) => {
+            engine::own_pipes().and_then(|pipes| on_threads(engine::run(wanted, pipes)))
+        }
+        Command::Chat(wanted) => on_threads(chat::run(wanted)),
+        Command::Serve(wanted) => on_threads(serve::run(*wanted)),
+        Command::Mcp(wanted) => on_threads(mcp::run(wanted)),
+        Command::Token(wanted) => on_threads(async { token::run(wanted) }),
+        Command::Call(wanted) => on_threads(call::run(wanted)),
+        Command::Ledger(wanted) => on_threads(ledger::run(wanted)),
+        Command::Forget(wanted) => on_threads(forget::run(wanted)),
+        Command::Fetch(wanted) => on_threads(fetch::run(&wanted)),
+        Command::Notes(wanted) => on_threads(notes::run(wanted)),
+        Command::Stress(wanted) => on_threads(stress::run(wanted)),
+        Command::BenchModel(wanted) => on_threads(bench_model::run(wanted)),
+        Command::Eval(wanted) => on_threads(eval::run(wanted)),
     }
+}
+
+/// Runs a command on the threads of a runtime, and gives the last tasks their time.
+fn on_threads(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let threads = threads
         .map_err(|cause| Failure::because("failed to start the program's threads", cause))?;
-    let result = threads.block_on(async {
-        match command {
-            Command::Chat(wanted) => Box::pin(chat::run(wanted)).await,
-            Command::Serve(wanted) => Box::pin(serve::run(*wanted)).await,
-            Command::Tools(wanted) => tools::run(&wanted),
-            Command::Mcp(wanted) => Box::pin(mcp::run(wanted)).await,
-            Command::Token(wanted) => token::run(wanted),
-            Command::Call(wanted) => Box::pin(call::run(wanted)).await,
-            Command::Ledger(wanted) => ledger::run(wanted).await,
-            Command::Forget(wanted) => Box::pin(forget::run(wanted)).await,
-            Command::Fetch(wanted) => fetch::run(&wanted).await,
-            Command::Notes(wanted) => notes::run(wanted).await,
-            Command::Stress(wanted) => Box::pin(stress::run(wanted)).await,
-            Command::BenchModel(wanted) => Box::pin(bench_model::run(wanted)).await,
-            Command::Eval(wanted) => Box::pin(eval::run(wanted)).await,
-            Command::Engine(wanted) => engine::run(wanted).await,
-        }
-    });
+    let result = threads.block_on(Box::pin(command));
     // The last task that holds the model drops it, which must happen before the process ends.
     threads.shutdown_timeout(LAST_TASKS);
     result

@@ -20,14 +20,17 @@
 //! - A request that streamed no output is asked again at most once; any other fails when its child dies.
 //! - A request that ran when two children ended is refused from then on.
 //! - A child ends with its program, and no zombie stays.
+//! - A child knows only the variables of `environment`, and can gain no rights.
 
 mod blame;
 mod command;
+mod environment;
 mod error;
 mod frame;
 mod log;
 mod open;
 mod options;
+mod own_pipes;
 mod process;
 mod restarts;
 mod serve;
@@ -59,7 +62,8 @@ use tokio_util::sync::CancellationToken;
 
 pub use error::{ChildDeath, ChildError};
 pub use options::ChildOptions;
-pub use serve::{Served, own_pipes, serve};
+pub use own_pipes::own_pipes;
+pub use serve::{Served, serve};
 pub use stats::ChildStats;
 pub use wire::{ErrorReport, ModelReport};
 
@@ -74,7 +78,7 @@ use error::ASK_WITHIN;
 ///
 /// An OS thread owns the process. Dropping the model blocks the calling thread until the process ends, and kills it
 /// after [`ChildOptions::end_within`]. If this program ends without a drop, the child sees the end of its input and
-/// ends. On Linux the kernel ends it too, once the model is loaded, even if it hangs.
+/// ends. On Linux the kernel ends it too, even if it hangs.
 #[derive(Debug)]
 pub struct ChildModel {
     info: ModelInfo,

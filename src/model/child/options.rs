@@ -75,7 +75,8 @@ impl ChildOptions {
         self
     }
 
-    /// Sets a variable in the child's environment, which otherwise equals this process's.
+    /// Sets a variable in the child's environment. Of this process's own variables the child gets those that a model
+    /// needs: paths, language, log, threads and cards. No key or token is among them.
     #[must_use]
     pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));

@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    env,
     future::pending,
     io,
     process::{ExitStatus, Stdio},
@@ -16,6 +17,7 @@ use tokio::{
 use tracing::{Level, debug, error, info, trace, warn};
 
 use super::{
+    environment::passed_on,
     error::{ChildDeath, Silence},
     frame::Frames,
     log::{Line, Log},
@@ -47,7 +49,8 @@ impl Process {
     /// Starts the child in a process group of its own, so that the terminal interrupts only the program.
     pub(super) fn start(options: &ChildOptions) -> io::Result<Self> {
         let mut command = Command::new(&options.program);
-        command.args(&options.arguments).envs(options.variables.iter().cloned());
+        command.args(&options.arguments).env_clear().envs(passed_on(env::vars_os()));
+        command.envs(options.variables.iter().cloned());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true);
         #[cfg(unix)]

@@ -4,8 +4,7 @@ use std::{
     collections::HashMap,
     error::Error,
     fmt,
-    fs::File,
-    io::{self, Read, Stdin, Write},
+    io::{self, Read, Write},
     panic,
     sync::{Arc, Mutex, OnceLock, PoisonError, mpsc as blocking},
     thread,
@@ -64,30 +63,9 @@ impl fmt::Debug for Served {
     }
 }
 
-/// Takes the pipes of a serving child: its standard input and standard output. From now on standard output is standard
-/// error, so that nothing else can write between frames, not even C++.
-///
-/// # Errors
-/// The process has no such pipes.
-pub fn own_pipes() -> io::Result<(Stdin, File)> {
-    #[cfg(unix)]
-    {
-        use std::os::fd::AsFd;
-        let frames = io::stdout().as_fd().try_clone_to_owned()?;
-        rustix::stdio::dup2_stdout(io::stderr())?;
-        Ok((io::stdin(), File::from(frames)))
-    }
-    #[cfg(windows)]
-    {
-        use std::os::windows::io::AsHandle;
-        let frames = io::stdout().as_handle().try_clone_to_owned()?;
-        Ok((io::stdin(), File::from(frames)))
-    }
-}
-
 /// Loads a model and lets it answer a [`ChildModel`](super::ChildModel) in the parent process, until the parent closes
 /// the pipe or ends. The process must do nothing else. Two seconds after the end it is killed if something hangs, and
-/// on Linux it ends with the thread that started it.
+/// on Linux, after [`own_pipes`](super::own_pipes), it ends with the thread that started it.
 ///
 /// Must be called in a tokio runtime. `load` may block; it receives a function that reports the loaded part, from 0 to
 /// 1.
@@ -112,7 +90,6 @@ pub async fn serve<E: Error + Send + 'static>(
     let loading = task::spawn_blocking(move || load(progress)).await;
     match loading.unwrap_or_else(|panicked| panic::resume_unwind(panicked.into_panic())) {
         Ok(Served { model, report }) => {
-            die_with_parent();
             drop(reporting.set(report));
             teller.tell(&Tell::Loaded { info: model.info() });
             answer(model, &teller, &mut asked).await;
@@ -266,18 +243,6 @@ fn progress(teller: Teller) -> Box<dyn FnMut(f32) + Send> {
             teller.tell(&Tell::Loading { done });
         }
     })
-}
-
-/// Makes the kernel end this process with the thread that started it, even if it hangs. An unpacked model is already
-/// removed from the disk.
-fn die_with_parent() {
-    #[cfg(target_os = "linux")]
-    {
-        let kill = Some(rustix::process::Signal::KILL);
-        if let Err(problem) = rustix::process::set_parent_process_death_signal(kill) {
-            debug!(%problem, "this process ends by the end of its input alone");
-        }
-    }
 }
 
 /// Ends this process at once, even if a thread hangs.

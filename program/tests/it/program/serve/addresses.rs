@@ -116,7 +116,11 @@ fn a_unix_socket_is_for_its_owner_and_goes_with_the_server() {
 
 /// Gives the command that has this as its file number 3.
 fn with_third(home: &Home, third: Stdio) -> Command {
-    let serve = home.serve(&[], &["--listen", "fd:3"]);
+    third_of(home, &home.serve(&[], &["--listen", "fd:3"]), third)
+}
+
+/// Gives this command of the program with this as its file number 3.
+pub(super) fn third_of(home: &Home, serve: &Command, third: Stdio) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "exec \"$0\" \"$@\" 3<&0 </dev/null"]).arg(serve.get_program());
     command.args(serve.get_args()).current_dir(home.path(".")).env_clear();
