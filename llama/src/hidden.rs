@@ -1,14 +1,19 @@
 //! Hides untrusted text from a chat template behind marks, so that no template takes it for its own. Restores it
 //! afterwards as untrusted pieces.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
-/// Begins a mark. These three are noncharacters of Unicode, which no text has.
+/// Begins a mark. These are noncharacters of Unicode, which no text has.
 const BEGIN: char = '\u{fdd0}';
 /// Ends a mark that stands for the text as it is.
 const END: char = '\u{fdd1}';
 /// Ends a mark that stands for the text as it is inside a JSON string.
 const END_IN_JSON: char = '\u{fdd2}';
+/// Ends a mark that stands for the text as it is inside a JSON string of ASCII alone.
+const END_IN_ASCII: char = '\u{fdd3}';
+const MARKS: [char; 4] = [BEGIN, END, END_IN_JSON, END_IN_ASCII];
 
 /// The most digits of a mark.
 const DIGITS: usize = 20;
@@ -97,17 +102,21 @@ impl Hidden {
             let number = mark.bytes().take(DIGITS).take_while(u8::is_ascii_digit).count();
             let found = self.number(&mark[..number]).and_then(|text| {
                 let closing = mark[number..].chars().next()?;
-                let is_mark = matches!(closing, END | END_IN_JSON);
-                is_mark.then_some((text, closing == END_IN_JSON, number + closing.len_utf8()))
+                let text = match closing {
+                    END => text.to_owned(),
+                    END_IN_JSON => inside_json(text),
+                    END_IN_ASCII => in_ascii(&inside_json(text)),
+                    _ => return None,
+                };
+                Some((text, number + closing.len_utf8()))
             });
-            let Some((text, is_in_json, len)) = found else {
+            let Some((text, len)) = found else {
                 rest = mark;
                 continue;
             };
             if !trusted.is_empty() {
                 pieces.push(Piece::Trusted(std::mem::take(&mut trusted)));
             }
-            let text = if is_in_json { inside_json(text) } else { text.to_owned() };
             left = left.checked_sub(text.len()).ok_or(TooLong)?;
             pieces.push(Piece::Untrusted(text));
             rest = &mark[len..];
@@ -131,12 +140,40 @@ pub(super) struct TooLong;
 
 /// Tells whether a text contains marks; it must then be hidden, or it would restore other texts.
 pub(super) fn has_marks(text: &str) -> bool {
-    text.contains([BEGIN, END, END_IN_JSON])
+    text.contains(MARKS)
+}
+
+/// The letters of a JSON text that are escaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Escapes {
+    /// Those that no string can hold.
+    Json,
+    /// All that are no ASCII as well.
+    Ascii,
 }
 
 /// Turns the marks inside of a JSON text into marks of escaped text.
-pub(super) fn marks_in_json(json: &str) -> String {
-    json.replace(END, &END_IN_JSON.to_string())
+pub(super) fn marks_in_json(json: &str, escapes: Escapes) -> String {
+    let end = match escapes {
+        Escapes::Json => END_IN_JSON,
+        Escapes::Ascii => END_IN_ASCII,
+    };
+    json.replace(END, &end.to_string())
+}
+
+/// Escapes what is no ASCII in JSON, as it can only stand in strings. Marks stay.
+pub(super) fn in_ascii(json: &str) -> String {
+    let mut ascii = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if letter.is_ascii() || MARKS.contains(&letter) {
+            ascii.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            write!(ascii, "\\u{unit:04x}").expect("a string takes everything");
+        }
+    }
+    ascii
 }
 
 fn inside_json(text: &str) -> String {
@@ -154,7 +191,10 @@ mod tests {
     fn what_was_hidden_comes_back_as_untrusted() {
         let mut hidden = Hidden::default();
         let text = hidden.hide("a\"b");
-        let rendered = format!("<s>{text}</s>{}", marks_in_json(&format!("{{\"x\": \"{text}\"}}")));
+        let rendered = format!(
+            "<s>{text}</s>{}",
+            marks_in_json(&format!("{{\"x\": \"{text}\"}}"), Escapes::Json)
+        );
         let pieces = hidden.uncover(&rendered, 1_000).unwrap();
         let expected = [
             Piece::Trusted("<s>".into()),

@@ -4,10 +4,7 @@
 use std::io;
 
 use serde::Serialize as _;
-use serde_json::{
-    Serializer, Value,
-    ser::{Formatter, PrettyFormatter},
-};
+use serde_json::{Serializer, Value, ser::Formatter};
 
 /// Follows a JSON object or array character by character until it closes.
 #[derive(Debug, Clone, Default)]
@@ -86,29 +83,84 @@ fn value_len(text: &str) -> usize {
 
 /// Writes JSON as Python does, which models were trained on: blanks behind `,` and `:`, and no ASCII escapes.
 pub(in super::super) fn write(value: &Value, indent: Option<usize>) -> String {
+    write_with(value, indent, None)
+}
+
+/// Writes JSON with these texts between items, and behind keys. Without them it is as [`write`] has it.
+pub(in super::super) fn write_with(
+    value: &Value,
+    indent: Option<usize>,
+    separators: Option<[&str; 2]>,
+) -> String {
+    let [item, key] = separators.unwrap_or([if indent.is_some() { "," } else { ", " }, ": "]);
+    let lines = indent.map(|indent| " ".repeat(indent));
+    let python = Python { item, key, lines: lines.as_deref(), depth: 0, is_empty: false };
     let mut written = Vec::new();
-    let done = match indent {
-        None => value.serialize(&mut Serializer::with_formatter(&mut written, Spaced)),
-        Some(indent) => {
-            let indent = " ".repeat(indent);
-            let lines = PrettyFormatter::with_indent(indent.as_bytes());
-            value.serialize(&mut Serializer::with_formatter(&mut written, lines))
-        }
-    };
-    done.expect("a value has only texts as keys, and memory takes everything");
+    value
+        .serialize(&mut Serializer::with_formatter(&mut written, python))
+        .expect("a value has only texts as keys, and memory takes everything");
     String::from_utf8(written).expect("JSON is written in UTF-8")
 }
 
-/// Writes JSON in one line.
-struct Spaced;
+/// Writes JSON in one line, or each item in a line of its own.
+struct Python<'a> {
+    item: &'a str,
+    key: &'a str,
+    /// The indent of a line; none where there are no lines.
+    lines: Option<&'a str>,
+    depth: usize,
+    is_empty: bool,
+}
 
-impl Formatter for Spaced {
+impl Python<'_> {
+    fn begin<W: io::Write + ?Sized>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth += 1;
+        self.is_empty = true;
+        out.write_all(bracket)
+    }
+
+    fn end<W: io::Write + ?Sized>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth -= 1;
+        if !std::mem::take(&mut self.is_empty) {
+            self.line(out)?;
+        }
+        out.write_all(bracket)
+    }
+
+    fn line<W: io::Write + ?Sized>(&self, out: &mut W) -> io::Result<()> {
+        let Some(indent) = self.lines else { return Ok(()) };
+        out.write_all(b"\n")?;
+        (0..self.depth).try_for_each(|_| out.write_all(indent.as_bytes()))
+    }
+}
+
+impl Formatter for Python<'_> {
+    fn begin_array<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.begin(out, b"[")
+    }
+
+    fn end_array<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.end(out, b"]")
+    }
+
     fn begin_array_value<W: io::Write + ?Sized>(
         &mut self,
         out: &mut W,
         first: bool,
     ) -> io::Result<()> {
-        out.write_all(if first { b"" } else { b", " })
+        self.is_empty = false;
+        if !first {
+            out.write_all(self.item.as_bytes())?;
+        }
+        self.line(out)
+    }
+
+    fn begin_object<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.begin(out, b"{")
+    }
+
+    fn end_object<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.end(out, b"}")
     }
 
     fn begin_object_key<W: io::Write + ?Sized>(
@@ -120,7 +172,7 @@ impl Formatter for Spaced {
     }
 
     fn begin_object_value<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        out.write_all(b": ")
+        out.write_all(self.key.as_bytes())
     }
 }
 

@@ -8,22 +8,22 @@
 //! date.
 
 mod guarded;
+mod jinja2;
+mod to_json;
 mod weights;
 
 use std::io;
 
 use minijinja::{
-    Environment, Error, ErrorKind, State, Value as Jinja, context,
-    syntax::SyntaxConfig,
-    value::{Kwargs, Serde},
+    Environment, Error, ErrorKind, Value as Jinja, context, syntax::SyntaxConfig, value::Serde,
 };
 use serde_json::Value;
 
 use self::{
     guarded::guarded,
-    weights::{Purse, install, pay_json},
+    to_json::to_json,
+    weights::{Purse, install},
 };
-use super::{call::json, hidden::marks_in_json};
 
 /// A compiled chat template.
 #[derive(Debug)]
@@ -61,6 +61,7 @@ impl ChatTemplate {
         let mut environment = Environment::new();
         environment.set_fuel(Some(FUEL));
         install(&mut environment);
+        jinja2::install(&mut environment);
         environment.add_filter("tojson", to_json);
         environment.add_function("raise_exception", raise_exception);
         environment.add_function("strftime_now", strftime_now);
@@ -74,6 +75,7 @@ impl ChatTemplate {
         let values = context! {
             messages => Jinja::from(Serde(input.messages)),
             tools => tools,
+            documents => (),
             bos_token => input.bos,
             eos_token => input.eos,
             add_generation_prompt => true,
@@ -127,25 +129,6 @@ fn strftime_now(format: &str) -> Result<String, Error> {
     jiff::fmt::strtime::format(format, &jiff::Zoned::now()).map_err(|error| {
         Error::new(ErrorKind::InvalidOperation, "failed to write the date").with_source(error)
     })
-}
-
-/// Writes JSON as Python does, which models were trained on: blanks behind `,` and `:`, and no ASCII escapes.
-#[expect(clippy::needless_pass_by_value, reason = "minijinja hands its filters values")]
-fn to_json(
-    state: &State<'_, '_>,
-    value: &Jinja,
-    indent: Option<usize>,
-    options: Kwargs,
-) -> Result<String, Error> {
-    let indent = match indent {
-        Some(indent) => Some(indent),
-        None => options.get::<Option<usize>>("indent")?,
-    };
-    pay_json(state, value, indent)?;
-    let value: Value = serde_json::to_value(value).map_err(|error| {
-        Error::new(ErrorKind::BadSerialization, "failed to write JSON").with_source(error)
-    })?;
-    Ok(marks_in_json(&json::write(&value, indent)))
 }
 
 #[cfg(test)]

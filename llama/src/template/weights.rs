@@ -110,7 +110,7 @@ fn nested() -> Error {
     Error::new(ErrorKind::InvalidOperation, "a namespace stands inside of another value")
 }
 
-fn is_namespace(value: &Value) -> bool {
+pub(super) fn is_namespace(value: &Value) -> bool {
     value.as_object().is_some_and(|object| object.type_name().ends_with("::Namespace"))
 }
 
@@ -164,7 +164,7 @@ pub(super) fn install(environment: &mut Environment<'_>) {
 }
 
 /// Filters without a guard.
-static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(Environment::new);
+pub(super) static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(Environment::new);
 
 /// Pays for the arguments of these, and returns the most that they could make of them.
 fn product(purse: &Purse, name: &str, arguments: &[Value]) -> Result<usize, Error> {

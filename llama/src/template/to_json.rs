@@ -1,0 +1,69 @@
+//! The filter `tojson`, as Hugging Face defines it for chat templates: JSON as Python writes it, for a model and not for a page.
+
+use minijinja::{Error, ErrorKind, State, Value as Jinja, value::Kwargs};
+use serde_json::{Map, Value};
+
+use super::weights::pay_json;
+use crate::{
+    call::json,
+    hidden::{Escapes, in_ascii, marks_in_json},
+};
+
+/// Writes JSON with blanks behind `,` and `:`, and letters as they are, unless the template wants it otherwise.
+#[expect(clippy::needless_pass_by_value, reason = "minijinja hands its filters values")]
+pub(super) fn to_json(
+    state: &State<'_, '_>,
+    value: &Jinja,
+    ensure_ascii: Option<Jinja>,
+    indent: Option<usize>,
+    options: Kwargs,
+) -> Result<String, Error> {
+    let is_ascii = match ensure_ascii {
+        Some(given) => given.is_true(),
+        None => options.get::<Option<Jinja>>("ensure_ascii")?.is_some_and(|given| given.is_true()),
+    };
+    let indent = match indent {
+        Some(indent) => Some(indent),
+        None => options.get::<Option<usize>>("indent")?,
+    };
+    let is_sorted = options.get::<Option<Jinja>>("sort_keys")?.is_some_and(|given| given.is_true());
+    let separators = options.get::<Option<Vec<String>>>("separators")?;
+    options.assert_all_used()?;
+    pay_json(state, value, indent)?;
+    let mut value: Value = serde_json::to_value(value).map_err(|error| {
+        Error::new(ErrorKind::BadSerialization, "failed to write JSON").with_source(error)
+    })?;
+    if is_sorted {
+        value = sorted(value);
+    }
+    let separators = match separators.as_deref() {
+        None => None,
+        Some([item, key]) => Some([&**item, &**key]),
+        Some(_) => {
+            return Err(Error::new(
+                ErrorKind::InvalidOperation,
+                "there are two separators of JSON",
+            ));
+        }
+    };
+    let written = json::write_with(&value, indent, separators);
+    Ok(if is_ascii {
+        marks_in_json(&in_ascii(&written), Escapes::Ascii)
+    } else {
+        marks_in_json(&written, Escapes::Json)
+    })
+}
+
+/// Sorts the keys of all objects. Recurses by the depth of a value, which is weighed before.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<_> =
+                members.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            members.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Value::Object(members.into_iter().collect::<Map<_, _>>())
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}
