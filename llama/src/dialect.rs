@@ -24,6 +24,8 @@ pub(super) struct Dialect {
     pub(super) listing: ToolListing,
     /// Whether the template takes a system message; otherwise the system text precedes the first user message.
     pub(super) has_system: bool,
+    /// Whether the template writes the model's text before its calls.
+    pub(super) has_said_with_calls: bool,
     /// Texts that end an answer, for models without a token for it.
     pub(super) stops: &'static [&'static str],
 }
@@ -118,10 +120,22 @@ impl Dialect {
         };
         let style = CallStyle { lead: lead.to_owned(), is_compact: false };
         let listing = ToolListing::SystemText;
-        Self { template, family, telling, style, listing, has_system: true, stops }
+        Self {
+            template,
+            family,
+            telling,
+            style,
+            listing,
+            has_system: true,
+            has_said_with_calls: true,
+            stops,
+        }
     }
 
-    fn of_template(source: &str, has_token: &dyn Fn(&str) -> bool) -> Result<Self, Error> {
+    pub(super) fn of_template(
+        source: &str,
+        has_token: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, Error> {
         let template = ChatTemplate::compile(source)?;
         let probe = Probe { template: &template };
         let plain = probe.render(&[user(), said("b"), user()], &[])?;
@@ -136,7 +150,24 @@ impl Dialect {
             listing: ToolListing::SystemText,
         });
         let Learned { family, telling, style, listing } = learned;
-        Ok(Self { template, family, telling, style, listing, has_system, stops: &[] })
+        // A template that has no end at such a tool lists none.
+        let listing = match probe.with_tool(&every_kind()) {
+            Ok(_) => listing,
+            Err(_) => ToolListing::SystemText,
+        };
+        let has_said_with_calls = probe
+            .render(&probe_chat(Telling::Calls, SAID), &[])
+            .is_ok_and(|text| text.contains(SAID));
+        Ok(Self {
+            template,
+            family,
+            telling,
+            style,
+            listing,
+            has_system,
+            has_said_with_calls,
+            stops: &[],
+        })
     }
 }
 
@@ -156,6 +187,7 @@ struct Probe<'a> {
 const TOOL: &str = "probe_tool";
 const ARGUMENTS: &str = r#"{"probe_key": "probe_value"}"#;
 const RESULT: &str = "probe-result";
+const SAID: &str = "probe-said";
 /// Some templates refuse ids of any other length.
 const ID: &str = "probe0001";
 
@@ -176,7 +208,7 @@ impl Probe<'_> {
     fn by_calls(&self) -> Option<Learned> {
         let asked = self.render(&[user()], &[]).ok()?;
         let renderings = [Telling::Calls, Telling::CallsWithResults].map(|telling| {
-            let rendered = self.render(&probe_chat(telling), &[]).ok()?;
+            let rendered = self.render(&probe_chat(telling, ""), &[]).ok()?;
             rendered.contains(RESULT).then_some((telling, rendered))
         });
         let found = |family: &'static Family| {
@@ -195,13 +227,17 @@ impl Probe<'_> {
         FAMILIES.into_iter().find_map(found)
     }
 
+    /// Renders a chat with a tool that has these parameters.
+    fn with_tool(&self, parameters: &Value) -> Result<String, Error> {
+        let tool = json!({"name": TOOL, "description": "A tool", "parameters": parameters});
+        self.render(&[user()], &[json!({"type": "function", "function": tool})])
+    }
+
     /// Finds the family whose marker is in the vocabulary, if the template lists tools and writes no calls.
     fn by_tools(&self, has_token: &dyn Fn(&str) -> bool) -> Option<Learned> {
         let parameters = json!({"type": "object", "properties": {"probe_key": {"type": "string"}}});
-        let tool = json!({"name": TOOL, "description": "A tool", "parameters": parameters});
-        let tools = [json!({"type": "function", "function": tool})];
-        let lists_tools = self.render(&[user()], &tools).is_ok_and(|text| text.contains(TOOL));
-        let rendered = self.render(&probe_chat(Telling::Calls), &[]);
+        let lists_tools = self.with_tool(&parameters).is_ok_and(|text| text.contains(TOOL));
+        let rendered = self.render(&probe_chat(Telling::Calls, ""), &[]);
         let writes_calls = rendered.as_ref().is_ok_and(|text| text.contains(TOOL));
         if !lists_tools || writes_calls {
             return None;
@@ -266,6 +302,29 @@ fn names_arguments(form: CallForm, call: &str) -> bool {
     }
 }
 
+/// Gives parameters of every kind that a schema may have: some templates have no end at a type that they do not know.
+fn every_kind() -> Value {
+    let kinds =
+        ["string", "number", "integer", "boolean", "null"].map(|kind| json!({"type": kind}));
+    let place = json!({"type": ["object", "null"], "properties": {"name": {"type": "string"}}});
+    let either = json!({"anyOf": [{"type": "string"}, {"$ref": "#/$defs/place"}]});
+    json!({
+        "type": "object",
+        "$defs": {"place": place},
+        "properties": {
+            "kinds": {"type": "array", "items": {"oneOf": kinds}},
+            "list": {"type": "array"},
+            "place": place,
+            "either": either,
+            "any": {},
+            "choice": {"enum": ["a", 1, null], "default": null},
+            "map": {"type": "object", "additionalProperties": {"type": "integer"}},
+        },
+        "required": ["place"],
+        "additionalProperties": false,
+    })
+}
+
 fn user() -> Value {
     json!({"role": "user", "content": "a"})
 }
@@ -274,11 +333,11 @@ fn said(content: &str) -> Value {
     json!({"role": "assistant", "content": content})
 }
 
-fn probe_chat(telling: Telling) -> Vec<Value> {
+fn probe_chat(telling: Telling, said: &str) -> Vec<Value> {
     let arguments: Value = serde_json::from_str(ARGUMENTS).expect("our own probe is JSON");
     let call =
         json!({"id": ID, "type": "function", "function": {"name": TOOL, "arguments": arguments}});
-    let mut message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
+    let mut message = json!({"role": "assistant", "content": said, "tool_calls": [call]});
     let result = json!({"role": "tool", "tool_call_id": ID, "name": TOOL, "content": RESULT});
     match telling {
         Telling::Calls | Telling::Text { .. } => vec![user(), message, result],

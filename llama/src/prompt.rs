@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use madang_actors::protocol::{CallId, PromptMessage, ToolSpec};
+use madang_actors::protocol::{PromptMessage, SILENCE, Told, ToldCall, ToolSpec, conversation};
 use minijinja::{Error, ErrorKind};
 use serde_json::{Value, json};
 
@@ -43,25 +43,7 @@ impl PromptWriter<'_> {
     /// Renders these messages.
     pub(super) fn write(&self, messages: &[&PromptMessage]) -> Result<Prompt, Error> {
         let mut hidden = Hidden::default();
-        let suspect = |text: &str| self.markers.suspects(text);
-        // A chat that was imported may begin with the model, and many templates refuse that.
-        let silence = PromptMessage::User { text: "".into() };
-        let begins_with_model = matches!(messages.first(), Some(PromptMessage::Model { .. }));
-        let silence = begins_with_model.then_some(&silence);
-        let messages: Vec<_> = silence.into_iter().chain(messages.iter().copied()).collect();
-        let chat = match self.dialect.telling {
-            Telling::Calls => self.with_calls(&messages, &mut hidden, &suspect),
-            Telling::CallsWithResults => self.with_results(&messages, &mut hidden, &suspect),
-            Telling::Text { result_role } => self.in_words(&messages, &mut hidden, result_role),
-        };
-        let tools: Vec<Value> = match self.dialect.listing {
-            ToolListing::Template => self
-                .tools
-                .iter()
-                .map(|tool| hidden.hide_suspects(&tool.to_openai(), &suspect))
-                .collect(),
-            ToolListing::SystemText => Vec::new(),
-        };
+        let (chat, tools) = self.input(messages, &mut hidden);
         let input = TemplateInput {
             messages: &chat,
             tools: &tools,
@@ -78,72 +60,94 @@ impl PromptWriter<'_> {
         Ok(Prompt { pieces, is_thinking })
     }
 
+    /// Builds the messages and the tools for the template, with all foreign texts hidden.
+    pub(super) fn input(
+        &self,
+        messages: &[&PromptMessage],
+        hidden: &mut Hidden,
+    ) -> (Vec<Value>, Vec<Value>) {
+        let suspect = |text: &str| self.markers.suspects(text);
+        // No local model asks for opaque state, so each call stands in a message of its own.
+        let told = conversation(messages.iter().copied(), |_| 1);
+        let chat = match self.dialect.telling {
+            Telling::Calls => self.with_calls(&told, hidden, &suspect),
+            Telling::CallsWithResults => self.with_results(&told, hidden, &suspect),
+            Telling::Text { result_role } => self.in_words(&told, hidden, result_role),
+        };
+        let tools: Vec<Value> = match self.dialect.listing {
+            ToolListing::Template => self
+                .tools
+                .iter()
+                .map(|tool| hidden.hide_suspects(&tool.to_openai(), &suspect))
+                .collect(),
+            ToolListing::SystemText => Vec::new(),
+        };
+        (chat, tools)
+    }
+
     /// Builds the chat for a template with calls and results.
     fn with_calls(
         &self,
-        messages: &[&PromptMessage],
+        told: &[Told<'_>],
         hidden: &mut Hidden,
         suspect: &dyn Fn(&str) -> bool,
     ) -> Vec<Value> {
         let (mut chat, mut system) = self.beginning(hidden);
-        let mut said: Option<String> = None;
-        for message in messages {
+        for message in told {
             match message {
-                PromptMessage::User { text } => {
-                    chat.extend(said.take().as_deref().map(model_said));
-                    let text = with_system(&std::mem::take(&mut system), text);
-                    chat.push(json!({"role": "user", "content": hidden.hide(&text)}));
+                Told::User { text } => chat.push(asked(&mut system, text, hidden)),
+                Told::Model { text, calls } if calls.is_empty() => {
+                    chat.push(model_said(&hidden.hide(text)));
                 }
-                PromptMessage::Model { text } => {
-                    chat.extend(said.take().as_deref().map(model_said));
-                    said = Some(hidden.hide(text));
-                }
-                PromptMessage::ToolCall { call, name, arguments, envelope, .. } => {
-                    let call = Called::new(call, name, arguments, hidden, suspect);
-                    // The model's text before a call belongs to the same message.
-                    chat.push(call.message(&said.take().unwrap_or_default()));
-                    let content = hidden.hide(envelope);
-                    chat.push(json!({
-                        "role": "tool", "tool_call_id": call.id, "name": call.name, "content": content,
+                Told::Model { text, calls } => {
+                    // The model's text before its calls belongs to the same message, if the template writes it there.
+                    let mut said = hidden.hide(text);
+                    if !said.is_empty() && !self.dialect.has_said_with_calls {
+                        chat.push(model_said(&said));
+                        chat.push(asked(&mut String::new(), SILENCE, hidden));
+                        said.clear();
+                    }
+                    let calls: Vec<_> =
+                        calls.iter().map(|call| Called::new(call, hidden, suspect)).collect();
+                    chat.push(with_calls(&said, &calls));
+                    chat.extend(calls.iter().map(|Called { id, name, result, .. }| {
+                        let content = hidden.hide(result);
+                        json!({"role": "tool", "tool_call_id": id, "name": name, "content": content})
                     }));
                 }
             }
         }
-        chat.extend(said.take().as_deref().map(model_said));
         chat
     }
 
     /// Builds the chat for a template that wants a call, its result and the next text of the model in one message.
     fn with_results(
         &self,
-        messages: &[&PromptMessage],
+        told: &[Told<'_>],
         hidden: &mut Hidden,
         suspect: &dyn Fn(&str) -> bool,
     ) -> Vec<Value> {
         let (mut chat, mut system) = self.beginning(hidden);
         let mut has_open_result = false;
-        for message in messages {
-            let was_open = std::mem::take(&mut has_open_result);
+        for message in told {
             match message {
-                PromptMessage::User { text } => {
-                    let text = with_system(&std::mem::take(&mut system), text);
-                    chat.push(json!({"role": "user", "content": hidden.hide(&text)}));
-                }
-                PromptMessage::Model { text } => {
+                Told::User { text } => chat.push(asked(&mut system, text, hidden)),
+                Told::Model { text, calls } => {
                     let said = hidden.hide(text);
                     match chat.last_mut() {
-                        Some(call) if was_open => call["content"] = Value::from(said),
-                        Some(_) | None => chat.push(model_said(&said)),
+                        Some(call) if has_open_result => call["content"] = Value::from(said),
+                        Some(_) | None if !said.is_empty() => chat.push(model_said(&said)),
+                        Some(_) | None => {}
                     }
-                }
-                PromptMessage::ToolCall { call, name, arguments, envelope, .. } => {
-                    let call = Called::new(call, name, arguments, hidden, suspect);
-                    let mut message = call.message("");
-                    let result = json_or_text(envelope);
-                    let result = hidden.hide_json(&result, suspect);
-                    message["tool_responses"] = json!([{"name": call.name, "response": result}]);
-                    chat.push(message);
-                    has_open_result = true;
+                    for call in calls {
+                        let call = Called::new(call, hidden, suspect);
+                        let result = hidden.hide_json(&json_or_text(call.result), suspect);
+                        let mut message = with_calls("", std::slice::from_ref(&call));
+                        message["tool_responses"] =
+                            json!([{"name": call.name, "response": result}]);
+                        chat.push(message);
+                    }
+                    has_open_result = !calls.is_empty();
                 }
             }
         }
@@ -153,7 +157,7 @@ impl PromptWriter<'_> {
     /// Builds the chat for a template that knows only user and model in turns, and perhaps tools.
     fn in_words(
         &self,
-        messages: &[&PromptMessage],
+        told: &[Told<'_>],
         hidden: &mut Hidden,
         result_role: &'static str,
     ) -> Vec<Value> {
@@ -166,31 +170,36 @@ impl PromptWriter<'_> {
             }
             _ => turns.push((role, text.to_owned())),
         };
-        for message in messages {
+        for message in told {
             match message {
-                PromptMessage::User { text } => {
+                Told::User { text } => {
                     let text = with_system(&std::mem::take(&mut system), text);
                     say("user", &hidden.hide(&text));
                 }
-                PromptMessage::Model { text } => say("assistant", &hidden.hide(text)),
-                PromptMessage::ToolCall { name, arguments, envelope, .. } => {
-                    let family = self.dialect.family;
-                    let call = hidden.hide(&family.form.write(name, arguments));
-                    let closing = family.closing.first().copied().unwrap_or_default();
-                    match family.opening {
-                        Opening::Marker(marker) => {
-                            say("assistant", &format!("{marker}{call}{closing}"));
-                        }
-                        Opening::Answer(_) => say("assistant", &call),
+                Told::Model { text, calls } => {
+                    if !text.is_empty() {
+                        say("assistant", &hidden.hide(text));
                     }
-                    let name = Value::from(&**name);
-                    let result = match result_role {
-                        "tool" => envelope.to_string(),
-                        _ => format!(
-                            r#"{{"tool_result": {{"name": {name}, "result": {envelope}}}}}"#
-                        ),
-                    };
-                    say(result_role, &hidden.hide(&result));
+                    for ToldCall { name, arguments, result, .. } in calls {
+                        let family = self.dialect.family;
+                        let arguments = Value::from(arguments.clone()).to_string();
+                        let call = hidden.hide(&family.form.write(name, &arguments));
+                        let closing = family.closing.first().copied().unwrap_or_default();
+                        match family.opening {
+                            Opening::Marker(marker) => {
+                                say("assistant", &format!("{marker}{call}{closing}"));
+                            }
+                            Opening::Answer(_) => say("assistant", &call),
+                        }
+                        let name = Value::from(&**name);
+                        let result = match result_role {
+                            "tool" => (*result).to_owned(),
+                            _ => format!(
+                                r#"{{"tool_result": {{"name": {name}, "result": {result}}}}}"#
+                            ),
+                        };
+                        say(result_role, &hidden.hide(&result));
+                    }
                 }
             }
         }
@@ -237,40 +246,34 @@ impl PromptWriter<'_> {
     }
 }
 
-/// Builds a call as a template takes it.
-struct Called {
-    id: String,
+/// A call as a template takes it.
+struct Called<'a> {
+    id: &'a str,
     name: Value,
     arguments: Value,
+    result: &'a str,
 }
 
-/// Some templates refuse ids of any other length.
-const ID_LEN: usize = 9;
-
-impl Called {
-    fn new(
-        call: &CallId,
-        name: &str,
-        arguments: &str,
-        hidden: &mut Hidden,
-        suspect: &dyn Fn(&str) -> bool,
-    ) -> Self {
-        let id = call.to_string().replace('-', "");
-        let id = id[id.len().saturating_sub(ID_LEN)..].to_owned();
-        let name = hidden.hide_suspects(&Value::from(name), suspect);
-        let arguments = hidden.hide_json(&json_or_text(arguments), suspect);
-        Self { id, name, arguments }
+impl<'a> Called<'a> {
+    fn new(call: &'a ToldCall<'_>, hidden: &mut Hidden, suspect: &dyn Fn(&str) -> bool) -> Self {
+        let name = hidden.hide_suspects(&Value::from(&*call.name), suspect);
+        let arguments = hidden.hide_json(&Value::from(call.arguments.clone()), suspect);
+        Self { id: &call.id, name, arguments, result: call.result }
     }
+}
 
-    fn message(&self, said: &str) -> Value {
-        let Self { id, name, arguments } = self;
+fn with_calls(said: &str, calls: &[Called<'_>]) -> Value {
+    let calls = calls.iter().map(|Called { id, name, arguments, .. }| {
         let function = json!({"name": name, "arguments": arguments});
-        json!({
-            "role": "assistant",
-            "content": said,
-            "tool_calls": [{"id": id, "type": "function", "function": function}],
-        })
-    }
+        json!({"id": id, "type": "function", "function": function})
+    });
+    json!({"role": "assistant", "content": said, "tool_calls": calls.collect::<Vec<_>>()})
+}
+
+/// Writes a message of the user, behind the system text where that has no message of its own.
+fn asked(system: &mut String, text: &str, hidden: &mut Hidden) -> Value {
+    let text = with_system(&std::mem::take(system), text);
+    json!({"role": "user", "content": hidden.hide(&text)})
 }
 
 fn too_long(cause: TooLong) -> Error {

@@ -36,6 +36,16 @@ fn a_template_without_system_messages_is_known() {
 }
 
 #[test]
+fn a_template_that_has_no_end_at_a_type_lists_no_tools() {
+    let source = "{% macro kind(type) %}{{ type if type in ['string', 'object', 'array'] else kind(type) }}{% endmacro %}\
+        {% for t in tools or [] %}{{ t.function.name }}{% for _, p in t.function.parameters.properties.items() %}\
+        {{ kind(p.type) }}{% endfor %}{% endfor %}{% for m in messages %}{{ m.content }}\
+        {% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}{% endfor %}";
+    let dialect = detect(Some(source), &[]);
+    assert_eq!((dialect.family, dialect.listing), (&HERMES, ToolListing::SystemText));
+}
+
+#[test]
 fn without_a_template_that_works_the_vocabulary_decides() {
     let broken = "{% for %}";
     assert_eq!(detect(Some(broken), &["<|im_start|>", "<tool_call>"]).family, &HERMES);

@@ -136,7 +136,50 @@ fn everything_that_others_wrote_is_untrusted() {
 }
 
 #[test]
-fn arguments_that_were_no_json_are_passed_on_as_text() {
+fn a_turn_without_an_answer_and_a_call_before_any_question_are_no_chat_that_a_template_refuses() {
+    let call = &chat()[2];
+    for messages in [
+        vec![user("one"), user("two")],
+        vec![user("one"), call.clone(), user("two")],
+        vec![call.clone(), user("two")],
+    ] {
+        let text: String = render(STRICT, None, &messages).iter().map(Piece::text).collect();
+        assert!(text.ends_with("two[assistant]"), "{text}");
+    }
+}
+
+/// Some templates write a call and leave out what was said beside it.
+#[test]
+fn what_the_model_said_before_a_call_is_told_where_the_template_writes_calls_alone() {
+    let source = "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.tool_calls %}\
+        {% for c in m.tool_calls %}<tool_call>\n{{ c.function | tojson }}\n</tool_call>{% endfor %}\
+        {% else %}{{ m.content }}{% endif %}<|im_end|>\n{% endfor %}{{ '<|im_start|>assistant\n' }}";
+    check(
+        source,
+        None,
+        &chat()[..4],
+        &expect![[r#"
+            <|im_start|>user
+            메모해 줘: 물<|im_end|>
+            <|im_start|>assistant
+            네.<|im_end|>
+            <|im_start|>user
+            …<|im_end|>
+            <|im_start|>assistant
+            <tool_call>
+            {"name": "add_note", "arguments": {"text": "\"물\"", "n": 1}}
+            </tool_call><|im_end|>
+            <|im_start|>tool
+            {"status":"ok"}<|im_end|>
+            <|im_start|>assistant
+            했어요.<|im_end|>
+            <|im_start|>assistant
+        "#]],
+    );
+}
+
+#[test]
+fn arguments_that_were_no_object_are_told_in_one() {
     let messages = [
         user("a"),
         PromptMessage::ToolCall {
@@ -148,7 +191,7 @@ fn arguments_that_were_no_json_are_passed_on_as_text() {
         },
     ];
     let text: String = render(HERMES, None, &messages).iter().map(Piece::text).collect();
-    assert!(text.contains(r#""arguments": "{\"text\": "}"#), "{text}");
+    assert!(text.contains(r#""arguments": {"arguments": "{\"text\": "}}"#), "{text}");
 }
 
 #[test]

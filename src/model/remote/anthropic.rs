@@ -32,20 +32,17 @@ pub(super) fn body(
                 if let Some(first) = calls.first() {
                     blocks.extend(first.thoughts.iter().cloned());
                 }
-                if !text.trim().is_empty() {
+                if !text.is_empty() {
                     blocks.push(block(text));
                 }
                 blocks.extend(calls.iter().map(|call| {
-                    let (id, name, input) = (call.id(), call.name, call.arguments());
+                    let (id, name, input) = (&call.id, &call.name, &call.arguments);
                     json!({ "type": "tool_use", "id": id, "name": name, "input": input })
                 }));
-                if blocks.is_empty() {
-                    continue; // Anthropic refuses a message without content
-                }
                 say("assistant", blocks);
                 if !calls.is_empty() {
                     let result = calls.iter().map(|call| {
-                        let (id, content) = (call.id(), call.result);
+                        let (id, content) = (&call.id, call.result);
                         json!({ "type": "tool_result", "tool_use_id": id, "content": content })
                     });
                     say("user", result.collect());
@@ -74,9 +71,8 @@ pub(super) fn body(
     body
 }
 
-/// Writes a text; Anthropic refuses one that is blank.
 fn block(text: &str) -> Value {
-    json!({ "type": "text", "text": if text.trim().is_empty() { "…" } else { text } })
+    json!({ "type": "text", "text": text })
 }
 
 /// Reads a stream of events.

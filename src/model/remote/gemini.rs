@@ -26,9 +26,6 @@ pub(super) fn body(
             Entry::Model { text, calls } => {
                 let said = (!text.is_empty()).then(|| json!({ "text": text }));
                 let parts: Vec<Value> = said.into_iter().chain(calls.iter().map(asked)).collect();
-                if parts.is_empty() {
-                    continue; // Gemini refuses a message without parts
-                }
                 contents.push(json!({ "role": "model", "parts": parts }));
                 if !calls.is_empty() {
                     let parts: Vec<Value> = calls.iter().map(result).collect();
@@ -64,7 +61,7 @@ fn declared(tool: &ToolSpec) -> Value {
 
 fn asked(call: &PastCall<'_>) -> Value {
     let mut part = json!({
-        "functionCall": { "id": call.id(), "name": call.name, "args": call.arguments() },
+        "functionCall": { "id": call.id, "name": call.name, "args": call.arguments },
     });
     if let Some(signature) = &call.signature {
         part["thoughtSignature"] = signature.as_str().into();
@@ -78,7 +75,7 @@ fn result(call: &PastCall<'_>) -> Value {
         Ok(object @ Value::Object(_)) => object,
         _ => json!({ "result": call.result }),
     };
-    json!({ "functionResponse": { "id": call.id(), "name": call.name, "response": response } })
+    json!({ "functionResponse": { "id": call.id, "name": call.name, "response": response } })
 }
 
 /// Reads a stream of responses.

@@ -28,7 +28,7 @@ pub(super) fn body(
                 let mut message = json!({ "role": "assistant", "content": text });
                 if !calls.is_empty() {
                     let asked = calls.iter().map(|call| {
-                        json!({ "function": { "name": call.name, "arguments": call.arguments() } })
+                        json!({ "function": { "name": call.name, "arguments": call.arguments } })
                     });
                     message["tool_calls"] = asked.collect();
                 }

@@ -28,15 +28,15 @@ pub(super) fn body(
             Entry::Model { text, calls } => {
                 let mut message = Map::new();
                 message.insert("role".to_owned(), "assistant".into());
-                if !text.is_empty() || calls.is_empty() {
-                    message.insert("content".to_owned(), (*text).into());
+                if !text.is_empty() {
+                    message.insert("content".to_owned(), (&**text).into());
                 }
                 if !calls.is_empty() {
                     message.insert("tool_calls".to_owned(), calls.iter().map(asked).collect());
                 }
                 messages.push(message.into());
                 messages.extend(calls.iter().map(|call| {
-                    json!({ "role": "tool", "tool_call_id": call.id(), "content": call.result })
+                    json!({ "role": "tool", "tool_call_id": call.id, "content": call.result })
                 }));
             }
         }
@@ -56,9 +56,9 @@ pub(super) fn body(
 }
 
 fn asked(call: &PastCall<'_>) -> Value {
-    let arguments = Value::Object(call.arguments()).to_string();
+    let arguments = Value::Object(call.arguments.clone()).to_string();
     json!({
-        "id": call.id(),
+        "id": call.id,
         "type": "function",
         "function": { "name": call.name, "arguments": arguments },
     })

@@ -83,7 +83,7 @@ fn openai_gets_the_calls_of_one_answer_in_one_message() {
               "content": "I look.",
               "tool_calls": [
                 {
-                  "id": "00000000-0000-0000-0000-000000000001",
+                  "id": "000000001",
                   "type": "function",
                   "function": {
                     "name": "look",
@@ -91,7 +91,7 @@ fn openai_gets_the_calls_of_one_answer_in_one_message() {
                   }
                 },
                 {
-                  "id": "00000000-0000-0000-0000-000000000002",
+                  "id": "000000002",
                   "type": "function",
                   "function": {
                     "name": "list",
@@ -102,19 +102,19 @@ fn openai_gets_the_calls_of_one_answer_in_one_message() {
             },
             {
               "role": "tool",
-              "tool_call_id": "00000000-0000-0000-0000-000000000001",
+              "tool_call_id": "000000001",
               "content": "{\"status\":\"ok\"}"
             },
             {
               "role": "tool",
-              "tool_call_id": "00000000-0000-0000-0000-000000000002",
+              "tool_call_id": "000000002",
               "content": "{\"status\":\"ok\"}"
             },
             {
               "role": "assistant",
               "tool_calls": [
                 {
-                  "id": "00000000-0000-0000-0000-000000000003",
+                  "id": "000000003",
                   "type": "function",
                   "function": {
                     "name": "list",
@@ -125,7 +125,7 @@ fn openai_gets_the_calls_of_one_answer_in_one_message() {
             },
             {
               "role": "tool",
-              "tool_call_id": "00000000-0000-0000-0000-000000000003",
+              "tool_call_id": "000000003",
               "content": "{\"status\":\"ok\"}"
             },
             {
@@ -191,7 +191,7 @@ fn anthropic_gets_thoughts_back_before_the_text_and_results_first() {
                 },
                 {
                   "type": "tool_use",
-                  "id": "00000000-0000-0000-0000-000000000001",
+                  "id": "000000001",
                   "name": "look",
                   "input": {
                     "word": "x"
@@ -199,7 +199,7 @@ fn anthropic_gets_thoughts_back_before_the_text_and_results_first() {
                 },
                 {
                   "type": "tool_use",
-                  "id": "00000000-0000-0000-0000-000000000002",
+                  "id": "000000002",
                   "name": "list",
                   "input": {}
                 }
@@ -210,12 +210,12 @@ fn anthropic_gets_thoughts_back_before_the_text_and_results_first() {
               "content": [
                 {
                   "type": "tool_result",
-                  "tool_use_id": "00000000-0000-0000-0000-000000000001",
+                  "tool_use_id": "000000001",
                   "content": "{\"status\":\"ok\"}"
                 },
                 {
                   "type": "tool_result",
-                  "tool_use_id": "00000000-0000-0000-0000-000000000002",
+                  "tool_use_id": "000000002",
                   "content": "{\"status\":\"ok\"}"
                 }
               ]
@@ -225,7 +225,7 @@ fn anthropic_gets_thoughts_back_before_the_text_and_results_first() {
               "content": [
                 {
                   "type": "tool_use",
-                  "id": "00000000-0000-0000-0000-000000000003",
+                  "id": "000000003",
                   "name": "list",
                   "input": {
                     "arguments": "no object"
@@ -238,7 +238,7 @@ fn anthropic_gets_thoughts_back_before_the_text_and_results_first() {
               "content": [
                 {
                   "type": "tool_result",
-                  "tool_use_id": "00000000-0000-0000-0000-000000000003",
+                  "tool_use_id": "000000003",
                   "content": "{\"status\":\"ok\"}"
                 }
               ]
@@ -307,7 +307,7 @@ fn gemini_gets_the_signature_back_with_its_call() {
                 },
                 {
                   "functionCall": {
-                    "id": "00000000-0000-0000-0000-000000000001",
+                    "id": "000000001",
                     "name": "look",
                     "args": {
                       "word": "x"
@@ -317,7 +317,7 @@ fn gemini_gets_the_signature_back_with_its_call() {
                 },
                 {
                   "functionCall": {
-                    "id": "00000000-0000-0000-0000-000000000002",
+                    "id": "000000002",
                     "name": "list",
                     "args": {}
                   }
@@ -329,7 +329,7 @@ fn gemini_gets_the_signature_back_with_its_call() {
               "parts": [
                 {
                   "functionResponse": {
-                    "id": "00000000-0000-0000-0000-000000000001",
+                    "id": "000000001",
                     "name": "look",
                     "response": {
                       "status": "ok"
@@ -338,7 +338,7 @@ fn gemini_gets_the_signature_back_with_its_call() {
                 },
                 {
                   "functionResponse": {
-                    "id": "00000000-0000-0000-0000-000000000002",
+                    "id": "000000002",
                     "name": "list",
                     "response": {
                       "status": "ok"
@@ -352,7 +352,7 @@ fn gemini_gets_the_signature_back_with_its_call() {
               "parts": [
                 {
                   "functionCall": {
-                    "id": "00000000-0000-0000-0000-000000000003",
+                    "id": "000000003",
                     "name": "list",
                     "args": {
                       "arguments": "no object"
@@ -366,7 +366,7 @@ fn gemini_gets_the_signature_back_with_its_call() {
               "parts": [
                 {
                   "functionResponse": {
-                    "id": "00000000-0000-0000-0000-000000000003",
+                    "id": "000000003",
                     "name": "list",
                     "response": {
                       "status": "ok"
