@@ -2,9 +2,9 @@
 # Makes sure that Madang can be built here: Rust, and what llama.cpp asks for (a C++ compiler, cmake, libclang).
 # Installs what is missing where it may; otherwise says what to type, and stops. Quick when nothing is missing.
 #
-# usage: scripts/setup.sh [lints] [browser] [clients]
+# usage: scripts/setup.sh [lints] [browser] [clients] [templates]
 #   lints: rustfmt and clippy as well; browser: a Chromium, for the tests of the page; clients: npm, Python with venv and
-#   curl, for the tests by the clients of others
+#   curl, for the tests by the clients of others; templates: the chat templates of others and jinja2, in a cache
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -194,6 +194,44 @@ add_clients() {
     [ -z "$missing" ] || stop "The tests by the clients of others need $missing: $(by_hand "$missing"), then try again."
 }
 
+# The chat templates of others, out of the sources of llama-cpp-python, and jinja2 to render them. Nothing of it is built.
+add_templates() {
+    local here=llama/src/tests/templates folder part
+    folder=$(scripts/templates-folder.sh)
+    if [ -e "$folder/complete" ]; then return 0; fi
+    if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+        try_apt "what jinja2 runs in: python3-venv" "$apt_install python3 python3-venv"
+        python3 -c 'import ensurepip, venv' 2>/dev/null ||
+            stop "The tests of chat templates need Python with venv: $(by_hand python3 python3-venv), then try again."
+    fi
+    say "Bringing the chat templates of others, 73 MiB, into $folder"
+    mkdir -p "$(dirname "$folder")"
+    part=$(mktemp -d "$folder.XXXXXX")
+    # shellcheck disable=SC2064 # the folder of now
+    trap "rm -rf '$part'" EXIT
+    python3 -m venv "$part/venv"
+    "$part/venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r $here/jinja2.txt >&2
+    # pip reads what a package says of itself before it is content with it, and asks scikit-build-core; it compiles nothing.
+    "$part/venv/bin/python" -m pip download -q --disable-pip-version-check --no-deps --no-binary llama-cpp-python --require-hashes \
+        -d "$part" -r $here/llama-cpp-python.txt >&2
+    "$part/venv/bin/python" - "$part" <<'PYTHON'
+import pathlib, sys, tarfile
+part = pathlib.Path(sys.argv[1])
+folder = part / "templates"
+folder.mkdir()
+[sources] = part.glob("llama_cpp_python-*.tar.gz")
+with tarfile.open(sources) as files:
+    for file in files:
+        path = pathlib.PurePosixPath(file.name)
+        if path.match("vendor/llama.cpp/models/templates/*.jinja") and file.isfile():
+            (folder / path.name).write_bytes(files.extractfile(file).read())
+sources.unlink()
+PYTHON
+    touch "$part/complete"
+    rm -rf "$folder"
+    mv "$part" "$folder"
+}
+
 check_rust
 install_missing
 for wanted in "$@"; do
@@ -201,6 +239,7 @@ for wanted in "$@"; do
     lints) add_lints ;;
     browser) add_browser ;;
     clients) add_clients ;;
-    *) stop "scripts/setup.sh knows \`lints\`, \`browser\` and \`clients\`, not \`$wanted\`." ;;
+    templates) add_templates ;;
+    *) stop "scripts/setup.sh knows \`lints\`, \`browser\`, \`clients\` and \`templates\`, not \`$wanted\`." ;;
     esac
 done

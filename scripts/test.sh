@@ -9,7 +9,7 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
-all=(format lint docs wall actors tests failpoints proofs features examples benches commands browser clients)
+all=(format lint docs wall actors tests templates failpoints proofs features examples benches commands browser clients)
 target=${CARGO_TARGET_DIR:-target}
 logs=$target/test-logs
 mkdir -p "$logs"
@@ -66,6 +66,11 @@ actors() { CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent run cargo 
 # All members except those with a suite of their own.
 of_tests=(--workspace --exclude madang-actors --exclude madang-proof)
 tests() { run cargo test "${of_tests[@]}"; }
+
+# The chat templates of others, against jinja2 and as models of the engine.
+templates() {
+    MADANG_TEMPLATES=$(scripts/templates-folder.sh) run cargo test "${of_tests[@]}" --lib -- tests::templates:: tests::families::published::
+}
 
 # Every step that can go wrong does, and planted bugs are found. Without llama.cpp, which has no such steps.
 with_failpoints=(-p madang -p madang-proof --no-default-features --features "madang/failpoints,madang/sqlite,madang-proof/failpoints,madang-proof/sqlite")
@@ -190,6 +195,7 @@ missing_command() {
         python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || echo "python3 (3.11 or newer, with venv)"
         is_new_node || [ "$(uname -sm)" = "Linux x86_64" ] || echo "node (22.19 or newer)"
         ;;
+    templates) [ -e "$(scripts/templates-folder.sh)/complete" ] || echo "chat templates of others: scripts/setup.sh templates" ;;
     format) cargo fmt --version >/dev/null 2>&1 || echo "cargo fmt" ;;
     lint) cargo clippy --version >/dev/null 2>&1 || echo "cargo clippy" ;;
     esac
@@ -244,7 +250,7 @@ for name in "${chosen[@]}"; do
     format | lint | docs | wall) ;;
     actors) needs_actors=1 ;;
     failpoints) needs_failpoints=1 ;;
-    tests | proofs | features | examples | benches | browser | clients) needs_madang=1 ;;
+    tests | templates | proofs | features | examples | benches | browser | clients) needs_madang=1 ;;
     commands) needs_madang=1 needs_actors=1 ;;
     *)
         echo "there is no suite \`$name\`; there are: ${all[*]}" >&2

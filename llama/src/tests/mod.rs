@@ -13,6 +13,7 @@ mod pre_tokenizers;
 pub(super) mod random_model;
 mod refused_template;
 mod sharing;
+mod templates;
 mod tiny_model;
 mod tokens;
 

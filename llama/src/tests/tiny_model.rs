@@ -16,6 +16,8 @@ pub(super) struct TinyModel {
     pub(super) template: Option<&'static str>,
     /// The table: (last token, next token), by name.
     pub(super) next: Vec<(&'static str, &'static str)>,
+    /// The token that follows where the table says nothing.
+    pub(super) always: Option<&'static str>,
     pub(super) context_length: u32,
     pub(super) controls: Vec<&'static str>,
     /// Tokens that the model's makers defined, special or not.
@@ -49,6 +51,7 @@ impl TinyModel {
             architecture: "llama",
             template: Some(CHATML),
             next,
+            always: None,
             context_length: 512,
             controls,
             defined: Vec::new(),
@@ -81,6 +84,9 @@ impl TinyModel {
         let one_hot = (0..tokens)
             .flat_map(|token| (0..WIDTH).map(move |at| if at == token { 1.0 } else { 0.0 }));
         let mut table = vec![0.0; tokens * WIDTH];
+        if let Some(always) = self.always {
+            table[self.token_id(always) * WIDTH..][..WIDTH].fill(0.5);
+        }
         for (last, next) in &self.next {
             table[self.token_id(next) * WIDTH + self.token_id(last)] = 1.0;
         }

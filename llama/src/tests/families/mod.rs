@@ -22,7 +22,7 @@ use super::super::{
     markers::Markers,
     prompt::PromptWriter,
     spans::{Span, spans},
-    template::LEAST_BYTES,
+    template::{LEAST_BYTES, TemplateInput},
 };
 
 /// A template of these tests, its tokens, and what is to be learned from it.
