@@ -2,7 +2,8 @@
 //!
 //! SQLite asks the authorizer about each statement as it is prepared. It does not ask about columns of `USING` and
 //! `NATURAL`, nor about rows that are copied whole. Such a statement still spells the table's name. So a statement
-//! whose text has the prefix of the store's names is interrupted before its first row.
+//! whose text has the prefix of the store's names is interrupted before its first row. So is one that names a table of
+//! SQLite's which is not harmless.
 //!
 //! The authorizer is set once, because setting it again makes SQLite forget its prepared statements. A flag decides
 //! whether it refuses. Lending the connection raises the flag. A statement lowers it, queued behind all that the
@@ -65,9 +66,17 @@ const HARMLESS_PRAGMAS: [&[u8]; 8] = [
 ];
 
 /// SQLite's own tables that tell only which tables exist and how large they are. Its other tables may show pages,
-/// statements or samples of rows.
+/// statements or samples of rows. Those of temporary objects are no borrower's: it has none.
 const HARMLESS_TABLES: [&[u8]; 4] =
-    [b"sqlite_master", b"sqlite_temp_master", b"sqlite_sequence", b"sqlite_stat1"];
+    [b"sqlite_master", b"sqlite_schema", b"sqlite_sequence", b"sqlite_stat1"];
+
+/// SQLite's functions whose names begin as those of its tables do.
+const HARMLESS_FUNCTIONS: [&[u8]; 4] = [
+    b"sqlite_version",
+    b"sqlite_source_id",
+    b"sqlite_compileoption_get",
+    b"sqlite_compileoption_used",
+];
 
 /// Functions that load code or take the address of code.
 const DANGEROUS_FUNCTIONS: [&[u8]; 2] = [b"load_extension", b"fts3_tokenizer"];
@@ -134,7 +143,7 @@ impl Authorizer {
     }
 
     /// Decides about one action of the statement that is being prepared.
-    fn verdict(&self, action: c_int, first: &[u8], second: &[u8]) -> c_int {
+    fn verdict(&self, action: c_int, first: &[u8], second: &[u8], database: &[u8]) -> c_int {
         if !self.is_lent.load(SeqCst) {
             return sqlite::SQLITE_OK;
         }
@@ -143,13 +152,20 @@ impl Authorizer {
             // Ignored, not denied: sqlx would stop serving a connection on which it cannot roll back.
             return sqlite::SQLITE_IGNORE;
         }
-        if self.allows(action, first, second) { sqlite::SQLITE_OK } else { sqlite::SQLITE_DENY }
+        let is_temporary = database.eq_ignore_ascii_case(b"temp");
+        if !is_temporary && self.allows(action, first, second) {
+            sqlite::SQLITE_OK
+        } else {
+            sqlite::SQLITE_DENY
+        }
     }
 
-    /// Tells whether this statement is a borrower's and names a table of the store.
+    /// Tells whether this statement is a borrower's and names a table of the store, or one of SQLite's that no borrower
+    /// may read.
     fn is_forbidden(&self, statement: &[u8]) -> bool {
         self.is_lent.load(SeqCst)
-            && statement.windows(OURS.len()).any(|part| part.eq_ignore_ascii_case(OURS))
+            && (statement.windows(OURS.len()).any(|part| part.eq_ignore_ascii_case(OURS))
+                || names_hidden_table(statement))
     }
 
     fn is_rollback(&self, action: c_int, operation: &[u8]) -> bool {
@@ -212,6 +228,19 @@ fn is_sqlites(table: &[u8]) -> bool {
     begins_with(table, b"sqlite_")
 }
 
+/// Tells whether a statement has a name of SQLite's that is not known to be harmless. A harmless one beside the word
+/// `temp` may be that of the temporary schema.
+fn names_hidden_table(statement: &[u8]) -> bool {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
+    let words = || statement.split(|byte| !is_of_name(byte));
+    let is_harmless =
+        |word: &[u8]| is_among(word, &HARMLESS_TABLES) || is_among(word, &HARMLESS_FUNCTIONS);
+    let mut sqlites = words().filter(|word| is_sqlites(word)).peekable();
+    sqlites.peek().is_some()
+        && (words().any(|word| word.eq_ignore_ascii_case(b"temp"))
+            || sqlites.any(|word| !is_harmless(word)))
+}
+
 /// Compares as SQLite does, without regard to case.
 fn begins_with(name: &[u8], prefix: &[u8]) -> bool {
     name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
@@ -227,14 +256,16 @@ unsafe extern "C" fn authorize(
     action: c_int,
     first: *const c_char,
     second: *const c_char,
-    _database: *const c_char,
+    database: *const c_char,
     // The name of a trigger, a view or a `WITH` table: a borrower can choose it, so it proves nothing.
     _within: *const c_char,
 ) -> c_int {
     // SAFETY: SQLite hands back the pointer of `guard`, and texts that are null or live for this call.
-    let (authorizer, first, second) =
-        unsafe { (&*authorizer.cast_const().cast::<Authorizer>(), text(first), text(second)) };
-    authorizer.verdict(action, first, second)
+    let (authorizer, first, second, database) = unsafe {
+        let authorizer = &*authorizer.cast_const().cast::<Authorizer>();
+        (authorizer, text(first), text(second), text(database))
+    };
+    authorizer.verdict(action, first, second, database)
 }
 
 #[expect(unsafe_code, reason = "called by SQLite")]

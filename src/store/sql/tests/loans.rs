@@ -45,6 +45,12 @@ const REFUSED: &[&str] = &[
     "REINDEX",
     "ANALYZE",
     "DELETE FROM sqlite_sequence",
+    "SELECT name FROM sqlite_temp_master",
+    "SELECT count(*) FROM sqlite_temp_schema",
+    "SELECT * FROM temp.sqlite_master",
+    "SELECT count(*) FROM temp.sqlite_schema",
+    "WITH mine AS (SELECT name FROM Sqlite_Temp_Master) SELECT * FROM mine",
+    "WITH sqlite_temp_master AS (SELECT 1) SELECT count(*) FROM sqlite_temp_master",
     // Other files, and how the connection works.
     "ATTACH 'other.db' AS other",
     "ATTACH ':memory:' AS other",
@@ -67,6 +73,8 @@ const REFUSED: &[&str] = &[
 const ALLOWED: &[&str] = &[
     "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT max(i), json_array(1) FROM n",
     "SELECT name FROM sqlite_schema",
+    "SELECT count(*) FROM sqlite_schema",
+    "SELECT sqlite_version()",
     "PRAGMA table_info (notes)",
     "SELECT name FROM pragma_table_info('notes')",
     "PRAGMA data_version",
@@ -88,8 +96,8 @@ async fn say_all(db: &mut SqliteConnection, kind: &str) {
     }
 }
 
-/// Reads of the store's tables about which SQLite asks no authorizer: the columns of `USING` and `NATURAL`, and rows
-/// that are copied whole.
+/// Reads of the store's tables, and of temporary ones, about which SQLite asks no authorizer: the columns of `USING` and
+/// `NATURAL`, and rows that are copied whole.
 const UNASKED: &[&str] = &[
     "WITH g (content) AS (VALUES (NULL)) SELECT content AS told FROM madang_messages FULL JOIN g USING (content)",
     "WITH g (user) AS (VALUES ('kim')) SELECT '' || count(*) AS told FROM Madang_Sessions JOIN g USING (user)",
@@ -97,6 +105,8 @@ const UNASKED: &[&str] = &[
     "WITH g (user) AS (VALUES ('kim')) INSERT INTO notes (call) SELECT 7 FROM g NATURAL JOIN madang_sessions \
      RETURNING '' || call AS told",
     "INSERT INTO copies SELECT * FROM madang_stored",
+    "WITH g (name) AS (VALUES ('')) SELECT name AS told FROM sqlite_temp_master FULL JOIN g USING (name)",
+    "WITH g (name) AS (VALUES ('')) SELECT name AS told FROM \"temp\" . sqlite_schema FULL JOIN g USING (name)",
 ];
 
 /// Counts all rows of the store, without notes.
@@ -179,6 +189,10 @@ async fn a_borrower_reads_no_sample_of_the_stores_keys() {
         let told = sqlx::query(AssertSqlSafe(sql)).fetch_all(db(&mut lease)).await;
         assert_eq!(told.is_ok(), may_read, "{table}: {told:?}");
     }
+    // SQLite does not ask the authorizer about columns of `USING`.
+    let sample = "WITH g (sample) AS (VALUES (NULL)) SELECT sample FROM sqlite_stat4 FULL JOIN g USING (sample)";
+    let told = sqlx::query(sample).fetch_all(db(&mut lease)).await;
+    assert!(told.is_err(), "{told:?}");
     drop(lease);
     fixture.close().await;
 }
