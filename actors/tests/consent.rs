@@ -6,7 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use madang_actors::{
     ledger::{
-        ChainEnd, Link, Proposal, Salt, SealError, SealKey, SealKeys, Transition, digest, next_hash,
+        ChainEnd, Link, Proposal, Salt, SealError, SealKey, SealKeys, Transition, digest,
+        next_hash, step_hash,
     },
     port::{AuditError, LedgerRow, Owner, SessionLedger, StoreError},
     protocol::{Approval, CallId, Digest, SessionId, Shown, Timestamp, TurnId, UserId},
@@ -142,7 +143,7 @@ fn ledger(steps: &[(u128, Transition)]) -> SessionLedger {
             LedgerRow::after(rows.get(&call), standing, None, &session(), call, moment, &step);
         rows.insert(call, row.unwrap());
         let salt = Salt::new([7; 16]);
-        let hash = next_hash(&end.head, &salt, &session(), call, moment, &step);
+        let hash = next_hash(&end.head, &step_hash(&salt, &session(), call, moment, &step));
         end = ChainEnd { length: end.length + 1, head: hash };
         links.push(Ok(Link { call, at: moment, transition: step, salt, hash }));
     }

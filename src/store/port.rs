@@ -1,14 +1,14 @@
 //! The vocabulary of the port [`Store`]: the facts that a store writes and the rows that it gives back.
 //!
 //! An application needs it only to write a store of its own. Pure functions beside the types compute what is not the
-//! store's choice. [`LedgerRow::after`] gives the row behind a step, [`next_hash`] the next link of a chain, and
-//! [`stored_bytes`] the room that a fact takes. So every store answers alike.
+//! store's choice. [`LedgerRow::after`] gives the row behind a step, [`next_hash`] the next link of a chain from
+//! the [`step_hash`] of that step, and [`stored_bytes`] the room that a fact takes. So every store answers alike.
 
 pub use madang_actors::{
     ledger::{
         CallState, ChainEnd, ChainError, Ended, ErasedChain, IllegalTransition, KeyId, Link,
         NoRandomness, Proposal, Salt, Seal, SealError, SealKey, SealKeys, Transition, canonical,
-        digest, next_hash, schema_digest, text_digest, verify,
+        digest, next_hash, schema_digest, step_hash, text_digest, verify,
     },
     port::{
         BoxFuture, ConnectionType, Damaged, Forget, ForgetError, Forgotten, InterruptedSession,

@@ -22,7 +22,7 @@ impl ChainEnd {
     pub const EMPTY: Self = Self { length: 0, head: Digest::new([0; 32]) };
 }
 
-/// Random bytes that go into a link's hash and are erased with its text. Without them the hash tells nothing of the
+/// Random bytes that go into the hash of a link's step and are erased with its text. Without them the hash tells nothing of the
 /// text, however few texts are possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Salt([u8; 16]);
@@ -58,16 +58,19 @@ pub struct Link {
     pub at: Timestamp,
     /// The step of the call.
     pub transition: Transition,
-    /// The random bytes that the hash covers.
+    /// The random bytes that the hash of the step covers.
     pub salt: Salt,
     /// The hash that was written with the step.
     pub hash: Digest,
 }
 
-/// Computes the hash of a transition that follows `head`.
+/// Set before what a step's hash covers, so that no hash of a link is one of a step.
+const STEP: &[u8] = b"madang step 1";
+
+/// Computes the hash of a step alone. Whoever has a session's head and the hashes of its steps can check one step that is
+/// shown with its salt. The other steps stay hidden.
 #[must_use]
-pub fn next_hash(
-    head: &Digest,
+pub fn step_hash(
     salt: &Salt,
     session: &SessionId,
     call: CallId,
@@ -77,7 +80,7 @@ pub fn next_hash(
     let body =
         serde_json::to_value(transition).expect("transitions are plain data with string keys");
     let mut hash = Sha256::new();
-    hash.update(head.bytes());
+    hash.update(STEP);
     hash.update(salt.bytes());
     hash.update((session.as_str().len() as u64).to_be_bytes());
     hash.update(session.as_str().as_bytes());
@@ -85,6 +88,23 @@ pub fn next_hash(
     hash.update(at.millis().to_be_bytes());
     hash.update(canonical(body).as_bytes());
     Digest::new(hash.finalize().into())
+}
+
+/// Computes the hash of the link that follows `head`, from the hash of its step.
+#[must_use]
+pub fn next_hash(head: &Digest, step: &Digest) -> Digest {
+    let mut hash = Sha256::new();
+    hash.update(head.bytes());
+    hash.update(step.bytes());
+    Digest::new(hash.finalize().into())
+}
+
+impl Link {
+    /// Computes the hash of its step, which tells nothing of the step without the salt.
+    #[must_use]
+    pub fn step_hash(&self, session: &SessionId) -> Digest {
+        step_hash(&self.salt, session, self.call, self.at, &self.transition)
+    }
 }
 
 /// Checks the links of a session from the first to its end.
@@ -99,8 +119,7 @@ pub fn verify<'a>(
     let mut found = ChainEnd::EMPTY;
     for link in links {
         found.length += 1;
-        found.head =
-            next_hash(&found.head, &link.salt, session, link.call, link.at, &link.transition);
+        found.head = next_hash(&found.head, &link.step_hash(session));
         if found.head != link.hash {
             return Err(ChainError::Changed { position: found.length });
         }
@@ -153,7 +172,8 @@ mod tests {
                 let (call, at) =
                     (CallId::new(Uuid::from_u128(n.into())), Timestamp::from_millis(n.into()));
                 let salt = Salt::new([n; 16]);
-                let hash = next_hash(&end.head, &salt, session, call, at, &transition);
+                let step = step_hash(&salt, session, call, at, &transition);
+                let hash = next_hash(&end.head, &step);
                 end = ChainEnd { length: end.length + 1, head: hash };
                 Link { call, at, transition, salt, hash }
             })
@@ -200,5 +220,27 @@ mod tests {
         swapped.swap(2, 3);
         assert_eq!(verify(&session, &swapped, &end), Err(ChainError::Changed { position: 3 }));
         assert!(verify(&SessionId::new("other").unwrap(), &links, &end).is_err());
+    }
+    /// The third party knows the head, and is given the hashes of all steps and one step with its salt.
+    #[test]
+    fn a_step_can_be_shown_to_a_third_party_without_those_beside_it() {
+        let session = SessionId::new("s").unwrap();
+        let (links, end) = chain(&session, 4);
+        let steps: Vec<_> = links.iter().map(|link| link.step_hash(&session)).collect();
+        let head = |steps: &[Digest]| {
+            steps.iter().fold(ChainEnd::EMPTY.head, |head, step| next_hash(&head, step))
+        };
+        assert_eq!(head(&steps), end.head);
+        let shown = links[1].clone();
+        assert_eq!(shown.step_hash(&session), steps[1], "it is the second step of that chain");
+
+        let another = Link { salt: links[2].salt, ..shown.clone() };
+        assert_ne!(another.step_hash(&session), steps[1]);
+        assert_ne!(shown.step_hash(&SessionId::new("other").unwrap()), steps[1]);
+        let mut forged = steps.clone();
+        forged[1] = another.step_hash(&session);
+        assert_ne!(head(&forged), end.head);
+        let moved = Link { hash: Digest::new([9; 32]), ..shown };
+        assert_eq!(moved.step_hash(&session), steps[1], "no neighbour goes into it");
     }
 }

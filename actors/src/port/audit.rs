@@ -250,7 +250,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        ledger::{CallState, Ended, Proposal, Salt, Transition, next_hash},
+        ledger::{CallState, Ended, Proposal, Salt, Transition, next_hash, step_hash},
         protocol::{
             CallResult, Effect, EffectResolution, ResolvedBy, Shown, Timestamp, ToolOutcome,
             TurnId, UserId,
@@ -320,7 +320,7 @@ mod tests {
         let mut link = |(number, transition): &(u128, Transition)| {
             let (call, at) = (call(*number), Timestamp::from_millis(5));
             let salt = Salt::new([7; 16]);
-            let hash = next_hash(&end.head, &salt, &session, call, at, transition);
+            let hash = next_hash(&end.head, &step_hash(&salt, &session, call, at, transition));
             end = ChainEnd { length: end.length + 1, head: hash };
             if let Ok(row) =
                 LedgerRow::after(rows.get(&call), None, None, &session, call, at, transition)

@@ -2,7 +2,7 @@
 
 use super::{calls, error, own::Own, row, script::Script};
 use madang_actors::{
-    ledger::{ChainEnd, Salt, Transition, next_hash},
+    ledger::{ChainEnd, Salt, Transition, next_hash, step_hash},
     port::{LedgerFilter, LedgerRow, StoreError, poll_before_park},
     protocol::{CallId, Digest, ModelName, SessionId, Timestamp, UserId},
 };
@@ -66,7 +66,7 @@ pub(super) async fn take(
     let (before, standing, keys) = (before.as_ref(), standing.as_ref(), Some(own.keys));
     let row = LedgerRow::after(before, standing, keys, session, call, at, transition)?;
     let salt = Salt::random().map_err(StoreError::unavailable)?;
-    let head = next_hash(&chain.head, &salt, session, call, at, transition);
+    let head = next_hash(&chain.head, &step_hash(&salt, session, call, at, transition));
     let chain = ChainEnd { length: chain.length + 1, head };
     link(script, step, &salt, &chain)?;
     write_row(script, &row, transition)?;

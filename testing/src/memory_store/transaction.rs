@@ -10,7 +10,7 @@ use super::{
     shared::{Committed, Shared},
 };
 use madang_actors::{
-    ledger::{ChainEnd, Link, Salt, Transition, next_hash},
+    ledger::{ChainEnd, Link, Salt, Transition, next_hash, step_hash},
     port::{
         BoxFuture, LedgerRow, OpenTurn, StoreError, StoredEnd, Transaction, Write, stored_bytes,
         stored_turn_bytes,
@@ -213,7 +213,7 @@ impl MemoryTransaction {
         let head = self.find(session, |table| table.links.last().map(|link| link.hash));
         let head = head.unwrap_or(ChainEnd::EMPTY.head);
         let salt = Salt::random().map_err(StoreError::unavailable)?;
-        let hash = next_hash(&head, &salt, session, call, at, step);
+        let hash = next_hash(&head, &step_hash(&salt, session, call, at, step));
         self.table(session).links.push(Link { call, at, transition: step.clone(), salt, hash });
         self.top().calls.insert(call, row.into());
         self.count(session, stored_bytes(step));

@@ -12,7 +12,7 @@ use madang::{
     store::{OpenError, SqliteStore, Store as _},
     tool::{self, EffectPolicy, ToolContext, ToolResult},
 };
-use madang_actors::ledger::{CallState, Salt, Transition, next_hash};
+use madang_actors::ledger::{CallState, Salt, Transition, next_hash, step_hash};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -70,8 +70,8 @@ fn forge(path: &Path, approval: Approval, seal: Option<Seal>) {
         let session = SessionId::new("s").unwrap();
         let id = serde_json::from_value(json!(call)).unwrap();
         let head = hash(its.get("chain_head"));
-        let link =
-            next_hash(&head, &Salt::new([0; 16]), &session, id, Timestamp::from_millis(at), &step);
+        let (salt, moment) = (Salt::new([0; 16]), Timestamp::from_millis(at));
+        let link = next_hash(&head, &step_hash(&salt, &session, id, moment, &step));
         let insert = "INSERT INTO madang_transitions VALUES ('s', $1, $2, $3, 'approved', $4, zeroblob(16), $5)";
         sqlx::query(insert)
             .bind(its.get::<i64, _>("chain_length") + 1)
