@@ -302,3 +302,15 @@ async fn wait_for_question(session: &Session) -> madang::approval::ApprovalReque
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test]
+async fn after_24_hours_it_can_be_given_again_and_the_new_one_holds() {
+    let mut gate = given().await;
+    gate.watch.forward(Duration::from_secs(24 * 60 * 60));
+    let turn = gate.turn(&[("save", named("again"))]).await;
+    let request = wait_for_question(&gate.session).await;
+    gate.session.decide(&request, Decision::ApproveAlways).await.unwrap();
+    gate.told(turn).await;
+    assert!(!asks(&mut gate, "save").await, "the one that is over does not count");
+    gate.shutdown().await;
+}

@@ -1,11 +1,17 @@
 //! The callers for which a call begins, and when its handler counts as running.
 
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::DispatcherEvent;
 use crate::{
+    approval::ConfirmMsg,
     dispatcher::{CancelCause, Cancellation, DispatchRequest},
-    protocol::Effect,
+    port::Resource,
+    protocol::{Effect, OnDismiss},
     test_runtime::{TestRuntime, in_time, kind},
     testing::{FakeTool, Gate},
 };
@@ -76,4 +82,41 @@ async fn a_handler_is_known_to_run_before_the_ledger_says_so() {
     let end = call.end().await;
     assert_eq!((kind(&end).as_str(), end.record.effect), ("ok, Committed", Effect::Committed));
     assert!(!test.handles.calls.is_running(request.call.id));
+}
+
+#[tokio::test]
+async fn a_withdrawn_question_waits_for_no_person_any_more() {
+    let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
+    let mut asked = test.begin_with("mail", "{}", |_| {}).await;
+    asked.approval_request().await;
+    let open = async || {
+        let (reply, open) = oneshot::channel();
+        drop(test.handles.calls.confirm.send(ConfirmMsg::OpenRequests { reply }));
+        in_time(open).await.unwrap()
+    };
+    assert_eq!(open().await, 1);
+    asked.cancel(CancelCause::Abandoned);
+    asked.end().await;
+    assert_eq!(open().await, 0);
+}
+
+static ABOUT_TO_RUN: OnceLock<Arc<DispatchRequest>> = OnceLock::new();
+
+/// The user leaves when the resource of the call is asked for: after its approval, before its handler.
+fn leaves_now(_: &Value) -> Option<Resource> {
+    let stop = CancelCause::Dismissed(OnDismiss::Stop);
+    ABOUT_TO_RUN.get()?.cancellation.clone().cancel(stop);
+    None
+}
+
+#[tokio::test]
+async fn a_call_that_is_dismissed_as_its_handler_is_about_to_begin_does_not_begin() {
+    let tool = FakeTool::write("mail").resource(leaves_now);
+    let runs = tool.runs();
+    let test = TestRuntime::new([tool]).await;
+    let mut call = test.not_begun("mail", "{}").await;
+    ABOUT_TO_RUN.set(call.request.clone()).unwrap();
+    test.dispatch(&call);
+    assert_eq!((kind(&call.end().await).as_str(), runs.count()), ("withdrawn, None", 0));
+    test.at_rest().await;
 }
