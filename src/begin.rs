@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::{
     Call, RunningCall, Runtime, call_end::CallEnding, direct_call::DirectCall, error::SessionError,
-    keyed_calls::KeyedCall,
+    keyed_calls::KeyedCall, open_call::OpenCall,
 };
 
 type Entry = Arc<KeyedCall<DirectCall>>;
@@ -170,9 +170,7 @@ impl Runtime {
         });
         let ending = CallEnding {
             begun: begun.clone(),
-            request: request.clone(),
-            calls: shared.handles.calls.clone(),
-            closing: shared.context.closing.clone(),
+            call: OpenCall { request: request.clone(), calls: shared.handles.calls.clone() },
         };
         let held = (bytes, position.held.map(|(_, begun)| begun));
         let hears = ending.hears(shared.tasks().clone(), held);

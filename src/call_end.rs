@@ -3,24 +3,19 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use madang_actors::{
-    dispatcher::{CallContext, CallEnd, DispatchRequest, DispatcherEvent, end_lost},
-    ledger::CallState,
+    dispatcher::{CallEnd, DispatcherEvent},
     mailbox::Recipient,
-    port::{LedgerFilter, StoreError},
-    protocol::Fault,
 };
-use tokio::{runtime::Handle, time::timeout};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
 
-use crate::direct_call::DirectCall;
+use crate::{direct_call::DirectCall, open_call::OpenCall};
 
 /// What the end of a call needs.
 #[derive(Debug, Clone)]
 pub(crate) struct CallEnding {
     pub(crate) begun: Arc<DirectCall>,
-    pub(crate) request: Arc<DispatchRequest>,
-    pub(crate) calls: Arc<CallContext>,
-    pub(crate) closing: CancellationToken,
+    pub(crate) call: OpenCall,
 }
 
 impl CallEnding {
@@ -60,9 +55,9 @@ impl CallEnding {
     async fn tell(self, end: Option<CallEnd>, held: impl Send) {
         let end = match end {
             Some(end) => end,
-            None => self.end_lost().await,
+            None => self.call.end().await,
         };
-        if end.is_recorded || matches!(self.is_open().await, Ok(false)) {
+        if end.is_recorded || matches!(self.call.is_open().await, Ok(false)) {
             drop(held);
             self.begun.ended(end);
         } else {
@@ -76,8 +71,7 @@ impl CallEnding {
     /// the call then.
     async fn record_later(&self) {
         for failures in 0.. {
-            let pause = self.calls.limits.retry_pause(failures);
-            if timeout(pause, self.closing.cancelled()).await.is_ok() {
+            if self.call.runtime_ends_within_pause(failures).await {
                 return;
             }
             // Until this is dropped, no other caller begins the call of the key anew.
@@ -89,22 +83,9 @@ impl CallEnding {
             {
                 return; // one has, and the open call in the ledger is its own
             }
-            match self.is_open().await {
-                Ok(false) => return,
-                Ok(true) if self.end_lost().await.is_recorded => return,
-                Ok(true) | Err(_) => {}
+            if self.call.has_ended().await {
+                return;
             }
         }
-    }
-
-    /// Tells whether the ledger has the call without an end.
-    async fn is_open(&self) -> Result<bool, StoreError> {
-        let rows =
-            self.calls.store.store().calls(&LedgerFilter::call(self.request.call.id)).await?;
-        Ok(rows.iter().any(|row| row.state != CallState::Ended))
-    }
-
-    async fn end_lost(&self) -> CallEnd {
-        end_lost(&self.calls, self.request.clone(), &Fault::REPLY_LOST).await
     }
 }

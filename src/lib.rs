@@ -55,6 +55,7 @@ pub mod language;
 pub mod ledger;
 pub mod model;
 mod model_choice;
+mod open_call;
 mod resume;
 mod running_call;
 mod runtime;

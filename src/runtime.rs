@@ -12,7 +12,6 @@ use madang_actors::{
     session::{History, RuntimeContext, SessionRegistry},
     supervisor::{Health, RuntimeConfig, Supervisor},
 };
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     Session,
@@ -70,7 +69,8 @@ impl Runtime {
             None => None,
         };
         let started = Supervisor::start(RuntimeConfig { occupied, ..config }).await?;
-        let interrupted = Interrupted::find(started.handles()).await.map_err(BuildError::Store)?;
+        let found = Interrupted::find(started.handles()).await;
+        let (interrupted, unended) = found.map_err(BuildError::Store)?;
         let handles = started.claim();
         let specs: Vec<ToolSpec> =
             handles.calls.registry.iter().map(|tool| tool.spec().clone()).collect();
@@ -84,7 +84,7 @@ impl Runtime {
             history,
             supervisor: handles.supervisor.clone(),
             tasks: handles.calls.tasks.clone(),
-            closing: CancellationToken::new(),
+            closing: handles.calls.closing.clone(),
         });
         let shared = SharedRuntime {
             handles,
@@ -96,6 +96,7 @@ impl Runtime {
             keyed_calls: KeyedCalls::default(),
             is_closed: AtomicBool::new(false),
         };
+        unended.end_later(&shared.sessions, shared.tasks());
         Ok(Self { shared: Arc::new(shared) })
     }
 

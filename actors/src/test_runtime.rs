@@ -98,7 +98,7 @@ impl TestRuntime {
             history,
             supervisor: handles.supervisor.clone(),
             tasks: handles.calls.tasks.clone(),
-            closing: Default::default(),
+            closing: handles.calls.closing.clone(),
         });
         Self {
             store,

@@ -25,10 +25,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("language", &[]),
     ("ledger", &[]),
     ("approval", &["approver", "inbox"]),
-    ("interrupted", &[]),
+    ("open_call", &[]),
+    ("interrupted", &["open_call"]),
     ("keyed_calls", &[]),
     ("direct_call", &["keyed_calls"]),
-    ("call_end", &["direct_call"]),
+    ("call_end", &["direct_call", "open_call"]),
     (
         "shared_runtime",
         &["direct_call", "error", "interrupted", "keyed_calls", "model_choice", "time_zone"],
@@ -69,7 +70,16 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("call_position", &["error", "runtime"]),
     (
         "begin",
-        &["call", "call_end", "direct_call", "error", "keyed_calls", "running_call", "runtime"],
+        &[
+            "call",
+            "call_end",
+            "direct_call",
+            "error",
+            "keyed_calls",
+            "open_call",
+            "running_call",
+            "runtime",
+        ],
     ),
 ];
 

@@ -28,6 +28,7 @@ mod models;
 mod named;
 mod one_runtime;
 mod opaque;
+mod outage;
 mod over_http;
 mod pages;
 mod progress;

@@ -15,9 +15,10 @@ use super::{
     authorize::{approval_ended, authorize},
     cancellation::Interruption,
     check::{CheckedCall, check},
+    lost_end::end_lost,
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
     not_run::NotRun,
-    record::{Record, end_lost},
+    record::Record,
     responder::Responder,
     run::{Holds, Ran, run},
 };

@@ -5,9 +5,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{msg::DispatchRequest, permits::Permits};
+use super::{kept_ends::KeptEnds, msg::DispatchRequest, permits::Permits};
 use crate::{
     admission::Admission,
     approval::{ConfirmMsg, Inboxes},
@@ -39,10 +39,14 @@ pub struct CallContext {
     pub extensions: Extensions,
     /// Running calls outlive their caller; shutdown waits for them.
     pub tasks: TaskTracker,
+    /// Cancelled when the runtime ends.
+    pub closing: CancellationToken,
     /// The permits of users, shared with the rest of the runtime.
     pub admission: Admission,
     /// The permits of tools, and of the resources that they work on.
     pub(super) permits: Permits,
+    /// The ends of handlers that the store has not taken yet.
+    pub(super) kept_ends: KeptEnds,
     handlers: Handlers,
 }
 
@@ -94,8 +98,10 @@ impl CallContext {
             clock,
             extensions,
             tasks,
+            closing: CancellationToken::new(),
             admission,
             permits,
+            kept_ends: KeptEnds::default(),
             handlers: Handlers::default(),
         }
     }

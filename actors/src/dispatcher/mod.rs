@@ -3,7 +3,7 @@
 //! A [`DispatchRequest`] comes in, and a [`DispatcherEvent`] goes out for each approval request and for the end. `check` looks the
 //! tool up and validates the arguments. `authorize` gets an approval where the tool requires it and records it; `ask` is the one way to wait for a person.
 //! `permits` takes the permits of resource and tool. `run` lends the handler its connection, waits for it under its deadline,
-//! and records the end. `call` holds these steps in a pair of actors: a handler's panic becomes an outcome. It records the
+//! and records the end. `kept_ends` has the ends that the store does not take, and `late_end` writes them later. `call` holds these steps in a pair of actors: a handler's panic becomes an outcome. It records the
 //! ends of calls that do not run.
 //!
 //! Invariants:
@@ -12,6 +12,7 @@
 //! - An approval request is durable before a person is asked, and an approval before the handler begins.
 //! - A transactional handler's writes and the record of its call share one commit.
 //! - A handler without a connection is never dropped; past its deadline its caller is told, and its real end is recorded.
+//! - What such a handler did is recorded as it was, however long the store is away, unless this process ends before.
 //!
 //! The actor keeps no state of its own beside the running calls, so a restart of it loses none.
 
@@ -22,7 +23,10 @@ mod call;
 mod cancellation;
 mod check;
 mod context;
+mod kept_ends;
 mod keyed_semaphore;
+mod late_end;
+mod lost_end;
 mod msg;
 mod not_run;
 mod permits;
@@ -35,5 +39,5 @@ mod tests;
 pub use actor::DispatcherActor;
 pub use cancellation::{CancelCause, Cancellation};
 pub use context::CallContext;
+pub use lost_end::{end_lost, end_of_lost};
 pub use msg::{CallEnd, DispatchRequest, DispatcherEvent, DispatcherMsg};
-pub use record::{end_lost, end_of_lost};

@@ -14,8 +14,8 @@ use crate::{
     ledger::{CallState, Ended, Transition},
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        Approval, CallRecord, CallResult, Effect, EffectPolicy, EffectResolution, Fault,
-        LimitExceeded, Locale, ResolvedBy, ResolvedCall, Text, Timestamp, ToolOutcome, UserId,
+        Approval, CallId, CallRecord, CallResult, Effect, EffectResolution, LimitExceeded, Locale,
+        ResolvedBy, ResolvedCall, Text, Timestamp, ToolOutcome, UserId,
     },
 };
 
@@ -142,6 +142,16 @@ impl Record {
         taken.any(|link| link.at == at && Some(&link.transition) == steps.last())
     }
 
+    /// Gives the id of the call.
+    pub(super) fn call(&self) -> CallId {
+        self.request.call.id
+    }
+
+    /// Makes the news of how the call was resolved.
+    pub(super) fn resolved(&self, resolution: EffectResolution, by: ResolvedBy) -> ResolvedCall {
+        ResolvedCall { call: self.call(), name: self.request.call.name.clone(), resolution, by }
+    }
+
     /// Reads the ledger's row of the call.
     ///
     /// # Errors
@@ -169,10 +179,20 @@ impl Record {
     pub(super) async fn end(
         &mut self,
         arguments: Value,
-        mut steps: Vec<Transition>,
+        steps: Vec<Transition>,
         finished: Finished,
     ) -> CallEnd {
-        let mut ended = self.ended(finished);
+        let ended = self.ended(finished);
+        self.end_as(arguments, steps, ended).await
+    }
+
+    /// Records this end and gives what became of the call.
+    pub(super) async fn end_as(
+        &mut self,
+        arguments: Value,
+        mut steps: Vec<Transition>,
+        mut ended: Ended,
+    ) -> CallEnd {
         if !self.has_arguments && steps.is_empty() && !arguments.is_string() {
             // The call ends before another step is written that has its arguments.
             ended.arguments = Some(Box::new(arguments.clone()));
@@ -181,22 +201,6 @@ impl Record {
         let at = self.context.clock.now();
         let written = self.write_at(at, steps).await;
         self.written(arguments, ended, at, written).await
-    }
-
-    /// Records the effect of a call that the ledger has with effect `unknown`, and gives it. An effect that is still
-    /// unknown stays so, and a person can resolve it. A resolution that the ledger already has stays.
-    pub(super) async fn resolve_late(&mut self, late: &Finished) -> Option<ResolvedCall> {
-        let resolution = EffectResolution::of(late.effect)?;
-        let (call, by) = (self.request.call.id, ResolvedBy::Handler);
-        let resolved = Transition::Resolved { resolution, by: by.clone() };
-        if let Err(cause) = self.write(vec![resolved]).await {
-            let resolved_by = self.row().await.ok().and_then(|row| row.resolved_by);
-            if resolved_by.as_ref() != Some(&by) {
-                error!(%call, ?resolved_by, %cause, "failed to record the late end of a call");
-                return None;
-            }
-        }
-        Some(ResolvedCall { call, name: self.request.call.name.clone(), resolution, by })
     }
 
     /// Gives what became of a call whose end was written at this moment with this result.
@@ -281,7 +285,7 @@ pub(super) fn overloaded(refusal: &LimitExceeded, locale: Locale) -> ToolOutcome
     ToolOutcome::error("overloaded", Text::TooMany(refusal).in_locale(locale))
 }
 
-async fn row(
+pub(super) async fn row(
     context: &CallContext,
     request: &DispatchRequest,
 ) -> Result<Option<LedgerRow>, StoreError> {
@@ -290,71 +294,6 @@ async fn row(
     Ok(context.store.store().calls(&filter).await?.pop())
 }
 
-fn end_of(row: &LedgerRow) -> Option<CallEnd> {
+pub(super) fn end_of(row: &LedgerRow) -> Option<CallEnd> {
     Some(CallEnd { seq: row.seq, record: Box::new(row.record()?), is_recorded: true })
-}
-
-/// Brings a call whose pipeline is gone to its end: the end that the ledger has, or `handler_error` with this fault.
-///
-/// Its effect is `none` where the ledger says that the handler had not begun. It is `none` too where the handler only
-/// reads, or wrote in a transaction that was undone with it. Otherwise it is unknown.
-pub async fn end_lost(
-    context: &Arc<CallContext>,
-    request: Arc<DispatchRequest>,
-    fault: &Fault,
-) -> CallEnd {
-    let (row, state) = match row(context, &request).await {
-        Ok(row) => {
-            let state = row.as_ref().map_or(CallState::Proposed, |row| row.state);
-            (row, state)
-        }
-        Err(cause) => {
-            error!(call = %request.call.id, %cause, "failed to read the ledger");
-            (None, CallState::Running)
-        }
-    };
-    if let Some(end) = row.as_ref().and_then(end_of) {
-        return end;
-    }
-    let finished = gone(context, &request.call.name, state, fault, request.locale);
-    let arguments = row
-        .as_ref()
-        .map_or_else(|| Value::from(&*request.call.arguments), |row| row.arguments.clone());
-    let ledger_row = row.map(Box::new);
-    let request = DispatchRequest { ledger_row, ..Arc::unwrap_or_clone(request) };
-    let mut record = Record::new(context.clone(), Arc::new(request));
-    record.end(arguments, Vec::new(), finished).await
-}
-
-/// Makes the end of a call that no pipeline will bring to its end any more. It is to be written as it is.
-#[must_use]
-pub fn end_of_lost(context: &CallContext, row: &LedgerRow, locale: Locale) -> Ended {
-    let Finished { outcome, effect, decided_by } =
-        gone(context, &row.name, row.state, &Fault::REPLY_LOST, locale);
-    Ended { arguments: None, outcome, effect, result: CallResult::Shown, decided_by }
-}
-
-/// Makes the end of a call in this state whose pipeline is gone.
-fn gone(
-    context: &CallContext,
-    tool: &str,
-    state: CallState,
-    fault: &Fault,
-    locale: Locale,
-) -> Finished {
-    let is_unknown = state == CallState::Running && !leaves_no_trace(context, tool);
-    let effect = if is_unknown { Effect::Unknown } else { Effect::None };
-    let mut reason = Text::HandlerFailed(fault).in_locale(locale);
-    if effect == Effect::Unknown {
-        // The model reads only the reason.
-        reason = format!("{reason}. {}", Text::EndUnknown.in_locale(locale));
-    }
-    Finished { outcome: ToolOutcome::error("handler_error", reason), effect, decided_by: None }
-}
-
-fn leaves_no_trace(context: &CallContext, tool: &str) -> bool {
-    context
-        .registry
-        .get(tool)
-        .is_ok_and(|tool| tool.spec().effect == EffectPolicy::Read || tool.tool().needs().is_some())
 }

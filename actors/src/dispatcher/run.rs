@@ -10,6 +10,7 @@ use super::{
     CallContext,
     authorize::AuthorizedCall,
     context::HandlerRuns,
+    late_end::{keep_trying, try_once},
     msg::CallEnd,
     not_run::NotRun,
     permits::{Held, NoPermit},
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::{
     failpoint::failpoint,
-    ledger::Transition,
+    ledger::{Ended, Transition},
     mailbox::Recipient,
     port::{
         Access, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write,
@@ -77,14 +78,14 @@ pub(super) async fn run(
     match (tool.tool().needs(), tool.spec().effect) {
         (Some(Need::Transaction(_)), _) => in_transaction(authorized, due, record, context).await,
         (Some(Need::Reader(_)), _) | (None, EffectPolicy::Read) => {
-            Ok(Box::pin(beside(authorized, due, record, context, early)).await)
+            Ok(Box::pin(beside(authorized, due, record, context, early, holds)).await)
         }
         (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
             // No other task resolves what this handler will.
             holds.handler = Some(context.handler_begins(request.call.id));
             let begun = begun(record, due.running.clone()).await;
             begun.map_err(|error| not_kept(authorized, context, &error))?;
-            Ok(Box::pin(beside(authorized, due, record, context, early)).await)
+            Ok(Box::pin(beside(authorized, due, record, context, early, holds)).await)
         }
     }
 }
@@ -201,13 +202,15 @@ async fn lease(authorized: &AuthorizedCall, context: &CallContext) -> Result<Lea
 }
 
 /// Runs a handler outside the transaction. Past its deadline the caller is told. A handler that was lent a connection
-/// only reads, and is dropped. Any other is never dropped, and the task waits for its real end.
+/// only reads, and is dropped. Any other is never dropped, and the task waits for its real end, and for the store to take
+/// that.
 async fn beside(
     authorized: &AuthorizedCall,
     due: Due,
     record: &mut Record,
     context: &CallContext,
     early: &Recipient<CallEnd>,
+    holds: &mut Holds,
 ) -> Ran {
     let checked = authorized.checked();
     let ctx = context.tool_context(checked.request());
@@ -226,23 +229,48 @@ async fn beside(
             (Finished { outcome, effect, decided_by: None }, goes_on)
         }
     };
-    let end = record.end(checked.arguments().clone(), steps, finished).await;
-    let Some(work) = work else { return Ran::Ended(end) };
-    let is_unknown = |end: &CallEnd| end.is_recorded && end.record.effect == Effect::Unknown;
-    let (is_recorded, mut is_open) = (end.is_recorded, is_unknown(&end));
+    let ended = record.ended(finished);
+    let end = record.end_as(checked.arguments().clone(), steps, ended.clone()).await;
+    let Some(work) = work else {
+        if end.is_recorded || is_read {
+            return Ran::Ended(end);
+        }
+        return owed(ended, end, record, context, early, holds).await;
+    };
+    let is_settled = end.is_recorded && end.record.effect != Effect::Unknown;
     early.tell(end);
     let late = self::finished(work.await, is_read, authorized, &ctx);
     info!(call = %ctx.call, tool = %checked.tool().spec().name, is_ok = late.outcome.is_ok(), "a late handler ended");
-    if !is_recorded {
-        if is_read && matches!(record.row().await, Err(StoreError::Refused { .. })) {
-            // The ledger has nothing of the call, and its session may have gone on meanwhile with numbers of its own.
-            return Ran::Late(None);
-        }
-        // Its session may have woken meanwhile and ended it with effect unknown.
-        let end = record.end(checked.arguments().clone(), Vec::new(), late.clone()).await;
-        is_open = is_unknown(&end);
+    if is_settled {
+        return Ran::Late(None);
     }
-    Ran::Late(if is_open { record.resolve_late(&late).await } else { None })
+    let late = record.ended(late);
+    if is_read {
+        // It left no trace, and its session may have gone on meanwhile with numbers of its own: nothing is owed.
+        return Ran::Late(try_once(record, &late).await.ok().flatten());
+    }
+    let _kept = context.kept_ends.keep(ctx.call, late.clone());
+    Ran::Late(keep_trying(record, &late, 0, context).await)
+}
+
+/// Tells the caller of a handler that has ended what the store could not say, and writes its true end later.
+async fn owed(
+    ended: Ended,
+    told: CallEnd,
+    record: &mut Record,
+    context: &CallContext,
+    early: &Recipient<CallEnd>,
+    holds: &mut Holds,
+) -> Ran {
+    // Before the caller is told: its session wakes anew, and writes this end too.
+    let _kept = context.kept_ends.keep(record.call(), ended.clone());
+    holds.permits = None;
+    if ended.effect == Effect::Unknown {
+        // No handler will say more than a person can.
+        holds.handler = None;
+    }
+    early.tell(told);
+    Ran::Late(keep_trying(record, &ended, 1, context).await)
 }
 
 async fn call_beside(

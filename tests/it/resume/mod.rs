@@ -7,6 +7,7 @@
 //! - `turns`, `calls` and `questions` test what goes on, and `inbox` that an open request stands there again.
 //! - `keys` and `keyed_calls` repeat a turn or a call under its key after the crash.
 //! - `resolving` tests an effect that stayed unknown, and `shutdown` an orderly end.
+//! - `unended` tests a start at which the store takes no end of a call.
 //! - `sealed` tests that a writer of the file without the key makes no call run.
 #![cfg(feature = "sqlite")]
 
@@ -21,3 +22,4 @@ mod resolving;
 mod sealed;
 mod shutdown;
 mod turns;
+mod unended;
