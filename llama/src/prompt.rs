@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use madang_actors::protocol::{PromptMessage, SILENCE, Told, ToldCall, ToolSpec, conversation};
+use madang_actors::protocol::{
+    ConversationCall, ConversationMessage, PromptMessage, SILENCE, ToolSpec, conversation,
+};
 use minijinja::{Error, ErrorKind};
 use serde_json::{Value, json};
 
@@ -88,18 +90,18 @@ impl PromptWriter<'_> {
     /// Builds the chat for a template with calls and results.
     fn with_calls(
         &self,
-        told: &[Told<'_>],
+        told: &[ConversationMessage<'_>],
         hidden: &mut Hidden,
         suspect: &dyn Fn(&str) -> bool,
     ) -> Vec<Value> {
         let (mut chat, mut system) = self.beginning(hidden);
         for message in told {
             match message {
-                Told::User { text } => chat.push(asked(&mut system, text, hidden)),
-                Told::Model { text, calls } if calls.is_empty() => {
+                ConversationMessage::User { text } => chat.push(asked(&mut system, text, hidden)),
+                ConversationMessage::Model { text, calls } if calls.is_empty() => {
                     chat.push(model_said(&hidden.hide(text)));
                 }
-                Told::Model { text, calls } => {
+                ConversationMessage::Model { text, calls } => {
                     // The model's text before its calls belongs to the same message, if the template writes it there.
                     let mut said = hidden.hide(text);
                     if !said.is_empty() && !self.dialect.has_said_with_calls {
@@ -123,7 +125,7 @@ impl PromptWriter<'_> {
     /// Builds the chat for a template that wants a call, its result and the next text of the model in one message.
     fn with_results(
         &self,
-        told: &[Told<'_>],
+        told: &[ConversationMessage<'_>],
         hidden: &mut Hidden,
         suspect: &dyn Fn(&str) -> bool,
     ) -> Vec<Value> {
@@ -131,8 +133,8 @@ impl PromptWriter<'_> {
         let mut has_open_result = false;
         for message in told {
             match message {
-                Told::User { text } => chat.push(asked(&mut system, text, hidden)),
-                Told::Model { text, calls } => {
+                ConversationMessage::User { text } => chat.push(asked(&mut system, text, hidden)),
+                ConversationMessage::Model { text, calls } => {
                     let said = hidden.hide(text);
                     match chat.last_mut() {
                         Some(call) if has_open_result => call["content"] = Value::from(said),
@@ -157,7 +159,7 @@ impl PromptWriter<'_> {
     /// Builds the chat for a template that knows only user and model in turns, and perhaps tools.
     fn in_words(
         &self,
-        told: &[Told<'_>],
+        told: &[ConversationMessage<'_>],
         hidden: &mut Hidden,
         result_role: &'static str,
     ) -> Vec<Value> {
@@ -172,15 +174,15 @@ impl PromptWriter<'_> {
         };
         for message in told {
             match message {
-                Told::User { text } => {
+                ConversationMessage::User { text } => {
                     let text = with_system(&std::mem::take(&mut system), text);
                     say("user", &hidden.hide(&text));
                 }
-                Told::Model { text, calls } => {
+                ConversationMessage::Model { text, calls } => {
                     if !text.is_empty() {
                         say("assistant", &hidden.hide(text));
                     }
-                    for ToldCall { name, arguments, result, .. } in calls {
+                    for ConversationCall { name, arguments, result, .. } in calls {
                         let family = self.dialect.family;
                         let arguments = Value::from(arguments.clone()).to_string();
                         let call = hidden.hide(&family.form.write(name, &arguments));
@@ -255,7 +257,11 @@ struct Called<'a> {
 }
 
 impl<'a> Called<'a> {
-    fn new(call: &'a ToldCall<'_>, hidden: &mut Hidden, suspect: &dyn Fn(&str) -> bool) -> Self {
+    fn new(
+        call: &'a ConversationCall<'_>,
+        hidden: &mut Hidden,
+        suspect: &dyn Fn(&str) -> bool,
+    ) -> Self {
         let name = hidden.hide_suspects(&Value::from(&*call.name), suspect);
         let arguments = hidden.hide_json(&Value::from(call.arguments.clone()), suspect);
         Self { id: &call.id, name, arguments, result: call.result }

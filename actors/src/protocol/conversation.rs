@@ -12,7 +12,7 @@ use super::PromptMessage;
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told<'a> {
+pub enum ConversationMessage<'a> {
     /// The user's.
     User {
         /// The text, which is never blank.
@@ -23,13 +23,13 @@ pub enum Told<'a> {
         /// The text, which stands before the calls. Empty, and only so, where there are calls alone.
         text: Cow<'a, str>,
         /// The calls, in order.
-        calls: Vec<ToldCall<'a>>,
+        calls: Vec<ConversationCall<'a>>,
     },
 }
 
 /// A call of a conversation, with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToldCall<'a> {
+pub struct ConversationCall<'a> {
     /// The id: nine letters and digits, because some templates and servers refuse any other.
     pub id: String,
     /// The name, of the letters that names may have everywhere.
@@ -59,8 +59,8 @@ const ID_LEN: usize = 9;
 pub fn conversation<'a>(
     messages: impl IntoIterator<Item = &'a PromptMessage>,
     of_round: impl Fn(&str) -> usize,
-) -> Vec<Told<'a>> {
-    let mut told: Vec<Told<'a>> = Vec::new();
+) -> Vec<ConversationMessage<'a>> {
+    let mut told: Vec<ConversationMessage<'a>> = Vec::new();
     // How many calls of the last completion are still to come.
     let mut open = 0_usize;
     for message in messages {
@@ -68,8 +68,8 @@ pub fn conversation<'a>(
             PromptMessage::User { text } => {
                 open = 0;
                 match told.last_mut() {
-                    Some(Told::User { text: before }) => join(before, text),
-                    Some(Told::Model { calls, .. }) => {
+                    Some(ConversationMessage::User { text: before }) => join(before, text),
+                    Some(ConversationMessage::Model { calls, .. }) => {
                         if !calls.is_empty() {
                             told.push(said(SILENCE));
                         }
@@ -84,7 +84,9 @@ pub fn conversation<'a>(
                     continue;
                 }
                 match told.last_mut() {
-                    Some(Told::Model { text: before, calls }) if calls.is_empty() => {
+                    Some(ConversationMessage::Model { text: before, calls })
+                        if calls.is_empty() =>
+                    {
                         join(before, text);
                     }
                     Some(_) => told.push(said(text)),
@@ -93,7 +95,7 @@ pub fn conversation<'a>(
             }
             PromptMessage::ToolCall { call, name, arguments, envelope, opaque } => {
                 let opaque = opaque.as_deref();
-                let call = ToldCall {
+                let call = ConversationCall {
                     id: short(&call.to_string()),
                     name: portable(name),
                     arguments: object(arguments),
@@ -102,7 +104,9 @@ pub fn conversation<'a>(
                 };
                 let round = || opaque.map_or(1, &of_round).saturating_sub(1);
                 match told.last_mut() {
-                    Some(Told::Model { calls, .. }) if open > 0 || calls.is_empty() => {
+                    Some(ConversationMessage::Model { calls, .. })
+                        if open > 0 || calls.is_empty() =>
+                    {
                         open = if calls.is_empty() { round() } else { open - 1 };
                         calls.push(call);
                     }
@@ -111,7 +115,10 @@ pub fn conversation<'a>(
                         if last.is_none() {
                             told.push(asked(SILENCE));
                         }
-                        told.push(Told::Model { text: "".into(), calls: vec![call] });
+                        told.push(ConversationMessage::Model {
+                            text: "".into(),
+                            calls: vec![call],
+                        });
                     }
                 }
             }
@@ -121,7 +128,7 @@ pub fn conversation<'a>(
         told.push(asked(SILENCE));
     }
     for message in &mut told {
-        if let Told::User { text } = message
+        if let ConversationMessage::User { text } = message
             && is_blank(text)
         {
             *text = SILENCE.into();
@@ -130,12 +137,12 @@ pub fn conversation<'a>(
     told
 }
 
-fn asked(text: &str) -> Told<'_> {
-    Told::User { text: text.into() }
+fn asked(text: &str) -> ConversationMessage<'_> {
+    ConversationMessage::User { text: text.into() }
 }
 
-fn said(text: &str) -> Told<'_> {
-    Told::Model { text: text.into(), calls: Vec::new() }
+fn said(text: &str) -> ConversationMessage<'_> {
+    ConversationMessage::Model { text: text.into(), calls: Vec::new() }
 }
 
 fn is_blank(text: &str) -> bool {
@@ -209,10 +216,10 @@ mod tests {
         order.chars().enumerate().map(message).collect()
     }
 
-    fn line(told: &[Told<'_>]) -> String {
-        let word = |told: &Told<'_>| match told {
-            Told::User { text } => format!("u:{}", text.replace("\n\n", "+")),
-            Told::Model { text, calls } => {
+    fn line(told: &[ConversationMessage<'_>]) -> String {
+        let word = |told: &ConversationMessage<'_>| match told {
+            ConversationMessage::User { text } => format!("u:{}", text.replace("\n\n", "+")),
+            ConversationMessage::Model { text, calls } => {
                 let calls: Vec<&str> = calls.iter().map(|call| call.result).collect();
                 format!("m:{}[{}]", text.replace("\n\n", "+"), calls.join(","))
             }
@@ -256,19 +263,26 @@ mod tests {
         for order in orders {
             let messages = chat(&order);
             let told = conversation(&messages, |_| 1);
-            assert!(matches!(told.first(), Some(Told::User { .. })), "{order}");
+            assert!(matches!(told.first(), Some(ConversationMessage::User { .. })), "{order}");
             for pair in told.windows(2) {
                 let is_well = match pair {
-                    [Told::User { .. }, Told::Model { .. }] => true,
-                    [Told::Model { calls, .. }, Told::User { .. }] => calls.is_empty(),
-                    [Told::Model { calls, .. }, Told::Model { .. }] => !calls.is_empty(),
+                    [ConversationMessage::User { .. }, ConversationMessage::Model { .. }] => true,
+                    [
+                        ConversationMessage::Model { calls, .. },
+                        ConversationMessage::User { .. },
+                    ] => calls.is_empty(),
+                    [
+                        ConversationMessage::Model { calls, .. },
+                        ConversationMessage::Model { .. },
+                    ] => !calls.is_empty(),
                     _ => false,
                 };
                 assert!(is_well, "{order}: {}", line(&told));
             }
             for message in &told {
-                let (Told::User { text } | Told::Model { text, .. }) = message;
-                let has_calls = matches!(message, Told::Model { calls, .. } if !calls.is_empty());
+                let (ConversationMessage::User { text } | ConversationMessage::Model { text, .. }) =
+                    message;
+                let has_calls = matches!(message, ConversationMessage::Model { calls, .. } if !calls.is_empty());
                 assert!(!is_blank(text) || (has_calls && text.is_empty()), "{order}");
             }
             let line = line(&told);
@@ -286,7 +300,9 @@ mod tests {
         let told = |name: &str, arguments: &str| {
             let messages = [call(0x0123_4567_89ab_cdef, name, arguments, None)];
             let told = conversation(&messages, |_| 1);
-            let Some(Told::Model { calls, .. }) = told.last() else { panic!("{told:?}") };
+            let Some(ConversationMessage::Model { calls, .. }) = told.last() else {
+                panic!("{told:?}")
+            };
             (
                 calls[0].id.clone(),
                 calls[0].name.to_string(),

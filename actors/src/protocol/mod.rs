@@ -47,7 +47,7 @@ pub use approval_request::{ApprovalEnd, ApprovalRequest, Decision, DecisionError
 pub(crate) use as_text::as_text;
 pub use chat::{ChatMessage, Content, Ending, EntryOrigin, Notice};
 pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
-pub use conversation::{SILENCE, Told, ToldCall, conversation};
+pub use conversation::{ConversationCall, ConversationMessage, SILENCE, conversation};
 pub use digest::Digest;
 pub(crate) use digest::from_hex;
 pub use effect_resolution::{Effect, EffectResolution, ResolvedBy, ResolvedCall};

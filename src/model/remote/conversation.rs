@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use madang_actors::protocol::{PromptMessage, Told, ToldCall};
+use madang_actors::protocol::{ConversationCall, ConversationMessage, PromptMessage};
 use serde_json::{Map, Value};
 
 use super::opaque::Opaque;
@@ -37,18 +37,18 @@ pub(super) fn conversation<'a>(
     let opaque = |text: &str| serde_json::from_str::<Opaque>(text).ok();
     let of_round = |text: &str| opaque(text).map_or(1, |opaque| opaque.calls);
     let told = madang_actors::protocol::conversation(messages, of_round);
-    let call = |call: ToldCall<'a>| {
+    let call = |call: ConversationCall<'a>| {
         let own = call.opaque.and_then(opaque);
         let own = own.filter(|opaque| opaque.model == tag && !is_stripped);
         let (thoughts, signature) =
             own.map_or_else(Default::default, |own| (own.thoughts, own.signature));
-        let ToldCall { id, name, arguments, result, .. } = call;
+        let ConversationCall { id, name, arguments, result, .. } = call;
         PastCall { id, name, arguments, result, thoughts, signature }
     };
     told.into_iter()
         .map(|message| match message {
-            Told::User { text } => Entry::User(text),
-            Told::Model { text, calls } => {
+            ConversationMessage::User { text } => Entry::User(text),
+            ConversationMessage::Model { text, calls } => {
                 Entry::Model { text, calls: calls.into_iter().map(call).collect() }
             }
         })
