@@ -52,8 +52,8 @@ async fn no_text_ends_the_process_and_the_chat_goes_on_with_any_pre_tokenizer() 
         for (what, text) in kinds.by_ref().take(each) {
             let alone = complete(&model, &[text]).await;
             let is_left_out = alone.is_err();
-            // Some read letters as pieces that the test vocabulary lacks, and skip them.
-            if is_left_out || SOME.contains(name) {
+            // Some read letters as pieces that the test vocabulary lacks, and skip them. Blanks alone are told as silence.
+            if is_left_out || (SOME.contains(name) && !text.trim().is_empty()) {
                 assert_eq!(kind(&alone), "PromptTooLong", "{name}: {what}");
             }
             let answer = complete(&model, &[text, "hello"]).await.unwrap();
