@@ -1,11 +1,13 @@
 //! Finds a model's family, and the form in which its template wants a chat, by probing the template instead of reading
 //! names.
 
+use madang_actors::port::Caveat;
 use minijinja::Error;
 use serde_json::{Value, json};
 use tracing::warn;
 
 use super::{
+    built_in::{CHATML, CHATML_STOPS, PLAIN, PLAIN_STOPS},
     call::CallForm,
     family::{ENVELOPE, FAMILIES, Family, HERMES, Opening},
     gguf::Gguf,
@@ -26,6 +28,8 @@ pub(super) struct Dialect {
     pub(super) has_system: bool,
     /// Whether the template writes the model's text before its calls.
     pub(super) has_said_with_calls: bool,
+    /// What a person should know of this way to talk.
+    pub(super) caveats: Vec<Caveat>,
     /// Texts that end an answer, for models without a token for it.
     pub(super) stops: &'static [&'static str],
 }
@@ -69,47 +73,35 @@ pub(super) enum ToolListing {
     SystemText,
 }
 
-/// ChatML, for models that have its tokens and no template.
-const CHATML: &str = "{%- for message in messages -%}
-{{- '<|im_start|>' + (message.role if message.role != 'tool' else 'user') + '\\n' -}}
-{%- if message.role == 'tool' -%}{{- '<tool_response>\\n' + message.content + '\\n</tool_response>' -}}
-{%- else -%}{{- message.content -}}{%- endif -%}
-{%- for call in message.tool_calls or [] -%}
-{{- '<tool_call>\\n' + (call.function | tojson) + '\\n</tool_call>' -}}
-{%- endfor -%}
-{{- '<|im_end|>\\n' -}}
-{%- endfor -%}
-{{- '<|im_start|>assistant\\n' -}}";
-
-/// A play, for models that have nothing of the kind.
-const PLAIN: &str = "{%- for message in messages -%}
-{%- if message.role == 'system' -%}{{- message.content + '\\n\\n' -}}
-{%- elif message.role == 'user' -%}{{- 'User: ' + message.content + '\\n' -}}
-{%- else -%}{{- 'Assistant: ' + message.content + '\\n' -}}{%- endif -%}
-{%- endfor -%}
-{{- 'Assistant:' -}}";
-
-const PLAIN_STOPS: &[&str] = &["\nUser:", "\nAssistant:"];
-const CHATML_STOPS: &[&str] = &["<|im_end|>", "<|im_start|>"];
-
 impl Dialect {
     /// Learns the dialect from the template, or from the vocabulary where there is none that works.
     pub(super) fn detect(gguf: &Gguf, has_token: &dyn Fn(&str) -> bool) -> Self {
         let sources = [&gguf.tool_template, &gguf.chat_template];
+        let mut caveats = Vec::new();
         for source in sources.into_iter().flatten() {
             match Self::of_template(source, has_token) {
-                Ok(dialect) => return dialect,
+                Ok(dialect) => {
+                    caveats.extend(dialect.caveats);
+                    return Self { caveats, ..dialect };
+                }
                 Err(error) => {
+                    caveats.push(Caveat::TemplateGivenUp { problem: error.to_string() });
                     let error: &dyn std::error::Error = &error;
                     warn!(error, "failed to use the chat template of the model");
                 }
             }
         }
-        if !has_token("<|im_start|>") {
-            return Self::built_in(PLAIN, &ENVELOPE, PLAIN_STOPS);
+        if caveats.is_empty() {
+            warn!("the model has no chat template");
+            caveats.push(Caveat::NoTemplate);
         }
-        let has_calls = HERMES.marker().is_some_and(has_token);
-        Self::built_in(CHATML, if has_calls { &HERMES } else { &ENVELOPE }, CHATML_STOPS)
+        let dialect = if has_token("<|im_start|>") {
+            let has_calls = HERMES.marker().is_some_and(has_token);
+            Self::built_in(CHATML, if has_calls { &HERMES } else { &ENVELOPE }, CHATML_STOPS)
+        } else {
+            Self::built_in(PLAIN, &ENVELOPE, PLAIN_STOPS)
+        };
+        Self { caveats, ..dialect }
     }
 
     fn built_in(source: &str, family: &'static Family, stops: &'static [&'static str]) -> Self {
@@ -128,6 +120,7 @@ impl Dialect {
             listing,
             has_system: true,
             has_said_with_calls: true,
+            caveats: Vec::new(),
             stops,
         }
     }
@@ -143,6 +136,8 @@ impl Dialect {
         let has_system =
             probe.render(&[system, user()], &[]).is_ok_and(|text| text.contains("probe-system"));
         let learned = probe.by_calls().or_else(|| probe.by_tools(has_token));
+        let is_unknown = learned.is_none() && probe.writes_calls();
+        let caveats = is_unknown.then_some(Caveat::UnknownCalls).into_iter().collect();
         let learned = learned.unwrap_or_else(|| Learned {
             family: by_frames(&plain),
             telling: Telling::Text { result_role: "user" },
@@ -166,6 +161,7 @@ impl Dialect {
             listing,
             has_system,
             has_said_with_calls,
+            caveats,
             stops: &[],
         })
     }
@@ -227,6 +223,12 @@ impl Probe<'_> {
         FAMILIES.into_iter().find_map(found)
     }
 
+    /// Tells whether the template writes a call, in whatever form.
+    fn writes_calls(&self) -> bool {
+        let rendered = self.render(&probe_chat(Telling::Calls, ""), &[]);
+        rendered.is_ok_and(|text| text.contains(TOOL))
+    }
+
     /// Renders a chat with a tool that has these parameters.
     fn with_tool(&self, parameters: &Value) -> Result<String, Error> {
         let tool = json!({"name": TOOL, "description": "A tool", "parameters": parameters});
@@ -237,11 +239,10 @@ impl Probe<'_> {
     fn by_tools(&self, has_token: &dyn Fn(&str) -> bool) -> Option<Learned> {
         let parameters = json!({"type": "object", "properties": {"probe_key": {"type": "string"}}});
         let lists_tools = self.with_tool(&parameters).is_ok_and(|text| text.contains(TOOL));
-        let rendered = self.render(&probe_chat(Telling::Calls, ""), &[]);
-        let writes_calls = rendered.as_ref().is_ok_and(|text| text.contains(TOOL));
-        if !lists_tools || writes_calls {
+        if !lists_tools || self.writes_calls() {
             return None;
         }
+        let rendered = self.render(&probe_chat(Telling::Calls, ""), &[]);
         let family = FAMILIES.into_iter().find(|family| family.marker().is_some_and(has_token))?;
         let has_results = rendered.is_ok_and(|text| text.contains(RESULT));
         let result_role = if has_results { "tool" } else { "user" };

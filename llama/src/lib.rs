@@ -14,6 +14,7 @@
 mod answer;
 mod backend;
 mod beginning;
+mod built_in;
 mod call;
 mod dialect;
 mod engine;
@@ -51,7 +52,7 @@ use std::{
 };
 
 use madang_actors::{
-    port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo, Unconstrained},
+    port::{BoxFuture, Caveat, ChatModel, Deltas, ModelError, ModelInfo, Unconstrained},
     protocol::{Completion, CompletionRequest, ToolSpec, Usage},
 };
 use tokio::sync::oneshot;
@@ -74,6 +75,7 @@ pub struct LlamaModel {
     info: ModelInfo,
     /// The form of its calls, if they are constrained.
     calls: Option<(&'static Family, CallStyle)>,
+    caveats: Vec<Caveat>,
     asked: Arc<Asked>,
     closing: CancellationToken,
     thread: Option<JoinHandle<()>>,
@@ -93,11 +95,11 @@ impl LlamaModel {
         let asked = Arc::new(Asked::new(options.max_waiting));
         let has_constraints = options.has_constraints;
         let stats = Arc::default();
-        let (Loaded { name, family, style }, thread) =
+        let (Loaded { name, family, style, caveats }, thread) =
             engine::start(options, Arc::clone(&asked), Arc::clone(&stats))?;
         let info = ModelInfo { name: name.into(), has_parallel_calls, max_concurrent };
         let calls = has_constraints.then_some((family, style));
-        Ok(Self { info, calls, asked, closing, thread: Some(thread), stats })
+        Ok(Self { info, calls, caveats, asked, closing, thread: Some(thread), stats })
     }
 
     /// Returns the engine's figures up to its latest decode.
@@ -161,6 +163,10 @@ impl ChatModel for LlamaModel {
         self.calls.as_ref().map_or_else(Vec::new, |(family, style)| {
             grammar::unconstrained(family, style.clone(), tools)
         })
+    }
+
+    fn caveats(&self) -> Vec<Caveat> {
+        self.caveats.clone()
     }
 }
 

@@ -29,7 +29,9 @@ use crate::{
     failure::Failure,
     hub::{HubName, Sum},
     language::UiLanguage,
+    output,
     printable::printable,
+    texts::Text,
 };
 
 /// A model that is ready to answer.
@@ -64,7 +66,13 @@ impl Model {
             Some(path) => read_script(&path).map(|script| Self::of(script, None)),
             None => Self::llama(file.as_deref(), engine, tuning),
         });
-        loading.await.map_err(|cause| Failure::because("failed to load the model", cause))?
+        let loaded = loading
+            .await
+            .map_err(|cause| Failure::because("failed to load the model", cause))??;
+        for caveat in loaded.model.caveats() {
+            output::notice(&Text::Caveat(&caveat).in_locale(locale));
+        }
+        Ok(loaded)
     }
 
     fn remote(name: &RemoteName, remote: &Remote) -> Result<Self, Failure> {

@@ -1,6 +1,6 @@
 //! The program's own texts of a chat, in Korean and English; the library's table has all others.
 
-use madang::{SessionId, UserId};
+use madang::{SessionId, UserId, model::Caveat};
 
 use crate::language::UiLanguage;
 
@@ -15,6 +15,8 @@ pub(crate) enum Text<'a> {
     RoomFor { connections: usize },
     /// Tells that the file of tokens has none, so that no request has a credential.
     NoTokens { file: &'a str },
+    /// Tells why the model may answer or call worse than it could.
+    Caveat(&'a Caveat),
     /// Tells how to come back to this chat.
     NewSession(&'a SessionId),
     /// Names the model, and tells how to leave.
@@ -151,6 +153,20 @@ impl Text<'_> {
                 UiLanguage::En => format!(
                     "{file} has no token yet, so every request is refused; `madang token add USER --tokens {file}` makes one"
                 ),
+            },
+            Self::Caveat(caveat) => match (locale, caveat) {
+                (UiLanguage::Ko, Caveat::NoTemplate) => {
+                    "모델 파일에 대화 서식이 없어 흔한 서식을 씁니다. 답과 도구 사용이 나빠질 수 있습니다. 서식이 있는 GGUF를 받아 보세요."
+                        .to_owned()
+                }
+                (UiLanguage::Ko, Caveat::TemplateGivenUp { problem }) => format!(
+                    "모델 파일의 대화 서식을 쓸 수 없어({problem}) 다른 서식을 씁니다. 답과 도구 사용이 나빠질 수 있습니다. 다른 GGUF를 받아 보세요."
+                ),
+                (UiLanguage::Ko, Caveat::UnknownCalls) => {
+                    "이 모델이 도구를 부르는 고유한 방식은 아직 몰라서 JSON으로 부르게 합니다. 도구를 잘못 부르거나 호출을 답처럼 보여 줄 수 있습니다."
+                        .to_owned()
+                }
+                (UiLanguage::Ko | UiLanguage::En, caveat) => caveat.to_string(),
             },
             Self::NewSession(id) => match locale {
                 UiLanguage::Ko => format!("대화 {id} (이어 하려면: --session {id})"),

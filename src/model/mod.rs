@@ -33,9 +33,10 @@ pub mod remote;
 pub use bundled::bundled;
 pub use from_fn::{FnModel, from_fn};
 pub use madang_actors::{
-    port::{ChatModel, Deltas, ModelError, ModelInfo, Unconstrained, UserWeights},
+    port::{Caveat, ChatModel, Deltas, ModelError, ModelInfo, Unconstrained, UserWeights},
     protocol::{
-        Completion, CompletionDelta, CompletionRequest, FinishReason, PromptMessage, Usage,
+        Completion, CompletionDelta, CompletionRequest, ConversationCall, ConversationMessage,
+        FinishReason, PromptMessage, SILENCE, Usage, conversation,
     },
 };
 #[cfg(feature = "llama")]

@@ -34,7 +34,7 @@ pub use audit::{AuditError, Audited, Damaged, Owner, SessionLedger};
 pub use clock::{Clock, SystemClock};
 pub use forget::{Forget, ForgetError, Forgotten};
 pub use ledger_filter::{LedgerFilter, SelectedCalls};
-pub use model::{ChatModel, Deltas, ModelError, ModelInfo, Unconstrained};
+pub use model::{Caveat, ChatModel, Deltas, ModelError, ModelInfo, Unconstrained};
 pub use occupancy::{Occupancy, Occupied};
 pub use poll_before_park::poll_before_park;
 pub use progress::ProgressReporter;

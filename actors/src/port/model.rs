@@ -33,6 +33,11 @@ pub trait ChatModel: Send + Sync + fmt::Debug + 'static {
     fn unconstrained(&self, _tools: &[ToolSpec]) -> Vec<Unconstrained> {
         Vec::new()
     }
+
+    /// Gives what a person should know of the model before the first chat with it. Empty as a rule.
+    fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
 }
 
 /// Shares one model between several holders.
@@ -52,6 +57,46 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
 
     fn unconstrained(&self, tools: &[ToolSpec]) -> Vec<Unconstrained> {
         (**self).unconstrained(tools)
+    }
+
+    fn caveats(&self) -> Vec<Caveat> {
+        (**self).caveats()
+    }
+}
+
+/// A reason why a model may answer or call worse than it could.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Caveat {
+    /// Its file has no chat template: it reads chats in a usual form, which may not be its own.
+    NoTemplate,
+    /// A chat template of its file cannot be used: it reads chats in another form.
+    TemplateGivenUp {
+        /// What is wrong with the template. The file wrote parts of it.
+        problem: String,
+    },
+    /// Its template writes calls of tools in a form that is not known: the model is asked to write them in another.
+    UnknownCalls,
+}
+
+impl fmt::Display for Caveat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoTemplate => f.write_str(
+                "the model's file has no chat template, so it reads a usual form: it may answer and call tools worse; \
+                 a GGUF with a template helps",
+            ),
+            Self::TemplateGivenUp { problem } => write!(
+                f,
+                "the chat template of the model's file cannot be used ({problem}), so it reads another form: it may \
+                 answer and call tools worse; another GGUF may help"
+            ),
+            Self::UnknownCalls => f.write_str(
+                "the model's own way to call tools is not known, so it is asked to call them in JSON: it may call them \
+                 worse, or show a call as its answer",
+            ),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use madang_actors::port::Caveat;
 use tracing::{error, info, warn};
 
 use super::{
@@ -34,6 +35,7 @@ pub(crate) struct Loaded {
     pub(crate) name: String,
     pub(crate) family: &'static Family,
     pub(crate) style: CallStyle,
+    pub(crate) caveats: Vec<Caveat>,
 }
 
 /// Starts the thread, which publishes its figures, and waits until the model is loaded.
@@ -103,8 +105,8 @@ fn run(
     })?;
     let name = name(&options.source, &gguf);
     let generator = Arc::new(generator);
-    let Dialect { family, style, .. } = generator.dialect();
-    let known = Loaded { name, family, style: style.clone() };
+    let Dialect { family, style, caveats, .. } = generator.dialect();
+    let known = Loaded { name, family, style: style.clone(), caveats: caveats.clone() };
     let (model, family) = (&known.name, family.name);
     info!(model, context_tokens = room, cells, threads, family, "loaded the model");
     let keeps = Keeps::of(&weights, &gguf);

@@ -49,3 +49,34 @@ pub(super) fn install(environment: &mut Environment<'_>) {
 fn plain(name: &str, value: &Value) -> Result<Value, Error> {
     PLAIN.empty_state().apply_filter(name, std::slice::from_ref(value))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::render;
+
+    #[test]
+    fn none_and_undefined_are_what_they_are_in_jinja2() {
+        for (expression, expected) in [
+            ("none is iterable", "False"),
+            ("no_name is iterable", "True"),
+            ("'text' is sequence", "True"),
+            ("{} is sequence", "True"),
+            ("namespace() is mapping", "False"),
+            ("namespace() is iterable", "False"),
+            ("raise_exception is callable", "True"),
+            ("'text' is callable", "False"),
+            ("no_name | length", "0"),
+            ("no_name | items | list", "[]"),
+            ("'text' | int", "0"),
+            ("'text' | float(2.5)", "2.5"),
+            ("documents is none", "True"),
+        ] {
+            assert_eq!(
+                render(&format!("{{{{ {expression} }}}}"), &[]),
+                Ok(expected.into()),
+                "{expression}"
+            );
+        }
+        assert!(render("{{ none | length }}", &[]).is_err());
+    }
+}

@@ -6,13 +6,12 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::{super::pieces::STACK_BYTES, *};
-use crate::hidden;
 
 fn tools() -> [Value; 1] {
     [json!({"type": "function", "function": {"name": "a", "parameters": {"속성": [1, 2.5]}}})]
 }
 
-fn render(source: &str, messages: &[Value]) -> Result<String, String> {
+pub(super) fn render(source: &str, messages: &[Value]) -> Result<String, String> {
     render_in(source, messages, 100_000)
 }
 
@@ -44,51 +43,6 @@ fn json_is_written_as_python_writes_it() {
     assert_eq!(render("{{ tools[0] | tojson }}", &[]), Ok(line.into()));
     let indented = "{\n  \"name\": \"a\",\n  \"parameters\": {\n    \"속성\": [\n      1,\n      2.5\n    ]\n  }\n}";
     assert_eq!(render("{{ tools[0].function | tojson(indent=2) }}", &[]), Ok(indented.into()));
-}
-
-#[test]
-fn json_has_the_form_that_the_template_asks_for() {
-    let ascii = r#"{"\uc18d\uc131": [1, 2.5], "\ud83c\udf0a": "\u00e9"}"#;
-    let source = "{{ {'속성': [1, 2.5], '🌊': 'é'} | tojson(ensure_ascii=True) }}";
-    assert_eq!(render(source, &[]), Ok(ascii.into()));
-    let source =
-        "{{ {'b': {'d': 1, 'c': []}, 'a': 'é'} | tojson(sort_keys=true, separators=(',', ':')) }}";
-    assert_eq!(render(source, &[]), Ok(r#"{"a":"é","b":{"c":[],"d":1}}"#.into()));
-    assert!(render("{{ [] | tojson(unknown=1) }}", &[]).is_err());
-    // A hidden text is escaped as well, where it comes back.
-    let mut hidden_texts = hidden::Hidden::default();
-    let message = json!({"role": "user", "content": hidden_texts.hide("é\"")});
-    let rendered =
-        render("{{ messages[0].content | tojson(ensure_ascii=true) }}", &[message]).unwrap();
-    let pieces = hidden_texts.uncover(&rendered, 100).unwrap();
-    let text: String = pieces.iter().map(hidden::Piece::text).collect();
-    assert_eq!(text, r#""\u00e9\"""#);
-}
-
-#[test]
-fn none_and_undefined_are_what_they_are_in_jinja2() {
-    for (expression, expected) in [
-        ("none is iterable", "False"),
-        ("no_name is iterable", "True"),
-        ("'text' is sequence", "True"),
-        ("{} is sequence", "True"),
-        ("namespace() is mapping", "False"),
-        ("namespace() is iterable", "False"),
-        ("raise_exception is callable", "True"),
-        ("'text' is callable", "False"),
-        ("no_name | length", "0"),
-        ("no_name | items | list", "[]"),
-        ("'text' | int", "0"),
-        ("'text' | float(2.5)", "2.5"),
-        ("documents is none", "True"),
-    ] {
-        assert_eq!(
-            render(&format!("{{{{ {expression} }}}}"), &[]),
-            Ok(expected.into()),
-            "{expression}"
-        );
-    }
-    assert!(render("{{ none | length }}", &[]).is_err());
 }
 
 #[test]

@@ -67,3 +67,29 @@ fn sorted(value: Value) -> Value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tests::render;
+    use crate::hidden;
+
+    #[test]
+    fn json_has_the_form_that_the_template_asks_for() {
+        let ascii = r#"{"\uc18d\uc131": [1, 2.5], "\ud83c\udf0a": "\u00e9"}"#;
+        let source = "{{ {'속성': [1, 2.5], '🌊': 'é'} | tojson(ensure_ascii=True) }}";
+        assert_eq!(render(source, &[]), Ok(ascii.into()));
+        let source = "{{ {'b': {'d': 1, 'c': []}, 'a': 'é'} | tojson(sort_keys=true, separators=(',', ':')) }}";
+        assert_eq!(render(source, &[]), Ok(r#"{"a":"é","b":{"c":[],"d":1}}"#.into()));
+        assert!(render("{{ [] | tojson(unknown=1) }}", &[]).is_err());
+        // A hidden text is escaped as well, where it comes back.
+        let mut hidden_texts = hidden::Hidden::default();
+        let message = json!({"role": "user", "content": hidden_texts.hide("é\"")});
+        let rendered =
+            render("{{ messages[0].content | tojson(ensure_ascii=true) }}", &[message]).unwrap();
+        let pieces = hidden_texts.uncover(&rendered, 100).unwrap();
+        let text: String = pieces.iter().map(hidden::Piece::text).collect();
+        assert_eq!(text, r#""\u00e9\"""#);
+    }
+}

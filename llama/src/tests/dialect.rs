@@ -23,7 +23,8 @@ fn a_template_that_writes_hermes_calls_speaks_hermes() {
 fn markers_around_something_else_are_not_hermes() {
     let source = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}\
                   <tool_call><function={{ c.function.name }}></function></tool_call>{% endfor %}{% endfor %}";
-    assert_eq!(detect(Some(source), &[]).family, &ENVELOPE);
+    let dialect = detect(Some(source), &[]);
+    assert_eq!((dialect.family, &*dialect.caveats), (&ENVELOPE, &[Caveat::UnknownCalls][..]));
 }
 
 #[test]

@@ -41,6 +41,17 @@ async fn with_the_marks_of_chatml_they_say_and_call_what_they_want() {
     }
 }
 
+#[test]
+fn a_model_says_that_its_template_is_given_up_or_is_not_there() {
+    for template in REFUSED {
+        let caveats = refused(template, TinyModel::new()).caveats();
+        assert!(matches!(&*caveats, [Caveat::TemplateGivenUp { .. }]), "{template}: {caveats:?}");
+    }
+    let without = load(&TinyModel { template: None, ..TinyModel::new() });
+    assert_eq!(without.caveats(), [Caveat::NoTemplate]);
+    assert_eq!(load(&TinyModel::new()).caveats(), []);
+}
+
 /// They would continue both parts of a play for ever.
 #[tokio::test]
 async fn without_any_marks_they_say_their_part_of_a_play_and_no_other() {

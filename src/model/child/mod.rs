@@ -53,7 +53,7 @@ use std::{
 };
 
 use madang_actors::{
-    port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo, Unconstrained},
+    port::{BoxFuture, Caveat, ChatModel, Deltas, ModelError, ModelInfo, Unconstrained},
     protocol::{Completion, CompletionRequest, ToolSpec},
 };
 use serde_json::Value;
@@ -69,6 +69,7 @@ pub use wire::{ErrorReport, ModelReport};
 
 use command::{Command, Responder, Seen};
 use error::ASK_WITHIN;
+use wire::Loaded;
 
 /// A model that runs in another process.
 ///
@@ -82,6 +83,7 @@ use error::ASK_WITHIN;
 #[derive(Debug)]
 pub struct ChildModel {
     info: ModelInfo,
+    caveats: Vec<Caveat>,
     commands: Option<mpsc::UnboundedSender<Command>>,
     /// Holds a permit for each open completion; the queue of commands has room for two of each.
     permits: Arc<Semaphore>,
@@ -106,9 +108,18 @@ impl ChildModel {
         let permits = Arc::new(Semaphore::new(options.max_waiting));
         let seen: Arc<Mutex<Seen>> = Arc::default();
         let (commands, received) = mpsc::unbounded_channel();
-        let (info, thread) = supervisor::start(options, received, Arc::clone(&seen))?;
+        let (Loaded { info, caveats }, thread) =
+            supervisor::start(options, received, Arc::clone(&seen))?;
         let asked = AtomicU64::new(0);
-        Ok(Self { info, commands: Some(commands), permits, asked, thread: Some(thread), seen })
+        Ok(Self {
+            info,
+            caveats,
+            commands: Some(commands),
+            permits,
+            asked,
+            thread: Some(thread),
+            seen,
+        })
     }
 
     /// Counts what happened to the processes so far.
@@ -201,6 +212,10 @@ impl ChatModel for ChildModel {
             tracing::warn!("the model's process did not say what its calls may break");
             Vec::new()
         })
+    }
+
+    fn caveats(&self) -> Vec<Caveat> {
+        self.caveats.clone()
     }
 }
 

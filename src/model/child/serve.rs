@@ -25,7 +25,7 @@ use tracing::{debug, error};
 
 use super::{
     frame::{Frames, frame},
-    wire::{Ask, ErrorReport, Failure, ModelReport, PROTOCOL, Tell},
+    wire::{Ask, ErrorReport, Failure, Loaded, ModelReport, PROTOCOL, Tell},
 };
 
 /// A served model, and the report that goes with each sign of life.
@@ -91,7 +91,7 @@ pub async fn serve<E: Error + Send + 'static>(
     match loading.unwrap_or_else(|panicked| panic::resume_unwind(panicked.into_panic())) {
         Ok(Served { model, report }) => {
             drop(reporting.set(report));
-            teller.tell(&Tell::Loaded { info: model.info() });
+            teller.tell(&Tell::Loaded(Loaded { info: model.info(), caveats: model.caveats() }));
             answer(model, &teller, &mut asked).await;
         }
         Err(problem) => teller.tell(&Tell::NotLoaded { problem: ErrorReport::of(&problem) }),

@@ -8,7 +8,7 @@ use std::{
 };
 
 use madang_actors::{
-    port::{ModelError, ModelInfo, Unconstrained},
+    port::{ModelError, Unconstrained},
     protocol::{Completion, CompletionDelta, Usage},
 };
 use tokio::{
@@ -29,7 +29,7 @@ use super::{
     stats::ChildStats,
     supervision::{Effect, Supervision},
     watch::Bounds,
-    wire::{Ask, Failure, PROTOCOL, Tell},
+    wire::{Ask, Failure, Loaded, PROTOCOL, Tell},
 };
 
 /// Starts the thread, and waits until the first child has loaded its model.
@@ -37,7 +37,7 @@ pub(super) fn start(
     options: ChildOptions,
     commands: mpsc::UnboundedReceiver<Command>,
     seen: Arc<Mutex<Seen>>,
-) -> Result<(ModelInfo, JoinHandle<()>), ChildError> {
+) -> Result<(Loaded, JoinHandle<()>), ChildError> {
     let failed = |cause| ChildError::Thread { cause: Some(cause) };
     let (loaded, outcome) = blocking::sync_channel(1);
     // The thread owns the children: on Linux they end with it.
@@ -55,7 +55,7 @@ pub(super) fn start(
     });
     let thread = thread.map_err(failed)?;
     let outcome = outcome.recv().unwrap_or(Err(ChildError::Thread { cause: None }));
-    outcome.map(|info| (info, thread))
+    outcome.map(|loaded| (loaded, thread))
 }
 
 struct Supervisor {
@@ -66,7 +66,7 @@ struct Supervisor {
     responders: HashMap<u64, Responder>,
     questions: HashMap<u64, blocking::SyncSender<Vec<Unconstrained>>>,
     /// The caller that waits for the first child.
-    loading: Option<blocking::SyncSender<Result<ModelInfo, ChildError>>>,
+    loading: Option<blocking::SyncSender<Result<Loaded, ChildError>>>,
     /// The reason why the latest child is gone.
     loss: Option<Loss>,
     is_over: bool,
@@ -78,7 +78,7 @@ impl Supervisor {
         options: ChildOptions,
         commands: mpsc::UnboundedReceiver<Command>,
         seen: Arc<Mutex<Seen>>,
-        loading: blocking::SyncSender<Result<ModelInfo, ChildError>>,
+        loading: blocking::SyncSender<Result<Loaded, ChildError>>,
     ) -> Self {
         let ChildOptions { ping_every, silent_after, still_after, load_within, .. } = options;
         let ChildOptions { first_delay, longest_delay, healthy_after, .. } = options;
@@ -150,7 +150,7 @@ impl Supervisor {
                     progress(done);
                 }
             }
-            Tell::Loaded { info } => return self.loaded(info),
+            Tell::Loaded(loaded) => return self.loaded(loaded),
             Tell::NotLoaded { problem } => {
                 if let Some(process) = self.process.take() {
                     process.end(self.options.end_within).await;
@@ -186,13 +186,13 @@ impl Supervisor {
         Vec::new()
     }
 
-    fn loaded(&mut self, info: ModelInfo) -> Vec<Effect> {
+    fn loaded(&mut self, loaded: Loaded) -> Vec<Effect> {
         self.options.progress = None;
-        let max_concurrent = info.max_concurrent;
+        let max_concurrent = loaded.info.max_concurrent;
         let process = self.process.as_ref().and_then(Process::id);
-        info!(model = %info.name, process, "the model's process is ready");
+        info!(model = %loaded.info.name, process, "the model's process is ready");
         if let Some(loading) = self.loading.take() {
-            self.is_over = loading.send(Ok(info)).is_err();
+            self.is_over = loading.send(Ok(loaded)).is_err();
         }
         self.supervision.loaded(max_concurrent, Instant::now())
     }

@@ -3,14 +3,14 @@
 use std::{error::Error, time::Duration};
 
 use madang_actors::{
-    port::{ModelError, ModelInfo, Unconstrained},
+    port::{Caveat, ModelError, ModelInfo, Unconstrained},
     protocol::{Completion, CompletionRequest, ToolSpec, Usage},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The version of these messages: both sides have the same, or part at once.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 
 /// A message of the program.
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,6 +26,13 @@ pub(super) enum Ask {
     Ping,
 }
 
+/// What a parent keeps of a loaded model, as its child gives it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Loaded {
+    pub(super) info: ModelInfo,
+    pub(super) caveats: Vec<Caveat>,
+}
+
 /// A message of the child.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,9 +46,7 @@ pub(super) enum Tell {
         done: f32,
     },
     /// The model is loaded.
-    Loaded {
-        info: ModelInfo,
-    },
+    Loaded(Loaded),
     /// The model cannot be loaded; the child ends.
     NotLoaded {
         problem: ErrorReport,

@@ -138,6 +138,7 @@ async fn it_streams_and_ends_as_the_model_itself_does() {
         }
     }
     assert_eq!(fixture.model.info(), StandIn.info());
+    assert_eq!(fixture.model.caveats(), StandIn.caveats());
     let tools = request("").tools;
     let model = Arc::clone(&fixture.model);
     let asked = tokio::task::spawn_blocking(move || model.unconstrained(&tools)).await.unwrap();

@@ -100,6 +100,10 @@ impl ChatModel for StandIn {
         })
     }
 
+    fn caveats(&self) -> Vec<madang::model::Caveat> {
+        vec![madang::model::Caveat::TemplateGivenUp { problem: "it is none".to_owned() }]
+    }
+
     fn unconstrained(&self, tools: &[madang::tool::ToolSpec]) -> Vec<madang::model::Unconstrained> {
         let part = |tool: &madang::tool::ToolSpec| madang::model::Unconstrained {
             tool: tool.name.clone(),

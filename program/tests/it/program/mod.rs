@@ -18,6 +18,7 @@ mod bench_model;
 #[cfg(feature = "llama")]
 mod bundled;
 mod calls;
+mod caveats;
 mod chat;
 mod ending;
 #[cfg(all(feature = "llama", target_os = "linux"))]
