@@ -66,6 +66,17 @@ pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
     /// Gives the try of this name, if one was stored that counts at this moment. The name is the digest of a key or body.
     fn tried(&self, user: UserId, name: Digest, now: Timestamp) -> Recalled<'_, Option<Tried>>;
 
+    /// Stores this try unless the name has another that counts now, and gives the one that the name has then. It takes
+    /// the place of `put_off`. Of requests that come at once, all are given the same try.
+    fn claim_try(
+        &self,
+        user: UserId,
+        name: Digest,
+        tried: Tried,
+        put_off: Option<Tried>,
+        now: Timestamp,
+    ) -> Recalled<'_, Tried>;
+
     /// Stores the try of this name in place of an earlier one. Others that no longer count now may be removed.
     fn add_try(&self, user: UserId, name: Digest, tried: Tried, now: Timestamp)
     -> Recalled<'_, ()>;
@@ -83,6 +94,15 @@ struct Remembered {
 
 /// Entries that are kept of each kind; beyond them it forgets all and begins anew.
 const MAX_ENTRIES: usize = 65_536;
+
+impl Remembered {
+    fn keep(&mut self, name: (UserId, Digest), tried: Tried) {
+        if self.tries.len() >= MAX_ENTRIES {
+            self.tries.clear();
+        }
+        self.tries.insert(name, tried);
+    }
+}
 
 impl ForgetfulMemory {
     fn with<T: Send + 'static>(&self, look: impl FnOnce(&mut Remembered) -> T) -> Recalled<'_, T> {
@@ -118,12 +138,28 @@ impl ClientMemory for ForgetfulMemory {
         self.with(|all| all.tries.get(&(user, name)).filter(|tried| tried.counts(now)).cloned())
     }
 
-    fn add_try(&self, user: UserId, name: Digest, tried: Tried, _: Timestamp) -> Recalled<'_, ()> {
+    fn claim_try(
+        &self,
+        user: UserId,
+        name: Digest,
+        tried: Tried,
+        put_off: Option<Tried>,
+        now: Timestamp,
+    ) -> Recalled<'_, Tried> {
         self.with(|all| {
-            if all.tries.len() >= MAX_ENTRIES {
-                all.tries.clear();
+            let name = (user, name);
+            let first = all.tries.get(&name);
+            if let Some(first) =
+                first.filter(|first| first.counts(now) && put_off.as_ref() != Some(first))
+            {
+                return first.clone();
             }
-            all.tries.insert((user, name), tried);
+            all.keep(name, tried.clone());
+            tried
         })
+    }
+
+    fn add_try(&self, user: UserId, name: Digest, tried: Tried, _: Timestamp) -> Recalled<'_, ()> {
+        self.with(|all| all.keep((user, name), tried))
     }
 }

@@ -1,18 +1,19 @@
 //! Finds the chat of a request, and the key under which its turn begins.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::http::HeaderMap;
 use madang::{
-    IdempotencyKey, Session, TurnEnd, TurnId,
+    IdempotencyKey, Session, SessionId, TurnEnd, TurnId,
     approval::Digest,
     error::{ImportError, TurnError},
-    event::Content,
+    event::{ChatMessage, Content},
     model::ModelError,
     session::{Imported, ImportedRole},
     turn::TurnPhase,
 };
 use sha2::{Digest as _, Sha256};
+use tokio::time::{sleep, timeout};
 use tracing::warn;
 use uuid::Uuid;
 
@@ -42,6 +43,9 @@ const OTHER_NAMES: [&str; 2] = ["x-openwebui-chat-id", "x-conversation-id"];
 /// Counts the tries that a client of OpenAI's makes by itself.
 const RETRY_COUNT: &str = "x-stainless-retry-count";
 
+/// The time after which a chat is looked at again into which another request writes a history.
+const IMPORT_PAUSE: Duration = Duration::from_millis(2);
+
 /// Finds the chat of a request and stores the try, before anything begins.
 ///
 /// # Errors
@@ -63,34 +67,88 @@ pub(super) async fn find_chat(
     let sends_all = own.is_none() && others.is_some();
     let name = name_of(wishes.key.as_ref(), body);
     let now = shared.now();
-    if may_repeat(wishes, headers) {
-        let found = shared.memory.tried(caller.user.clone(), name, now).await;
-        if let Some(Tried { session, key, .. }) = found? {
-            let session = caller.session(&shared.runtime, session.as_str()).await?;
-            let begun = begun_under(&session, &key).await?;
-            if wishes.key.is_some() || !was_put_off(&session, begun.as_ref()).await? {
-                let text = begun.map(|begun| begun.text);
-                let text = text.filter(|text| request.text.ends_with(&**text));
-                let is_named = named == Some(session.id().as_str());
-                let text = text.unwrap_or(request.text.clone());
-                return Ok(FoundChat { session, key, text, is_named });
-            }
+    let mut put_off = None;
+    if may_repeat(wishes, headers)
+        && let Some(tried) = shared.memory.tried(caller.user.clone(), name, now).await?
+    {
+        let (found, begun) = join(shared, caller, request, named, &tried).await?;
+        if wishes.key.is_some() || !was_put_off(&found.session, begun.as_ref()).await? {
+            return Ok(found);
         }
+        put_off = Some(tried);
     }
     let found = match named {
         Some(name) => named_chat(shared, caller, name, request, sends_all).await?,
         None => None,
     };
     let is_named = found.is_some();
-    let (session, text) = match found {
-        Some(found) => found,
+    let (place, text) = match found {
+        Some((session, text)) => (Place::Known(session), text),
         None => (unnamed_chat(shared, caller, request).await?, request.text.clone()),
     };
     let key = wishes.key.clone().unwrap_or_else(random_key);
     let until = wishes.key.is_none().then(|| now.after(TRY_LIFE));
-    let tried = Tried { session: session.id().clone(), key: key.clone(), until };
-    shared.memory.add_try(caller.user.clone(), name, tried, now).await?;
-    Ok(FoundChat { session, key, text, is_named })
+    let mine = Tried { session: place.id().clone(), key, until };
+    if may_repeat(wishes, headers) {
+        // Another request of the same name may have come at the same moment: one of them is the first.
+        let user = caller.user.clone();
+        let first = shared.memory.claim_try(user, name, mine.clone(), put_off, now).await?;
+        if first != mine {
+            return Ok(join(shared, caller, request, named, &first).await?.0);
+        }
+    } else {
+        shared.memory.add_try(caller.user.clone(), name, mine.clone(), now).await?;
+    }
+    let session = match place {
+        Place::Known(session) => session,
+        Place::New(id) => new_chat(shared, caller, &id, request).await?,
+    };
+    Ok(FoundChat { session, key: mine.key, text, is_named })
+}
+
+/// The chat in which a turn is to begin.
+enum Place {
+    /// One that is there.
+    Known(Session),
+    /// One that is made once the try is stored under its id.
+    New(SessionId),
+}
+
+impl Place {
+    fn id(&self) -> &SessionId {
+        match self {
+            Self::Known(session) => session.id(),
+            Self::New(id) => id,
+        }
+    }
+}
+
+/// Finds the chat of another try of this request, and the turn that it has begun there. The other request may run at
+/// this moment: what it has not done yet of making the chat is done here, and is the same.
+async fn join(
+    shared: &Shared,
+    caller: &Caller,
+    request: &ChatRequest,
+    named: Option<&str>,
+    tried: &Tried,
+) -> Result<(FoundChat, Option<BegunBefore>), Problem> {
+    let session = match shared.runtime.find_session(&caller.user, &tried.session).await? {
+        Some(session) => session,
+        None => new_chat(shared, caller, &tried.session, request).await?,
+    };
+    let mut messages = session.state().await?.messages;
+    if messages.is_empty() && import(shared, &session, &request.history).await? {
+        messages = session.state().await?.messages;
+    }
+    let begun = begun_under(&messages, &tried.key);
+    let text = match &begun {
+        Some(begun) => Some(begun.text.clone()),
+        None => new_text(&messages, &request.history, &request.text),
+    };
+    let text = text.filter(|text| request.text.ends_with(&**text));
+    let text = text.unwrap_or_else(|| request.text.clone());
+    let is_named = named == Some(session.id().as_str());
+    Ok((FoundChat { session, key: tried.key.clone(), text, is_named }, begun))
 }
 
 /// A turn that an earlier try has begun.
@@ -101,13 +159,9 @@ struct BegunBefore {
     did_nothing: bool,
 }
 
-/// Finds the turn that an earlier try has begun, where the chat has it.
-async fn begun_under(
-    session: &Session,
-    key: &IdempotencyKey,
-) -> Result<Option<BegunBefore>, Problem> {
-    let messages = session.state().await?.messages;
-    Ok(messages.iter().find_map(|message| {
+/// Finds the turn that was begun under a key, if the chat has it.
+fn begun_under(messages: &[ChatMessage], key: &IdempotencyKey) -> Option<BegunBefore> {
+    messages.iter().find_map(|message| {
         let Content::User { text, key: Some(found), .. } = &message.content else { return None };
         if found != key {
             return None;
@@ -115,7 +169,7 @@ async fn begun_under(
         let turn = message.turn;
         let did_nothing = messages.iter().filter(|message| message.turn == turn).count() == 1;
         Some(BegunBefore { turn, text: text.clone(), did_nothing })
-    }))
+    })
 }
 
 /// Tells whether the model was too busy for a turn that has done nothing. Its client was told to come again, and would
@@ -182,18 +236,19 @@ async fn named_chat(
     Ok(is_its.then(|| (session, text.clone())))
 }
 
-/// Finds the chat that has the client's history, or makes one.
+/// Finds the chat that has the client's history, or names a new one.
 async fn unnamed_chat(
     shared: &Shared,
     caller: &Caller,
     request: &ChatRequest,
-) -> Result<Session, Problem> {
+) -> Result<Place, Problem> {
+    let new = || Place::New(SessionId::new(Uuid::new_v4().to_string()).expect("a UUID is short"));
     let history = &request.history;
     // The chain was stored when the last text of the user came; the model's answer to it is compared.
     let asked = match history.last() {
         Some(Imported { role: ImportedRole::Model, .. }) => &history[..history.len() - 1],
         Some(_) => history,
-        None => return new_chat(shared, caller, request).await,
+        None => return Ok(new()),
     };
     let chain = chain(&caller.user, request.instructions.as_deref(), asked);
     for session in shared.memory.chats(caller.user.clone(), chain).await? {
@@ -201,19 +256,20 @@ async fn unnamed_chat(
             continue;
         };
         if is_of(&session.state().await?.messages, history) {
-            return Ok(session);
+            return Ok(Place::Known(session));
         }
     }
-    new_chat(shared, caller, request).await
+    Ok(new())
 }
 
 /// Makes a chat that begins with the client's history.
 async fn new_chat(
     shared: &Shared,
     caller: &Caller,
+    id: &SessionId,
     request: &ChatRequest,
 ) -> Result<Session, Problem> {
-    let session = shared.open_session(&caller.user, &Uuid::new_v4().to_string()).await?;
+    let session = shared.open_session(&caller.user, id.as_str()).await?;
     if !request.history.is_empty() {
         import(shared, &session, &request.history).await?;
     }
@@ -226,11 +282,21 @@ async fn import(shared: &Shared, session: &Session, history: &[Imported]) -> Res
     if newest.is_empty() {
         return Ok(true);
     }
-    match session.import(newest).await {
-        Ok(_) => Ok(true),
-        Err(ImportError::HasBegun | ImportError::Busy) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    let imports = async {
+        loop {
+            match session.import(newest.clone()).await {
+                Ok(_) => return Ok(true),
+                Err(ImportError::HasBegun) => return Ok(false),
+                // Another try of the request writes the same at this moment. A turn that began now would be refused.
+                Err(ImportError::Busy) if session.turn().await?.is_none() => {
+                    sleep(IMPORT_PAUSE).await;
+                }
+                Err(ImportError::Busy) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    };
+    timeout(shared.limits.supersede_wait, imports).await.unwrap_or(Ok(false))
 }
 
 /// Gives the newest messages of a history within the bounds, from a text of the user on.

@@ -93,21 +93,38 @@ impl ClientMemory for SqliteMemory {
 
     fn tried(&self, user: UserId, name: Digest, now: Timestamp) -> Recalled<'_, Option<Tried>> {
         self.run("look up an earlier try", async move |db: &mut SqliteConnection| {
-            let row: Option<(String, String, Option<i64>)> = sqlx::query_as(
-                "SELECT session, key, until FROM server_tries WHERE user = $1 AND name = $2",
+            Ok(stored(db, &user, name).await?.filter(|tried| tried.counts(now)))
+        })
+    }
+
+    fn claim_try(
+        &self,
+        user: UserId,
+        name: Digest,
+        tried: Tried,
+        put_off: Option<Tried>,
+        now: Timestamp,
+    ) -> Recalled<'_, Tried> {
+        self.run("claim a try", async move |db: &mut SqliteConnection| {
+            let (old_session, old_key) = put_off.map(|old| (old.session, old.key)).unzip();
+            sqlx::query(
+                "INSERT INTO server_tries (user, name, session, key, until) VALUES ($1, $2, $3, $4, $5)
+                 ON CONFLICT (user, name) DO UPDATE
+                 SET session = excluded.session, key = excluded.key, until = excluded.until
+                 WHERE until < $6 OR (session = $7 AND key = $8)",
             )
             .bind(user.as_str())
             .bind(name.to_string())
-            .fetch_optional(db)
+            .bind(tried.session.as_str())
+            .bind(tried.key.as_str())
+            .bind(tried.until.map(Timestamp::millis))
+            .bind(now.millis())
+            .bind(old_session.as_ref().map(SessionId::as_str))
+            .bind(old_key.as_ref().map(IdempotencyKey::as_str))
+            .execute(&mut *db)
             .await?;
-            let tried = row.and_then(|(session, key, until)| {
-                Some(Tried {
-                    session: SessionId::new(session).ok()?,
-                    key: IdempotencyKey::new(key).ok()?,
-                    until: until.map(Timestamp::from_millis),
-                })
-            });
-            Ok(tried.filter(|tried| tried.counts(now)))
+            // A row whose names are none of ours can only be of another program: its try is passed over, as in `tried`.
+            Ok(stored(db, &user, name).await?.unwrap_or(tried))
         })
     }
 
@@ -138,4 +155,26 @@ impl ClientMemory for SqliteMemory {
             Ok(())
         })
     }
+}
+
+/// Reads the try of a name. One that something beside this program has written is none of ours.
+async fn stored(
+    db: &mut SqliteConnection,
+    user: &UserId,
+    name: Digest,
+) -> Result<Option<Tried>, sqlx::Error> {
+    let row: Option<(String, String, Option<i64>)> = sqlx::query_as(
+        "SELECT session, key, until FROM server_tries WHERE user = $1 AND name = $2",
+    )
+    .bind(user.as_str())
+    .bind(name.to_string())
+    .fetch_optional(db)
+    .await?;
+    Ok(row.and_then(|(session, key, until)| {
+        Some(Tried {
+            session: SessionId::new(session).ok()?,
+            key: IdempotencyKey::new(key).ok()?,
+            until: until.map(Timestamp::from_millis),
+        })
+    }))
 }

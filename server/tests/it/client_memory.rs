@@ -30,6 +30,19 @@ async fn counts_as_long_as_it_says(memory: &dyn ClientMemory) {
     assert_eq!(of(&kim, key, years).await, Some(tried("b", None)));
     memory.add_try(kim.clone(), body, tried("d", Some(soon)), now).await.unwrap();
     assert_eq!(of(&kim, body, now).await, Some(tried("d", Some(soon))), "the last one counts");
+
+    let claim = async |name, session: &str, put_off, now| {
+        let mine = tried(session, Some(soon));
+        memory.claim_try(kim.clone(), name, mine, put_off, now).await.unwrap().session.to_string()
+    };
+    let free = Digest::new([4; 32]);
+    assert_eq!(claim(free, "e", None, now).await, "e");
+    assert_eq!(claim(free, "f", None, now).await, "e", "the first one counts");
+    assert_eq!(claim(free, "f", Some(tried("x", None)), now).await, "e", "another was put off");
+    assert_eq!(claim(free, "f", Some(tried("e", Some(soon))), now).await, "f");
+    assert_eq!(claim(free, "g", Some(tried("e", Some(soon))), now).await, "f", "and once");
+    assert_eq!(claim(free, "g", None, years).await, "g", "what counts no more is replaced");
+    assert_eq!(claim(key, "g", None, years).await, "b", "a key counts for ever");
 }
 
 #[tokio::test]

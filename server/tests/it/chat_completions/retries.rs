@@ -59,6 +59,43 @@ async fn a_request_under_a_key_is_one_turn_and_another_text_is_refused() {
     test.shutdown().await;
 }
 
+/// A client that gives up and sends again, or two tabs, may come at the same moment.
+#[tokio::test(flavor = "multi_thread")]
+async fn sixteen_requests_under_one_key_at_once_are_one_turn_and_run_its_tool_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for (at, remembers) in [false, true].into_iter().enumerate() {
+        let script =
+            [ScriptedCompletion::call("look", &json!({})), ScriptedCompletion::text("seen")];
+        let tool = FakeTool::write("look");
+        let runs = tool.runs();
+        let store = SqliteStore::options(&folder.path().join(format!("{at}.db")));
+        let store = store.migrations("server", &MIGRATIONS).open().await.unwrap();
+        let setup = Setup::over(ScriptedModel::repeating(script), store).tool(tool);
+        let setup = if remembers { setup.remembering() } else { setup };
+        let test = std::sync::Arc::new(setup.start().await);
+        for (round, history) in [vec![], vec![user("hi"), assistant("hello")]].iter().enumerate() {
+            let answers: Vec<_> = (0..16)
+                .map(|_| {
+                    let messages = [&history[..], &[user("look")]].concat();
+                    let key = format!("\"k{round}\"");
+                    let request = ask(&messages).header("idempotency-key", &key);
+                    let test = test.clone();
+                    tokio::spawn(async move { test.send(request).await })
+                })
+                .collect();
+            let mut turns = std::collections::BTreeSet::new();
+            for answer in answers {
+                let answer = answer.await.unwrap();
+                assert_eq!(said(&answer), "seen");
+                turns.insert(answer.header("madang-turn").unwrap().to_owned());
+            }
+            assert_eq!((turns.len(), runs.count()), (1, round + 1), "remembers: {remembers}");
+            assert_eq!(chats(&test).await, round + 1, "no empty chat is left");
+        }
+        std::sync::Arc::into_inner(test).unwrap().shutdown().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_too_much_at_once_says_how_long_to_wait() {
     let (model, mut script) = model_pair();
