@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use madang::{
     CallId, Timestamp, UserId,
-    approval::{Decision, Digest, InboxItem},
+    approval::{Decision, Digest},
     error::DecisionError,
     ledger::{CallState, LedgerFilter, LedgerRow},
     tool::ToolOutcome,
 };
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::{auth::caller::Caller, metrics, problem::Problem, state::Shared};
 
@@ -34,11 +34,7 @@ pub(crate) async fn decide(
     digest: Digest,
     decision: Decision,
 ) -> Result<Counts, Problem> {
-    let decide = async || shared.runtime.decide(&caller.user, call, digest, decision.clone()).await;
-    let mut decided = decide().await;
-    if decided == Err(DecisionError::NotOpen) && asks_again(shared, &caller.user, call).await? {
-        decided = decide().await;
-    }
+    let decided = decide_in_time(shared, &caller.user, call, digest, decision.clone()).await?;
     let counts = match decided {
         Ok(()) => Ok(Counts::Now),
         Err(error @ (DecisionError::NotOpen | DecisionError::WrongDigest)) => {
@@ -55,44 +51,42 @@ pub(crate) async fn decide(
     counts
 }
 
-/// The time that a session may take to ask again once it has woken: longer than a full server takes.
-const ASKS_AGAIN_WITHIN: Duration = Duration::from_secs(5);
+/// The time that a session may take to ask again once it has woken, and another decision to be recorded.
+const SETTLED_WITHIN: Duration = Duration::from_secs(5);
 
-/// Waits until the person is asked again about a call whose request is open in the ledger and not in this process. The
-/// process has begun a moment ago, and the session still sleeps. False where the request is over.
-async fn asks_again(shared: &Shared, user: &UserId, call: CallId) -> Result<bool, Problem> {
+/// Decides about a request. One that is open in the ledger and not in this process is in between: another decision is on
+/// its way into the ledger, or the process has begun a moment ago and the session still sleeps. Either passes.
+async fn decide_in_time(
+    shared: &Shared,
+    user: &UserId,
+    call: CallId,
+    digest: Digest,
+    decision: Decision,
+) -> Result<Result<(), DecisionError>, Problem> {
     let filter = LedgerFilter::call(call).of_user(user);
-    let is_open = async || {
-        let row = shared.row(&filter).await?;
-        Ok::<_, Problem>(row.is_some_and(|row| row.state == CallState::Awaiting))
-    };
-    if !is_open().await? {
-        return Ok(false);
-    }
-    // An inbox wakes the sessions whose requests are open.
-    let mut inbox = shared.runtime.inbox(user).await?;
-    let asked = async {
-        while let Some(item) = inbox.next().await {
-            match item {
-                InboxItem::Snapshot { requests } => {
-                    if requests.iter().any(|request| request.call == call) {
-                        return Ok(true);
-                    }
-                    // Another decision may just have been stored, of which no item tells any more.
-                    if !is_open().await? {
-                        return Ok(false);
-                    }
-                }
-                InboxItem::ApprovalRequested { request } if request.call == call => {
-                    return Ok(true);
-                }
-                InboxItem::ApprovalEnded { call: ended, .. } if ended == call => return Ok(false),
-                InboxItem::ApprovalRequested { .. } | InboxItem::ApprovalEnded { .. } | _ => {}
+    let settles = async {
+        let mut pause = Duration::from_millis(1);
+        let mut may_sleep = true;
+        loop {
+            let decided = shared.runtime.decide(user, call, digest, decision.clone()).await;
+            if decided != Err(DecisionError::NotOpen) {
+                return Ok(decided);
             }
+            let row = shared.row(&filter).await?;
+            let Some(row) = row.filter(|row| row.state == CallState::Awaiting) else {
+                return Ok(decided);
+            };
+            if std::mem::take(&mut may_sleep)
+                && let Some(session) = shared.runtime.find_session(user, &row.session).await?
+            {
+                // To be asked anything wakes it.
+                session.turn().await?;
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(100));
         }
-        Ok(false)
     };
-    timeout(ASKS_AGAIN_WITHIN, asked).await.unwrap_or(Ok(false))
+    timeout(SETTLED_WITHIN, settles).await.unwrap_or(Ok(Err(DecisionError::NotKnown)))
 }
 
 async fn decided_before(

@@ -111,6 +111,44 @@ async fn of_two_devices_that_decide_at_once_one_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_same_said_at_once_counts_each_time_and_who_says_another_is_told() {
+    let (test, runs) = asking().await;
+    let test = std::sync::Arc::new(test);
+    for round in 0..6 {
+        let (mut events, request) = ask(&test).await;
+        let says = move |at: usize| match at % 2 * (round % 2) {
+            0 => "approve",
+            _ => "deny",
+        };
+        let answers: Vec<_> = (0..8)
+            .map(|at| {
+                let (test, request) = (test.clone(), request.clone());
+                tokio::spawn(async move {
+                    decide(&test, &request, json!({ "decision": says(at) })).await
+                })
+            })
+            .collect();
+        let (mut counting, mut told) = (Vec::new(), Vec::new());
+        for (at, answer) in answers.into_iter().enumerate() {
+            let answer = answer.await.unwrap();
+            match answer.status {
+                200 => counting.push(says(at)),
+                _ => told.push((answer.problem(), answer.json()["decided"]["decision"].clone())),
+            }
+        }
+        counting.dedup();
+        let [decision] = counting[..] else { panic!("{counting:?}") };
+        assert_eq!(told.len(), round % 2 * 4, "{told:?}");
+        for told in told {
+            assert_eq!(told, ("not-open".to_owned(), json!(decision)));
+        }
+        events.until("turn_ended").await;
+    }
+    assert!(runs.count() >= 3);
+    std::sync::Arc::into_inner(test).unwrap().shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_decision_about_another_digest_changes_nothing() {
     let (test, runs) = asking().await;
     let (mut events, request) = ask(&test).await;
