@@ -21,6 +21,7 @@ mod plain;
 mod request;
 #[cfg(feature = "sqlite")]
 mod sqlite_memory;
+mod takeover;
 
 use std::sync::Arc;
 

@@ -1,19 +1,18 @@
 //! Finds the chat of a request, and the key under which its turn begins.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use madang::{
     IdempotencyKey, Session, SessionId, TurnEnd, TurnId,
     approval::Digest,
-    error::{ImportError, TurnError},
+    error::TurnError,
     event::{ChatMessage, Content},
     model::ModelError,
     session::{Imported, ImportedRole},
     turn::TurnPhase,
 };
 use sha2::{Digest as _, Sha256};
-use tokio::time::{sleep, timeout};
 use tracing::warn;
 use uuid::Uuid;
 
@@ -21,8 +20,9 @@ use super::{
     client_memory::{MemoryError, TRY_LIFE, Tried},
     conversation::{chain, is_of, new_text},
     request::ChatRequest,
+    takeover::import,
 };
-use crate::{ServerLimits, auth::caller::Caller, extract::Wishes, problem::Problem, state::Shared};
+use crate::{auth::caller::Caller, extract::Wishes, problem::Problem, state::Shared};
 
 /// The chat of a request, and what begins in it.
 #[derive(Debug)]
@@ -42,9 +42,6 @@ const OWN_NAME: &str = "madang-session";
 const OTHER_NAMES: [&str; 2] = ["x-openwebui-chat-id", "x-conversation-id"];
 /// Counts the tries that a client of OpenAI's makes by itself.
 const RETRY_COUNT: &str = "x-stainless-retry-count";
-
-/// The time after which a chat is looked at again into which another request writes a history.
-const IMPORT_PAUSE: Duration = Duration::from_millis(2);
 
 /// Finds the chat of a request and stores the try, before anything begins.
 ///
@@ -276,43 +273,6 @@ async fn new_chat(
     Ok(session)
 }
 
-/// Takes the newest part of a history over that fits. False where the chat has begun meanwhile.
-async fn import(shared: &Shared, session: &Session, history: &[Imported]) -> Result<bool, Problem> {
-    let newest = newest(history, &shared.limits);
-    if newest.is_empty() {
-        return Ok(true);
-    }
-    let imports = async {
-        loop {
-            match session.import(newest.clone()).await {
-                Ok(_) => return Ok(true),
-                Err(ImportError::HasBegun) => return Ok(false),
-                // Another try of the request writes the same at this moment. A turn that began now would be refused.
-                Err(ImportError::Busy) if session.turn().await?.is_none() => {
-                    sleep(IMPORT_PAUSE).await;
-                }
-                Err(ImportError::Busy) => return Ok(false),
-                Err(error) => return Err(error.into()),
-            }
-        }
-    };
-    timeout(shared.limits.supersede_wait, imports).await.unwrap_or(Ok(false))
-}
-
-/// Gives the newest messages of a history within the bounds, from a text of the user on.
-fn newest(history: &[Imported], limits: &ServerLimits) -> Vec<Imported> {
-    let mut bytes = 0;
-    let said = history.iter().filter(|message| !message.text.trim().is_empty());
-    let kept = said.rev().take(limits.max_import_messages).take_while(|message| {
-        bytes += message.text.len();
-        bytes <= limits.max_import_bytes
-    });
-    let mut kept: Vec<_> = kept.cloned().collect();
-    kept.reverse();
-    let begins = kept.iter().position(|message| message.role == ImportedRole::User);
-    kept.split_off(begins.unwrap_or(kept.len()))
-}
-
 fn random_key() -> IdempotencyKey {
     IdempotencyKey::new(Uuid::new_v4().to_string()).expect("a UUID is a short text")
 }
@@ -326,22 +286,6 @@ impl From<MemoryError> for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_newest_part_of_a_history_begins_with_a_text_of_the_user() {
-        let mut limits = ServerLimits::default();
-        (limits.max_import_messages, limits.max_import_bytes) = (3, 10);
-        let (user, model) = (Imported::user, Imported::model);
-        let history = [user("a"), model("b"), user("c"), model(" "), model("d"), user("e")];
-        assert_eq!(newest(&history, &limits), [user("c"), model("d"), user("e")]);
-        assert_eq!(
-            newest(&history[..5], &limits),
-            [user("c"), model("d")],
-            "not from the model on"
-        );
-        assert_eq!(newest(&[user("x"), model("a long answer"), user("y")], &limits), [user("y")]);
-        assert_eq!(newest(&[model("x")], &limits), []);
-    }
 
     #[test]
     fn a_request_is_another_try_where_it_has_a_key_or_counts_its_tries() {

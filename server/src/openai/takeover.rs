@@ -1,0 +1,77 @@
+//! A client's history as the beginning of a chat: the newest part of it that fits.
+
+use std::time::Duration;
+
+use madang::{
+    Session,
+    error::ImportError,
+    session::{Imported, ImportedRole},
+};
+use tokio::time::{sleep, timeout};
+
+use crate::{ServerLimits, problem::Problem, state::Shared};
+
+/// The time after which a chat is looked at again into which another request writes a history.
+const IMPORT_PAUSE: Duration = Duration::from_millis(2);
+
+/// Takes the newest part of a history over that fits. False where the chat has begun meanwhile.
+pub(super) async fn import(
+    shared: &Shared,
+    session: &Session,
+    history: &[Imported],
+) -> Result<bool, Problem> {
+    let newest = newest(history, &shared.limits);
+    if newest.is_empty() {
+        return Ok(true);
+    }
+    let imports = async {
+        loop {
+            match session.import(newest.clone()).await {
+                Ok(_) => return Ok(true),
+                Err(ImportError::HasBegun) => return Ok(false),
+                // Another try of the request writes the same at this moment. A turn that began now would be refused.
+                Err(ImportError::Busy) if session.turn().await?.is_none() => {
+                    sleep(IMPORT_PAUSE).await;
+                }
+                Err(ImportError::Busy) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    };
+    timeout(shared.limits.supersede_wait, imports).await.unwrap_or(Ok(false))
+}
+
+/// Gives the newest messages of a history within the bounds, from a text of the user on.
+fn newest(history: &[Imported], limits: &ServerLimits) -> Vec<Imported> {
+    let mut bytes = 0;
+    let said = history.iter().filter(|message| !message.text.trim().is_empty());
+    let kept = said.rev().take(limits.max_import_messages).take_while(|message| {
+        bytes += message.text.len();
+        bytes <= limits.max_import_bytes
+    });
+    let mut kept: Vec<_> = kept.cloned().collect();
+    kept.reverse();
+    let begins = kept.iter().position(|message| message.role == ImportedRole::User);
+    kept.split_off(begins.unwrap_or(kept.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_part_of_a_history_begins_with_a_text_of_the_user() {
+        let mut limits = ServerLimits::default();
+        (limits.max_import_messages, limits.max_import_bytes) = (3, 10);
+        let (user, model) = (Imported::user, Imported::model);
+        let history = [user("a"), model("b"), user("c"), model(" "), model("d"), user("e")];
+        assert_eq!(newest(&history, &limits), [user("c"), model("d"), user("e")]);
+        assert_eq!(
+            newest(&history[..5], &limits),
+            [user("c"), model("d")],
+            "not from the model on"
+        );
+        assert_eq!(newest(&[user("x"), model("a long answer"), user("y")], &limits), [user("y")]);
+        assert_eq!(newest(&[model("x")], &limits), []);
+    }
+}
