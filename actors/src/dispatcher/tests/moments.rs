@@ -16,7 +16,7 @@ use crate::{
     },
     mailbox::Recipient,
     port::{Clock, LedgerRow},
-    protocol::{Effect, OnDismiss, Timestamp, ToolOutcome},
+    protocol::{Decision, Effect, OnDismiss, Timestamp, ToolOutcome},
     test_runtime::{OneCall, TestRuntime, in_time, kind},
     testing::{FakeTool, Gate},
 };
@@ -141,4 +141,43 @@ async fn a_call_that_could_not_begin_holds_what_it_took_until_its_end_is_recorde
     assert!(context.is_running(id));
     drop(holds);
     assert!(!context.is_running(id));
+}
+
+/// A person says "always" about this call.
+async fn always(test: &TestRuntime, context: &Arc<CallContext>, call: &mut OneCall) {
+    let mut record = Record::new(context.clone(), call.request.clone());
+    let checked = check(call.request.clone(), context).unwrap();
+    let says = async {
+        let request = call.approval_request().await;
+        test.decide(&request, Decision::ApproveAlways).await.unwrap();
+    };
+    let (authorized, ()) = tokio::join!(authorize(checked, &mut record, context), says);
+    assert!(authorized.is_ok());
+}
+
+#[tokio::test]
+async fn in_the_moment_in_which_a_standing_approval_ends_another_one_can_hold() {
+    let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
+    let mut calls = Vec::new();
+    for seq in 1..=3 {
+        let mut call = test.not_begun("mail", "{}").await;
+        if let Some(OneCall { request: first, .. }) = calls.first() {
+            let (session, turn) = (first.session.clone(), first.turn);
+            let request = Arc::make_mut(&mut call.request);
+            (request.session, request.turn, request.seq) = (session, turn, seq);
+        }
+        calls.push(call);
+    }
+    let begins = Timestamp::from_millis(7);
+    let ends = begins.after(test.handles.calls.limits.standing_approval_lifetime);
+    always(&test, &stopped(&test, begins), &mut calls[0]).await;
+    let context = stopped(&test, ends);
+    always(&test, &context, &mut calls[1]).await;
+    let call = &mut calls[2];
+    let mut record = Record::new(context.clone(), call.request.clone());
+    let checked = check(call.request.clone(), &context).unwrap();
+    tokio::select! {
+        authorized = authorize(checked, &mut record, &context) => assert!(authorized.is_ok()),
+        request = call.approval_request() => panic!("the second one covers it: {request:?}"),
+    }
 }
