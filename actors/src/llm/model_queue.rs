@@ -130,7 +130,8 @@ impl ModelQueue {
         };
         if state.waiting.len() == 0 {
             state.retries.has_room();
-            if state.running.len() < max {
+            let is_within_share = state.waiting.running_of(&whose.0) < self.max_of_user(max);
+            if state.running.len() < max && is_within_share {
                 let charge = state.waiting.begin(whose, prompt);
                 return self.run(&mut state, job, charge);
             }
@@ -202,7 +203,7 @@ impl ModelQueue {
         let max = self.max_concurrent();
         let mut state = self.state();
         while state.running.len() < max
-            && let Some((job, charge)) = state.waiting.next()
+            && let Some((job, charge)) = state.waiting.next(self.max_of_user(max))
         {
             self.run(&mut state, job, charge);
         }
@@ -227,6 +228,13 @@ impl ModelQueue {
 
     fn max_concurrent(&self) -> usize {
         self.0.model.model.info().max_concurrent.max(1)
+    }
+
+    /// Gives how many of the model's slots one user's completions may take. A completion that runs is not taken back for
+    /// another user, so some slots are kept for others.
+    fn max_of_user(&self, max: usize) -> usize {
+        let percent = self.0.limits.max_model_percent_per_user;
+        (max / 100 * percent + (max % 100 * percent).div_ceil(100)).max(1)
     }
 
     /// Gives a slot back, and gives the actor to tell where a completion waits for it.

@@ -1,5 +1,5 @@
 //! The completions that wait for a model: bounded, and fair by tokens spent, between users and between the sessions of
-//! one user.
+//! one user. No user runs more than a share of them at once.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -202,9 +202,15 @@ impl<J> Queue<J> {
         (account, session, &mut self.virtual_clock)
     }
 
-    /// Takes the job that is next.
-    pub(super) fn next(&mut self) -> Option<(J, Charge)> {
-        let waiting = self.users.iter_mut().filter(|(_, user)| user.account.waiting > 0);
+    /// Counts the completions of a user that run.
+    pub(super) fn running_of(&self, user: &UserId) -> usize {
+        self.users.get(user).map_or(0, |user| user.account.running)
+    }
+
+    /// Takes the job that is next, among those of users that run fewer than so many.
+    pub(super) fn next(&mut self, max_of_user: usize) -> Option<(J, Charge)> {
+        let may_run = |account: &Account| account.waiting > 0 && account.running < max_of_user;
+        let waiting = self.users.iter_mut().filter(|(_, user)| may_run(&user.account));
         let next = waiting.filter_map(|(name, user)| {
             let came = user.sessions.values().filter_map(Session::first).min()?;
             Some(((user.account.virtual_time, came), name.clone(), user))

@@ -67,8 +67,7 @@ limits! {
     max_awake_sessions_per_user: usize = 4_096, in 1..=usize::MAX;
     /// Turns running at once in a runtime: half of them may wait for a person, and fewer than the rest for a model.
     max_running_turns: usize = 8_192, in 1..=usize::MAX;
-    /// Turns running at once for one user. A person needs a screen of chats; a program gets at most a quarter of a
-    /// model's slots.
+    /// Turns running at once for one user. A person needs a screen of chats; a program may fill its share of a model.
     max_running_turns_per_user: usize = 256, in 1..=usize::MAX;
     /// Approval requests open at once in a runtime: each is a running call that waits.
     max_approval_requests: usize = 4_096, in 1..=usize::MAX;
@@ -96,6 +95,9 @@ limits! {
     max_stored_bytes_per_user: usize = 1024 * 1024 * 1024, in 1..=usize::MAX;
     /// Completions waiting for a model: at some seconds each, more would wait for minutes.
     max_waiting_completions: usize = 1_024, in 1..=usize::MAX;
+    /// The percentage of a model's slots that one user's completions may take, rounded up. From four slots on some are
+    /// left for others: without them another user would wait until one of these answers ends.
+    max_model_percent_per_user: usize = 75, in 1..=100;
     /// The time until the first token of a completion, the wait in the queue included: a person looks no longer at an
     /// unchanged screen.
     first_token_timeout: Duration = Duration::from_secs(2 * 60), in SHORTEST..=LONGEST;

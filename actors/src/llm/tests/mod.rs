@@ -100,6 +100,34 @@ async fn completions_beyond_what_the_model_serves_wait_and_users_take_turns() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_user_with_many_completions_leaves_slots_to_others() {
+    for (slots, of_kim) in [(1, 1), (3, 3), (4, 3), (32, 24)] {
+        let (model, mut script) = model_pair();
+        let mut llm = Llm::new(model.max_concurrent(slots), Limits::default()).await;
+        for number in 1..=40 {
+            llm.ask(number, "kim");
+        }
+        let mut running = Vec::new();
+        for _ in 0..of_kim {
+            running.push(script.next().await);
+        }
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert!(script.try_next().is_none(), "{slots}: the rest waits");
+        if of_kim < slots {
+            llm.ask(41, "lee");
+            script.next().await.say("ok");
+            assert_eq!(llm.ended().await, ended(41, "ok"), "{slots}");
+            assert!(script.try_next().is_none(), "{slots}: what is free stays free");
+        }
+        running.remove(0).say("ok");
+        llm.ended().await;
+        drop(script.next().await);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_full_queue_refuses_honestly_and_abandoned_requests_make_room() {
     let (model, mut script) = model_pair();
     let limits = Limits { max_waiting_completions: 1, ..Limits::default() };

@@ -21,7 +21,7 @@ fn queue(names: &[&'static str]) -> Queue<&'static str> {
 /// The rest, each ended with this cost before the next one begins.
 fn drain(queue: &mut Queue<&'static str>, cost: impl Fn(&str) -> u32) -> String {
     let mut order = Vec::new();
-    while let Some((job, charge)) = queue.next() {
+    while let Some((job, charge)) = queue.next(usize::MAX) {
         let usage = Usage { prompt_tokens: cost(job), ..Usage::default() };
         queue.ended(&charge, Some(usage));
         order.push(job);
@@ -59,7 +59,7 @@ fn a_user_of_long_prompts_gets_fewer_of_them_although_they_fail() {
         }
     }
     let mut order = Vec::new();
-    while let Some((job, charge)) = queue.next() {
+    while let Some((job, charge)) = queue.next(usize::MAX) {
         queue.ended(&charge, None);
         order.push(job);
     }
@@ -76,7 +76,7 @@ fn a_user_of_twice_the_weight_is_served_twice_as_much() {
     }
     let mut served = HashMap::<&str, u32>::new();
     for number in 0..300 {
-        let (job, charge) = queue.next().unwrap();
+        let (job, charge) = queue.next(usize::MAX).unwrap();
         let tokens = 100 + 37 * (number % 11);
         queue.ended(&charge, Some(Usage { prompt_tokens: tokens, ..Usage::default() }));
         *served.entry(job).or_default() += tokens;
@@ -101,7 +101,7 @@ fn a_newcomer_with_a_large_share_takes_no_more_than_that() {
         queue.push(of("old/1"), 0, Instant::now(), "old").unwrap();
     }
     for _ in 0..20 {
-        let (_, charge) = queue.next().unwrap();
+        let (_, charge) = queue.next(usize::MAX).unwrap();
         queue.ended(&charge, usage);
     }
     for _ in 0..100 {
@@ -109,7 +109,7 @@ fn a_newcomer_with_a_large_share_takes_no_more_than_that() {
     }
     let mut served = HashMap::<&str, u32>::new();
     for _ in 0..40 {
-        let (job, charge) = queue.next().unwrap();
+        let (job, charge) = queue.next(usize::MAX).unwrap();
         queue.ended(&charge, usage);
         *served.entry(job).or_default() += 1;
     }
@@ -119,13 +119,13 @@ fn a_newcomer_with_a_large_share_takes_no_more_than_that() {
 #[test]
 fn what_runs_counts_before_it_is_known_what_it_costs() {
     let mut queue = queue(&["a/1", "a/2", "a/3", "b/1", "b/2"]);
-    let begun: Vec<_> = std::iter::from_fn(|| queue.next()).take(4).collect();
+    let begun: Vec<_> = std::iter::from_fn(|| queue.next(usize::MAX)).take(4).collect();
     let names: Vec<_> = begun.iter().map(|(job, _)| *job).collect();
     assert_eq!(names, ["a/1", "b/1", "a/2", "b/2"]);
     // Cancelled at once it cost nothing.
     queue.push(of("b/3"), 0, Instant::now(), "b/3").unwrap();
     queue.ended(&begun[1].1, Some(Usage::default()));
-    assert_eq!(queue.next().unwrap().0, "b/3");
+    assert_eq!(queue.next(usize::MAX).unwrap().0, "b/3");
 }
 
 #[test]
@@ -137,9 +137,9 @@ fn generated_tokens_cost_more_than_read_ones_and_known_ones_nothing() {
 #[test]
 fn an_absent_user_saves_nothing_up_and_a_greedy_one_is_not_forgiven() {
     let mut queue = queue(&["a/1", "a/1", "a/1", "b/1", "b/1"]);
-    let (_, charge) = queue.next().unwrap();
+    let (_, charge) = queue.next(usize::MAX).unwrap();
     queue.ended(&charge, Some(Usage { prompt_tokens: 1_000, ..Usage::default() }));
-    let (job, charge) = queue.next().unwrap();
+    let (job, charge) = queue.next(usize::MAX).unwrap();
     assert_eq!(job, "b/1");
     queue.ended(&charge, Some(Usage { prompt_tokens: 200, ..Usage::default() }));
     // A newcomer begins with what each user could have had, 600 by now: neither at nothing nor before a user that had
@@ -185,13 +185,13 @@ fn due_and_unwanted_jobs_are_taken_out_and_the_rest_keeps_its_order() {
 fn newcomers_without_end_keep_no_user_waiting() {
     let mut queue = queue(&["old/1"]);
     let usage = |tokens| Some(Usage { prompt_tokens: tokens, ..Usage::default() });
-    let (_, charge) = queue.next().unwrap();
+    let (_, charge) = queue.next(usize::MAX).unwrap();
     queue.push(of("old/1"), 0, Instant::now(), "old/1").unwrap();
     queue.push(of("new0/1"), 0, Instant::now(), "new").unwrap();
     queue.ended(&charge, usage(1_000));
     for number in 1..100 {
         queue.push(of(&format!("new{number}/1")), 0, Instant::now(), "new").unwrap();
-        let (job, charge) = queue.next().unwrap();
+        let (job, charge) = queue.next(usize::MAX).unwrap();
         queue.ended(&charge, usage(1_000));
         if job == "old/1" {
             assert!(number < 8, "after {number} others");
@@ -204,11 +204,11 @@ fn newcomers_without_end_keep_no_user_waiting() {
 #[test]
 fn a_user_of_one_request_is_forgotten_though_another_always_runs() {
     let mut queue = queue(&["kim/0"]);
-    let (_, mut running) = queue.next().unwrap();
+    let (_, mut running) = queue.next(usize::MAX).unwrap();
     for number in 1..1_000 {
         for user in ["kim".to_owned(), format!("guest{number}")] {
             queue.push(of(&format!("{user}/{number}")), 0, Instant::now(), "next").unwrap();
-            let (_, next) = queue.next().unwrap();
+            let (_, next) = queue.next(usize::MAX).unwrap();
             queue.ended(&std::mem::replace(&mut running, next), None);
         }
     }
@@ -248,7 +248,7 @@ proptest::proptest! {
             match step {
                 0 | 1 => drop(queue.push(whose, 0, Instant::now(), number)),
                 2 if queue.len() == 0 => charges.push(queue.begin(whose, 0)),
-                2 | 3 => charges.extend(queue.next().map(|(_, charge)| charge)),
+                2 | 3 => charges.extend(queue.next(usize::MAX).map(|(_, charge)| charge)),
                 4 => drop(queue.take_out(Instant::now() - Duration::from_secs(9), |job| job % 3 == 0)),
                 _ => {
                     if let Some(charge) = charges.pop() {
@@ -260,4 +260,15 @@ proptest::proptest! {
             proptest::prop_assert_eq!(counted, there);
         }
     }
+}
+
+#[test]
+fn a_user_that_runs_its_share_lets_others_pass_until_one_of_its_own_ends() {
+    let mut queue = queue(&["a/1", "a/2", "a/3", "b/1"]);
+    let (first, charge) = queue.next(2).unwrap();
+    let begun: Vec<_> = std::iter::from_fn(|| queue.next(2)).map(|(job, _)| job).collect();
+    assert_eq!((first, &*begun), ("a/1", &["b/1", "a/2"][..]));
+    assert_eq!(queue.len(), 1, "one waits though no other does");
+    queue.ended(&charge, None);
+    assert_eq!(queue.next(2).unwrap().0, "a/3");
 }
