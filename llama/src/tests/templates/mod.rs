@@ -8,7 +8,11 @@ mod jinja;
 mod shapes;
 mod tiny;
 
-use std::{fs, path::PathBuf, sync::Mutex};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
 
 use madang_actors::protocol::PromptMessage;
 use serde_json::{Value, json};
@@ -30,6 +34,8 @@ use super::super::{
 pub(super) struct Published {
     pub(super) name: String,
     pub(super) source: String,
+    /// Whether it is one of those that the setup brings, of which lists are kept.
+    pub(super) is_brought: bool,
 }
 
 /// Whether the templates were brought.
@@ -55,19 +61,22 @@ fn published() -> Vec<Published> {
         return Vec::new();
     }
     let named = std::env::var_os("MADANG_CHAT_TEMPLATES").map(PathBuf::from);
-    let folders = [Some(folder().join("templates")), named];
-    let files = folders.into_iter().flatten().flat_map(|folder| fs::read_dir(folder).unwrap());
-    let paths = files.map(|file| file.unwrap().path());
-    let templates = paths.filter(|path| path.extension().is_some_and(|end| end == "jinja"));
-    let mut all: Vec<Published> = templates
-        .map(|path| Published {
-            name: path.file_stem().unwrap().to_string_lossy().into_owned(),
-            source: fs::read_to_string(path).unwrap(),
-        })
-        .collect();
-    all.sort_by(|one, other| one.name.cmp(&other.name));
+    let mut all = templates(&folder().join("templates"), true);
     assert!(all.len() > 60, "only {} templates", all.len());
+    all.extend(named.into_iter().flat_map(|folder| templates(&folder, false)));
+    all.sort_by(|one, other| one.name.cmp(&other.name));
     all
+}
+
+fn templates(folder: &Path, is_brought: bool) -> Vec<Published> {
+    let paths = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let templates = paths.filter(|path| path.extension().is_some_and(|end| end == "jinja"));
+    let read = |path: PathBuf| Published {
+        name: path.file_stem().unwrap().to_string_lossy().into_owned(),
+        source: fs::read_to_string(path).unwrap(),
+        is_brought,
+    };
+    templates.map(read).collect()
 }
 
 fn python() -> PathBuf {
@@ -117,8 +126,6 @@ const REASONS: [(&str, &str, &str); 4] = [
 const NO_TOOLS: &str =
     "it goes through the tools where there are none, and with us none has no items";
 const EQUAL: &str = "it lists the tools before each message that equals the user's last; with us texts that are equal are two texts";
-/// Templates that no chat can be written with: this one adds texts that no one gives it.
-const GIVEN_UP: [&str; 1] = ["fireworks-ai-llama-3-firefunction-v2"];
 
 const BOS: &str = "<BOS>";
 const EOS: &str = "<EOS>";
@@ -173,6 +180,18 @@ fn shown(value: &Value, hidden: &Hidden) -> Value {
     }
 }
 
+/// Gives the values of a chat of one question.
+fn plainest() -> Value {
+    json!({
+        "messages": [{"role": "user", "content": "a"}],
+        "tools": null,
+        "documents": null,
+        "bos_token": BOS,
+        "eos_token": EOS,
+        "add_generation_prompt": true,
+    })
+}
+
 fn dialect(template: &Published) -> Result<Dialect, String> {
     Dialect::of_template(&template.source, &|text| template.source.contains(text))
         .map_err(|error| format!("given up: {error}"))
@@ -186,8 +205,13 @@ fn every_chat_is_written_as_jinja2_writes_it() {
         |jinja, template| {
             let dialect = match dialect(template) {
                 Ok(dialect) => dialect,
-                Err(_) if GIVEN_UP.contains(&&*template.name) => return Vec::new(),
-                Err(error) => return vec![error],
+                // Given up with good reason only if jinja2 cannot write the plainest chat either.
+                Err(error) => {
+                    return match jinja.render(&template.source, &[plainest()]).remove(0) {
+                        Rendered::Text(_) => vec![error],
+                        Rendered::Error(_) => Vec::new(),
+                    };
+                }
             };
             let (prompts, values): (Vec<_>, Vec<_>) =
                 shapes.iter().map(|shape| written(&dialect, shape)).unzip();
