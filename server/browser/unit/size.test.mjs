@@ -9,9 +9,9 @@ const files = readdirSync(ASSETS).map((name) => ({ name, text: readFileSync(new 
 const modules = files.filter(({ name }) => name.endsWith(".js"));
 const texts = (language) => JSON.parse(readFileSync(new URL(`texts.${language}.json`, ASSETS)));
 
-test("all files together have at most 160 KB", () => {
+test("all files together have at most 164 KB", () => {
   const bytes = files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-  assert.ok(bytes <= 160_000, `${bytes} bytes`);
+  assert.ok(bytes <= 164_000, `${bytes} bytes`);
 });
 
 test("each module says in its first line which concept it is, and has at most 350 lines", () => {

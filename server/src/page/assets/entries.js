@@ -1,7 +1,7 @@
 // Draws the rows of a chat: what was said, what tools did, what the runtime told, what is still to be sent.
 
 import { button, el, icon, languageOf } from "./dom.js";
-import { blocks, build } from "./markdown.js";
+import { blocks, build, grown } from "./markdown.js";
 import { clock, spoken, t, tOr, took } from "./texts.js";
 
 const DRAW = {
@@ -43,13 +43,12 @@ function markdown(text) {
 function speech(row, before) {
 	const node = before ?? said("model", row, el("div", { class: "text coming" }));
 	const text = node.querySelector(".text");
-	const found = blocks(row.text);
-	const sources = node.sources ?? [];
-	const same = found.findIndex(({ source }, at) => source !== sources[at]);
+	const found = grown(row.text, node.read ?? "", node.found ?? []);
+	const same = found.findIndex((one, at) => one !== node.found?.[at]);
 	const keep = same < 0 ? found.length : same;
 	while (text.childElementCount > keep) text.lastElementChild.remove();
 	text.append(...found.slice(keep).map(({ node: made }) => build(made, document)));
-	node.sources = found.map(({ source }) => source);
+	[node.read, node.found] = [row.text, found];
 	const language = lang(row.text);
 	if (language) text.setAttribute("lang", language);
 	return node;

@@ -4,21 +4,27 @@
 /** How deep quotations, lists and emphasis may lie in each other; deeper ones stay plain text. */
 const MAX_DEPTH = 12;
 
-/** Reads a text into blocks with their sources: a growing text keeps its finished ones. */
-export function blocks(text, depth = 0) {
-	const lines = text.replaceAll("\r\n", "\n").split("\n");
+/** Reads a text into blocks, each with its source and the place where it begins. */
+export function blocks(text, depth = 0, from = 0) {
+	const rows = text.slice(from).split("\n");
+	const lines = rows.map((row) => (row.endsWith("\r") ? row.slice(0, -1) : row));
 	const found = [];
 	let at = 0;
+	let begin = from;
 	while (at < lines.length) {
-		if (!lines[at].trim()) {
-			at += 1;
-			continue;
-		}
-		const [node, next] = block(lines, at, depth);
-		found.push({ source: lines.slice(at, next).join("\n"), node });
-		at = next;
+		const [node, next] = lines[at].trim() ? block(lines, at, depth) : [null, at + 1];
+		if (node) found.push({ begin, source: lines.slice(at, next).join("\n"), node });
+		for (; at < next; at += 1) begin += rows[at].length + 1;
 	}
 	return found;
+}
+
+/** Reads a text that has grown: its last two blocks anew, because a line that grows can join the block before it. */
+export function grown(text, before, found) {
+	const kept = text.startsWith(before) ? found.slice(0, -2) : [];
+	const again = blocks(text, 0, kept.length && found[kept.length].begin);
+	const same = (block, at) => (found[at]?.begin === block.begin && found[at].source === block.source ? found[at] : block);
+	return [...kept, ...again.map((block, at) => same(block, kept.length + at))];
 }
 
 /** Makes elements of a node. */
@@ -38,13 +44,14 @@ export function plain(text) {
 
 const IS_BLOCK = new Set(["p", "li", "th", "td", "blockquote", "br"]);
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([^`\s]*)[^`]*$/;
-const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+// No pattern has two ways to read the same letters: the time of such a one grows faster than its line.
+const FENCE = /^ {0,3}(`{3,}(?!`)|~{3,}(?!~))\s*(?![^`]*`)(\S*)/;
+const HEADING = /^ {0,3}(#{1,6})\s+(?=(.*))/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const QUOTE = /^ {0,3}> ?/;
 // At most three digits: `2026. 11. 25.` is how a Korean date is written.
 const ITEM = /^( *)([-*+]|\d{1,3}[.)])( +|$)/;
-const TABLE_RULE = /^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+const TABLE_RULE = /^:?-+:?$/;
 
 /** Reads one block; gives it and the line behind it. */
 function block(lines, at, depth) {
@@ -52,7 +59,7 @@ function block(lines, at, depth) {
 	const fence = FENCE.exec(line);
 	if (fence) return code(lines, at, fence);
 	const heading = HEADING.exec(line);
-	if (heading) return [{ tag: "p", attributes: { class: "heading", role: "heading", "aria-level": "3", "data-level": heading[1].length }, children: [{ tag: "strong", children: inline(heading[2]) }] }, at + 1];
+	if (heading) return [{ tag: "p", attributes: { class: "heading", role: "heading", "aria-level": "3", "data-level": heading[1].length }, children: [{ tag: "strong", children: inline(heading[2].trimEnd().replace(/(?<!#)#+$/, "").trimEnd()) }] }, at + 1];
 	if (RULE.test(line)) return [{ tag: "hr" }, at + 1];
 	if (depth < MAX_DEPTH && QUOTE.test(line)) return quote(lines, at, depth);
 	if (depth < MAX_DEPTH && ITEM.test(line)) return list(lines, at, depth);
@@ -81,12 +88,15 @@ function list(lines, at, depth) {
 	const [, indent, mark] = ITEM.exec(lines[at]);
 	const isOrdered = /\d/.test(mark);
 	const items = [];
+	const rest = new RegExp(`^ {0,${indent.length + mark.length + 1}}`);
 	let end = at;
+	let text = at; // the first line from here on that has one
 	while (end < lines.length) {
+		while (text < lines.length && (text < end || !lines[text].trim())) text += 1;
 		const found = ITEM.exec(lines[end]);
 		const isItem = found && found[1].length <= indent.length + 1 && /\d/.test(found[2]) === isOrdered;
 		if (isItem) items.push([lines[end].slice(found[0].length)]);
-		else if (belongs(lines, end, indent.length)) items.at(-1).push(lines[end].replace(new RegExp(`^ {0,${indent.length + mark.length + 1}}`), ""));
+		else if (belongs(lines, end, lines[text], indent.length)) items.at(-1).push(lines[end].replace(rest, ""));
 		else break;
 		end += 1;
 	}
@@ -96,12 +106,11 @@ function list(lines, at, depth) {
 	return [{ tag: isOrdered ? "ol" : "ul", attributes: isOrdered && first !== 1 ? { start: String(first) } : {}, children }, end];
 }
 
-/** Whether a line goes on with the list's last item. */
-function belongs(lines, at, indent) {
+/** Whether a line goes on with the list's last item; `text` is the first line from it on that has any. */
+function belongs(lines, at, text = "", indent) {
 	const line = lines[at];
-	const isDeeper = (text) => text !== undefined && text.trim() !== "" && text.search(/\S/) > indent + 1;
-	if (!line.trim()) return isDeeper(lines.slice(at).find((text) => text.trim()));
-	if (isDeeper(line)) return true;
+	if (text.search(/\S/) > indent + 1) return true;
+	if (!line.trim()) return false;
 	return Boolean(lines[at - 1].trim()) && !ITEM.test(line) && !startsBlock(lines, at);
 }
 
@@ -128,7 +137,7 @@ function table(lines, at) {
 
 function startsTable(lines, at) {
 	const [line, rule = ""] = [lines[at], lines[at + 1]];
-	return line.includes("|") && TABLE_RULE.test(rule) && cells(line).length === cells(rule).length;
+	return line.includes("|") && cells(rule).every((cell) => TABLE_RULE.test(cell)) && cells(line).length === cells(rule).length;
 }
 
 /** Whether a line ends the paragraph before it. A number does so only where a list begins with it. */
@@ -147,49 +156,89 @@ function paragraph(lines, at, depth) {
 	return [{ tag: "p", children }, end];
 }
 
-/** Each way to mark a part of a line, tried in this order where the line stands. */
+/** Each way to mark a part of a line, tried in this order where the line stands: how it begins, the whole, the node. */
 const INLINE = [
-	[/^\\([!-/:-@[-`{-~])/, ([, letter]) => letter],
-	[/^(`+)([\s\S]*?[^`])\1(?!`)/, ([, , text]) => ({ tag: "code", children: [text.replace(/^ (.*) $/, "$1")] })],
-	[/^!?\[((?:[^[\]]|\[[^\]]*\])*)\]\(\s*<?([^\s()<>]*(?:\([^\s()]*\))?[^\s()<>]*)>?(?:\s+"[^"]*")?\s*\)/, ([, text, address], depth) => link(address, inline(text, depth))],
-	[/^\*\*(?=\S)([\s\S]*?\S)\*\*(?!\*)/, ([, text], depth) => ({ tag: "strong", children: inline(text, depth) })],
-	[/^__(?=\S)([\s\S]*?\S)__(?![\p{L}\p{N}_])/u, ([, text], depth) => ({ tag: "strong", children: inline(text, depth) })],
-	[/^\*(?=[^\s*])([\s\S]*?[^\s*])\*(?!\*)/, ([, text], depth) => ({ tag: "em", children: inline(text, depth) })],
-	[/^_(?=[^\s_])([\s\S]*?[^\s_])_(?![\p{L}\p{N}_])/u, ([, text], depth) => ({ tag: "em", children: inline(text, depth) })],
-	[/^~~(?=\S)([\s\S]*?\S)~~/, ([, text], depth) => ({ tag: "del", children: inline(text, depth) })],
-	[/^<((?:https?:\/\/|mailto:)[^\s<>]+)>/, ([, address]) => link(address, [address])],
-	[/^https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}*_~]/, ([address]) => link(address, [address])],
+	[/^\\/, /^\\([!-/:-@[-`{-~])/, ([, letter]) => letter],
+	[/^\*\*(?=\S)/, /^\*\*([\s\S]*?\S)\*\*(?!\*)/, ([, text], depth) => ({ tag: "strong", children: inline(text, depth) })],
+	[/^__(?=\S)/, /^__([\s\S]*?\S)__(?![\p{L}\p{N}_])/u, ([, text], depth) => ({ tag: "strong", children: inline(text, depth) })],
+	[/^\*(?=[^\s*])/, /^\*([\s\S]*?[^\s*])\*(?!\*)/, ([, text], depth) => ({ tag: "em", children: inline(text, depth) })],
+	[/^_(?=[^\s_])/, /^_([\s\S]*?[^\s_])_(?![\p{L}\p{N}_])/u, ([, text], depth) => ({ tag: "em", children: inline(text, depth) })],
+	[/^~~(?=\S)/, /^~~([\s\S]*?\S)~~/, ([, text], depth) => ({ tag: "del", children: inline(text, depth) })],
+	[/^</, /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/, ([, address]) => link(address, [address])],
+	[/^http/, /^https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}*_~]/, ([address]) => link(address, [address])],
 ];
-/** Where one of them can begin; what lies before is plain. */
+/** Whether no end of such a mark behind one place means none behind a later place. */
+const ENDS = /^\^(\\\*|_|~)/;
+/** Where a link leads, behind its text. */
+const TARGET = /^\(\s{0,9}<?([^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)?)>?(?:\s{1,9}"[^"]*")?\s{0,9}\)/;
+/** Where a mark can begin; what lies before is plain. */
 const NEXT = /[\\`![*_~<]|https?:\/\//;
-/** Longer lines are not searched for marks, which would cost the square of their length. */
-const MAX_LINE = 5_000;
 
+/** Finds the end of each bracket and of each run of backquotes. */
+function partners(text) {
+	const found = new Map();
+	const [open, runs] = [[], new Map()];
+	for (const { 0: mark, index } of text.matchAll(/\\[[\]\\]|`+|[[\]]/g)) {
+		if (mark === "[") open.push(index);
+		else if (mark === "]") found.set(open.pop(), index);
+		else if (mark[0] === "`") {
+			found.set(runs.get(mark.length), index);
+			runs.set(mark.length, index);
+		}
+	}
+	return found;
+}
+
+/** Reads code or a link at a place, and gives where it ends. */
+function paired(text, at, pairs, depth) {
+	if (text[at] === "`") {
+		const { length } = /^`+/.exec(text.slice(at))[0];
+		const end = pairs.get(at);
+		if (end === undefined) return [at + length, text.slice(at, at + length)];
+		return [end + length, { tag: "code", children: [text.slice(at + length, end).replace(/^ ([^]*) $/, "$1")] }];
+	}
+	const begin = text[at] === "!" ? at + 1 : at;
+	const end = text[begin] === "[" ? pairs.get(begin) : undefined;
+	const target = end === undefined ? null : TARGET.exec(text.slice(end + 1));
+	return target && [end + 1 + target[0].length, link(target[1], inline(text.slice(begin + 1, end), depth))];
+}
+
+/** Takes time by the length of the text alone: a mark whose end was not found is not looked for again. */
 function inline(text, depth = 0) {
-	if (depth >= MAX_DEPTH || text.length > MAX_LINE) return text ? [text] : [];
+	if (depth >= MAX_DEPTH) return text ? [text] : [];
 	const found = [];
 	const add = (node) => {
 		if (typeof node === "string" && typeof found.at(-1) === "string") found[found.length - 1] += node;
 		else found.push(node);
 	};
-	let rest = text;
-	let before = "";
-	while (rest) {
+	const pairs = partners(text);
+	const endless = new Set();
+	const marked = (rest) => {
+		for (const way of INLINE) {
+			const [begins, pattern, make] = way;
+			if (endless.has(way) || !begins.test(rest)) continue;
+			const match = pattern.exec(rest);
+			if (match) return [text.length - rest.length + match[0].length, make(match, depth + 1)];
+			if (ENDS.test(pattern.source)) endless.add(way);
+		}
+		return null;
+	};
+	let at = 0;
+	while (at < text.length) {
+		const rest = text.slice(at);
 		const next = rest.search(NEXT);
 		if (next !== 0) {
 			const plainPart = next < 0 ? rest : rest.slice(0, next);
 			add(plainPart);
-			before = plainPart.at(-1) ?? before;
-			rest = rest.slice(plainPart.length);
+			at += plainPart.length;
 			continue;
 		}
 		// An underscore within a word is a part of a name.
-		const isWithin = rest[0] === "_" && /[\p{L}\p{N}_]/u.test(before);
-		const hit = isWithin ? undefined : INLINE.map(([pattern, make]) => [pattern.exec(rest), make]).find(([match]) => match);
-		const length = hit ? hit[0][0].length : 1;
-		add(hit ? hit[1](hit[0], depth + 1) : rest[0]);
-		before = rest[length - 1];
-		rest = rest.slice(length);
+		const isWithin = rest[0] === "_" && at > 0 && /[\p{L}\p{N}_]/u.test(text[at - 1]);
+		const hit = isWithin ? null : /[`![]/.test(rest[0]) ? paired(text, at, pairs, depth + 1) : marked(rest);
+		const [end, node] = hit ?? [at + 1, rest[0]];
+		add(node);
+		at = end;
 	}
 	return found;
 }
