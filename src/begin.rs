@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use madang_actors::{
     dispatcher::{
-        CallEnd, Cancellation, DispatchRequest, DispatcherEvent, DispatcherMsg, end_lost,
+        CallEnd, Cancellation, DispatchRequest, DispatcherEvent, DispatcherMsg, end_cut_off,
     },
     mailbox::{Recipient, Reply},
     port::{LedgerFilter, LedgerRow},
-    protocol::{
-        Bound, CallId, Fault, IdempotencyKey, Locale, SessionId, ToolCall, UserId, WantedCall,
-    },
+    protocol::{Bound, CallId, IdempotencyKey, Locale, SessionId, ToolCall, UserId, WantedCall},
 };
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -99,8 +97,8 @@ impl Runtime {
         match row.record() {
             Some(record) => CallEnd { seq: row.seq, record: Box::new(record), is_recorded: true },
             None => {
-                let (calls, request) = (&self.shared().handles.calls, DispatchRequest::of(row));
-                end_lost(calls, Arc::new(request), &Fault::REPLY_LOST).await
+                let request = Arc::new(DispatchRequest::of(row));
+                end_cut_off(&self.shared().handles.calls, request).await
             }
         }
     }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    dispatcher::{CallContext, CallEnd, DispatchRequest, end_lost},
+    dispatcher::{CallContext, CallEnd, DispatchRequest, end_cut_off},
     ledger::CallState,
     port::{LedgerFilter, StoreError},
-    protocol::Fault,
 };
 use tokio::time::timeout;
 
@@ -42,6 +41,6 @@ impl OpenCall {
 
     /// Records an end, if the store takes one.
     pub(crate) async fn end(&self) -> CallEnd {
-        end_lost(&self.calls, self.request.clone(), &Fault::REPLY_LOST).await
+        end_cut_off(&self.calls, self.request.clone()).await
     }
 }

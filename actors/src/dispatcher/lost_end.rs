@@ -11,9 +11,8 @@ use super::{
     record::{Finished, Record, end_of, row},
 };
 use crate::{
-    ledger::{CallState, Ended},
-    port::LedgerRow,
-    protocol::{CallResult, Effect, EffectPolicy, Fault, Locale, Text, ToolOutcome},
+    ledger::CallState,
+    protocol::{Effect, EffectPolicy, Fault, Locale, Text, ToolOutcome},
 };
 
 /// Brings a call whose pipeline is gone to its end. That is the end that the ledger has, else the one of its handler that
@@ -25,6 +24,17 @@ pub async fn end_lost(
     context: &Arc<CallContext>,
     request: Arc<DispatchRequest>,
     fault: &Fault,
+) -> CallEnd {
+    let (tool, locale) = (request.call.name.clone(), request.locale);
+    end_otherwise(context, request, |state| gone(context, &tool, state, fault, locale)).await
+}
+
+/// Brings a call whose pipeline is gone to its end, with the same order of ends. The last is made of its state in the
+/// ledger.
+pub(super) async fn end_otherwise(
+    context: &Arc<CallContext>,
+    request: Arc<DispatchRequest>,
+    finished: impl FnOnce(CallState) -> Finished + Send,
 ) -> CallEnd {
     let (row, state) = match row(context, &request).await {
         Ok(row) => {
@@ -41,7 +51,7 @@ pub async fn end_lost(
     }
     let begun = row.as_ref().filter(|row| row.state == CallState::Running);
     let kept = begun.and_then(|row| context.kept_ends.of(row.call));
-    let finished = gone(context, &request.call.name, state, fault, request.locale);
+    let finished = finished(state);
     let arguments = row
         .as_ref()
         .map_or_else(|| Value::from(&*request.call.arguments), |row| row.arguments.clone());
@@ -52,22 +62,8 @@ pub async fn end_lost(
     record.end_as(arguments, Vec::new(), ended).await
 }
 
-/// Makes the end of a call that no pipeline will bring to its end any more. An end of its handler that the store did not
-/// take is that end. It is to be written as it is.
-#[must_use]
-pub fn end_of_lost(context: &CallContext, row: &LedgerRow, locale: Locale) -> Ended {
-    if row.state == CallState::Running
-        && let Some(kept) = context.kept_ends.of(row.call)
-    {
-        return kept;
-    }
-    let Finished { outcome, effect, decided_by } =
-        gone(context, &row.name, row.state, &Fault::REPLY_LOST, locale);
-    Ended { arguments: None, outcome, effect, result: CallResult::Shown, decided_by }
-}
-
 /// Makes the end of a call in this state whose pipeline is gone.
-fn gone(
+pub(super) fn gone(
     context: &CallContext,
     tool: &str,
     state: CallState,
@@ -84,7 +80,8 @@ fn gone(
     Finished { outcome: ToolOutcome::error("handler_error", reason), effect, decided_by: None }
 }
 
-fn leaves_no_trace(context: &CallContext, tool: &str) -> bool {
+/// Tells whether a handler of this tool that is cut off has had no effect.
+pub(super) fn leaves_no_trace(context: &CallContext, tool: &str) -> bool {
     context
         .registry
         .get(tool)

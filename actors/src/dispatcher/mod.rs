@@ -4,7 +4,7 @@
 //! tool up and validates the arguments. `authorize` gets an approval where the tool requires it and records it; `ask` is the one way to wait for a person.
 //! `permits` takes the permits of resource and tool. `run` lends the handler its connection, waits for it under its deadline,
 //! and records the end. `kept_ends` has the ends that the store does not take, and `late_end` writes them later. `call` holds these steps in a pair of actors: a handler's panic becomes an outcome. It records the
-//! ends of calls that do not run.
+//! ends of calls that do not run. `cut_off` makes the ends of calls whose process ended before they did.
 //!
 //! Invariants:
 //! - The order is a compile error to break: only `check` makes a `CheckedCall`, only `authorize` an `AuthorizedCall`, and
@@ -23,6 +23,7 @@ mod call;
 mod cancellation;
 mod check;
 mod context;
+mod cut_off;
 mod kept_ends;
 mod keyed_semaphore;
 mod late_end;
@@ -39,5 +40,6 @@ mod tests;
 pub use actor::DispatcherActor;
 pub use cancellation::{CancelCause, Cancellation};
 pub use context::CallContext;
-pub use lost_end::{end_lost, end_of_lost};
+pub use cut_off::{end_cut_off, ends_of_lost};
+pub use lost_end::end_lost;
 pub use msg::{CallEnd, DispatchRequest, DispatcherEvent, DispatcherMsg};

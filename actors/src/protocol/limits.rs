@@ -124,7 +124,7 @@ limits! {
     /// The time that a session stays awake without a turn.
     session_idle: Duration = Duration::from_secs(60), in Duration::ZERO..=LONGEST;
     /// Resumptions of a turn that makes no step forward: one that has taken its process with it so often will do it
-    /// again.
+    /// again. Those in which it only waits for a person count for nothing.
     max_resumes: u32 = 3, in 0..=u32::MAX;
     /// Interrupted sessions that are resumed at once after a start: fewer than completions may wait for a model.
     max_resuming_sessions: usize = 64, in 1..=usize::MAX;

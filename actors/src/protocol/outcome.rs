@@ -79,7 +79,8 @@ pub enum CancelReason {
     Unreachable,
     /// The user dismissed the turn while the question was open.
     Dismissed,
-    /// The turn ended before the call began: the user dismissed it while no question was open, or the session was lost.
+    /// The turn ended before the call began: the user dismissed it while no question was open, or the session
+    /// or its process was lost.
     Withdrawn,
 }
 

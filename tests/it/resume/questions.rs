@@ -34,8 +34,8 @@ fn cut_off_at_a_question(world: &World, tool: &str) -> ApprovalRequest {
 fn an_open_question_is_asked_again_and_its_approval_runs_the_call_once() {
     let world = World::new();
     let mut asked = cut_off_at_a_question(&world, "save");
-    // It may be cut off any number of times.
-    for _ in 0..2 {
+    // It may be cut off any number of times, far more often than a turn that works.
+    for _ in 0..20 {
         let mut life = world.start();
         life.run(async |life| {
             let (session, mut probe) = life.session().await;

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use madang::{
     TurnOptions,
-    event::TurnEnding,
+    event::{Content, TurnEnding},
     model::{Completion, Usage},
     session::{History, Imported},
     store::Store,
@@ -209,6 +209,46 @@ fn a_turn_that_takes_its_process_with_it_again_and_again_is_given_up() {
         .assert_eq(&read(completion.request()));
         completion.say("Here I am.");
         assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
+    });
+    life.shut_down();
+}
+
+#[test]
+fn a_turn_that_a_handler_takes_down_again_and_again_is_given_up_and_its_text_stays() {
+    let mut world = World::new();
+    world.limits.max_resumes = 2;
+    let begins = |world: &World, calls: bool| {
+        let mut life = world.start();
+        life.run(async |life| {
+            let (session, _) = life.session().await;
+            if calls {
+                ask(&session, "go").await;
+                life.model_calls("", &["slow_look", "save", "mail"]).await;
+            }
+            life.gate.begun(1).await;
+            life.until_ledger(|rows| rows.len() == 3).await;
+        });
+        world.crash(life);
+    };
+    begins(&world, true);
+    (0..2).for_each(|_| begins(&world, false));
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, _) = life.session().await;
+        assert!(session.turn().await.unwrap().is_none());
+        ask(&session, "again").await;
+        // Its text took no model down, and what had not begun is no fault of its tools.
+        expect![[r#"
+            user: go
+            slow_look: {"status":"error","code":"handler_error","reason":"the tool failed: ReplyLost"}
+            save: {"status":"cancelled","reason":"the turn ended before this began, so it was not run"}
+            mail: {"status":"cancelled","reason":"the turn ended before this began, so it was not run"}
+            user: again"#]]
+        .assert_eq(&read(life.unfinished().await.request()));
+        let messages = session.state().await.unwrap().messages;
+        let notices =
+            messages.iter().filter(|message| matches!(message.content, Content::Notice { .. }));
+        assert_eq!(notices.count(), 0, "no notice blames the model");
     });
     life.shut_down();
 }

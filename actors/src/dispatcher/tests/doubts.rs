@@ -2,7 +2,7 @@
 
 use super::{going_on, holding_the_transaction};
 use crate::{
-    dispatcher::{DispatcherEvent, ask::request, check::check, end_of_lost},
+    dispatcher::{DispatcherEvent, ask::request, check::check, ends_of_lost},
     ledger::{CallState, Transition},
     port::{LedgerRow, Store, StoreError, Write},
     protocol::{
@@ -132,7 +132,7 @@ async fn a_no_to_a_call_that_ended_otherwise_meanwhile_is_told_not_to_count() {
     let mut call = test.begin("mail", "{}").await;
     let asked = call.approval_request().await;
     let row = test.ledger().await.remove(0);
-    let lost = end_of_lost(&test.handles.calls, &row, Locale::EN);
+    let lost = ends_of_lost(&test.handles.calls, &[&row], Locale::EN).remove(0);
     let (session, at) = (row.session.clone(), test.handles.calls.clock.now());
     let ended = Write::Call { session, call: row.call, at, transition: Transition::Ended(lost) };
     test.handles.store.write(vec![ended]).await.unwrap();
@@ -142,7 +142,7 @@ async fn a_no_to_a_call_that_ended_otherwise_meanwhile_is_told_not_to_count() {
         panic!("the question ends before the call does");
     };
     assert_eq!(end, ApprovalEnd::Cancelled { reason: CancelReason::Unreachable });
-    assert_eq!(kind(&call.end().await), "handler_error, None", "the end that the ledger has");
+    assert_eq!(kind(&call.end().await), "withdrawn, None", "the end that the ledger has");
     assert_eq!(test.at_rest().await[0].decided_by, None);
 }
 

@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 
 use super::{SHORT, hasty};
 use crate::{
-    dispatcher::{DispatchRequest, end_of_lost},
+    dispatcher::{DispatchRequest, ends_of_lost},
     ledger::{CallState, Transition},
     mailbox::Recipient,
     port::{
@@ -97,7 +97,7 @@ async fn a_late_handler_resolves_a_call_that_was_ended_without_it() {
     assert!(!call.end().await.is_recorded);
     // As a session does that wakes meanwhile.
     let row = test.ledger().await.remove(0);
-    let lost = end_of_lost(&test.handles.calls, &row, Locale::EN);
+    let lost = ends_of_lost(&test.handles.calls, &[&row], Locale::EN).remove(0);
     assert_eq!(lost.effect, Effect::Unknown);
     step(&test, &call, Transition::Ended(lost)).await;
     gate.open();
@@ -180,6 +180,16 @@ async fn what_a_lost_call_did_is_unknown_only_where_its_handler_had_begun_and_co
     let test = TestRuntime::new(tools).await;
     test.call("read", "{}").await;
     let row = test.at_rest().await.remove(0);
+    let end = |row: &LedgerRow| {
+        let end = ends_of_lost(&test.handles.calls, &[row], Locale::EN).remove(0);
+        let word = match end.outcome {
+            ToolOutcome::Err(error) => error.code.into_owned(),
+            ToolOutcome::Cancelled(cancelled) => cancelled.reason.name().to_owned(),
+            ToolOutcome::Ok(_) => "ok".to_owned(),
+        };
+        (word, end.effect)
+    };
+    let told = |word: &str, effect| (word.to_owned(), effect);
     for (name, begun) in [
         ("read", Effect::None),
         ("look", Effect::None),
@@ -188,12 +198,36 @@ async fn what_a_lost_call_did_is_unknown_only_where_its_handler_had_begun_and_co
         ("mail", Effect::Unknown),
         ("a tool that is not there any more", Effect::Unknown),
     ] {
-        for state in [CallState::Proposed, CallState::Awaiting, CallState::Approved] {
-            let row = LedgerRow { name: name.into(), state, ..row.clone() };
-            assert_eq!(end_of_lost(&test.handles.calls, &row, Locale::EN).effect, Effect::None);
+        let in_state = |state| end(&LedgerRow { name: name.into(), state, ..row.clone() });
+        // The ledger has the beginning of what leaves a trace, so without it nothing of that began.
+        let word = if begun == Effect::None { "handler_error" } else { "withdrawn" };
+        for state in [CallState::Proposed, CallState::Approved] {
+            assert_eq!(in_state(state), told(word, Effect::None), "{name} {state:?}");
         }
-        let row = LedgerRow { name: name.into(), state: CallState::Running, ..row.clone() };
-        assert_eq!(end_of_lost(&test.handles.calls, &row, Locale::EN).effect, begun, "{name}");
+        assert_eq!(in_state(CallState::Awaiting), told("withdrawn", Effect::None), "{name}");
+        assert_eq!(in_state(CallState::Running), told("handler_error", begun), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn of_the_calls_of_a_round_only_the_first_and_reads_beside_it_may_have_begun() {
+    let tools = [FakeTool::read("read"), FakeTool::transactional("save")];
+    let test = TestRuntime::new(tools).await;
+    test.call("read", "{}").await;
+    let row = test.at_rest().await.remove(0);
+    for (round, began) in [
+        (["read", "read", "read"].as_slice(), 3),
+        (&["read", "read", "save", "read"], 2),
+        (&["save", "read"], 1),
+        (&["save", "save"], 1),
+    ] {
+        let state = CallState::Proposed;
+        let proposed = |name: &&str| LedgerRow { name: (*name).into(), state, ..row.clone() };
+        let rows: Vec<_> = round.iter().map(proposed).collect();
+        let ends = ends_of_lost(&test.handles.calls, &rows.iter().collect::<Vec<_>>(), Locale::EN);
+        let failed = ends.iter().map(|end| matches!(end.outcome, ToolOutcome::Err(_)));
+        let expected = (0..round.len()).map(|index| index < began);
+        assert!(failed.eq(expected), "{round:?}: {ends:?}");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::session::{
     turn::recovery::{Fate, Left, Reason, plan},
 };
 use crate::{
-    dispatcher::end_of_lost,
+    dispatcher::ends_of_lost,
     failpoint::failpoint,
     ledger::{Ended, Transition},
     port::{LedgerFilter, LedgerRow, OpenTurn, StoreError, StoredSession, TurnStep, Write},
@@ -51,7 +51,7 @@ pub(in crate::session) async fn see_to(
     })?;
     // Before the first write: while it waits, no part of the plan has happened.
     let permit = match plan.turn {
-        Fate::Ends(_) => None,
+        Fate::Ends { .. } => None,
         Fate::GoesOn { .. } => {
             tokio::select! {
                 biased;
@@ -68,18 +68,21 @@ pub(in crate::session) async fn see_to(
         (context.calls.clock.now(), context.calls.languages.locale(open.options.language));
     let (lost, rest): (Vec<_>, Vec<_>) =
         calls.into_iter().partition(|row| plan.lost.contains(&row.call));
-    let ends: Vec<_> =
-        lost.iter().map(|row| (row, end_of_lost(&context.calls, row, locale))).collect();
-    let is_unknown = ends.iter().any(|(_, end)| end.effect == Effect::Unknown);
+    let mut lost: Vec<_> = lost.iter().collect();
+    lost.sort_by_key(|row| row.seq);
+    let ends = ends_of_lost(&context.calls, &lost, locale);
+    let is_unknown = ends.iter().any(|end| end.effect == Effect::Unknown);
     let mut last = stored.row.last_seq;
     let mut writes = Vec::new();
-    if matches!(plan.turn, Fate::GoesOn { .. }) && !is_counted {
+    let counts = matches!(plan.turn, Fate::GoesOn { waits: false, .. });
+    if counts && !is_counted {
         let (session, turn, step) = (session.clone(), open.turn, TurnStep::Resumed);
         writes.push(Write::Turn { session, turn, at, step });
     }
-    writes.extend(ends.into_iter().map(|(row, end)| end_write(row, at, end)));
-    // A turn that took its process with it again and again would do so in every turn that reads it.
-    let is_left_out = plan.turn == Fate::Ends(Reason::TooOften);
+    writes.extend(lost.into_iter().zip(ends).map(|(row, end)| end_write(row, at, end)));
+    // A text over which a model took its process with it again and again would do so in every turn that reads it.
+    let killer = Fate::Ends { reason: Reason::TooOften, was_completing: true };
+    let is_left_out = plan.turn == killer;
     let notices = [(is_unknown, Notice::EffectUnknown), (is_left_out, Notice::TurnLeftOut)];
     let is_kept = context.history == History::Stored;
     for (_, notice) in notices.into_iter().filter(|(is_due, _)| *is_due && is_kept) {
@@ -89,7 +92,7 @@ pub(in crate::session) async fn see_to(
         writes.push(Write::Message { session: session.clone(), message });
     }
     match (plan.turn, permit) {
-        (Fate::Ends(reason), _) => {
+        (Fate::Ends { reason, was_completing: _ }, _) => {
             let (end, at) = match (reason, &handover.turn) {
                 (Reason::ActorLost, Some(abandoned)) => abandoned.end.clone(),
                 (Reason::ActorLost | Reason::TooOften | Reason::NoChat, _) => {
@@ -108,10 +111,12 @@ pub(in crate::session) async fn see_to(
             Ok(None)
         }
         (Fate::GoesOn { .. }, None) => Ok(None),
-        (Fate::GoesOn { again, stops_loop }, Some(permit)) => {
-            handover.counted = Some((open.turn, open.resumes + 1));
+        (Fate::GoesOn { again, stops_loop, waits: _ }, Some(permit)) => {
+            handover.counted = counts.then_some((open.turn, open.resumes + 1));
             slot.hand_over(handover);
-            context.store.write(writes).await?;
+            if !writes.is_empty() {
+                context.store.write(writes).await?;
+            }
             info!(%session, turn = %open.turn, calls = again.len(), "a turn that was left open goes on");
             let of = |call| rest.iter().find(|row| row.call == call).cloned();
             let calls: Vec<LedgerRow> = again.into_iter().filter_map(of).collect();

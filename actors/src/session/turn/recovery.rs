@@ -34,13 +34,21 @@ pub(super) struct Plan {
 #[derive(Debug, PartialEq)]
 pub(super) enum Fate {
     /// The turn ends as failed.
-    Ends(Reason),
+    Ends {
+        /// Why it does not go on.
+        reason: Reason,
+        /// Whether the model was answering when the process ended.
+        was_completing: bool,
+    },
     /// The turn goes on.
     GoesOn {
         /// The calls of its last round that are dispatched again under their own ids, in order.
         again: Vec<CallId>,
         /// Whether a call of that round asked for the end of the turn.
         stops_loop: bool,
+        /// Whether nothing of it begins before a person has decided. Such a resumption does not count: it can take no
+        /// process with it.
+        waits: bool,
     },
 }
 
@@ -70,20 +78,23 @@ pub(super) fn plan(left: &Left<'_>) -> Result<Plan, StoreError> {
         .iter()
         .filter(of_turn)
         .any(|message| matches!(message.content, Content::User { .. }));
+    let goes_on = |row: &&LedgerRow| row.turn == open.turn && row.state != CallState::Running;
+    let (mut again, lost): (Vec<_>, Vec<_>) = calls.iter().partition(goes_on);
+    again.sort_by_key(|row| row.seq);
+    // A call that asks runs alone: those behind it begin after its end.
+    let waits = again.first().is_some_and(|first| first.state == CallState::Awaiting);
     let reason = if abandoned == Some(open.turn) {
         Some(Reason::ActorLost)
     } else if !has_chat {
         Some(Reason::NoChat)
     } else {
-        (open.resumes >= max_resumes).then_some(Reason::TooOften)
+        (!waits && open.resumes >= max_resumes).then_some(Reason::TooOften)
     };
     if let Some(reason) = reason {
         let lost = calls.iter().map(|row| row.call).collect();
-        return Ok(Plan { lost, turn: Fate::Ends(reason) });
+        let was_completing = calls.iter().all(|row| row.turn != open.turn);
+        return Ok(Plan { lost, turn: Fate::Ends { reason, was_completing } });
     }
-    let goes_on = |row: &&LedgerRow| row.turn == open.turn && row.state != CallState::Running;
-    let (mut again, lost): (Vec<_>, Vec<_>) = calls.iter().partition(goes_on);
-    again.sort_by_key(|row| row.seq);
     if again.first().is_some_and(|first| first.seq < open.from) {
         return Err(StoreError::refused("an open call stands before the round of its turn"));
     }
@@ -95,5 +106,5 @@ pub(super) fn plan(left: &Left<'_>) -> Result<Plan, StoreError> {
         );
     let calls = |rows: Vec<&LedgerRow>| rows.into_iter().map(|row| row.call).collect();
     let (lost, again) = (calls(lost), calls(again));
-    Ok(Plan { lost, turn: Fate::GoesOn { again, stops_loop } })
+    Ok(Plan { lost, turn: Fate::GoesOn { again, stops_loop, waits } })
 }

@@ -105,12 +105,22 @@ fn planned(open: &OpenTurn, messages: &[ChatMessage], calls: &[LedgerRow]) -> Pl
 }
 
 fn goes_on(again: &[u64], lost: &[u64]) -> Plan {
+    goes_on_or_waits(again, lost, false)
+}
+
+fn waits(again: &[u64], lost: &[u64]) -> Plan {
+    goes_on_or_waits(again, lost, true)
+}
+
+fn goes_on_or_waits(again: &[u64], lost: &[u64], waits: bool) -> Plan {
     let ids = |seqs: &[u64]| seqs.iter().map(|seq| call(*seq)).collect();
-    Plan { lost: ids(lost), turn: Fate::GoesOn { again: ids(again), stops_loop: false } }
+    Plan { lost: ids(lost), turn: Fate::GoesOn { again: ids(again), stops_loop: false, waits } }
 }
 
 fn ends(reason: Reason, lost: &[u64]) -> Plan {
-    Plan { lost: lost.iter().map(|seq| call(*seq)).collect(), turn: Fate::Ends(reason) }
+    let lost: Vec<_> = lost.iter().map(|seq| call(*seq)).collect();
+    let was_completing = lost.is_empty();
+    Plan { lost, turn: Fate::Ends { reason, was_completing } }
 }
 
 #[test]
@@ -118,7 +128,7 @@ fn a_call_goes_on_wherever_it_stands_unless_its_handler_was_recorded_as_begun() 
     let open = open(1, 2);
     for (state, expected) in [
         (Proposed, goes_on(&[2], &[])),
-        (Awaiting, goes_on(&[2], &[])),
+        (Awaiting, waits(&[2], &[])),
         (Approved, goes_on(&[2], &[])),
         (Running, goes_on(&[], &[2])),
     ] {
@@ -130,7 +140,7 @@ fn a_call_goes_on_wherever_it_stands_unless_its_handler_was_recorded_as_begun() 
 fn what_has_ended_is_not_touched_and_the_rest_goes_on_in_the_order_of_the_calls() {
     let calls = [row(6, Proposed), row(4, Awaiting), row(5, Running)];
     let plan = planned(&open(1, 2), &[user(), ended(2, false), ended(3, false)], &calls);
-    assert_eq!(plan, goes_on(&[4, 6], &[5]));
+    assert_eq!(plan, waits(&[4, 6], &[5]));
 }
 
 #[test]
@@ -184,6 +194,24 @@ fn a_turn_that_cannot_go_on_ends_and_its_calls_with_it() {
 }
 
 #[test]
+fn a_turn_that_only_waits_for_a_person_is_never_resumed_too_often() {
+    let often = OpenTurn { resumes: 1_000, ..open(1, 2) };
+    let plan = |calls: &[LedgerRow]| planned(&often, &[user()], calls);
+    assert_eq!(plan(&[row(2, Awaiting)]), waits(&[2], &[]));
+    assert_eq!(plan(&[row(3, Proposed), row(2, Awaiting)]), waits(&[2, 3], &[]));
+    assert_eq!(plan(&[row(2, Running), row(3, Awaiting)]), waits(&[3], &[2]));
+    // A handler may have taken the process with it.
+    for state in [Proposed, Approved, Running] {
+        assert_eq!(plan(&[row(2, state)]), ends(Reason::TooOften, &[2]), "{state:?}");
+    }
+    assert_eq!(plan(&[row(2, Proposed), row(3, Awaiting)]), ends(Reason::TooOften, &[2, 3]));
+    // The model may have.
+    assert_eq!(plan(&[]), ends(Reason::TooOften, &[]));
+    let others = Plan { lost: vec![call(2)], ..ends(Reason::TooOften, &[]) };
+    assert_eq!(plan(&[row_of(7, 2, Running)]), others);
+}
+
+#[test]
 fn a_turn_that_subscribers_were_told_is_over_stays_over() {
     let told = |abandoned| {
         let (open, messages, calls) = (open(1, 2), [user()], [row(2, Awaiting)]);
@@ -191,5 +219,5 @@ fn a_turn_that_subscribers_were_told_is_over_stays_over() {
         plan(&Left { open, messages, calls, abandoned, max_resumes: 3 }).unwrap()
     };
     assert_eq!(told(Some(turn(1))), ends(Reason::ActorLost, &[2]));
-    assert_eq!(told(Some(turn(7))), goes_on(&[2], &[]));
+    assert_eq!(told(Some(turn(7))), waits(&[2], &[]));
 }
