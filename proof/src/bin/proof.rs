@@ -15,10 +15,10 @@ use madang_proof::{
     audit::{Counter, Findings},
     fuzz::{Hunt, Target},
     kill::{self, Campaign, KillFigures, Remote},
-    mistakes::{Mistake, ProxyMistake, RemoteMistake},
+    mistakes::{AwayMistake, Mistake, ProxyMistake, RemoteMistake},
     power::{CutFigures, Synced, Trial},
     serve::{self, ServeCampaign, ServeFigures},
-    simulation::Simulation,
+    simulation::{Away, AwayReport, Simulation},
     stress::Stress,
 };
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
@@ -46,7 +46,7 @@ struct Dose {
     /// Seconds for which `fuzz` hunts each target
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u64,
-    /// Schedules of `simulation`
+    /// Schedules of `simulation`, and of `away`
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// Turns of `simulation`, of all its schedules together
@@ -85,6 +85,8 @@ enum Proof {
     Fuzz,
     /// Runs the runtime on one thread and a clock that jumps
     Simulation,
+    /// Lets people stay away from their questions while the process dies 20 times
+    Away,
     /// Runs many chats on one runtime with SQLite while much goes wrong
     Stress,
     /// Runs all of them, one after the other
@@ -135,6 +137,10 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
                 let dose = dose.clone();
                 tokio::task::spawn_blocking(move || simulation(&dose)).await?
             }
+            Proof::Away => {
+                let dose = dose.clone();
+                tokio::task::spawn_blocking(move || away(&dose)).await?
+            }
             Proof::Stress => stress(&dose).await?,
             Proof::All => continue,
         });
@@ -147,6 +153,7 @@ impl Proof {
     fn can_plant(self, name: &str) -> bool {
         match self {
             Self::Serve => ProxyMistake::named(name).is_some(),
+            Self::Away => AwayMistake::named(name).is_some(),
             Self::Remote => Mistake::named(name).is_some() || RemoteMistake::named(name).is_some(),
             Self::Kill | Self::Simulation | Self::Stress => Mistake::named(name).is_some(),
             Self::Power | Self::Fuzz | Self::All => false,
@@ -321,6 +328,25 @@ fn simulation(dose: &Dose) -> Findings {
     }
     clock.end(&format!(
         "simulation  {turns} turns of {seeds} seeds, {deaths} deaths, {handlers} handlers, {lines} steps",
+    ))
+}
+
+fn away(dose: &Dose) -> Findings {
+    let mut clock = Clock::new();
+    let (mut deaths, mut answered) = (0, 0);
+    for number in 0..dose.seeds {
+        let seed = dose.seed.wrapping_add(number);
+        let mistake = dose.mistake(AwayMistake::named);
+        let report = Away { seed, chats: 6, deaths: 20, mistake }.run();
+        let AwayReport { deaths: died, answered: ended, findings } = report;
+        deaths += died;
+        answered += ended;
+        clock.found(findings);
+        clock.say(|| format!("away {deaths} deaths"));
+    }
+    let seeds = dose.seeds;
+    clock.end(&format!(
+        "away  {seeds} seeds, {deaths} deaths, {answered} turns answered behind them"
     ))
 }
 

@@ -1,13 +1,15 @@
 //! The mistakes that the proof must find: in stores, tools, models, clocks and people around the runtime's ports.
 //!
 //! Each mistake has a name, a sentence and the counters that it must raise. `store`, `tool` and `clock` wrap a part of
-//! the workload and make the mistake. The workload's model and people make those of the model and of the front end.
+//! the workload and make the mistake. `away` makes that of a start. The workload's model and people make those of the model and of the front end.
 //! Those of a server are made by a `proxy` before it, and those of a way to `remote` tools by what is around the tools.
 //! `docs/proof.md` lists which drivers find each, and a test compares that table with these lists.
 //!
 //! Invariant: neither the runtime nor the server contains a mistake. Two mistakes of the power cut change options of
 //! SQLite's writing connection, by a hidden function of the library. The others need no hook in it.
 
+#[cfg(feature = "sqlite")]
+mod away;
 mod clock;
 #[cfg(feature = "sqlite")]
 mod proxy;
@@ -16,6 +18,8 @@ mod remote;
 mod store;
 mod tool;
 
+#[cfg(feature = "sqlite")]
+pub(crate) use away::gives_up;
 pub(crate) use clock::MistakenClock;
 #[cfg(feature = "sqlite")]
 pub(crate) use proxy::proxy;
@@ -110,6 +114,12 @@ mistakes! {
     ForgetsEpochs "server-ignores-epochs" [Doubled] "The server does not look at the feed in the cursor of a reader.";
     EndsInOrder "server-ends-in-order" [Misreported] "A stream ends in mid-turn as if it were whole.";
     OpensToOthers "server-opens-a-route" [Exposed] "One route gives each user what belongs to another.";
+}
+
+mistakes! {
+    /// A mistake of a start, while people are away.
+    AwayMistake:
+    GivesUp "start-gives-questions-up" [Disturbed] "A start gives up a turn that has waited for a person over three deaths.";
 }
 
 mistakes! {

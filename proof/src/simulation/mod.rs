@@ -9,10 +9,16 @@
 //! with the store. No acknowledged fact is lost, no effect is doubled or unasked, each call has one outcome, and each
 //! event equals the store.
 //!
+//! [`Away`] is a run of its own on the same thread and clock. People ask for a thing that needs a yes, and stay away while
+//! the process dies again and again.
+//!
 //! Invariants: no code here reads a clock or a random number of the machine, iterates over a map in random order, or
 //! starts a thread. Ids contain random bytes, so the trace has the order of their first use instead.
 
+mod away;
 mod world;
+
+pub use away::{Away, AwayReport};
 
 use crate::{
     audit::Findings,

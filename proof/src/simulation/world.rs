@@ -16,7 +16,7 @@ use crate::{
 /// The state that outlives each life of the runtime.
 #[derive(Debug)]
 pub(super) struct World {
-    store: MemoryStore,
+    pub(super) store: MemoryStore,
     pub(super) scene: Scene,
 }
 
@@ -68,7 +68,7 @@ impl World {
     }
 
     /// Runs a whole life on this thread; its end drops whatever still runs.
-    fn on_a_thread<T>(&self, is_calm: bool, lives: impl Future<Output = T>) -> T {
+    pub(super) fn on_a_thread<T>(&self, is_calm: bool, lives: impl Future<Output = T>) -> T {
         let threads = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
@@ -103,7 +103,7 @@ impl World {
     }
 
     /// Starts a runtime on the store, in as many attempts as it takes.
-    async fn begin(&self) -> Option<Arc<Life>> {
+    pub(super) async fn begin(&self) -> Option<Arc<Life>> {
         for _ in 0..100 {
             match self.scene.begin(self.store.clone()).await {
                 Ok(life) => return Some(life),
@@ -119,7 +119,7 @@ impl World {
 }
 
 /// Returns an answer that a store in memory gives at once.
-fn at_once<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn at_once<T>(future: impl Future<Output = T>) -> T {
     let threads = tokio::runtime::Builder::new_current_thread().build();
     threads.expect("a runtime without drivers needs no more than memory").block_on(future)
 }

@@ -15,6 +15,8 @@
 //! ```
 
 mod answering;
+#[cfg(feature = "sqlite")]
+mod away;
 mod fate;
 mod follow;
 mod history;
