@@ -70,11 +70,22 @@ impl TestRuntime {
         model: impl ChatModel,
         tools: impl IntoIterator<Item = impl Tool>,
     ) -> Self {
+        Self::on(MemoryStore::new(), history, limits, model, tools).await
+    }
+
+    /// Starts on a store that another runtime may have written.
+    pub(crate) async fn on(
+        store: MemoryStore,
+        history: History,
+        limits: Limits,
+        model: impl ChatModel,
+        tools: impl IntoIterator<Item = impl Tool>,
+    ) -> Self {
         let mut registry = ToolRegistry::new();
         for tool in tools {
             registry.register(tool).unwrap();
         }
-        let (store, model) = (MemoryStore::new(), Arc::new(model) as Arc<dyn ChatModel>);
+        let model = Arc::new(model) as Arc<dyn ChatModel>;
         let config = RuntimeConfig {
             models: vec![model.into()],
             weights: UserWeights::default(),

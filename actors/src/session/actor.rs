@@ -85,7 +85,7 @@ async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
         SessionMsg::Import { .. } => failpoint("session.import").await,
         SessionMsg::State { .. } | SessionMsg::Turn { .. } => failpoint("session.state").await,
         SessionMsg::Close { .. } => failpoint("session.close").await,
-        SessionMsg::Resume(_) => failpoint("session.resume").await,
+        SessionMsg::Resume(_) | SessionMsg::Room { .. } => failpoint("session.resume").await,
         SessionMsg::Submitted { .. } => failpoint("session.submitted").await,
         SessionMsg::Stored { .. } => failpoint("session.stored").await,
         SessionMsg::Llm(_) => failpoint("session.completed").await,
@@ -131,6 +131,7 @@ impl SessionState {
                 self.slot.handles_one();
                 self.resume(*resumption);
             }
+            SessionMsg::Room { turn, permit } => self.has_room(turn, permit),
             SessionMsg::Submitted { asked, found, turns_begun } => {
                 self.submitted(*asked, found, turns_begun);
             }

@@ -69,6 +69,13 @@ pub enum SessionMsg {
     },
     /// Goes on with the turn that was left open. Comes before all other messages.
     Resume(Box<Resumption>),
+    /// Brings the permit for which a turn that goes on has waited.
+    Room {
+        /// The turn that waits.
+        turn: TurnId,
+        /// Its permit among the running turns.
+        permit: Permit,
+    },
     /// Brings the store's answer about the turn of a key.
     Submitted {
         /// The submit that asked.
@@ -107,8 +114,12 @@ pub struct Resumption {
     /// The calls of its last round that are dispatched again, in order.
     pub(super) calls: Vec<LedgerRow>,
     pub(super) stops_loop: bool,
-    /// Its permit among the running turns.
-    pub(super) permit: Permit,
+    /// Whether nothing of it begins before a person has decided.
+    pub(super) waits: bool,
+    /// Its permit among the running turns; `None` where it has to wait for room.
+    pub(super) permit: Option<Permit>,
+    /// Whether the store has counted the resumption.
+    pub(super) is_counted: bool,
     /// The stored events behind the last one published: the ends of calls that no pipeline brings to their end, and
     /// what stands behind them.
     pub(super) news: Vec<SessionEvent>,
@@ -142,6 +153,8 @@ pub struct Outgoing {
     pub(super) clear: Option<oneshot::Sender<Result<(), ClearError>>>,
     /// The import that the write is.
     pub(super) import: Option<Box<PendingImport>>,
+    /// Whether the write counts the resumption of the turn, which begins behind it.
+    pub(super) resumed: bool,
     /// The callers that dismissed the turn, where the write has the dismissal.
     pub(super) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
 }
@@ -164,6 +177,7 @@ impl Outgoing {
             end: None,
             clear: None,
             import: None,
+            resumed: false,
             dismissed: Vec::new(),
         }
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ractor::ActorRef;
 use tokio::{runtime::Handle, sync::oneshot, time::Instant};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::warn;
 
 use super::{
@@ -93,8 +93,10 @@ pub(super) struct ActiveTurn {
     pub(super) text: Digest,
     /// Cancels its calls.
     pub(super) cancellation: Cancellation,
-    /// Its permit among the running turns.
-    pub(super) permit: Permit,
+    /// Its permit among the running turns; `None` while it waits for room after a crash.
+    pub(super) permit: Option<Permit>,
+    /// Its wait for room, which ends with the turn.
+    pub(super) waits_for_room: Option<WaitForRoom>,
     /// The permit for the bytes of the user's message, until it is stored.
     pub(super) bytes: Option<Permit>,
     /// The callers to tell that the user's message is stored; `None` once they are told.
@@ -113,6 +115,14 @@ pub(super) struct ActiveTurn {
     pub(super) saying: Option<u64>,
     /// What happens to the calls of that message until the store has it. Readers are told of it behind the message.
     pub(super) behind_message: Vec<EventKind>,
+}
+
+/// A turn's wait for room. Dropped with the turn, it ends.
+#[derive(Debug)]
+pub(super) struct WaitForRoom {
+    pub(super) _turn_is_there: DropGuard,
+    /// Whether the store has counted the resumption.
+    pub(super) is_counted: bool,
 }
 
 /// The completion that a turn waits for.
@@ -139,7 +149,7 @@ impl ActiveTurn {
         (options, text): (TurnOptions, Digest),
         model: usize,
         cancellation: Cancellation,
-        permit: Permit,
+        permit: Option<Permit>,
     ) -> Self {
         Self {
             id,
@@ -151,6 +161,7 @@ impl ActiveTurn {
             text,
             cancellation,
             permit,
+            waits_for_room: None,
             bytes: None,
             began: None,
             ended: Vec::new(),

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use madang::{
     SessionId, UserId,
     approval::{ApprovalRequest, Decision, Inbox, InboxItem},
-    ledger::Effect,
+    ledger::{Effect, LedgerRow},
 };
+
+use madang_testing::Probe;
 
 use super::life::{Life, World, ask, effects};
 use crate::support::kim;
@@ -75,6 +77,51 @@ fn resuming_what_was_open_fills_an_inbox_that_is_open_already() {
         life.script.next().await.say("Not saved.");
     });
     assert!(world.notes().is_empty());
+    life.shut_down();
+}
+
+#[test]
+fn requests_of_turns_without_room_stand_in_the_inbox_and_their_chats_are_seen_and_dismissed() {
+    let mut world = World::new();
+    let mut life = world.start();
+    life.run(async |life| {
+        for name in ["s", "t"] {
+            let session = life.runtime.session("kim", name).await.unwrap();
+            let mut probe = Probe::new(session.subscribe());
+            ask(&session, "go").await;
+            life.model_calls("", &["save"]).await;
+            probe.approval_request().await;
+        }
+    });
+    world.crash(life);
+    world.limits.max_running_turns_per_user = 1;
+    let mut life = world.start();
+    life.run(async |life| {
+        let busy = life.runtime.session("kim", "busy").await.unwrap();
+        let turn = ask(&busy, "hi").await;
+        let completion = life.script.next().await;
+        let asked = snapshot(&mut life.runtime.inbox(&kim()).await.unwrap()).await;
+        assert_eq!(asked.len(), 2);
+        for request in &asked {
+            let session = life.runtime.session("kim", request.session.as_str()).await.unwrap();
+            let state = session.state().await.unwrap();
+            assert_eq!(
+                (state.messages.len(), state.approval_request.as_ref()),
+                (1, Some(&**request))
+            );
+        }
+        let [first, second] = [&asked[0], &asked[1]];
+        let left = life.runtime.session("kim", first.session.as_str()).await.unwrap();
+        left.dismiss().await.unwrap().stored().await.unwrap();
+        decide(life, second, Decision::Approve).await;
+        let call = second.call;
+        let is_saved = |row: &LedgerRow| row.call == call && row.effect == Some(Effect::Committed);
+        life.until_ledger(|rows| rows.iter().any(is_saved)).await;
+        completion.say("Hello.");
+        turn.ended().await.unwrap();
+        life.script.next().await.say("Saved.");
+        assert_eq!(world.notes(), [second.call.to_string()]);
+    });
     life.shut_down();
 }
 

@@ -351,6 +351,7 @@ fn refuse(msg: SessionMsg, cause: &WakeError) {
             | SessionMsg::Turn { .. }
             | SessionMsg::Close { .. }
             | SessionMsg::Resume(_)
+            | SessionMsg::Room { .. }
             | SessionMsg::Submitted { .. }
             | SessionMsg::Stored { .. }
             | SessionMsg::Llm(_)

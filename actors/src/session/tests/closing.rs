@@ -58,7 +58,15 @@ async fn it_tells_what_was_stored_for_a_turn_that_it_leaves_to_the_next_start() 
     let kind = EventKind::SystemNotice { notice, text: String::new() };
     let news = vec![SessionEvent { seq: 0, cursor: EventCursor::of_entry(2), turn, at, kind }];
     let permit = runtime.context.calls.admission.wait(Bound::RunningTurns, slot.user()).await;
-    let resumption = Resumption { open, calls: Vec::new(), stops_loop: false, permit, news };
+    let resumption = Resumption {
+        open,
+        calls: Vec::new(),
+        stops_loop: false,
+        waits: false,
+        permit: Some(permit),
+        is_counted: true,
+        news,
+    };
     runtime.context.closing.cancel();
     slot.awake().unwrap().cast(SessionMsg::Resume(resumption.into())).unwrap();
     let told = in_time(reads.next()).await.unwrap();

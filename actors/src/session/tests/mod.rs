@@ -4,8 +4,8 @@
 //! three kinds of things:
 //!
 //! - One turn and its ends: `calls`, `answers`, `questions`, `idempotency`, `length`, `left_out`, `on_its_way`.
-//! - The life of a session: `idle`, `waking`, `closing`, `clearing`, `admission`, `lost`, `lost_reply`, `cut_off`,
-//!   `effect_resolution`.
+//! - The life of a session: `idle`, `waking`, `closing`, `clearing`, `admission`, `room`, `lost`, `lost_reply`,
+//!   `cut_off`, `effect_resolution`.
 //! - Readers: `reading`, and `coming_back` for those that go on behind a cursor.
 //!
 //! `scene` is a world of random steps and faults. `interleavings` compares its ledger with what the tools did, and
@@ -31,6 +31,7 @@ mod lost_reply;
 mod on_its_way;
 mod questions;
 mod reading;
+mod room;
 mod scene;
 mod waking;
 

@@ -91,7 +91,13 @@ impl SessionState {
             bytes: Some(bytes),
             began: Some(vec![began]),
             ended: vec![ended],
-            ..ActiveTurn::new((id, core, span), (options, hash), model, self.cancellation(), permit)
+            ..ActiveTurn::new(
+                (id, core, span),
+                (options, hash),
+                model,
+                self.cancellation(),
+                Some(permit),
+            )
         });
         self.store([started], Outgoing { messages: vec![message], ..Outgoing::of(id) });
     }

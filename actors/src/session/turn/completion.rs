@@ -18,9 +18,9 @@ use crate::{
 };
 
 impl SessionState {
-    /// Asks the turn's own model.
+    /// Asks the turn's own model, once the turn has room.
     pub(super) fn complete(&mut self) {
-        if let Some(turn) = self.turn.as_mut() {
+        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.permit.is_some()) {
             turn.model = turn.first_model;
             self.ask_model(Instant::now());
         }

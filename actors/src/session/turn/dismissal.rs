@@ -6,7 +6,7 @@ use tracing::debug;
 use crate::session::{
     context::History,
     msg::{DismissError, DismissalStored, Outgoing, When},
-    state::SessionState,
+    state::{ActiveTurn, SessionState},
     turn::machine::TurnInput,
 };
 use crate::{
@@ -72,22 +72,31 @@ impl SessionState {
         }
         let spoken = self.slot.feed().spoken();
         self.on(TurnInput::Dismissed { spoken });
+        // A turn that waits for room needs none to end.
+        let ends = |turn: &ActiveTurn| {
+            turn.permit.is_none() && turn.core.is_opening() && turn.core.is_stopped()
+        };
+        if self.turn.as_ref().is_some_and(ends) {
+            self.on(TurnInput::Opened);
+        }
         // Where the turn goes on to its end, a crash on the way must not lose the dismissal.
         self.step(TurnStep::Dismissed);
         Ok(stored)
     }
 
     /// Stores a step of the running turn, unless its end is on the way to the store.
-    fn step(&mut self, step: TurnStep) {
+    pub(super) fn step(&mut self, step: TurnStep) {
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else { return };
         let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
-        let dismissed = match step {
-            TurnStep::Dismissed => std::mem::take(&mut turn.dismissed),
-            TurnStep::Called { .. } | TurnStep::Resumed | TurnStep::Suspended => Vec::new(),
-        };
-        let turn = turn.id;
-        let step = Write::Turn { session, turn, at, step };
-        self.store([step], Outgoing { dismissed, ..Outgoing::of(turn) });
+        let id = turn.id;
+        let mut outgoing = Outgoing::of(id);
+        match step {
+            TurnStep::Dismissed => outgoing.dismissed = std::mem::take(&mut turn.dismissed),
+            TurnStep::Resumed => outgoing.resumed = true,
+            TurnStep::Called { .. } | TurnStep::Suspended => {}
+        }
+        let step = Write::Turn { session, turn: id, at, step };
+        self.store([step], outgoing);
     }
 
     /// Leaves a turn to the next start. Its model stops, calls that have not begun stay where the ledger has them, and

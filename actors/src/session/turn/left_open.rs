@@ -49,16 +49,11 @@ pub(in crate::session) async fn see_to(
         abandoned: handover.turn.as_ref().map(|abandoned| abandoned.end.0.turn),
         max_resumes: context.calls.limits.max_resumes,
     })?;
-    // Before the first write: while it waits, no part of the plan has happened.
+    // Without room the turn waits for it awake, and is counted when it has it.
     let permit = match plan.turn {
         Fate::Ends { .. } => None,
         Fate::GoesOn { .. } => {
-            tokio::select! {
-                biased;
-                permit = context.calls.admission.wait(Bound::RunningTurns, slot.user()) => Some(permit),
-                // The turn is left to the next start.
-                () = context.closing.cancelled() => return Ok(None),
-            }
+            context.calls.admission.try_admit(Bound::RunningTurns, slot.user(), 1).ok()
         }
     };
     // Before the first write: readers are told what it adds, also where the store's reply is lost.
@@ -74,7 +69,7 @@ pub(in crate::session) async fn see_to(
     let is_unknown = ends.iter().any(|end| end.effect == Effect::Unknown);
     let mut last = stored.row.last_seq;
     let mut writes = Vec::new();
-    let counts = matches!(plan.turn, Fate::GoesOn { waits: false, .. });
+    let counts = permit.is_some() && matches!(plan.turn, Fate::GoesOn { waits: false, .. });
     if counts && !is_counted {
         let (session, turn, step) = (session.clone(), open.turn, TurnStep::Resumed);
         writes.push(Write::Turn { session, turn, at, step });
@@ -91,8 +86,8 @@ pub(in crate::session) async fn see_to(
         let message = ChatMessage { seq: last, turn: open.turn, at, content };
         writes.push(Write::Message { session: session.clone(), message });
     }
-    match (plan.turn, permit) {
-        (Fate::Ends { reason, was_completing: _ }, _) => {
+    match plan.turn {
+        Fate::Ends { reason, was_completing: _ } => {
             let (end, at) = match (reason, &handover.turn) {
                 (Reason::ActorLost, Some(abandoned)) => abandoned.end.clone(),
                 (Reason::ActorLost | Reason::TooOften | Reason::NoChat, _) => {
@@ -110,9 +105,11 @@ pub(in crate::session) async fn see_to(
             info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
             Ok(None)
         }
-        (Fate::GoesOn { .. }, None) => Ok(None),
-        (Fate::GoesOn { again, stops_loop, waits: _ }, Some(permit)) => {
-            handover.counted = counts.then_some((open.turn, open.resumes + 1));
+        Fate::GoesOn { again, stops_loop, waits } => {
+            let is_counted = is_counted || counts;
+            if is_counted {
+                handover.counted = Some((open.turn, open.resumes + 1));
+            }
             slot.hand_over(handover);
             if !writes.is_empty() {
                 context.store.write(writes).await?;
@@ -120,7 +117,8 @@ pub(in crate::session) async fn see_to(
             info!(%session, turn = %open.turn, calls = again.len(), "a turn that was left open goes on");
             let of = |call| rest.iter().find(|row| row.call == call).cloned();
             let calls: Vec<LedgerRow> = again.into_iter().filter_map(of).collect();
-            let resumption = Resumption { open, calls, stops_loop, permit, news: Vec::new() };
+            let resumption =
+                Resumption { open, calls, stops_loop, waits, permit, is_counted, news: Vec::new() };
             Ok(Some(Box::new(resumption)))
         }
     }

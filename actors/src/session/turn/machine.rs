@@ -158,6 +158,21 @@ impl Turn {
         self.usage
     }
 
+    /// Tells whether a dismissal lets no more of it begin.
+    pub(super) const fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
+    /// Tells whether it has not gone on yet, or its text is not stored.
+    pub(super) const fn is_opening(&self) -> bool {
+        matches!(self.phase, Phase::Opening | Phase::Reopening(_))
+    }
+
+    /// Tells whether the model is asked.
+    pub(super) const fn is_completing(&self) -> bool {
+        matches!(self.phase, Phase::Completing)
+    }
+
     /// Tells whether the end was decided.
     pub(super) const fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Ended)

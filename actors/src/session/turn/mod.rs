@@ -9,6 +9,7 @@
 //! - `completion` asks the model; `calls` records and dispatches the calls, and takes their events.
 //! - `persist` writes, and publishes what came back by a `write_report`; `dismissal` stops a turn or suspends it.
 //! - `left_open` carries out a recovery plan in one write, before the session wakes; `resumption` goes on from there.
+//!   `room` lets it wait for its place among the running turns.
 //! - `lost_reply` asks the ledger what became of a call whose reply was lost.
 //! - `effect_resolution` records what a person says that a call with an unknown effect did.
 //!
@@ -31,6 +32,7 @@ pub(super) mod machine;
 mod persist;
 mod recovery;
 mod resumption;
+mod room;
 #[cfg(test)]
 mod tests;
 mod write_report;

@@ -49,7 +49,7 @@ impl SessionState {
     }
 
     pub(in crate::session) fn stored(&mut self, written: Outgoing, result: Result<(), StoreError>) {
-        let Outgoing { about, messages, end, clear, import, dismissed } = written;
+        let Outgoing { about, messages, end, clear, import, resumed, dismissed } = written;
         let opens = messages.iter().any(|message| matches!(message.content, Content::User { .. }));
         match result {
             // The store has the end of that turn, which came later than this: the chat and its next turn go on.
@@ -75,8 +75,14 @@ impl SessionState {
                 if opens && !self.is_over(about) {
                     self.opened();
                 }
+                if resumed && !self.is_over(about) {
+                    self.on(TurnInput::Opened);
+                }
             }
             Err(cause) => {
+                if resumed {
+                    self.leave_resumption();
+                }
                 if let Some(turn) = self.turn.as_mut() {
                     if end.is_some() && !cause.may_have_happened() {
                         turn.sent_end = None;

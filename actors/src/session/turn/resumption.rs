@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::session::{
     msg::{Outgoing, Resumption},
     state::{ActiveTurn, SessionState},
-    turn::machine::{Progress, Turn, TurnInput},
+    turn::machine::{Progress, Turn},
 };
 use crate::{
     dispatcher::DispatchRequest,
@@ -17,7 +17,7 @@ use crate::{
 impl SessionState {
     /// Goes on where the store has the turn.
     pub(in crate::session) fn resume(&mut self, resumption: Resumption) {
-        let Resumption { open, calls, stops_loop, permit, news } = resumption;
+        let Resumption { open, calls, stops_loop, waits, permit, is_counted, news } = resumption;
         if self.is_closing() {
             // The turn stays open for the next start, and this resumption does not count. What was stored for it is told.
             news.into_iter().for_each(|event| self.slot.feed().republish(event));
@@ -56,7 +56,7 @@ impl SessionState {
         self.error = None;
         self.publish(EventKind::TurnResumed);
         news.into_iter().for_each(|event| self.slot.feed().republish(event));
-        self.on(TurnInput::Opened);
+        self.go_on(waits, is_counted);
     }
 
     /// Gives the index of the model that asked for a call, or that of its turn where that one is here no more.

@@ -1,0 +1,78 @@
+//! Room among the running turns. A turn that goes on after a crash waits for it in an awake session, which can be viewed
+//! and dismissed.
+
+use ractor::ActorRef;
+use tokio_util::sync::CancellationToken;
+
+use crate::session::{
+    msg::SessionMsg,
+    state::{SessionState, WaitForRoom},
+    turn::machine::TurnInput,
+};
+use crate::{
+    admission::Permit,
+    port::TurnStep,
+    protocol::{Bound, TurnId},
+};
+
+impl SessionState {
+    /// Goes on with a turn where it stands: at once where it has its permit. Without room it asks its person again where
+    /// it only waits, or ends where it was dismissed. All else of it waits for room.
+    pub(super) fn go_on(&mut self, waits: bool, is_counted: bool) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        if turn.permit.is_none() {
+            let turn_is_gone = CancellationToken::new();
+            let turn_is_there = turn_is_gone.clone().drop_guard();
+            turn.waits_for_room = Some(WaitForRoom { _turn_is_there: turn_is_there, is_counted });
+            let (id, is_stopped) = (turn.id, turn.core.is_stopped());
+            self.wait_for_room(id, turn_is_gone);
+            if !waits && !is_stopped {
+                return;
+            }
+        }
+        self.on(TurnInput::Opened);
+    }
+
+    /// Waits beside the session, until the turn is gone or the runtime ends.
+    fn wait_for_room(&self, turn: TurnId, turn_is_gone: CancellationToken) {
+        let (me, user): (ActorRef<SessionMsg>, _) = (self.me.clone(), self.slot.user().clone());
+        let (admission, closing) =
+            (self.context.calls.admission.clone(), self.runtime_closes.clone());
+        drop(self.context.tasks.spawn(async move {
+            tokio::select! {
+                biased;
+                () = turn_is_gone.cancelled() => {}
+                () = closing.cancelled() => {}
+                permit = admission.wait(Bound::RunningTurns, &user) => {
+                    // If the session is gone, the message gives the permit back.
+                    drop(me.cast(SessionMsg::Room { turn, permit }));
+                }
+            }
+        }));
+    }
+
+    /// Takes the permit for which a turn waited. A resumption is counted before it begins.
+    pub(in crate::session) fn has_room(&mut self, of: TurnId, permit: Permit) {
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == of) else { return };
+        let is_counted = turn.waits_for_room.take().is_some_and(|waited| waited.is_counted);
+        if turn.core.is_over() || turn.core.is_suspended() {
+            return;
+        }
+        turn.permit = Some(permit);
+        if turn.core.is_opening() && is_counted {
+            self.on(TurnInput::Opened);
+        } else if turn.core.is_opening() {
+            self.step(TurnStep::Resumed);
+        } else if turn.core.is_completing() && turn.completion.is_none() {
+            // A person has decided meanwhile. A process that ends from here on finds another turn than before.
+            self.complete();
+        }
+    }
+
+    /// Leaves a resumption that could not be counted to the next waking, which reads the turn anew.
+    pub(super) fn leave_resumption(&mut self) {
+        if self.turn.take_if(|turn| turn.core.is_opening()).is_some() {
+            self.leaves_turn = true;
+        }
+    }
+}
