@@ -7,6 +7,7 @@ use madang_actors::{
     session::{SessionMsg, SessionSlot, StreamItem, Subscription, TurnEnd},
 };
 use tokio::{sync::oneshot, task::JoinSet, time::timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Runtime,
@@ -66,22 +67,30 @@ fn goes_on(
     runtime.wake(slot); // it was admitted before its process ended, so it waits for its permit
     let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let sent = runtime.send(slot, SessionMsg::Attach { ended, reply });
-    follow(sent, running, heard, end)
+    follow(sent, running, heard, end, runtime.context.closing.clone())
 }
 
 async fn follow(
     sent: Result<(), Unreached>,
     running: oneshot::Receiver<Result<Option<TurnId>, LimitExceeded>>,
     mut heard: Subscription,
-    mut end: oneshot::Receiver<TurnEnd>,
+    end: oneshot::Receiver<TurnEnd>,
+    closing: CancellationToken,
 ) {
     // Without an answer the session did not wake, and with `None` it has no turn left.
-    let (Ok(()), Ok(Ok(Some(_)))) = (sent, running.await) else { return };
-    let asks = |event: &SessionEvent| matches!(event.kind, EventKind::ApprovalRequested { .. });
+    let mut end = match (sent, running.await) {
+        (Ok(()), Ok(Ok(Some(_)))) => Some(end),
+        // It waits for its place among the awake sessions, and goes on then.
+        (Ok(()), Ok(Err(_))) => None,
+        (Ok(()), Ok(Ok(None)) | Err(_)) | (Err(_), _) => return,
+    };
+    let asks = |event: &SessionEvent| {
+        matches!(event.kind, EventKind::ApprovalRequested { .. } | EventKind::TurnEnded { .. })
+    };
     loop {
         let item = tokio::select! {
             biased;
-            _ = &mut end => return,
+            () = is_over(end.as_mut(), &closing) => return,
             item = heard.next() => item,
         };
         match item {
@@ -89,5 +98,14 @@ async fn follow(
             Some(_) => {}
             None => return,
         }
+    }
+}
+
+/// Waits for the end of a turn, or of the runtime where the turn is not known.
+async fn is_over(end: Option<&mut oneshot::Receiver<TurnEnd>>, closing: &CancellationToken) {
+    match end {
+        // A session that ended before its turn sends no end.
+        Some(end) => drop(end.await),
+        None => closing.cancelled().await,
     }
 }

@@ -41,10 +41,12 @@ pub use events::{
 };
 pub use import::check_import;
 pub use lifecycle::{
+    place::WakePolicy,
+    refusal::WakeError,
     registry::SessionRegistry,
     slot::{Begun, Sent, SessionSlot},
     state_cell::StateHolder,
-    wake::{WakeError, WakePolicy, open},
+    wake::open,
 };
 pub use msg::{
     ClearError, DismissError, DismissalStored, ImportError, Outgoing, Resumption, RunningTurn,

@@ -2,9 +2,10 @@
 //!
 //! The [`SessionRegistry`](registry::SessionRegistry) finds the one [`SessionSlot`](slot::SessionSlot) of a session. The
 //! slot holds messages while the session wakes, and passes them to its actor while it is awake. `wake` loads the
-//! session, waits for what an earlier actor began, carries out the recovery of an open turn, and starts the actor.
+//! session, waits for what an earlier actor began, carries out the recovery of an open turn, and starts the actor. `place`
+//! finds room for it among the awake ones, and `refusal` says why it did not wake.
 //! `idle` orders the sessions that may be put to sleep for others, and `sleep` lets one fall asleep. `handover` is what a lost actor leaves to the next.
-//! `reading` gives a reader the session's events.
+//! `reading` gives a reader the session's events. `waiting` has the messages of a session that wakes.
 //!
 //! Invariants:
 //! - A session has one slot at most, as long as anything holds it; the last holder takes it out of the registry.
@@ -15,10 +16,13 @@
 
 pub(super) mod handover;
 pub(super) mod idle;
+pub(super) mod place;
 mod reading;
+pub(super) mod refusal;
 pub(super) mod registry;
 pub(super) mod registry_state;
 pub(super) mod sleep;
 pub(super) mod slot;
 pub(super) mod state_cell;
+mod waiting;
 pub(super) mod wake;

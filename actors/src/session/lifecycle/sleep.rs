@@ -38,7 +38,8 @@ impl SessionState {
             return;
         }
         let admission = &self.context.calls.admission;
-        if admission.is_wanted(Bound::AwakeSessions, self.slot.user()) && self.sleep() {
+        let is_wanted = admission.is_wanted(Bound::AwakeSessions, self.slot.user());
+        if (is_wanted || self.slot.has_no_permit()) && self.sleep() {
             return;
         }
         self.idle_entry.get_or_insert_with(|| self.slot.enter_idle());

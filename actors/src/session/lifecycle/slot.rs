@@ -1,6 +1,7 @@
 //! The slot of a session: all messages go through it, whether the session is asleep, waking or awake.
 
 use std::{
+    future::pending,
     ops::Deref,
     sync::{
         Arc, Mutex, MutexGuard,
@@ -17,6 +18,7 @@ use crate::session::{
     lifecycle::handover::Handover,
     lifecycle::registry_state::{IdleEntry, RegistryState},
     lifecycle::state_cell::Emptied,
+    lifecycle::waiting::{Waiting, is_dismissal},
 };
 use crate::{
     admission::Permit,
@@ -72,8 +74,8 @@ impl Begun {
 #[derive(Debug)]
 enum SlotState {
     Asleep,
-    Waking(Vec<SessionMsg>),
-    Awake { actor: ActorRef<SessionMsg>, cell: Arc<dyn Emptied>, sent: u64, _awake: Option<Permit> },
+    Waking(Waiting),
+    Awake { actor: ActorRef<SessionMsg>, cell: Arc<dyn Emptied>, sent: u64, awake: Option<Permit> },
 }
 
 /// Tells what became of a message.
@@ -162,8 +164,7 @@ impl SessionSlot {
     }
 
     fn deliver(&self, msg: SessionMsg) -> Sent {
-        let is_dismissal = matches!(msg, SessionMsg::Dismiss { .. });
-        let max = if is_dismissal { usize::MAX } else { self.max_waiting };
+        let max = if is_dismissal(&msg) { usize::MAX } else { self.max_waiting };
         let full = |msg| {
             let (bound, scope) = (Bound::WaitingMessages, Scope::Session);
             Sent::Full(Box::new(msg), LimitExceeded { bound, scope, max, retry_after: None })
@@ -195,7 +196,7 @@ impl SessionSlot {
             }
             SlotState::Asleep => msg,
         };
-        *state = SlotState::Waking(vec![msg]);
+        *state = SlotState::Waking(Waiting::with(msg));
         drop(state);
         // Before the session is opened again: the turn of the dead actor is abandoned by then.
         if let Some(cell) = dead {
@@ -281,7 +282,7 @@ impl SessionSlot {
         let mut state = self.state();
         let is_asleep = matches!(*state, SlotState::Asleep);
         if is_asleep {
-            *state = SlotState::Waking(Vec::new());
+            *state = SlotState::Waking(Waiting::default());
         }
         // Under the lock: where another caller wakes it and fails, that caller finds this behind its failure.
         self.must_go_on.fetch_or(!matches!(*state, SlotState::Awake { .. }), Relaxed);
@@ -318,13 +319,43 @@ impl SessionSlot {
         // Without this an actor that died before it could be found here would go unnoticed.
         let is_alive = actor.get_status() < ActorStatus::Stopping;
         let (id, dead) = (actor.get_id(), (!is_alive).then(|| cell.clone()));
-        *state = SlotState::Awake { actor, cell, sent, _awake: awake };
+        *state = SlotState::Awake { actor, cell, sent, awake };
         drop(state);
         if let Some(cell) = dead {
             cell.empty();
             self.died(id);
         }
         is_alive
+    }
+
+    /// Takes the messages that wait for the session to wake, and of which this is true.
+    pub(super) fn take_waiting(&self, is_taken: impl Fn(&SessionMsg) -> bool) -> Vec<SessionMsg> {
+        match &mut *self.state() {
+            SlotState::Waking(waiting) => waiting.take(is_taken),
+            SlotState::Asleep | SlotState::Awake { .. } => Vec::new(),
+        }
+    }
+
+    /// Tells whether a dismissal waits for the session to wake.
+    pub(super) fn is_dismissed(&self) -> bool {
+        matches!(&*self.state(), SlotState::Waking(waiting) if waiting.has_dismissal())
+    }
+
+    /// Waits for a further message for the session, which wakes. One that came since the last call counts.
+    pub(super) async fn message_arrives(&self) {
+        let arrived = match &*self.state() {
+            SlotState::Waking(waiting) => Some(waiting.arrived()),
+            SlotState::Asleep | SlotState::Awake { .. } => None,
+        };
+        match arrived {
+            Some(arrived) => arrived.notified().await,
+            None => pending().await,
+        }
+    }
+
+    /// Tells whether the session is awake beyond the bound of sessions that are awake.
+    pub(super) fn has_no_permit(&self) -> bool {
+        matches!(&*self.state(), SlotState::Awake { awake: None, .. })
     }
 
     /// Marks that the session could not be loaded. Gives the messages that waited for it.
@@ -392,7 +423,7 @@ impl SessionSlot {
 impl SlotState {
     fn take_waiting(&mut self) -> Vec<SessionMsg> {
         match self {
-            Self::Waking(waiting) => std::mem::take(waiting),
+            Self::Waking(waiting) => std::mem::take(waiting).into_messages(),
             Self::Asleep | Self::Awake { .. } => Vec::new(),
         }
     }

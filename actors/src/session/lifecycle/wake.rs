@@ -6,19 +6,18 @@ use std::{
 };
 
 use ractor::{Actor, ActorRef};
-use tokio::{
-    runtime::Handle,
-    sync::oneshot,
-    time::{Instant, sleep, timeout, timeout_at},
-};
+use tokio::{runtime::Handle, time::timeout};
 use tracing::{debug, error};
 
 use crate::session::{
-    RuntimeContext, SessionActor, SessionMsg, SessionSlot,
+    RuntimeContext, Sent, SessionActor, SessionMsg, SessionSlot,
     context::History,
     events::replay::kinds_of_end,
+    lifecycle::place::{WakePolicy, admit},
+    lifecycle::refusal::{WakeError, refuse},
     lifecycle::state_cell::StateCell,
-    msg::{ClearError, DismissError, ImportError, TurnEnd, TurnRefused, TurnRequest},
+    lifecycle::waiting::is_dismissal,
+    msg::TurnEnd,
     state::{SessionState, WakeSnapshot},
     transcript::Chat,
     turn::left_open::see_to,
@@ -26,40 +25,10 @@ use crate::session::{
 use crate::{
     admission::Permit,
     failpoint::{Failed, failpoint},
-    mailbox::answer,
     port::{LedgerFilter, StoreError, StoredSession},
-    protocol::{
-        Bound, EventCursor, EventKind, LimitExceeded, Locale, SessionEvent, SessionId, Timestamp,
-        TurnId,
-    },
+    protocol::{EventCursor, EventKind, Locale, SessionEvent, SessionId, Timestamp, TurnId},
     telemetry::refused,
 };
-
-/// A reason why a session did not wake.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum WakeError {
-    /// The store could not be read.
-    #[error("failed to load the session")]
-    Store(#[source] StoreError),
-    /// The session was never opened.
-    #[error("the session does not exist")]
-    Unknown,
-    /// Its actor could not be started: the runtime has shut down.
-    #[error("the session could not be started")]
-    Closed,
-    /// Too many sessions are awake, and none of them can be put to sleep.
-    #[error("too many sessions are awake")]
-    Overloaded(#[source] LimitExceeded),
-}
-
-/// The policy for a session that wakes where no other can be put to sleep for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WakePolicy {
-    /// Lets it sleep on, and tells the caller.
-    RefuseIfFull,
-    /// Waits, because a turn or call of it must go on.
-    WaitForRoom,
-}
 
 /// Wakes the session behind a slot. Waiting messages are delivered, or their senders are told why not.
 pub async fn open(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, policy: WakePolicy) {
@@ -99,51 +68,22 @@ fn try_later(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>) {
     }));
 }
 
-/// Takes a permit for an awake session. Where none is free, the session that is idle longest makes room. `None` where
-/// the runtime shuts down meanwhile, and no session wants a permit.
-async fn admit(
-    slot: &SessionSlot,
-    context: &RuntimeContext,
-    policy: WakePolicy,
-) -> Result<Option<Permit>, WakeError> {
-    let (admission, user) = (&context.calls.admission, slot.user());
-    let patience = context.calls.limits.ask_timeout;
-    let until = Instant::now() + patience;
-    loop {
-        let refusal = match admission.try_admit(Bound::AwakeSessions, user, 1) {
-            Ok(permit) => return Ok(Some(permit)),
-            Err(refusal) => refusal,
-        };
-        if policy == WakePolicy::RefuseIfFull && Instant::now() >= until {
-            return Err(WakeError::Overloaded(refusal));
-        }
-        let Some(idle) = slot.longest_idle(refusal.scope) else {
-            if policy == WakePolicy::RefuseIfFull {
-                return Err(WakeError::Overloaded(refusal));
-            }
-            tokio::select! {
-                biased;
-                permit = admission.wait(Bound::AwakeSessions, user) => return Ok(Some(permit)),
-                () = context.closing.cancelled() => return Ok(None),
-                // A session may have become idle just before this one began to wait.
-                () = sleep(patience) => continue,
-            }
-        };
-        let Some(session) = idle.awake() else { continue };
-        let (reply, sleeps) = oneshot::channel();
-        if session.cast(SessionMsg::Sleep { reply }).is_ok() {
-            // Asleep, gone or busy again: admission tells whether a permit is free now.
-            drop(timeout_at(until, sleeps).await);
-        }
-    }
-}
-
 /// A session that does not wake, unless its cause is taken away. Senders of waiting messages are told, even where a
 /// panic of the store ends the attempt. A turn that must go on is tried again.
 struct Asleep {
     slot: Arc<SessionSlot>,
     context: Arc<RuntimeContext>,
     cause: Option<WakeError>,
+}
+
+impl Asleep {
+    fn send_again(&self, msg: SessionMsg) {
+        let (slot, context) = (&self.slot, &self.context);
+        if matches!(slot.send(msg), Sent::WakeIt) && Handle::try_current().is_ok() {
+            let opens = open(slot.clone(), context.clone(), WakePolicy::RefuseIfFull);
+            drop(context.tasks.spawn(opens));
+        }
+    }
 }
 
 impl Drop for Asleep {
@@ -153,8 +93,14 @@ impl Drop for Asleep {
         if let Some(abandoned) = self.slot.handover().turn {
             abandoned.waiting.complete(None);
         }
+        let is_full = matches!(cause, WakeError::Overloaded(_));
         for msg in self.slot.did_not_wake() {
-            refuse(msg, &cause);
+            // It came behind the look for one, and no bound refuses it.
+            if is_full && is_dismissal(&msg) {
+                self.send_again(msg);
+            } else {
+                refuse(msg, &cause);
+            }
         }
         let is_worth_it = matches!(cause, WakeError::Store(_) | WakeError::Overloaded(_));
         // Not where the threads themselves end.
@@ -306,60 +252,4 @@ async fn open_calls(
 
 fn unreadable(failed: Failed) -> WakeError {
     WakeError::Store(failed.into())
-}
-
-fn refuse(msg: SessionMsg, cause: &WakeError) {
-    let unstored = || match cause {
-        WakeError::Store(cause) => cause.clone(),
-        WakeError::Unknown | WakeError::Closed | WakeError::Overloaded(_) => {
-            StoreError::refused(cause.to_string())
-        }
-    };
-    match (msg, cause) {
-        (SessionMsg::Ask(TurnRequest { began, .. }), WakeError::Overloaded(refusal)) => {
-            answer(began, Err(TurnRefused::Overloaded(*refusal)));
-        }
-        (SessionMsg::Clear { reply }, WakeError::Overloaded(refusal)) => {
-            answer(reply, Err(ClearError::Overloaded(*refusal)));
-        }
-        (SessionMsg::Import { reply, .. }, WakeError::Overloaded(refusal)) => {
-            answer(reply, Err(ImportError::Overloaded(*refusal)));
-        }
-        // The session sleeps, and no turn runs: an open one is only resumed later.
-        (SessionMsg::Dismiss { reply, .. }, WakeError::Overloaded(_)) => {
-            answer(reply, Err(DismissError::NoTurn));
-        }
-        (SessionMsg::State { reply }, WakeError::Overloaded(refusal)) => {
-            answer(reply, Err(*refusal));
-        }
-        (SessionMsg::Attach { reply, .. }, WakeError::Overloaded(refusal)) => {
-            answer(reply, Err(*refusal));
-        }
-        (SessionMsg::Turn { reply, .. }, WakeError::Overloaded(refusal)) => {
-            answer(reply, Err(*refusal));
-        }
-        (SessionMsg::Ask(TurnRequest { began, .. }), _) => {
-            answer(began, Err(TurnRefused::Store(unstored())))
-        }
-        (SessionMsg::Clear { reply }, _) => answer(reply, Err(ClearError::Store(unstored()))),
-        (SessionMsg::Import { reply, .. }, _) => answer(reply, Err(ImportError::Store(unstored()))),
-        // Dropping these tells the caller that the session is closed.
-        (
-            SessionMsg::Dismiss { .. }
-            | SessionMsg::State { .. }
-            | SessionMsg::Attach { .. }
-            | SessionMsg::Turn { .. }
-            | SessionMsg::Close { .. }
-            | SessionMsg::Resume(_)
-            | SessionMsg::Room { .. }
-            | SessionMsg::Submitted { .. }
-            | SessionMsg::Stored { .. }
-            | SessionMsg::Llm(_)
-            | SessionMsg::Dispatcher(_)
-            | SessionMsg::Resolved
-            | SessionMsg::Idle
-            | SessionMsg::Sleep { .. },
-            _,
-        ) => {}
-    }
 }

@@ -4,7 +4,7 @@
 //! three kinds of things:
 //!
 //! - One turn and its ends: `calls`, `answers`, `questions`, `idempotency`, `length`, `left_out`, `on_its_way`.
-//! - The life of a session: `idle`, `waking`, `closing`, `clearing`, `admission`, `room`, `lost`, `lost_reply`,
+//! - The life of a session: `idle`, `waking`, `closing`, `clearing`, `admission`, `room`, `in_line`, `lost`, `lost_reply`,
 //!   `cut_off`, `effect_resolution`.
 //! - Readers: `reading`, and `coming_back` for those that go on behind a cursor.
 //!
@@ -22,6 +22,7 @@ mod effect_resolution;
 mod heard;
 mod idempotency;
 mod idle;
+mod in_line;
 mod in_memory;
 mod interleavings;
 mod left_out;

@@ -1,0 +1,95 @@
+//! The place of a session among those that are awake: taken, made by another that falls asleep, or waited for.
+
+use std::pin::pin;
+
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep, timeout_at},
+};
+
+use crate::session::{
+    RuntimeContext, SessionMsg, SessionSlot,
+    lifecycle::refusal::{WakeError, refuse},
+    lifecycle::waiting::may_be_refused,
+};
+use crate::{
+    admission::Permit,
+    protocol::{Bound, LimitExceeded},
+};
+
+/// The policy for a session that wakes where no other can be put to sleep for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WakePolicy {
+    /// Lets it sleep on, and tells the caller.
+    RefuseIfFull,
+    /// Waits, because a turn or call of it must go on.
+    WaitForRoom,
+}
+
+/// Takes a permit for an awake session. Where none is free, the session that is idle longest makes room. `None` where
+/// the runtime shuts down meanwhile, and no session wants a permit. `None` too where a dismissal waits: no bound refuses
+/// that, and the session falls asleep again behind it.
+pub(super) async fn admit(
+    slot: &SessionSlot,
+    context: &RuntimeContext,
+    policy: WakePolicy,
+) -> Result<Option<Permit>, WakeError> {
+    let (admission, user) = (&context.calls.admission, slot.user());
+    let until = Instant::now() + context.calls.limits.ask_timeout;
+    let refusal = loop {
+        let refusal = match admission.try_admit(Bound::AwakeSessions, user, 1) {
+            Ok(permit) => return Ok(Some(permit)),
+            Err(refusal) => refusal,
+        };
+        if policy == WakePolicy::RefuseIfFull && Instant::now() >= until {
+            break refusal;
+        }
+        let Some(idle) = slot.longest_idle(refusal.scope) else { break refusal };
+        put_to_sleep(&idle, until).await;
+    };
+    match policy {
+        _ if slot.is_dismissed() => Ok(None),
+        WakePolicy::RefuseIfFull => Err(WakeError::Overloaded(refusal)),
+        WakePolicy::WaitForRoom => Ok(wait_for_room(slot, context, refusal).await),
+    }
+}
+
+/// Waits in line for a permit. Callers that come meanwhile are refused by the bound, as at a session that sleeps.
+async fn wait_for_room(
+    slot: &SessionSlot,
+    context: &RuntimeContext,
+    refusal: LimitExceeded,
+) -> Option<Permit> {
+    let patience = context.calls.limits.ask_timeout;
+    let mut permit = pin!(context.calls.admission.wait(Bound::AwakeSessions, slot.user()));
+    loop {
+        for msg in slot.take_waiting(may_be_refused) {
+            refuse(msg, &WakeError::Overloaded(refusal));
+        }
+        if slot.is_dismissed() {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            permit = &mut permit => return Some(permit),
+            () = context.closing.cancelled() => return None,
+            () = slot.message_arrives() => {}
+            // A session may have become idle just before this one began to wait.
+            () = sleep(patience) => {
+                if let Some(idle) = slot.longest_idle(refusal.scope) {
+                    put_to_sleep(&idle, Instant::now() + patience).await;
+                }
+            }
+        }
+    }
+}
+
+/// Asks a session to sleep, and waits until it is asleep, gone or busy again. Admission tells whether a permit is free
+/// then.
+async fn put_to_sleep(slot: &SessionSlot, until: Instant) {
+    let Some(session) = slot.awake() else { return };
+    let (reply, sleeps) = oneshot::channel();
+    if session.cast(SessionMsg::Sleep { reply }).is_ok() {
+        drop(timeout_at(until, sleeps).await);
+    }
+}
