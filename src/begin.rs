@@ -22,7 +22,8 @@ type Entry = Arc<KeyedCall<DirectCall>>;
 
 impl Runtime {
     /// Begins a call without a model, under a session of its own or in the named one. The named session sleeps
-    /// meanwhile, and its messages wait for the end of the call. With a [key](Call::key) it gives the call that the key
+    /// meanwhile, and its chat can be looked at. What would change it waits for `Limits::ask_timeout` at most, and is refused
+    /// as busy then. With a [key](Call::key) it gives the call that the key
     /// names already, whether that runs or has ended.
     ///
     /// Dropping the future begins nothing; once it has given the call, that runs to its end.

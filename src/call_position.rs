@@ -39,7 +39,7 @@ impl Runtime {
         let slot = self.shared().sessions.slot(&session, user, self.shared().limits());
         let slot = slot.ok_or_else(|| SessionError::Foreign(session.clone()))?;
         let begun = self.begin_asleep(&slot).await;
-        let begun = begun.ok_or_else(|| SessionError::Busy(session.clone()))?;
+        let mut begun = begun.ok_or_else(|| SessionError::Busy(session.clone()))?;
         // Only now: the work that an actor of the session began has ended, and none wakes.
         let stored = self.shared().context.store.store().session(&session).await;
         let stored =
@@ -49,6 +49,7 @@ impl Runtime {
         if is_open {
             return Err(SessionError::Busy(session));
         }
+        begun.goes_on_beside();
         Ok(CallPosition { session, turn, seq: last_seq + 1, held: Some((slot, begun)) })
     }
 

@@ -111,10 +111,7 @@ impl Chat {
 
     /// Gives the number of the first published entry of a turn.
     pub(super) fn first_of(&self, turn: TurnId) -> Option<u64> {
-        let from_last = self.messages.iter().rev();
-        let of_turn = from_last.skip_while(|message| message.turn != turn);
-        let first = of_turn.take_while(|message| message.turn == turn).last();
-        first.map(|message| message.seq)
+        first_of(&self.messages, turn)
     }
 
     /// Gives the number of the last published entry; 0 for none.
@@ -192,6 +189,13 @@ impl Since {
             Content::Model { .. } | Content::ToolCall(_) | Content::Notice { .. } => {}
         }
     }
+}
+
+/// Gives the number of the first of these entries that is of a turn.
+pub(super) fn first_of(messages: &[ChatMessage], turn: TurnId) -> Option<u64> {
+    let of_turn = messages.iter().rev().skip_while(|message| message.turn != turn);
+    let first = of_turn.take_while(|message| message.turn == turn).last();
+    first.map(|message| message.seq)
 }
 
 #[cfg(test)]

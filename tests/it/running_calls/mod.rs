@@ -8,6 +8,8 @@ use std::sync::Arc;
 use madang::{
     Call, CallId, CallReport, IdempotencyKey, Limits, RunningCall, Runtime,
     approval::{ApprovalRequest, Decision},
+    error::TurnRefused,
+    event::{EventCursor, EventKind, StreamItem},
     ledger::{CallResult, Effect, LedgerFilter, LedgerRow},
     store::Store,
 };
@@ -162,6 +164,38 @@ async fn a_dismissed_call_that_waits_for_a_person_ends_for_all_its_holders() {
     drop((first, second));
     assert_eq!(ended(&calls.begin(keyed("save")).await).await, report, "a new try needs a new key");
     assert_eq!(calls.runs("save"), 0);
+    calls.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_a_call_waits_for_a_person_its_chat_is_read_and_nothing_else_begins_there() {
+    let calls = Calls::new().await;
+    let session = calls.runtime.session("kim", "chat").await.unwrap();
+    let mut save = calls.begin(call("save").session(session.id().clone())).await;
+    let asked = request(&mut save).await.unwrap();
+    let reads = async {
+        assert!(session.state().await.unwrap().messages.is_empty());
+        assert!(session.turn().await.unwrap().is_none());
+        session.subscribe_after(EventCursor::START).await.unwrap()
+    };
+    let mut events = timeout(PATIENCE, reads).await.expect("it does not wait for the person");
+    let refused = timeout(PATIENCE, session.send("hi")).await.expect("nor does a text");
+    assert!(matches!(refused, Err(TurnRefused::Busy)), "{refused:?}");
+    calls.gate.open();
+    calls.decide(&asked, Decision::Approve).await;
+    assert_eq!(kind(&ended(&save).await), "ok");
+    assert_eq!(session.state().await.unwrap().messages.len(), 1);
+    let told = timeout(PATIENCE, async {
+        loop {
+            if let Some(StreamItem::Event(event)) = events.next().await
+                && let EventKind::ToolCallEnded { record } = &event.kind
+            {
+                break record.id;
+            }
+        }
+    });
+    assert_eq!(told.await.expect("its reader hears of it"), save.id());
+    drop(save);
     calls.shutdown().await;
 }
 

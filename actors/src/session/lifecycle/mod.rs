@@ -5,7 +5,8 @@
 //! session, waits for what an earlier actor began, carries out the recovery of an open turn, and starts the actor. `place`
 //! finds room for it among the awake ones, and `refusal` says why it did not wake.
 //! `idle` orders the sessions that may be put to sleep for others, and `sleep` lets one fall asleep. `handover` is what a lost actor leaves to the next.
-//! `reading` gives a reader the session's events. `waiting` has the messages of a session that wakes.
+//! `reading` gives a reader the session's events. `waiting` has the messages of a session that wakes, and `beside`
+//! answers them while a call without a model keeps it asleep.
 //!
 //! Invariants:
 //! - A session has one slot at most, as long as anything holds it; the last holder takes it out of the registry.
@@ -14,6 +15,7 @@
 //! - A session wakes only when all that an earlier actor began has ended in the store.
 //! - No slot is dropped under a lock of the registry, because the drop takes that lock.
 
+mod beside;
 pub(super) mod handover;
 pub(super) mod idle;
 pub(super) mod place;

@@ -50,6 +50,8 @@ pub struct SessionSlot {
     pub(in crate::session) is_retrying: AtomicBool,
     /// The wakings that failed since it was awake and were to be tried again.
     pub(super) failures: AtomicU32,
+    /// Whether a call without a model goes on beside the session, which has no open turn.
+    has_call_beside: AtomicBool,
     /// The messages that its actor has handled since it woke.
     handled: AtomicU64,
     max_waiting: usize,
@@ -62,12 +64,31 @@ pub struct SessionSlot {
 pub struct Begun {
     _token: TaskTrackerToken,
     slot: Arc<SessionSlot>,
+    is_beside: bool,
 }
 
 impl Begun {
     /// Gives the session that it is of.
     pub(in crate::session) fn session(&self) -> &SessionId {
         self.slot.session()
+    }
+
+    /// Marks it as a call beside the session, whose turn is over: the chat can be looked at while it goes on.
+    pub fn goes_on_beside(&mut self) {
+        self.is_beside = true;
+        self.slot.has_call_beside.store(true, Relaxed);
+        // A message may wait already.
+        if let SlotState::Waking(waiting) = &*self.slot.state() {
+            waiting.arrived().notify_one();
+        }
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if self.is_beside {
+            self.slot.has_call_beside.store(false, Relaxed);
+        }
     }
 }
 
@@ -106,6 +127,7 @@ impl SessionSlot {
             handover: Mutex::default(),
             must_go_on: AtomicBool::new(false),
             is_retrying: AtomicBool::new(false),
+            has_call_beside: AtomicBool::new(false),
             failures: AtomicU32::new(0),
             handled: AtomicU64::new(0),
             max_waiting: limits.max_waiting_messages,
@@ -133,7 +155,7 @@ impl SessionSlot {
 
     /// Marks the beginning of a call or write that will end in the store. Drop it when the end is known.
     pub(in crate::session) fn begins(self: &Arc<Self>) -> Begun {
-        Begun { _token: self.open_writes.token(), slot: self.clone() }
+        Begun { _token: self.open_writes.token(), slot: self.clone(), is_beside: false }
     }
 
     /// Marks the beginning of work beside the session's actor, which sleeps. A later waking waits for its end, and
@@ -351,6 +373,11 @@ impl SessionSlot {
             Some(arrived) => arrived.notified().await,
             None => pending().await,
         }
+    }
+
+    /// Tells whether a call without a model goes on beside the session, which has no open turn.
+    pub(super) fn has_call_beside(&self) -> bool {
+        self.has_call_beside.load(Relaxed)
     }
 
     /// Tells whether the session is awake beyond the bound of sessions that are awake.

@@ -13,6 +13,7 @@ use crate::session::{
     RuntimeContext, Sent, SessionActor, SessionMsg, SessionSlot,
     context::History,
     events::replay::kinds_of_end,
+    lifecycle::beside,
     lifecycle::place::{WakePolicy, admit},
     lifecycle::refusal::{WakeError, refuse},
     lifecycle::state_cell::StateCell,
@@ -118,7 +119,7 @@ async fn start(
     let session = slot.session();
     let awake = admit(slot, context, policy).await?;
     // Work of an earlier actor is still on its way to the store, with numbers of its own.
-    slot.writes_ended().await;
+    beside::writes_ended(slot, context).await;
     failpoint("wake.loads").await.map_err(unreadable)?;
     let mut stored = load(session, context).await?;
     let mut resumption = None;

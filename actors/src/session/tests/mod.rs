@@ -4,7 +4,7 @@
 //! three kinds of things:
 //!
 //! - One turn and its ends: `calls`, `answers`, `questions`, `idempotency`, `length`, `left_out`, `on_its_way`.
-//! - The life of a session: `idle`, `waking`, `closing`, `clearing`, `admission`, `room`, `in_line`, `lost`, `lost_reply`,
+//! - The life of a session: `idle`, `waking`, `closing`, `clearing`, `admission`, `room`, `in_line`, `beside`, `lost`, `lost_reply`,
 //!   `cut_off`, `effect_resolution`.
 //! - Readers: `reading`, and `coming_back` for those that go on behind a cursor.
 //!
@@ -13,6 +13,7 @@
 
 mod admission;
 mod answers;
+mod beside;
 mod calls;
 mod clearing;
 mod closing;

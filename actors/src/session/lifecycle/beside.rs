@@ -1,0 +1,110 @@
+//! A call without a model beside a sleeping session. It may wait for a person for long. Meanwhile the chat can be looked
+//! at, and whoever would change it is told that it is busy.
+
+use std::{pin::pin, sync::Arc};
+
+use tokio::time::{Instant, sleep_until};
+
+use crate::session::{
+    RuntimeContext, SessionMsg, SessionSlot,
+    lifecycle::waiting::may_be_refused,
+    msg::{
+        ClearError, DismissError, ImportError, SessionView, TurnInChat, TurnRefused, TurnRequest,
+    },
+    transcript::first_of,
+};
+use crate::{
+    mailbox::answer,
+    port::{LedgerFilter, StoreError},
+    protocol::{ChatMessage, EventCursor, FeedCursor, visible},
+};
+
+/// Waits until all work that was begun behind the slot has ended. While a call beside the session goes on, messages that
+/// wait are answered: looks at once, and changes within `Limits::ask_timeout`.
+pub(super) async fn writes_ended(slot: &Arc<SessionSlot>, context: &RuntimeContext) {
+    let mut ended = pin!(slot.writes_ended());
+    let until = Instant::now() + context.calls.limits.ask_timeout;
+    loop {
+        let is_late = Instant::now() >= until;
+        if slot.has_call_beside() {
+            let is_answered = |msg: &SessionMsg| is_look(msg) || is_late && may_be_refused(msg);
+            for msg in slot.take_waiting(is_answered) {
+                look(msg, slot, context).await;
+            }
+        }
+        tokio::select! {
+            biased;
+            () = &mut ended => return,
+            () = slot.message_arrives() => {}
+            () = sleep_until(until), if !is_late => {}
+        }
+    }
+}
+
+/// Tells whether a message is answered without a change.
+const fn is_look(msg: &SessionMsg) -> bool {
+    matches!(
+        msg,
+        SessionMsg::State { .. }
+            | SessionMsg::Attach { .. }
+            | SessionMsg::Turn { .. }
+            | SessionMsg::Dismiss { .. }
+    )
+}
+
+/// Answers a message by what the store has. No turn is open.
+async fn look(msg: SessionMsg, slot: &Arc<SessionSlot>, context: &RuntimeContext) {
+    match msg {
+        SessionMsg::Ask(TurnRequest { began, .. }) => answer(began, Err(TurnRefused::Busy)),
+        SessionMsg::Clear { reply } => answer(reply, Err(ClearError::Busy)),
+        SessionMsg::Import { reply, .. } => answer(reply, Err(ImportError::Busy)),
+        SessionMsg::Dismiss { reply, .. } => answer(reply, Err(DismissError::NoTurn)),
+        SessionMsg::State { reply } => {
+            // Without an answer the caller hears that the session is closed.
+            if let Ok((messages, cursor)) = told(slot, context).await {
+                let messages = visible(&messages).to_vec();
+                answer(reply, Ok(SessionView { messages, cursor, ..SessionView::default() }));
+            }
+        }
+        SessionMsg::Turn { turn, reply } => {
+            if let Ok((messages, _)) = told(slot, context).await {
+                answer(reply, Ok(TurnInChat { first: first_of(&messages, turn), running: None }));
+            }
+        }
+        SessionMsg::Attach { reply, .. } => {
+            if told(slot, context).await.is_ok() {
+                answer(reply, Ok(None));
+            }
+        }
+        SessionMsg::Close { .. }
+        | SessionMsg::Resume(_)
+        | SessionMsg::Room { .. }
+        | SessionMsg::Submitted { .. }
+        | SessionMsg::Stored { .. }
+        | SessionMsg::Llm(_)
+        | SessionMsg::Dispatcher(_)
+        | SessionMsg::Resolved
+        | SessionMsg::Idle
+        | SessionMsg::Sleep { .. } => {}
+    }
+}
+
+/// Reads the entries that the feed has told, or will not tell, and the position behind them.
+async fn told(
+    slot: &Arc<SessionSlot>,
+    context: &RuntimeContext,
+) -> Result<(Vec<ChatMessage>, FeedCursor), StoreError> {
+    let (store, session) = (context.store.store(), slot.session());
+    if slot.feed().published_up_to().is_none() {
+        let open = store.calls(&LedgerFilter::open_calls().in_session(session)).await?;
+        let stored = store.session(session).await?;
+        let last = stored.map_or(0, |stored| stored.row.last_seq);
+        let shown = open.iter().map(|row| row.seq - 1).fold(last, u64::min);
+        slot.feed().begins_at(EventCursor::of_entry(shown).end());
+    }
+    // Before the entries are read: what is told later comes behind the view.
+    let cursor = slot.feed().published_so_far().cursor;
+    let mut messages = store.session(session).await?.map_or(Vec::new(), |stored| stored.messages);
+    messages.retain(|message| message.seq <= cursor.stored.entry());
+    Ok((messages, cursor))
+}
