@@ -4,7 +4,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::time::Instant;
 
 use super::{
-    lifecycle::{sleep::idle_alarm, slot::SlotGuard, state_cell::StateHolder},
+    lifecycle::{slot::SlotGuard, state_cell::StateHolder},
     msg::SessionMsg,
     state::{SessionState, WakeSnapshot},
 };
@@ -33,7 +33,7 @@ impl Actor for SessionActor {
         for event in unpublished {
             slot.feed().republish(event);
         }
-        let (idle, runtime_closes) = (idle_alarm(&context, &me), context.closing.child_token());
+        let runtime_closes = context.closing.child_token();
         let mut session = SessionState {
             slot: SlotGuard::new(slot, me.get_id()),
             me,
@@ -50,7 +50,7 @@ impl Actor for SessionActor {
             runtime_closes,
             error,
             active_at: Instant::now(),
-            idle,
+            idle: None,
             idle_entry: None,
         };
         session.slot.handover_taken();

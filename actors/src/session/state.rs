@@ -72,8 +72,8 @@ pub struct SessionState {
     pub(super) runtime_closes: CancellationToken,
     pub(super) error: Option<String>,
     pub(super) active_at: Instant,
-    /// The alarm after which it looks whether it may sleep.
-    pub(super) idle: Alarm,
+    /// The alarm after which it sleeps, if it is idle by then; `None` where it rang while work went on.
+    pub(super) idle: Option<Alarm>,
     /// Its entry among the idle sessions; `None` while work goes on.
     pub(super) idle_entry: Option<IdleEntry<SessionSlot>>,
 }

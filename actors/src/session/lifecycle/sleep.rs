@@ -1,23 +1,14 @@
 //! Falling asleep: a session that is idle for long enough, or that makes room for another.
 
-use std::time::Duration;
-
-use ractor::ActorRef;
-use tokio::time::Instant;
-
-use crate::session::{
-    context::{History, RuntimeContext},
-    msg::SessionMsg,
-    state::SessionState,
-};
+use crate::session::{context::History, msg::SessionMsg, state::SessionState};
 use crate::{mailbox::Alarm, protocol::Bound};
 
 impl SessionState {
     /// Sleeps, if it was idle for long enough.
     pub(in crate::session) fn idle(&mut self) {
-        let rest = self.context.calls.limits.session_idle;
-        if self.active_at.elapsed() < rest || !self.sleep() {
-            self.idle = idle_alarm(&self.context, &self.me);
+        self.idle = None;
+        if self.active_at.elapsed() >= self.context.calls.limits.session_idle {
+            self.sleep();
         }
     }
 
@@ -30,8 +21,8 @@ impl SessionState {
         sleeps
     }
 
-    /// Marks whether the session may be put to sleep for others. Where another session waits for its permit already, it
-    /// sleeps.
+    /// Marks whether the session may be put to sleep for others. Where another session waits for its permit already, or
+    /// it has none, it sleeps. While it is busy no alarm is set: there is nothing to look for.
     pub(in crate::session) fn mark_idle_or_busy(&mut self) {
         if !self.may_sleep() {
             self.idle_entry = None;
@@ -42,6 +33,8 @@ impl SessionState {
         if (is_wanted || self.slot.has_no_permit()) && self.sleep() {
             return;
         }
+        let due = self.active_at + self.context.calls.limits.session_idle;
+        self.idle.get_or_insert_with(|| Alarm::at(due, &self.me, || SessionMsg::Idle));
         self.idle_entry.get_or_insert_with(|| self.slot.enter_idle());
     }
 
@@ -52,11 +45,4 @@ impl SessionState {
             && !self.has_left
             && self.closing.is_none()
     }
-}
-
-/// Sets the alarm after which the session looks whether it may sleep.
-pub(in crate::session) fn idle_alarm(context: &RuntimeContext, me: &ActorRef<SessionMsg>) -> Alarm {
-    // A session that may sleep at once does not look all the time while it is busy.
-    let rest = context.calls.limits.session_idle.max(Duration::from_millis(1));
-    Alarm::at(Instant::now() + rest, me, || SessionMsg::Idle)
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use tokio::{
+    runtime::Handle,
     sync::oneshot,
     time::{Instant, sleep},
 };
@@ -109,4 +110,30 @@ async fn a_session_without_a_permit_and_without_a_turn_does_not_try_again() {
     let refused = runtime.ask(&other, "hi").await;
     assert!(matches!(refused, Err(TurnRefused::Overloaded(_))), "{refused:?}");
     assert!(!other.is_retrying.load(Relaxed));
+}
+
+/// Counts the tasks of a runtime with one session that has been busy for long.
+async fn tasks_while_busy(session_idle: Duration) -> usize {
+    let tasks = || Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    let (runtime, mut script) =
+        by_hand_with(Limits { session_idle, ..Limits::default() }, []).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "hi").await.unwrap();
+    let completion = script.next().await;
+    sleep(REST).await;
+    let busy = tasks() - before;
+    completion.say("Hello.");
+    in_time(end).await.unwrap();
+    idles(&slot).await;
+    runtime.at_rest().await;
+    busy
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_alarm_that_rings_while_the_session_is_busy_is_not_set_again_before_it_rests() {
+    let with_alarm = tasks_while_busy(REST * 30).await;
+    for session_idle in [Duration::ZERO, Duration::from_millis(1)] {
+        assert_eq!(tasks_while_busy(session_idle).await + 1, with_alarm, "{session_idle:?}");
+    }
 }
