@@ -77,7 +77,7 @@ impl Admission {
     /// future gives up the wait.
     pub async fn wait(&self, bound: Bound, user: &UserId) -> Permit {
         loop {
-            let free = {
+            let mut line = {
                 let mut table = self.table();
                 if table.take(bound, user, 1).is_ok() {
                     drop(table); // metrics are reported outside of the lock
@@ -85,9 +85,9 @@ impl Admission {
                 }
                 let (waiter, free) = oneshot::channel();
                 table.wait(bound, user.clone(), waiter);
-                free
+                Wait { of: self, free }
             };
-            if let Ok(permit) = free.await {
+            if let Ok(permit) = (&mut line.free).await {
                 return permit;
             }
         }
@@ -112,6 +112,19 @@ impl Admission {
 
     fn table(&self) -> MutexGuard<'_, AdmissionTable<oneshot::Sender<Permit>>> {
         self.0.lock().expect("no code under this lock panics")
+    }
+}
+
+/// A caller's place in line. Dropping it leaves the line.
+struct Wait<'a> {
+    of: &'a Admission,
+    free: oneshot::Receiver<Permit>,
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        self.free.close();
+        self.of.table().forget(oneshot::Sender::is_closed);
     }
 }
 
@@ -154,6 +167,18 @@ mod tests {
         assert!(admission.admit(Bound::RunningTurns, &kim, 1).is_err());
         drop(second.await);
         assert_eq!(admission.held(Bound::RunningTurns), 0);
+    }
+
+    #[tokio::test]
+    async fn a_wait_that_is_given_up_leaves_the_line_at_once() {
+        let (admission, kim) = one_turn();
+        let held = admission.admit(Bound::RunningTurns, &kim, 1).unwrap();
+        let mut gone = Box::pin(admission.wait(Bound::RunningTurns, &kim));
+        assert!(futures_are_pending(&mut gone).await);
+        assert!(admission.is_wanted(Bound::RunningTurns, &kim));
+        drop(gone);
+        assert!(!admission.is_wanted(Bound::RunningTurns, &kim), "no caller wants it any more");
+        drop(held);
     }
 
     #[tokio::test]

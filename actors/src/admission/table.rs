@@ -162,6 +162,11 @@ impl<W> AdmissionTable<W> {
         self.waiting.push_back(Waiting { bound, user, waiter });
     }
 
+    /// Forgets the waiting callers that are gone.
+    pub(super) fn forget(&mut self, is_gone: impl Fn(&W) -> bool) {
+        self.waiting.retain(|waiting| !is_gone(&waiting.waiter));
+    }
+
     /// Takes permits back that were held for this long. Returns the waiting callers that get them now, and forgets
     /// those that are gone.
     pub(super) fn release(
