@@ -50,6 +50,31 @@ fn a_question_stays_open_over_an_orderly_end() {
 }
 
 #[test]
+fn a_turn_outlives_any_number_of_orderly_ends() {
+    let world = World::new();
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, _) = life.session().await;
+        ask(&session, "go").await;
+        life.unfinished().await;
+    });
+    for _ in 0..8 {
+        life.run(async |life| life.runtime.shutdown().await.unwrap());
+        life.end();
+        life = world.start();
+        life.run(async |life| {
+            let _session = life.session().await;
+            life.unfinished().await;
+        });
+    }
+    life.run(async |life| {
+        let (session, _) = life.session().await;
+        assert!(session.turn().await.unwrap().is_some());
+    });
+    life.shut_down();
+}
+
+#[test]
 fn handlers_that_run_finish_and_their_outcome_is_used_after_the_next_start() {
     for tool in ["slow_mail", "slow_note", "slow_look"] {
         let world = World::new();

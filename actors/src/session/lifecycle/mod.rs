@@ -26,5 +26,7 @@ pub(super) mod registry_state;
 pub(super) mod sleep;
 pub(super) mod slot;
 pub(super) mod state_cell;
+#[cfg(test)]
+mod tests;
 mod waiting;
 pub(super) mod wake;

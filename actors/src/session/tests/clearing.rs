@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::{by_hand, words};
+use super::{by_hand, waking::left_open, words};
 use crate::{
     session::{ClearError, SessionMsg, SessionSlot},
     test_runtime::{TestRuntime, in_time},
@@ -44,4 +44,16 @@ async fn while_the_chat_is_being_cleared_no_other_caller_clears_it() {
     assert!(matches!(refused, Err(ClearError::Busy)), "{refused:?}");
     drop(paused);
     in_time(first).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_chat_whose_turn_went_on_after_a_crash_can_be_cleared_once_that_has_ended() {
+    let (runtime, mut script) = by_hand([]).await;
+    let (slot, mut probe, _speaks) = left_open(&runtime, &mut script).await;
+    let refused = in_time(clears(&runtime, &slot)).await.unwrap();
+    assert!(matches!(refused, Err(ClearError::Busy)), "{refused:?}");
+    script.next().await.say("Hello.");
+    probe.until_turns_ended(1).await;
+    in_time(clears(&runtime, &slot)).await.unwrap().unwrap();
+    assert!(words(&runtime, &slot).await.is_empty());
 }

@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use super::{by_hand, by_hand_with, calling};
 use crate::{
-    dispatcher::DispatcherMsg,
+    dispatcher::{DispatcherEvent, DispatcherMsg},
     ledger::{CallState, text_digest},
-    mailbox::Address,
+    mailbox::{Address, Recipient, Reply},
     port::{TurnStep, Write},
     protocol::{
         Bound, ChatMessage, Content, Decision, Effect, Limits, SessionId, Timestamp, TurnEnding,
@@ -62,6 +62,50 @@ impl Actor for Loses {
                 self.to.send(msg).expect("the dispatcher lives");
             }
         }
+        Ok(())
+    }
+}
+
+/// A dispatcher that passes the first call on, and loses its reply when the gate is open.
+struct LosesReply {
+    gate: Gate,
+    to: Address<DispatcherMsg>,
+}
+
+impl Actor for LosesReply {
+    type Msg = DispatcherMsg;
+    type State = ControlFlow<()>;
+    type Arguments = ();
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<DispatcherMsg>,
+        (): (),
+    ) -> Result<ControlFlow<()>, ActorProcessingErr> {
+        Ok(ControlFlow::Continue(()))
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<DispatcherMsg>,
+        msg: DispatcherMsg,
+        has_lost: &mut ControlFlow<()>,
+    ) -> Result<(), ActorProcessingErr> {
+        let msg = match msg {
+            DispatcherMsg::Dispatch { request, reply } if has_lost.is_continue() => {
+                *has_lost = ControlFlow::Break(());
+                let gate = self.gate.clone();
+                drop(spawn(async move {
+                    gate.pass().await;
+                    drop(reply);
+                }));
+                let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
+                let reply = Reply::new(Recipient::discard(), lost);
+                DispatcherMsg::Dispatch { request, reply }
+            }
+            DispatcherMsg::Dispatch { .. } | DispatcherMsg::RunningCalls { .. } => msg,
+        };
+        self.to.send(msg).expect("the dispatcher lives");
         Ok(())
     }
 }
@@ -159,6 +203,30 @@ async fn a_call_that_writes_and_was_lost_before_it_began_runs_once() {
         assert_eq!(effects, [Some(Effect::Committed); 2]);
         assert_eq!(runs.count(), 2, "each once");
     }
+}
+
+#[tokio::test]
+async fn a_call_whose_reply_was_lost_while_it_runs_is_not_begun_again_and_may_have_had_its_effect()
+{
+    let held = Gate::new();
+    let tool = FakeTool::write("mail").gate(&held);
+    let runs = tool.runs();
+    let (mut runtime, mut script) = by_hand([tool]).await;
+    let (gate, to) = (Gate::new(), runtime.handles.dispatcher.clone());
+    let loses = LosesReply { gate: gate.clone(), to };
+    let (loses, _) = LosesReply::spawn(None, loses, ()).await.unwrap();
+    by_way_of(&mut runtime, Address::new(loses));
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "go").await.unwrap();
+    script.next().await.finish(calling("", &["mail"]));
+    in_time(held.arrived(1)).await;
+    gate.open();
+    script.next().await.say("Perhaps it was sent.");
+    in_time(end).await.unwrap();
+    assert_eq!(runtime.ledger().await[0].effect, Some(Effect::Unknown));
+    held.open();
+    runtime.at_rest().await;
+    assert_eq!(runs.count(), 1);
 }
 
 #[tokio::test]

@@ -72,7 +72,7 @@ async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake_and_an
 
 /// Makes a session with a turn that was left open, as another process finds it. Gives it with a reader, and with the
 /// completion that the other process waited for.
-async fn left_open(
+pub(super) async fn left_open(
     runtime: &TestRuntime,
     script: &mut HandScript,
 ) -> (Arc<SessionSlot>, Probe, HandCompletion) {
