@@ -6,6 +6,7 @@ use madang::{
     TurnId,
     error::TurnError,
     event::{EventKind, SessionEvent, StreamItem, TurnEnding},
+    model::ModelError,
     model::Usage,
 };
 use serde_json::{Value, json};
@@ -41,6 +42,9 @@ pub(crate) struct Head {
     /// The model's name as the client wrote it.
     pub(crate) model: Arc<str>,
 }
+
+/// The code by which clients of this protocol know that they must send less.
+pub(super) const CONTEXT_LENGTH_EXCEEDED: &str = "context_length_exceeded";
 
 /// The texts of a turn as one text, as far as they were sent.
 #[derive(Debug, Default)]
@@ -182,11 +186,14 @@ impl Chunks {
             TurnEnding::Failed => {
                 let failed = self.failed.take();
                 let text = failed.as_ref().map_or("the turn failed", |failed| &failed.text);
-                let code = match failed.as_ref().map(|failed| &failed.error) {
-                    Some(TurnError::Model { kind, .. }) => kind,
-                    Some(_) | None => ProblemName::Model.name(),
+                let (kind, code) = match failed.as_ref().map(|failed| &failed.error) {
+                    Some(TurnError::Model { kind, .. }) if kind == ModelError::PROMPT_TOO_LONG => {
+                        ("invalid_request_error", CONTEXT_LENGTH_EXCEEDED)
+                    }
+                    Some(TurnError::Model { kind, .. }) => ("server_error", &**kind),
+                    Some(_) | None => ("server_error", ProblemName::Model.name()),
                 };
-                Self::error(out, "server_error", code, text)
+                Self::error(out, kind, code, text)
             }
         }
     }

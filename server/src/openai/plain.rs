@@ -6,7 +6,7 @@ use axum::response::Response;
 use madang::{Turn, error::TurnError, event::TurnEnding, model::ModelError};
 use serde_json::json;
 
-use super::chunk::{Head, usage};
+use super::chunk::{CONTEXT_LENGTH_EXCEEDED, Head, usage};
 use crate::{
     answer,
     ended::{Calls, FailedTurn, ended_within},
@@ -40,6 +40,10 @@ async fn wait_for(shared: &Shared, turn: Turn, head: Head) -> Result<Response, P
                 TurnError::Model { kind, retry_after_ms } if kind == ModelError::OVERLOADED => {
                     let problem = Problem::new(ProblemName::TooMany, text.clone(), text);
                     problem.retry_after(Duration::from_millis(retry_after_ms.unwrap_or(1_000)))
+                }
+                TurnError::Model { kind, .. } if kind == ModelError::PROMPT_TOO_LONG => {
+                    let problem = Problem::new(ProblemName::PromptTooLong, text.clone(), text);
+                    problem.with("kind", CONTEXT_LENGTH_EXCEEDED)
                 }
                 TurnError::Model { kind, .. } => failure(text.clone(), text).with("kind", kind),
                 TurnError::TooManyRounds | TurnError::Store | TurnError::CutOff | _ => {

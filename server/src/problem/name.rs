@@ -82,6 +82,8 @@ problems! {
     KeyReused, "key-reused", UNPROCESSABLE_ENTITY, false, "다른 요청에 쓰인 키입니다", "The idempotency key was used for another request";
     /// What a person typed does not fit.
     DoesNotFit, "does-not-fit", UNPROCESSABLE_ENTITY, false, "입력이 맞지 않습니다", "What was typed does not fit";
+    /// The model cannot read so much.
+    PromptTooLong, "prompt-too-long", BAD_REQUEST, false, "모델이 읽기에 너무 깁니다", "Too long for the model";
     /// A bound of the session, the user or the address is reached.
     TooMany, "too-many", TOO_MANY_REQUESTS, true, "한꺼번에 너무 많습니다", "Too many at once";
     /// The model failed.

@@ -1,5 +1,6 @@
 //! An answer: it comes whole or breaks off, and what this server does not offer or take is refused.
 
+use madang::model::ModelError;
 use madang_testing::{ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;
 
@@ -142,4 +143,21 @@ async fn a_stream_that_the_server_leaves_breaks_off_and_never_looks_complete() {
     assert_eq!(end, StreamEnd::BrokenOff);
     assert_eq!(told.last().unwrap().data["error"]["code"], "draining");
     test.ended().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_that_is_too_long_has_the_code_by_which_clients_shorten_it() {
+    let long = || ScriptedCompletion::error(ModelError::PROMPT_TOO_LONG);
+    let test = Setup::new(ScriptedModel::repeating([long()])).start().await;
+    let plain = test.send(ask(&[user("hi")])).await;
+    assert_eq!((plain.status, &*plain.problem()), (400, "context_length_exceeded"));
+    assert_eq!(plain.json()["error"]["type"], "invalid_request_error");
+    assert_eq!(plain.header("x-should-retry"), Some("false"));
+    let (told, _) = open(&test, stream(&[user("hi")])).await.end().await;
+    let error = &told.iter().find(|frame| !frame.data["error"].is_null()).unwrap().data["error"];
+    assert_eq!(
+        (error["code"].as_str(), error["type"].as_str()),
+        (Some("context_length_exceeded"), Some("invalid_request_error"))
+    );
+    test.shutdown().await;
 }
