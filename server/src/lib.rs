@@ -20,6 +20,7 @@ mod decisions;
 mod ended;
 mod extract;
 mod guard;
+mod heavy;
 mod language;
 mod limits;
 #[cfg(feature = "mcp")]

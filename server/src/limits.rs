@@ -21,10 +21,14 @@ pub struct ServerLimits {
     pub head_timeout: Duration,
     /// Bytes of a body: a text has at most 64 KiB, and JSON makes up to six bytes of one.
     pub max_body_bytes: usize,
+    /// Bytes of a login's body: a token has some forty. Who sends it is not known yet.
+    pub max_login_body_bytes: usize,
     /// Bytes of a body with a client's history: such clients send all of it each time.
     pub max_history_body_bytes: usize,
     /// Bytes of a message of an MCP client: the arguments of a call, a state and an answer.
     pub max_mcp_body_bytes: usize,
+    /// Values of a body: fifteen thousand messages with their parts. Read into a tree, each takes some hundred bytes.
+    pub max_body_values: usize,
     /// The time that a body may take.
     pub body_timeout: Duration,
     /// The time without a read behind a piece of text. At 40 ms it gives at most 25 pieces a second: this looks like
@@ -95,8 +99,10 @@ impl Default for ServerLimits {
             max_head_fields: 64,
             head_timeout: Duration::from_secs(10),
             max_body_bytes: 256 * 1024,
+            max_login_body_bytes: 1_024,
             max_history_body_bytes: 8 * 1024 * 1024,
             max_mcp_body_bytes: 4 * 1024 * 1024,
+            max_body_values: 128 * 1024,
             body_timeout: Duration::from_secs(20),
             text_pace: Duration::from_millis(40),
             keep_alive: Duration::from_secs(15),

@@ -136,6 +136,12 @@ impl Route {
         self
     }
 
+    /// Lets bodies have a token and no more: they come from anybody.
+    pub(crate) fn takes_a_token(mut self) -> Self {
+        self.rule.max_body_bytes = |limits| limits.max_login_body_bytes;
+        self
+    }
+
     /// Lets bodies be as long as messages of MCP may be.
     #[cfg(feature = "mcp")]
     pub(crate) fn takes_mcp(mut self) -> Self {

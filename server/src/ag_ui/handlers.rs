@@ -24,6 +24,7 @@ use crate::{
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Bytes, Wishes},
+    heavy,
     problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
     state::Shared,
@@ -75,8 +76,9 @@ async fn run(
     wishes: Wishes,
     Bytes(body): Bytes,
 ) -> Result<Response, Problem> {
-    let AgUiInput { thread, run, intent, messages, state, instructions, ask } =
-        AgUiInput::read(&body, &shared.limits)?;
+    let limits = shared.limits.clone();
+    let read = heavy::run(body.len(), move || AgUiInput::read(&body, &limits));
+    let AgUiInput { thread, run, intent, messages, state, instructions, ask } = read.await?;
     let asked = Asked {
         // Before anything begins: a refusal must change nothing.
         stream: OpenStream::new(&shared, &caller, "ag_ui")?,

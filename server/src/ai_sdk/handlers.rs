@@ -29,6 +29,7 @@ use crate::{
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Bytes, Ids, Json, OwnSession, Wishes},
+    heavy,
     problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
     state::Shared,
@@ -90,7 +91,9 @@ async fn say(
     wishes: Wishes,
     Bytes(body): Bytes,
 ) -> Result<Response, Problem> {
-    let AiInput { session: id, intent, ask } = AiInput::read(&body, &shared.limits)?;
+    let limits = shared.limits.clone();
+    let read = heavy::run(body.len(), move || AiInput::read(&body, &limits));
+    let AiInput { session: id, intent, ask } = read.await?;
     // Before anything begins: a refusal must change nothing.
     let asked = Asked::new(&shared, &caller, ask.or(wishes.ask))?;
     let found = async || caller.session(&shared.runtime, id.as_str()).await;

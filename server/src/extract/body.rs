@@ -12,6 +12,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
 
+use super::values::ValueCount;
 use crate::{
     guard::csrf::is_json,
     problem::{Problem, ProblemName, Words},
@@ -53,7 +54,9 @@ impl FromRequest<Arc<Shared>> for Bytes {
         {
             return Err(Problem::too_long(Some(bytes), max_bytes));
         }
-        let bytes = tokio::time::timeout(patience, read(body, max_bytes)).await;
+        let bytes =
+            tokio::time::timeout(patience, read(body, max_bytes, shared.limits.max_body_values))
+                .await;
         let bytes = bytes.map_err(|_| {
             Problem::new(
                 ProblemName::TooSlow,
@@ -75,8 +78,9 @@ impl FromRequest<Arc<Shared>> for Bytes {
 
 /// Reads a body into one piece. Each frame is copied and dropped at once, because a kept frame would keep the whole
 /// buffer behind it. With kept frames, a body of single bytes would cost far more than its bound.
-async fn read(body: Body, max_bytes: usize) -> Result<bytes::Bytes, Problem> {
+async fn read(body: Body, max_bytes: usize, max_values: usize) -> Result<bytes::Bytes, Problem> {
     let (mut body, mut bytes) = (Limited::new(body, max_bytes), BytesMut::new());
+    let mut values = ValueCount::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
             if error.is::<LengthLimitError>() {
@@ -85,6 +89,9 @@ async fn read(body: Body, max_bytes: usize) -> Result<bytes::Bytes, Problem> {
             Problem::malformed("본문이 도중에 끊겼습니다.", "The body broke off.")
         })?;
         if let Ok(data) = frame.into_data() {
+            if values.read(&data) > max_values {
+                return Err(Problem::many_values(max_values));
+            }
             bytes.extend_from_slice(&data);
         }
     }
@@ -196,8 +203,8 @@ mod tests {
     #[tokio::test]
     async fn a_body_in_single_bytes_keeps_none_of_the_buffers_in_which_they_came() {
         let body = |left| Body::new(Pieces { left, kept: Arc::default() });
-        assert_eq!(read(body(100), 100).await.unwrap(), vec![b' '; 100]);
-        assert!(read(body(101), 100).await.is_err());
+        assert_eq!(read(body(100), 100, 1).await.unwrap(), vec![b' '; 100]);
+        assert!(read(body(101), 100, 1).await.is_err());
     }
 
     #[test]

@@ -13,7 +13,8 @@
 //!   themselves.
 //!
 //! **Invariants.**
-//! - A body has at most the bytes of its route (`MaxBodyBytes`) and comes within `body_timeout`.
+//! - A body has at most the bytes of its route (`MaxBodyBytes`), at most `max_body_values`, and comes within
+//!   `body_timeout`.
 //! - A refusal is a `Problem` that names the pointer of the wrong value and repeats nothing of the body.
 
 mod body;
@@ -21,6 +22,7 @@ mod headers;
 mod ids;
 mod query;
 mod session;
+mod values;
 
 pub(crate) use body::{Bytes, Json, MaxBodyBytes, misfit};
 pub(crate) use headers::{Wishes, accepts};

@@ -32,6 +32,7 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::post("/v1/login", Access::Public, login)
+            .takes_a_token()
             .says("Exchanges a token for a cookie, which scripts cannot read.")
             .takes::<LoginBody>()
             .gives_nothing(StatusCode::NO_CONTENT, "The cookie is set.")

@@ -40,7 +40,7 @@ pub(crate) fn chain(user: &UserId, instructions: Option<&str>, history: &[Import
 
 /// Gives the texts of a chat as this surface sends them: one of each side in turn, calls and notices left out.
 pub(crate) fn said_in(messages: &[ChatMessage]) -> Vec<Imported> {
-    let mut said = Vec::<Imported>::new();
+    let mut said = Sayings::default();
     for message in messages {
         let (role, text) = match &message.content {
             Content::User { text, .. } => (ImportedRole::User, text),
@@ -50,18 +50,31 @@ pub(crate) fn said_in(messages: &[ChatMessage]) -> Vec<Imported> {
             | Content::Notice { .. }
             | Content::Cleared => continue,
         };
-        push(&mut said, role, text.clone());
+        said.push(role, text);
     }
-    said
+    said.done()
 }
 
-/// Adds a text. One of the same side as the last is a part of it.
-pub(crate) fn push(said: &mut Vec<Imported>, role: ImportedRole, text: Arc<str>) {
-    match said.last_mut() {
-        Some(last) if last.role == role => {
-            last.text = format!("{}{BETWEEN_MESSAGES}{text}", last.text).into();
+/// Texts of both sides in turn. A text of the same side as the last is a part of it, and is only added to it: a chat may
+/// have a hundred thousand of one side.
+#[derive(Debug, Default)]
+pub(crate) struct Sayings(Vec<(ImportedRole, String)>);
+
+impl Sayings {
+    /// Adds a text.
+    pub(crate) fn push(&mut self, role: ImportedRole, text: &str) {
+        match self.0.last_mut() {
+            Some((last, said)) if *last == role => {
+                said.push_str(BETWEEN_MESSAGES);
+                said.push_str(text);
+            }
+            Some(_) | None => self.0.push((role, text.to_owned())),
         }
-        _ => said.push(Imported { role, text }),
+    }
+
+    /// Gives the texts.
+    pub(crate) fn done(self) -> Vec<Imported> {
+        self.0.into_iter().map(|(role, text)| Imported { role, text: text.into() }).collect()
     }
 }
 

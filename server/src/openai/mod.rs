@@ -12,9 +12,11 @@
 //! - No stream ends as if it were complete in the middle of a turn: its body breaks off.
 //! - A destructive call runs only where a person can be asked elsewhere. The protocol itself cannot ask.
 
+mod body;
 mod chunk;
 mod client_memory;
 mod conversation;
+mod digests;
 mod models;
 mod placement;
 mod plain;
@@ -36,6 +38,7 @@ use crate::{
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Bytes, Wishes},
+    heavy,
     problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
     state::Shared,
@@ -43,6 +46,7 @@ use crate::{
     turns::{self, Supersede},
 };
 use chunk::{Chunks, Head};
+use digests::RequestDigests;
 use request::ChatRequest;
 
 pub use client_memory::{ClientMemory, ForgetfulMemory, MemoryError, Recalled, Tried};
@@ -70,6 +74,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 ProblemName::Busy,
                 ProblemName::KeyReused,
                 ProblemName::Model,
+                ProblemName::PromptTooLong,
                 ProblemName::StillWaiting,
             ]),
     );
@@ -86,11 +91,18 @@ async fn complete(
     headers: HeaderMap,
     Bytes(body): Bytes,
 ) -> Result<Response, Problem> {
-    let request = ChatRequest::read(&body)?;
+    let (user, key) = (caller.user.clone(), wishes.key.clone());
+    let (request, digests) = heavy::run(body.len(), move || {
+        let request = ChatRequest::read(&body)?;
+        let digests = RequestDigests::of(&user, key.as_ref(), &body, &request);
+        Ok::<_, Problem>((Arc::new(request), digests))
+    })
+    .await?;
     // Before anything begins: a refusal must change nothing.
     let stream = request.streams.then(|| OpenStream::new(&shared, &caller, "chat_completions"));
     let stream = stream.transpose()?;
-    let found = placement::find_chat(&shared, &caller, &wishes, &headers, &body, &request).await?;
+    let found =
+        placement::find_chat(&shared, &caller, &wishes, &headers, digests, &request).await?;
     let options = TurnOptions {
         instructions: request.instructions.clone(),
         model: chosen(&shared, &request),
@@ -102,10 +114,10 @@ async fn complete(
     let (session, text) = (found.session.clone(), found.text.clone());
     let begins = {
         let (shared, session) = (shared.clone(), session.clone());
-        let (caller, request) = (caller.clone(), request.clone());
+        let caller = caller.clone();
         async move {
             let begun = turns::begin(&shared, &session, text, options, supersede).await?;
-            found.remember(&shared, &caller, &request).await;
+            found.remember(&shared, &caller, digests.ends).await;
             Ok::<_, Problem>(begun.turn)
         }
     };

@@ -9,20 +9,19 @@ use madang::{
     error::TurnError,
     event::{ChatMessage, Content},
     model::ModelError,
-    session::{Imported, ImportedRole},
     turn::TurnPhase,
 };
-use sha2::{Digest as _, Sha256};
 use tracing::warn;
 use uuid::Uuid;
 
 use super::{
     client_memory::{MemoryError, TRY_LIFE, Tried},
-    conversation::{chain, is_of, new_text},
+    conversation::{is_of, new_text},
+    digests::RequestDigests,
     request::ChatRequest,
     takeover::import,
 };
-use crate::{auth::caller::Caller, extract::Wishes, problem::Problem, state::Shared};
+use crate::{auth::caller::Caller, extract::Wishes, heavy, problem::Problem, state::Shared};
 
 /// The chat of a request, and what begins in it.
 #[derive(Debug)]
@@ -53,8 +52,8 @@ pub(super) async fn find_chat(
     caller: &Caller,
     wishes: &Wishes,
     headers: &HeaderMap,
-    body: &[u8],
-    request: &ChatRequest,
+    digests: RequestDigests,
+    request: &Arc<ChatRequest>,
 ) -> Result<FoundChat, Problem> {
     let name_in = |header: &str| headers.get(header)?.to_str().ok();
     let own = name_in(OWN_NAME);
@@ -62,7 +61,7 @@ pub(super) async fn find_chat(
     let named = own.or(others).or(request.session.as_deref());
     // A client that sends its last text alone leaves the history to this server.
     let sends_all = own.is_none() && others.is_some();
-    let name = name_of(wishes.key.as_ref(), body);
+    let name = digests.name;
     let now = shared.now();
     let mut put_off = None;
     if may_repeat(wishes, headers)
@@ -81,7 +80,7 @@ pub(super) async fn find_chat(
     let is_named = found.is_some();
     let (place, text) = match found {
         Some((session, text)) => (Place::Known(session), text),
-        None => (unnamed_chat(shared, caller, request).await?, request.text.clone()),
+        None => (unnamed_chat(shared, caller, digests.asked, request).await?, request.text.clone()),
     };
     let key = wishes.key.clone().unwrap_or_else(random_key);
     let until = wishes.key.is_none().then(|| now.after(TRY_LIFE));
@@ -125,7 +124,7 @@ impl Place {
 async fn join(
     shared: &Shared,
     caller: &Caller,
-    request: &ChatRequest,
+    request: &Arc<ChatRequest>,
     named: Option<&str>,
     tried: &Tried,
 ) -> Result<(FoundChat, Option<BegunBefore>), Problem> {
@@ -140,7 +139,10 @@ async fn join(
     let begun = begun_under(&messages, &tried.key);
     let text = match &begun {
         Some(begun) => Some(begun.text.clone()),
-        None => new_text(&messages, &request.history, &request.text),
+        None => {
+            compare(messages, request, |chat, client| new_text(chat, &client.history, &client.text))
+                .await
+        }
     };
     let text = text.filter(|text| request.text.ends_with(&**text));
     let text = text.unwrap_or_else(|| request.text.clone());
@@ -183,14 +185,11 @@ async fn was_put_off(session: &Session, begun: Option<&BegunBefore>) -> Result<b
 }
 
 impl FoundChat {
-    /// Remembers that the chat ends with this text now. Where that fails, the next request begins a chat of its own.
-    pub(super) async fn remember(&self, shared: &Shared, caller: &Caller, request: &ChatRequest) {
+    /// Remembers that the chat ends at this chain now. Where that fails, the next request begins a chat of its own.
+    pub(super) async fn remember(&self, shared: &Shared, caller: &Caller, chain: Digest) {
         if self.is_named {
             return;
         }
-        let mut said = request.history.clone();
-        said.push(Imported::user(request.text.clone()));
-        let chain = chain(&caller.user, request.instructions.as_deref(), &said);
         let (user, session) = (caller.user.clone(), self.session.id().clone());
         if let Err(error) = shared.memory.add_chat(user, chain, session, shared.now()).await {
             warn!(%error, "the end of a client's chat was not stored");
@@ -205,13 +204,19 @@ fn may_repeat(wishes: &Wishes, headers: &HeaderMap) -> bool {
     wishes.key.is_some() || count.is_some_and(|count| count > 0)
 }
 
-/// Gives the name under which a try is stored: the digest of its key, or of its body.
-fn name_of(key: Option<&IdempotencyKey>, body: &[u8]) -> Digest {
-    let (kind, text) = match key {
-        Some(key) => ("key\0", key.as_str().as_bytes()),
-        None => ("body\0", body),
-    };
-    Digest::new(Sha256::new().chain_update(kind).chain_update(text).finalize().into())
+/// Compares a chat with the client's, which may both be long.
+async fn compare<T: Send + 'static>(
+    messages: Vec<ChatMessage>,
+    request: &Arc<ChatRequest>,
+    compare: fn(&[ChatMessage], &ChatRequest) -> T,
+) -> T {
+    let bytes = messages.iter().map(|message| match &message.content {
+        Content::User { text, .. } | Content::Model { text, .. } => text.len(),
+        Content::ToolCall(_) | Content::Notice { .. } | Content::Cleared => 0,
+    });
+    let bytes = bytes.sum();
+    let request = request.clone();
+    heavy::run(bytes, move || compare(&messages, &request)).await
 }
 
 /// Opens the chat that the client names, and gives the text that is new to it. `None` where its texts are not the
@@ -220,16 +225,20 @@ async fn named_chat(
     shared: &Shared,
     caller: &Caller,
     name: &str,
-    ChatRequest { history, text, .. }: &ChatRequest,
+    request: &Arc<ChatRequest>,
     sends_all: bool,
 ) -> Result<Option<(Session, Arc<str>)>, Problem> {
     let session = shared.open_session(&caller.user, name).await?;
+    let ChatRequest { history, text, .. } = &**request;
     let messages = session.state().await?.messages;
-    if let Some(text) = new_text(&messages, history, text) {
+    let is_empty = messages.is_empty();
+    let new =
+        compare(messages, request, |chat, client| new_text(chat, &client.history, &client.text));
+    if let Some(text) = new.await {
         return Ok(Some((session, text)));
     }
     let leaves_it = history.is_empty() && !sends_all;
-    let is_its = leaves_it || messages.is_empty() && import(shared, &session, history).await?;
+    let is_its = leaves_it || is_empty && import(shared, &session, history).await?;
     Ok(is_its.then(|| (session, text.clone())))
 }
 
@@ -237,22 +246,17 @@ async fn named_chat(
 async fn unnamed_chat(
     shared: &Shared,
     caller: &Caller,
-    request: &ChatRequest,
+    asked: Option<Digest>,
+    request: &Arc<ChatRequest>,
 ) -> Result<Place, Problem> {
     let new = || Place::New(SessionId::new(Uuid::new_v4().to_string()).expect("a UUID is short"));
-    let history = &request.history;
-    // The chain was stored when the last text of the user came; the model's answer to it is compared.
-    let asked = match history.last() {
-        Some(Imported { role: ImportedRole::Model, .. }) => &history[..history.len() - 1],
-        Some(_) => history,
-        None => return Ok(new()),
-    };
-    let chain = chain(&caller.user, request.instructions.as_deref(), asked);
+    let Some(chain) = asked else { return Ok(new()) };
     for session in shared.memory.chats(caller.user.clone(), chain).await? {
         let Some(session) = shared.runtime.find_session(&caller.user, &session).await? else {
             continue;
         };
-        if is_of(&session.state().await?.messages, history) {
+        let messages = session.state().await?.messages;
+        if compare(messages, request, |chat, client| is_of(chat, &client.history)).await {
             return Ok(Place::Known(session));
         }
     }
@@ -307,7 +311,5 @@ mod tests {
         ] {
             assert_eq!(may_repeat(&wishes(key), &headers(count)), may, "{key:?} {count:?}");
         }
-        let key = IdempotencyKey::new("k").unwrap();
-        assert_ne!(name_of(None, b"k"), name_of(Some(&key), b"k"));
     }
 }

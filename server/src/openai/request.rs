@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use madang::session::{Imported, ImportedRole};
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::conversation::push;
+use super::{
+    body::{Body, REFUSED, TOOL_CHOICE},
+    conversation::Sayings,
+};
 use crate::{
     extract::misfit,
     problem::{Problem, ProblemName},
@@ -29,49 +31,9 @@ pub(crate) struct ChatRequest {
     pub(crate) includes_usage: bool,
     /// The chat that the request names in its metadata.
     pub(crate) session: Option<Arc<str>>,
-    /// The names of options that change nothing here, in the order of the request.
+    /// The names of options that change nothing here, in the order of the request, as many as are told.
     pub(crate) ignored: Vec<String>,
 }
-
-#[derive(Deserialize)]
-struct Body {
-    messages: Vec<Message>,
-    model: Option<Arc<str>>,
-    #[serde(default)]
-    stream: Option<bool>,
-    stream_options: Option<StreamOptions>,
-    metadata: Option<Map<String, Value>>,
-    #[serde(flatten)]
-    others: Map<String, Value>,
-}
-
-#[derive(Deserialize)]
-struct StreamOptions {
-    #[serde(default)]
-    include_usage: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(expecting = "a message")]
-struct Message {
-    role: String,
-    #[serde(default)]
-    content: Option<Value>,
-    #[serde(default)]
-    tool_calls: Option<Value>,
-}
-
-/// Options that would change what a program of the client's relies on: refused, for passing over them would break it.
-const REFUSED: [&str; 8] = [
-    "tools",
-    "functions",
-    "n",
-    "response_format",
-    "logprobs",
-    "top_logprobs",
-    "audio",
-    "modalities",
-];
 
 impl ChatRequest {
     /// Reads the body of a request.
@@ -88,11 +50,12 @@ impl ChatRequest {
                 .with("param", param)
         })?;
         for name in REFUSED {
-            if body.others.get(name).is_some_and(|value| asks_for_more(name, value, &body.others)) {
+            if body.weighed.get(name).is_some_and(|value| asks_for_more(name, value, &body.weighed))
+            {
                 return Err(unsupported(name));
             }
         }
-        let (mut instructions, mut said) = (Vec::new(), Vec::<Imported>::new());
+        let (mut instructions, mut said) = (Vec::new(), Sayings::default());
         for (at, message) in body.messages.into_iter().enumerate() {
             let param = format!("messages.{at}");
             let role = match message.role.as_str() {
@@ -118,15 +81,17 @@ impl ChatRequest {
                 // A client that lost an answer keeps an empty one, or none.
                 Some(ImportedRole::Model) if text.trim().is_empty() => {}
                 // It then has two texts of one side in a row.
-                Some(role) => push(&mut said, role, text.into()),
+                Some(role) => said.push(role, &text),
             }
         }
+        let mut said = said.done();
         let Some(Imported { role: ImportedRole::User, text }) = said.pop() else {
             let en = "The last message must be the user's.";
             let problem = Problem::malformed("마지막 메시지는 사용자의 것이어야 합니다.", en);
             return Err(problem.with("param", "messages"));
         };
-        let session = body.metadata.as_ref().and_then(|metadata| metadata.get("session")?.as_str());
+        let session =
+            body.metadata.as_ref().and_then(|metadata| metadata.session.as_ref()?.as_str());
         Ok(Self {
             model: body.model,
             instructions: (!instructions.is_empty()).then(|| instructions.join("\n\n").into()),
@@ -135,12 +100,7 @@ impl ChatRequest {
             streams: body.stream.unwrap_or(false),
             includes_usage: body.stream_options.is_some_and(|options| options.include_usage),
             session: session.map(Into::into),
-            ignored: body
-                .others
-                .into_iter()
-                .filter(|(_, value)| !value.is_null())
-                .map(|(name, _)| name)
-                .collect(),
+            ignored: body.ignored,
         })
     }
 }
@@ -149,7 +109,7 @@ impl ChatRequest {
 fn asks_for_more(name: &str, value: &Value, others: &Map<String, Value>) -> bool {
     match name {
         "tools" | "functions" => {
-            let uses_none = others.get("tool_choice").is_some_and(|choice| choice == "none");
+            let uses_none = others.get(TOOL_CHOICE).is_some_and(|choice| choice == "none");
             !uses_none && value.as_array().is_some_and(|all| !all.is_empty())
         }
         "n" => value.as_u64().is_some_and(|n| n > 1),
@@ -183,12 +143,41 @@ fn text_of(content: Option<Value>, param: &str) -> Result<String, Problem> {
     }
 }
 
-/// Makes the problem of a parameter that this server does not offer.
+/// Makes the problem of a parameter that this server does not offer, and says what to do without it.
 fn unsupported(param: &str) -> Problem {
+    let (ko, en) = match param {
+        "tools" | "functions" => (
+            "요청이 가져온 도구는 쓸 수 없습니다. 서버의 도구는 모델이 스스로 부르니, 요청에서 빼고 보내 주세요.",
+            "Tools of the client's own cannot be used. The model calls the tools of this server by itself. Leave it out.",
+        ),
+        "response_format" => (
+            "답은 글로만 옵니다. response_format을 빼고, 원하는 형식을 메시지에 적어 주세요.",
+            "Answers are text. Leave response_format out, and ask for the form in the message.",
+        ),
+        "n" => (
+            "답은 하나씩 옵니다. n을 빼거나 1로 보내 주세요.",
+            "There is one answer for each request. Leave n out, or send 1.",
+        ),
+        "audio" | "modalities" => {
+            ("답은 글로만 옵니다. 이 값을 빼고 보내 주세요.", "Answers are text. Leave it out.")
+        }
+        "logprobs" | "top_logprobs" => (
+            "확률은 알려 드리지 않습니다. 이 값을 빼고 보내 주세요.",
+            "Probabilities are not given. Leave it out.",
+        ),
+        part if part.contains(".content.") => (
+            "메시지에는 글만 담을 수 있습니다. 그림, 소리, 파일은 빼고 보내 주세요.",
+            "A message can have text alone. Leave images, sound and files out.",
+        ),
+        _ => (
+            "도구 호출과 그 결과는 서버가 간직합니다. 사용자와 모델의 글만 보내 주세요.",
+            "Tool calls and their results are kept by this server. Send the texts of user and model alone.",
+        ),
+    };
     let problem = Problem::new(
         ProblemName::UnsupportedParameter,
-        format!("이 서버는 {param}을(를) 지원하지 않습니다."),
-        format!("This server does not offer {param}."),
+        format!("{param}: {ko}"),
+        format!("{param}: {en}"),
     );
     problem.with("param", param)
 }
@@ -197,7 +186,10 @@ fn unsupported(param: &str) -> Problem {
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use super::{
+        super::body::{MAX_IGNORED, MAX_IGNORED_BYTES},
+        *,
+    };
 
     fn read(body: &Value) -> Result<ChatRequest, Problem> {
         ChatRequest::read(body.to_string().as_bytes())
@@ -232,6 +224,29 @@ mod tests {
                 ignored: vec!["temperature".into(), "user".into()],
             }
         );
+    }
+
+    #[test]
+    fn what_is_passed_over_is_told_in_a_bounded_header() {
+        let mut body = json!({ "messages": [user("a")], "temperature": 1 });
+        for number in 0..1_000 {
+            body[format!("x{number}")] = json!([number]);
+        }
+        body["y".repeat(1_000)] = json!(1);
+        let ignored = read(&body).unwrap().ignored;
+        assert_eq!((ignored.len(), &*ignored[0]), (MAX_IGNORED, "temperature"));
+        assert!(ignored.iter().all(|name| name.len() <= MAX_IGNORED_BYTES));
+    }
+
+    /// As many of one side as a body has room for. Joined anew for each, they would take minutes.
+    #[test]
+    fn a_hundred_thousand_texts_of_one_side_are_read_in_one_go() {
+        let texts: Vec<_> = (0..100_000).map(|_| user("a text of thirty bytes or more")).collect();
+        let begun = std::time::Instant::now();
+        let found = read(&json!({ "messages": texts })).unwrap();
+        assert_eq!(found.text.len(), 100_000 * 32 - 2);
+        let took = begun.elapsed();
+        assert!(took < std::time::Duration::from_secs(10), "{took:?}");
     }
 
     #[test]

@@ -77,6 +77,16 @@ impl Problem {
         bytes.map_or(problem.clone(), |bytes| problem.with("bytes", bytes))
     }
 
+    /// Makes the problem of a body with too many values.
+    pub(crate) fn many_values(max_values: usize) -> Self {
+        let problem = Self::new(
+            ProblemName::TooLong,
+            format!("JSON 값을 {max_values}개까지 보낼 수 있습니다."),
+            format!("At most {max_values} JSON values are allowed in a body."),
+        );
+        problem.with("max_values", max_values)
+    }
+
     /// Makes the problem of an unknown time zone.
     fn time_zone(name: &str) -> Self {
         let words = Words::new(

@@ -76,6 +76,29 @@ async fn streams_have_a_bound_for_a_user_and_for_all() {
     test.shutdown().await;
 }
 
+/// Each value costs far more memory than its two bytes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_has_a_bound_in_values_on_every_surface() {
+    let test = Setup::new(says("a")).limits(|limits| limits.max_body_values = 100).start().await;
+    let many = json!({ "id": "t", "messages": [], "ignored": vec![0; 100] });
+    for path in ["/v1/chat/completions", "/ag-ui", "/api/chat", "/v1/sessions"] {
+        let refused = test.post(path, many.clone()).await;
+        assert_eq!((refused.status, &*refused.problem()), (413, "too-long"), "{path}");
+    }
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_takes_a_token_and_no_more() {
+    let test = Setup::new(says("a")).start().await;
+    let long = json!({ "token": "a".repeat(1_024) });
+    let refused = Request::post("/v1/login", &long).send(test.address).await;
+    assert_eq!((refused.status, &*refused.problem()), (413, "too-long"));
+    let login = json!({ "token": test.kim.reveal() });
+    assert_eq!(Request::post("/v1/login", &login).send(test.address).await.status, 204);
+    test.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_head_has_a_bound_in_bytes_and_in_fields() {
     let test = Setup::new(says("a")).start().await;

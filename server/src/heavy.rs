@@ -1,0 +1,22 @@
+//! Work that grows with what a client sends or has stored: much of it runs where it holds up nobody.
+
+/// The bytes that a worker thread reads, hashes or compares in about a millisecond.
+const LIGHT_BYTES: usize = 64 * 1024;
+
+/// Does work over this many bytes: on a thread for blocking work where they are many. Others are answered meanwhile.
+pub(crate) async fn run<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    if bytes <= LIGHT_BYTES {
+        return work();
+    }
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(broken) => match broken.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The process ends, and this with it.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
