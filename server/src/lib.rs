@@ -49,6 +49,7 @@ pub use ask::Ask;
 pub use auth::jwt::{JwtFileError, JwtIssuer};
 pub use auth::{
     holder::{InvalidPrefix, ServicePrefix, TokenHolder},
+    private_file::NotPrivate,
     scope::{InvalidScope, TokenScope, TokenScopes},
     secret::{CookieKey, SecretFileError, TokenSecret},
     token_entry::TokenEntry,

@@ -6,6 +6,7 @@
 //!
 //! - `tokens` finds the tokens that count by their hashes; `token_file` and `token_entry` keep them on disk.
 //! - `jwt` checks tokens of other issuers. `cookie` seals a login of the page, and `secret` makes and keeps secrets.
+//!   `private_file` takes no file that others could have made or read.
 //! - `holder` tells a user from a service that names users, and `scope` says what a token may do.
 //! - `watched` reads files again when they change.
 //!
@@ -19,6 +20,7 @@ pub(crate) mod credential;
 pub(crate) mod holder;
 #[cfg(feature = "jwt")]
 pub(crate) mod jwt;
+pub(crate) mod private_file;
 pub(crate) mod scope;
 pub(crate) mod secret;
 pub(crate) mod token_entry;

@@ -13,6 +13,8 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use madang::approval::Digest;
 use sha2::{Digest as _, Sha256};
 
+use super::private_file::{self, NotPrivate};
+
 /// What stands before each token, so that scanners of sources find one that leaked.
 const PREFIX: &str = "mdg_";
 
@@ -104,11 +106,16 @@ impl fmt::Debug for CookieKey {
 
 /// Tells that a file with a secret could not be used.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to read or make the secret in {}", path.display())]
+#[error("failed to read or make the secret in {}{}", path.display(), advice(cause))]
 pub struct SecretFileError {
     path: PathBuf,
     #[source]
     cause: io::Error,
+}
+
+/// Says what others could do with the file, and what helps; nothing about any other error.
+fn advice(cause: &io::Error) -> String {
+    NotPrivate::among(cause).map(|why| format!(": {why}")).unwrap_or_default()
 }
 
 /// Gives the SHA-256 of a text.
@@ -139,7 +146,7 @@ fn open<T>(
 
 /// Reads a secret, or makes it. Where two processes begin at once, both have the one that was made first.
 fn read_or_make(path: &Path, make: impl FnOnce() -> io::Result<String>) -> io::Result<String> {
-    match File::open(path) {
+    match open_existing(path) {
         Ok(file) => return read(file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
@@ -149,7 +156,7 @@ fn read_or_make(path: &Path, make: impl FnOnce() -> io::Result<String>) -> io::R
     name.push(format!(".{:016x}", u64::from_ne_bytes(random_bytes()?)));
     let fresh = path.with_file_name(name);
     let secret = make()?;
-    let written = create_private(&fresh).and_then(|mut file| {
+    let written = private_file::create(&fresh).and_then(|mut file| {
         file.write_all(secret.as_bytes())?;
         file.sync_all()
     });
@@ -157,24 +164,19 @@ fn read_or_make(path: &Path, make: impl FnOnce() -> io::Result<String>) -> io::R
     std::fs::remove_file(&fresh)?;
     match linked {
         Ok(()) => Ok(secret),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => read(File::open(path)?),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => read(open_existing(path)?),
         Err(error) => Err(error),
     }
+}
+
+fn open_existing(path: &Path) -> io::Result<File> {
+    private_file::open(path, OpenOptions::new().read(true))
 }
 
 fn read(file: File) -> io::Result<String> {
     let mut text = String::new();
     file.take(MAX_BYTES).read_to_string(&mut text)?;
     Ok(text)
-}
-
-/// Creates a file that only its owner can read.
-pub(super) fn create_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 #[cfg(test)]

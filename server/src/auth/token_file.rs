@@ -11,8 +11,9 @@ use madang::UserId;
 
 use super::{
     holder::{TokenHolder, is_plain},
+    private_file::{self, NotPrivate},
     scope::TokenScopes,
-    secret::{TokenSecret, create_private},
+    secret::TokenSecret,
     token_entry::TokenEntry,
 };
 use crate::ask::Ask;
@@ -40,6 +41,14 @@ pub enum TokenFileError {
         /// The error of the operating system.
         #[source]
         cause: io::Error,
+    },
+    /// Others could have made or read the file.
+    #[error("the tokens in {} are not used: {why}", path.display())]
+    NotPrivate {
+        /// The path of the file of tokens.
+        path: PathBuf,
+        /// What others could do, and what helps.
+        why: NotPrivate,
     },
     /// A line of the file is no token.
     #[error("line {line} of {} is no token", path.display())]
@@ -94,7 +103,7 @@ impl TokenFile {
     /// # Errors
     /// [`TokenFileError`] names the file and the line.
     pub fn list(&self) -> Result<Vec<TokenEntry>, TokenFileError> {
-        match File::open(&self.path) {
+        match private_file::open(&self.path, OpenOptions::new().read(true)) {
             Ok(mut file) => self.read(&mut file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(cause) => Err(self.io("read", cause)),
@@ -176,9 +185,9 @@ impl TokenFile {
         loop {
             let mut options = OpenOptions::new();
             options.read(true).write(true);
-            let opened = match options.open(&self.path) {
+            let opened = match private_file::open(&self.path, &mut options) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    match create_private(&self.path) {
+                    match private_file::create(&self.path) {
                         Ok(_) => continue,
                         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                         Err(error) => return Err(error),
@@ -202,7 +211,7 @@ impl TokenFile {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        let mut file = create_private(&fresh)?;
+        let mut file = private_file::create(&fresh)?;
         for entry in entries {
             serde_json::to_writer(&mut file, entry)?;
             file.write_all(b"\n")?;
@@ -236,7 +245,11 @@ impl TokenFile {
     }
 
     fn io(&self, doing: &'static str, cause: io::Error) -> TokenFileError {
-        TokenFileError::Io { doing, path: self.path.clone(), cause }
+        let path = self.path.clone();
+        match NotPrivate::among(&cause) {
+            Some(why) => TokenFileError::NotPrivate { path, why },
+            None => TokenFileError::Io { doing, path, cause },
+        }
     }
 }
 

@@ -1,0 +1,137 @@
+//! Files with secrets: opened only if they are this account's own and nobody else's.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    path::Path,
+};
+
+/// A reason why a file is not taken for a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotPrivate {
+    /// The name leads elsewhere, or to no file.
+    #[error("it is a link or no file; remove it, and put a file of your own there")]
+    NoFile,
+    /// Another account can change what it has.
+    #[error("it belongs to another account; use a file of the account that the program runs as")]
+    Foreign,
+    /// Others may read or change it.
+    #[error("others can read or change it; let only its owner do so (`chmod 600`)")]
+    Exposed,
+}
+
+impl NotPrivate {
+    /// Finds this reason in an error that [`open`] gave.
+    pub(super) fn among(cause: &io::Error) -> Option<Self> {
+        cause.get_ref().and_then(|inner| inner.downcast_ref()).copied()
+    }
+}
+
+impl From<NotPrivate> for io::Error {
+    fn from(why: NotPrivate) -> Self {
+        Self::new(io::ErrorKind::PermissionDenied, why)
+    }
+}
+
+/// Opens a file that only this account can read. It follows no link in the last name, and waits for no pipe.
+///
+/// # Errors
+/// That of the operating system, or [`NotPrivate`] within one.
+pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    let file = options.open(path).map_err(|cause| match path.symlink_metadata() {
+        Ok(named) if named.is_symlink() => NotPrivate::NoFile.into(),
+        Ok(_) | Err(_) => cause,
+    })?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = file.metadata()?;
+        must_be_private(found.is_file(), found.uid(), found.mode())?;
+    }
+    Ok(file)
+}
+
+/// Judges a file by what the operating system says of it.
+#[cfg(unix)]
+fn must_be_private(is_file: bool, owner: u32, mode: u32) -> Result<(), NotPrivate> {
+    match () {
+        () if !is_file => Err(NotPrivate::NoFile),
+        () if owner != rustix::process::geteuid().as_raw() => Err(NotPrivate::Foreign),
+        () if mode & 0o077 != 0 => Err(NotPrivate::Exposed),
+        () => Ok(()),
+    }
+}
+
+/// Creates a file that only its owner can read.
+pub(super) fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    use super::*;
+    use crate::auth::{
+        secret::{CookieKey, TokenSecret},
+        token_file::TokenFile,
+    };
+
+    #[test]
+    fn a_secret_that_others_could_have_made_or_read_is_refused_and_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let _ = TokenSecret::open(path("token")).unwrap();
+        let _ = CookieKey::open(path("cookies")).unwrap();
+        let user = crate::auth::holder::TokenHolder::User(madang::UserId::new("kim").unwrap());
+        let tokens = TokenFile::new(path("tokens"));
+        let add = |name: &str| tokens.add(name, user.clone(), Default::default(), None);
+        add("one").unwrap();
+        let refusals = || {
+            [
+                TokenSecret::open(path("token")).map(drop).unwrap_err().to_string(),
+                CookieKey::open(path("cookies")).map(drop).unwrap_err().to_string(),
+                tokens.list().map(drop).unwrap_err().to_string(),
+                add("two").map(drop).unwrap_err().to_string(),
+            ]
+        };
+        let names = ["token", "cookies", "tokens"];
+        for mode in [0o640, 0o604, 0o620, 0o602, 0o601] {
+            for name in names {
+                fs::set_permissions(path(name), fs::Permissions::from_mode(mode)).unwrap();
+            }
+            for refusal in refusals() {
+                assert!(refusal.contains("others can read"), "{mode:o}: {refusal}");
+            }
+        }
+        for name in names {
+            fs::set_permissions(path(name), fs::Permissions::from_mode(0o600)).unwrap();
+            let elsewhere = path(&format!("{name}.own"));
+            fs::rename(path(name), &elsewhere).unwrap();
+            std::os::unix::fs::symlink(elsewhere, path(name)).unwrap();
+        }
+        for refusal in refusals() {
+            assert!(refusal.contains("it is a link"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_account_is_refused_even_where_only_its_owner_reads_it() {
+        let own = rustix::process::geteuid().as_raw();
+        assert_eq!(must_be_private(true, own, 0o100_600), Ok(()));
+        assert_eq!(must_be_private(true, own + 1, 0o100_600), Err(NotPrivate::Foreign));
+        assert_eq!(must_be_private(false, own, 0o010_600), Err(NotPrivate::NoFile));
+    }
+}
