@@ -157,7 +157,7 @@ impl Runtime {
             locale,
             time_zone,
             can_ask,
-            cancellation: Cancellation::of_caller(dismissal),
+            cancellation: Cancellation::of_caller(dismissal, shared.context.closing.clone()),
             proposed_at: at,
             beyond: None,
             news: Recipient::function(move |event| {

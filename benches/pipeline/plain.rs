@@ -187,7 +187,7 @@ impl Chat {
                 locale: Locale::default(),
                 time_zone: "UTC".into(),
                 clock: plain.clock.clone(),
-                cancelled: CancellationToken::new(),
+                cancelled: Default::default(),
                 progress: Default::default(),
                 extensions: Default::default(),
             };

@@ -182,7 +182,7 @@ mod tests {
         tokio::select! {
             open = gate.open.acquire() => open.unwrap().forget(),
             // The shutdown has begun and waits for this handler.
-            () = ctx.cancelled.cancelled() => {}
+            _ = ctx.cancelled.cancelled() => {}
         }
         Ok(json!({ "sent": true }))
     }

@@ -79,8 +79,8 @@ pub use async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn};
 pub use madang_actors::port::Tool;
 pub use madang_actors::{
     port::{
-        Access, BoxFuture, ConnectionType, Need, Prepared, ProgressReporter, Resource, ToolContext,
-        ToolFault, ToolResult,
+        Access, BoxFuture, Cancelled, CancelledBy, ConnectionType, Need, Prepared,
+        ProgressReporter, Resource, ToolContext, ToolFault, ToolResult,
     },
     protocol::{
         Breach, CancelReason, EffectPolicy, Fault, Locale, Problem, SpecError, ToolCancelled,

@@ -11,14 +11,17 @@ use std::{
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::protocol::{CancelReason, OnDismiss};
+use crate::{
+    port::{Cancelled, CancelledBy},
+    protocol::{CancelReason, OnDismiss},
+};
 
 /// The cancellation that a turn shares with its calls. Clones share one signal.
 #[derive(Debug, Clone)]
 pub struct Cancellation {
     signal: Arc<Signal>,
     /// Cancelled by the next cause. Handlers of calls that are dispatched before it see it.
-    handler: CancellationToken,
+    handler: Cancelled,
     is_behind: bool,
 }
 
@@ -54,6 +57,8 @@ struct Signal {
     /// Cancelled when the runtime ends, which is then this cause.
     closing: CancellationToken,
     on_closing: Causes,
+    /// Cancelled when the runtime ends: the same as `closing`, but for a call without a turn.
+    runtime_closes: CancellationToken,
 }
 
 impl Default for Cancellation {
@@ -67,20 +72,27 @@ impl Cancellation {
     /// is asked often and has a lock, so each session needs its own.
     #[must_use]
     pub fn new(closing: CancellationToken, on_closing: CancelCause) -> Self {
-        let handler = closing.child_token();
-        Self::with(closing, on_closing, handler)
+        let handler = Cancelled::new(closing.child_token(), closing.clone());
+        Self::with(closing.clone(), on_closing, handler, closing)
     }
 
-    /// Makes the cancellation of a call without a turn: its caller leaves with this token.
+    /// Makes the cancellation of a call without a turn: its caller leaves with the first token, which may be a child of the
+    /// second, the runtime's end.
     #[must_use]
-    pub fn of_caller(leaves: CancellationToken) -> Self {
-        let handler = leaves.clone();
-        Self::with(leaves, CancelCause::Dismissed(OnDismiss::Stop), handler)
+    pub fn of_caller(leaves: CancellationToken, runtime_closes: CancellationToken) -> Self {
+        let handler = Cancelled::new(leaves.clone(), runtime_closes.clone());
+        Self::with(leaves, CancelCause::Dismissed(OnDismiss::Stop), handler, runtime_closes)
     }
 
-    fn with(closing: CancellationToken, cause: CancelCause, handler: CancellationToken) -> Self {
+    fn with(
+        closing: CancellationToken,
+        cause: CancelCause,
+        handler: Cancelled,
+        runtime_closes: CancellationToken,
+    ) -> Self {
         let (causes, changed) = (AtomicU8::default(), Notify::new());
-        let signal = Signal { causes, changed, closing, on_closing: Causes::of(cause) };
+        let on_closing = Causes::of(cause);
+        let signal = Signal { causes, changed, closing, on_closing, runtime_closes };
         Self { signal: Arc::new(signal), handler, is_behind: false }
     }
 
@@ -89,7 +101,9 @@ impl Cancellation {
     pub fn cancel(&mut self, cause: CancelCause) {
         self.signal.causes.fetch_or(Causes::of(cause).0, Ordering::AcqRel);
         self.signal.changed.notify_waiters();
-        std::mem::replace(&mut self.handler, self.signal.closing.child_token()).cancel();
+        let Signal { closing, runtime_closes, .. } = &*self.signal;
+        let of_later = Cancelled::new(closing.child_token(), runtime_closes.clone());
+        std::mem::replace(&mut self.handler, of_later).cancel(cause.of_handler());
     }
 
     /// Copies it for a call that is dispatched now. The result of a call that begins behind a dismissal counts: it
@@ -124,8 +138,8 @@ impl Cancellation {
         self.signal.causes.load(Ordering::Acquire) & Causes::DECIDED != 0
     }
 
-    /// Gives the token that a handler sees.
-    pub(super) fn handler(&self) -> CancellationToken {
+    /// Gives the signal that a handler sees.
+    pub(super) fn handler(&self) -> Cancelled {
         self.handler.clone()
     }
 
@@ -174,6 +188,17 @@ impl Cancellation {
                 () = change => {}
                 () = closing.cancelled(), if !is_closing => {}
             }
+        }
+    }
+}
+
+impl CancelCause {
+    /// Gives the cause as a handler sees it.
+    const fn of_handler(self) -> CancelledBy {
+        match self {
+            Self::Dismissed(OnDismiss::Finish) => CancelledBy::Finish,
+            Self::Dismissed(OnDismiss::Stop) | Self::Abandoned => CancelledBy::Dismissal,
+            Self::Closing => CancelledBy::Shutdown,
         }
     }
 }
@@ -376,9 +401,31 @@ mod tests {
         assert_eq!([&before, &behind].map(Cancellation::discards), [true, false]);
         cancellation.cancel(Abandoned);
         assert_eq!(seen(), [true, true]);
+    }
+
+    #[test]
+    fn a_handler_is_given_the_cause_for_which_it_is_to_end() {
+        for (cause, given) in [
+            (Dismissed(Stop), CancelledBy::Dismissal),
+            (Dismissed(Finish), CancelledBy::Finish),
+            (Abandoned, CancelledBy::Dismissal),
+            (Closing, CancelledBy::Shutdown),
+        ] {
+            let mut cancellation = Cancellation::default();
+            let handler = cancellation.handler();
+            cancellation.cancel(cause);
+            assert_eq!(handler.by(), Some(given), "{cause:?}");
+        }
         let closing = CancellationToken::new();
-        let of_caller = Cancellation::of_caller(closing.clone());
+        let in_memory = Cancellation::new(closing.clone(), Abandoned);
+        let [leaves, stays] = [closing.child_token(), closing.child_token()];
+        let left = Cancellation::of_caller(leaves.clone(), closing.clone());
+        let stayed = Cancellation::of_caller(stays, closing.clone());
+        leaves.cancel();
+        assert_eq!(left.handler().by(), Some(CancelledBy::Dismissal));
+        assert_eq!(stayed.handler().by(), None);
         closing.cancel();
-        assert!(of_caller.handler().is_cancelled());
+        assert_eq!(stayed.handler().by(), Some(CancelledBy::Shutdown));
+        assert_eq!(in_memory.handler().by(), Some(CancelledBy::Shutdown));
     }
 }

@@ -10,6 +10,7 @@
 
 mod audit;
 mod call_step;
+mod cancelled;
 mod clock;
 mod forget;
 mod ledger_filter;
@@ -31,6 +32,7 @@ mod user_weights;
 use std::{future::Future, pin::Pin};
 
 pub use audit::{AuditError, Audited, Damaged, Owner, SessionLedger};
+pub use cancelled::{Cancelled, CancelledBy};
 pub use clock::{Clock, SystemClock};
 pub use forget::{Forget, ForgetError, Forgotten};
 pub use ledger_filter::{LedgerFilter, SelectedCalls};

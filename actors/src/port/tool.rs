@@ -13,13 +13,11 @@ use std::{
     },
 };
 
-use serde_json::Value;
-use tokio_util::sync::CancellationToken;
-
-use super::{BoxFuture, Clock, ConnectionType, ProgressReporter, Resource};
+use super::{BoxFuture, Cancelled, Clock, ConnectionType, ProgressReporter, Resource};
 use crate::protocol::{
     CallId, Fault, Locale, Problem, SessionId, Timestamp, ToolErr, ToolOutcome, ToolSpec, UserId,
 };
+use serde_json::Value;
 
 /// Handles the calls of one name. The dispatcher calls it only with arguments that its schema allows, and a destructive one
 /// only once a person has approved.
@@ -218,9 +216,9 @@ pub struct ToolContext {
     pub time_zone: Arc<str>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// Cancelled when the turn was dismissed or the runtime shuts down. A long plain handler may then end early if it
-    /// can still tell truthfully what it did.
-    pub cancelled: CancellationToken,
+    /// Asks the handler to end if the turn is dismissed or the runtime shuts down, and gives the cause. A long plain
+    /// handler may then end early if it can still tell truthfully what it did.
+    pub cancelled: Cancelled,
     /// Takes reports of how far the call has come. The person sees them, the model and the ledger do not.
     pub progress: ProgressReporter,
     /// The values that the embedder handed in.

@@ -1,12 +1,12 @@
 //! A tool of a server as a tool of the runtime: what a person is asked, and one call.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 
 use madang::{
     event::quoted,
     tool::{
-        Access, BoxFuture, EffectPolicy, Locale, Prepared, Tool, ToolContext, ToolOutcome,
-        ToolResult, ToolSpec,
+        Access, BoxFuture, Cancelled, CancelledBy, EffectPolicy, Locale, Prepared, Tool,
+        ToolContext, ToolOutcome, ToolResult, ToolSpec,
     },
 };
 use rmcp::ServiceError;
@@ -91,7 +91,7 @@ impl McpTool {
                 }
                 return asked;
             }
-            () = ctx.cancelled.cancelled() => (Loss::Dismissed, "the turn was dismissed"),
+            () = nobody_waits(&ctx.cancelled) => (Loss::Dismissed, "the turn was dismissed"),
             () = sleep_until(until) => (Loss::Deadline, "the deadline has passed"),
         };
         // The server may be gone; the call is lost in any case.
@@ -105,6 +105,15 @@ impl McpTool {
             "Not run, because the tool has changed since the start.",
         );
         ToolOutcome::error("tool_changed", reason)
+    }
+}
+
+/// Waits until the user has left and wants nothing finished. At the end of the runtime a call goes on to its deadline: what
+/// it did is worth knowing, and the runtime waits for it.
+async fn nobody_waits(cancelled: &Cancelled) {
+    match cancelled.cancelled().await {
+        CancelledBy::Dismissal => {}
+        CancelledBy::Finish | CancelledBy::Shutdown => pending().await,
     }
 }
 

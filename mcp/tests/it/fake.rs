@@ -58,6 +58,13 @@ pub(crate) fn read(name: &str) -> Value {
     tool
 }
 
+/// The same, which its server calls a write that destroys nothing.
+pub(crate) fn writing(name: &str) -> Value {
+    let mut tool = tool(name);
+    tool["annotations"] = json!({ "readOnlyHint": false, "destructiveHint": false });
+    tool
+}
+
 /// What the server heard: each message that is no greeting, one a line.
 pub(crate) fn heard(notes: &Path) -> Vec<Value> {
     let text = fs::read_to_string(notes.join("heard")).unwrap_or_default();
@@ -231,6 +238,14 @@ impl Mind {
                     ),
                     says("changed"),
                 ]
+            }
+            // Answers once the test says so.
+            "wait" => {
+                let go = Path::new(self.script["notes"].as_str().unwrap()).join("go");
+                while !go.exists() {
+                    thread::park_timeout(Duration::from_millis(5));
+                }
+                vec![says("waited")]
             }
             "environment" => {
                 let mut names: Vec<String> = env::vars().map(|(name, _)| name).collect();

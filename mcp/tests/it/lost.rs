@@ -1,7 +1,7 @@
 //! A call whose answer was lost has effect unknown, is not sent again, and the chat goes on.
 
 use madang::{
-    TurnOptions, UserId,
+    OnDismiss, Session, Turn, TurnOptions, UserId,
     approval::Decision,
     ledger::{Effect, LedgerFilter},
 };
@@ -9,7 +9,7 @@ use madang_testing::{Probe, ScriptedCompletion};
 use serde_json::{Value, json};
 
 use crate::{
-    fake::{calls, heard, read, tool},
+    fake::{calls, heard, read, tool, writing},
     support::{LEGACY, NEWEST, PATIENCE, Scene, told, until},
 };
 
@@ -129,6 +129,60 @@ async fn a_dismissed_turn_tells_the_server_to_stop() {
         drop(session);
         scene.end().await;
     }
+}
+
+/// Begins a turn whose call waits until the file `go` is there.
+async fn waiting(scene: &Scene, on_dismiss: OnDismiss) -> (Session, Turn) {
+    let session = scene.runtime.session("kim", "chat").await.unwrap();
+    let options = TurnOptions { on_dismiss, ..TurnOptions::default() };
+    let turn = session.send_with("go", options).await.unwrap();
+    let notes = scene.folder.notes();
+    until("the call", async || calls(notes, "wait").len() == 1).await;
+    (session, turn)
+}
+
+fn waits() -> [ScriptedCompletion; 2] {
+    let call = ScriptedCompletion::call("s__wait", &json!({ "text": "x" }));
+    [call, ScriptedCompletion::text("Done.")]
+}
+
+#[tokio::test]
+async fn a_call_that_a_dismissal_lets_finish_is_not_stopped_and_its_end_is_known() {
+    let more = json!({ "trust": "annotations" });
+    let scene = Scene::playing(waits(), LEGACY, json!([writing("wait")]), more).await;
+    let (session, turn) = waiting(&scene, OnDismiss::Finish).await;
+    session.dismiss().await.unwrap();
+    let notes = scene.folder.notes();
+    std::fs::write(notes.join("go"), "").unwrap();
+    let filter = LedgerFilter::default().in_session(session.id());
+    until("the end", async || {
+        scene.runtime.ledger(&filter).await.unwrap()[0].effect == Some(Effect::Committed)
+    })
+    .await;
+    assert_eq!(cancelled(&heard(notes)), 0, "nobody told the server to stop");
+    tokio::time::timeout(PATIENCE, turn.ended()).await.unwrap().unwrap();
+    drop(session);
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn a_call_that_runs_when_the_runtime_ends_is_waited_for() {
+    let more = json!({ "trust": "annotations" });
+    let scene = Scene::playing(waits(), LEGACY, json!([writing("wait")]), more).await;
+    let (session, turn) = waiting(&scene, OnDismiss::Stop).await;
+    let mut probe = Probe::new(session.subscribe());
+    let notes = scene.folder.notes();
+    let (closed, ()) = tokio::join!(scene.runtime.shutdown(), async {
+        until("the end has begun", async || scene.runtime.session("kim", "another").await.is_err())
+            .await;
+        std::fs::write(notes.join("go"), "").unwrap();
+    });
+    closed.unwrap();
+    drop(turn);
+    assert_eq!(cancelled(&heard(notes)), 0, "nobody told the server to stop");
+    probe.until(|events| format!("{events:?}").contains("waited")).await;
+    drop((session, probe));
+    scene.servers.close().await;
 }
 
 #[tokio::test]

@@ -38,7 +38,7 @@ async fn a_caller_who_leaves_ends_its_question_and_hears_no_result() {
     let test = TestRuntime::new(tools).await;
     let leaves = CancellationToken::new();
     let of_caller = |request: &mut DispatchRequest| {
-        request.cancellation = Cancellation::of_caller(leaves.clone());
+        request.cancellation = Cancellation::of_caller(leaves.clone(), CancellationToken::new());
     };
     let mut asked = test.begin_with("mail", "{}", of_caller).await;
     asked.approval_request().await;
