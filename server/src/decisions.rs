@@ -54,8 +54,8 @@ pub(crate) async fn decide(
 /// The time that a session may take to ask again once it has woken, and another decision to be recorded.
 const SETTLED_WITHIN: Duration = Duration::from_secs(5);
 
-/// Decides about a request. One that is open in the ledger and not in this process is in between: another decision is on
-/// its way into the ledger, or the process has begun a moment ago and the session still sleeps. Either passes.
+/// Decides about a request. One that is open in the ledger and not in this process is in between, which passes. Another
+/// decision is on its way into the ledger, or the session still sleeps after a start.
 async fn decide_in_time(
     shared: &Shared,
     user: &UserId,

@@ -55,8 +55,8 @@ pub(crate) fn said_in(messages: &[ChatMessage]) -> Vec<Imported> {
     said.done()
 }
 
-/// Texts of both sides in turn. A text of the same side as the last is a part of it, and is only added to it: a chat may
-/// have a hundred thousand of one side.
+/// Texts of both sides in turn. A text of the same side as the last is added to it in place, because there may be a hundred
+/// thousand of one side.
 #[derive(Debug, Default)]
 pub(crate) struct Sayings(Vec<(ImportedRole, String)>);
 

@@ -68,7 +68,7 @@ async fn sixteen_requests_under_one_key_at_once_are_one_turn_and_run_its_tool_on
             [ScriptedCompletion::call("look", &json!({})), ScriptedCompletion::text("seen")];
         let tool = FakeTool::write("look");
         let runs = tool.runs();
-        let store = SqliteStore::options(&folder.path().join(format!("{at}.db")));
+        let store = SqliteStore::options(folder.path().join(format!("{at}.db")));
         let store = store.migrations("server", &MIGRATIONS).open().await.unwrap();
         let setup = Setup::over(ScriptedModel::repeating(script), store).tool(tool);
         let setup = if remembers { setup.remembering() } else { setup };
