@@ -68,7 +68,7 @@ pub enum CompletionDelta<'a> {
 pub struct Completion {
     /// The text, without thinking and without tool calls.
     pub text: String,
-    /// The tool calls, in order.
+    /// The tool calls, in order. If `finish` is [`FinishReason::Length`], the last of them was cut off and does not run.
     pub tool_calls: Vec<WantedCall>,
     /// The reason for which it ended.
     pub finish: FinishReason,

@@ -206,7 +206,7 @@ impl Turn {
                 add(&mut self.usage.prompt_tokens, usage.prompt_tokens);
                 add(&mut self.usage.cached_tokens, usage.cached_tokens);
                 add(&mut self.usage.completion_tokens, usage.completion_tokens);
-                if calls.is_empty() { self.answer(text, finish) } else { self.call(text, calls) }
+                self.completed(text, calls, finish)
             }
             (TurnInput::CompletionFailed { error, spoken }, Phase::Completing) => {
                 let end = self.end(TurnEnding::Failed, Some(error));
@@ -241,6 +241,25 @@ impl Turn {
                 | TurnInput::CallEnded { .. },
                 Phase::Opening | Phase::Reopening(_) | Phase::Completing | Phase::Calling(_),
             ) => Vec::new(),
+        }
+    }
+
+    /// Goes on after a completion. At its bound on tokens the model was in the middle of the last call, which is dropped.
+    /// What is missing of its arguments could be what narrows them.
+    fn completed(
+        &mut self,
+        text: String,
+        mut calls: Vec<(WantedCall, Sharing)>,
+        finish: FinishReason,
+    ) -> Vec<TurnEffect> {
+        let is_cut_off = finish == FinishReason::Length && calls.pop().is_some();
+        if !calls.is_empty() {
+            self.call(text, calls)
+        } else if is_cut_off {
+            let end = self.end(TurnEnding::Failed, Some(TurnError::model(ModelError::TOO_LONG)));
+            interrupted(text).into_iter().chain([end]).collect()
+        } else {
+            self.answer(text, finish)
         }
     }
 

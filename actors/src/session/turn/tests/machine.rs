@@ -76,6 +76,30 @@ fn check(inputs: Vec<TurnInput>, expected: Expect) {
     check_with(OnDismiss::Stop, inputs, &expected);
 }
 
+fn cut_off(text: &str, names: &[&str]) -> TurnInput {
+    let TurnInput::Completed { text, calls, usage, .. } = calls(text, names) else {
+        unreachable!()
+    };
+    TurnInput::Completed { text, calls, usage, finish: FinishReason::Length }
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_dropped_and_those_before_it_run() {
+    check(
+        vec![TurnInput::Opened, cut_off("I look.", &["w1", "w2"]), ended(0)],
+        expect![[r#"
+            complete
+            propose in round 1: w1 saying "I look."; dispatch 0
+            complete"#]],
+    );
+    check(
+        vec![TurnInput::Opened, cut_off("I look.", &["w1"])],
+        expect![[r#"
+            complete
+            say "I look." Interrupted; end Failed Model { kind: "AnswerTooLong", retry_after_ms: None }"#]],
+    );
+}
+
 #[test]
 fn a_text_without_a_call_ends_the_turn() {
     check(
