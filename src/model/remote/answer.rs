@@ -6,7 +6,7 @@ use madang_actors::{
     port::{Deltas, ModelError},
     protocol::{Completion, CompletionDelta, FinishReason, Usage, WantedCall},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::opaque::Opaque;
 
@@ -42,7 +42,8 @@ pub(super) struct Answer {
     /// Whether the model has said anything: then the request is not sent again.
     pub(super) has_begun: bool,
     text: String,
-    calls: Vec<PartialCall>,
+    /// The calls so far, in the order in which they began.
+    pub(super) calls: Vec<PartialCall>,
     /// Thoughts as the provider wants them back.
     pub(super) thoughts: Vec<Value>,
     /// `None` until the provider says that the answer has ended.
@@ -55,10 +56,21 @@ pub(super) struct Answer {
 #[derive(Debug, Default)]
 pub(super) struct PartialCall {
     /// The provider's number of the call, by which later frames go on with it.
-    pub(super) number: u64,
+    pub(super) number: Option<u64>,
+    /// The provider's id of the call; empty where it gave none.
+    pub(super) id: String,
     pub(super) name: String,
     pub(super) arguments: String,
     pub(super) signature: Option<String>,
+    /// Whether the provider said that nothing more belongs to it. Until then, no arguments are not "none".
+    pub(super) has_ended: bool,
+}
+
+impl PartialCall {
+    /// Tells whether its arguments are a whole object, to which nothing can be added.
+    pub(super) fn is_whole(&self) -> bool {
+        serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
+    }
 }
 
 impl Answer {
@@ -97,23 +109,25 @@ impl Answer {
         Ok(())
     }
 
-    /// Begins a call, or finds the one of this number.
-    pub(super) fn call(&mut self, number: u64) -> Result<&mut PartialCall, Broken> {
-        if let Some(index) = self.calls.iter().position(|call| call.number == number) {
-            return Ok(&mut self.calls[index]);
-        }
+    /// Begins a call, and gives its place.
+    pub(super) fn begins(&mut self, call: PartialCall) -> Result<usize, Broken> {
         if self.calls.len() == MAX_CALLS {
             return Err(Broken::bad(format!("more than {MAX_CALLS} calls")));
         }
-        self.takes(0)?;
-        self.calls.push(PartialCall { number, ..PartialCall::default() });
-        Ok(self.calls.last_mut().expect("it was pushed"))
+        self.takes(call.id.len() + call.name.len())?;
+        self.calls.push(call);
+        Ok(self.calls.len() - 1)
     }
 
-    /// Adds to the arguments of a call.
-    pub(super) fn adds(&mut self, number: u64, arguments: &str) -> Result<(), Broken> {
+    /// Finds the call that this number has now.
+    pub(super) fn numbered(&self, number: u64) -> Option<usize> {
+        self.calls.iter().rposition(|call| call.number == Some(number))
+    }
+
+    /// Adds to the arguments of the call at this place.
+    pub(super) fn adds(&mut self, place: usize, arguments: &str) -> Result<(), Broken> {
         self.takes(arguments.len())?;
-        self.call(number)?.arguments.push_str(arguments);
+        self.calls[place].arguments.push_str(arguments);
         Ok(())
     }
 
@@ -124,14 +138,18 @@ impl Answer {
         arguments: Option<&Value>,
         signature: Option<&str>,
     ) -> Result<(), Broken> {
-        let number = self.calls.len() as u64;
-        let call = self.call(number)?;
-        name.clone_into(&mut call.name);
-        call.signature = signature.map(str::to_owned);
+        let (name, signature) = (name.to_owned(), signature.map(str::to_owned));
+        let call = PartialCall { name, signature, has_ended: true, ..PartialCall::default() };
+        let place = self.begins(call)?;
         match arguments {
             None | Some(Value::Null) => Ok(()),
-            Some(arguments) => self.adds(number, &arguments.to_string()),
+            Some(arguments) => self.adds(place, &arguments.to_string()),
         }
+    }
+
+    /// Takes it that the provider ended each call.
+    pub(super) fn calls_end(&mut self) {
+        self.calls.iter_mut().for_each(|call| call.has_ended = true);
     }
 
     /// Counts what is kept of an answer.
@@ -150,6 +168,9 @@ impl Answer {
     pub(super) fn finish(&mut self, tag: &str, left_out: usize) -> Result<Completion, ModelError> {
         let finish = self.finish.unwrap_or_default();
         let count = self.calls.len();
+        // The turn drops a last call that was cut off.
+        let is_cut_off = finish == FinishReason::Length;
+        let kept = if is_cut_off { count.saturating_sub(1) } else { count };
         let mut thoughts = std::mem::take(&mut self.thoughts);
         let mut tool_calls = Vec::with_capacity(count);
         for (index, call) in std::mem::take(&mut self.calls).into_iter().enumerate() {
@@ -158,12 +179,17 @@ impl Answer {
             }
             let opaque = Opaque {
                 model: tag.to_owned(),
-                calls: if index == 0 { count } else { 0 },
+                calls: if index == 0 { kept } else { 0 },
                 thoughts: std::mem::take(&mut thoughts),
                 signature: call.signature,
             };
             let opaque = opaque.is_worth_it().then(|| opaque.to_text());
-            let arguments = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
+            // No arguments are "none" only after the provider's own end of the call.
+            let has_none = call.arguments.trim().is_empty();
+            if has_none && !call.has_ended && index < kept {
+                return Err(ModelError::failed(ModelError::BAD_OUTPUT));
+            }
+            let arguments = if has_none { "{}" } else { &call.arguments };
             tool_calls.push(WantedCall { opaque, ..WantedCall::new(call.name, arguments) });
         }
         let finish = if count > 0 && finish == FinishReason::Stop {

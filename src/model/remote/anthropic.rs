@@ -6,7 +6,7 @@ use madang_actors::protocol::{CompletionRequest, FinishReason};
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Answer, Broken, text, tokens},
+    answer::{Answer, Broken, PartialCall, text, tokens},
     conversation::Entry,
     options::RemoteOptions,
     reader::Reader,
@@ -97,7 +97,12 @@ impl Reader for AnthropicReader {
             }
             "content_block_start" => self.begins(index, &frame["content_block"], answer)?,
             "content_block_delta" => self.goes_on(index, &frame["delta"], answer)?,
-            "content_block_stop" => answer.thoughts.extend(self.open.remove(&index)),
+            "content_block_stop" => {
+                answer.thoughts.extend(self.open.remove(&index));
+                if let Some(place) = answer.numbered(index) {
+                    answer.calls[place].has_ended = true;
+                }
+            }
             "message_delta" => {
                 let usage = &mut answer.usage;
                 let spent = tokens(frame, "/usage/output_tokens");
@@ -108,7 +113,14 @@ impl Reader for AnthropicReader {
                     "max_tokens" | "model_context_window_exceeded" => {
                         answer.finish = Some(FinishReason::Length);
                     }
-                    "tool_use" => answer.finish = Some(FinishReason::ToolCalls),
+                    "tool_use" => {
+                        answer.calls_end();
+                        answer.finish = Some(FinishReason::ToolCalls);
+                    }
+                    "end_turn" | "stop_sequence" => {
+                        answer.calls_end();
+                        answer.finish = Some(FinishReason::Stop);
+                    }
                     _ => answer.finish = Some(FinishReason::Stop),
                 }
             }
@@ -124,10 +136,15 @@ impl AnthropicReader {
         match text(block, "/type") {
             "text" => answer.says(text(block, "/text")),
             "tool_use" => {
-                text(block, "/name").clone_into(&mut answer.call(index)?.name);
+                if answer.numbered(index).is_some_and(|place| !answer.calls[place].has_ended) {
+                    return Err(Broken::bad("two calls of one number are open"));
+                }
+                let (name, number) = (text(block, "/name").to_owned(), Some(index));
+                let place =
+                    answer.begins(PartialCall { name, number, ..PartialCall::default() })?;
                 match block.get("input") {
                     Some(Value::Object(input)) if !input.is_empty() => {
-                        answer.adds(index, &block["input"].to_string())
+                        answer.adds(place, &block["input"].to_string())
                     }
                     _ => Ok(()),
                 }
@@ -153,7 +170,11 @@ impl AnthropicReader {
     fn goes_on(&mut self, index: u64, delta: &Value, answer: &mut Answer) -> Result<(), Broken> {
         match text(delta, "/type") {
             "text_delta" => answer.says(text(delta, "/text")),
-            "input_json_delta" => answer.adds(index, text(delta, "/partial_json")),
+            "input_json_delta" => {
+                let place = answer.numbered(index).filter(|at| !answer.calls[*at].has_ended);
+                let place = place.ok_or_else(|| Broken::bad("arguments of no call"))?;
+                answer.adds(place, text(delta, "/partial_json"))
+            }
             "thinking_delta" => {
                 let part = text(delta, "/thinking");
                 answer.thinks(part)?;

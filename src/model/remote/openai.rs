@@ -4,7 +4,7 @@ use madang_actors::protocol::{CompletionRequest, FinishReason};
 use serde_json::{Map, Value, json};
 
 use super::{
-    answer::{Answer, Broken, text, tokens},
+    answer::{Answer, Broken, PartialCall, text, tokens},
     conversation::{Entry, PastCall},
     options::RemoteOptions,
     reader::Reader,
@@ -65,11 +65,8 @@ fn asked(call: &PastCall<'_>) -> Value {
 }
 
 /// Reads a stream of chunks.
-#[derive(Debug, Default)]
-pub(super) struct OpenAiReader {
-    /// The numbers of calls that the server gave none, one for each id.
-    unnumbered: u64,
-}
+#[derive(Debug)]
+pub(super) struct OpenAiReader;
 
 impl Reader for OpenAiReader {
     fn push(&mut self, frame: &Value, answer: &mut Answer) -> Result<(), Broken> {
@@ -93,28 +90,59 @@ impl Reader for OpenAiReader {
         }
         let calls = choice.pointer("/delta/tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
-            let number = call.get("index").and_then(Value::as_u64).unwrap_or_else(|| {
-                self.unnumbered += u64::from(!text(call, "/id").is_empty());
-                self.unnumbered
-            });
-            let name = text(call, "/function/name");
-            let partial = answer.call(number)?;
-            if partial.name.is_empty() {
-                name.clone_into(&mut partial.name);
-            }
+            let place = place(call, answer)?;
             match call.pointer("/function/arguments") {
-                Some(Value::String(part)) => answer.adds(number, part)?,
-                Some(whole @ Value::Object(_)) => answer.adds(number, &whole.to_string())?,
+                Some(Value::String(part)) => answer.adds(place, part)?,
+                Some(whole @ Value::Object(_)) => answer.adds(place, &whole.to_string())?,
                 _ => {}
             }
         }
         match text(choice, "/finish_reason") {
             "" => {}
-            "length" => answer.finish = Some(FinishReason::Length),
-            "tool_calls" | "function_call" => answer.finish = Some(FinishReason::ToolCalls),
+            "length" | "max_tokens" | "model_length" => answer.finish = Some(FinishReason::Length),
+            "tool_calls" | "function_call" | "tool_use" => {
+                answer.calls_end();
+                answer.finish = Some(FinishReason::ToolCalls);
+            }
             "content_filter" => return Err(Broken::Refused("content_filter".to_owned())),
+            "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" => {
+                answer.calls_end();
+                answer.finish = Some(FinishReason::Stop);
+            }
+            // A word of the server's own, such as `abort`: it may have ended anywhere.
             _ => answer.finish = Some(FinishReason::Stop),
         }
         Ok(())
     }
+}
+
+/// Finds the call to which a piece belongs, or begins one. A piece goes on with a call only if nothing in it contradicts
+/// that: servers give two calls one index, or one id, or none.
+fn place(piece: &Value, answer: &mut Answer) -> Result<usize, Broken> {
+    let (id, name) = (text(piece, "/id"), text(piece, "/function/name"));
+    let index = piece.get("index");
+    let number = index.and_then(|index| index.as_u64().or_else(|| index.as_str()?.parse().ok()));
+    let own = |call: &PartialCall| number.is_none() || call.number == number;
+    let of_id = |call: &PartialCall| own(call) && !id.is_empty() && call.id == id;
+    let found = answer.calls.iter().rposition(of_id);
+    let found = found.or_else(|| answer.calls.iter().rposition(own));
+    if let Some(place) = found {
+        let call = &mut answer.calls[place];
+        let has_other_id = !id.is_empty() && !call.id.is_empty() && call.id != id;
+        let repeats = call.name == name && (!call.id.is_empty() && call.id == id);
+        if !has_other_id && (name.is_empty() || call.name.is_empty() || repeats) {
+            if call.name.is_empty() {
+                name.clone_into(&mut call.name);
+            }
+            if call.id.is_empty() {
+                id.clone_into(&mut call.id);
+            }
+            return Ok(place);
+        }
+        if !has_other_id && !call.is_whole() {
+            return Err(Broken::bad("a call has two names"));
+        }
+    }
+    let (id, name) = (id.to_owned(), name.to_owned());
+    answer.begins(PartialCall { number, id, name, ..PartialCall::default() })
 }

@@ -21,7 +21,7 @@ pub(super) struct Stream {
 impl Stream {
     pub(super) fn new(provider: Provider) -> Self {
         let (framing, reader): (_, Box<dyn Reader>) = match provider {
-            Provider::OpenAi => (Framing::Events, Box::new(OpenAiReader::default())),
+            Provider::OpenAi => (Framing::Events, Box::new(OpenAiReader)),
             Provider::Anthropic => (Framing::Events, Box::new(AnthropicReader::default())),
             Provider::Gemini => (Framing::Events, Box::new(GeminiReader)),
             Provider::Ollama => (Framing::Lines, Box::new(OllamaReader)),

@@ -1,9 +1,11 @@
 //! Remote models, each against a server that speaks its format and fails in each way.
 //!
+//! - `calls` tests calls that were cut off, and pieces that contradict each other.
 //! - `mock` is a provider on a socket: it keeps each request, and answers as the test says.
 //! - `speech` writes texts, thoughts, calls and ends in the format of each provider.
 //! - `refused` tests refused requests: which the model sends again, how often, and what the person is told.
 
+mod calls;
 mod mock;
 mod refused;
 mod speech;
