@@ -45,6 +45,8 @@ pub enum Breach {
         /// The column where reading stopped.
         column: usize,
     },
+    /// A whole number has more digits than 64 bits hold, and would be rounded.
+    TooManyDigits,
     /// The arguments are valid JSON, but no object.
     NotAnObject,
     /// A required value is missing.

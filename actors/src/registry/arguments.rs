@@ -22,6 +22,7 @@ pub(super) fn parse(raw: &str, limits: &Limits) -> Result<Map<String, Value>, Br
         return Err(Breach::TooDeep { max_levels });
     }
     match serde_json::from_str(raw) {
+        Ok(_) if has_rounded_number(raw) => Err(Breach::TooManyDigits),
         Ok(Value::Object(arguments)) => Ok(arguments),
         Ok(_) => Err(Breach::NotAnObject),
         Err(error) => Err(Breach::NotJson { line: error.line(), column: error.column() }),
@@ -67,6 +68,55 @@ fn text_levels(raw: &str) -> usize {
     deepest
 }
 
+/// Tells whether a JSON text has a whole number that would lose digits when read.
+fn has_rounded_number(json: &str) -> bool {
+    let is_part =
+        |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+    let bytes = json.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at += 1;
+                while bytes.get(at).is_some_and(|byte| *byte != b'"') {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+            }
+            b'-' | b'0'..=b'9' => {
+                let len = bytes[at..].iter().take_while(|byte| is_part(byte)).count();
+                if is_rounded(&json[at..at + len]) {
+                    return true;
+                }
+                at += len;
+            }
+            _ => at += 1,
+        }
+    }
+    false
+}
+
+/// The digits that every double keeps.
+const KEPT_DIGITS: usize = 15;
+
+/// Tells whether a number is whole, fits no 64 bits, and has more digits than a double keeps.
+fn is_rounded(number: &str) -> bool {
+    if number.len() <= KEPT_DIGITS || number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok()
+    {
+        return false;
+    }
+    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let significant = format!("{}{fraction}", whole.trim_start_matches('-'));
+    let significant = significant.trim_start_matches('0').trim_end_matches('0').len();
+    // An exponent beyond this range leaves no number.
+    let is_whole = exponent.parse::<i64>().is_ok_and(|exponent| {
+        i64::try_from(fraction.len()).is_ok_and(|fraction| exponent >= fraction)
+    });
+    is_whole && significant > KEPT_DIGITS
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -96,6 +146,21 @@ mod tests {
             ("{}\n{}", Err(Breach::NotJson { line: 2, column: 1 })),
             (r#"{"a":"\ud800"}"#, Err(Breach::NotJson { line: 1, column: 13 })),
             (r#"{"a":1e999}"#, Err(Breach::NotJson { line: 1, column: 10 })),
+            (r#"{"a":18446744073709551615}"#, Ok(json!({ "a": u64::MAX }))),
+            (r#"{"a":-9223372036854775808}"#, Ok(json!({ "a": i64::MIN }))),
+            (
+                r#"{"a":0.12345678901234567890,"b":1e300}"#,
+                Ok(json!({ "a": 0.123_456_789_012_345_68, "b": 1e300 })),
+            ),
+            (r#"{"a":100000000000000000000000}"#, Ok(json!({ "a": 1e23 }))),
+            (
+                r#"{"a":"18446744073709551616\"-9","b":1}"#,
+                Ok(json!({ "a": "18446744073709551616\"-9", "b": 1 })),
+            ),
+            (r#"{"a":18446744073709551616}"#, Err(Breach::TooManyDigits)),
+            (r#"{"a":[{"b":-9223372036854775809}]}"#, Err(Breach::TooManyDigits)),
+            (r#"{"a":1234567890123456789.0}"#, Err(Breach::TooManyDigits)),
+            (r#"{"a":1.234567890123456789e18}"#, Err(Breach::TooManyDigits)),
         ];
         for (raw, expected) in table {
             assert_eq!(parsed(raw), expected, "{raw}");

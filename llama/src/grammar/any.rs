@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::{
-    keywords::MAX_NUMBER,
     notation::{Notation, lark_string},
+    numbers,
 };
 
 /// The depth of values where anything is allowed.
@@ -29,8 +29,8 @@ pub(super) fn any_rules(notation: Notation) -> String {
         .flat_map(|word| notation.literals(word))
         .map(|word| lark_string(&word))
         .collect();
-    let number = json!({"type": "number", "minimum": -MAX_NUMBER, "maximum": MAX_NUMBER});
-    write!(rules, "any_number: %json {number}\nany_0: TEXT | any_number | {}\n", words.join(" | "))
+    let (number, words) = (numbers::any(), words.join(" | "));
+    write!(rules, "any_number: {number}\nany_0: TEXT | any_number | {words}\n")
         .expect("a string takes everything");
     for depth in 1..=ANY_DEPTH {
         let inner = depth - 1;

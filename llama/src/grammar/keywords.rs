@@ -43,10 +43,6 @@ const BY_TYPE: [&str; 13] = [
     "exclusiveMinimum",
     "exclusiveMaximum",
 ];
-/// Numbers beyond this are no whole numbers everywhere (RFC 7493), and have no exponents below it.
-pub(super) const MAX_NUMBER: i64 = (1 << 53) - 1;
-/// Numbers nearer to zero are written with an exponent.
-const LEAST_NUMBER: f64 = 1e-5;
 /// More repetitions than this make a grammar too large.
 const MAX_COUNT: u64 = 4_096;
 pub(super) fn check_keywords(schema: &Map<String, Value>) -> Result<(), Unknown> {
@@ -162,34 +158,4 @@ pub(super) fn counts(
     };
     let (min, max) = (count(least)?.unwrap_or(0), count(most)?);
     if max.is_some_and(|max| max < min) { Err(unknown(most)) } else { Ok((min, max)) }
-}
-
-/// Returns the least and the greatest number, within the range that is exact everywhere.
-pub(super) fn bounds(schema: &Map<String, Value>) -> Result<(f64, f64), Unknown> {
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-    let limit = MAX_NUMBER as f64;
-    let number = |keyword: &str| match schema.get(keyword) {
-        None => Ok(None),
-        Some(number) => number.as_f64().map(Some).ok_or_else(|| unknown(keyword)),
-    };
-    let min = [number("minimum")?, number("exclusiveMinimum")?.map(above), Some(-limit)];
-    let max = [
-        number("maximum")?,
-        number("exclusiveMaximum")?.map(|number| -above(-number)),
-        Some(limit),
-    ];
-    let min = min.into_iter().flatten().fold(f64::NEG_INFINITY, f64::max);
-    let max = max.into_iter().flatten().fold(f64::INFINITY, f64::min);
-    if min > max { Err(unknown("maximum")) } else { Ok((min, max)) }
-}
-
-/// Returns the next number that is written without an exponent.
-fn above(number: f64) -> f64 {
-    if number == 0.0 { LEAST_NUMBER } else { number.next_up() }
-}
-
-pub(super) fn whole_bounds(schema: &Map<String, Value>) -> Result<(f64, f64), Unknown> {
-    let (min, max) = bounds(schema)?;
-    let (min, max) = (min.ceil(), max.floor());
-    if min > max { Err(unknown("maximum")) } else { Ok((min, max)) }
 }

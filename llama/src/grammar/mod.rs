@@ -1,8 +1,8 @@
 //! Constrains a tool call to a registered name, and to arguments that its schema allows.
 //!
-//! `schema` turns a tool's schema into rules, with `keywords` for single keywords, `any` for unconstrained values and
-//! `notation` for the family's form of values. `block` writes the rules around them. llguidance compiles all into a
-//! [`Grammar`]. A [`CallGuide`] follows one call token by token, and tells the allowed tokens and the forced text.
+//! `schema` turns a tool's schema into rules, with `keywords` for single keywords, `numbers`, `any` for unconstrained
+//! values and `notation` for the family's form of values. `block` writes the rules around them. llguidance compiles all
+//! into a [`Grammar`]. A [`CallGuide`] follows one call token by token, and tells the allowed tokens and the forced text.
 //!
 //! Invariants: the rules allow exactly the values of the schema, in canonical form. A part that they cannot follow is
 //! named to the runtime, which checks every call anyway. A schema on which the compiler fails costs only the
@@ -12,6 +12,7 @@ mod any;
 mod block;
 mod keywords;
 mod notation;
+mod numbers;
 mod schema;
 
 use std::{

@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 use super::{
     any::{ANY, ANY_OBJECT},
     keywords::{
-        ANNOTATIONS, Rule, Unknown, are_apart, bounds, check_keywords, closed_properties, counts,
-        no_alternatives, unknown, values, whole_bounds,
+        ANNOTATIONS, Rule, Unknown, are_apart, check_keywords, closed_properties, counts,
+        no_alternatives, unknown, values,
     },
     notation::{Notation, lark_string},
+    numbers,
 };
 
 /// A part of a schema without rules: any value is allowed there.
@@ -235,8 +236,11 @@ impl<'s> SchemaRules<'s> {
     }
 
     fn number(&mut self, name: &str, schema: &Map<String, Value>) -> Rule {
-        let (min, max) = if name == "integer" { whole_bounds(schema) } else { bounds(schema) }?;
-        Ok(self.rule(&format!("%json {}", json!({"type": name, "minimum": min, "maximum": max}))))
+        let numbers = match name {
+            "integer" => numbers::integer(schema),
+            _ => numbers::number(schema),
+        }?;
+        Ok(self.rule(&numbers))
     }
 
     fn array(&mut self, schema: &Map<String, Value>) -> Rule {

@@ -237,3 +237,48 @@ fn strings_that_braces_cannot_hold_are_named() {
     let gaps = unconstrained(&FUNCTION_GEMMA, style(&HERMES), &[tool("t", parameters)]);
     assert_eq!((&*gaps[0].pointer, &*gaps[0].keyword), ("/properties/x", "enum"));
 }
+
+#[test]
+fn whole_numbers_of_64_bits_keep_every_digit() {
+    let tools = |kind: Value| [tool("pin", json!({"type": "object", "properties": {"id": kind}}))];
+    let call = |number: &str| format!("{{\"name\": \"pin\", \"arguments\": {{\"id\": {number}}}}}");
+    let whole = ["0", "1234567890123456789", "9007199254740993", "-9223372036854775808"];
+    for kind in ["integer", "number"] {
+        for number in whole.iter().chain(&["18446744073709551615", "1000000000000000000"]) {
+            passes(&tools(json!({"type": kind})), &call(number));
+        }
+    }
+    for free in [json!({}), json!(true)] {
+        passes(&tools(free), &call("1234567890123456789"));
+    }
+    let begin = "{\"name\": \"pin\", \"arguments\": {\"id\": ";
+    let bits = tools(json!({"type": "integer"}));
+    stops_behind(&bits, &format!("{begin}1844674407370955161"), "6}}");
+    stops_behind(&bits, &format!("{begin}-922337203685477580"), "9}}");
+    let bounded = tools(
+        json!({"type": "integer", "minimum": 9_007_199_254_740_993_i64, "maximum": i64::MAX}),
+    );
+    passes(&bounded, &call("9007199254740993"));
+    passes(&bounded, &call("9223372036854775807"));
+    stops_behind(&bounded, &format!("{begin}900719925474099"), "2}}");
+    stops_behind(&bounded, &format!("{begin}922337203685477580"), "8}}");
+}
+
+#[test]
+fn numbers_without_a_bound_reach_as_far_as_doubles_do() {
+    let tools = |kind: Value| [tool("t", json!({"type": "object", "properties": {"x": kind}}))];
+    let call = |number: &str| format!("{{\"name\": \"t\", \"arguments\": {{\"x\": {number}}}}}");
+    for number in ["1e300", "1.5e+18", "-2.25e307", "0.0000001", "12.5"] {
+        passes(&tools(json!({"type": "number"})), &call(number));
+    }
+    for number in ["3e-300", "0.1", "0.00001", "1e200", "18446744073709551615"] {
+        passes(&tools(json!({"type": "number", "exclusiveMinimum": 0})), &call(number));
+    }
+    let begin = "{\"name\": \"t\", \"arguments\": {\"x\": ";
+    stops_behind(&tools(json!({"type": "number", "minimum": 0})), begin, "-1}}");
+    stops_behind(&tools(json!({"type": "number"})), &format!("{begin}1e30"), "8}}");
+    let parameters =
+        json!({"type": "object", "properties": {"x": {"type": "number", "maximum": 1e19}}});
+    let gaps = unconstrained(&HERMES, style(&HERMES), &[tool("t", parameters)]);
+    assert_eq!((&*gaps[0].pointer, &*gaps[0].keyword), ("/properties/x", "maximum"));
+}

@@ -178,6 +178,7 @@ fn breach_words(breach: &Breach) -> String {
         Breach::NotJson { line, column } => {
             return format!("not valid JSON (line {line}, column {column})");
         }
+        Breach::TooManyDigits => "a whole number has more digits than 64 bits hold",
         Breach::NotAnObject => "must be a JSON object",
         Breach::Missing => "is required",
         Breach::Unknown(keys) => return around("keys not allowed: ", &listed(keys), ""),

@@ -151,6 +151,7 @@ fn breach_words(breach: &Breach) -> String {
         Breach::NotJson { line, column } => {
             return format!("올바른 JSON이 아닙니다 ({line}행 {column}열)");
         }
+        Breach::TooManyDigits => "정수가 64비트를 넘습니다",
         Breach::NotAnObject => "JSON 객체여야 합니다",
         Breach::Missing => "꼭 있어야 합니다",
         Breach::Unknown(keys) => return around("허용되지 않은 키: ", &listed(keys), ""),

@@ -34,6 +34,7 @@ fn all_breaches() -> Vec<Breach> {
         Breach::TooDeep { max_levels: 7 },
         Breach::TooComplex,
         Breach::NotJson { line: 7, column: 7 },
+        Breach::TooManyDigits,
         Breach::NotAnObject,
         Breach::Missing,
         Breach::Unknown(vec!["key".into()]),
@@ -67,7 +68,8 @@ fn all_breaches() -> Vec<Breach> {
             Breach::TooLong { .. }
             | Breach::TooDeep { .. }
             | Breach::TooComplex
-            | Breach::NotJson { .. } => {}
+            | Breach::NotJson { .. }
+            | Breach::TooManyDigits => {}
             Breach::NotAnObject
             | Breach::Missing
             | Breach::Unknown(_)
