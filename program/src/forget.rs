@@ -58,7 +58,7 @@ async fn erase(
     let tokens = file.remove_of(&wanted.user).map_err(of_tokens)?;
     let services =
         file.list().map_err(of_tokens)?.into_iter().filter(|token| match &token.holder {
-            TokenHolder::Service(prefix) => prefix.speaks_for(&wanted.user),
+            TokenHolder::Service { prefix, .. } => prefix.speaks_for(&wanted.user),
             TokenHolder::User(_) => false,
         });
     let services = services.map(|token| token.name).collect();

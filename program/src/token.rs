@@ -33,11 +33,12 @@ pub(crate) fn run(wanted: TokenOrder) -> Result<(), Failure> {
 }
 
 fn add(wanted: TokenAdd) -> Result<(), Failure> {
-    let TokenAdd { user, service, name, scope, location } = wanted;
+    let TokenAdd { user, service, user_header, name, scope, location } = wanted;
     let (holder, usual_name, usual) = match (user, service) {
-        (_, Some(service)) => {
-            let name = service.as_str().to_owned();
-            (TokenHolder::Service(service), name, vec![TokenScope::Chat])
+        (_, Some(prefix)) => {
+            let name = prefix.as_str().to_owned();
+            let holder = TokenHolder::Service { prefix, user_header };
+            (holder, name, vec![TokenScope::Chat])
         }
         (Some(user), None) => {
             let name = user.as_str().to_owned();
@@ -61,7 +62,10 @@ fn described(token: &TokenEntry) -> serde_json::Value {
     let mut described = json!({ "name": token.name, "scopes": scopes });
     match &token.holder {
         TokenHolder::User(user) => described["user"] = user.as_str().into(),
-        TokenHolder::Service(prefix) => described["service"] = prefix.as_str().into(),
+        TokenHolder::Service { prefix, user_header } => {
+            described["service"] = prefix.as_str().into();
+            described["user_header"] = user_header.name().into();
+        }
     }
     described
 }

@@ -48,7 +48,7 @@ pub use ask::Ask;
 #[cfg(feature = "jwt")]
 pub use auth::jwt::{JwtFileError, JwtIssuer};
 pub use auth::{
-    holder::{InvalidPrefix, ServicePrefix, TokenHolder},
+    holder::{InvalidPrefix, ServicePrefix, TokenHolder, UserHeader},
     private_file::NotPrivate,
     scope::{InvalidScope, TokenScope, TokenScopes},
     secret::{CookieKey, SecretFileError, TokenSecret},

@@ -5,7 +5,8 @@ use std::{path::PathBuf, time::Duration};
 use clap::{ArgGroup, Args as Options, Subcommand, ValueEnum};
 use madang::UserId;
 use madang_server::{
-    JwtIssuer, ListenAddress, OnDisconnect, ServicePrefix, Tls, TlsError, TokenScope, WebOrigin,
+    JwtIssuer, ListenAddress, OnDisconnect, ServicePrefix, Tls, TlsError, TokenScope, UserHeader,
+    WebOrigin,
 };
 
 use super::shared::{Database, FallBacks, McpChoice, ModelChoice, ToolOptions, user};
@@ -183,6 +184,9 @@ pub(crate) struct TokenAdd {
     /// A service that speaks for many users, each below this prefix: PREFIX/user.
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) service: Option<ServicePrefix>,
+    /// The header in which the service names its user, Madang-User or X-OpenWebUI-User-Id. The other one never counts.
+    #[arg(long, value_name = "HEADER", value_parser = user_header, default_value = "Madang-User", conflicts_with = "user")]
+    pub(crate) user_header: UserHeader,
     /// The name of the token, under which it is listed and removed. Without it, that of the user or service.
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -197,6 +201,11 @@ pub(crate) struct TokenAdd {
 fn scope(text: &str) -> Result<TokenScope, String> {
     let found = TokenScope::ALL.into_iter().find(|scope| scope.name() == text);
     found.ok_or_else(|| "give chat, decide, tools or admin".to_owned())
+}
+
+fn user_header(text: &str) -> Result<UserHeader, String> {
+    let found = UserHeader::ALL.into_iter().find(|header| header.name().eq_ignore_ascii_case(text));
+    found.ok_or_else(|| "give Madang-User or X-OpenWebUI-User-Id".to_owned())
 }
 
 fn prefix(text: &str) -> Result<ServicePrefix, String> {

@@ -46,7 +46,7 @@ async fn serve_on(store: impl Store, folder: &Path, port: u16) {
     // One user reads a chat a thousand times here, and asks as fast as a program can.
     (limits.requests_per_second, limits.request_burst) = (1_000_000, 1_000_000);
     limits.max_streams_per_user = limits.max_streams;
-    let service = TokenHolder::Service(ServicePrefix::new(chats::SERVICE).unwrap());
+    let service = TokenHolder::service(ServicePrefix::new(chats::SERVICE).unwrap());
     let secret = TokenSecret::open(folder.join("token")).unwrap();
     let token = TokenEntry::new("bench", service, TokenScopes::ALL, &secret);
     let options = ServerOptions::default().limits(limits).token(token).without_page();

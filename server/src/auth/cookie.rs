@@ -54,9 +54,9 @@ pub(crate) fn set(value: &str, seconds: u64, is_secure: bool) -> String {
     format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}")
 }
 
-/// Finds the cookie's value in a header that may have several.
-pub(crate) fn find(header: &str, is_secure: bool) -> Option<&str> {
-    header.split(';').find_map(|pair| {
+/// Finds the values of all cookies of the name in a header.
+pub(crate) fn find(header: &str, is_secure: bool) -> impl Iterator<Item = &str> {
+    header.split(';').filter_map(move |pair| {
         let (found, value) = pair.trim().split_once('=')?;
         (found == name(is_secure)).then_some(value)
     })
@@ -90,8 +90,9 @@ mod tests {
             "__Host-madang=v; HttpOnly; SameSite=Strict; Path=/; Max-Age=60; Secure"
         );
         assert_eq!(set("", 0, false), "madang=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
-        assert_eq!(find("a=b; madang=v; c=d", false), Some("v"));
-        assert_eq!(find("madang=v", true), None);
-        assert_eq!(find("xmadang=v; madang2=w", false), None);
+        let found = |header, is_secure| find(header, is_secure).collect::<Vec<_>>();
+        assert_eq!(found("a=b; madang=v; c=d; madang=w", false), ["v", "w"]);
+        assert!(found("madang=v", true).is_empty());
+        assert!(found("xmadang=v; madang2=w", false).is_empty());
     }
 }

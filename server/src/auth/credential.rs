@@ -2,17 +2,18 @@
 
 use axum::http::{HeaderMap, HeaderName, header};
 
-use super::cookie;
+use super::{cookie, holder::UserHeader};
 
 /// The credential that a request brings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Credential<'a> {
     /// None at all.
     None,
     /// A token in `Authorization`. It goes before a cookie, also where it is wrong.
     Bearer(&'a str),
-    /// The page's cookie, which a browser adds by itself.
-    Cookie(&'a str),
+    /// The page's cookies, which a browser adds by itself. Another server of this host may have set one of the same name,
+    /// so there can be several.
+    Cookies(Vec<&'a str>),
     /// Something that is neither.
     Unreadable,
 }
@@ -36,19 +37,26 @@ impl<'a> Credential<'a> {
         }
         let cookies =
             headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut cookies = cookies.filter_map(|text| cookie::find(text, has_secure_cookies));
-        cookies.next().map_or(Self::None, Self::Cookie)
+        let cookies = cookies.flat_map(|text| cookie::find(text, has_secure_cookies));
+        let cookies: Vec<_> = cookies.collect();
+        if cookies.is_empty() { Self::None } else { Self::Cookies(cookies) }
     }
 }
 
-/// The headers in which a service names its user, the first that is there.
-const USER_HEADERS: [HeaderName; 2] =
-    [HeaderName::from_static("madang-user"), HeaderName::from_static("x-openwebui-user-id")];
-
-/// Gives the name of the user that a service speaks for.
-pub(crate) fn named_user(headers: &HeaderMap) -> Option<&str> {
-    let named = USER_HEADERS.iter().find_map(|name| headers.get(name))?;
-    str::from_utf8(named.as_bytes()).ok()
+/// Gives the name of the user that a service speaks for. One header has it, once: of two, a proxy may have written
+/// one and a client the other.
+pub(crate) fn named_user(headers: &HeaderMap, wanted: UserHeader) -> Option<&str> {
+    let named = |header: UserHeader| {
+        headers
+            .get_all(HeaderName::from_static(header.lower_case()))
+            .iter()
+            .map(move |value| (header, value))
+    };
+    let mut named = UserHeader::ALL.into_iter().flat_map(named);
+    match (named.next(), named.next()) {
+        (Some((header, value)), None) if header == wanted => str::from_utf8(value.as_bytes()).ok(),
+        (Some(_) | None, _) => None,
+    }
 }
 
 #[cfg(test)]
@@ -69,11 +77,14 @@ mod tests {
         assert_eq!(of(&[]), "None");
         assert_eq!(of(&[bearer]), "Bearer(\"t\")");
         assert_eq!(of(&[("authorization", "bearer  t ")]), "Bearer(\"t\")");
-        assert_eq!(of(&[cookie]), "Cookie(\"c\")");
+        assert_eq!(of(&[cookie]), "Cookies([\"c\"])");
         assert_eq!(of(&[cookie, bearer]), "Bearer(\"t\")");
         assert_eq!(of(&[("authorization", "Basic dDp0"), cookie]), "Unreadable");
         assert_eq!(of(&[bearer, bearer]), "Unreadable");
         assert_eq!(of(&[("authorization", "Bearer"), cookie]), "Unreadable");
-        assert_eq!(of(&[("cookie", "a=b"), ("cookie", "madang=c")]), "Cookie(\"c\")");
+        assert_eq!(of(&[("cookie", "a=b"), ("cookie", "madang=c")]), "Cookies([\"c\"])");
+        let two = "Cookies([\"x\", \"c\"])";
+        assert_eq!(of(&[("cookie", "madang=x; madang=c")]), two);
+        assert_eq!(of(&[("cookie", "madang=x"), cookie]), two);
     }
 }

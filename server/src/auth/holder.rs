@@ -10,8 +10,56 @@ use serde::{Deserialize, Serialize};
 pub enum TokenHolder {
     /// One user.
     User(UserId),
-    /// A service that speaks for many users, each named below this prefix: `prefix/user`.
-    Service(ServicePrefix),
+    /// A service that speaks for many users.
+    Service {
+        /// Each user is named below this prefix: `prefix/user`.
+        prefix: ServicePrefix,
+        /// The header in which its requests name the user.
+        user_header: UserHeader,
+    },
+}
+
+impl TokenHolder {
+    /// Builds a service whose requests name their user in `Madang-User`.
+    #[must_use]
+    pub const fn service(prefix: ServicePrefix) -> Self {
+        Self::Service { prefix, user_header: UserHeader::Madang }
+    }
+}
+
+/// The header in which a service names its user. A token is made for one of them, because a proxy that guards one may
+/// let the other pass as its client sends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum UserHeader {
+    /// `Madang-User`.
+    #[default]
+    #[serde(rename = "Madang-User")]
+    Madang,
+    /// `X-OpenWebUI-User-Id`, as Open WebUI sends it.
+    #[serde(rename = "X-OpenWebUI-User-Id")]
+    OpenWebUi,
+}
+
+impl UserHeader {
+    /// All headers.
+    pub const ALL: [Self; 2] = [Self::Madang, Self::OpenWebUi];
+
+    /// Gives the name of the header.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Madang => "Madang-User",
+            Self::OpenWebUi => "X-OpenWebUI-User-Id",
+        }
+    }
+
+    /// Gives the name as a head has it.
+    pub(super) const fn lower_case(self) -> &'static str {
+        match self {
+            Self::Madang => "madang-user",
+            Self::OpenWebUi => "x-openwebui-user-id",
+        }
+    }
 }
 
 /// The name of a service, which stands before the names of its users. It has no slash: otherwise two services could

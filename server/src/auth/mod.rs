@@ -36,7 +36,7 @@ use self::{
     caller::{Caller, CallerCredential},
     cookie::Login,
     credential::{Credential, named_user},
-    holder::TokenHolder,
+    holder::{TokenHolder, UserHeader},
     scope::TokenScopes,
     secret::{CookieKey, digest_of},
     token_entry::TokenEntry,
@@ -66,8 +66,8 @@ pub(crate) enum NotIdentified {
     Missing,
     /// It brings one that does not count.
     Wrong,
-    /// Its token is a service's, and it names no user.
-    NoUser,
+    /// Its token is a service's, and it does not name one user in this header, once.
+    NoUser(UserHeader),
 }
 
 impl NotIdentified {
@@ -76,7 +76,7 @@ impl NotIdentified {
         match self {
             Self::Missing => "missing",
             Self::Wrong => "wrong",
-            Self::NoUser => "no_user",
+            Self::NoUser(_) => "no_user",
         }
     }
 }
@@ -86,7 +86,7 @@ impl Auth {
     pub(crate) fn identify(
         &self,
         headers: &HeaderMap,
-        credential: Credential<'_>,
+        credential: &Credential<'_>,
         now: Timestamp,
         locale: Locale,
     ) -> Result<Caller, NotIdentified> {
@@ -96,10 +96,12 @@ impl Auth {
                 Some(entry) => (Some(entry), None),
                 None => return self.by_jwt(secret, now, locale).ok_or(NotIdentified::Wrong),
             },
-            Credential::Cookie(value) => {
-                let login = Login::open(value, &self.key, now);
-                let login = login.ok_or(NotIdentified::Wrong)?;
-                (tokens.get(&login.token), Some(login.until))
+            Credential::Cookies(values) => {
+                let mut logins = values.iter().filter_map(|value| {
+                    let Login { token, until } = Login::open(value, &self.key, now)?;
+                    Some((tokens.get(&token)?, until))
+                });
+                logins.next().map_or((None, None), |(entry, until)| (Some(entry), Some(until)))
             }
             Credential::Unreadable => return Err(NotIdentified::Wrong),
             Credential::None => {
@@ -117,9 +119,9 @@ impl Auth {
         let entry = entry.ok_or(NotIdentified::Wrong)?;
         let user = match &entry.holder {
             TokenHolder::User(user) => user.clone(),
-            TokenHolder::Service(prefix) => named_user(headers)
+            TokenHolder::Service { prefix, user_header } => named_user(headers, *user_header)
                 .and_then(|name| prefix.user(name))
-                .ok_or(NotIdentified::NoUser)?,
+                .ok_or(NotIdentified::NoUser(*user_header))?,
         };
         let TokenEntry { name, scopes, ask, sha256, .. } = &**entry;
         Ok(Caller {
@@ -191,13 +193,19 @@ mod tests {
         auth: Auth,
         kim: TokenSecret,
         service: TokenSecret,
+        webui: TokenSecret,
     }
 
     fn scene(open: Option<&str>) -> Scene {
-        let (kim, service) = (TokenSecret::random().unwrap(), TokenSecret::random().unwrap());
+        let [kim, service, webui] = [(); 3].map(|()| TokenSecret::random().unwrap());
         let user = TokenHolder::User(UserId::new("kim").unwrap());
-        let prefix = TokenHolder::Service(ServicePrefix::new("webui").unwrap());
+        let prefix = TokenHolder::service(ServicePrefix::new("webui").unwrap());
+        let open_webui = TokenHolder::Service {
+            prefix: ServicePrefix::new("openwebui").unwrap(),
+            user_header: UserHeader::OpenWebUi,
+        };
         let entries = vec![
+            TokenEntry::new("openwebui", open_webui, TokenScopes::OF_SERVICE, &webui),
             TokenEntry::new("laptop", user, TokenScopes::OF_PERSON, &kim),
             TokenEntry::new("webui", prefix, TokenScopes::OF_SERVICE, &service),
         ];
@@ -211,7 +219,7 @@ mod tests {
             open,
             changes: watch::Sender::new(()),
         };
-        Scene { auth, kim, service }
+        Scene { auth, kim, service, webui }
     }
 
     fn user(found: Result<Caller, NotIdentified>) -> Result<String, NotIdentified> {
@@ -220,43 +228,71 @@ mod tests {
 
     #[test]
     fn a_token_speaks_for_its_user_and_a_services_for_those_below_its_prefix() {
-        let Scene { auth, kim, service } = scene(None);
+        let Scene { auth, kim, service, .. } = scene(None);
         let now = Timestamp::from_millis(0);
-        let of = |credential, headers: &[(&'static str, &str)]| {
+        let of = |secret: &str, headers: &[(&'static str, &str)]| {
             let headers = headers.iter();
             let headers =
                 headers.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-            user(auth.identify(&headers.collect(), credential, now, Locale::EN))
+            user(auth.identify(&headers.collect(), &Credential::Bearer(secret), now, Locale::EN))
         };
-        let (kim, service) =
-            (Credential::Bearer(kim.reveal()), Credential::Bearer(service.reveal()));
+        let (kim, service) = (kim.reveal(), service.reveal());
         assert_eq!(of(kim, &[]).unwrap(), "kim");
         assert_eq!(of(kim, &[("madang-user", "lee")]).unwrap(), "kim", "it is no service");
-        assert_eq!(of(service, &[]), Err(NotIdentified::NoUser));
         assert_eq!(of(service, &[("madang-user", "lee")]).unwrap(), "webui/lee");
-        assert_eq!(of(service, &[("x-openwebui-user-id", "lee")]).unwrap(), "webui/lee");
-        assert_eq!(of(Credential::Bearer("mdg_x"), &[]), Err(NotIdentified::Wrong));
-        assert_eq!(of(Credential::Bearer(""), &[]), Err(NotIdentified::Wrong));
-        assert_eq!(of(Credential::None, &[]), Err(NotIdentified::Missing));
+        assert_eq!(of("mdg_x", &[]), Err(NotIdentified::Wrong));
+        assert_eq!(of("", &[]), Err(NotIdentified::Wrong));
+        let none = auth.identify(&HeaderMap::new(), &Credential::None, now, Locale::EN);
+        assert_eq!(user(none), Err(NotIdentified::Missing));
+    }
+
+    #[test]
+    fn a_service_names_its_user_once_and_only_in_the_header_of_its_token() {
+        let Scene { auth, service, webui, .. } = scene(None);
+        let (ours, theirs) = ("madang-user", "x-openwebui-user-id");
+        for (token, wanted, own, other) in [
+            (&service, UserHeader::Madang, ours, theirs),
+            (&webui, UserHeader::OpenWebUi, theirs, ours),
+        ] {
+            let of = |named: &[&'static str]| {
+                let mut headers = HeaderMap::new();
+                for (number, name) in named.iter().enumerate() {
+                    headers.append(*name, format!("u{number}").parse().unwrap());
+                }
+                let credential = Credential::Bearer(token.reveal());
+                let found =
+                    auth.identify(&headers, &credential, Timestamp::from_millis(0), Locale::EN);
+                user(found)
+            };
+            assert!(of(&[own]).unwrap().ends_with("/u0"));
+            for refused in [&[][..], &[other], &[own, own], &[own, other], &[other, own]] {
+                assert_eq!(of(refused), Err(NotIdentified::NoUser(wanted)), "{own}: {refused:?}");
+            }
+        }
     }
 
     #[test]
     fn an_open_server_knows_one_user_and_still_refuses_a_wrong_token() {
         let Scene { auth, .. } = scene(Some("me"));
         let (headers, now) = (HeaderMap::new(), Timestamp::from_millis(0));
-        let of = |credential| user(auth.identify(&headers, credential, now, Locale::EN));
+        let of = |credential| user(auth.identify(&headers, &credential, now, Locale::EN));
         assert_eq!(of(Credential::None).unwrap(), "me");
         assert_eq!(of(Credential::Bearer("mdg_x")), Err(NotIdentified::Wrong));
-        assert_eq!(of(Credential::Cookie("x")), Err(NotIdentified::Wrong));
+        assert_eq!(of(Credential::Cookies(vec!["x"])), Err(NotIdentified::Wrong));
     }
 
     #[test]
-    fn a_cookie_counts_until_its_end_and_only_with_its_token() {
+    fn a_cookie_counts_until_its_end_with_its_token_and_behind_a_foreign_one() {
         let Scene { auth, kim, .. } = scene(None);
         let (headers, at) = (HeaderMap::new(), Timestamp::from_millis);
         let cookie = |token| Login { token, until: at(1_000) }.seal(&auth.key);
         let of = |value: &str, now| {
-            auth.identify(&headers, Credential::Cookie(value), at(now), Locale::EN)
+            auth.identify(
+                &headers,
+                &Credential::Cookies(vec!["foreign", value]),
+                at(now),
+                Locale::EN,
+            )
         };
         let found = of(&cookie(kim.digest()), 0).unwrap();
         assert_eq!(found.user.as_str(), "kim");

@@ -4,7 +4,7 @@ use madang::{UserId, approval::Digest};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    holder::{ServicePrefix, TokenHolder},
+    holder::{ServicePrefix, TokenHolder, UserHeader},
     scope::TokenScopes,
     secret::TokenSecret,
 };
@@ -48,6 +48,8 @@ struct Line {
     user: Option<UserId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     service: Option<ServicePrefix>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user_header: Option<UserHeader>,
     scopes: TokenScopes,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ask: Option<Ask>,
@@ -56,11 +58,11 @@ struct Line {
 
 impl From<TokenEntry> for Line {
     fn from(TokenEntry { name, holder, scopes, ask, sha256 }: TokenEntry) -> Self {
-        let (user, service) = match holder {
-            TokenHolder::User(user) => (Some(user), None),
-            TokenHolder::Service(prefix) => (None, Some(prefix)),
+        let (user, service, user_header) = match holder {
+            TokenHolder::User(user) => (Some(user), None, None),
+            TokenHolder::Service { prefix, user_header } => (None, Some(prefix), Some(user_header)),
         };
-        Self { name, user, service, scopes, ask, sha256 }
+        Self { name, user, service, user_header, scopes, ask, sha256 }
     }
 }
 
@@ -68,12 +70,14 @@ impl TryFrom<Line> for TokenEntry {
     type Error = &'static str;
 
     fn try_from(
-        Line { name, user, service, scopes, ask, sha256 }: Line,
+        Line { name, user, service, user_header, scopes, ask, sha256 }: Line,
     ) -> Result<Self, Self::Error> {
-        let holder = match (user, service) {
-            (Some(user), None) => TokenHolder::User(user),
-            (None, Some(prefix)) => TokenHolder::Service(prefix),
-            (Some(_), Some(_)) | (None, None) => return Err("a token has a user or a service"),
+        let holder = match (user, service, user_header) {
+            (Some(user), None, None) => TokenHolder::User(user),
+            (None, Some(prefix), Some(user_header)) => TokenHolder::Service { prefix, user_header },
+            (Some(_), ..) | (None, ..) => {
+                return Err("a token has a user, or a service with its header");
+            }
         };
         Ok(Self { name, holder, scopes, ask, sha256 })
     }

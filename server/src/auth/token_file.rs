@@ -280,7 +280,7 @@ mod tests {
         let file = TokenFile::new(folder.path().join("tokens"));
         assert!(file.list().unwrap().is_empty() && !file.remove("laptop").unwrap());
         let secret = file.add("laptop", kim(), TokenScopes::OF_PERSON, Some(Ask::None)).unwrap();
-        let service = TokenHolder::Service(ServicePrefix::new("openwebui").unwrap());
+        let service = TokenHolder::service(ServicePrefix::new("openwebui").unwrap());
         file.add("webui", service.clone(), TokenScopes::OF_SERVICE, None).unwrap();
         let taken = file.add("laptop", kim(), TokenScopes::ALL, None).unwrap_err();
         assert!(matches!(taken, TokenFileError::NameTaken { .. }), "{taken}");
@@ -310,7 +310,7 @@ mod tests {
         {
             file.add(name, TokenHolder::User(user(holder)), TokenScopes::ALL, None).unwrap();
         }
-        let service = TokenHolder::Service(ServicePrefix::new("kim").unwrap());
+        let service = TokenHolder::service(ServicePrefix::new("kim").unwrap());
         file.add("service", service, TokenScopes::OF_SERVICE, None).unwrap();
         assert_eq!(file.remove_of(&user("kim")).unwrap(), ["laptop", "desk"]);
         let left: Vec<_> = file.list().unwrap().into_iter().map(|entry| entry.name).collect();

@@ -103,9 +103,9 @@ fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(
     };
     let (headers, locale) = (request.headers(), language::of(request.headers()));
     let credential = Credential::of(headers, shared.site.has_secure_cookies());
-    let found = shared.auth.identify(headers, credential, shared.now(), locale);
+    let found = shared.auth.identify(headers, &credential, shared.now(), locale);
     let caller = found.map_err(|why| not_identified(shared, request, why))?;
-    if let Credential::Cookie(_) = credential {
+    if let Credential::Cookies(_) = credential {
         // Without a decision about the site there is no proof.
         let from = request.extensions().get().copied().unwrap_or(ComesFrom::Foreign);
         csrf::check(request.method(), from, headers)?;
@@ -125,9 +125,12 @@ fn not_identified(shared: &Shared, request: &Request, why: NotIdentified) -> Pro
     metrics::auth_failed(why.name());
     match why {
         NotIdentified::Missing => Problem::unauthorized(),
-        NotIdentified::NoUser => Problem::malformed(
-            "서비스 토큰은 Madang-User 헤더로 사용자를 밝혀야 합니다.",
-            "A service's token needs the user that it speaks for, in the header Madang-User.",
+        NotIdentified::NoUser(header) => Problem::malformed(
+            format!("서비스 토큰은 {} 헤더 하나로만 사용자를 밝혀야 합니다.", header.name()),
+            format!(
+                "This service's token needs the user that it speaks for, once, in the header {} and no other.",
+                header.name()
+            ),
         ),
         NotIdentified::Wrong => wrong_credential(shared, request.extensions().get().copied()),
     }

@@ -78,7 +78,7 @@ async fn login(
         metrics::auth_failed("login");
         return Err(layer::wrong_credential(&shared, peer.map(|peer| peer.0)));
     };
-    if let TokenHolder::Service(_) = &entry.holder {
+    if let TokenHolder::Service { .. } = &entry.holder {
         return Err(Problem::new(
             ProblemName::Scope,
             "서비스 토큰으로는 로그인할 수 없습니다.",

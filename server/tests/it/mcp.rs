@@ -50,7 +50,7 @@ async fn a_token_without_the_scope_and_a_service_that_names_no_user_call_nothing
     let (chat, service) = (TokenSecret::random().unwrap(), TokenSecret::random().unwrap());
     let holder = TokenHolder::User(UserId::new("kim").unwrap());
     let scopes: TokenScopes = [TokenScope::Chat, TokenScope::Decide].into_iter().collect();
-    let prefix = TokenHolder::Service(madang_server::ServicePrefix::new("web").unwrap());
+    let prefix = TokenHolder::service(madang_server::ServicePrefix::new("web").unwrap());
     let of_service: TokenScopes = [TokenScope::Chat, TokenScope::Tools].into_iter().collect();
     let (setup, _) = setup();
     let test = setup

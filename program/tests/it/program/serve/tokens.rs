@@ -34,7 +34,7 @@ fn a_token_is_printed_once_listed_without_its_secret_and_removed_by_its_name() {
         listed.events(),
         [
             json!({ "name": "kim", "scopes": ["chat", "decide"], "user": "kim" }),
-            json!({ "name": "web", "scopes": ["chat", "tools"], "service": "web" }),
+            json!({ "name": "web", "scopes": ["chat", "tools"], "service": "web", "user_header": "Madang-User" }),
             json!({ "name": "phone", "scopes": ["decide"], "user": "kim" }),
         ]
     );
