@@ -24,7 +24,7 @@ pub(crate) fn of_tokens(error: TokenFileError) -> Failure {
         TokenFileError::TwoOfOneName { .. } => ": take one of their lines out",
         TokenFileError::NameTaken { .. } => ": give another with --name, or remove that one first",
         TokenFileError::InvalidName { .. } => " with --name",
-        _ => "",
+        TokenFileError::NotPrivate { .. } | _ => "",
     };
     Failure::because(format!("{error}{advice}"), error)
 }

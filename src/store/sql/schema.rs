@@ -167,12 +167,13 @@ fn refusal(path: &Path, name: &'static str, migrator: &Migrator, cause: MigrateE
 
 /// Gives the version and the description of the migration that this error is about.
 fn at_fault(migrator: &Migrator, cause: &MigrateError) -> Option<String> {
-    let version = match cause {
-        MigrateError::ExecuteMigration(_, version)
-        | MigrateError::VersionMismatch(version)
-        | MigrateError::VersionMissing(version) => *version,
-        _ => return None,
+    let (MigrateError::ExecuteMigration(_, version)
+    | MigrateError::VersionMismatch(version)
+    | MigrateError::VersionMissing(version)) = cause
+    else {
+        return None;
     };
+    let version = *version;
     let known = migrator.iter().find(|migration| migration.version == version);
     Some(
         known.map_or_else(
