@@ -8,19 +8,14 @@ use std::{
 /// Takes the pipes of a serving child: its standard input and standard output. From now on standard output is standard
 /// error, so that nothing else can write between frames, not even C++.
 ///
-/// On Linux the process also gives up gaining rights (`no_new_privs`), and the kernel ends it with the thread that started
-/// it. Both hold for the calling thread and for those that it starts later. So call this first, before any other thread
-/// runs: a file of a model may be hostile, and is read only after this.
+/// On Linux the calling thread, and those that it starts later, also give up gaining rights (`no_new_privs`). So call this
+/// first, before any other thread runs: a file of a model may be hostile, and is read only after this.
 ///
 /// # Errors
 /// The process has no such pipes, or the kernel refuses.
 pub fn own_pipes() -> io::Result<(Stdin, File)> {
     #[cfg(target_os = "linux")]
-    {
-        let kill = Some(rustix::process::Signal::KILL);
-        rustix::process::set_parent_process_death_signal(kill)?;
-        rustix::thread::set_no_new_privs(true)?;
-    }
+    rustix::thread::set_no_new_privs(true)?;
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;

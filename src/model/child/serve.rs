@@ -65,7 +65,7 @@ impl fmt::Debug for Served {
 
 /// Loads a model and lets it answer a [`ChildModel`](super::ChildModel) in the parent process, until the parent closes
 /// the pipe or ends. The process must do nothing else. Two seconds after the end it is killed if something hangs, and
-/// on Linux, after [`own_pipes`](super::own_pipes), it ends with the thread that started it.
+/// on Linux it ends with the thread that started it, if the thread that calls this lives as long as the process.
 ///
 /// Must be called in a tokio runtime. `load` may block; it receives a function that reports the loaded part, from 0 to
 /// 1.
@@ -78,6 +78,7 @@ pub async fn serve<E: Error + Send + 'static>(
     output: impl Write + Send + 'static,
     load: impl FnOnce(Box<dyn FnMut(f32) + Send>) -> Result<Served, E> + Send + 'static,
 ) -> io::Result<()> {
+    die_with_parent();
     let teller = Teller { output: Arc::new(Mutex::new(output)), closing: CancellationToken::new() };
     teller.tell(&Tell::Hello { protocol: PROTOCOL });
     let reporting = Arc::new(OnceLock::new());
@@ -243,6 +244,17 @@ fn progress(teller: Teller) -> Box<dyn FnMut(f32) + Send> {
             teller.tell(&Tell::Loading { done });
         }
     })
+}
+
+/// Makes the kernel end this process with the thread that started it, even if it hangs or is stopped.
+fn die_with_parent() {
+    #[cfg(target_os = "linux")]
+    {
+        let kill = Some(rustix::process::Signal::KILL);
+        if let Err(problem) = rustix::process::set_parent_process_death_signal(kill) {
+            debug!(%problem, "this process ends by the end of its input alone");
+        }
+    }
 }
 
 /// Ends this process at once, even if a thread hangs.
