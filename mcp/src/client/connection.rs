@@ -36,12 +36,12 @@ use super::{
     entry::{Entry, Reach},
     guard::Guard,
     http,
-    limits::{LIST_TIMEOUT, MAX_MESSAGE_BYTES, MAX_PAGES, MAX_TOOLS},
+    limits::{LIST_TIMEOUT, MAX_MESSAGE_BYTES},
     lines::bounded_lines,
-    list::ListedTool,
     process::ServerProcess,
     progress::Reports,
     text::{cut, visible},
+    tool_list::{ListParts, ToolList},
 };
 
 /// The newest revision, without a handshake.
@@ -63,13 +63,6 @@ pub(super) struct Client {
     pub(super) list_changed: Arc<Notify>,
     /// The calls of which the server may report progress.
     pub(super) reports: Arc<Reports>,
-}
-
-/// The tools of a server as it lists them, and what is wrong with some of them.
-#[derive(Debug, Default)]
-pub(super) struct ToolList {
-    pub(super) tools: Vec<ListedTool>,
-    pub(super) odd: Vec<String>,
 }
 
 impl ClientHandler for Client {
@@ -196,9 +189,9 @@ impl Connection {
     /// Asks for all tools.
     pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<ToolList, String> {
         let deadline = Instant::now() + LIST_TIMEOUT;
-        let mut list = ToolList::default();
+        let mut parts = ListParts::default();
         let mut cursor = None;
-        for _ in 0..MAX_PAGES {
+        loop {
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
             let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
             let left = deadline.saturating_duration_since(Instant::now());
@@ -213,26 +206,11 @@ impl Connection {
             let Some(entries) = page.get("tools").and_then(Value::as_array) else {
                 return Err("it answers the question for its tools without any list".to_owned());
             };
-            for entry in entries {
-                match ListedTool::read(entry) {
-                    Ok(_) if list.tools.len() == MAX_TOOLS => {
-                        list.odd.push(format!(
-                            "it has more than {MAX_TOOLS} tools, and the rest is left out"
-                        ));
-                        return Ok(list);
-                    }
-                    Ok(tool) => list.tools.push(tool),
-                    Err(what) => list.odd.push(what),
-                }
-            }
-            cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+            cursor = parts.take(entries, page.get("nextCursor").and_then(Value::as_str));
             if cursor.is_none() {
-                return Ok(list);
+                return Ok(parts.into_list());
             }
         }
-        list.odd
-            .push(format!("its list has more than {MAX_PAGES} parts, and the rest is left out"));
-        Ok(list)
     }
 
     /// Sends a call. It has left us once this gives a handle; where it fails, nothing was sent.

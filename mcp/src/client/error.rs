@@ -27,16 +27,6 @@ pub enum McpError {
         /// The reason, as a clause of a sentence.
         cause: String,
     },
-    /// Two tools would have the same name.
-    #[error("{first} and {second} would both be the tool {name}: leave one out by \"exclude\"")]
-    Collision {
-        /// The name that both would have.
-        name: String,
-        /// The one that has it.
-        first: String,
-        /// The one that would have it too.
-        second: String,
-    },
     /// The configuration has no server of this name.
     #[error("{} has no server {server:?}", path.display())]
     UnknownServer {

@@ -35,6 +35,7 @@ mod servers;
 mod supervisor;
 mod text;
 mod tool;
+mod tool_list;
 
 pub use config::McpConfig;
 pub use error::{McpConfigError, McpError};

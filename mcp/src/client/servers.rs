@@ -1,9 +1,6 @@
 //! All configured servers: started together, looked at, and their tools collected.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use madang::tool::{Tool, ToolSpec};
 use tokio::task::JoinSet;
@@ -11,7 +8,7 @@ use tracing::warn;
 
 use super::{
     config::McpConfig,
-    connection::{Connection, ToolList},
+    connection::Connection,
     entry::Entry,
     error::McpError,
     limits::MAX_TOOLS_IN_ALL,
@@ -21,6 +18,7 @@ use super::{
     supervisor::{Fingerprints, SupervisedServer, fingerprints},
     text::visible,
     tool::McpTool,
+    tool_list::ToolList,
 };
 
 /// The running servers of a configuration, and their tools. A server ends once this and all its tools are dropped.
@@ -75,7 +73,7 @@ impl McpServers {
                 return Err(McpError::Start { server: entry.name.clone(), cause: cause.clone() });
             }
         }
-        let mut servers = Self::of(found, &mut lock)?;
+        let mut servers = Self::of(found, &mut lock);
         let of_config =
             config.warnings().iter().map(|what| format!("{}: {what}", config.path().display()));
         servers.warnings.splice(0..0, of_config);
@@ -93,20 +91,18 @@ impl McpServers {
     pub async fn look(config: &McpConfig) -> Result<Vec<McpServerReport>, McpError> {
         let mut lock = Lock::beside(config.path())?;
         let found = find(config.entries()).await;
-        let servers = Self::of(found, &mut lock)?;
+        let servers = Self::of(found, &mut lock);
         let reports = servers.reports.clone();
         servers.close().await;
         Ok(reports)
     }
 
-    fn of(found: Vec<Found>, lock: &mut Lock) -> Result<Self, McpError> {
+    fn of(found: Vec<Found>, lock: &mut Lock) -> Self {
         let mut servers = Self::default();
-        let mut names = HashMap::new();
+        let clashes = Clashes::among(&found);
         for Found { entry, outcome } in found {
             let report = match outcome {
-                Ok((connection, list)) => {
-                    servers.add(entry, connection, &list, lock, &mut names)?
-                }
+                Ok((connection, list)) => servers.add(entry, connection, &list, lock, &clashes),
                 Err(what) => {
                     servers.warn(
                         &entry.name,
@@ -117,7 +113,7 @@ impl McpServers {
             };
             servers.reports.push(report);
         }
-        Ok(servers)
+        servers
     }
 
     fn add(
@@ -126,8 +122,8 @@ impl McpServers {
         connection: Connection,
         list: &ToolList,
         lock: &mut Lock,
-        names: &mut HashMap<Arc<str>, String>,
-    ) -> Result<McpServerReport, McpError> {
+        clashes: &Clashes,
+    ) -> McpServerReport {
         let server = entry.name.clone();
         for odd in &list.odd {
             self.warn(&server, odd);
@@ -135,24 +131,11 @@ impl McpServers {
         let is_known = lock.knows(&server);
         let mut offered = Vec::new();
         let mut tools = Vec::new();
-        let mut seen = HashSet::new();
         for tool in list.tools.iter().filter(|tool| !entry.exclude.contains(&tool.name)) {
             let original = visible(&tool.name);
-            let offer = if !seen.insert(&tool.name) {
-                Err("the server lists it twice".to_owned())
-            } else {
-                self.offer(&entry, tool, lock, offered.len())
-            };
+            let offer = self.offer(&entry, tool, lock, clashes, offered.len());
             match &offer {
                 Ok(spec) => {
-                    let this = format!("{original:?} of the MCP server {server:?}");
-                    if let Some(first) = names.insert(Arc::clone(&spec.name), this.clone()) {
-                        return Err(McpError::Collision {
-                            name: spec.name.to_string(),
-                            first,
-                            second: this,
-                        });
-                    }
                     if is_known && lock.compare(&server, tool) == PinnedChange::New {
                         self.warn(&server, &format!("has a new tool, {original:?}"));
                     }
@@ -175,7 +158,7 @@ impl McpServers {
             self.tools.push(Arc::new(McpTool { spec, original, fingerprint, timeout, server }));
         }
         self.servers.push(supervised);
-        Ok(McpServerReport { server, failure: None, tools })
+        McpServerReport { server, failure: None, tools }
     }
 
     /// Describes a tool, or says why it is left out.
@@ -184,9 +167,13 @@ impl McpServers {
         entry: &Entry,
         tool: &ListedTool,
         lock: &Lock,
+        clashes: &Clashes,
         offered: usize,
     ) -> Result<ToolSpec, String> {
         let spec = offer::spec(entry, tool)?;
+        if let Some(clash) = clashes.of(&spec) {
+            return Err(clash);
+        }
         if let Some(refusal) = offer::refusal_of_registry(&spec) {
             return Err(refusal);
         }
@@ -226,6 +213,35 @@ impl McpServers {
         for server in &self.servers {
             server.ended().await;
         }
+    }
+}
+
+/// The names that two tools would have. Neither of them is offered: a server that lists a name on purpose must not take the
+/// calls of another's tool, nor prevent the start.
+#[derive(Debug, Default)]
+struct Clashes(HashMap<Arc<str>, Vec<String>>);
+
+impl Clashes {
+    fn among(found: &[Found]) -> Self {
+        let mut tools: HashMap<Arc<str>, Vec<String>> = HashMap::new();
+        for Found { entry, outcome } in found {
+            let Ok((_, list)) = outcome else { continue };
+            for tool in list.tools.iter().filter(|tool| !entry.exclude.contains(&tool.name)) {
+                if let Ok(spec) = offer::spec(entry, tool) {
+                    let (original, server) = (visible(&tool.name), &entry.name);
+                    let this = format!("{original:?} of the MCP server {server:?}");
+                    tools.entry(spec.name).or_default().push(this);
+                }
+            }
+        }
+        tools.retain(|_, tools| tools.len() > 1);
+        Self(tools)
+    }
+
+    /// Says which tools would have this one's name, if others would.
+    fn of(&self, spec: &ToolSpec) -> Option<String> {
+        let tools = self.0.get(&spec.name)?.join(" and ");
+        Some(format!("{tools} would all be the tool {}; keep one by \"exclude\"", spec.name))
     }
 }
 

@@ -14,11 +14,12 @@ use tokio_util::{
 use tracing::{debug, info, warn};
 
 use super::{
-    connection::{Client, Connection, ToolList},
+    connection::{Client, Connection},
     entry::Entry,
     limits::{END_STEP, FIRST_DELAY, LAST_DELAY, STEADY_AFTER},
     progress::Reports,
     text::visible,
+    tool_list::ToolList,
 };
 
 /// The fingerprints of a server's tools, by their original names.
@@ -214,13 +215,7 @@ impl ServerSupervisor {
     }
 }
 
-/// Gives the fingerprints of the tools of a list. Of two tools with one name none counts.
+/// Gives the fingerprints of the tools of a list.
 pub(super) fn fingerprints(list: &ToolList) -> Fingerprints {
-    let mut prints = Fingerprints::new();
-    for tool in &list.tools {
-        let print = tool.fingerprint();
-        let name = tool.name.clone();
-        prints.entry(name).and_modify(|print| print.push_str("+another")).or_insert(print);
-    }
-    prints
+    list.tools.iter().map(|tool| (tool.name.clone(), tool.fingerprint())).collect()
 }

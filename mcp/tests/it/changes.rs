@@ -1,7 +1,7 @@
 //! The list of tools is read once: what changes is refused until a restart, and what lies is left out.
 
 use madang::ledger::Effect;
-use madang_mcp::{McpError, McpServers};
+use madang_mcp::McpServers;
 use serde_json::{Value, json};
 
 use crate::{
@@ -123,20 +123,36 @@ async fn all_servers_together_give_no_more_tools_than_are_taken() {
 }
 
 #[tokio::test]
-async fn names_that_collide_refuse_the_start_until_one_is_excluded() {
+async fn names_that_collide_leave_out_both_tools_and_prevent_no_start() {
     let folder = ConfigFolder::new();
-    let tools = json!([tool("create-issue"), tool("create_issue")]);
+    let tools = json!([tool("create-issue"), tool("create_issue"), tool("echo")]);
     let entry = Script::new(folder.notes(), LEGACY, &tools).entry();
     let config = folder.configured(&json!({ "gh": entry }));
-    let error = McpServers::start(&config).await.unwrap_err();
-    assert!(matches!(error, McpError::Collision { .. }));
+    let servers = McpServers::start(&config).await.unwrap();
+    assert_eq!(servers.tools().len(), 1);
+    assert_eq!(servers.warnings().len(), 2);
     assert_eq!(
-        error.to_string(),
-        r#""create-issue" of the MCP server "gh" and "create_issue" of the MCP server "gh" would both be the tool gh__create_issue: leave one out by "exclude""#
+        servers.warnings()[0],
+        r#"MCP server "gh": the tool "create-issue" is left out: "create-issue" of the MCP server "gh" and "create_issue" of the MCP server "gh" would all be the tool gh__create_issue; keep one by "exclude""#
     );
+    servers.close().await;
     let config =
         folder.configured(&json!({ "gh": with(entry, json!({ "exclude": ["create_issue"] })) }));
     let servers = McpServers::start(&config).await.unwrap();
-    assert_eq!(servers.tools().len(), 1);
+    assert_eq!(servers.tools().len(), 2);
     servers.close().await;
+}
+
+#[tokio::test]
+async fn a_tool_that_a_server_lists_twice_is_offered_once_and_runs() {
+    let mut other = tool("other");
+    other["description"] = json!("Does something else.");
+    let tools = json!([tool("echo"), tool("echo"), tool("other"), other]);
+    let scene = Scene::new(LEGACY, tools, json!({})).await;
+    assert_eq!(scene.servers.tools().len(), 1);
+    let warnings = scene.servers.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("different tools by this name"), "{warnings:?}");
+    assert_eq!(scene.call("s__echo").await.record.effect, Effect::Committed);
+    scene.end().await;
 }
