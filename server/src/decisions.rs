@@ -52,7 +52,7 @@ pub(crate) async fn decide(
 }
 
 /// The time that a session may take to ask again once it has woken, and another decision to be recorded.
-const SETTLED_WITHIN: Duration = Duration::from_secs(5);
+const DECIDED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Decides about a request. One that is open in the ledger and not in this process is in between, which passes. Another
 /// decision is on its way into the ledger, or the session still sleeps after a start.
@@ -64,7 +64,7 @@ async fn decide_in_time(
     decision: Decision,
 ) -> Result<Result<(), DecisionError>, Problem> {
     let filter = LedgerFilter::call(call).of_user(user);
-    let settles = async {
+    let deciding = async {
         let mut pause = Duration::from_millis(1);
         let mut may_sleep = true;
         loop {
@@ -86,7 +86,7 @@ async fn decide_in_time(
             pause = (pause * 2).min(Duration::from_millis(100));
         }
     };
-    timeout(SETTLED_WITHIN, settles).await.unwrap_or(Ok(Err(DecisionError::NotKnown)))
+    timeout(DECIDED_WITHIN, deciding).await.unwrap_or(Ok(Err(DecisionError::NotKnown)))
 }
 
 async fn decided_before(

@@ -132,12 +132,13 @@ const FORMER_WORDS: [&str; 26] = [
 
 /// The public enums of the library that never grow: each case of theirs must be matched by all code that meets it. A
 /// port's vocabulary is among them, because a store or a model that overlooks a case breaks a promise in silence.
-const CLOSED_ENUMS: [&str; 23] = [
+const CLOSED_ENUMS: [&str; 25] = [
     "Access",
     "Approval",
     "ApprovalEnd",
     "CallResult",
     "CallState",
+    "CancelledBy",
     "CompletionDelta",
     "Content",
     "ConversationMessage",
@@ -155,6 +156,7 @@ const CLOSED_ENUMS: [&str; 23] = [
     "ToolOutcome",
     "TurnEnding",
     "TurnPhase",
+    "UserHeader",
     "When",
 ];
 

@@ -76,8 +76,8 @@ impl Cancellation {
         Self::with(closing.clone(), on_closing, handler, closing)
     }
 
-    /// Makes the cancellation of a call without a turn: its caller leaves with the first token, which may be a child of the
-    /// second, the runtime's end.
+    /// Makes the cancellation of a call without a turn. Its caller leaves with the first token. The second is the runtime's end,
+    /// of which the first may be a child.
     #[must_use]
     pub fn of_caller(leaves: CancellationToken, runtime_closes: CancellationToken) -> Self {
         let handler = Cancelled::new(leaves.clone(), runtime_closes.clone());

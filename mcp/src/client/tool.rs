@@ -91,7 +91,7 @@ impl McpTool {
                 }
                 return asked;
             }
-            () = nobody_waits(&ctx.cancelled) => (Loss::Dismissed, "the turn was dismissed"),
+            () = result_is_unwanted(&ctx.cancelled) => (Loss::Dismissed, "the turn was dismissed"),
             () = sleep_until(until) => (Loss::Deadline, "the deadline has passed"),
         };
         // The server may be gone; the call is lost in any case.
@@ -110,7 +110,7 @@ impl McpTool {
 
 /// Waits until the user has left and wants nothing finished. At the end of the runtime a call goes on to its deadline: what
 /// it did is worth knowing, and the runtime waits for it.
-async fn nobody_waits(cancelled: &Cancelled) {
+async fn result_is_unwanted(cancelled: &Cancelled) {
     match cancelled.cancelled().await {
         CancelledBy::Dismissal => {}
         CancelledBy::Finish | CancelledBy::Shutdown => pending().await,

@@ -56,8 +56,8 @@ impl ListParts {
         Some(next)
     }
 
-    /// Gives the tools that count. A tool that is listed again in the same words counts once; of different tools with one
-    /// name none does, since a call would not say which is meant.
+    /// Gives the tools that count. A tool that is listed again in the same words counts once. Of different tools with one
+    /// name none counts, since a call would not say which is meant.
     pub(super) fn into_list(self) -> ToolList {
         let Self { tools, mut odd, .. } = self;
         let mut prints: HashMap<String, HashSet<String>> = HashMap::new();

@@ -78,13 +78,13 @@ pub(super) async fn find_chat(
         None => None,
     };
     let is_named = found.is_some();
-    let (place, text) = match found {
-        Some((session, text)) => (Place::Known(session), text),
+    let (chat, text) = match found {
+        Some((session, text)) => (TurnSession::Known(session), text),
         None => (unnamed_chat(shared, caller, digests.asked, request).await?, request.text.clone()),
     };
     let key = wishes.key.clone().unwrap_or_else(random_key);
     let until = wishes.key.is_none().then(|| now.after(TRY_LIFE));
-    let mine = Tried { session: place.id().clone(), key, until };
+    let mine = Tried { session: chat.id().clone(), key, until };
     if may_repeat(wishes, headers) {
         // Another request of the same name may have come at the same moment: one of them is the first.
         let user = caller.user.clone();
@@ -95,22 +95,22 @@ pub(super) async fn find_chat(
     } else {
         shared.memory.add_try(caller.user.clone(), name, mine.clone(), now).await?;
     }
-    let session = match place {
-        Place::Known(session) => session,
-        Place::New(id) => new_chat(shared, caller, &id, request).await?,
+    let session = match chat {
+        TurnSession::Known(session) => session,
+        TurnSession::New(id) => new_chat(shared, caller, &id, request).await?,
     };
     Ok(FoundChat { session, key: mine.key, text, is_named })
 }
 
 /// The chat in which a turn is to begin.
-enum Place {
+enum TurnSession {
     /// One that is there.
     Known(Session),
     /// One that is made once the try is stored under its id.
     New(SessionId),
 }
 
-impl Place {
+impl TurnSession {
     fn id(&self) -> &SessionId {
         match self {
             Self::Known(session) => session.id(),
@@ -248,8 +248,9 @@ async fn unnamed_chat(
     caller: &Caller,
     asked: Option<Digest>,
     request: &Arc<ChatRequest>,
-) -> Result<Place, Problem> {
-    let new = || Place::New(SessionId::new(Uuid::new_v4().to_string()).expect("a UUID is short"));
+) -> Result<TurnSession, Problem> {
+    let new =
+        || TurnSession::New(SessionId::new(Uuid::new_v4().to_string()).expect("a UUID is short"));
     let Some(chain) = asked else { return Ok(new()) };
     for session in shared.memory.chats(caller.user.clone(), chain).await? {
         let Some(session) = shared.runtime.find_session(&caller.user, &session).await? else {
@@ -257,7 +258,7 @@ async fn unnamed_chat(
         };
         let messages = session.state().await?.messages;
         if compare(messages, request, |chat, client| is_of(chat, &client.history)).await {
-            return Ok(Place::Known(session));
+            return Ok(TurnSession::Known(session));
         }
     }
     Ok(new())

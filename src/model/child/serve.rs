@@ -65,7 +65,7 @@ impl fmt::Debug for Served {
 
 /// Loads a model and lets it answer a [`ChildModel`](super::ChildModel) in the parent process, until the parent closes
 /// the pipe or ends. The process must do nothing else. Two seconds after the end it is killed if something hangs, and
-/// on Linux it ends with the thread that started it, if the thread that calls this lives as long as the process.
+/// on Linux it ends with the thread that started it. The thread that calls this must live as long as the process.
 ///
 /// Must be called in a tokio runtime. `load` may block; it receives a function that reports the loaded part, from 0 to
 /// 1.

@@ -19,7 +19,8 @@ async fn a_completion_that_was_cut_counts_as_far_as_it_came() {
     let (runtime, mut script) = by_hand([tool]).await;
     let slot = runtime.slot("s").await;
     let end = runtime.ask(&slot, "hi").await.unwrap();
-    script.next().await.finish(cut(calling("", &["look"])));
+    // The bound may have cut the last call off, so it alone does not run.
+    script.next().await.finish(cut(calling("", &["look", "look"])));
     script.next().await.finish(cut(calling("It begins with", &[])));
     let end = in_time(end).await.unwrap();
     assert_eq!((end.ending, end.error, runs.count()), (TurnEnding::Answered, None, 1));
