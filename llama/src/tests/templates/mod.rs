@@ -40,7 +40,7 @@ pub(super) struct Published {
 
 /// Whether the templates were brought.
 #[expect(clippy::print_stdout, reason = "a test that finds nothing to test says so")]
-fn brought() -> bool {
+pub(super) fn brought() -> bool {
     let is_here = std::env::var_os("MADANG_TEMPLATES").is_some();
     if !is_here {
         println!(
