@@ -63,7 +63,7 @@ impl McpServers {
     /// `madang.mcp.lock` beside the configuration; a tool that differs from its pinned description is left out.
     ///
     /// # Errors
-    /// [`McpError`] if a server that is not optional does not start, names collide, or the pins cannot be kept.
+    /// [`McpError`] if a server that is not optional does not start, or the pins cannot be kept.
     pub async fn start(config: &McpConfig) -> Result<Self, McpError> {
         let before = Lock::beside(config.path())?;
         let mut lock = before.clone();
@@ -87,7 +87,7 @@ impl McpServers {
     /// Starts all servers to look at them: nothing is pinned. One that does not start is only reported.
     ///
     /// # Errors
-    /// [`McpError`] if names collide or the pins cannot be read.
+    /// [`McpError`] if the pins cannot be read.
     pub async fn look(config: &McpConfig) -> Result<Vec<McpServerReport>, McpError> {
         let mut lock = Lock::beside(config.path())?;
         let found = find(config.entries()).await;
