@@ -108,6 +108,14 @@ impl Home {
         path
     }
 
+    /// Writes a file that only its owner may read.
+    fn secret(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = self.file(name, content);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        path
+    }
+
     /// Writes a script and returns its path.
     fn script(&self, completions: &[Value]) -> PathBuf {
         let lines: Vec<String> = completions.iter().map(Value::to_string).collect();

@@ -47,7 +47,7 @@ fn what_would_be_open_to_other_machines_is_wrong_usage_and_touches_nothing() {
 #[test]
 fn with_tokens_and_a_proxy_it_listens_on_any_address() {
     let home = Home::new();
-    let tokens = home.file("tokens", "");
+    let tokens = home.secret("tokens", "");
     let options = ["--listen", "0.0.0.0:0", "--public-url", "https://chat.example.org", "--tokens"];
     let options = [&options[..], &[tokens.to_str().unwrap()]].concat();
     let server = RunningServer::of(home.serve(&[], &options), "open ");

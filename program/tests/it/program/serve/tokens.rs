@@ -105,7 +105,7 @@ fn a_bad_file_is_told_by_its_line_and_starts_no_server() {
         (format!("{kim}\n\n{neither}\n"), &["line 3 of", "is no token"]),
         (format!("{kim}\n{kim}\n"), &["two tokens with the name kim", "take one"]),
     ] {
-        let file = home.file("tokens", text);
+        let file = home.secret("tokens", text);
         let file = file.to_str().unwrap();
         let options = ["--listen", "127.0.0.1:0", "--tokens", file];
         RunningProgram::start(home.serve(&[], &options)).ended().failed_with(words);
@@ -204,7 +204,7 @@ fn a_forgotten_user_does_not_come_back_by_a_token() {
     let told = home.run(&["forget", "kim", "--yes", "--tokens", tokens], "");
     assert_eq!(told.events()[0]["tokens"], json!(["kim"]), "{told:?}");
     assert!(names(&["--tokens", tokens]).is_empty() && !elsewhere.is_empty());
-    let bad = home.file("bad tokens", "hello\n");
+    let bad = home.secret("bad tokens", "hello\n");
     let order = ["forget", "lee", "--yes", "--tokens", bad.to_str().unwrap()];
     home.run(&order, "").failed_with(&["line 1 of"]);
     assert_eq!(names(&[]), ["lee", "web"]);
