@@ -11,7 +11,7 @@ use crate::{ledger::Ended, protocol::CallId};
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeptEnds(Arc<Mutex<HashMap<CallId, Ended>>>);
 
-/// While it lives, the call ends with this end, whoever writes it.
+/// Keeps the end of a call until it is dropped. Meanwhile everything that ends the call in the ledger writes this end.
 #[derive(Debug)]
 #[must_use = "dropped, it keeps nothing"]
 pub(super) struct KeptEnd {

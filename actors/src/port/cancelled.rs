@@ -69,12 +69,6 @@ impl Cancelled {
         self.cause()
     }
 
-    /// Gives the bare signal, for functions that take a token.
-    #[must_use]
-    pub fn token(&self) -> CancellationToken {
-        self.0.token.clone()
-    }
-
     fn cause(&self) -> CancelledBy {
         *self.0.by.get_or_init(|| match self.0.closing.is_cancelled() {
             true => CancelledBy::Shutdown,
