@@ -3,6 +3,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 
+import { read } from "./json.mjs";
 import { Feed } from "./feed.mjs";
 import { TOOLS, problems, questionText } from "./tools.mjs";
 
@@ -146,7 +147,7 @@ export class Engine {
     if (!tool) return this.#ended(chat, turn, row, { outcome: { status: "error", code: "unknown_tool", reason: say(turn, `알 수 없는 도구: ${row.name}`, `unknown tool: ${row.name}`) } });
     let value;
     try {
-      value = JSON.parse(row.raw_arguments);
+      value = read(row.raw_arguments);
     } catch {
       value = null;
     }

@@ -3,6 +3,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 
+import { read, write } from "./json.mjs";
+
 const ASSETS = new URL("../../src/page/assets/", import.meta.url);
 const TYPES = { html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", json: "application/json", svg: "image/svg+xml" };
 export const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -21,12 +23,12 @@ export class Refusal extends Error {
 export function refuse(response, { status, name, members, headers }) {
   const body = { type: `/problems/${name}`, title: TITLES[name] ?? name, status, detail: `${TITLES[name] ?? name}.`, ...members };
   response.writeHead(status, { ...SAFE, "content-type": "application/problem+json", ...headers });
-  response.end(JSON.stringify(body));
+  response.end(write(body));
 }
 
 export function answer(response, status, body, headers = {}) {
   response.writeHead(status, { ...SAFE, "content-type": "application/json", "cache-control": "no-store", ...headers });
-  response.end(body === undefined ? undefined : JSON.stringify(body));
+  response.end(body === undefined ? undefined : write(body));
 }
 
 /** Opens an event stream; gives how to write to it. */
@@ -35,7 +37,7 @@ export function stream(response) {
   response.write(": madang\nretry: 1000\n\n");
   const beat = setInterval(() => response.write(": \n\n"), 15_000);
   response.on("close", () => clearInterval(beat));
-  return (id, type, data) => response.write(`${id ? `id: ${id}\n` : ""}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
+  return (id, type, data) => response.write(`${id ? `id: ${id}\n` : ""}event: ${type}\ndata: ${write(data)}\n\n`);
 }
 
 /** Serves a file of the page. */
@@ -71,7 +73,7 @@ export async function body(request, max = 256 * 1024) {
   }
   if (!bytes) return {};
   try {
-    return JSON.parse(Buffer.concat(chunks));
+    return read(String(Buffer.concat(chunks)));
   } catch {
     throw new Refusal(400, "malformed", { problems: [{ pointer: "", detail: "not JSON" }] });
   }

@@ -1,5 +1,7 @@
 // The tools of the mock: names, arguments and questions as the habits' toolkit has them, and one whose effect can be unknown.
 
+import { Exact, write } from "./json.mjs";
+
 const ITEMS = [
   ["morning-light", "lightCircadian", "아침 햇빛 보기", "Morning sunlight"],
   ["fixed-wake", "sleep", "같은 기상 시각", "One time to get up"],
@@ -45,6 +47,12 @@ export const TOOLS = {
       return { ...ok(added), effect: "committed" };
     },
   },
+  log_tracker_entry: {
+    parameters: { habit_id: { type: "integer", required: true }, value: { type: "string", of: ["done", "blank"], required: true }, note: text(200) },
+    isDestructive: true,
+    consequence: ({ habit_id }, language) => (language === "ko" ? `습관 ${habit_id}번을 오늘 한 것으로 기록합니다` : `Records habit ${habit_id} as done today`),
+    run: (_, { language }) => failed("not_found", language === "ko" ? "그런 습관이 없습니다" : "there is no such habit"),
+  },
   end_habit: {
     parameters: { habit_id: { type: "integer", required: true } },
     isDestructive: true,
@@ -73,6 +81,8 @@ export const TOOLS = {
 const ok = (data) => ({ outcome: { status: "ok", data }, effect: "none" });
 const failed = (code, reason) => ({ outcome: { status: "error", code, reason }, effect: "none" });
 
+const isInteger = (given) => Number.isInteger(given) || (given instanceof Exact && /^-?\d+$/.test(given.text));
+
 /** The problems of arguments: the place as a JSON Pointer, and the rule in words. */
 export function problems(tool, value, language) {
   const say = (ko, en) => (language === "ko" ? ko : en);
@@ -83,7 +93,7 @@ export function problems(tool, value, language) {
     const pointer = `/arguments/${name}`;
     if (given === undefined) {
       if (rule.required) found.push({ pointer, detail: say("꼭 있어야 합니다", "is required") });
-    } else if (rule.type === "integer" ? !Number.isInteger(given) : typeof given !== "string") {
+    } else if (rule.type === "integer" ? !isInteger(given) : typeof given !== "string") {
       found.push({ pointer, detail: say(`${rule.type} 형식이어야 합니다`, `must be of type ${rule.type}`) });
     } else if (rule.of && !rule.of.includes(given)) {
       found.push({ pointer, detail: say(`다음 중 하나여야 합니다: ${rule.of.join(", ")}`, `must be one of ${rule.of.join(", ")}`) });
@@ -98,7 +108,7 @@ export function problems(tool, value, language) {
 
 /** The question as a screen shows it. */
 export function questionText(name, value, language) {
-  const shown = Object.keys(value).sort().map((key) => `\n  ${key}: ${JSON.stringify(value[key])}`);
+  const shown = Object.keys(value).sort().map((key) => `\n  ${key}: ${write(value[key])}`);
   const always = language === "ko" ? '"항상"은 24시간 동안 최대 32번 적용됩니다.' : '"Always" holds for 24 hours, at most 32 times.';
   return `${name}${shown.join("")}\n  ${TOOLS[name].consequence(value, language)}\n  ${always}`;
 }

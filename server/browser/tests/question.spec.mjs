@@ -153,6 +153,35 @@ test("other arguments: bad JSON and what does not fit are told, and the question
   await expect(log(page).locator(".call")).toContainText("with changed arguments");
 });
 
+test("a number has all its digits in the question, in an edit of another field, and in the ledger", async ({ page, serve, context }) => {
+  const entry = (note) => `{"habit_id": 1234567890123456789, "value": "done", "note": "${note}"}`;
+  const server = await serve([{ tool_calls: [{ name: "log_tracker_entry", arguments: entry("morning") }] }, says("Done.")]);
+  await enter(page, server);
+  // This tab hears of the question from the one that holds the stream of the inbox.
+  const other = await context.newPage();
+  await other.goto(`${server.origin}/#/inbox`);
+  await send(page, "I did it");
+  await expect(dialog(page)).toContainText("habit_id: 1234567890123456789");
+  await other.locator(".questions").getByRole("button").click();
+  await button(other, "Other arguments").click();
+  await expect(dialog(other).getByRole("textbox")).toHaveValue(/"habit_id": 1234567890123456789,/);
+  await button(page, "Other arguments").click();
+  const text = dialog(page).getByRole("textbox");
+  await text.fill((await text.inputValue()).replace("morning", "evening"));
+  const sent = page.waitForRequest("**/decision");
+  await button(page, "Run with these").click();
+  expect((await sent).postData()).toContain('"habit_id":1234567890123456789');
+  await expect(log(page).getByText("Done.")).toBeVisible();
+  await log(page).locator(".call summary").click();
+  await expect(log(page).locator(".call .json").first()).toContainText('"habit_id": 1234567890123456789');
+  await page.getByRole("link", { name: "Ledger" }).click();
+  await page.locator(".rows summary").click();
+  const shown = page.locator(".rows .json");
+  await expect(shown.first()).toContainText('"habit_id": 1234567890123456789');
+  await expect(shown.first()).toContainText("evening");
+  await expect(shown.last()).toContainText("1234567890123456789");
+});
+
 test("no with a message tells the model why", async ({ page, serve }) => {
   const server = await asked(page, serve);
   await button(page, "No, with a message").click();

@@ -9,9 +9,10 @@ const files = readdirSync(ASSETS).map((name) => ({ name, text: readFileSync(new 
 const modules = files.filter(({ name }) => name.endsWith(".js"));
 const texts = (language) => JSON.parse(readFileSync(new URL(`texts.${language}.json`, ASSETS)));
 
-test("all files together have at most 164 KB", () => {
+// 4 KB of it are the reader of numbers: what browsers bring rounds ids, and not all give their source.
+test("all files together have at most 168 KB", () => {
   const bytes = files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-  assert.ok(bytes <= 164_000, `${bytes} bytes`);
+  assert.ok(bytes <= 168_000, `${bytes} bytes`);
 });
 
 test("each module says in its first line which concept it is, and has at most 350 lines", () => {
@@ -27,6 +28,10 @@ test("no file names another host, and no text becomes markup", () => {
     assert.deepEqual(addresses, [], name);
   }
   for (const { name, text } of modules) assert.doesNotMatch(text, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\b|new Function/, name);
+});
+
+test("JSON is read and written in one place, which keeps every digit", () => {
+  for (const { name, text } of modules) if (name !== "json.js") assert.doesNotMatch(text, /\bJSON\.|\.json\(\)|postMessage\((?!write\()/, name);
 });
 
 test("index.html has no script, style or handler of its own", () => {

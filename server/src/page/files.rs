@@ -17,6 +17,7 @@ pub(super) const FILES: &[(&str, &[u8])] = &[
     ("icon.svg", include_bytes!("assets/icon.svg")),
     ("inbox.js", include_bytes!("assets/inbox.js")),
     ("index.html", include_bytes!("assets/index.html")),
+    ("json.js", include_bytes!("assets/json.js")),
     ("keys.js", include_bytes!("assets/keys.js")),
     ("ledger.js", include_bytes!("assets/ledger.js")),
     ("login.js", include_bytes!("assets/login.js")),

@@ -1,5 +1,7 @@
 // Requests to the server: JSON in and out, refusals as errors, and tries that go on until one counts.
 
+import { read, write } from "./json.js";
+
 /** The server's answer that is no success: status, name and members of its problem. */
 export class Problem extends Error {
 	constructor(status, body, retryAfter) {
@@ -36,7 +38,7 @@ export async function call(method, path, { body, key, keepalive = false, signal 
 	// An unsafe method says that it is JSON even without a body: no form of a foreign page can do that.
 	if (method !== "GET") headers["content-type"] = "application/json";
 	if (key) headers["idempotency-key"] = `"${key}"`;
-	const text = method === "POST" ? JSON.stringify(body ?? {}) : undefined;
+	const text = method === "POST" ? write(body ?? {}) : undefined;
 	const signals = [AbortSignal.timeout(TIMEOUT), signal].filter(Boolean);
 	let response;
 	let answer;
@@ -120,7 +122,7 @@ export function learnTime(response) {
 
 function parsed(text) {
 	try {
-		return text ? JSON.parse(text) : undefined;
+		return text ? read(text) : undefined;
 	} catch {
 		return undefined;
 	}

@@ -1,6 +1,7 @@
 // Draws the rows of a chat: what was said, what tools did, what the runtime told, what is still to be sent.
 
 import { button, el, icon, languageOf } from "./dom.js";
+import { write } from "./json.js";
 import { blocks, build, grown } from "./markdown.js";
 import { clock, spoken, t, tOr, took } from "./texts.js";
 
@@ -132,7 +133,7 @@ function detail(key, value) {
 
 /** A value as text; long ones can be scrolled. */
 export function json(value) {
-	const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+	const text = typeof value === "string" ? value : write(value, true);
 	return el("pre", { class: "json", tabindex: "0" }, text ?? "");
 }
 

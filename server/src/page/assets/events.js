@@ -1,6 +1,7 @@
 // Reads an event stream by `fetch`. It goes on where it was cut, with growing pauses, and gives up only on 401 and 404.
 
 import { backoff, learnTime, pause, retryAfter, tellSignedOut } from "./api.js";
+import { read as readJson } from "./json.js";
 
 /** The server says something every 15 s; so much silence means that the connection is dead. */
 const SILENCE = 45_000;
@@ -46,7 +47,7 @@ export async function follow({ path, after, hear, place, tell, signal, isLook = 
 	let last = after;
 	let tries = 0;
 	const onFrame = ({ id, data }) => {
-		const item = JSON.parse(data);
+		const item = readJson(data);
 		hear(item);
 		// Only behind what was heard: what fails on the way comes again.
 		if (id) {

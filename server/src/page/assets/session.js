@@ -4,6 +4,7 @@
 
 import { call, newId, persist, segment, wake } from "./api.js";
 import { follow } from "./events.js";
+import { read, write } from "./json.js";
 import { fresh, reduced, restored } from "./store.js";
 
 /** How long a stop can be taken back. */
@@ -220,13 +221,13 @@ export class ChatSession extends EventTarget {
 	/** What was typed outlives a reload of the page; its key lets the server know it again. */
 	#remember() {
 		const kept = this.state.outbox.filter((sent) => sent.is !== "refused").map(({ key, text, at }) => ({ key, text, at, isFirst: this.isUncreated }));
-		keep(`madang.unsent.${this.id}`, kept.length ? JSON.stringify(kept) : null);
+		keep(`madang.unsent.${this.id}`, kept.length ? write(kept) : null);
 	}
 }
 
 function remembered(id) {
 	try {
-		return JSON.parse(sessionStorage.getItem(`madang.unsent.${id}`) ?? "[]");
+		return read(sessionStorage.getItem(`madang.unsent.${id}`) ?? "[]");
 	} catch {
 		return [];
 	}

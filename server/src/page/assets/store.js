@@ -3,6 +3,8 @@
 // Entries have the number that the server's transcript gives them, so an event that comes twice changes nothing.
 // What only tells progress is kept by its call or its turn, and goes when that ends.
 
+import { read } from "./json.js";
+
 /**
  * An empty chat. `entries` have a key, a kind and a cursor; `calls` have not ended; `outbox` has what the server has not
  * taken or told yet; `stop` is a stop that can be undone.
@@ -238,7 +240,7 @@ function callEntry(record) {
 /** Raw arguments as a value, where they are one. */
 function parsed(raw) {
 	try {
-		return JSON.parse(raw);
+		return read(raw);
 	} catch {
 		return raw;
 	}

@@ -3,6 +3,8 @@
 // A browser opens at most six connections to a server, and other requests wait. So all tabs together hold two: the
 // chat's in the tab that was used last, the inbox's in any one.
 
+import { read, write } from "./json.js";
+
 /** One of the two streams, as a lock that one tab holds. */
 export class Slot {
 	#name;
@@ -127,10 +129,11 @@ export class Channel {
 	#channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("madang");
 
 	say(message) {
-		this.#channel?.postMessage(message);
+		// As a text: a copy of the browser would make plain objects of exact numbers.
+		this.#channel?.postMessage(write(message));
 	}
 
 	hear(listener) {
-		this.#channel?.addEventListener("message", ({ data }) => listener(data));
+		this.#channel?.addEventListener("message", ({ data }) => listener(read(data)));
 	}
 }

@@ -1,5 +1,7 @@
 // The page's words in Korean and English, from the two files beside this one.
 
+import { read } from "./json.js";
+
 export const LANGUAGES = ["ko", "en"];
 
 let language = "en";
@@ -17,7 +19,7 @@ export function preferred(remembered, wanted = navigator.languages) {
 export async function speak(wanted) {
 	const response = await fetch(new URL(`texts.${wanted}.json`, import.meta.url));
 	if (!response.ok) throw new Error(`texts.${wanted}.json: ${response.status}`);
-	table = await response.json();
+	table = read(await response.text());
 	language = wanted;
 	plural = new Intl.PluralRules(wanted);
 	document.documentElement.lang = wanted;
