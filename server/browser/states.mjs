@@ -145,6 +145,11 @@ export const STATES = {
     await page.reload();
     await expect(page.locator("#token")).toBeVisible();
   } },
+  switch_user: { script: [], go: async (page, server) => {
+    await enter(page, server);
+    await page.goto(`${server.origin}/#token=${await server.addToken("lee")}`);
+    await expect(dialog(page)).toBeVisible();
+  } },
   foreign: { script: [], go: async (page, server) => {
     await enter(page, server, "#/s/not-there");
     await expect(log(page).getByRole("heading")).toBeVisible();

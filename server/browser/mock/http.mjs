@@ -44,7 +44,8 @@ export function stream(response) {
 export function asset(request, response, name) {
   const file = name || "index.html";
   if (!readdirSync(ASSETS).includes(file)) throw new Refusal(404, "not-found");
-  const bytes = readFileSync(new URL(file, ASSETS));
+  let bytes = readFileSync(new URL(file, ASSETS));
+  if (!name && request.headers["sec-fetch-site"] === "none") bytes = Buffer.from(String(bytes).replace("<html ", '<html data-opened="person" '));
   const etag = `"${createHash("sha256").update(bytes).digest("hex")}"`;
   const headers = { ...SAFE, "content-type": TYPES[file.split(".").pop()], "content-security-policy": CSP, "cache-control": "no-cache", etag };
   if (request.headers["if-none-match"] === etag) return response.writeHead(304, headers).end();

@@ -1,6 +1,8 @@
 // The way in: the address that the server prints, the form, and the way out.
 
-import { ask, box, enter, expect, test } from "../fixtures.mjs";
+import { createServer } from "node:http";
+
+import { ask, box, dialog, enter, expect, test } from "../fixtures.mjs";
 
 test("the token of the address becomes a cookie and stands nowhere after that", async ({ page, serve, context }) => {
   const server = await serve([]);
@@ -45,6 +47,80 @@ test("a token in the address of an open page signs in anew and is taken out", as
   await page.evaluate((token) => (location.hash = `#token=${token}`), server.token);
   await expect(box(page)).toBeVisible();
   expect(page.url()).not.toContain("mdg_");
+});
+
+/** A page of another site, which leads to an address at once. */
+async function leadTo(address) {
+  const evil = createServer((request, response) => {
+    response.setHeader("content-type", "text/html");
+    response.end(`<script>location = ${JSON.stringify(address)}</script>`);
+  });
+  await new Promise((resolve) => evil.listen(0, "127.0.0.1", resolve));
+  return { address: `http://127.0.0.1:${evil.address().port}/`, close: () => evil.close() };
+}
+
+const user = (page) => page.locator(".settings .name");
+
+test("a link of another site signs in no other person without a button that names both", async ({ page, serve }) => {
+  const server = await serve([]);
+  const token = await server.addToken("lee");
+  await enter(page, server);
+  await box(page).fill("a thought of kim");
+  const evil = await leadTo(`${server.origin}/#token=${token}`);
+  await page.goto(evil.address);
+  await expect(dialog(page)).toContainText("This address signs in as lee. You are signed in as kim.");
+  expect(page.url()).not.toContain("mdg_");
+  await expect(dialog(page).getByRole("button", { name: "Stay signed in as kim" })).toBeFocused();
+  // An Enter that was on its way says no, and so does Esc.
+  await page.keyboard.press("Enter");
+  await expect(dialog(page)).toBeHidden();
+  await expect(user(page)).toHaveText("kim");
+  await expect(box(page)).toHaveValue("a thought of kim");
+  await page.goto(evil.address);
+  await dialog(page).getByRole("button", { name: "Sign out kim, sign in lee" }).click();
+  await expect(user(page)).toHaveText("lee");
+  // What kim had begun is not lee's to send.
+  await expect(box(page)).toHaveValue("");
+  evil.close();
+});
+
+test("a link of another site asks before it signs in anyone at all", async ({ page, serve }) => {
+  const server = await serve([]);
+  const evil = await leadTo(`${server.origin}/#token=${server.token}`);
+  await page.goto(evil.address);
+  await expect(dialog(page)).toContainText("A link opened this page to sign in as kim.");
+  await page.keyboard.press("Escape");
+  await page.reload();
+  await expect(page.getByLabel("Token")).toBeVisible();
+  await page.goto(evil.address);
+  await dialog(page).getByRole("button", { name: "Sign in as kim" }).click();
+  await expect(user(page)).toHaveText("kim");
+  // The same person again: a link of another site still asks.
+  await page.goto(evil.address);
+  await expect(dialog(page)).toBeVisible();
+  evil.close();
+});
+
+test("a token that a person opens asks too where another person is signed in", async ({ page, serve }) => {
+  const server = await serve([]);
+  const token = await server.addToken("lee");
+  await enter(page, server);
+  for (const open of [() => page.goto(`${server.origin}/?new#token=${token}`), () => page.evaluate((token) => (location.hash = `#token=${token}`), token)]) {
+    await open();
+    await expect(dialog(page)).toContainText("You are signed in as kim.");
+    await page.keyboard.press("Escape");
+    await expect(dialog(page)).toBeHidden();
+    await expect(user(page)).toHaveText("kim");
+  }
+});
+
+test("a wrong token of the address ends no session", async ({ page, serve }) => {
+  const server = await serve([]);
+  await enter(page, server);
+  await page.goto(`${server.origin}/?new#token=mdg_wrong`);
+  await expect(page.locator(".toast")).toHaveText("This token is not known here.");
+  await expect(user(page)).toHaveText("kim");
+  await expect(box(page)).toBeVisible();
 });
 
 test("signing out ends the cookie, in all tabs", async ({ page, serve, context }) => {

@@ -34,6 +34,13 @@ impl Asset {
         Self { name, bytes, tag }
     }
 
+    /// Marks the index as one that a person asked for.
+    pub(super) fn opened_by_a_person(self) -> Self {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let text = text.replacen("<html ", "<html data-opened=\"person\" ", 1);
+        Self::new(self.name, text.into_bytes())
+    }
+
     pub(super) fn media_type(&self) -> &'static str {
         match self.name.rsplit_once('.').map(|(_, kind)| kind) {
             Some("html") => "text/html; charset=utf-8",

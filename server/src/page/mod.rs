@@ -9,6 +9,9 @@
 //! GET /assets/app.css             the same file, asked for again each time
 //! ```
 //!
+//! The index is marked where a person asked for it: by the address bar, a bookmark or a link outside of the browser. A
+//! token of the address signs in by itself only then.
+//!
 //! A page that is older than the server names the folder of an older hash. It gets the files of now, not to be kept.
 //!
 //! **Invariants.**
@@ -30,6 +33,7 @@ use axum::{
 use self::assets::{Asset, read};
 use crate::{
     extract::Ids,
+    guard::origin::FetchSite,
     problem::Problem,
     route::{Access, Route},
     state::Shared,
@@ -59,7 +63,12 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 async fn index(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Result<Response, Problem> {
-    serve(&shared, "index.html", ASK, &headers).await
+    let (mut file, cache) = find(&shared, "index.html", ASK).await?;
+    if FetchSite::of(&headers) == FetchSite::Person {
+        file = file.opened_by_a_person();
+    }
+    let vary = [(header::VARY, "sec-fetch-site")];
+    Ok((vary, answer(file, cache, &headers)).into_response())
 }
 
 async fn asset(
@@ -86,6 +95,16 @@ async fn serve(
     cache: &'static str,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
+    let (file, cache) = find(shared, name, cache).await?;
+    Ok(answer(file, cache, headers))
+}
+
+/// Finds a file, and how long it may be kept.
+async fn find(
+    shared: &Shared,
+    name: &str,
+    cache: &'static str,
+) -> Result<(Asset, &'static str), Problem> {
     if shared.extras.hides_page {
         return Err(Problem::not_found());
     }
@@ -93,7 +112,7 @@ async fn serve(
         Some(folder) => (read(folder, name).await, ASK),
         None => (shared.assets.find(name), cache),
     };
-    Ok(answer(file.ok_or_else(Problem::not_found)?, cache, headers))
+    Ok((file.ok_or_else(Problem::not_found)?, cache))
 }
 
 fn answer(file: Asset, cache: &'static str, asked: &HeaderMap) -> Response {

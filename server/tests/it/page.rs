@@ -52,6 +52,29 @@ async fn a_link_of_another_site_opens_the_page_and_a_frame_does_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_page_is_told_whether_a_person_opened_it() {
+    let test = Setup::new(says("a")).start().await;
+    let opened = async |site: Option<&'static str>, tag: Option<String>| {
+        let mut request = Request::get("/").header("sec-fetch-mode", "navigate");
+        request = request.header("sec-fetch-dest", "document");
+        request = site.into_iter().fold(request, |at, site| at.header("sec-fetch-site", site));
+        request = tag.iter().fold(request, |at, tag| at.header("if-none-match", tag));
+        request.send(test.address).await
+    };
+    let of_person = opened(Some("none"), None).await;
+    assert!(of_person.text().contains("<html data-opened=\"person\" "));
+    assert_eq!(of_person.header("vary"), Some("sec-fetch-site"));
+    for site in [Some("cross-site"), Some("same-site"), Some("same-origin"), None] {
+        // A copy that a browser kept of a person's visit does not stand in for another one.
+        let tag = of_person.header("etag").map(str::to_owned);
+        let other = opened(site, tag).await;
+        assert_eq!(other.status, 200, "{site:?}");
+        assert!(!other.text().contains("data-opened"), "{site:?}");
+    }
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn files_come_from_a_folder_where_one_is_named_and_not_at_all_without_the_page() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("index.html"), "mine").unwrap();

@@ -33,10 +33,11 @@ const refusals = new EventTarget();
 export const onSignedOut = (hear) => refusals.addEventListener("signed-out", hear);
 export const tellSignedOut = () => refusals.dispatchEvent(new Event("signed-out"));
 
-export async function call(method, path, { body, key, keepalive = false, signal } = {}) {
+export async function call(method, path, { body, key, token, keepalive = false, signal } = {}) {
 	const headers = { accept: "application/json" };
 	// An unsafe method says that it is JSON even without a body: no form of a foreign page can do that.
 	if (method !== "GET") headers["content-type"] = "application/json";
+	if (token) headers.authorization = `Bearer ${token}`;
 	if (key) headers["idempotency-key"] = `"${key}"`;
 	const text = method === "POST" ? write(body ?? {}) : undefined;
 	const signals = [AbortSignal.timeout(TIMEOUT), signal].filter(Boolean);
@@ -53,7 +54,7 @@ export async function call(method, path, { body, key, keepalive = false, signal 
 	const given = parsed(answer);
 	if (response.ok) return given;
 	const problem = new Problem(response.status, given ?? {}, retryAfter(response));
-	if (problem.status === 401 && path !== "v1/login") tellSignedOut();
+	if (problem.status === 401 && path !== "v1/login" && !token) tellSignedOut();
 	throw problem;
 }
 

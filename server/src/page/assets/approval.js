@@ -1,13 +1,11 @@
 // The question before a call runs, as a modal. Only a button that says yes is a yes, and closing is no answer.
 
 import { call, persist, segment, serverNow } from "./api.js";
-import { announce, button, el, iconButton, isComposing, languageOf, toast } from "./dom.js";
+import { ARMING, announce, button, el, iconButton, isComposing, languageOf, toast } from "./dom.js";
 import { editable, typed } from "./editable.js";
 import { failure, stateOfRow } from "./entries.js";
 import { span, spoken, t } from "./texts.js";
 
-/** A key or click that was on its way when the question came up is none for it. */
-const ARMING = 700;
 /** Seconds before the end at which the time left is read out. */
 const WARNINGS = [120, 30];
 

@@ -99,16 +99,21 @@ export function toast(text) {
 	setTimeout(() => note.remove(), 8000);
 }
 
+/** A key or click that was on its way when a question came up is none for it. */
+export const ARMING = 700;
+
 /** Asks once more before something that cannot be taken back, in the words of a room; gives whether it may be. */
-export function confirmed(room) {
+export function confirmed(room, values) {
 	return new Promise((resolve) => {
 		const end = (value) => () => dialog.close(value);
+		const yes = el("button", { type: "button", class: "yes", disabled: true, on: { click: end("yes") } }, t(`${room}.yes`, values));
+		const no = el("button", { type: "button", class: "no", autofocus: true, on: { click: end("no") } }, t(`${room}.no`, values));
 		const dialog = el(
 			"dialog",
 			{ class: "small", role: "alertdialog", "aria-labelledby": "sure-title", "aria-describedby": "sure-text" },
-			el("h2", { id: "sure-title" }, t(`${room}.title`)),
-			el("p", { id: "sure-text" }, t(`${room}.text`)),
-			el("div", { class: "ask-buttons" }, button(`${room}.no`, end("no"), { class: "no", autofocus: true }), button(`${room}.yes`, end("yes"), { class: "yes" })),
+			el("h2", { id: "sure-title" }, t(`${room}.title`, values)),
+			el("p", { id: "sure-text" }, t(`${room}.text`, values)),
+			el("div", { class: "ask-buttons" }, no, yes),
 		);
 		dialog.addEventListener("close", () => {
 			dialog.remove();
@@ -116,5 +121,6 @@ export function confirmed(room) {
 		});
 		document.body.append(dialog);
 		dialog.showModal();
+		setTimeout(() => (yes.disabled = false), ARMING);
 	});
 }

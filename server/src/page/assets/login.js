@@ -1,8 +1,9 @@
-// The way in: a token from the address or a form becomes a cookie, and stands nowhere after that.
+// The way in: whose this browser is, and a token from the address or a form, which stands nowhere after that.
 
-import { call } from "./api.js";
+import { call, persist } from "./api.js";
 import { el, icon } from "./dom.js";
 import { failure } from "./entries.js";
+import { forgetAll, keep } from "./session.js";
 import { t } from "./texts.js";
 
 /** The token of the address, which is taken out of it and of the history at once. */
@@ -11,6 +12,26 @@ export function takeToken() {
 	if (!token) return null;
 	history.replaceState(null, "", `${location.pathname}${location.search}`);
 	return token;
+}
+
+/** Whether a person asked for this page, as the browser told the server: no page of another site did. */
+export const isByPerson = () => document.documentElement.dataset.opened === "person";
+
+/** Asks until the server answers; that it knows no such browser, or takes no such token, is an answer. */
+export function whoAmI(token) {
+	const asked = () => call("GET", "v1/me", { token }).catch((error) => {
+		if (error.status === 401 || (token && error.status < 500)) return null;
+		throw error;
+	});
+	return persist(asked);
+}
+
+/** Loads the page again for another user: nothing that was written here before is sent in that name. */
+export function beginAnew(user) {
+	forgetAll();
+	keep("madang.user", user);
+	history.replaceState(null, "", `${location.pathname}${location.search}`);
+	location.reload();
 }
 
 export class LoginView {

@@ -1,17 +1,17 @@
 // Starts the page, signs in, shows the view of the address, and shares the streams between the tabs.
 
-import { call, newId, onSignedOut, persist, segment, wake } from "./api.js";
+import { call, newId, onSignedOut, segment, wake } from "./api.js";
 import { ApprovalDialog } from "./approval.js";
 import { tellWaiting } from "./badge.js";
 import { ChatView } from "./chat.js";
-import { announce, button, el, icon } from "./dom.js";
+import { announce, button, confirmed, el, icon, toast } from "./dom.js";
 import { Frame } from "./frame.js";
 import { InboxView, Notifications } from "./inbox.js";
 import { listen, showKeys } from "./keys.js";
 import { LedgerView } from "./ledger.js";
-import { LoginView, takeToken } from "./login.js";
+import { LoginView, beginAnew, isByPerson, takeToken, whoAmI } from "./login.js";
 import { Questions } from "./questions.js";
-import { ChatSession } from "./session.js";
+import { ChatSession, keep, kept } from "./session.js";
 import { Sidebar } from "./sidebar.js";
 import { Channel, Sharing } from "./tabs.js";
 import { preferred, speak, spoken, t } from "./texts.js";
@@ -46,23 +46,40 @@ class App {
 		this.#frame.draw();
 		this.#listen();
 		const token = takeToken();
-		if (token) return this.#showLogin({ token });
-		return this.#enter();
+		return token ? this.#offer(token) : this.#enter();
 	}
 
-	/** Asks the server which user is signed in here; without an answer it asks again. */
-	async #enter() {
+	/**
+	 * Signs in with a token of the address. A link may be anyone's: it takes the place of no other user, and one that no
+	 * person opened signs in no one, until a button that names them is pressed.
+	 */
+	async #offer(token) {
+		const [holder, user] = (await Promise.all([this.#whoIsHere(), whoAmI(token)])).map((found) => found?.user);
+		const isOther = Boolean(holder) && holder !== user;
+		const isFree = user ? !isOther && isByPerson() : !holder;
+		if (isFree) return this.#showLogin({ token });
+		await this.#enter();
+		if (!user) return toast(t("login.wrong"));
+		if (await confirmed(isOther ? "switch" : "join", { holder, user })) this.#showLogin({ token });
+	}
+
+	/** Asks the server which user is signed in here; says so where it takes long. */
+	async #whoIsHere() {
 		const slow = setTimeout(() => this.#main.replaceChildren(el("p", { class: "aside center", role: "status" }, t("state.network"))), 1500);
 		const me = await whoAmI();
 		clearTimeout(slow);
+		return me;
+	}
+
+	/** Shows the page to the user who is signed in, or else the form. */
+	async #enter() {
+		const me = await this.#whoIsHere();
 		if (!me) return this.#showLogin({});
-		const isOther = this.me !== null && this.me.user !== me.user;
+		const before = this.me?.user ?? kept("madang.user") ?? me.user;
+		if (before !== me.user) return beginAnew(me.user);
+		keep("madang.user", me.user);
 		this.me = me;
 		this.#login = null;
-		if (isOther) {
-			this.#sessions.clear();
-			this.#session = null;
-		}
 		if (this.canDecide) this.questions.watch();
 		this.#drawSide();
 		this.route();
@@ -132,7 +149,7 @@ class App {
 	/** Shows what the address names: `#/`, `#/s/ID`, `#/s/ID/ledger`, `#/inbox`. */
 	route() {
 		const token = takeToken();
-		if (token) return this.#showLogin({ token });
+		if (token) return this.#offer(token);
 		if (!this.me || this.#login) return;
 		const [, kind, id, part] = location.hash.slice(1).split("/").map(decoded);
 		const session = kind === "s" && id ? this.#open(id) : null;
@@ -310,15 +327,6 @@ class App {
 		if (this.#frame.isOpen) return this.drawer(false);
 		if (this.#view instanceof ChatView && this.#view.stop()) event.preventDefault();
 	}
-}
-
-/** Asks until the server answers; that it knows no such browser is an answer. */
-function whoAmI() {
-	const asked = () => call("GET", "v1/me").catch((error) => {
-		if (error.status === 401) return null;
-		throw error;
-	});
-	return persist(asked);
 }
 
 function decoded(part) {

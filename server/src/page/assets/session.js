@@ -243,6 +243,15 @@ export function keep(name, text) {
 	}
 }
 
+/** Forgets all that was kept for this tab. */
+export function forgetAll() {
+	try {
+		sessionStorage.clear();
+	} catch {
+		// Nothing was kept.
+	}
+}
+
 export function kept(name) {
 	try {
 		return sessionStorage.getItem(name);
