@@ -11,6 +11,9 @@ export const says = (text, delay_ms = 0) => ({ text, delay_ms });
 export const SEARCH = { text: "Let me look.", tool_calls: [{ name: "search_catalog", arguments: { category: "sleep", limit: 1 } }] };
 export const ADD = { tool_calls: [{ name: "add_habit", arguments: { protocol_id: "morning-light", frame_level: "L2", framed_text: "Morning sunlight" } }] };
 
+/** A call whose question is longer than the place that it has. */
+export const LONG_ADD = { tool_calls: [{ name: "add_habit", arguments: { ...ADD.tool_calls[0].arguments, anchor_when: "b ".repeat(99), anchor_after_what: "a ".repeat(99), dose_text: "c ".repeat(99) } }] };
+
 export const test = base.extend({
   /** Whether the server is the `mock` or the `real` one; a project says so. */
   kind: ["mock", { option: true }],

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { ADD, SEARCH, ask, box, chatOf, dialog, enter, expect, fail, fillChat, log, says } from "./fixtures.mjs";
+import { ADD, LONG_ADD, SEARCH, ask, box, chatOf, dialog, enter, expect, fail, fillChat, log, says } from "./fixtures.mjs";
 
 const ASSETS = new URL("../src/page/assets/", import.meta.url);
 export const texts = (language) => JSON.parse(readFileSync(new URL(`texts.${language}.json`, ASSETS)));
@@ -74,6 +74,10 @@ export const STATES = {
     await expect(page.locator("[data-bar=stop]")).toBeVisible();
   } },
   question: { script: [ADD], go: asked },
+  question_unread: { script: [LONG_ADD], go: async (page, server) => {
+    await asked(page, server);
+    await expect(dialog(page).locator(".ask-rest")).toBeVisible();
+  } },
   question_message: { script: [ADD], go: async (page, server, language) => {
     await asked(page, server);
     await press(page, language, "ask.no_with");

@@ -31,6 +31,8 @@ export const TOOLS = {
       frame_level: { type: "string", of: ["L0", "L1", "L2", "L3"], required: true },
       framed_text: { ...text(200), required: true },
       anchor_when: text(200),
+      anchor_after_what: text(200),
+      dose_text: text(200),
     },
     isDestructive: true,
     consequence: ({ protocol_id, framed_text }, language) => {

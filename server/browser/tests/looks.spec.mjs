@@ -71,6 +71,7 @@ const QUESTION = {
       - paragraph:
         - text: Tool
         - code: add_habit
+      - paragraph: /Morning sunlight/
       - group "What would run": /add_habit/
       - paragraph: /Time left/
       - button "No"
@@ -87,6 +88,7 @@ const QUESTION = {
       - paragraph:
         - text: 도구
         - code: add_habit
+      - paragraph: /Morning sunlight/
       - group "실행할 내용": /add_habit/
       - paragraph: /남은 시간/
       - button "아니요"

@@ -1,6 +1,6 @@
 // The question before a call runs: only a button that says yes says yes, and closing says nothing.
 
-import { ADD, ask, box, chatOf, cut, dialog, enter, expect, fail, log, says, send, test } from "../fixtures.mjs";
+import { ADD, LONG_ADD, ask, box, chatOf, cut, dialog, enter, expect, fail, log, says, send, test } from "../fixtures.mjs";
 
 const button = (page, name) => dialog(page).getByRole("button", { name, exact: true });
 const open = async (server) => (await ask(server, "v1/inbox")).body.approval_requests;
@@ -49,6 +49,64 @@ test("by keyboard alone: from the token to a yes, with the buttons in their orde
   await expect(log(page).getByText("Done.")).toBeVisible();
   await expect(box(page)).toBeFocused();
   expect(await ended(server, page)).toMatchObject({ effect: "committed" });
+});
+
+test("yes counts once the end of the question was on the screen, and what it does stands above", async ({ page, serve }) => {
+  await page.setViewportSize({ width: 1280, height: 700 });
+  const server = await serve([LONG_ADD, says("Done.")]);
+  await enter(page, server);
+  await send(page, "Add it");
+  await expect(button(page, "No")).toBeEnabled();
+  const means = dialog(page).locator("#ask-means");
+  const text = dialog(page).locator("#ask-text");
+  await expect(means).toContainText("Adds a new habit");
+  expect((await means.boundingBox()).y).toBeLessThan((await text.boundingBox()).y);
+  await expect(dialog(page)).toContainText("Yes counts once you have seen its end.");
+  const yes = button(page, "Yes");
+  await yes.click({ force: true });
+  await yes.press("Enter");
+  await button(page, "Yes, always").click();
+  await expect(button(page, "Back")).toBeEnabled();
+  await button(page, "Yes, always run it").click({ force: true });
+  await button(page, "Back").click();
+  await button(page, "Other arguments").click();
+  await expect(button(page, "Back")).toBeEnabled();
+  await button(page, "Run with these").click({ force: true });
+  await button(page, "Back").click();
+  await expect(button(page, "No")).toBeEnabled();
+  await expect(yes).toBeDisabled();
+  expect(await open(server)).toHaveLength(1);
+  // By wheel, a part is not enough.
+  await text.hover();
+  await page.mouse.wheel(0, 40);
+  await expect(yes).toBeDisabled();
+  await page.mouse.wheel(0, 4000);
+  await expect(yes).toBeEnabled();
+  await expect(dialog(page).locator(".ask-rest")).toBeHidden();
+  await yes.click();
+  await expect(log(page).getByText("Done.")).toBeVisible();
+  expect(await ended(server, page)).toMatchObject({ effect: "committed" });
+});
+
+test("by keyboard alone: a long question is read on by a button, to a yes", async ({ page, serve }) => {
+  await page.setViewportSize({ width: 1280, height: 500 });
+  const server = await serve([LONG_ADD, says("Done.")]);
+  await enter(page, server);
+  await send(page, "Add it");
+  await expect(button(page, "No")).toBeFocused();
+  await expect(button(page, "No")).toBeEnabled();
+  await page.keyboard.press("Shift+Tab");
+  await expect(button(page, "Read on")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(button(page, "Yes")).toBeDisabled();
+  await expect(async () => {
+    if (await button(page, "Read on").isVisible()) await page.keyboard.press("Enter");
+    await expect(button(page, "No")).toBeFocused({ timeout: 200 });
+  }).toPass();
+  await expect(button(page, "Yes")).toBeEnabled();
+  for (let at = 0; at < 4; at += 1) await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await expect(log(page).getByText("Done.")).toBeVisible();
 });
 
 test("no single key says yes", async ({ page, serve }) => {

@@ -89,7 +89,7 @@ test("each key that a module names is there, and each that is there is named", (
 
 const css = files.find(({ name }) => name === "app.css").text;
 /** What a string of several words may be made of: classes, tags, ids, relations of links, and names of keys. */
-const known = new Set([...[...css.matchAll(/\.([a-z][\w-]*)/g)].map(([, name]) => name), "button", "h1", "coming", "sure", "login-hint", "login-problem", "noopener", "noreferrer", "nofollow", "Shift", "+", "Enter"]);
+const known = new Set([...[...css.matchAll(/\.([a-z][\w-]*)/g)].map(([, name]) => name), "button", "h1", "coming", "sure", "login-hint", "login-problem", "ask-means", "ask-text", "noopener", "noreferrer", "nofollow", "Shift", "+", "Enter"]);
 const isKnown = (word) => known.has(word.replace(/^\./, "")) || /^\[[\w-]+="…"\]$/.test(word);
 /** Names of keys, tags and methods. */
 const NAMES = /^(Enter|Escape|Esc|BUTTON|GET|POST|DELETE)$/;

@@ -2,7 +2,7 @@
 
 import { call, persist, segment, serverNow } from "./api.js";
 import { ARMING, announce, button, el, iconButton, isComposing, languageOf, toast } from "./dom.js";
-import { editable, typed } from "./editable.js";
+import { editable, typed, visible } from "./editable.js";
 import { failure, stateOfRow } from "./entries.js";
 import { span, spoken, t } from "./texts.js";
 
@@ -16,6 +16,9 @@ export class ApprovalDialog {
 	#request = null;
 	#drafts = {};
 	#armedAt = 0;
+	/** Whether the end of the question was on the screen: what lies below the fold nobody has agreed to. */
+	#isRead = false;
+	#watch = null;
 	#timers = [];
 	#tried = null;
 	#before = null;
@@ -45,6 +48,7 @@ export class ApprovalDialog {
 		this.#dialog = this.#draw();
 		document.body.append(this.#dialog);
 		this.#dialog.showModal();
+		this.#watchEnd();
 		this.#choose();
 		this.#watchTime();
 		this.#questions.later.delete(request.call);
@@ -55,6 +59,7 @@ export class ApprovalDialog {
 		if (!this.#dialog) return;
 		if (isByPerson) this.#questions.later.add(this.#request.call);
 		for (const timer of this.#timers) clearInterval(timer);
+		this.#watch.disconnect();
 		this.#dialog.close();
 		this.#dialog.remove();
 		this.#dialog = this.#request = null;
@@ -73,15 +78,18 @@ export class ApprovalDialog {
 	}
 
 	#draw() {
-		const { tool, text } = this.#request;
+		const { tool, text, consequence } = this.#request;
+		const lang = (words) => languageOf(words, spoken());
 		const later = iconButton("cross", t("ask.later"), { on: { click: () => this.close(true) } });
 		return el(
 			"dialog",
-			{ class: "ask", role: "alertdialog", closedby: "none", "aria-labelledby": "ask-title", "aria-describedby": "ask-text", on: { keydown: (event) => this.#key(event), cancel: (event) => event.preventDefault() } },
+			{ class: "ask", role: "alertdialog", closedby: "none", "aria-labelledby": "ask-title", "aria-describedby": "ask-means ask-text", on: { keydown: (event) => this.#key(event), cancel: (event) => event.preventDefault() } },
 			el("div", { class: "head" }, el("h2", { id: "ask-title" }, t("ask.title")), later),
 			el("p", { class: "ask-tool" }, t("ask.tool"), " ", el("code", {}, tool)),
-			el("pre", { id: "ask-text", tabindex: "0", role: "group", "aria-label": t("ask.text"), lang: languageOf(text, spoken()) }, text),
+			el("p", { id: "ask-means", lang: lang(consequence) }, visible(consequence)),
+			el("pre", { id: "ask-text", tabindex: "0", role: "group", "aria-label": t("ask.text"), lang: lang(text) }, text, el("span", { class: "ask-end" })),
 			el("p", { class: "ask-left" }),
+			el("div", { class: "ask-rest", role: "status", hidden: true }, el("p", {}, t("ask.unread")), button("ask.more", () => this.#readOn())),
 			el("div", { class: "ask-step" }),
 			el("p", { class: "ask-problem", role: "alert" }),
 		);
@@ -102,19 +110,51 @@ export class ApprovalDialog {
 		else this.#choose();
 	}
 
+	/** Looks whether the end of the question is on the screen, past every edge that could hide it. */
+	#watchEnd() {
+		this.#isRead = false;
+		const rest = this.#dialog.querySelector(".ask-rest");
+		this.#watch = new IntersectionObserver((entries) => {
+			const isSeen = entries.some((entry) => entry.isIntersecting);
+			rest.hidden = isSeen;
+			if (!isSeen) return;
+			this.#watch.disconnect();
+			this.#isRead = true;
+			if (document.activeElement === document.body || rest.contains(document.activeElement)) this.#dialog.querySelector(".ask-step button").focus();
+			this.#arm();
+		});
+		this.#watch.observe(this.#dialog.querySelector(".ask-end"));
+	}
+
+	/** Shows what is below, for whoever has no wheel, and no eyes on the screen. */
+	#readOn() {
+		const text = this.#dialog.querySelector("#ask-text");
+		const before = text.scrollTop;
+		text.scrollTop += text.clientHeight * 0.9;
+		if (text.scrollTop === before) text.querySelector(".ask-end").scrollIntoView({ block: "nearest" });
+	}
+
 	#isArmed() {
 		return performance.now() >= this.#armedAt;
 	}
 
 	#arm() {
 		this.#armedAt = performance.now() + ARMING;
-		const set = (isOff) => this.#dialog?.querySelectorAll(".ask-step button").forEach((button) => button.setAttribute("aria-disabled", String(isOff)));
-		set(true);
-		this.#timers.push(setTimeout(() => this.#isArmed() && !this.#tried && set(false), ARMING + 5));
+		this.#mark();
+		this.#timers.push(setTimeout(() => this.#mark(), ARMING + 5));
+	}
+
+	#counts(isYes) {
+		return this.#isArmed() && !this.#tried && (this.#isRead || !isYes);
+	}
+
+	/** Shows which buttons count now. */
+	#mark() {
+		this.#dialog?.querySelectorAll(".ask-step button").forEach((button) => button.setAttribute("aria-disabled", String(!this.#counts(button.className === "yes"))));
 	}
 
 	#button(label, act, props = {}) {
-		const press = () => this.#isArmed() && !this.#tried && act();
+		const press = () => this.#counts(props.class === "yes") && act();
 		return el("button", { type: "button", ...props, on: { click: press } }, t(label));
 	}
 
@@ -241,7 +281,7 @@ export class ApprovalDialog {
 
 	#busy(isBusy) {
 		this.#dialog?.setAttribute("aria-busy", String(isBusy));
-		this.#dialog?.querySelectorAll(".ask-step button").forEach((button) => button.setAttribute("aria-disabled", String(isBusy)));
+		this.#mark();
 		if (isBusy) this.#problem(t("ask.sending"));
 		else if (this.#dialog?.querySelector(".ask-problem").textContent === t("ask.sending")) this.#problem("");
 	}

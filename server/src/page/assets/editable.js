@@ -8,8 +8,12 @@ const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{M}]|(?! )\p{Zs}/u;
 
 /** Writes a value over several lines; what an eye would not see is escaped as JSON does it. */
 export function editable(value) {
-	const written = write(value, true);
-	return [...written].map((letter) => (letter !== "\n" && (HIDDEN.test(letter) || BLANK.test(letter)) ? escaped(letter) : letter)).join("");
+	return visible(write(value, true));
+}
+
+/** Writes what an eye would not see in a text as JSON escapes it. */
+export function visible(text) {
+	return [...text].map((letter) => (letter !== "\n" && (HIDDEN.test(letter) || BLANK.test(letter)) ? escaped(letter) : letter)).join("");
 }
 
 function escaped(letter) {
