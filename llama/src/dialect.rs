@@ -139,17 +139,23 @@ impl Dialect {
         let is_unknown = learned.is_none() && probe.writes_calls();
         let caveats = is_unknown.then_some(Caveat::UnknownCalls).into_iter().collect();
         let learned = learned.unwrap_or_else(|| Learned {
-            family: by_frames(&plain),
+            family: if !is_unknown && HERMES.marker().is_some_and(has_token) {
+                // It was trained on such calls, whatever the template knows.
+                &HERMES
+            } else {
+                by_frames(&plain)
+            },
             telling: Telling::Text { result_role: "user" },
             style: CallStyle::default(),
             listing: ToolListing::SystemText,
         });
         let Learned { family, telling, style, listing } = learned;
-        // A template that has no end at such a tool lists none.
-        let listing = match probe.with_tool(&every_kind()) {
-            Ok(_) => listing,
-            Err(_) => ToolListing::SystemText,
-        };
+        // A template that has no end at such a tool lists none. A model that was trained on its tools speaks Hermes, and
+        // needs no list.
+        let is_listed = probe
+            .with_tool(&every_kind())
+            .is_ok_and(|text| text.contains(TOOL) || *family == HERMES);
+        let listing = if is_listed { listing } else { ToolListing::SystemText };
         let has_said_with_calls = probe
             .render(&probe_chat(Telling::Calls, SAID), &[])
             .is_ok_and(|text| text.contains(SAID));
@@ -207,11 +213,13 @@ impl Probe<'_> {
             let rendered = self.render(&probe_chat(telling, ""), &[]).ok()?;
             rendered.contains(RESULT).then_some((telling, rendered))
         });
-        let found = |family: &'static Family| {
+        let found = |family: &'static Family, is_exact: bool| {
             let frames =
                 |text: &str| family.frames.iter().filter(|frame| text.contains(**frame)).count();
             let written = renderings.iter().flatten().filter_map(|(telling, rendered)| {
-                let style = style_of(family, rendered, &asked)?;
+                let is_written = rendered.contains(&family.form.write(TOOL, ARGUMENTS));
+                let style =
+                    style_of(family, rendered, &asked).filter(|_| is_written || !is_exact)?;
                 let listing = ToolListing::Template;
                 let learned = Learned { family, telling: *telling, style, listing };
                 Some((frames(rendered), learned))
@@ -220,7 +228,9 @@ impl Probe<'_> {
             let best = written.reduce(|best, next| if next.0 > best.0 { next } else { best });
             best.map(|(_, learned)| learned)
         };
-        FAMILIES.into_iter().find_map(found)
+        // Some families differ in nothing but blanks.
+        let by = |is_exact| FAMILIES.into_iter().find_map(|family| found(family, is_exact));
+        by(true).or_else(|| by(false))
     }
 
     /// Tells whether the template writes a call, in whatever form.
@@ -238,12 +248,17 @@ impl Probe<'_> {
     /// Finds the family whose marker is in the vocabulary, if the template lists tools and writes no calls.
     fn by_tools(&self, has_token: &dyn Fn(&str) -> bool) -> Option<Learned> {
         let parameters = json!({"type": "object", "properties": {"probe_key": {"type": "string"}}});
-        let lists_tools = self.with_tool(&parameters).is_ok_and(|text| text.contains(TOOL));
-        if !lists_tools || self.writes_calls() {
+        let listed = self.with_tool(&parameters).unwrap_or_default();
+        if !listed.contains(TOOL) || self.writes_calls() {
             return None;
         }
         let rendered = self.render(&probe_chat(Telling::Calls, ""), &[]);
-        let family = FAMILIES.into_iter().find(|family| family.marker().is_some_and(has_token))?;
+        // Several families share a marker: its own texts are explained with the tools, or are tokens.
+        let is_it = |family: &&Family| {
+            let is_known = |text: &str| has_token(text) || listed.contains(text);
+            family.marker().is_some_and(has_token) && family.inner().all(is_known)
+        };
+        let family = FAMILIES.into_iter().find(is_it)?;
         let has_results = rendered.is_ok_and(|text| text.contains(RESULT));
         let result_role = if has_results { "tool" } else { "user" };
         Some(Learned {
@@ -298,8 +313,8 @@ fn read_probe(family: &'static Family, call: &str, opening: usize) -> Option<Cal
 fn names_arguments(form: CallForm, call: &str) -> bool {
     match form {
         CallForm::Object { arguments, .. } => call.contains(&format!("\"{arguments}\"")),
-        CallForm::Marked(mark) => call.contains(mark),
-        CallForm::Objects | CallForm::Braces(_) | CallForm::Python => true,
+        CallForm::Marked(marks) => marks.is_separated(call),
+        CallForm::Objects | CallForm::Tagged(_) | CallForm::Braces(_) | CallForm::Python => true,
     }
 }
 

@@ -1,10 +1,12 @@
 //! Separates text for the person, thinking and tool calls in a stream. Pure: the same result for every split of the
 //! text.
 
-use madang_actors::protocol::WantedCall;
+use std::sync::Arc;
+
+use madang_actors::protocol::{ToolSpec, WantedCall};
 
 use super::{
-    call::{Malformed, Scan, Seen},
+    call::{Malformed, Scan, Seen, held},
     family::{Family, Opening},
 };
 
@@ -30,6 +32,8 @@ pub(super) struct Parser {
     stops: &'static [&'static str],
     /// Whether an answer in the form of a call is a call.
     has_tools: bool,
+    /// The tools by which arguments are read.
+    tools: Arc<[ToolSpec]>,
     /// Whether a token opens calls, instead of a text like its name.
     opens_by_token: bool,
     state: State,
@@ -57,6 +61,7 @@ impl Parser {
             family,
             stops,
             has_tools: true,
+            tools: Arc::new([]),
             opens_by_token: false,
             state: State::Start,
             rest: String::new(),
@@ -71,10 +76,9 @@ impl Parser {
         self
     }
 
-    /// Takes any answer as text, since no tool may be called.
-    pub(super) fn without_tools(mut self) -> Self {
-        self.has_tools = false;
-        self
+    /// Offers these tools. Without any an answer is text, since none may be called.
+    pub(super) fn offering(self, tools: Arc<[ToolSpec]>) -> Self {
+        Self { has_tools: !tools.is_empty(), tools, ..self }
     }
 
     /// Lets only [`open_call`](Self::open_call) open a call: the marker as text is text.
@@ -125,8 +129,7 @@ impl Parser {
             }
             State::Thinking => give_thinking(rest, found),
             State::Calls(scan) if !was_cut_off => {
-                let begins_a_call = !rest.trim_matches([' ', '\n', ',', ']']).is_empty();
-                if begins_a_call || !scan.has_calls() {
+                if self.family.form.has_begun(&rest) || !scan.has_calls() {
                     self.give_call(&rest, found);
                 }
             }
@@ -221,7 +224,7 @@ impl Parser {
     }
 
     fn open(&mut self) {
-        self.state = State::Calls(Scan::new(self.family.form.rules(self.family.closing)));
+        self.state = State::Calls(self.family.form.scan(self.family.closing));
     }
 
     fn think(&mut self, found: &mut Vec<Found>) -> bool {
@@ -253,7 +256,7 @@ impl Parser {
     }
 
     fn give_call(&mut self, call: &str, found: &mut Vec<Found>) {
-        found.push(match self.family.form.read(call) {
+        found.push(match self.family.form.read(call, &self.tools) {
             Ok(call) => Found::Call(call),
             Err(Malformed) => Found::Malformed,
         });
@@ -308,15 +311,6 @@ fn first<'m>(text: &str, markers: &[&'m str]) -> Option<(usize, &'m str)> {
         .iter()
         .filter_map(|marker| Some((text.find(marker)?, *marker)))
         .min_by_key(|(at, _)| *at)
-}
-
-/// Counts the bytes at the end of a text that may begin a marker.
-fn held(text: &str, markers: &[&str]) -> usize {
-    let begins =
-        |(at, _): &(usize, char)| markers.iter().any(|marker| marker.starts_with(&text[*at..]));
-    let longest = markers.iter().map(|marker| marker.len()).max().unwrap_or_default();
-    let tail = text.char_indices().rev().take_while(|(at, _)| text.len() - at < longest);
-    tail.filter(begins).last().map_or(0, |(at, _)| text.len() - at)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use minijinja::{Error, ErrorKind};
 use serde_json::{Value, json};
 
 use super::{
+    call::CallForm,
     dialect::{Dialect, Telling, ToolListing},
     family::Opening,
     hidden::{Hidden, Piece, TooLong},
@@ -185,7 +186,17 @@ impl PromptWriter<'_> {
                     for ConversationCall { name, arguments, result, .. } in calls {
                         let family = self.dialect.family;
                         let arguments = Value::from(arguments.clone()).to_string();
-                        let call = hidden.hide(&family.form.write(name, &arguments));
+                        let call = match family.form {
+                            // Their own texts are tokens.
+                            CallForm::Marked(marks) => {
+                                marks.write(&hidden.hide(name), &hidden.hide(&arguments))
+                            }
+                            form @ (CallForm::Object { .. }
+                            | CallForm::Objects
+                            | CallForm::Tagged(_)
+                            | CallForm::Braces(_)
+                            | CallForm::Python) => hidden.hide(&form.write(name, &arguments)),
+                        };
                         let closing = family.closing.first().copied().unwrap_or_default();
                         match family.opening {
                             Opening::Marker(marker) => {

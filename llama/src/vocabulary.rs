@@ -1,6 +1,7 @@
 //! Converts between text and a model's tokens, without calls on which llama.cpp would abort.
 
 use std::{
+    cmp::Reverse,
     collections::{HashMap, HashSet},
     sync::Arc,
 };
@@ -32,10 +33,8 @@ pub(super) struct Vocabulary<'m> {
     reading: Reading,
     /// Control tokens that are written out because the parser waits for them.
     spoken: HashSet<LlamaToken>,
-    /// Those of them that stand inside of calls.
-    inner: HashSet<LlamaToken>,
-    /// The family's mark inside of calls.
-    inner_mark: Option<&'static str>,
+    /// Those of them that stand inside of calls, by their texts.
+    inner: Vec<(String, LlamaToken)>,
     /// The token that opens a call, if the model has one.
     pub(super) call_open: Option<LlamaToken>,
     pub(super) bos: String,
@@ -117,8 +116,7 @@ impl<'m> Vocabulary<'m> {
             unread,
             letters,
             spoken: HashSet::new(),
-            inner: HashSet::new(),
-            inner_mark: None,
+            inner: Vec::new(),
             call_open: None,
             bos,
             eos,
@@ -131,17 +129,22 @@ impl<'m> Vocabulary<'m> {
     pub(super) fn of_family(mut self, family: &Family, frames: &[String]) -> Option<Self> {
         let token = |text: &str| self.texts.get(text).copied();
         self.call_open = family.marker().and_then(token);
-        self.inner_mark = family.inner();
-        self.inner = family.inner().and_then(token).into_iter().collect();
-        // A marker of several tokens is recognised by its first.
-        let begins = |marker: &str| {
+        let is_inner = |text: &&String| {
+            !text.trim_matches(is_blank).is_empty()
+                && family.inner().any(|inner| inner.contains(&***text))
+        };
+        let inner = self.texts.iter().filter(|(text, _)| is_inner(text));
+        self.inner = inner.map(|(text, token)| (text.clone(), *token)).collect();
+        // A marker of several tokens is written out with each of them.
+        let parts = |marker: &str| {
             self.texts
                 .iter()
-                .filter(|(text, _)| marker.starts_with(*text))
+                .filter(|(text, _)| marker.contains(*text))
                 .map(|(_, token)| *token)
                 .collect::<Vec<_>>()
         };
-        self.spoken = family.spoken().flat_map(begins).chain(self.inner.iter().copied()).collect();
+        let inner = self.inner.iter().map(|(_, token)| *token);
+        self.spoken = family.spoken().flat_map(parts).chain(inner).collect();
         let frames = family.markers().map(str::to_owned).chain(frames.iter().cloned());
         self.markers = Markers::new(std::mem::take(&mut self.specials), frames)?;
         Some(self)
@@ -215,17 +218,21 @@ impl<'m> Vocabulary<'m> {
         let mut tokens = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
-            let mark = self.inner_mark.and_then(|mark| Some((rest.find(mark)?, mark)));
-            let (plain, mark) = mark.map_or((rest, ""), |(at, mark)| (&rest[..at], mark));
+            let marks = self
+                .inner
+                .iter()
+                .filter_map(|(text, token)| Some((rest.find(text)?, Reverse(text.len()), *token)));
+            // Of those that begin at the same letter the longest is meant.
+            let mark = marks.min_by_key(|(at, len, _)| (*at, *len));
+            let plain = &rest[..mark.map_or(rest.len(), |(at, ..)| at)];
             if !plain.is_empty() {
                 self.read(plain, &mut tokens);
             }
-            match self.inner.iter().next() {
-                Some(token) if !mark.is_empty() => tokens.push(*token),
-                _ if !mark.is_empty() => self.read(mark, &mut tokens),
-                _ => (),
+            rest = &rest[plain.len()..];
+            if let Some((_, Reverse(len), token)) = mark {
+                tokens.push(token);
+                rest = &rest[len..];
             }
-            rest = &rest[plain.len() + mark.len()..];
         }
         let spelled: Vec<u8> = tokens.iter().flat_map(|token| self.bytes(*token)).collect();
         (spelled == text.as_bytes()).then_some(tokens)
@@ -240,7 +247,7 @@ impl<'m> Vocabulary<'m> {
     pub(super) fn token_environment(&self) -> TokEnv {
         let id = |token: LlamaToken| u32::try_from(token.0).ok();
         let word = |token: LlamaToken| {
-            let is_inner = self.inner.contains(&token);
+            let is_inner = self.inner.iter().any(|(_, inner)| *inner == token);
             let bytes = self.vocab.token_to_piece(token, is_inner, None);
             if !bytes.is_empty() && (is_inner || !self.spoken.contains(&token)) {
                 return bytes;

@@ -1,7 +1,7 @@
 //! Reads a tool call as a model wrote it, as far as possible, so that the model can be told its error.
 //!
-//! [`CallForm`] is the form of a family: JSON objects (`json`), Gemma's `braces`, or Python (`python`). Its rules tell
-//! `scan` where a call ends while text still arrives. `read` then takes name and arguments out of the call:
+//! [`CallForm`] is the form of a family: JSON objects (`json`), Gemma's `braces`, Python (`python`), the family's own
+//! texts around the arguments (`marks`), or each argument between `tags`. Its rules tell `scan` where a call ends while text still arrives. `read` then takes name and arguments out of the call:
 //!
 //! ```text
 //! call:save{title:<|"|>Plan<|"|>}   gives   save, {"title":"Plan"}
@@ -17,15 +17,21 @@
 
 pub(super) mod braces;
 pub(super) mod json;
+pub(super) mod kinds;
+pub(super) mod marks;
 pub(super) mod python;
 mod scan;
+pub(super) mod tags;
 
-use madang_actors::protocol::WantedCall;
+use madang_actors::protocol::{ToolSpec, WantedCall};
 use serde_json::Value;
 
-pub(super) use scan::{Scan, ScanRules, Seen};
+pub(super) use marks::{Marks, literals};
+pub(super) use scan::{Scan, Seen, held};
+pub(super) use tags::Tags;
 
 use json::member;
+use scan::{ScanRules, TagRules};
 
 /// A call that names no tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +49,10 @@ pub(super) enum CallForm {
     },
     /// `[{"name": "NAME", "arguments": {..}, "id": ".."}]`.
     Objects,
-    /// `NAME`, the mark, and the arguments as JSON.
-    Marked(&'static str),
+    /// `NAME` and the arguments as JSON, between texts of the family.
+    Marked(&'static Marks),
+    /// `NAME`, and each key and value between tags of the family.
+    Tagged(&'static Tags),
     /// `call:NAME{key:value}`, with strings between this mark.
     Braces(&'static str),
     /// `[NAME(key=value)]`.
@@ -52,21 +60,38 @@ pub(super) enum CallForm {
 }
 
 impl CallForm {
-    /// Returns the rules that find the ends of calls; the texts in `ends` end a block.
-    pub(super) fn rules(self, ends: &'static [&'static str]) -> ScanRules {
+    /// Begins to look for the ends of calls; the texts in `ends` end a block.
+    pub(super) fn scan(self, ends: &'static [&'static str]) -> Scan {
+        match self {
+            Self::Tagged(tags) => Scan::tags(tags.rules(ends)),
+            Self::Object { .. }
+            | Self::Objects
+            | Self::Marked(_)
+            | Self::Braces(_)
+            | Self::Python => Scan::brackets(self.rules(ends)),
+        }
+    }
+
+    fn rules(self, ends: &'static [&'static str]) -> ScanRules {
         let json = ScanRules {
             quotes: ["\"", "\""],
             has_escapes: true,
             opening: &['{', '['],
             closing: &['}', ']'],
             is_list: false,
+            is_several: false,
             ends,
         };
         match self {
-            Self::Object { .. } => json,
+            Self::Object { .. } | Self::Tagged(_) => json,
             Self::Objects => ScanRules { is_list: true, ..json },
-            // The mark has brackets of its own.
-            Self::Marked(_) => ScanRules { opening: &['{'], closing: &['}'], ..json },
+            // The texts have brackets of their own.
+            Self::Marked(marks) => ScanRules {
+                opening: &['{'],
+                closing: &['}'],
+                is_several: marks.separator.is_some(),
+                ..json
+            },
             Self::Braces(quote) => ScanRules { quotes: [quote, quote], has_escapes: false, ..json },
             Self::Python => ScanRules {
                 quotes: ["\"", "'"],
@@ -78,8 +103,9 @@ impl CallForm {
         }
     }
 
-    /// Reads a call with its separator. Arguments become JSON if possible, and otherwise keep the model's text.
-    pub(super) fn read(self, call: &str) -> Result<WantedCall, Malformed> {
+    /// Reads a call with its separator. Arguments become JSON if possible, and otherwise keep the model's text. Of these
+    /// tools a value without quotes has its kind.
+    pub(super) fn read(self, call: &str, tools: &[ToolSpec]) -> Result<WantedCall, Malformed> {
         let is_list = self.rules(&[]).is_list;
         let call = if is_list { call.trim_start_matches(is_separator) } else { call.trim() };
         match self {
@@ -88,11 +114,8 @@ impl CallForm {
             }
             Self::Object { within: None, .. } | Self::Objects => object(call),
             Self::Python if call.starts_with('{') => object(call),
-            Self::Marked(_) => {
-                let name = call.split(['[', '{']).next().unwrap_or_default();
-                let arguments = call.find('{').map_or("{}", |begin| &call[begin..]);
-                wanted(name, arguments.to_owned())
-            }
+            Self::Marked(marks) => marks.read(call),
+            Self::Tagged(tags) => tags.read(call, tools),
             Self::Braces(quote) => {
                 let call = call.strip_prefix("call:").ok_or(Malformed)?;
                 let begin = call.find('{').unwrap_or(call.len());
@@ -121,13 +144,46 @@ impl CallForm {
                 format!(r#"{{"name": {quoted}, "{key}": {arguments}}}"#)
             }
             Self::Objects => format!(r#"[{{"name": {quoted}, "arguments": {arguments}}}]"#),
-            Self::Marked(mark) => format!("{name}{mark}{arguments}"),
+            Self::Marked(marks) => marks.write(name, arguments),
+            Self::Tagged(tags) => tags.write(name, arguments),
             Self::Braces(quote) => {
                 let value = serde_json::from_str::<Value>(arguments).ok();
                 let written = value.and_then(|value| braces::literal(&value, quote));
                 format!("call:{name}{}", written.unwrap_or_else(|| arguments.to_owned()))
             }
             Self::Python => format!("[{name}({})]", python::keywords(arguments)),
+        }
+    }
+}
+
+impl CallForm {
+    /// Tells whether the rest of a block, after its last whole call, begins another.
+    pub(super) fn has_begun(self, rest: &str) -> bool {
+        match self {
+            Self::Marked(marks) => marks.has_begun(rest),
+            Self::Tagged(_) => !rest.trim().is_empty(),
+            Self::Object { .. } | Self::Objects | Self::Braces(_) | Self::Python => {
+                !rest.trim_matches([' ', '\n', ',', ']']).is_empty()
+            }
+        }
+    }
+
+    /// Returns the text between two calls of a block; `None` if a block has one, or lists them in brackets.
+    pub(super) fn separator(self) -> Option<&'static str> {
+        match self {
+            Self::Marked(marks) => marks.separator,
+            Self::Tagged(tags) => tags.separator,
+            Self::Object { .. } | Self::Objects | Self::Braces(_) | Self::Python => None,
+        }
+    }
+
+    /// Lists the texts that a model writes inside of a call, besides JSON and Python.
+    pub(super) fn texts(self) -> Vec<&'static str> {
+        match self {
+            Self::Marked(marks) => marks.texts().collect(),
+            Self::Tagged(tags) => tags.texts().collect(),
+            Self::Braces(quote) => vec![quote],
+            Self::Object { .. } | Self::Objects | Self::Python => Vec::new(),
         }
     }
 }

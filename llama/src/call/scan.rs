@@ -1,18 +1,20 @@
-//! Finds the ends of calls in a block while text still arrives: brackets, counted outside of quotes.
+//! Finds the ends of calls in a block while text still arrives: brackets, counted outside of quotes, or tags.
 
 /// The syntax of a block of calls.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct ScanRules {
+pub(super) struct ScanRules {
     /// The marks around quoted text.
-    pub(in super::super) quotes: [&'static str; 2],
+    pub(super) quotes: [&'static str; 2],
     /// Whether a backslash in quoted text escapes the next letter.
-    pub(in super::super) has_escapes: bool,
-    pub(in super::super) opening: &'static [char],
-    pub(in super::super) closing: &'static [char],
+    pub(super) has_escapes: bool,
+    pub(super) opening: &'static [char],
+    pub(super) closing: &'static [char],
     /// Whether the calls may stand between square brackets.
-    pub(in super::super) is_list: bool,
+    pub(super) is_list: bool,
+    /// Whether a block goes on after a call that is in no list.
+    pub(super) is_several: bool,
     /// Texts that end the block outside of quotes.
-    pub(in super::super) ends: &'static [&'static str],
+    pub(super) ends: &'static [&'static str],
 }
 
 /// A finding in the block.
@@ -26,7 +28,48 @@ pub(in super::super) enum Seen {
 
 /// Follows a block of calls from its first letter on.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Scan {
+pub(in super::super) enum Scan {
+    Brackets(BracketScan),
+    Tags(TagScan),
+}
+
+impl Scan {
+    pub(super) fn brackets(rules: ScanRules) -> Self {
+        Self::Brackets(BracketScan::new(rules))
+    }
+
+    pub(super) fn tags(rules: TagRules) -> Self {
+        Self::Tags(TagScan { rules, is_in_value: false, looked_at: 0, has_calls: false })
+    }
+
+    /// Tells whether a call has ended.
+    pub(in super::super) fn has_calls(&self) -> bool {
+        match self {
+            Self::Brackets(scan) => scan.has_calls,
+            Self::Tags(scan) => scan.has_calls,
+        }
+    }
+
+    /// Tells whether the block ends with its first call.
+    pub(in super::super) fn is_single(&self) -> bool {
+        match self {
+            Self::Brackets(scan) => scan.is_single(),
+            Self::Tags(scan) => scan.is_single(),
+        }
+    }
+
+    /// Looks at the new text. `text` begins with the block, or behind the last call once the caller has removed that.
+    pub(in super::super) fn look(&mut self, text: &str) -> Option<Seen> {
+        match self {
+            Self::Brackets(scan) => scan.look(text),
+            Self::Tags(scan) => scan.look(text),
+        }
+    }
+}
+
+/// Counts brackets.
+#[derive(Debug, Clone)]
+pub(in super::super) struct BracketScan {
     rules: ScanRules,
     depth: usize,
     quote: Option<&'static str>,
@@ -37,23 +80,16 @@ pub(in super::super) struct Scan {
     has_calls: bool,
 }
 
-impl Scan {
-    pub(in super::super) fn new(rules: ScanRules) -> Self {
+impl BracketScan {
+    fn new(rules: ScanRules) -> Self {
         Self { rules, depth: 0, quote: None, base: None, looked_at: 0, has_calls: false }
     }
 
-    /// Tells whether a call has ended.
-    pub(in super::super) fn has_calls(&self) -> bool {
-        self.has_calls
+    fn is_single(&self) -> bool {
+        self.base == Some(0) && !self.rules.is_several
     }
 
-    /// Tells whether the block ends with its first call.
-    pub(in super::super) fn is_single(&self) -> bool {
-        self.base == Some(0)
-    }
-
-    /// Looks at the new text. `text` begins with the block, or behind the last call once the caller has removed that.
-    pub(in super::super) fn look(&mut self, text: &str) -> Option<Seen> {
+    fn look(&mut self, text: &str) -> Option<Seen> {
         loop {
             let rest = &text[self.looked_at..];
             let next = rest.chars().next()?;
@@ -107,4 +143,70 @@ impl Scan {
         }
         None
     }
+}
+
+/// The tags of a block of calls.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TagRules {
+    /// Begins an argument.
+    pub(super) key: &'static str,
+    /// Ends a value.
+    pub(super) end: &'static str,
+    /// Ends a call.
+    pub(super) after: &'static str,
+    /// Whether a block goes on after a call.
+    pub(super) is_several: bool,
+    /// Texts that end the block outside of values.
+    pub(super) ends: &'static [&'static str],
+}
+
+/// Follows a block of calls between tags. Only outside of a value does a tag mean anything.
+#[derive(Debug, Clone)]
+pub(in super::super) struct TagScan {
+    rules: TagRules,
+    is_in_value: bool,
+    /// The bytes that were looked at.
+    looked_at: usize,
+    has_calls: bool,
+}
+
+impl TagScan {
+    /// Tells whether the block ends with its first call.
+    fn is_single(&self) -> bool {
+        !self.rules.is_several
+    }
+
+    /// Looks at the new text, as [`Scan::look`].
+    fn look(&mut self, text: &str) -> Option<Seen> {
+        let TagRules { key, end, after, .. } = self.rules;
+        let outside: Vec<&str> =
+            [key, after].into_iter().chain(self.rules.ends.iter().copied()).collect();
+        loop {
+            let marks = if self.is_in_value { &[end][..] } else { &outside };
+            let rest = &text[self.looked_at..];
+            let found = marks.iter().filter_map(|mark| Some((rest.find(mark)?, *mark)));
+            let Some((at, mark)) = found.min_by_key(|(at, _)| *at) else {
+                self.looked_at = text.len() - held(rest, marks);
+                return None;
+            };
+            let begin = self.looked_at + at;
+            self.looked_at = begin + mark.len();
+            if self.is_in_value || mark == key {
+                self.is_in_value = mark == key;
+            } else if mark == after {
+                self.has_calls = true;
+                return Some(Seen::Call(std::mem::take(&mut self.looked_at)));
+            } else {
+                return Some(Seen::End(begin));
+            }
+        }
+    }
+}
+
+/// Counts the bytes at the end of a text that may begin a mark.
+pub(in super::super) fn held(text: &str, marks: &[&str]) -> usize {
+    let begins = |(at, _): &(usize, char)| marks.iter().any(|mark| mark.starts_with(&text[*at..]));
+    let longest = marks.iter().map(|mark| mark.len()).max().unwrap_or_default();
+    let tail = text.char_indices().rev().take_while(|(at, _)| text.len() - at < longest);
+    tail.filter(begins).last().map_or(0, |(at, _)| text.len() - at)
 }

@@ -1,5 +1,7 @@
 //! Turns a chat into the tokens of a prompt, and logits into an answer.
 
+use std::sync::Arc;
+
 use llama_cpp_2::{model::LlamaModel as Weights, token::LlamaToken};
 use madang_actors::{
     port::ModelError,
@@ -160,7 +162,7 @@ impl<'m> Generator<'m> {
         calls: Option<Grammar>,
     ) -> Answer {
         let parser = Parser::new(self.dialect.family, self.dialect.stops);
-        let parser = if request.tools.is_empty() { parser.without_tools() } else { parser };
+        let parser = parser.offering(Arc::clone(&request.tools));
         let parser = if is_thinking { parser.thinking() } else { parser };
         // Without tools no call is opened.
         let banned = self.vocabulary.call_open.filter(|_| request.tools.is_empty());

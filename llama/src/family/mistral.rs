@@ -1,4 +1,4 @@
-//! Mistral, in two ways: a list of objects behind `[TOOL_CALLS]`, and since 2025 `[TOOL_CALLS]NAME[ARGS]{..}`.
+//! Mistral up to Small 3.1: a list of objects behind `[TOOL_CALLS]`. Later ones are among the `marked`.
 
 use super::super::call::CallForm;
 use super::{Family, Opening};
@@ -29,7 +29,3 @@ pub(in super::super) const MISTRAL: Family = Family {
     frames: FRAMES,
     instruction: None,
 };
-
-/// Since Mistral Small 3.2.
-pub(in super::super) const MISTRAL_MARKED: Family =
-    Family { name: "mistral-marked", form: CallForm::Marked("[ARGS]"), ..MISTRAL };

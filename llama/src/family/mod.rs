@@ -1,7 +1,7 @@
 //! The known families of models: how each opens, writes and closes a tool call, frames its messages, and learns of its
 //! tools.
 //!
-//! One file a family, with one constant; all other code is common:
+//! One file a family, with one constant, or a row of a table (`marked`, `tagged`); all other code is common:
 //! - `dialect` chooses the family by probing the model's template, in the order of [`FAMILIES`].
 //! - `call` reads and writes calls in the family's form, and `grammar` constrains them to it.
 //! - `parser` finds the markers in the stream, and `markers` keeps them out of others' text.
@@ -20,7 +20,9 @@ mod gemma4;
 mod hermes;
 mod lfm2;
 mod llama3;
+mod marked;
 mod mistral;
+mod tagged;
 
 pub(super) use envelope::ENVELOPE;
 pub(super) use function_gemma::FUNCTION_GEMMA;
@@ -29,7 +31,11 @@ pub(super) use gemma4::GEMMA_4;
 pub(super) use hermes::HERMES;
 pub(super) use lfm2::LFM2;
 pub(super) use llama3::LLAMA_3;
-pub(super) use mistral::{MISTRAL, MISTRAL_MARKED};
+pub(super) use marked::{DEEPSEEK_R1, DEEPSEEK_V3_1, FUNCTIONARY, KIMI_K2, MISTRAL_MARKED, SOLAR};
+pub(super) use mistral::MISTRAL;
+pub(super) use tagged::{
+    DEEPSEEK_V3_2, DEEPSEEK_V4, GLM, GLM_TIGHT, HY_3, MINIMAX_M2, QWEN_CODER, SEED,
+};
 
 use super::call::CallForm;
 
@@ -61,10 +67,23 @@ pub(super) enum Opening {
 }
 
 /// All families whose calls can be told from other text, the most particular first. Other models use envelopes.
-pub(super) const FAMILIES: [&Family; 9] = [
+pub(super) const FAMILIES: [&Family; 22] = [
     &GEMMA_4,
     &FUNCTION_GEMMA,
     &LFM2,
+    &DEEPSEEK_R1,
+    &DEEPSEEK_V3_1,
+    &KIMI_K2,
+    &SOLAR,
+    &FUNCTIONARY,
+    &QWEN_CODER,
+    &SEED,
+    &GLM,
+    &GLM_TIGHT,
+    &HY_3,
+    &MINIMAX_M2,
+    &DEEPSEEK_V3_2,
+    &DEEPSEEK_V4,
     &MISTRAL_MARKED,
     &MISTRAL,
     &HERMES,
@@ -90,17 +109,20 @@ impl Family {
         self.marker().into_iter().chain(self.closing.iter().copied()).chain(self.thinking)
     }
 
-    /// Returns the mark that a model writes inside of a call.
-    pub(super) fn inner(&self) -> Option<&'static str> {
-        match self.form {
-            CallForm::Marked(mark) | CallForm::Braces(mark) => Some(mark),
-            CallForm::Object { .. } | CallForm::Objects | CallForm::Python => None,
-        }
+    /// Lists the texts that a model writes inside of a block of calls.
+    pub(super) fn inner(&self) -> impl Iterator<Item = &'static str> {
+        // Behind a call of several there may be another, or the closing.
+        let has_closing = self.form.separator().is_some();
+        let closing = self.closing.iter().copied().filter(move |_| has_closing);
+        let texts = self.form.texts().into_iter().chain(closing);
+        texts.map(str::trim).filter(|text| !text.is_empty())
     }
 
     /// Lists all texts with a meaning in this family's prompts.
     pub(super) fn markers(&self) -> impl Iterator<Item = &'static str> {
-        self.spoken().chain(self.inner()).chain(self.frames.iter().copied())
+        // Others mean something only beside these.
+        let is_mark = |text: &&str| text.len() > 3 && text.contains(['<', '[']);
+        self.spoken().chain(self.inner().filter(is_mark)).chain(self.frames.iter().copied())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        call::CallForm,
+        call::{CallForm, literals},
         dialect::CallStyle,
         family::{Family, Opening},
     },
@@ -19,10 +19,24 @@ pub(super) fn rules(family: &Family, style: &CallStyle, tools: usize) -> String 
             let separator = lark_string(Notation::of(family.form, style).separator());
             format!("\"[\" call ({separator} call)* \"]\"")
         }
-        CallForm::Object { .. } | CallForm::Marked(_) | CallForm::Braces(_) => "call".to_owned(),
+        CallForm::Object { .. }
+        | CallForm::Marked(_)
+        | CallForm::Tagged(_)
+        | CallForm::Braces(_) => several(family).unwrap_or_else(|| "call".to_owned()),
     };
     let lead = if style.lead.is_empty() { String::new() } else { lark_string(&style.lead) };
     format!("start: {lead} {block}\ncall: {calls}\n{}", shared(family, style))
+}
+
+/// Writes a block of calls in a row, up to its closing; `None` if a block is one call.
+fn several(family: &Family) -> Option<String> {
+    let separator = family.form.separator()?;
+    let next = if separator.is_empty() { String::new() } else { lark_string(separator) };
+    let closing = family
+        .closing
+        .iter()
+        .flat_map(|closing| [lark_string(closing), lark_string(&format!("\n{closing}"))]);
+    Some(format!("call ({next} call)* ({})?", closing.collect::<Vec<_>>().join(" | ")))
 }
 
 /// Writes the rules that those of calls refer to.
@@ -30,7 +44,8 @@ pub(super) fn shared(family: &Family, style: &CallStyle) -> String {
     let blank = style.blank();
     // Mistral's lists add an id to a call.
     let id = format!(r#"ID: /,{blank}"id":{blank}"[a-zA-Z0-9]{{9}}"/"#);
-    format!("{id}\n{}", any_rules(Notation::of(family.form, style)))
+    let mark_id = "MARK_ID: /[a-zA-Z0-9_.\\-]{1,64}/";
+    format!("{id}\n{mark_id}\n{}", any_rules(Notation::of(family.form, style)))
 }
 
 /// Writes the rule of a call around that of its arguments. Names have letters, digits and underscores.
@@ -58,8 +73,14 @@ pub(super) fn call(
             format!("{} {arguments} \"}}\"", head(key))
         }
         (CallForm::Objects, _) => format!("{} {arguments} ID? \"}}\"", head("arguments")),
-        (CallForm::Marked(mark), _) => {
-            format!("{} {arguments}", lark_string(&format!("{name}{mark}")))
+        (CallForm::Marked(marks), _) => {
+            let head = |between: &&str| pattern(&format!("{}{name}{between}", marks.before));
+            let heads: Vec<String> = marks.between.iter().map(head).collect();
+            format!("({}) {arguments} {}", heads.join(" | "), pattern(marks.after))
+        }
+        (CallForm::Tagged(tags), _) => {
+            let head = lark_string(&format!("{}{name}{}", tags.before, tags.named));
+            format!("{head} {arguments} {}", lark_string(tags.after))
         }
         (CallForm::Braces(_), _) => {
             format!("{} {arguments}", lark_string(&format!("call:{name}")))
@@ -69,4 +90,11 @@ pub(super) fn call(
         }
     };
     format!("call_{at}: {around}\n")
+}
+
+/// Writes a text of [`Marks`](super::super::call::Marks), with any ids.
+fn pattern(text: &str) -> String {
+    let literals =
+        literals(text).map(|text| if text.is_empty() { String::new() } else { lark_string(text) });
+    literals.collect::<Vec<_>>().join(" MARK_ID ")
 }

@@ -99,7 +99,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
 }
 
 /// Tells whether no value fits two of these schemas: they list different values, or have different types.
-pub(super) fn are_apart(schemas: &[Value]) -> bool {
+fn are_apart(schemas: &[Value]) -> bool {
     let objects: Vec<&Map<String, Value>> = schemas.iter().filter_map(Value::as_object).collect();
     if objects.len() != schemas.len() || objects.is_empty() {
         return false;
@@ -119,6 +119,21 @@ pub(super) fn are_apart(schemas: &[Value]) -> bool {
         .collect();
     types
         .is_some_and(|types| types.iter().enumerate().all(|(at, name)| !types[..at].contains(name)))
+}
+
+/// Returns the schemas of which a value fits one; only where nothing but annotations stands beside them.
+pub(super) fn choices<'s>(
+    keyword: &str,
+    schemas: &'s Value,
+    is_alone: bool,
+) -> Result<&'s [Value], Unknown> {
+    let schemas = schemas.as_array().filter(|_| is_alone).ok_or_else(|| unknown(keyword))?;
+    let is_choice = match keyword {
+        "oneOf" => are_apart(schemas),
+        "allOf" => schemas.len() == 1,
+        _ => !schemas.is_empty(),
+    };
+    if is_choice { Ok(schemas) } else { Err(unknown(keyword)) }
 }
 
 /// Returns the properties of an object without others; `None` if it names none.

@@ -1,7 +1,7 @@
 //! Constrains a tool call to a registered name, and to arguments that its schema allows.
 //!
 //! `schema` turns a tool's schema into rules, with `keywords` for single keywords, `numbers`, `any` for unconstrained
-//! values and `notation` for the family's form of values. `block` writes the rules around them. llguidance compiles all
+//! values, `tagged` for values between tags and `notation` for the family's form of values. `block` writes the rules around them. llguidance compiles all
 //! into a [`Grammar`]. A [`CallGuide`] follows one call token by token, and tells the allowed tokens and the forced text.
 //!
 //! Invariants: the rules allow exactly the values of the schema, in canonical form. A part that they cannot follow is
@@ -14,6 +14,7 @@ mod keywords;
 mod notation;
 mod numbers;
 mod schema;
+mod tagged;
 
 use std::{
     panic::AssertUnwindSafe,
@@ -26,10 +27,7 @@ use serde_json::Value;
 use toktrie::{ApproximateTokEnv, InferenceCapabilities, SimpleVob, TokEnv};
 use tracing::{debug, warn};
 
-use self::{
-    notation::Notation,
-    schema::{Gap, SchemaRules},
-};
+use self::schema::{Gap, SchemaRules};
 use super::{dialect::CallStyle, family::Family};
 
 /// Compiles grammars for sets of tools and keeps the latest.
@@ -123,8 +121,7 @@ impl Grammars {
 
     fn follow(&self, tool: &ToolSpec, at: usize) -> Followed {
         let (family, style) = (self.family, &self.style);
-        let notation = Notation::of(family.form, style);
-        let new = || SchemaRules::new(notation, format!("t{at}_"), &tool.parameters);
+        let new = || SchemaRules::new(family.form, style, format!("t{at}_"), &tool.parameters);
         let with_call = |schema: SchemaRules<'_>, arguments: &str| Followed {
             rules: schema.rules + &block::call(family, style, &tool.name, at, arguments),
             gaps: schema.gaps,

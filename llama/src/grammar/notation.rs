@@ -24,7 +24,7 @@ const JSON_LETTER: &str = r#"([^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00[01][0-9a-f])"#;
 const PYTHON_LETTER: &str = r"([^'\\\x00-\x1f]|\\['\\bfnrt]|\\u00[01][0-9a-f])";
 
 /// A day of the calendar.
-const DATE: &str = "([0-9]{4}-(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])\
+pub(super) const DATE: &str = "([0-9]{4}-(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])\
                     |[0-9]{4}-(0[469]|11)-(0[1-9]|[12][0-9]|30)\
                     |[0-9]{4}-02-(0[1-9]|1[0-9]|2[0-8])\
                     |([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)";
@@ -32,9 +32,10 @@ const DATE: &str = "([0-9]{4}-(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])\
 impl Notation {
     pub(super) fn of(form: CallForm, style: &CallStyle) -> Self {
         match form {
-            CallForm::Object { .. } | CallForm::Objects | CallForm::Marked(_) => {
-                Self::Json(style.blank())
-            }
+            CallForm::Object { .. }
+            | CallForm::Objects
+            | CallForm::Marked(_)
+            | CallForm::Tagged(_) => Self::Json(style.blank()),
             CallForm::Braces(quote) => Self::Braces(quote),
             CallForm::Python => Self::Python,
         }
@@ -68,17 +69,15 @@ impl Notation {
 
     /// Returns strings of this many letters.
     pub(super) fn string(self, min: u64, max: Option<u64>) -> String {
-        let times = match (min, max) {
-            (0, None) => "*".to_owned(),
-            (min, None) => format!("{{{min},}}"),
-            (min, Some(max)) => format!("{{{min},{max}}}"),
-        };
+        let letters = |letter: &str| repeated(letter, min, max);
         match self {
-            Self::Json(_) => format!("/\"{JSON_LETTER}{times}\"/"),
-            Self::Python => format!("/\"{JSON_LETTER}{times}\"/ | /'{PYTHON_LETTER}{times}'/"),
+            Self::Json(_) => format!("/\"{}\"/", letters(JSON_LETTER)),
+            Self::Python => {
+                format!("/\"{}\"/ | /'{}'/", letters(JSON_LETTER), letters(PYTHON_LETTER))
+            }
             Self::Braces(quote) => {
-                let quoted = regex_of(quote);
-                format!("/{quoted}/ (/(?s:.){times}/ & ~/(?s:.*){quoted}(?s:.*)/) /{quoted}/")
+                let (quoted, text) = (regex_of(quote), letters("(?s:.)"));
+                format!("/{quoted}/ (/{text}/ & ~/(?s:.*){quoted}(?s:.*)/) /{quoted}/")
             }
         }
     }
@@ -103,14 +102,26 @@ impl Notation {
     }
 }
 
+/// Writes so many letters of this kind as a regular expression.
+pub(super) fn repeated(letter: &str, min: u64, max: Option<u64>) -> String {
+    match (min, max) {
+        (0, None) => format!("{letter}*"),
+        (min, None) => format!("{letter}{{{min},}}"),
+        (min, Some(max)) => format!("{letter}{{{min},{max}}}"),
+    }
+}
+
 /// Writes a text as a regular expression.
 pub(super) fn regex_of(text: &str) -> String {
     let is_plain = |letter: char| {
-        letter.is_alphanumeric() || matches!(letter, ' ' | '_' | ':' | '"' | '<' | '>')
+        !letter.is_ascii_punctuation() || matches!(letter, '_' | ':' | '"' | '<' | '>')
     };
-    text.chars()
-        .flat_map(|letter| (!is_plain(letter)).then_some('\\').into_iter().chain([letter]))
-        .collect()
+    let escaped = |letter: char| match letter {
+        '\n' => ['\\', 'n'].into_iter().take(2),
+        letter if is_plain(letter) => [letter, letter].into_iter().take(1),
+        letter => ['\\', letter].into_iter().take(2),
+    };
+    text.chars().flat_map(escaped).collect()
 }
 
 /// Writes a text as a Lark literal.

@@ -6,9 +6,10 @@ use std::{collections::HashMap, fmt::Write as _};
 use serde_json::{Map, Value, json};
 
 use super::{
+    super::{call::CallForm, dialect::CallStyle},
     any::{ANY, ANY_OBJECT},
     keywords::{
-        ANNOTATIONS, Rule, Unknown, are_apart, check_keywords, closed_properties, counts,
+        ANNOTATIONS, Rule, Unknown, check_keywords, choices, closed_properties, counts,
         no_alternatives, unknown, values,
     },
     notation::{Notation, lark_string},
@@ -27,28 +28,32 @@ pub(in super::super) struct Gap {
 /// The most rules for one tool.
 const MAX_RULES: usize = 2_000;
 /// The greatest depth of a schema.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
+
 /// Writes the rules for one tool.
 #[derive(Debug)]
 pub(super) struct SchemaRules<'s> {
-    notation: Notation,
+    pub(super) notation: Notation,
+    /// The form around the values.
+    form: CallForm,
     /// The prefix of the rules' names.
     prefix: String,
-    root: &'s Value,
+    pub(super) root: &'s Value,
     pub(super) rules: String,
     count: usize,
     depth: usize,
     /// The JSON Pointer to the part of the schema that is read.
-    pointer: String,
+    pub(super) pointer: String,
     /// Rules of referenced schemas; `None` while one is written, because a schema may contain itself.
     references: HashMap<String, Option<String>>,
     pub(super) gaps: Vec<Gap>,
 }
 
 impl<'s> SchemaRules<'s> {
-    pub(super) fn new(notation: Notation, prefix: String, root: &'s Value) -> Self {
+    pub(super) fn new(form: CallForm, style: &CallStyle, prefix: String, root: &'s Value) -> Self {
         Self {
-            notation,
+            notation: Notation::of(form, style),
+            form,
             prefix,
             root,
             rules: String::new(),
@@ -62,9 +67,13 @@ impl<'s> SchemaRules<'s> {
 
     /// Writes the rule for the arguments of a call.
     pub(super) fn arguments(&mut self) -> String {
-        let rule = match self.notation {
-            Notation::Python => self.keywords(),
-            Notation::Json(_) | Notation::Braces(_) => self.arguments_object(),
+        let rule = match self.form {
+            CallForm::Python => self.keywords(),
+            CallForm::Tagged(tags) => self.tagged(tags),
+            CallForm::Object { .. }
+            | CallForm::Objects
+            | CallForm::Marked(_)
+            | CallForm::Braces(_) => self.arguments_object(),
         };
         rule.unwrap_or_else(|Unknown(keyword)| {
             self.gaps.push(Gap { pointer: self.pointer.clone(), keyword });
@@ -74,9 +83,13 @@ impl<'s> SchemaRules<'s> {
 
     /// Writes the rule for any arguments.
     pub(super) fn any_arguments(&mut self) -> String {
-        match self.notation {
-            Notation::Python => self.rule(&format!("(KEYWORD {ANY} (\", \" KEYWORD {ANY})*)?")),
-            Notation::Json(_) | Notation::Braces(_) => ANY_OBJECT.to_owned(),
+        match self.form {
+            CallForm::Python => self.rule(&format!("(KEYWORD {ANY} (\", \" KEYWORD {ANY})*)?")),
+            CallForm::Tagged(tags) => self.any_tagged(tags),
+            CallForm::Object { .. }
+            | CallForm::Objects
+            | CallForm::Marked(_)
+            | CallForm::Braces(_) => ANY_OBJECT.to_owned(),
         }
     }
 
@@ -97,13 +110,16 @@ impl<'s> SchemaRules<'s> {
             key.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
                 && key.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
         };
-        let members =
-            self.members(schema, properties, &|key| is_name(key).then(|| format!("{key}=")))?;
+        let members = self.members(schema, properties, ", ", &|rules, key, step, schema| {
+            let key =
+                is_name(key).then(|| format!("{key}=")).ok_or_else(|| unknown("properties"))?;
+            Ok(format!("{} {}", lark_string(&key), rules.value_in(step, schema)))
+        })?;
         Ok(self.rule(&members))
     }
 
     /// Writes the rule for a value; where the schema cannot be followed, records the gap and allows any value.
-    fn value(&mut self, schema: &Value) -> String {
+    pub(super) fn value(&mut self, schema: &Value) -> String {
         self.depth += 1;
         let rule = if self.depth > MAX_DEPTH || self.count > MAX_RULES {
             Err(unknown("size"))
@@ -119,9 +135,14 @@ impl<'s> SchemaRules<'s> {
 
     /// Writes the rule for a nested schema.
     fn value_in(&mut self, step: &str, schema: &Value) -> String {
+        self.nested(step, |rules| rules.value(schema))
+    }
+
+    /// Does this with the pointer to a nested schema.
+    pub(super) fn nested(&mut self, step: &str, write: impl FnOnce(&mut Self) -> String) -> String {
         let outer = self.pointer.len();
         write!(self.pointer, "/{step}").expect("a string takes everything");
-        let rule = self.value(schema);
+        let rule = write(self);
         self.pointer.truncate(outer);
         rule
     }
@@ -150,16 +171,7 @@ impl<'s> SchemaRules<'s> {
         for keyword in ["anyOf", "oneOf", "allOf"] {
             let Some(schemas) = schema.get(keyword) else { continue };
             let is_alone = schema.keys().all(|key| key == keyword || ANNOTATIONS.contains(&&**key));
-            let schemas =
-                schemas.as_array().filter(|_| is_alone).ok_or_else(|| unknown(keyword))?;
-            let is_choice = match keyword {
-                "oneOf" => are_apart(schemas),
-                "allOf" => schemas.len() == 1,
-                _ => !schemas.is_empty(),
-            };
-            if !is_choice {
-                return Err(unknown(keyword));
-            }
+            let schemas = choices(keyword, schemas, is_alone)?;
             let rules: Vec<String> = schemas
                 .iter()
                 .enumerate()
@@ -183,7 +195,7 @@ impl<'s> SchemaRules<'s> {
         Ok(self.rule(&rules.join(" | ")))
     }
 
-    fn of_type(&mut self, name: &str, schema: &Map<String, Value>) -> Rule {
+    pub(super) fn of_type(&mut self, name: &str, schema: &Map<String, Value>) -> Rule {
         match name {
             "object" => self.object(schema),
             "array" => self.array(schema),
@@ -275,16 +287,22 @@ impl<'s> SchemaRules<'s> {
             };
         };
         let notation = self.notation;
-        let members = self.members(schema, properties, &|key| notation.key(key))?;
+        let separator = notation.separator();
+        let members =
+            self.members(schema, properties, separator, &|rules, key, step, schema| {
+                let key = notation.key(key).ok_or_else(|| unknown("properties"))?;
+                Ok(format!("{} {}", lark_string(&key), rules.value_in(step, schema)))
+            })?;
         Ok(self.rule(&format!("\"{{\" {members} \"}}\"")))
     }
 
     /// Writes members in the order of the schema, required or not.
-    fn members(
+    pub(super) fn members(
         &mut self,
         schema: &Map<String, Value>,
         properties: &Map<String, Value>,
-        key: &dyn Fn(&str) -> Option<String>,
+        separator: &str,
+        pair: &dyn Fn(&mut Self, &str, &str, &Value) -> Rule,
     ) -> Rule {
         let required: Vec<&str> = match schema.get("required") {
             None => Vec::new(),
@@ -297,12 +315,11 @@ impl<'s> SchemaRules<'s> {
         }
         let mut pairs = Vec::new();
         for (name, schema) in properties {
-            let key = key(name).ok_or_else(|| unknown("properties"))?;
             let escaped = name.replace('~', "~0").replace('/', "~1");
-            let value = self.value_in(&format!("properties/{escaped}"), schema);
-            pairs.push((format!("{} {value}", lark_string(&key)), required.contains(&&**name)));
+            let pair = pair(self, name, &format!("properties/{escaped}"), schema)?;
+            pairs.push((pair, required.contains(&&**name)));
         }
-        let separator = lark_string(self.notation.separator());
+        let separator = if separator.is_empty() { String::new() } else { lark_string(separator) };
         // From the last to the first: the possible continuations of each.
         let mut behind = String::new();
         let mut beginnings = Vec::new();
@@ -329,11 +346,11 @@ impl<'s> SchemaRules<'s> {
         self.rule(&format!("\"{{\" (KEY {value} ({separator} KEY {value})*)? \"}}\""))
     }
 
-    fn rule(&mut self, body: &str) -> String {
+    pub(super) fn rule(&mut self, body: &str) -> String {
         self.define('r', body)
     }
 
-    fn terminal(&mut self, body: &str) -> String {
+    pub(super) fn terminal(&mut self, body: &str) -> String {
         self.define('T', body)
     }
 

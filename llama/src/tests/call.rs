@@ -5,7 +5,7 @@ use super::*;
 const OBJECT: CallForm = CallForm::Object { within: None, arguments: "arguments" };
 
 fn hermes(body: &str) -> Result<(String, String), Malformed> {
-    OBJECT.read(body).map(|call| (call.name.to_string(), call.arguments.to_string()))
+    OBJECT.read(body, &[]).map(|call| (call.name.to_string(), call.arguments.to_string()))
 }
 
 #[test]

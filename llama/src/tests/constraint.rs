@@ -67,8 +67,8 @@ fn canonical(family: &Family, is_compact: bool, arguments: &Value) -> String {
 }
 
 /// Reads the arguments of the first call in a block.
-fn read(family: &'static Family, block: &str) -> Option<String> {
-    let mut parser = Parser::new(family, &[]);
+fn read(family: &'static Family, parameters: &Value, block: &str) -> Option<String> {
+    let mut parser = Parser::new(family, &[]).offering([tool(parameters)].into());
     let mut found = Vec::new();
     parser.push(&format!("{}{block}", family.marker().unwrap_or_default()), &mut found);
     parser.finish(false, &mut found);
@@ -241,11 +241,28 @@ impl Maker<'_> {
     }
 }
 
-/// Writes a text that the constraint allows, by dice.
-fn walk(guide: &mut CallGuide, dice: &[u8]) -> Option<String> {
+/// Returns the next letter of the mark that a text has begun to write at its end, or the first of the mark.
+fn next_of(mark: &str, text: &[u8]) -> (usize, u8) {
+    let mark = mark.as_bytes();
+    let begun = (1..mark.len()).rev().find(|len| text.ends_with(&mark[..*len])).unwrap_or(0);
+    (begun, mark[begun])
+}
+
+/// Writes a text that the constraint allows, by dice. Sometimes it writes one of these marks.
+fn walk(guide: &mut CallGuide, dice: &[u8], marks: &[&str]) -> Option<String> {
     let mut text = Vec::new();
     for die in dice {
         let Some(allowed) = guide.allowed() else { break };
+        let next = marks.iter().map(|mark| next_of(mark, &text)).max();
+        let next = next.filter(|(begun, _)| *begun > 0 || die % 8 < 4).map(|(_, letter)| letter);
+        let next = next.filter(|letter| allowed.is_allowed(u32::from(*letter)));
+        if let Some(letter) = next {
+            text.push(letter);
+            if !guide.take(u32::from(letter)) {
+                return None;
+            }
+            continue;
+        }
         // Closing is sometimes tried first, so that calls end.
         let wanted: &[u8] = match die % 8 {
             0..=2 => b"}])\">|0",
@@ -270,7 +287,8 @@ fn walk(guide: &mut CallGuide, dice: &[u8]) -> Option<String> {
 fn families() -> impl Strategy<Value = (&'static Family, bool)> {
     (0..FAMILIES.len(), any::<bool>()).prop_map(|(at, is_compact)| {
         let family = FAMILIES[at];
-        let has_json = !matches!(family.form, CallForm::Braces(_) | CallForm::Python);
+        let has_json =
+            !matches!(family.form, CallForm::Braces(_) | CallForm::Python | CallForm::Tagged(_));
         (family, is_compact && has_json)
     })
 }
@@ -295,13 +313,22 @@ proptest! {
     fn what_the_constraint_lets_pass_the_validator_accepts(
         (family, is_compact) in families(),
         schema in schema(),
-        dice in proptest::collection::vec(any::<u8>(), 300),
+        dice in proptest::collection::vec(any::<u8>(), 600),
     ) {
         let mut guide = guide(family, is_compact, &schema);
-        let written = walk(&mut guide, &dice);
+        let ends = match family.form {
+            CallForm::Tagged(tags) => vec![tags.end, tags.after],
+            CallForm::Marked(marks) if marks.separator.is_some() => family.closing.to_vec(),
+            CallForm::Object { .. }
+            | CallForm::Objects
+            | CallForm::Marked(_)
+            | CallForm::Braces(_)
+            | CallForm::Python => Vec::new(),
+        };
+        let written = walk(&mut guide, &dice, &ends);
         prop_assume!(written.is_some());
         let block = written.unwrap();
-        let arguments = read(family, &block);
+        let arguments = read(family, &schema, &block);
         prop_assert!(arguments.is_some(), "{}: {block}", family.name);
         let registry = registry(&schema);
         let checked = registry.get(NAME).unwrap().check(&arguments.unwrap(), &Limits::default());

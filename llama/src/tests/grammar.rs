@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use super::super::family::{ENVELOPE, FUNCTION_GEMMA, HERMES};
+use super::super::family::{
+    DEEPSEEK_V3_1, DEEPSEEK_V3_2, ENVELOPE, FUNCTION_GEMMA, GLM_TIGHT, HERMES, KIMI_K2, MINIMAX_M2,
+    MISTRAL_MARKED, QWEN_CODER, SEED,
+};
 use super::*;
 
 fn tool(name: &str, parameters: Value) -> ToolSpec {
@@ -11,7 +14,8 @@ fn tool(name: &str, parameters: Value) -> ToolSpec {
 
 /// Returns the style in which templates of the family write calls.
 fn style(family: &Family) -> CallStyle {
-    let lead = if family.name == "hermes" { "\n" } else { "" };
+    let has_lead = ["hermes", "qwen-coder", "minimax-m2", "deepseek-v3.2"].contains(&family.name);
+    let lead = if has_lead { "\n" } else { "" };
     CallStyle { lead: lead.to_owned(), is_compact: false }
 }
 
@@ -96,6 +100,106 @@ fn envelopes_are_followed_to_their_end() {
     let call = r#"{"tool_call": {"name": "list_habits", "arguments": {}}}"#;
     assert_eq!(passed(&ENVELOPE, &tools(), call), call.len());
     assert_eq!(passed(&ENVELOPE, &tools(), r#"{"name""#), 2);
+}
+
+#[test]
+fn a_block_of_several_calls_is_followed_to_its_closing() {
+    let one = r#"<｜tool▁call▁begin｜>list_habits<｜tool▁sep｜>{}<｜tool▁call▁end｜>"#;
+    let other =
+        r#"<｜tool▁call▁begin｜>search<｜tool▁sep｜>{"category": "sleep"}<｜tool▁call▁end｜>"#;
+    for calls in [one.to_owned(), format!("{one}{other}{one}")] {
+        let block = format!("{calls}<｜tool▁calls▁end｜>");
+        assert_eq!(passed(&DEEPSEEK_V3_1, &tools(), &block), block.len());
+        let more = format!("{block}x");
+        assert_eq!(passed(&DEEPSEEK_V3_1, &tools(), &more), block.len());
+    }
+    assert_eq!(passed(&DEEPSEEK_V3_1, &tools(), &format!("{one}x")), one.len());
+    let unknown = "<｜tool▁call▁begin｜>delete<｜tool▁sep｜>{}";
+    assert_eq!(passed(&DEEPSEEK_V3_1, &tools(), unknown), unknown.find("delete").unwrap());
+}
+
+/// A tool with arguments of several kinds.
+fn mixed() -> [ToolSpec; 1] {
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "maxLength": 5},
+            "either": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "level": {"enum": ["low", "high", 3]},
+            "is_new": {"type": "boolean"},
+            "words": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["text"],
+    });
+    [tool("mix", parameters)]
+}
+
+#[test]
+fn values_between_tags_are_written_after_the_schema() {
+    let call = |arguments: &str| format!("\n<function=mix>\n{arguments}</function>");
+    let argument = |key: &str, value: &str| format!("<parameter={key}>\n{value}\n</parameter>\n");
+    let ways = [
+        argument("text", "\"2\"\n"),
+        argument("text", "null") + &argument("either", "null") + &argument("is_new", "false"),
+        argument("text", "") + &argument("either", "2") + &argument("level", "3"),
+        argument("text", "</p") + &argument("level", "low") + &argument("words", "[\"a\", \"b\"]"),
+    ];
+    for way in ways {
+        let call = call(&way);
+        assert_eq!(passed(&QWEN_CODER, &mixed(), &call), call.len(), "{call}");
+    }
+    for (begin, rest) in [
+        ("<parameter=text>\n12345", "6"),
+        ("<parameter=text>\n", "</parameter>"),
+        ("<parameter=", "x>"),
+        ("", "</function>"),
+        ("<parameter=text>\na\n</parameter>\n<parameter=level>\n", "3.5"),
+        ("<parameter=text>\na\n</parameter>\n<parameter=is_new>\n", "True"),
+    ] {
+        let call = call(&format!("{begin}{rest}"));
+        let known = "\n<function=mix>\n".len() + begin.len();
+        let passed = passed(&QWEN_CODER, &mixed(), &call);
+        // A mark is refused with its last letter, since a text may begin as it does.
+        let is_refused = passed >= known && passed < known + rest.len();
+        assert!(is_refused, "{call} passed up to {:?}", &call[..passed]);
+    }
+}
+
+#[test]
+fn every_family_of_tags_is_followed() {
+    let text = ("text", "a b");
+    let calls: [(&'static Family, String); 4] = [
+        (&GLM_TIGHT, "mix<arg_key>text</arg_key><arg_value>a b</arg_value></tool_call>".to_owned()),
+        (&SEED, "<function=mix>\n<parameter=text>a b</parameter>\n</function>".to_owned()),
+        (&MINIMAX_M2, "\n<invoke name=\"mix\">\n<parameter name=\"text\">a b</parameter>\n</invoke>\n</minimax:tool_call>".to_owned()),
+        (&DEEPSEEK_V3_2, "\n<｜DSML｜invoke name=\"mix\">\n<｜DSML｜parameter name=\"text\" string=\"true\">a b</｜DSML｜parameter>\n\
+          <｜DSML｜parameter name=\"is_new\" string=\"false\">true</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>".to_owned()),
+    ];
+    for (family, call) in calls {
+        assert_eq!(passed(family, &mixed(), &call), call.len(), "{call}");
+        let wrong = call.replace(text.0, "tent");
+        assert!(passed(family, &mixed(), &wrong) < wrong.find("tent").unwrap() + 3, "{wrong}");
+    }
+}
+
+#[test]
+fn a_text_that_may_be_a_number_is_named_where_nothing_tells_them_apart() {
+    let parameters =
+        json!({"type": "object", "properties": {"x": {"type": ["string", "integer"]}}});
+    let tools = [tool("t", parameters)];
+    let gaps = unconstrained(&QWEN_CODER, style(&QWEN_CODER), &tools);
+    assert_eq!((&*gaps[0].pointer, &*gaps[0].keyword), ("/properties/x", "type"));
+    assert_eq!(unconstrained(&DEEPSEEK_V3_2, style(&DEEPSEEK_V3_2), &tools), []);
+}
+
+#[test]
+fn ids_between_the_texts_of_a_family_are_free() {
+    let kimi = "<|tool_call_begin|>functions.list_habits:12<|tool_call_argument_begin|>{}<|tool_call_end|>";
+    assert_eq!(passed(&KIMI_K2, &tools(), kimi), kimi.len());
+    for call in ["list_habits[ARGS]{}", "list_habits[CALL_ID]a1B2c3D4e[ARGS]{}"] {
+        assert_eq!(passed(&MISTRAL_MARKED, &tools(), call), call.len());
+    }
+    assert_eq!(passed(&MISTRAL_MARKED, &tools(), "list_habits[CALL_ID][ARGS]{}"), 20);
 }
 
 #[test]

@@ -202,5 +202,5 @@ fn where_a_token_opens_calls_no_text_does() {
     let mut parser = Parser::new(&HERMES, &[]).opened_by_token();
     parser.push("<think>x", &mut found);
     assert!(!parser.open_call(&mut found), "what is only thought is no call");
-    assert!(!Parser::new(&HERMES, &[]).without_tools().open_call(&mut found));
+    assert!(!Parser::new(&HERMES, &[]).offering(Arc::new([])).open_call(&mut found));
 }

@@ -2,6 +2,7 @@
 
 use super::{
     super::{
+        call::CallForm,
         family::{FAMILIES, Family, HERMES},
         hidden::Piece,
         spans::{Span, spans},
@@ -122,10 +123,19 @@ async fn a_marker_that_ordinary_tokens_spell_opens_no_call() {
 async fn calls_are_constrained_in_the_tokens_of_every_family() {
     for case in families::cases() {
         let Some(marker) = case.family.marker() else { continue };
-        let quote = case.family.inner().filter(|mark| !mark.starts_with('[')).unwrap_or("\"");
+        let [open, close] = match case.family.form {
+            CallForm::Braces(quote) => [quote; 2],
+            // Such a text begins behind a line, as the answer does, which a table of next tokens cannot tell apart.
+            CallForm::Tagged(tags) if tags.value[0].is_empty() => continue,
+            CallForm::Tagged(tags) => [tags.value[0], tags.end.trim()],
+            CallForm::Object { .. }
+            | CallForm::Objects
+            | CallForm::Marked(_)
+            | CallForm::Python => ["\""; 2],
+        };
         let mut tiny = with_tokens_of(case.family);
         tiny.template = Some(case.template);
-        tiny.next = vec![("\n", marker), ("[/INST]", marker), (quote, "z"), ("z", quote)];
+        tiny.next = vec![("\n", marker), ("[/INST]", marker), (open, "z"), ("z", close)];
         let model = load(&tiny);
         let mut request = request(vec![user("note")], vec![note_tool()]);
         request.max_tokens = 200;

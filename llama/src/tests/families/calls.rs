@@ -1,6 +1,7 @@
 //! Tests reading the calls of every family, in any split.
 
 use expect_test::{Expect, expect};
+use madang_actors::protocol::ToolSpec;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -10,12 +11,20 @@ use super::super::super::{
 };
 
 fn parse(family: &'static Family, pieces: &[&str]) -> Vec<Found> {
-    let mut parser = Parser::new(family, &[]);
+    parse_with(Parser::new(family, &[]), pieces)
+}
+
+fn parse_with(mut parser: Parser, pieces: &[&str]) -> Vec<Found> {
     let mut found = Vec::new();
     for piece in pieces {
         parser.push(piece, &mut found);
     }
     parser.finish(false, &mut found);
+    joined(found)
+}
+
+/// Joins neighbouring pieces of the same kind.
+pub(super) fn joined(found: Vec<Found>) -> Vec<Found> {
     let mut joined: Vec<Found> = Vec::new();
     for next in found {
         match (joined.last_mut(), next) {
@@ -118,6 +127,141 @@ fn newer_mistral_marks_arguments() {
 }
 
 #[test]
+fn deepseek_writes_several_calls_in_one_block() {
+    check(
+        &DEEPSEEK_V3_1,
+        "ok<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>a<｜tool▁sep｜>{\"x\": \"}\"}<｜tool▁call▁end｜>\
+         <｜tool▁call▁begin｜>b<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>done",
+        &expect![[r#"
+            text "ok"
+            call a {"x": "}"}
+            call b {}
+            text "done""#]],
+    );
+    check(
+        &DEEPSEEK_R1,
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>a\n```json\n{\"x\": 1}\n```<｜tool▁call▁end｜>\n\
+         <｜tool▁call▁begin｜>function<｜tool▁sep｜>b\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        &expect![[r#"
+            call a {"x": 1}
+            call b {}"#]],
+    );
+    // The last marks may be missing where the model ends.
+    check(
+        &DEEPSEEK_V3_1,
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>a<｜tool▁sep｜>{}<｜tool▁call▁end｜>",
+        &expect!["call a {}"],
+    );
+    check(&DEEPSEEK_V3_1, "<｜tool▁calls▁begin｜>a {}<｜tool▁calls▁end｜>", &expect!["malformed"]);
+}
+
+#[test]
+fn kimi_writes_the_name_into_an_id() {
+    check(
+        &KIMI_K2,
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.add_note:0<|tool_call_argument_begin|>{\"x\": 1}\
+         <|tool_call_end|><|tool_call_begin|>functions.list:1<|tool_call_argument_begin|>{}<|tool_call_end|>\
+         <|tool_calls_section_end|>",
+        &expect![[r#"
+            call add_note {"x": 1}
+            call list {}"#]],
+    );
+}
+
+#[test]
+fn solar_writes_an_id_before_the_name() {
+    check(
+        &SOLAR,
+        "<|tool_calls|><|tool_call:begin|>k3-x9<|tool_call:name|>a<|tool_call:args|>{\"x\": 1}<|tool_call:end|><|calls|>",
+        &expect![[r#"call a {"x": 1}"#]],
+    );
+}
+
+#[test]
+fn functionary_writes_the_name_into_a_tag() {
+    check(
+        &FUNCTIONARY,
+        "<function=a>{\"x\": \"</function>\"}</function><function=b>{}</function>",
+        &expect![[r#"
+            call a {"x": "</function>"}
+            call b {}"#]],
+    );
+}
+
+#[test]
+fn qwen_coder_writes_each_argument_between_tags() {
+    check(
+        &QWEN_CODER,
+        "ok\n<tool_call>\n<function=add_note>\n<parameter=text>\n</function> \"a\"\n\n</parameter>\n\
+         <parameter=count>\n2\n</parameter>\n<parameter=is_new>\nTrue\n</parameter>\n\
+         <parameter=o>\n{\"k\": [1, null]}\n</parameter>\n</function>\n</tool_call>\n\
+         <tool_call>\n<function=list>\n</function>\n</tool_call>done",
+        &expect![[r#"
+            text "ok"
+            call add_note {"text":"</function> \"a\"\n","count":2,"is_new":true,"o":{"k": [1, null]}}
+            call list {}
+            text "done""#]],
+    );
+}
+
+#[test]
+fn a_call_without_the_end_of_its_tags_is_no_call() {
+    for begin in [
+        "<tool_call>\n<function=list>\n",
+        "<tool_call>\n<function=list>\n<parameter=a>\n1\n",
+        "<tool_call>\n<function=list>\n<parameter=a>\n1\n</parameter>\n</tool_call>",
+        "<tool_call>\n<function=list>\n<parameter=a>\n1\n</parameter>\nand more</function>",
+        "<tool_call>\n{\"name\": \"list\"}\n</tool_call>",
+    ] {
+        check(&QWEN_CODER, begin, &expect!["malformed"]);
+    }
+    check(&GLM, "<tool_call>list\n<arg_key>a</arg_key>\n<arg_value>1", &expect!["malformed"]);
+    check(&MINIMAX_M2, "<minimax:tool_call>\n</minimax:tool_call>", &expect!["malformed"]);
+}
+
+#[test]
+fn glm_writes_keys_and_values_between_tags() {
+    let with_lines =
+        "<tool_call>a\n<arg_key>x</arg_key>\n<arg_value>물 <b>\n</arg_value>\n</tool_call>";
+    let without = "<tool_call>a<arg_key>x</arg_key><arg_value>물 <b>\n</arg_value></tool_call>";
+    for (family, call) in
+        [(&GLM, with_lines), (&GLM, without), (&GLM_TIGHT, with_lines), (&GLM_TIGHT, without)]
+    {
+        check(family, call, &expect![[r#"call a {"x":"물 <b>\n"}"#]]);
+    }
+    check(
+        &GLM_TIGHT,
+        "<tool_call>list</tool_call>ok",
+        &expect![[r#"
+        call list {}
+        text "ok""#]],
+    );
+}
+
+#[test]
+fn minimax_writes_several_calls_in_one_block() {
+    check(
+        &MINIMAX_M2,
+        "<minimax:tool_call>\n<invoke name=\"a\">\n<parameter name=\"x\">2</parameter>\n</invoke>\n\
+         <invoke name=\"b\">\n</invoke>\n</minimax:tool_call>done",
+        &expect![[r#"
+            call a {"x":2}
+            call b {}
+            text "done""#]],
+    );
+}
+
+#[test]
+fn deepseek_3_2_says_which_values_are_texts() {
+    check(
+        &DEEPSEEK_V3_2,
+        "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"a\">\n<｜DSML｜parameter name=\"x\" string=\"true\">2</｜DSML｜parameter>\n\
+         <｜DSML｜parameter name=\"y\" string=\"false\">2</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        &expect![[r#"call a {"x":"2","y":2}"#]],
+    );
+}
+
+#[test]
 fn lfm2_writes_python() {
     check(
         &LFM2,
@@ -145,7 +289,11 @@ fn stream(family: &'static Family) -> impl Strategy<Value = String> {
         family.marker().unwrap_or_default(),
         family.closing.first().copied().unwrap_or_default()
     );
-    pieces.extend([whole, call.clone(), call[..call.len() / 2].to_owned()]);
+    pieces.extend([
+        whole,
+        call.clone(),
+        call[..call.floor_char_boundary(call.len() / 2)].to_owned(),
+    ]);
     pieces.extend(
         [
             "{",
@@ -203,12 +351,16 @@ proptest! {
         is_nested: bool,
     ) {
         let family = FAMILIES[at];
-        prop_assume!(family.inner().is_none_or(|mark| !text.contains(mark)));
+        prop_assume!(family.inner().all(|mark| !text.contains(mark)));
         let inner = json!([null, is_nested, text]);
         let arguments = json!({"text": text, "n": number, "o": if is_nested { json!({"l": inner}) } else { inner }});
         let call = family.form.write("add_note", &arguments.to_string());
         let stream = format!("{}{call}{}", family.marker().unwrap_or_default(), family.closing.first().copied().unwrap_or_default());
-        let found = parse(family, &[&stream]);
+        let kinds = json!({"type": "object", "properties": {
+            "text": {"type": "string"}, "n": {"type": "integer"}, "o": {"type": ["object", "array"]},
+        }});
+        let tools = [ToolSpec::new("add_note", "Adds a note", kinds)];
+        let found = parse_with(Parser::new(family, &[]).offering(tools.into()), &[&stream]);
         let [Found::Call(read)] = &*found else { return Err(TestCaseError::fail(format!("{stream:?} {found:?}"))) };
         prop_assert_eq!(&*read.name, "add_note");
         prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&read.arguments).unwrap(), arguments, "{}", stream);

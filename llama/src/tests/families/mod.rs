@@ -49,7 +49,7 @@ macro_rules! case {
 }
 
 const WORDS: Telling = Telling::Text { result_role: "user" };
-static CASES: [Case; 11] = [
+static CASES: [Case; 14] = [
     case!("hermes", HERMES, Telling::Calls, Template),
     case!("gemma3", GEMMA_3, WORDS, SystemText),
     case!("gemma4", GEMMA_4, Telling::Calls, Template),
@@ -59,6 +59,9 @@ static CASES: [Case; 11] = [
     case!("mistral", MISTRAL, Telling::Calls, Template),
     case!("mistral_marked", MISTRAL_MARKED, Telling::Calls, Template),
     case!("lfm2", LFM2, Telling::Calls, Template),
+    case!("deepseek", DEEPSEEK_V3_1, Telling::Calls, Template),
+    case!("glm", GLM_TIGHT, Telling::Calls, Template),
+    case!("qwen_coder", QWEN_CODER, Telling::Calls, Template),
     Case {
         tokens: &["<|tool_call_start|>"],
         ..case!("lfm2_list", LFM2, Telling::Text { result_role: "tool" }, Template)
