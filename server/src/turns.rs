@@ -112,8 +112,28 @@ pub(crate) fn named(response: Response, turn: TurnId) -> Response {
     ([(MADANG_TURN, turn.to_string())], response).into_response()
 }
 
+/// Refuses where a turn of the session runs, or waits for a person and may not be dismissed for that.
+///
+/// # Errors
+/// The problem of a busy session.
+pub(crate) async fn must_rest(session: &Session, supersede: Supersede) -> Result<(), Problem> {
+    let Some(running) = session.turn().await? else { return Ok(()) };
+    let status = session.turn_status(running.id()).await?;
+    match (status.map(|status| status.phase), supersede) {
+        (Some(TurnPhase::Waiting { .. }), Supersede::Waiting) => Ok(()),
+        (Some(TurnPhase::Ended(_)) | None, _) => Ok(()),
+        (Some(TurnPhase::Running | TurnPhase::Waiting { .. }), _) => Err(busy(session).await),
+    }
+}
+
 /// Dismisses the turn that waits for a person, and waits for its end; `None` where none waits.
-async fn dismiss_waiting(shared: &Shared, session: &Session) -> Result<Option<TurnId>, Problem> {
+///
+/// # Errors
+/// A problem where the session cannot be reached.
+pub(crate) async fn dismiss_waiting(
+    shared: &Shared,
+    session: &Session,
+) -> Result<Option<TurnId>, Problem> {
     let Some(running) = session.turn().await? else { return Ok(None) };
     let turn = running.id();
     let is_dismissed = dismiss_and_wait(shared, session, running).await?;

@@ -261,6 +261,25 @@ export function tests({ AbstractChat, DefaultChatTransport, lastAssistantMessage
     screen.clearError();
     await screen.regenerate();
     assert.deepEqual(screen.shown, ["user: hi", "assistant: Second."]);
-    assert.deepEqual((await server.stored("chat")).filter((row) => row.startsWith("user")), Array(3).fill("user: hi"));
+    const loaded = new Screen(server, server.origin, (await server.ask("api/chat/chat/messages")).body);
+    assert.deepEqual(loaded.shown, screen.shown);
+    assert.deepEqual((await server.stored("chat")).filter((row) => row.startsWith("user")), ["user: hi"]);
+  });
+
+  test("an edited message is answered behind the texts before it, also by a screen that is loaded anew", async (t) => {
+    const server = await serve(t, ["One.", "Two.", "Zwei.", "Three.", "Uno."].map((text) => says(text)));
+    const screen = new Screen(server);
+    await screen.sendMessage({ text: "one" });
+    await screen.sendMessage({ text: "two" });
+    await screen.sendMessage({ text: "zwei", messageId: screen.messages[2].id });
+    assert.equal(screen.status, "ready", String(screen.error));
+    assert.deepEqual(screen.shown, ["user: one", "assistant: One.", "user: zwei", "assistant: Zwei."]);
+    await screen.sendMessage({ text: "three" });
+    const stored = async () => (await server.ask("api/chat/chat/messages")).body;
+    const loaded = new Screen(server, server.origin, await stored());
+    assert.deepEqual(loaded.shown, [...screen.shown.slice(0, 4), "user: three", "assistant: Three."]);
+    await loaded.sendMessage({ text: "uno", messageId: loaded.messages[0].id });
+    assert.deepEqual(loaded.shown, ["user: uno", "assistant: Uno."]);
+    assert.deepEqual(new Screen(server, server.origin, await stored()).shown, loaded.shown);
   });
 }

@@ -36,6 +36,7 @@ use crate::{
         approval_id::ApprovalId,
         body::Said,
         decided::{self, Came, DecidedCall},
+        forks::{self, Sent},
     },
     turns::{self, Supersede, named},
 };
@@ -90,6 +91,7 @@ async fn run(
             opening: RunOpening::Joined,
             chat: AgUiChat::new(Vec::new(), &shared.limits),
             client_messages: messages,
+            is_fork: false,
             cursor: EventCursor::START,
             state,
             late: Vec::new(),
@@ -103,19 +105,20 @@ async fn run(
         instructions: instructions.map(Into::into),
         follows: true,
     };
-    let found = async || caller.session(&shared.runtime, thread.as_str()).await;
+    let found = async || forks::current(&shared, &caller, &thread).await;
     match intent {
-        AgUiIntent::Say(said) => {
-            let session = shared.open_session(&caller.user, thread.as_str()).await?;
-            asked.say(&session, said).await
-        }
+        AgUiIntent::Say(said) => asked.say(said).await,
         AgUiIntent::Resume { decisions, cancelled, unrecognised, said } => {
             if unrecognised > 0 {
                 warn!(unrecognised, "a run resumes what was never asked");
             }
-            asked.resume(&found().await?, decisions, cancelled, said).await
+            let session = found().await?;
+            asked.in_chat(&session).resume(&session, decisions, cancelled, said).await
         }
-        AgUiIntent::Attach => asked.attach(&found().await?).await,
+        AgUiIntent::Attach => {
+            let session = found().await?;
+            asked.in_chat(&session).attach(&session).await
+        }
     }
 }
 
@@ -132,23 +135,32 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Begins a turn with the user's text; where its key began one before, tells that one.
-    async fn say(
-        mut self,
-        session: &Session,
-        Said { key, text }: Said,
-    ) -> Result<Response, Problem> {
-        let (instructions, key) = (self.instructions.take(), Some(key));
-        let options = self.caller.turn_options(self.run.ask);
-        let options = TurnOptions { instructions, key, ..options };
-        let begun =
-            turns::begin(self.shared, session, text.into(), options, Supersede::Never).await;
-        let turn = match begun {
-            Ok(begun) => begun.turn,
+    /// Notes which chat the thread is now.
+    fn in_chat(mut self, session: &Session) -> Self {
+        self.run.is_fork = *session.id() != self.run.thread;
+        self
+    }
+
+    /// Begins a turn with the user's text; where it began one before, tells that one. A client that wants another answer
+    /// sends the same as one that has lost the answer, and is told that one.
+    async fn say(mut self, said: Said) -> Result<Response, Problem> {
+        let instructions = self.instructions.take();
+        let options = TurnOptions { instructions, ..self.caller.turn_options(self.run.ask) };
+        let begun = forks::begin(
+            self.shared,
+            self.caller,
+            &self.run.thread,
+            (said, Sent::Plain),
+            (options, Supersede::Never),
+        );
+        let (session, turn) = match begun.await {
+            Ok((session, begun)) => (session, begun.turn),
             Err(problem) if problem.name() == ProblemName::Busy => return Ok(self.refuse(&problem)),
             Err(problem) => return Err(problem),
         };
+        let session = &session;
         let (id, view) = (turn.id(), session.state().await?);
+        self = self.in_chat(session);
         if !turn.is_new() {
             return self.tell(session, id, view).await;
         }
@@ -181,7 +193,7 @@ impl Asked<'_> {
         }
         match said {
             // A text that the thread has already tells its turn, which was dismissed.
-            Some(said) => self.say(session, said).await,
+            Some(said) => self.say(said).await,
             None => self.attach(session).await,
         }
     }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     event::{PROTOCOL_VERSION, cost, interrupt, write_custom, write_messages},
-    messages::{OpenCall, carrier_id, result_id, text_id, wanted},
+    messages::{OpenCall, carrier_id, result_id, wanted},
     run::{AgUiRun, RunEnd, RunOpening, error_code, write_error},
 };
 use crate::{
@@ -24,6 +24,7 @@ use crate::{
     },
     surface::{
         cut::words,
+        history::entry_id,
         spoken::{Lack, Spoken, pieces},
     },
 };
@@ -77,7 +78,7 @@ impl AgUiMapper {
             EventKind::UserMessage { text, key, origin } => {
                 let (text, key) = (text.clone(), key.clone());
                 self.store(event, Content::User { text, key, origin: *origin });
-                if self.run.opening == RunOpening::Begun && self.lacks_history() {
+                if self.run.opening == RunOpening::Begun && self.knows_it_otherwise() {
                     self.snapshot_in_order(out);
                 }
             }
@@ -158,7 +159,7 @@ impl AgUiMapper {
     /// Ends the text that was streamed with what the stored message has beside it.
     fn message(&mut self, event: &SessionEvent, text: &str, out: &mut Frames) {
         self.close_thinking(out);
-        let id = text_id(event.turn, event.cursor.entry());
+        let id = entry_id(event.turn, event.cursor.entry());
         let is_foreseen = self.text.as_deref().is_none_or(|open| open == id);
         match self.spoken.end(text) {
             Lack::Rest(rest) if is_foreseen => {
@@ -268,16 +269,18 @@ impl AgUiMapper {
         (self.is_fresh, self.needs_repair) = (true, false);
     }
 
-    /// Gives all messages to a client that has later ones already. Such a client keeps its messages in place and puts
+    /// Gives all messages to a client that has later ones already, or under other ids. Such a client keeps its messages in place and puts
     /// the others behind them, so it must forget the later ones first.
     fn snapshot_in_order(&mut self, out: &mut Frames) {
         write_messages(VecDeque::new(), out);
         self.snapshot(out);
     }
 
-    fn lacks_history(&self) -> bool {
+    /// Tells whether the client lacks a part of the history, or may have it under other ids.
+    fn knows_it_otherwise(&self) -> bool {
         let own = usize::from(self.run.turn.is_some());
-        self.run.client_messages < self.run.chat.len_before(self.run.turn) + own
+        let has = self.run.client_messages;
+        self.run.is_fork || has < self.run.chat.len_before(self.run.turn) + own
     }
 
     /// Gives the client's own state back with our key. A snapshot of ours alone would take the client's away.
@@ -300,7 +303,7 @@ impl AgUiMapper {
 
     fn text_delta(&mut self, delta: &str, out: &mut Frames) {
         let Some(turn) = self.run.turn else { return };
-        let id = self.text.clone().unwrap_or_else(|| text_id(turn, self.run.cursor.entry() + 1));
+        let id = self.text.clone().unwrap_or_else(|| entry_id(turn, self.run.cursor.entry() + 1));
         self.text_of(&id, delta, out);
     }
 
@@ -344,7 +347,7 @@ impl Mapper for AgUiMapper {
             "protocolVersion": PROTOCOL_VERSION,
         }));
         if self.run.opening == RunOpening::Joined {
-            if self.lacks_history() {
+            if self.knows_it_otherwise() {
                 self.snapshot_in_order(out);
             } else {
                 self.snapshot(out);

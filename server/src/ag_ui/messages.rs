@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     ServerLimits,
     stream::pieces::{data_within, json_bytes},
+    surface::history::id_of,
 };
 
 /// A chat as far as a run knows it.
@@ -159,11 +160,6 @@ impl AgUiChat {
     }
 }
 
-/// Gives the id of a text of the model.
-pub(super) fn text_id(turn: TurnId, entry: u64) -> String {
-    format!("{turn}:{entry}")
-}
-
 /// Gives the id of the message that carries a call.
 pub(super) fn carrier_id(call: CallId) -> String {
     format!("call:{call}")
@@ -187,11 +183,9 @@ fn carrier(call: CallId, name: &str, arguments: &str) -> Value {
 }
 
 fn messages(entry: &ChatMessage, chat: &AgUiChat) -> Vec<Value> {
-    let id = text_id(entry.turn, entry.seq);
+    let id = id_of(entry);
     match &entry.content {
-        Content::User { text, key, .. } => {
-            // The client's own id, which it sent as the key.
-            let id = key.as_ref().map_or(id, ToString::to_string);
+        Content::User { text, .. } => {
             vec![json!({ "role": "user", "id": id, "content": text })]
         }
         Content::Model { text, .. } if text.is_empty() => Vec::new(),

@@ -26,6 +26,8 @@ pub(crate) struct AgUiRun {
     pub(crate) chat: AgUiChat,
     /// The number of messages of users, assistants and tools that the client has.
     pub(crate) client_messages: usize,
+    /// Whether the thread goes on in a fork, whose ids are others than the client may have for the same texts.
+    pub(crate) is_fork: bool,
     /// The position of the chat.
     pub(crate) cursor: EventCursor,
     /// The client's state, which comes back with a key of ours; `None` where it is no object.

@@ -8,9 +8,9 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use madang::{
-    IdempotencyKey, Session, TurnId, TurnOptions,
+    Session, SessionId, TurnId,
     approval::{ApprovalRequest, Decision},
-    event::{Content, EventCursor, FeedCursor},
+    event::{EventCursor, FeedCursor},
     session::SessionView,
 };
 use schemars::JsonSchema;
@@ -27,8 +27,11 @@ use super::{
 use crate::{
     answer::json,
     ask::Ask,
-    auth::{caller::Caller, scope::TokenScope},
-    extract::{Bytes, Ids, Json, OwnSession, Wishes},
+    auth::{
+        caller::{Caller, session_id},
+        scope::TokenScope,
+    },
+    extract::{Bytes, Ids, Json, Wishes},
     heavy,
     problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
@@ -43,6 +46,7 @@ use crate::{
         approval_id::ApprovalId,
         body::Said,
         decided::{self, Came, DecidedCall},
+        forks::{self, Sent},
     },
     turns::{self, Supersede},
 };
@@ -96,15 +100,9 @@ async fn say(
     let AiInput { session: id, intent, ask } = read.await?;
     // Before anything begins: a refusal must change nothing.
     let asked = Asked::new(&shared, &caller, ask.or(wishes.ask))?;
-    let found = async || caller.session(&shared.runtime, id.as_str()).await;
-    let opened = async || shared.open_session(&caller.user, id.as_str()).await;
+    let found = async || forks::current(&shared, &caller, &id).await;
     match intent {
-        AiIntent::Say(Said { key, text }) => asked.say(&opened().await?, text, key).await,
-        AiIntent::Again { text } => {
-            let session = opened().await?;
-            let key = key_of_again(&session.state().await?, &text);
-            asked.say(&session, text, key).await
-        }
+        AiIntent::Say(said, sent) => asked.say(&id, said, sent).await,
         AiIntent::Decide { turn, decisions, unrecognised } => {
             if unrecognised > 0 {
                 warn!(unrecognised, "a message responds to what was never asked");
@@ -115,18 +113,6 @@ async fn say(
     }
 }
 
-/// Gives the key under which a text is submitted again. Where that was begun and still runs, the request came twice.
-fn key_of_again(view: &SessionView, text: &str) -> IdempotencyKey {
-    let last = view.turn.or_else(|| view.messages.last().map(|entry| entry.turn));
-    let running = view.turn.filter(|_| view.approval_request.is_none());
-    let begun = view.messages.iter().rev().find_map(|entry| {
-        let Content::User { text: said, key: Some(key), .. } = &entry.content else { return None };
-        let is_same = Some(entry.turn) == running && **said == *text && AiIntent::is_again(key);
-        is_same.then(|| key.clone())
-    });
-    begun.unwrap_or_else(|| AiIntent::again(last))
-}
-
 async fn resume(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -134,7 +120,7 @@ async fn resume(
     Ids(session): Ids<String>,
 ) -> Result<Response, Problem> {
     let nothing = || Ok(StatusCode::NO_CONTENT.into_response());
-    let session = match caller.session(&shared.runtime, &session).await {
+    let session = match forks::current(&shared, &caller, &session_id(&session)?).await {
         Ok(session) => session,
         // Clients ask before their first message. Another user's chat is told from none neither here nor elsewhere.
         Err(problem) if problem.name() == ProblemName::NotFound => return nothing(),
@@ -166,7 +152,7 @@ async fn stop(
     Ids(session): Ids<String>,
     Json(StopBody { active_stream_id }): Json<StopBody>,
 ) -> Result<Response, Problem> {
-    let session = caller.session(&shared.runtime, &session).await?;
+    let session = forks::current(&shared, &caller, &session_id(&session)?).await?;
     let turn = match active_stream_id {
         Some(id) => Uuid::try_parse(&id).ok().map(TurnId::new),
         None => session.turn().await?.map(|turn| turn.id()),
@@ -177,8 +163,10 @@ async fn stop(
 
 async fn all(
     State(shared): State<Arc<Shared>>,
-    OwnSession(session): OwnSession,
+    caller: Caller,
+    Ids(session): Ids<String>,
 ) -> Result<Response, Problem> {
+    let session = forks::current(&shared, &caller, &session_id(&session)?).await?;
     let view = session.state().await?;
     let waits = view.turn.zip(view.approval_request.as_ref());
     Ok(json(&messages(&view.messages, waits, shared.limits.max_event_bytes)))
@@ -200,24 +188,19 @@ impl<'a> Asked<'a> {
         Ok(Self { shared, caller, stream, ask: caller.asks(ask, Ask::Here), follows: true })
     }
 
-    /// Begins a turn with the user's text; where its key began one before, tells that one. A question that is open gives
-    /// way: while a client shows it, it cannot be told that the chat is busy.
-    async fn say(
-        self,
-        session: &Session,
-        text: String,
-        key: IdempotencyKey,
-    ) -> Result<Response, Problem> {
-        let options = TurnOptions { key: Some(key), ..self.caller.turn_options(self.ask) };
-        let begun =
-            turns::begin(self.shared, session, text.into(), options, Supersede::Waiting).await?;
+    /// Begins a turn with the user's text; where it began one before, tells that one. A question that is open gives way:
+    /// while a client shows it, it cannot be told that the chat is busy.
+    async fn say(self, chat: &SessionId, said: Said, sent: Sent) -> Result<Response, Problem> {
+        let options = (self.caller.turn_options(self.ask), Supersede::Waiting);
+        let (session, begun) =
+            forks::begin(self.shared, self.caller, chat, (said, sent), options).await?;
         let (turn, superseded) = (begun.turn.id(), begun.superseded);
         if !begun.turn.is_new() {
-            return self.replay(session, turn, session.state().await?, superseded).await;
+            return self.replay(&session, turn, session.state().await?, superseded).await;
         }
         let message = AiMessage { superseded, ..self.message(turn) };
         let items = Items::Turn(Box::new(begun.turn.events()));
-        Ok(self.tell(session, message, (EventCursor::START, items)))
+        Ok(self.tell(&session, message, (EventCursor::START, items)))
     }
 
     /// Tells a turn from its beginning.

@@ -1,6 +1,6 @@
 //! What a client of the AI SDK wants, read from the body of its request.
 
-use madang::{IdempotencyKey, SessionId, TurnId, approval::Decision};
+use madang::{SessionId, TurnId, approval::Decision};
 use uuid::Uuid;
 
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
         approval_id::ApprovalId,
         body::{Said, ask, read, required, text_of, too_many_at, wrong_at},
         decision::DecisionForm,
+        forks::Sent,
         raw::Raw,
     },
 };
@@ -30,13 +31,8 @@ pub(crate) struct AiInput {
 /// What a request is to do.
 #[derive(Debug, PartialEq)]
 pub(crate) enum AiIntent {
-    /// Begin a turn with this text; where its key began one before, tell that one.
-    Say(Said),
-    /// Begin a turn with this text, which was answered before.
-    Again {
-        /// The user's text, as it is submitted again.
-        text: String,
-    },
+    /// Begin a turn with this text, tell the one that it began before, or begin a fork with it.
+    Say(Said, Sent),
     /// Decide about approval requests, then go on with the message that shows them.
     Decide {
         /// The turn of the message, where its id is one of ours.
@@ -48,22 +44,6 @@ pub(crate) enum AiIntent {
     },
     /// Go on with the turn that runs.
     Attach,
-}
-
-/// Begins the keys of texts that are submitted again.
-const AGAIN: &str = "again:";
-
-impl AiIntent {
-    /// Gives the key under which a text is submitted again: one for each turn that was last.
-    pub(crate) fn again(last: Option<TurnId>) -> IdempotencyKey {
-        let last = last.map_or_else(|| "first".to_owned(), |turn| turn.to_string());
-        IdempotencyKey::new(format!("{AGAIN}{last}")).expect("a turn's id is short")
-    }
-
-    /// Tells whether a text was submitted again under this key.
-    pub(crate) fn is_again(key: &IdempotencyKey) -> bool {
-        key.as_str().starts_with(AGAIN)
-    }
 }
 
 impl AiInput {
@@ -108,10 +88,15 @@ fn last_message(body: Raw<'_>) -> Option<(Raw<'_>, String)> {
 fn say(body: Raw<'_>, message: Raw<'_>, pointer: &str) -> Result<AiIntent, Problem> {
     let parts = message.member("parts");
     let text = text_of(parts, &format!("{pointer}/parts"), |kind| kind == "file")?;
-    match body.read_member::<String>("trigger").as_deref() {
-        Some("regenerate-message") => Ok(AiIntent::Again { text }),
-        Some(_) | None => Ok(AiIntent::Say(Said::new(message, pointer, text)?)),
-    }
+    let said = Said::new(message, pointer, text)?;
+    let names_it =
+        body.read_member::<String>("messageId").is_some_and(|id| id == said.key.as_str());
+    let sent = match body.read_member::<String>("trigger").as_deref() {
+        Some("regenerate-message") => Sent::Again,
+        Some(_) | None if names_it => Sent::Named,
+        Some(_) | None => Sent::Plain,
+    };
+    Ok(AiIntent::Say(said, sent))
 }
 
 /// Reads the approvals to which the person has responded. Those of calls that have ended are in another state.

@@ -11,7 +11,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::part::{AiOutput, call_note, descriptor, wanted};
-use crate::{stream::pieces::data_within, surface::approval_id::ApprovalId};
+use crate::{
+    stream::pieces::data_within,
+    surface::{
+        approval_id::ApprovalId,
+        history::{entry_id, id_of},
+    },
+};
 
 /// A message of a chat.
 #[derive(Debug, Serialize)]
@@ -28,20 +34,15 @@ pub(crate) fn messages(
     waits: Option<(TurnId, &ApprovalRequest)>,
     max_event_bytes: usize,
 ) -> Vec<AiUiMessage> {
-    let mut all = Vec::new();
+    let mut all = Messages::default();
     for entry in entries {
         match &entry.content {
-            Content::User { text, key, .. } => all.push(AiUiMessage {
-                // The client's own id, which it sent as the key.
-                id: key
-                    .as_ref()
-                    .map_or_else(|| format!("{}:{}", entry.turn, entry.seq), ToString::to_string),
-                role: "user",
-                parts: vec![self::text(text)],
-            }),
+            Content::User { text, .. } => {
+                all.push(id_of(entry).into_owned(), "user", vec![self::text(text)]);
+            }
             Content::Model { text, .. } if text.is_empty() => {}
             Content::Model { text, .. } => {
-                let parts = assistant(&mut all, entry.turn);
+                let parts = all.of_assistant(entry.turn, entry.seq);
                 let is_of_call = |part: &Value| part["type"] != "text" && *part != step();
                 if parts.last().is_some_and(is_of_call) {
                     parts.push(step());
@@ -49,7 +50,7 @@ pub(crate) fn messages(
                 parts.push(self::text(text));
             }
             Content::ToolCall(record) => {
-                let parts = assistant(&mut all, entry.turn);
+                let parts = all.of_assistant(entry.turn, entry.seq);
                 parts.push(ended(record, max_event_bytes));
                 if let Some(data) = call_note(record) {
                     parts
@@ -60,18 +61,39 @@ pub(crate) fn messages(
         }
     }
     if let Some((turn, request)) = waits {
-        assistant(&mut all, turn).push(waiting(request));
+        let behind = entries.last().map_or(0, |entry| entry.seq) + 1;
+        all.of_assistant(turn, behind).push(waiting(request));
     }
-    all
+    all.list
 }
 
-/// Finds the assistant's message of a turn, which is the last one or new.
-fn assistant(all: &mut Vec<AiUiMessage>, turn: TurnId) -> &mut Vec<Value> {
-    let id = turn.to_string();
-    if all.last().is_none_or(|last| last.id != id) {
-        all.push(AiUiMessage { id, role: "assistant", parts: vec![step()] });
+/// The messages so far.
+#[derive(Default)]
+struct Messages {
+    list: Vec<AiUiMessage>,
+    /// The turn of the assistant's last message, and whether that is the last of all.
+    told: Option<(TurnId, bool)>,
+}
+
+impl Messages {
+    fn push(&mut self, id: String, role: &'static str, parts: Vec<Value>) {
+        self.list.push(AiUiMessage { id, role, parts });
+        if let Some((_, is_last)) = &mut self.told {
+            *is_last = false;
+        }
     }
-    &mut all.last_mut().expect("one was pushed where none was there").parts
+
+    /// Gives the parts of the assistant's message that this entry belongs to: the last one of its turn, or one that begins
+    /// with it. A turn has one, but for a history that was imported as a turn: there each after the first has its entry's id.
+    fn of_assistant(&mut self, turn: TurnId, entry: u64) -> &mut Vec<Value> {
+        if self.told != Some((turn, true)) {
+            let is_second = self.told == Some((turn, false));
+            let id = if is_second { entry_id(turn, entry) } else { turn.to_string() };
+            self.push(id, "assistant", vec![step()]);
+            self.told = Some((turn, true));
+        }
+        &mut self.list.last_mut().expect("one was pushed where none was there").parts
+    }
 }
 
 fn ended(record: &CallRecord, max_event_bytes: usize) -> Value {

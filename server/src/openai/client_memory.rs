@@ -1,4 +1,5 @@
-//! What the surface remembers between requests: the chats that end at a chain, and the tries of a request.
+//! What surfaces remember between requests: the chats that end at a chain, the tries of a request, and the forks of a
+//! chat.
 //!
 //! Clients of this protocol send a request again by themselves when its connection breaks, without an idempotency key.
 //! A try is therefore stored before its turn begins. The next try with the same body, or under the client's own key,
@@ -15,7 +16,7 @@ use madang::{IdempotencyKey, SessionId, Timestamp, UserId, approval::Digest, too
 
 /// The time in which a repeated request without a key is taken for another try of the same. No client tries for longer.
 pub(crate) const TRY_LIFE: Duration = Duration::from_secs(10 * 60);
-/// Chats of one chain that are looked at: a text that was sent often ends in many.
+/// Chats of one chain, and forks of one chat, that are looked at: a text that was sent often ends in many.
 pub(crate) const MAX_CANDIDATES: usize = 8;
 
 /// A try that was remembered.
@@ -80,6 +81,12 @@ pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
     /// Stores the try of this name in place of an earlier one. Others that no longer count now may be removed.
     fn add_try(&self, user: UserId, name: Digest, tried: Tried, now: Timestamp)
     -> Recalled<'_, ()>;
+
+    /// Gives the forks of a chat of the user, the last that was added first.
+    fn forks(&self, user: UserId, chat: SessionId) -> Recalled<'_, Vec<SessionId>>;
+
+    /// Stores that a fork is the newest of a chat. It counts for ever; of those before it a few may be kept.
+    fn add_fork(&self, user: UserId, chat: SessionId, fork: SessionId) -> Recalled<'_, ()>;
 }
 
 /// Remembers in memory, for stores that keep nothing else: what it knows ends with the process.
@@ -90,6 +97,7 @@ pub struct ForgetfulMemory(Mutex<Remembered>);
 struct Remembered {
     chats: HashMap<(UserId, Digest), Vec<SessionId>>,
     tries: HashMap<(UserId, Digest), Tried>,
+    forks: HashMap<(UserId, SessionId), Vec<SessionId>>,
 }
 
 /// Entries that are kept of each kind; beyond them it forgets all and begins anew.
@@ -102,6 +110,13 @@ impl Remembered {
         }
         self.tries.insert(name, tried);
     }
+}
+
+/// Puts a chat before all others. As many are kept as are looked at.
+fn put_first(chats: &mut Vec<SessionId>, chat: SessionId) {
+    chats.retain(|other| *other != chat);
+    chats.insert(0, chat);
+    chats.truncate(MAX_CANDIDATES);
 }
 
 impl ForgetfulMemory {
@@ -127,10 +142,7 @@ impl ClientMemory for ForgetfulMemory {
             if all.chats.len() >= MAX_ENTRIES {
                 all.chats.clear();
             }
-            let chats = all.chats.entry((user, chain)).or_default();
-            chats.retain(|chat| *chat != session);
-            chats.insert(0, session);
-            chats.truncate(MAX_CANDIDATES);
+            put_first(all.chats.entry((user, chain)).or_default(), session);
         })
     }
 
@@ -161,5 +173,18 @@ impl ClientMemory for ForgetfulMemory {
 
     fn add_try(&self, user: UserId, name: Digest, tried: Tried, _: Timestamp) -> Recalled<'_, ()> {
         self.with(|all| all.keep((user, name), tried))
+    }
+
+    fn forks(&self, user: UserId, chat: SessionId) -> Recalled<'_, Vec<SessionId>> {
+        self.with(|all| all.forks.get(&(user, chat)).cloned().unwrap_or_default())
+    }
+
+    fn add_fork(&self, user: UserId, chat: SessionId, fork: SessionId) -> Recalled<'_, ()> {
+        self.with(|all| {
+            if all.forks.len() >= MAX_ENTRIES {
+                all.forks.clear();
+            }
+            put_first(all.forks.entry((user, chat)).or_default(), fork);
+        })
     }
 }

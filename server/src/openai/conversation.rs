@@ -10,12 +10,12 @@ use std::sync::Arc;
 use madang::{
     UserId,
     approval::Digest,
-    event::{ChatMessage, Content},
+    event::ChatMessage,
     session::{Imported, ImportedRole},
 };
 use sha2::{Digest as _, Sha256};
 
-use crate::ended::BETWEEN_MESSAGES;
+use crate::{ended::BETWEEN_MESSAGES, surface::history::said_in};
 
 /// Gives the chain of a history: the same for the same user, instructions and texts alone.
 pub(crate) fn chain(user: &UserId, instructions: Option<&str>, history: &[Imported]) -> Digest {
@@ -36,46 +36,6 @@ pub(crate) fn chain(user: &UserId, instructions: Option<&str>, history: &[Import
         part(kind, text.trim_end());
     }
     Digest::new(hash.finalize().into())
-}
-
-/// Gives the texts of a chat as this surface sends them: one of each side in turn, calls and notices left out.
-pub(crate) fn said_in(messages: &[ChatMessage]) -> Vec<Imported> {
-    let mut said = Sayings::default();
-    for message in messages {
-        let (role, text) = match &message.content {
-            Content::User { text, .. } => (ImportedRole::User, text),
-            Content::Model { text, .. } if !text.is_empty() => (ImportedRole::Model, text),
-            Content::Model { .. }
-            | Content::ToolCall(_)
-            | Content::Notice { .. }
-            | Content::Cleared => continue,
-        };
-        said.push(role, text);
-    }
-    said.done()
-}
-
-/// Texts of both sides in turn. A text of the same side as the last is added to it in place, because there may be a hundred
-/// thousand of one side.
-#[derive(Debug, Default)]
-pub(crate) struct Sayings(Vec<(ImportedRole, String)>);
-
-impl Sayings {
-    /// Adds a text.
-    pub(crate) fn push(&mut self, role: ImportedRole, text: &str) {
-        match self.0.last_mut() {
-            Some((last, said)) if *last == role => {
-                said.push_str(BETWEEN_MESSAGES);
-                said.push_str(text);
-            }
-            Some(_) | None => self.0.push((role, text.to_owned())),
-        }
-    }
-
-    /// Gives the texts.
-    pub(crate) fn done(self) -> Vec<Imported> {
-        self.0.into_iter().map(|(role, text)| Imported { role, text: text.into() }).collect()
-    }
 }
 
 /// Tells whether a chat has exactly the client's history. White space at the end of a text does not count: clients trim.
@@ -114,7 +74,7 @@ fn are_same(ours: &[Imported], theirs: &[Imported]) -> bool {
 mod tests {
     use madang::{
         Timestamp, TurnId,
-        event::{Ending, Notice},
+        event::{Content, Ending, Notice},
     };
     use uuid::Uuid;
 

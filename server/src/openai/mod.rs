@@ -23,7 +23,6 @@ mod plain;
 mod request;
 #[cfg(feature = "sqlite")]
 mod sqlite_memory;
-mod takeover;
 
 use std::sync::Arc;
 

@@ -19,9 +19,15 @@ use super::{
     conversation::{is_of, new_text},
     digests::RequestDigests,
     request::ChatRequest,
-    takeover::import,
 };
-use crate::{auth::caller::Caller, extract::Wishes, heavy, problem::Problem, state::Shared};
+use crate::{
+    auth::caller::Caller,
+    extract::Wishes,
+    heavy,
+    problem::Problem,
+    state::Shared,
+    surface::{history::text_bytes, takeover::import},
+};
 
 /// The chat of a request, and what begins in it.
 #[derive(Debug)]
@@ -210,11 +216,7 @@ async fn compare<T: Send + 'static>(
     request: &Arc<ChatRequest>,
     compare: fn(&[ChatMessage], &ChatRequest) -> T,
 ) -> T {
-    let bytes = messages.iter().map(|message| match &message.content {
-        Content::User { text, .. } | Content::Model { text, .. } => text.len(),
-        Content::ToolCall(_) | Content::Notice { .. } | Content::Cleared => 0,
-    });
-    let bytes = bytes.sum();
+    let bytes = text_bytes(&messages);
     let request = request.clone();
     heavy::run(bytes, move || compare(&messages, &request)).await
 }

@@ -5,13 +5,11 @@ use std::sync::Arc;
 use madang::session::{Imported, ImportedRole};
 use serde_json::{Map, Value};
 
-use super::{
-    body::{Body, REFUSED, TOOL_CHOICE},
-    conversation::Sayings,
-};
+use super::body::{Body, REFUSED, TOOL_CHOICE};
 use crate::{
     extract::misfit,
     problem::{Problem, ProblemName},
+    surface::history::Sayings,
 };
 
 /// A request as the surface understands it.

@@ -16,8 +16,11 @@ pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
 });
 
 /// Erases a user's rows in these tables, for [`Forget::tables`](madang::ledger::Forget).
-pub const FORGET: [&str; 2] =
-    ["DELETE FROM server_chats WHERE user = $1", "DELETE FROM server_tries WHERE user = $1"];
+pub const FORGET: [&str; 3] = [
+    "DELETE FROM server_chats WHERE user = $1",
+    "DELETE FROM server_tries WHERE user = $1",
+    "DELETE FROM server_forks WHERE user = $1",
+];
 
 /// The time after which the end of a chat is not looked for any more: 90 days.
 const CHAT_LIFE_MILLIS: i64 = 90 * 24 * 60 * 60 * 1_000;
@@ -60,8 +63,7 @@ impl ClientMemory for SqliteMemory {
             .bind(MAX_CANDIDATES as i64)
             .fetch_all(db)
             .await?;
-            // A name that something beside this program has written is none of ours.
-            Ok(rows.into_iter().filter_map(|name| SessionId::new(name).ok()).collect())
+            Ok(chats_of(rows))
         })
     }
 
@@ -155,6 +157,41 @@ impl ClientMemory for SqliteMemory {
             Ok(())
         })
     }
+
+    fn forks(&self, user: UserId, chat: SessionId) -> Recalled<'_, Vec<SessionId>> {
+        self.run("look up the forks of a chat", async move |db: &mut SqliteConnection| {
+            let rows: Vec<String> = sqlx::query_scalar(
+                "SELECT fork FROM server_forks WHERE user = $1 AND chat = $2 ORDER BY number DESC LIMIT $3",
+            )
+            .bind(user.as_str())
+            .bind(chat.as_str())
+            .bind(MAX_CANDIDATES as i64)
+            .fetch_all(db)
+            .await?;
+            Ok(chats_of(rows))
+        })
+    }
+
+    fn add_fork(&self, user: UserId, chat: SessionId, fork: SessionId) -> Recalled<'_, ()> {
+        self.run("store the fork of a chat", async move |db: &mut SqliteConnection| {
+            sqlx::query(
+                "INSERT INTO server_forks (user, chat, fork, number)
+                 SELECT $1, $2, $3, coalesce(max(number), 0) + 1 FROM server_forks WHERE user = $1 AND chat = $2
+                 ON CONFLICT (user, chat, fork) DO UPDATE SET number = excluded.number",
+            )
+            .bind(user.as_str())
+            .bind(chat.as_str())
+            .bind(fork.as_str())
+            .execute(db)
+            .await?;
+            Ok(())
+        })
+    }
+}
+
+/// Reads the names of chats. One that something beside this program has written is none of ours.
+fn chats_of(names: Vec<String>) -> Vec<SessionId> {
+    names.into_iter().filter_map(|name| SessionId::new(name).ok()).collect()
 }
 
 /// Reads the try of a name. One that something beside this program has written is none of ours.

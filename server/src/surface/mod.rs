@@ -2,10 +2,13 @@
 //! texts.
 //!
 //! A client of such a protocol sends its whole history each time. It decides nothing: of a body only the last message
-//! counts, and an approval counts for the digest in its id alone.
+//! counts, and an approval counts for the digest in its id alone. Where it is an earlier message with another text, the
+//! chat goes on in a fork.
 //!
 //! - Reading: `raw` keeps JSON as text, `body` takes the last message of it, and `decision` reads a client's yes or no.
 //! - Deciding: `approval_id` binds a decision to a call and its digest, and `decided` carries decisions out.
+//! - Placing: `forks` finds the chat of a message, `history` gives the texts of a chat, and `takeover` begins a chat with
+//!   them.
 //! - Telling: `spoken` compares a streamed text with the stored one, `cut` says why a stream ended early, and `iso8601`
 //!   writes moments.
 //! - Testing: `scenes` has turns that each surface must tell, and `scene` plays them to a mapper.
@@ -17,9 +20,12 @@ pub(crate) mod body;
 pub(crate) mod cut;
 pub(crate) mod decided;
 pub(crate) mod decision;
+pub(crate) mod forks;
+pub(crate) mod history;
 pub(crate) mod iso8601;
 pub(crate) mod raw;
 pub(crate) mod spoken;
+pub(crate) mod takeover;
 
 #[cfg(test)]
 pub(crate) mod scene;

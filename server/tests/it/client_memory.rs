@@ -45,6 +45,39 @@ async fn counts_as_long_as_it_says(memory: &dyn ClientMemory) {
     assert_eq!(claim(key, "g", None, years).await, "b", "a key counts for ever");
 }
 
+async fn gives_the_forks_of_a_chat_the_newest_first(memory: &dyn ClientMemory) {
+    let (kim, lee) = (UserId::new("kim").unwrap(), UserId::new("lee").unwrap());
+    let id = |name: &str| SessionId::new(name).unwrap();
+    let forks = async |user: &UserId, chat: &str| {
+        let forks = memory.forks(user.clone(), id(chat)).await.unwrap();
+        forks.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    for fork in ["a", "b", "a", "c"] {
+        memory.add_fork(kim.clone(), id("chat"), id(fork)).await.unwrap();
+    }
+    memory.add_fork(lee.clone(), id("chat"), id("d")).await.unwrap();
+    memory.add_fork(kim.clone(), id("other"), id("e")).await.unwrap();
+    assert_eq!(forks(&kim, "chat").await, ["c", "a", "b"]);
+    assert_eq!((forks(&lee, "chat").await, forks(&kim, "a").await), (vec!["d".into()], vec![]));
+    for number in 0..10 {
+        memory.add_fork(kim.clone(), id("chat"), id(&number.to_string())).await.unwrap();
+    }
+    let kept = forks(&kim, "chat").await;
+    assert_eq!((kept.len(), &*kept[0]), (8, "9"), "as many as are looked at");
+}
+
+#[tokio::test]
+async fn forks_are_kept_in_memory_and_in_the_tables() {
+    gives_the_forks_of_a_chat_the_newest_first(&ForgetfulMemory::default()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::options(folder.path().join("chats.db"));
+    let store = store.migrations("server", &MIGRATIONS).open().await.unwrap();
+    let model = ScriptedModel::new([]);
+    let runtime = Runtime::builder().model(model).store(store).start().await.unwrap();
+    gives_the_forks_of_a_chat_the_newest_first(&SqliteMemory::new(runtime.clone())).await;
+    runtime.shutdown().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_try_in_memory_counts_as_long_as_it_says() {
     counts_as_long_as_it_says(&ForgetfulMemory::default()).await;

@@ -55,6 +55,7 @@ fn run(opening: RunOpening, chat: AgUiChat) -> AgUiRun {
         opening,
         chat,
         client_messages: 100,
+        is_fork: false,
         cursor: EventCursor::START,
         state: None,
         late: Vec::new(),

@@ -13,7 +13,7 @@ use crate::{
     ai_sdk::input::{AiInput, AiIntent},
     ask::Ask,
     problem::Problem,
-    surface::{approval_id::ApprovalId, body::Said},
+    surface::{approval_id::ApprovalId, body::Said, forks::Sent},
 };
 
 const TURN: &str = "00000000-0000-0000-0000-000000000070";
@@ -53,18 +53,26 @@ fn the_last_message_says_what_to_do_and_the_others_nothing() {
     let no = json!({ "id": id().to_string(), "approved": false, "reason": "나중에" });
     let denied = Decision::DenyWith { message: "나중에".into() };
     for (members, intent) in [
-        (json!({ "messages": [user(text.clone())] }), AiIntent::Say(said())),
+        (json!({ "messages": [user(text.clone())] }), AiIntent::Say(said(), Sent::Plain)),
         (
             json!({ "message": user(text.clone()), "trigger": "submit-message" }),
-            AiIntent::Say(said()),
+            AiIntent::Say(said(), Sent::Plain),
         ),
         (
             json!({ "messages": [assistant(TURN, vec![yes()]), user(text.clone())] }),
-            AiIntent::Say(said()),
+            AiIntent::Say(said(), Sent::Plain),
+        ),
+        (
+            json!({ "messages": [user(text.clone())], "trigger": "submit-message", "messageId": "m1" }),
+            AiIntent::Say(said(), Sent::Named),
+        ),
+        (
+            json!({ "messages": [user(text.clone())], "messageId": "x" }),
+            AiIntent::Say(said(), Sent::Plain),
         ),
         (
             json!({ "messages": [user(text)], "trigger": "regenerate-message", "messageId": "x" }),
-            AiIntent::Again { text: "안녕".into() },
+            AiIntent::Say(said(), Sent::Again),
         ),
         (
             json!({ "messages": [7, assistant(TURN, vec![json!(7), yes()])] }),

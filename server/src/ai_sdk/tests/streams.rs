@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::ai_sdk::{
-    input::AiIntent,
     mapper::AiMapper,
     message::{AiMessage, write_nothing},
     messages::messages,
@@ -351,12 +350,6 @@ fn a_chat_is_one_message_of_each_side_for_each_turn() {
             ]
           }
         ]"#]].assert_eq(&serde_json::to_string_pretty(&messages).unwrap());
-}
-
-#[test]
-fn a_text_that_is_said_again_has_one_key_for_each_last_turn() {
-    assert_eq!(AiIntent::again(Some(turn())).as_str(), format!("again:{}", turn()));
-    assert_ne!(AiIntent::again(None), AiIntent::again(Some(turn())));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! stop is said.
 
 mod decisions;
+mod edits;
 mod restarts;
 mod streams;
 

@@ -15,7 +15,7 @@ use crate::{ServerLimits, problem::Problem, state::Shared};
 const IMPORT_PAUSE: Duration = Duration::from_millis(2);
 
 /// Takes the newest part of a history over that fits. False where the chat has begun meanwhile.
-pub(super) async fn import(
+pub(crate) async fn import(
     shared: &Shared,
     session: &Session,
     history: &[Imported],
