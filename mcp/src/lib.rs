@@ -22,7 +22,7 @@
 
 #[cfg(feature = "client")]
 mod client;
-#[cfg(any(feature = "client", feature = "server"))]
+#[cfg(feature = "server")]
 mod looked_at;
 
 #[cfg(feature = "client")]

@@ -11,6 +11,7 @@ use rmcp::{
 
 use super::{
     connection::as_value,
+    message::UNREADABLE,
     result::{outcome, reported_error},
 };
 
@@ -53,6 +54,7 @@ pub(super) fn asked(server: &str, reply: Result<ServerResult, ServiceError>) -> 
             | ErrorCode::INVALID_REQUEST
             | ErrorCode::METHOD_NOT_FOUND
             | ErrorCode::INVALID_PARAMS => Asked::Ended(reported_error(server, &error.message)),
+            UNREADABLE => Asked::Lost(Loss::Unclear),
             code => Asked::Lost(Loss::Failed(code.0)),
         },
         Err(ServiceError::TransportSend(error)) => not_taken(server, &error),
@@ -68,12 +70,13 @@ fn not_taken(server: &str, error: &DynamicTransportError) -> Asked {
         Some(StreamableHttpError::SessionExpired) => Asked::SessionOver,
         Some(StreamableHttpError::AuthRequired(_)) => refused(401),
         Some(StreamableHttpError::InsufficientScope(_)) => refused(403),
-        Some(StreamableHttpError::HttpStatus(error)) if error.status == 429 => refused(429),
-        Some(StreamableHttpError::Client(error)) => match error.status() {
-            Some(status) if status.is_client_error() => refused(status.as_u16()),
-            None if error.is_connect() => Asked::Ended(unavailable(server)),
-            Some(_) | None => Asked::Lost(Loss::Connection),
+        Some(StreamableHttpError::HttpStatus(error)) => match error.status {
+            status @ 400..500 => refused(status),
+            status => Asked::Lost(Loss::Failed(status.into())),
         },
+        Some(StreamableHttpError::Client(error)) if error.is_connect() => {
+            Asked::Ended(unavailable(server))
+        }
         _ => Asked::Lost(Loss::Connection),
     }
 }

@@ -23,7 +23,6 @@ use rmcp::{
         ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, NotificationContext,
         Peer, PeerRequestOptions, RequestContext, RequestHandle, RunningService,
     },
-    transport::async_rw::AsyncRwTransport,
 };
 use serde_json::{Map, Value};
 use tokio::{
@@ -36,8 +35,10 @@ use super::{
     entry::{Entry, Reach},
     guard::Guard,
     http,
-    limits::{LIST_TIMEOUT, MAX_MESSAGE_BYTES},
-    lines::bounded_lines,
+    limits::LIST_TIMEOUT,
+    message::UNREADABLE,
+    pending::Pending,
+    pipe::Pipe,
     process::ServerProcess,
     progress::Reports,
     text::{cut, visible},
@@ -128,7 +129,7 @@ impl Connection {
         deadline: Instant,
         late: &Arc<AtomicBool>,
     ) -> Result<Self, String> {
-        let client = Client::default();
+        let (client, pending) = (Client::default(), Pending::default());
         let (greeted, mut process) = match &entry.reach {
             Reach::Command { program, arguments, variables, folder } => {
                 let started = ServerProcess::start(
@@ -140,16 +141,16 @@ impl Connection {
                 );
                 let (process, pipes) = started
                     .map_err(|error| format!("its command {program:?} does not start: {error}"))?;
-                let output = bounded_lines(pipes.output, MAX_MESSAGE_BYTES);
-                let transport = AsyncRwTransport::new_client(output, pipes.input);
-                let transport = Guard::new(transport, &entry.name, late);
+                let transport = Pipe::new(&entry.name, pipes.output, pipes.input, &pending);
+                let transport = Guard::new(transport, &entry.name, pending, late);
                 let greeted =
                     timeout_at(deadline, client.serve_with_lifecycle(transport, lifecycle));
                 (greeted.await, Some(process))
             }
             Reach::Http { url, headers } => {
-                let transport = http::transport(url, headers).map_err(|error| error.to_string())?;
-                let transport = Guard::new(transport, &entry.name, late);
+                let transport = http::transport(url, headers, &pending);
+                let transport = transport.map_err(|error| error.to_string())?;
+                let transport = Guard::new(transport, &entry.name, pending, late);
                 let greeted =
                     timeout_at(deadline, client.serve_with_lifecycle(transport, lifecycle));
                 (greeted.await, None)
@@ -159,8 +160,10 @@ impl Connection {
             Ok(Ok(service)) => service,
             Ok(Err(error)) => {
                 debug!(server = %entry.name, ?error, "failed to greet an MCP server");
-                let ended = process.as_mut().and_then(ServerProcess::ended);
-                return Err(ended.map_or_else(
+                // Behind another failure a process ends because its input was closed.
+                let has_closed = is_closed(&error);
+                let process = process.as_mut().filter(|_| has_closed);
+                return Err(process.and_then(ServerProcess::ended).map_or_else(
                     || refusal(&error),
                     |status| format!("it ended while it was greeted ({status})"),
                 ));
@@ -261,6 +264,9 @@ pub(super) fn as_value(result: ServerResult) -> Option<Value> {
 #[expect(clippy::wildcard_enum_match_arm, reason = "the library of the protocol may grow")]
 fn unlisted(error: &ServiceError) -> String {
     match error {
+        ServiceError::McpError(error) if error.code == UNREADABLE => {
+            "its answer to the question for its tools cannot be read".to_owned()
+        }
         ServiceError::McpError(error) => {
             format!("it refuses the question for its tools (code {})", error.code.0)
         }
@@ -269,6 +275,17 @@ fn unlisted(error: &ServiceError) -> String {
         }
         _ => "its connection was lost before it told its tools".to_owned(),
     }
+}
+
+/// Tells whether the greeting failed because the server had gone.
+fn is_closed(error: &ClientInitializeError) -> bool {
+    if let ClientInitializeError::LegacyFallbackFailed { fallback, .. } = error {
+        return is_closed(fallback);
+    }
+    matches!(
+        error,
+        ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. }
+    )
 }
 
 /// Says in words of our own why a server was not greeted: its texts are a stranger's.
@@ -280,6 +297,9 @@ fn refusal(error: &ClientInitializeError) -> String {
     match error {
         ClientInitializeError::ConnectionClosed(_) => {
             "it closed the connection while it was greeted".to_owned()
+        }
+        ClientInitializeError::JsonRpcError(error) if error.code == UNREADABLE => {
+            "its answer to the greeting cannot be read".to_owned()
         }
         ClientInitializeError::JsonRpcError(error) => {
             format!("it refuses to be greeted (code {})", error.code.0)

@@ -10,19 +10,26 @@ use std::sync::{
 use rmcp::{
     RoleClient,
     model::{
-        ClientRequest, DiscoverRequestMethod, ErrorData, JsonRpcMessage, RequestId, ServerResult,
+        ClientNotification, ClientRequest, DiscoverRequestMethod, ErrorData, JsonRpcMessage,
+        RequestId, ServerResult,
     },
-    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    service::TxJsonRpcMessage,
     transport::Transport,
 };
 use tracing::warn;
 
-use super::limits::MAX_UNANSWERED;
+use super::{
+    limits::MAX_UNANSWERED,
+    message::{Message, UNREADABLE},
+    pending::Pending,
+};
 
 /// A transport that ends where too many requests of the server wait for their answers to be written.
 pub(super) struct Guard<T> {
     inner: T,
     unanswered: Arc<AtomicUsize>,
+    /// The requests of ours that wait, as the reader of the transport knows them.
+    pending: Pending,
     /// The greeting of the newest revision, until it is answered.
     greeting: Option<RequestId>,
     /// The same, where a handshake began before it was answered.
@@ -33,10 +40,11 @@ pub(super) struct Guard<T> {
 }
 
 impl<T> Guard<T> {
-    pub(super) fn new(inner: T, server: &str, late: &Arc<AtomicBool>) -> Self {
+    pub(super) fn new(inner: T, server: &str, pending: Pending, late: &Arc<AtomicBool>) -> Self {
         Self {
             inner,
             unanswered: Arc::default(),
+            pending,
             greeting: None,
             given_up: None,
             late: Arc::clone(late),
@@ -46,6 +54,7 @@ impl<T> Guard<T> {
 
     /// Notes what a request of ours asks for.
     fn note(&mut self, asked: &ClientRequest, id: &RequestId) {
+        self.pending.ask(id.clone());
         if matches!(asked, ClientRequest::DiscoverRequest(_)) {
             self.greeting = Some(id.clone());
         } else if matches!(asked, ClientRequest::InitializeRequest(_)) {
@@ -54,7 +63,7 @@ impl<T> Guard<T> {
     }
 
     /// Tells whether a message answers a greeting that was given up.
-    fn is_late(&mut self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
+    fn is_late(&mut self, message: &Message) -> bool {
         let (id, knows) = match message {
             JsonRpcMessage::Response(answer) => {
                 (Some(&answer.id), matches!(answer.result, ServerResult::DiscoverResult(_)))
@@ -62,6 +71,9 @@ impl<T> Guard<T> {
             JsonRpcMessage::Error(error) => (error.id.as_ref(), false),
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => (None, false),
         };
+        if let Some(id) = id {
+            self.pending.forget(id);
+        }
         let is_late = self.given_up.take_if(|given_up| Some(&*given_up) == id).is_some();
         if is_late && knows {
             self.late.store(true, Relaxed);
@@ -70,17 +82,21 @@ impl<T> Guard<T> {
     }
 
     /// Lets servers that answer what they do not know by some result or other be greeted by a handshake.
-    fn understood(
-        &mut self,
-        message: RxJsonRpcMessage<RoleClient>,
-    ) -> RxJsonRpcMessage<RoleClient> {
-        let JsonRpcMessage::Response(answer) = message else { return message };
-        let is_greeting = self.greeting.take_if(|greeting| *greeting == answer.id).is_some();
-        if is_greeting && !matches!(answer.result, ServerResult::DiscoverResult(_)) {
-            let unknown = ErrorData::method_not_found::<DiscoverRequestMethod>();
-            return JsonRpcMessage::error(unknown, Some(answer.id));
+    fn understood(&mut self, message: Message) -> Message {
+        let (id, is_nonsense) = match &message {
+            JsonRpcMessage::Response(answer) => {
+                (Some(&answer.id), !matches!(answer.result, ServerResult::DiscoverResult(_)))
+            }
+            JsonRpcMessage::Error(error) => (error.id.as_ref(), error.error.code == UNREADABLE),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => return message,
+        };
+        match self.greeting.take_if(|greeting| Some(&*greeting) == id) {
+            Some(greeting) if is_nonsense => {
+                let unknown = ErrorData::method_not_found::<DiscoverRequestMethod>();
+                JsonRpcMessage::error(unknown, Some(greeting))
+            }
+            Some(_) | None => message,
         }
-        JsonRpcMessage::Response(answer)
     }
 }
 
@@ -103,6 +119,12 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Guard<T> {
         if let JsonRpcMessage::Request(asked) = &message {
             self.note(&asked.request, &asked.id);
         }
+        if let JsonRpcMessage::Notification(told) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &told.notification
+            && let Some(id) = &cancelled.params.request_id
+        {
+            self.pending.forget(id);
+        }
         let is_answer = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
         let counted = self.unanswered.load(Relaxed) > 0;
         let answered =
@@ -114,7 +136,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Guard<T> {
         }
     }
 
-    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+    async fn receive(&mut self) -> Option<Message> {
         loop {
             if self.unanswered.load(Relaxed) > MAX_UNANSWERED {
                 warn!(server = %self.server, "an MCP server asks without reading the answers, and is given up");
@@ -132,5 +154,56 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Guard<T> {
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.inner.close().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A transport on which these messages come.
+    struct Coming(Vec<Value>);
+
+    impl Transport<RoleClient> for Coming {
+        type Error = Infallible;
+
+        fn send(
+            &mut self,
+            _: TxJsonRpcMessage<RoleClient>,
+        ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+            std::future::ready(Ok(()))
+        }
+
+        async fn receive(&mut self) -> Option<Message> {
+            serde_json::from_value(self.0.pop()?).ok()
+        }
+
+        async fn close(&mut self) -> Result<(), Infallible> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_waits_until_it_is_answered_or_taken_back() {
+        let (pending, late) = (Pending::default(), Arc::default());
+        let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
+        let mut guard = Guard::new(Coming(vec![answer]), "gh", pending.clone(), &late);
+        let waits = |id| pending.of(&RequestId::Number(id)).is_some();
+        for id in [1, 2] {
+            let asked = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+            guard.send(serde_json::from_value(asked).unwrap()).await.unwrap();
+        }
+        assert!(waits(1) && waits(2) && !waits(3));
+        guard.receive().await.unwrap();
+        assert!(!waits(1) && waits(2));
+        let method = "notifications/cancelled";
+        let taken_back =
+            json!({ "jsonrpc": "2.0", "method": method, "params": { "requestId": 2 } });
+        guard.send(serde_json::from_value(taken_back).unwrap()).await.unwrap();
+        assert!(!waits(2));
     }
 }

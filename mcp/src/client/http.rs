@@ -1,4 +1,4 @@
-//! A server that is asked over HTTP: TLS as the remote models have it, no redirects, bounded answers, streams at our pace.
+//! A server that is asked over HTTP: TLS as the remote models have it, no redirects, streams at our pace.
 
 use std::{
     collections::HashMap,
@@ -6,8 +6,8 @@ use std::{
 };
 
 use reqwest::{
-    Client, Url,
-    header::{HeaderMap, HeaderName, HeaderValue},
+    Client, Method, RequestBuilder, Url,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
     redirect::Policy,
 };
 use rmcp::{
@@ -16,29 +16,31 @@ use rmcp::{
         StreamableHttpClientTransport,
         common::client_side_sse::{BoxedSseResponse, NeverRetry},
         streamable_http_client::{
-            StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
-            StreamableHttpPostResponse, StreamableHttpResponseLimits,
+            StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpPostResponse,
         },
     },
 };
 use tokio::time::{Instant, sleep_until};
 
-use super::limits::{CONNECT_TIMEOUT, MAX_MESSAGE_BYTES, MAX_REFUSAL_BYTES, STREAM_PAUSE};
+use super::{
+    limits::{CONNECT_TIMEOUT, STREAM_PAUSE},
+    pending::Pending,
+    reply::{Answered, opened, posted},
+};
 
 /// Makes the transport of a server. Nothing is sent yet.
 pub(super) fn transport(
     url: &Url,
     headers: &HeaderMap,
+    pending: &Pending,
 ) -> reqwest::Result<StreamableHttpClientTransport<Paced>> {
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
-        .max_sse_event_size(MAX_MESSAGE_BYTES)
-        .max_json_response_size(MAX_MESSAGE_BYTES)
-        .max_error_response_size(MAX_REFUSAL_BYTES)
         // A call would be sent a second time behind an expired session. The supervisor makes a new one instead.
         .reinit_on_expired_session(false);
     // A stream that broke off is a lost answer, unless its server has said when to ask for the rest.
     config.retry_config = Arc::new(NeverRetry::default());
-    let client = Paced { client: client(headers)?, next: Arc::new(Mutex::new(Instant::now())) };
+    let (client, pending) = (client(headers)?, pending.clone());
+    let client = Paced { client, pending, next: Arc::new(Mutex::new(Instant::now())) };
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
@@ -47,6 +49,7 @@ pub(super) fn transport(
 #[derive(Debug, Clone)]
 pub(super) struct Paced {
     client: Client,
+    pending: Pending,
     /// When the next stream may be opened.
     next: Arc<Mutex<Instant>>,
 }
@@ -62,9 +65,23 @@ impl Paced {
         };
         sleep_until(turn).await;
     }
-}
 
-type Answered<T> = Result<T, StreamableHttpError<reqwest::Error>>;
+    /// Begins a request. The headers of the configuration are the client's own.
+    fn request(
+        &self,
+        method: Method,
+        uri: &str,
+        session: Option<Arc<str>>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> RequestBuilder {
+        let request = self.client.request(method, uri).headers(headers.into_iter().collect());
+        let request = request.header(ACCEPT, "application/json, text/event-stream");
+        match session {
+            Some(session) => request.header("mcp-session-id", &*session),
+            None => request,
+        }
+    }
+}
 
 impl StreamableHttpClient for Paced {
     type Error = reqwest::Error;
@@ -74,31 +91,14 @@ impl StreamableHttpClient for Paced {
         uri: Arc<str>,
         message: ClientJsonRpcMessage,
         session: Option<Arc<str>>,
-        authorization: Option<String>,
+        _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Answered<StreamableHttpPostResponse> {
-        self.client.post_message(uri, message, session, authorization, headers).await
-    }
-
-    async fn post_message_with_response_limits(
-        &self,
-        uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session: Option<Arc<str>>,
-        authorization: Option<String>,
-        headers: HashMap<HeaderName, HeaderValue>,
-        limits: StreamableHttpResponseLimits,
-    ) -> Answered<StreamableHttpPostResponse> {
-        self.client
-            .post_message_with_response_limits(
-                uri,
-                message,
-                session,
-                authorization,
-                headers,
-                limits,
-            )
-            .await
+        let has_session = session.is_some();
+        let request = self.request(Method::POST, &uri, session, headers);
+        let body = serde_json::to_vec(&message)?;
+        let request = request.header(CONTENT_TYPE, "application/json").body(body);
+        posted(request.send().await?, &message, has_session, &self.pending).await
     }
 
     async fn delete_session(
@@ -116,33 +116,15 @@ impl StreamableHttpClient for Paced {
         uri: Arc<str>,
         session: Option<Arc<str>>,
         last_event: Option<String>,
-        authorization: Option<String>,
+        _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Answered<BoxedSseResponse> {
         self.pause().await;
-        self.client.get_stream(uri, session, last_event, authorization, headers).await
-    }
-
-    async fn get_stream_with_max_sse_event_size(
-        &self,
-        uri: Arc<str>,
-        session: Option<Arc<str>>,
-        last_event: Option<String>,
-        authorization: Option<String>,
-        headers: HashMap<HeaderName, HeaderValue>,
-        max_bytes: usize,
-    ) -> Answered<BoxedSseResponse> {
-        self.pause().await;
-        self.client
-            .get_stream_with_max_sse_event_size(
-                uri,
-                session,
-                last_event,
-                authorization,
-                headers,
-                max_bytes,
-            )
-            .await
+        let mut request = self.request(Method::GET, &uri, session, headers);
+        if let Some(last_event) = last_event {
+            request = request.header("last-event-id", last_event);
+        }
+        opened(request.send().await?, &self.pending)
     }
 }
 

@@ -12,11 +12,14 @@
 //! - No text of a server decides anything, unless the configuration says that its annotations count.
 //! - Whatever a server sends, memory and waits are bounded (`limits`).
 
+mod answer;
+mod bulk;
 mod call;
 mod config;
 mod connection;
 mod entry;
 mod error;
+mod events;
 mod expand;
 mod fields;
 mod guard;
@@ -25,10 +28,15 @@ mod limits;
 mod lines;
 mod list;
 mod lock;
+mod message;
 mod name;
 mod offer;
+mod pending;
+mod pipe;
 mod process;
 mod progress;
+mod repair;
+mod reply;
 mod result;
 mod schema;
 mod servers;

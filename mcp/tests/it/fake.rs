@@ -10,6 +10,8 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::says::{Reply, said, subject};
+
 /// The variable with the script; without it the test below does nothing.
 const SCRIPT: &str = "MADANG_FAKE_MCP";
 
@@ -78,14 +80,6 @@ pub(crate) fn calls(notes: &Path, tool: &str) -> Vec<Value> {
     heard(notes).into_iter().filter(is_call).collect()
 }
 
-/// What a server does about a message.
-pub(crate) enum Reply {
-    Say(Value),
-    /// Bytes that are no message.
-    Noise(Vec<u8>),
-    Die,
-}
-
 /// The server's mind, which both transports share.
 pub(crate) struct Mind {
     script: Value,
@@ -109,6 +103,10 @@ impl Mind {
 
     pub(crate) fn hear(&mut self, message: &Value) -> Vec<Reply> {
         self.note("heard", &message.to_string());
+        let notes = Path::new(self.script["notes"].as_str().unwrap());
+        if let Some(said) = said(notes, &subject(message), message) {
+            return said;
+        }
         let version = self.script["version"].as_str().unwrap();
         let is_modern = version == "2026-07-28";
         let id = message["id"].clone();
@@ -183,6 +181,10 @@ impl Mind {
                 vec![Reply::Say(held), says("released")]
             }
             "die" => vec![Reply::Die],
+            "loud" => {
+                io::stderr().write_all(&vec![b'x'; 3 << 20]).unwrap();
+                vec![says("hello")]
+            }
             "die_once" => {
                 if calls(Path::new(self.script["notes"].as_str().unwrap()), "die_once").len() == 1 {
                     return vec![Reply::Die];
@@ -305,12 +307,19 @@ fn a_server_in_a_process() {
         }
         _ => {}
     }
+    for reply in said(Path::new(script["notes"].as_str().unwrap()), "start", &Value::Null)
+        .into_iter()
+        .flatten()
+    {
+        let Reply::Said(bytes) = reply else { continue };
+        output.write_all(&bytes).and_then(|()| output.flush()).unwrap();
+    }
     for line in io::stdin().lock().lines() {
         let Ok(message) = serde_json::from_str(&line.unwrap()) else { continue };
         for reply in mind.hear(&message) {
             let written = match reply {
                 Reply::Say(message) => writeln!(output, "{message}"),
-                Reply::Noise(bytes) => output.write_all(&bytes),
+                Reply::Said(bytes) | Reply::Noise(bytes) => output.write_all(&bytes),
                 Reply::Die => process::exit(9),
             };
             if written.and_then(|()| output.flush()).is_err() {

@@ -8,9 +8,12 @@ mod changes;
 #[cfg(feature = "http")]
 mod endpoint;
 mod fake;
+mod http_server;
 mod lost;
+mod odd;
 mod over_http;
 mod pins;
+mod says;
 mod serving;
 mod serving_asks;
 mod serving_bounds;

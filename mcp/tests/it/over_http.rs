@@ -1,144 +1,16 @@
 //! Servers over HTTP: the same promises, and a credential that goes to its server alone.
 
-use std::sync::{Arc, Mutex};
-
 use madang::ledger::Effect;
-use madang_mcp::{McpConfig, McpServers};
+use madang_mcp::McpServers;
 use madang_testing::ScriptedModel;
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    net::{TcpListener, TcpStream},
-    time::Instant,
-};
+use tokio::time::Instant;
 
 use crate::{
-    fake::{Mind, Reply, Script, calls, tool},
+    fake::{Script, calls, tool},
+    http_server::{HASTY, HttpServer, configured},
     support::{ConfigFolder, LEGACY, NEWEST, Scene, told, until},
 };
-
-/// The mode of a server that ends each stream at once and wants it to be asked for again without any pause.
-const HASTY: &str = "hasty";
-
-/// A server over HTTP in this process, with the mind of the scripted one.
-struct HttpServer {
-    url: String,
-    heads: Arc<Mutex<Vec<String>>>,
-}
-
-impl HttpServer {
-    async fn start(script: Script) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let heads = Arc::new(Mutex::new(Vec::new()));
-        let mind = Arc::new(Mutex::new(Mind::new(script.0.clone())));
-        // The mode is empty, that of a hasty server, or the address to which everything is sent on.
-        let (kept, mode) = (Arc::clone(&heads), script.0["mode"].as_str().unwrap().to_owned());
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(answer(stream, Arc::clone(&mind), Arc::clone(&kept), mode.clone()));
-            }
-        });
-        Self { url, heads }
-    }
-}
-
-/// Answers one connection until it ends or the mind lets it die.
-async fn answer(
-    stream: TcpStream,
-    mind: Arc<Mutex<Mind>>,
-    heads: Arc<Mutex<Vec<String>>>,
-    mode: String,
-) {
-    let mut stream = BufReader::new(stream);
-    loop {
-        let (mut head, mut length) = (String::new(), 0);
-        loop {
-            let mut line = String::new();
-            if stream.read_line(&mut line).await.unwrap_or(0) == 0 {
-                return;
-            }
-            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-            if line == "\r\n" {
-                break;
-            }
-            head.push_str(&line);
-        }
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body).await.unwrap();
-        let is_post = head.starts_with("POST");
-        heads.lock().unwrap().push(head);
-        let is_hasty = mode == HASTY;
-        if !mode.is_empty() && !is_hasty {
-            let moved =
-                format!("HTTP/1.1 307 Moved\r\nlocation: {mode}\r\ncontent-length: 0\r\n\r\n");
-            stream.write_all(moved.as_bytes()).await.unwrap();
-            continue;
-        }
-        let is_call = || String::from_utf8_lossy(&body).contains("tools/call");
-        if is_hasty && (!is_post || is_call()) {
-            let event = "id: 1\nretry: 0\ndata: \n\n";
-            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length:";
-            let answer = format!("{head} {}\r\n\r\n{event}", event.len());
-            stream.write_all(answer.as_bytes()).await.unwrap();
-            continue;
-        }
-        if !is_post {
-            stream.write_all(b"HTTP/1.1 405 No\r\ncontent-length: 0\r\n\r\n").await.unwrap();
-            continue;
-        }
-        let message: Value = serde_json::from_slice(&body).unwrap();
-        let replies = mind.lock().unwrap().hear(&message);
-        let is_reply =
-            |reply: &Reply| matches!(reply, Reply::Say(said) if said["id"] == message["id"]);
-        let noise = replies.iter().any(|reply| matches!(reply, Reply::Noise(_)));
-        if replies.iter().any(|reply| matches!(reply, Reply::Die)) {
-            return;
-        }
-        let said = replies.into_iter().find(is_reply);
-        match said {
-            _ if noise => {
-                let head = format!(
-                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-                    100 << 20
-                );
-                stream.write_all(head.as_bytes()).await.unwrap();
-                let piece = vec![b' '; 1 << 20];
-                for _ in 0..100 {
-                    if stream.write_all(&piece).await.is_err() {
-                        return;
-                    }
-                }
-            }
-            Some(Reply::Say(said)) if !message["id"].is_null() => {
-                let body = said.to_string();
-                let head = format!(
-                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-                    body.len()
-                );
-                stream.write_all((head + &body).as_bytes()).await.unwrap();
-            }
-            _ if message["id"].is_null() => {
-                stream
-                    .write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n")
-                    .await
-                    .unwrap();
-            }
-            // It hangs.
-            _ => {}
-        }
-    }
-}
-
-fn configured(folder: &ConfigFolder, url: &str, more: &Value) -> McpConfig {
-    let mut entry = json!({ "url": url, "headers": { "Authorization": "Bearer ${SECRET}" } });
-    entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let text = json!({ "mcpServers": { "s": entry } }).to_string();
-    McpConfig::parse(&text, folder.file(), &|name| (name == "SECRET").then(|| "s3cret".to_owned()))
-        .unwrap()
-}
 
 async fn scene(version: &str, names: &[&str], more: Value) -> (Scene, HttpServer) {
     let folder = ConfigFolder::new();

@@ -1,0 +1,120 @@
+//! Reads only what became of the call, where an answer has very many values or is nested very deep. In memory a value takes
+//! fifty times what it takes in a message. Pure.
+
+use rmcp::model::{CustomResult, JsonRpcMessage, RequestId, ServerResult};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::{Value, json};
+
+use super::{
+    limits::MAX_MESSAGE_VALUES,
+    message::{Message, unreadable},
+    pending::Pending,
+};
+
+/// What is read of such an answer. All else is passed over.
+#[derive(Deserialize)]
+struct BulkAnswer {
+    #[serde(rename = "jsonrpc")]
+    _version: IgnoredAny,
+    id: RequestId,
+    result: Option<BulkResult>,
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BulkResult {
+    is_error: Option<bool>,
+    result_type: Option<String>,
+    content: Option<IgnoredAny>,
+    structured_content: Option<IgnoredAny>,
+}
+
+/// Tells whether a message has more values than are kept.
+pub(super) fn has_too_many_values(text: &str) -> bool {
+    // Each value but the first has a byte of its own before it.
+    if text.len() <= MAX_MESSAGE_VALUES {
+        return false;
+    }
+    let (mut values, mut is_string) = (0, false);
+    let mut letters = text.bytes();
+    while let Some(letter) = letters.next() {
+        match letter {
+            b'"' => is_string = !is_string,
+            b'\\' if is_string => drop(letters.next()),
+            b',' | b':' | b'[' | b'{' if !is_string => values += 1,
+            _ => {}
+        }
+    }
+    values > MAX_MESSAGE_VALUES
+}
+
+/// Reads such an answer to a request that waits: what a call ended as, without its result.
+pub(super) fn bulk_answer(text: &str, pending: &Pending) -> Option<Message> {
+    let answer: BulkAnswer = serde_json::from_str(text).ok()?;
+    let id = pending.of(&answer.id)?;
+    let result = answer.result.filter(|_| answer.error.is_none());
+    Some(match result.and_then(BulkResult::in_short) {
+        Some(result) => {
+            JsonRpcMessage::response(ServerResult::CustomResult(CustomResult(result)), id)
+        }
+        None => unreadable(id),
+    })
+}
+
+impl BulkResult {
+    /// Gives a result that ends alike. `None` where it is no result of a call.
+    fn in_short(self) -> Option<Value> {
+        if self.content.is_none() && self.structured_content.is_none() {
+            return None;
+        }
+        let (kind, is_error) = (self.result_type, self.is_error == Some(true));
+        let content = match is_error {
+            true => json!([{ "type": "text", "text": "its words are too many to be shown" }]),
+            false => json!([]),
+        };
+        let hint = "it ended well, but its result is too large or too deep to be shown";
+        let structure = (!is_error).then(|| json!({ "_truncated": true, "_hint": hint }));
+        Some(json!({
+            "resultType": kind, "isError": is_error, "content": content, "structuredContent": structure,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads an answer with very many values beside this, where the request 3 waits.
+    fn read(rest: &str) -> Value {
+        let pending = Pending::default();
+        pending.ask(RequestId::Number(3));
+        let many = "0,".repeat(MAX_MESSAGE_VALUES);
+        let text = format!("{{\"jsonrpc\":\"2.0\",\"many\":[{many}0],{rest}}}");
+        assert!(has_too_many_values(&text));
+        serde_json::to_value(bulk_answer(&text, &pending)).unwrap()
+    }
+
+    #[test]
+    fn values_are_counted_and_what_is_in_texts_is_none() {
+        let many = "0,".repeat(MAX_MESSAGE_VALUES);
+        assert!(has_too_many_values(&format!("[{many}0]")));
+        assert!(!has_too_many_values(&format!("[\"\\\"{many}\"]")));
+        assert!(!has_too_many_values(&many[..many.len() - 2]));
+    }
+
+    #[test]
+    fn an_answer_of_very_many_values_tells_how_its_call_ended() {
+        let done = read(r#""id":3,"result":{"content":[]}"#);
+        assert_eq!(done["result"]["structuredContent"]["_truncated"], true, "{done}");
+        let failed = read(r#""id":3,"result":{"content":[],"isError":true}"#);
+        assert_eq!(failed["result"]["isError"], true, "{failed}");
+        let result = r#""id":3,"result":{"content":[]},"error":{}"#;
+        for rest in [r#""id":3"#, r#""id":3,"result":{}"#, result] {
+            assert_eq!(read(rest)["error"]["code"], i32::MIN, "{rest}");
+        }
+        for rest in [r#""id":4,"result":{"content":[]}"#, r#""method":"x""#] {
+            assert_eq!(read(rest), Value::Null, "{rest}");
+        }
+    }
+}
