@@ -22,22 +22,13 @@ pub(super) fn outcome(server: &str, result: &Value) -> Option<ToolOutcome> {
         return None;
     }
     let blocks = blocks.map(Vec::as_slice).unwrap_or_default();
-    let texts: Vec<&str> = blocks.iter().filter_map(text_of).collect();
+    let texts: Vec<Value> = blocks.iter().filter_map(text_of).collect();
     if result.get("isError") == Some(&Value::Bool(true)) {
-        return Some(reported_error(server, &texts.join("\n")));
+        return Some(reported_error(server, &error_text(&texts, structured)));
     }
-    let data = match (structured, texts.as_slice()) {
-        (Some(content), _) => content.clone(),
-        (None, [text]) => json!(text),
-        (None, texts) => json!(texts),
-    };
     let left_out: Vec<String> =
         blocks.iter().filter(|block| text_of(block).is_none()).map(name_of).collect();
-    let data = if left_out.is_empty() {
-        data
-    } else {
-        json!({ "result": data, "left_out": named(left_out) })
-    };
+    let data = given(structured, texts, left_out);
     let bytes = data.to_string().len();
     Some(ToolOutcome::ok(if bytes <= MAX_RESULT_BYTES {
         data
@@ -68,16 +59,75 @@ fn input_required(server: &str) -> ToolOutcome {
     ToolOutcome::error("mcp_input_required", reason)
 }
 
-fn text_of(block: &Value) -> Option<&str> {
-    let is_text = block.get("type").and_then(Value::as_str) == Some("text");
-    block.get("text").and_then(Value::as_str).filter(|_| is_text)
+/// Puts together what the model is given: the structure, the texts that it does not have, and the names of what is left out.
+fn given(structured: Option<&Value>, texts: Vec<Value>, left_out: Vec<String>) -> Value {
+    let (result, beside) = match structured {
+        Some(content) => {
+            let beside: Vec<_> = texts.into_iter().filter(|text| !says(content, text)).collect();
+            (content.clone(), beside)
+        }
+        None => (one_or_all(texts), Vec::new()),
+    };
+    if beside.is_empty() && left_out.is_empty() {
+        return result;
+    }
+    let mut given = json!({ "result": result });
+    if !beside.is_empty() {
+        given["text"] = one_or_all(beside);
+    }
+    if !left_out.is_empty() {
+        given["left_out"] = json!(named(left_out));
+    }
+    given
 }
 
-/// Names a block that is no text: its type, and its media type or address.
+fn one_or_all(mut texts: Vec<Value>) -> Value {
+    if texts.len() == 1 { texts.remove(0) } else { Value::Array(texts) }
+}
+
+/// Tells whether a structure says this text already: many servers repeat it, or a part of it, as a text or as its JSON.
+fn says(content: &Value, text: &Value) -> bool {
+    let parsed = text.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    has(content, &|part| part == text || Some(part) == parsed.as_ref())
+}
+
+/// Tells whether any part of a value is so. The depth was bounded when the JSON was read.
+fn has(value: &Value, is_so: &dyn Fn(&Value) -> bool) -> bool {
+    is_so(value)
+        || match value {
+            Value::Array(parts) => parts.iter().any(|part| has(part, is_so)),
+            Value::Object(members) => members.values().any(|part| has(part, is_so)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
+}
+
+/// Gives the words of an error: its texts, or else its structure.
+fn error_text(texts: &[Value], structured: Option<&Value>) -> String {
+    if texts.is_empty() {
+        return structured.map(Value::to_string).unwrap_or_default();
+    }
+    let words = texts.iter().map(|text| text.as_str().or_else(|| text["text"].as_str()));
+    words.flatten().collect::<Vec<_>>().join("\n")
+}
+
+/// Gives a block that is text: words, or a file with its address, such as a server of repositories sends.
+fn text_of(block: &Value) -> Option<Value> {
+    match block.get("type").and_then(Value::as_str) {
+        Some("text") => block.get("text").filter(|text| text.is_string()).cloned(),
+        Some("resource") => {
+            let resource = block.get("resource")?;
+            let text = resource.get("text").filter(|text| text.is_string())?;
+            Some(json!({ "uri": resource.get("uri"), "text": text }))
+        }
+        _ => None,
+    }
+}
+
+/// Names a block that is no text: its type, and its address or media type.
 fn name_of(block: &Value) -> String {
     let text = |pointer: &str| block.pointer(pointer).and_then(Value::as_str);
     let kind = text("/type").unwrap_or("unknown");
-    let more = text("/mimeType").or_else(|| text("/uri")).or_else(|| text("/resource/uri"));
+    let more = text("/uri").or_else(|| text("/resource/uri")).or_else(|| text("/mimeType"));
     let name = more.map_or_else(|| kind.to_owned(), |more| format!("{kind} ({more})"));
     cut(&visible(&name), 128)
 }
@@ -103,22 +153,47 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_its_structure_else_its_texts_and_other_blocks_are_named() {
+    fn a_result_is_its_structure_and_its_texts_and_other_blocks_are_named() {
         let text = |text: &str| json!({ "type": "text", "text": text });
         let image = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
+        let resource = |content: Value| json!({ "type": "resource", "resource": content });
         let table = [
             (json!({ "content": [text("a")] }), json!("a")),
             (json!({ "content": [text("a"), text("b")] }), json!(["a", "b"])),
             (json!({ "content": [] }), json!([])),
-            (json!({ "content": [text("a")], "structuredContent": { "n": 1 } }), json!({ "n": 1 })),
+            (
+                json!({ "content": [text("a")], "structuredContent": { "n": 1 } }),
+                json!({ "result": { "n": 1 }, "text": "a" }),
+            ),
+            (
+                json!({ "content": [text("a"), text("{\"n\": 1}"), image, text("b")], "structuredContent": { "n": 1 } }),
+                json!({ "result": { "n": 1 }, "text": ["a", "b"], "left_out": ["image (image/png)"] }),
+            ),
+            // As servers write it that wrap what is no object.
+            (
+                json!({ "content": [text("a"), text("[2]")], "structuredContent": { "result": ["a", [2]] } }),
+                json!({ "result": ["a", [2]] }),
+            ),
             (json!({ "content": [text("a")], "structuredContent": null }), json!("a")),
             (
                 json!({ "content": [image, text("a"), { "type": "hologram\u{202e}" }] }),
                 json!({ "result": "a", "left_out": ["image (image/png)", "hologram\\u{202e}"] }),
             ),
             (
-                json!({ "content": [{ "type": "resource", "resource": { "uri": "file:///a", "text": "x" } }] }),
-                json!({ "result": [], "left_out": ["resource (file:///a)"] }),
+                json!({ "content": [resource(json!({ "uri": "file:///a", "text": "x" }))] }),
+                json!({ "uri": "file:///a", "text": "x" }),
+            ),
+            (
+                json!({ "content": [text("downloaded"), resource(json!({ "uri": "repo://a", "mimeType": "text/plain", "text": "x" }))] }),
+                json!(["downloaded", { "uri": "repo://a", "text": "x" }]),
+            ),
+            (
+                json!({ "content": [
+                    resource(json!({ "uri": "file:///b", "blob": "AAAA" })),
+                    { "type": "resource_link", "uri": "file:///c", "mimeType": "text/plain" },
+                    { "type": "audio", "data": "AAAA", "mimeType": "audio/wav" },
+                ] }),
+                json!({ "result": [], "left_out": ["resource (file:///b)", "resource_link (file:///c)", "audio (audio/wav)"] }),
             ),
         ];
         for (result, data) in table {
@@ -132,6 +207,13 @@ mod tests {
             json!({ "isError": true, "content": [{ "type": "text", "text": "no\u{1b}[2J" }] });
         let reason = r"the MCP server gh reports an error: no\u{1b}[2J";
         assert_eq!(outcome("gh", &result), Some(ToolOutcome::error("mcp_tool_error", reason)));
+        for said in [
+            json!({ "isError": true, "content": [], "structuredContent": { "why": "no" } }),
+            json!({ "isError": true, "content": [{ "type": "resource", "resource": { "text": "{\"why\":\"no\"}" } }] }),
+        ] {
+            let reason = r#"the MCP server gh reports an error: {"why":"no"}"#;
+            assert_eq!(outcome("gh", &said), Some(ToolOutcome::error("mcp_tool_error", reason)));
+        }
         let long = json!({ "isError": true, "content": [{ "type": "text", "text": "x".repeat(1 << 20) }] });
         let Some(ToolOutcome::Err(error)) = outcome("gh", &long) else { panic!("an error") };
         assert!(error.reason.len() < 1_200, "{}", error.reason.len());
