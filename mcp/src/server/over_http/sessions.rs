@@ -114,17 +114,19 @@ impl Sessions {
     /// Ends the sessions that are idle for too long.
     pub(super) async fn close_idle(&self) {
         let now = Instant::now();
+        let is_idle =
+            |entry: &Entry| entry.open == 0 && now - entry.idle_since >= self.limits.session_idle;
+        // All leave the table at the moment of the look. Ending one takes a while, in which a request that finds another here
+        // would be cut off.
         let idle: Vec<_> = {
-            let table = self.opened.table();
-            let is_idle = |entry: &Entry| {
-                entry.open == 0 && now - entry.idle_since >= self.limits.session_idle
-            };
-            let idle = table.sessions.iter().filter(|(_, entry)| is_idle(entry));
-            idle.map(|(id, _)| id.clone()).collect()
+            let sessions = &mut self.opened.table().sessions;
+            sessions.extract_if(|_, entry| is_idle(entry)).collect()
         };
-        for id in idle {
+        for (id, entry) in idle {
             debug!("an idle session ends");
-            drop(self.close(&id).await);
+            // Not under the lock: it wakes the calls of the session.
+            drop(entry);
+            drop(self.local.close_session(&id).await);
         }
     }
 
@@ -285,5 +287,44 @@ impl SessionManager for OwnSessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let open = self.open(id)?;
         Ok(counted(self.all.local.resume(id, last_event_id).await?, open))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
+
+    use madang::UserId;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_session_that_took_a_request_is_not_ended_as_idle() {
+        let mut limits = EndpointLimits::default();
+        limits.session_idle = Duration::ZERO;
+        let all = Arc::new(Sessions::new(limits));
+        let caller = ToolCaller::new(UserId::new("kim").unwrap());
+        let own = || {
+            let permit = all.permit(&caller).unwrap();
+            OwnSessions::new(all.clone(), caller.clone(), Some(permit), CancellationToken::new())
+        };
+        let mut sessions = Vec::new();
+        for _ in 0..2 {
+            let own = own();
+            let (id, transport) = own.create_session().await.unwrap();
+            sessions.push((own, id, transport));
+        }
+        let held = all.local.sessions.read().await;
+        let mut closing = pin!(all.close_idle());
+        let has_begun = poll_fn(|context| Poll::Ready(closing.as_mut().poll(context))).await;
+        assert!(has_begun.is_pending(), "it waits behind the lock that is held");
+        let taken: Vec<_> =
+            sessions.iter().filter_map(|(own, id, _)| Some((own.open(id).ok()?, id))).collect();
+        drop(held);
+        closing.await;
+        for (_, id) in &taken {
+            assert!(all.is_of(id, &caller), "a request in it was cut off");
+        }
+        assert_eq!(all.len(), taken.len());
     }
 }
