@@ -33,8 +33,8 @@ pub(super) enum Answer {
 /// Gives what the client shows: the request in words, with a field that has to be set, or with the page's address.
 pub(super) fn asking(request: &ApprovalRequest, shape: &Shape) -> ElicitRequestParams {
     match shape {
-        // A form has no "always", of which the whole text says how long it holds.
-        Shape::Form => form_of(request.plain_text()),
+        // Also its sentence about "always", which only another device offers: this text is stored, and the digest covers it.
+        Shape::Form => form_of(request.text.to_string()),
         Shape::Page(address) => ElicitRequestParams::UrlElicitationParams {
             meta: None,
             message: request.text.to_string(),

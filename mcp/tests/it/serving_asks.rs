@@ -29,8 +29,9 @@ async fn a_yes_runs_once_and_the_form_shows_the_request() {
         assert_eq!((&result["structuredContent"], offered.runs()), (&json!({ "run": 1 }), 1));
         let shown = client.shown();
         assert_eq!((shown.len(), &shown[0]["requestedSchema"]["required"]), (1, &json!(["ok"])));
-        let words = shown[0]["message"].as_str().unwrap();
-        assert!(words.contains("remove") && !words.contains("Always"), "{words}");
+        let stored = offered.ledger("kim").await.remove(0).shown.unwrap();
+        assert_eq!(shown[0]["message"], *stored.text, "what was shown is what the ledger has");
+        assert!(stored.text.contains("remove"), "{}", stored.text);
         assert_eq!(effects(&offered, "kim").await, [Some(Effect::Committed)]);
         client.leave().await;
     }
