@@ -27,8 +27,8 @@ mod looked_at;
 
 #[cfg(feature = "client")]
 pub use client::{
-    McpConfig, McpConfigError, McpError, McpServerReport, McpServers, McpToolReport, PinnedChange,
-    trust,
+    McpConfig, McpConfigError, McpError, McpOffer, McpReview, McpServerReport, McpServers,
+    McpToolReport, PinnedChange,
 };
 
 #[cfg(feature = "server")]

@@ -35,6 +35,18 @@ pub enum McpError {
         /// The name that was asked for.
         server: String,
     },
+    /// The tools of a server are not those that were to be trusted.
+    #[error(
+        "nothing was pinned: the tools of the MCP server {server:?} have the fingerprint {found}, and not {wanted:?}; look at them again with `madang mcp list`"
+    )]
+    OtherTools {
+        /// The name of the server in the configuration.
+        server: String,
+        /// The fingerprint that was to be trusted.
+        wanted: String,
+        /// The fingerprint of what the server says.
+        found: String,
+    },
     /// The pinned descriptions cannot be read or written.
     #[error("failed to {action} {}, which pins the descriptions of tools", path.display())]
     Lock {

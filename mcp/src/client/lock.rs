@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{error::McpError, list::ListedTool};
+use super::{error::McpError, list::ListedTool, offer::Candidate, text::visible};
 
 /// The name of the file, which lies beside the configuration.
 const FILE: &str = "madang.mcp.lock";
@@ -78,20 +78,40 @@ impl Lock {
         }
     }
 
-    /// Tells whether any tool of this server was seen before.
+    /// Tells whether this server was seen before.
     pub(super) fn knows(&self, server: &str) -> bool {
         self.content.servers.contains_key(server)
     }
 
-    /// Pins a tool as it is now.
-    pub(super) fn pin(&mut self, server: &str, tool: &ListedTool) {
-        let tools = self.content.servers.entry(server.to_owned()).or_default();
-        tools.insert(tool.name.clone(), tool.fingerprint());
+    /// Pins the tools of a server as they are now, and forgets what it had before. A server without any is known as well.
+    pub(super) fn pin(&mut self, server: &str, candidates: &[Candidate]) {
+        let known = candidates.iter().filter(|candidate| candidate.spec.is_ok());
+        let pins = known.map(|candidate| {
+            let tool = &candidate.tool;
+            (tool.name.clone(), tool.fingerprint())
+        });
+        self.content.servers.insert(server.to_owned(), pins.collect());
     }
 
-    /// Forgets what a server's tools looked like, and gives their names.
-    pub(super) fn forget(&mut self, server: &str) -> Vec<String> {
-        self.content.servers.remove(server).into_iter().flatten().map(|(name, _)| name).collect()
+    /// Gives how the tools of a server stand to what is pinned, with those that are gone.
+    pub(super) fn changes(
+        &self,
+        server: &str,
+        candidates: &[Candidate],
+    ) -> Vec<(String, PinnedChange)> {
+        let known = candidates.iter().filter(|candidate| candidate.spec.is_ok());
+        let mut changes: Vec<_> = known
+            .map(|candidate| {
+                let tool = &candidate.tool;
+                (visible(&tool.name), self.compare(server, tool))
+            })
+            .collect();
+        let is_there =
+            |name: &String| candidates.iter().any(|candidate| candidate.tool.name == *name);
+        let pinned = self.content.servers.get(server).into_iter().flatten();
+        let gone = pinned.filter(|(name, _)| !is_there(name));
+        changes.extend(gone.map(|(name, _)| (visible(name), PinnedChange::Gone)));
+        changes
     }
 
     /// Writes the file as a whole, where it differs from what it was.

@@ -4,7 +4,7 @@
 //! `process` or `http`, behind the bounds of `lines` and `guard`. `list` reads its tools. `offer` decides which become
 //! tools, with `name`, `schema` and `lock`. `supervisor` keeps a server running and knows which tools it still has. `tool`
 //! makes calls, `progress` passes on how far one has come, `call` says what became of it, and `result` reads an answer.
-//! `servers` puts all together.
+//! `servers` puts all together, and says in a `report` what was found. By a `review` a person trusts a server.
 //!
 //! Invariants:
 //! - A call is sent once. Only a read of a trusted server, whose answer was lost, is asked once more.
@@ -37,7 +37,9 @@ mod process;
 mod progress;
 mod repair;
 mod reply;
+mod report;
 mod result;
+mod review;
 mod schema;
 mod servers;
 mod supervisor;
@@ -48,4 +50,6 @@ mod tool_list;
 pub use config::McpConfig;
 pub use error::{McpConfigError, McpError};
 pub use lock::PinnedChange;
-pub use servers::{McpServerReport, McpServers, McpToolReport, trust};
+pub use report::{McpOffer, McpServerReport, McpToolReport};
+pub use review::McpReview;
+pub use servers::McpServers;

@@ -1,7 +1,8 @@
-//! Decides whether a listed tool becomes a tool of the runtime, and with which effect. Pure.
+//! Decides whether a listed tool can become a tool of the runtime, and with which effect. Pure.
 
 use madang::tool::{self, EffectPolicy, ToolOutcome, ToolRegistry, ToolSpec};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::{
     entry::Entry,
@@ -10,42 +11,67 @@ use super::{
     name::{tool_name, word},
     schema,
     text::visible,
+    tool_list::ToolList,
 };
 
+/// A tool that a server lists, and what it would be for the model; or why it can be nothing.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub(super) tool: ListedTool,
+    pub(super) spec: Result<ToolSpec, String>,
+}
+
+/// Reads the tools of a list that the configuration does not exclude. Whoever pins, shows or offers tools begins here.
+pub(super) fn candidates(entry: &Entry, list: &ToolList) -> Vec<Candidate> {
+    let wanted = list.tools.iter().filter(|tool| !entry.exclude.contains(&tool.name));
+    wanted.map(|tool| Candidate { tool: tool.clone(), spec: spec(entry, tool) }).collect()
+}
+
+/// Gives the SHA-256 of all that a server says of the tools that can be offered, as hexadecimal digits. Their order makes no
+/// difference.
+pub(super) fn fingerprint(candidates: &[Candidate]) -> String {
+    let known = candidates.iter().filter(|candidate| candidate.spec.is_ok());
+    let mut prints: Vec<_> = known.map(|candidate| candidate.tool.fingerprint()).collect();
+    prints.sort_unstable();
+    Sha256::digest(prints.concat()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Describes a listed tool for the model, or says why it is left out.
-pub(super) fn spec(entry: &Entry, tool: &ListedTool) -> Result<ToolSpec, String> {
+fn spec(entry: &Entry, tool: &ListedTool) -> Result<ToolSpec, String> {
     if tool.name.is_empty() || tool.name.len() > MAX_NAME_BYTES {
         return Err(format!(
             "its name has {} bytes, and 1 to {MAX_NAME_BYTES} are taken",
             tool.name.len()
         ));
     }
-    let described = tool.description.as_deref().unwrap_or_default();
+    let described = visible(tool.description.as_deref().unwrap_or_default());
     if described.len() > MAX_DESCRIPTION_BYTES {
         let bytes = described.len();
         return Err(format!(
             "its description has {bytes} bytes, and at most {MAX_DESCRIPTION_BYTES} are taken"
         ));
     }
-    if let Some(refusal) = schema::refusal(&tool.schema) {
-        return Err(refusal);
-    }
+    let schema = schema::read(&tool.schema)?;
     let (server, original) = (visible(&entry.name), visible(&tool.name));
-    let description = match described {
+    let description = match &*described {
         "" => format!("The tool {original} of the MCP server {server}."),
-        words => format!("(MCP server {server}) {}", visible(words)),
+        words => format!("(MCP server {server}) {words}"),
     };
     let name = tool_name(&entry.name, &tool.name);
-    let spec = ToolSpec::new(name, description, tool.schema.clone())
+    let spec = ToolSpec::new(name, description, schema)
         .category(word(&entry.name))
         .effect(effect(entry, tool))
         .timeout(entry.timeout);
     let is_idempotent = entry.is_trusted && tool.hint("idempotentHint") == Some(true);
-    Ok(if is_idempotent { spec.idempotent() } else { spec })
+    let spec = if is_idempotent { spec.idempotent() } else { spec };
+    match refusal_of_registry(&spec) {
+        Some(refusal) => Err(refusal),
+        None => Ok(spec),
+    }
 }
 
 /// Tells which effect a tool may have: the worst, unless the configuration lets the server's own word count.
-pub(super) fn effect(entry: &Entry, tool: &ListedTool) -> EffectPolicy {
+fn effect(entry: &Entry, tool: &ListedTool) -> EffectPolicy {
     let hints = (tool.hint("readOnlyHint"), tool.hint("destructiveHint"));
     match (entry.is_trusted, hints) {
         (true, (Some(true), _)) => EffectPolicy::Read,
@@ -55,7 +81,7 @@ pub(super) fn effect(entry: &Entry, tool: &ListedTool) -> EffectPolicy {
 }
 
 /// Lets the registry's own compiler say what is wrong with a description.
-pub(super) fn refusal_of_registry(spec: &ToolSpec) -> Option<String> {
+fn refusal_of_registry(spec: &ToolSpec) -> Option<String> {
     let unused = tool::from_schema(spec.clone(), |_, _| async { Ok(ToolOutcome::ok(Value::Null)) });
     ToolRegistry::new().register(unused).err().map(|error| error.to_string())
 }

@@ -1,6 +1,6 @@
 //! All configured servers: started together, looked at, and their tools collected.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
 use madang::tool::{Tool, ToolSpec};
 use tokio::task::JoinSet;
@@ -14,8 +14,9 @@ use super::{
     limits::MAX_TOOLS_IN_ALL,
     list::ListedTool,
     lock::{Lock, PinnedChange},
-    offer,
-    supervisor::{Fingerprints, SupervisedServer, fingerprints},
+    offer::{Candidate, candidates, fingerprint},
+    report::{McpOffer, McpServerReport, McpToolReport},
+    supervisor::{SupervisedServer, fingerprints},
     text::visible,
     tool::McpTool,
     tool_list::ToolList,
@@ -30,37 +31,22 @@ pub struct McpServers {
     warnings: Vec<String>,
 }
 
-/// What was found at one server.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct McpServerReport {
-    /// The name in the configuration.
-    pub server: String,
-    /// The reason why it did not start, where it did not.
-    pub failure: Option<String>,
-    /// The tools that it lists.
-    pub tools: Vec<McpToolReport>,
-}
-
-/// What was found of one tool of a server.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct McpToolReport {
-    /// The name at the server, with hidden characters made visible.
-    pub original: String,
-    /// The name for the model, its description and effect; or why the tool is left out.
-    pub offer: Result<ToolSpec, String>,
-}
-
 /// A server that was started, and its list.
 struct Found {
     entry: Entry,
-    outcome: Result<(Connection, ToolList), String>,
+    outcome: Result<Listed, String>,
+}
+
+/// What a server that runs lists.
+struct Listed {
+    connection: Connection,
+    list: ToolList,
+    candidates: Vec<Candidate>,
 }
 
 impl McpServers {
-    /// Starts all servers at once and reads their tools. Descriptions that are seen the first time are pinned in
-    /// `madang.mcp.lock` beside the configuration; a tool that differs from its pinned description is left out.
+    /// Starts all servers at once and reads their tools. What a server that is seen the first time says of them is pinned in
+    /// `madang.mcp.lock` beside the configuration. A tool that differs from what is pinned, or is not, is left out.
     ///
     /// # Errors
     /// [`McpError`] if a server that is not optional does not start, or the pins cannot be kept.
@@ -73,7 +59,7 @@ impl McpServers {
                 return Err(McpError::Start { server: entry.name.clone(), cause: cause.clone() });
             }
         }
-        let mut servers = Self::of(found, &mut lock);
+        let mut servers = Self::of(found, &mut lock, config.path());
         let of_config =
             config.warnings().iter().map(|what| format!("{}: {what}", config.path().display()));
         servers.warnings.splice(0..0, of_config);
@@ -91,24 +77,31 @@ impl McpServers {
     pub async fn look(config: &McpConfig) -> Result<Vec<McpServerReport>, McpError> {
         let mut lock = Lock::beside(config.path())?;
         let found = find(config.entries()).await;
-        let servers = Self::of(found, &mut lock);
+        let servers = Self::of(found, &mut lock, config.path());
         let reports = servers.reports.clone();
         servers.close().await;
         Ok(reports)
     }
 
-    fn of(found: Vec<Found>, lock: &mut Lock) -> Self {
+    fn of(found: Vec<Found>, lock: &mut Lock, config: &Path) -> Self {
         let mut servers = Self::default();
         let clashes = Clashes::among(&found);
         for Found { entry, outcome } in found {
             let report = match outcome {
-                Ok((connection, list)) => servers.add(entry, connection, &list, lock, &clashes),
+                Ok(listed) => {
+                    // The first look at a server pins what it says. Later looks pin nothing.
+                    if !lock.knows(&entry.name) {
+                        lock.pin(&entry.name, &listed.candidates);
+                    }
+                    let offering = Offering { lock, clashes: &clashes, config };
+                    servers.add(entry, listed, &offering)
+                }
                 Err(what) => {
                     servers.warn(
                         &entry.name,
                         &format!("did not start, and has no tools here: {what}"),
                     );
-                    McpServerReport { server: entry.name, failure: Some(what), tools: Vec::new() }
+                    McpServerReport::of_failure(entry.name, what)
                 }
             };
             servers.reports.push(report);
@@ -116,77 +109,50 @@ impl McpServers {
         servers
     }
 
-    fn add(
-        &mut self,
-        entry: Entry,
-        connection: Connection,
-        list: &ToolList,
-        lock: &mut Lock,
-        clashes: &Clashes,
-    ) -> McpServerReport {
+    fn add(&mut self, entry: Entry, listed: Listed, offering: &Offering<'_>) -> McpServerReport {
+        let Listed { connection, list, candidates } = listed;
         let server = entry.name.clone();
         for odd in &list.odd {
             self.warn(&server, odd);
         }
-        let is_known = lock.knows(&server);
+        let fingerprint = fingerprint(&candidates);
         let mut offered = Vec::new();
         let mut tools = Vec::new();
-        for tool in list.tools.iter().filter(|tool| !entry.exclude.contains(&tool.name)) {
+        for Candidate { tool, spec } in candidates {
             let original = visible(&tool.name);
-            let offer = self.offer(&entry, tool, lock, clashes, offered.len());
-            match &offer {
+            let offer = match spec {
+                Err(why) => McpOffer::Refused { why },
                 Ok(spec) => {
-                    if is_known && lock.compare(&server, tool) == PinnedChange::New {
-                        self.warn(&server, &format!("has a new tool, {original:?}"));
+                    match offering.objection(
+                        &server,
+                        &tool,
+                        &spec,
+                        self.tools.len() + offered.len(),
+                    ) {
+                        Some(why) => McpOffer::Withheld { spec, why },
+                        None => McpOffer::Offered(spec),
                     }
-                    lock.pin(&server, tool);
-                    offered.push((tool.clone(), spec.clone()));
                 }
-                Err(what) => {
-                    self.warn(&server, &format!("the tool {original:?} is left out: {what}"))
+            };
+            match &offer {
+                McpOffer::Offered(spec) => offered.push((tool, spec.clone())),
+                McpOffer::Withheld { why, .. } | McpOffer::Refused { why } => {
+                    self.warn(&server, &format!("the tool {original:?} is left out: {why}"));
                 }
             }
             tools.push(McpToolReport { original, offer });
         }
-        let mut of_offered = fingerprints(list);
+        let mut of_offered = fingerprints(&list);
         of_offered.retain(|name, _| offered.iter().any(|(tool, _)| tool.name == *name));
         let timeout = entry.timeout;
-        let supervised = Arc::new(SupervisedServer::spawn(entry, connection, list, of_offered));
+        let supervised = Arc::new(SupervisedServer::spawn(entry, connection, &list, of_offered));
         for (tool, spec) in offered {
             let (fingerprint, original) = (tool.fingerprint(), tool.name);
             let server = Arc::clone(&supervised);
             self.tools.push(Arc::new(McpTool { spec, original, fingerprint, timeout, server }));
         }
         self.servers.push(supervised);
-        McpServerReport { server, failure: None, tools }
-    }
-
-    /// Describes a tool, or says why it is left out.
-    fn offer(
-        &self,
-        entry: &Entry,
-        tool: &ListedTool,
-        lock: &Lock,
-        clashes: &Clashes,
-        offered: usize,
-    ) -> Result<ToolSpec, String> {
-        let spec = offer::spec(entry, tool)?;
-        if let Some(clash) = clashes.of(&spec) {
-            return Err(clash);
-        }
-        if let Some(refusal) = offer::refusal_of_registry(&spec) {
-            return Err(refusal);
-        }
-        if lock.compare(&entry.name, tool) == PinnedChange::Changed {
-            return Err(format!(
-                "it differs from what was first seen; look at it with `madang mcp list`, then `madang mcp trust {}`",
-                entry.name
-            ));
-        }
-        if self.tools.len() + offered >= MAX_TOOLS_IN_ALL {
-            return Err(format!("there are {MAX_TOOLS_IN_ALL} tools already"));
-        }
-        Ok(spec)
+        McpServerReport { server, failure: None, fingerprint: Some(fingerprint), tools }
     }
 
     fn warn(&mut self, server: &str, what: &str) {
@@ -216,6 +182,40 @@ impl McpServers {
     }
 }
 
+/// What says whether a tool that could be offered is.
+struct Offering<'a> {
+    lock: &'a Lock,
+    clashes: &'a Clashes,
+    config: &'a Path,
+}
+
+impl Offering<'_> {
+    /// Says why a tool is left out, beside so many others that are offered.
+    fn objection(
+        &self,
+        server: &str,
+        tool: &ListedTool,
+        spec: &ToolSpec,
+        offered: usize,
+    ) -> Option<String> {
+        if let Some(clash) = self.clashes.of(spec) {
+            return Some(clash);
+        }
+        let differs = match self.lock.compare(server, tool) {
+            PinnedChange::Same => None,
+            PinnedChange::Changed | PinnedChange::Gone => Some("differs from what was first seen"),
+            PinnedChange::New => Some("was not there when the server was first seen"),
+        };
+        if let Some(differs) = differs {
+            let config = self.config.display();
+            return Some(format!(
+                "it {differs}; `madang mcp trust {server} --mcp {config}` shows the tools and pins them"
+            ));
+        }
+        (offered >= MAX_TOOLS_IN_ALL).then(|| format!("there are {MAX_TOOLS_IN_ALL} tools already"))
+    }
+}
+
 /// The names that two tools would have. Neither of them is offered: a server that lists a name on purpose must not take the
 /// calls of another's tool, nor prevent the start.
 #[derive(Debug, Default)]
@@ -225,12 +225,12 @@ impl Clashes {
     fn among(found: &[Found]) -> Self {
         let mut tools: HashMap<Arc<str>, Vec<String>> = HashMap::new();
         for Found { entry, outcome } in found {
-            let Ok((_, list)) = outcome else { continue };
-            for tool in list.tools.iter().filter(|tool| !entry.exclude.contains(&tool.name)) {
-                if let Ok(spec) = offer::spec(entry, tool) {
+            let Ok(listed) = outcome else { continue };
+            for Candidate { tool, spec } in &listed.candidates {
+                if let Ok(spec) = spec {
                     let (original, server) = (visible(&tool.name), &entry.name);
                     let this = format!("{original:?} of the MCP server {server:?}");
-                    tools.entry(spec.name).or_default().push(this);
+                    tools.entry(Arc::clone(&spec.name)).or_default().push(this);
                 }
             }
         }
@@ -250,42 +250,14 @@ async fn find(entries: &[Entry]) -> Vec<Found> {
     let mut starting = JoinSet::new();
     for (index, entry) in entries.iter().cloned().enumerate() {
         starting.spawn(async move {
-            let outcome = Connection::open(&entry).await;
+            let outcome = Connection::open(&entry).await.map(|(connection, list)| {
+                let candidates = candidates(&entry, &list);
+                Listed { connection, list, candidates }
+            });
             (index, Found { entry, outcome })
         });
     }
     let mut found = starting.join_all().await;
     found.sort_unstable_by_key(|(index, _)| *index);
     found.into_iter().map(|(_, found)| found).collect()
-}
-
-/// Pins the tools of a server as they are now, and tells how each stands to what was pinned before.
-///
-/// # Errors
-/// [`McpError`] if there is no such server, it does not start, or the pins cannot be kept.
-pub async fn trust(
-    config: &McpConfig,
-    server: &str,
-) -> Result<Vec<(String, PinnedChange)>, McpError> {
-    let entry = config.entries().iter().find(|entry| entry.name == server);
-    let entry = entry.ok_or_else(|| McpError::UnknownServer {
-        path: config.path().to_owned(),
-        server: server.to_owned(),
-    })?;
-    let before = Lock::beside(config.path())?;
-    let failed = |cause| McpError::Start { server: server.to_owned(), cause };
-    let (connection, list) = Connection::open(entry).await.map_err(failed)?;
-    let running = SupervisedServer::spawn(entry.clone(), connection, &list, Fingerprints::new());
-    running.stop();
-    running.ended().await;
-    let (mut lock, mut changes) = (before.clone(), Vec::new());
-    let mut gone = lock.forget(server);
-    for tool in &list.tools {
-        gone.retain(|name| *name != tool.name);
-        changes.push((visible(&tool.name), before.compare(server, tool)));
-        lock.pin(server, tool);
-    }
-    changes.extend(gone.iter().map(|name| (visible(name), PinnedChange::Gone)));
-    lock.write_if_changed(&before)?;
-    Ok(changes)
 }

@@ -1,6 +1,6 @@
 //! What a tool looked like when it was first seen stays pinned until a person trusts what it looks like now.
 
-use madang_mcp::{McpServers, PinnedChange, trust};
+use madang_mcp::{McpOffer, McpReview, McpServers, PinnedChange};
 use serde_json::{Value, json};
 
 use crate::{
@@ -16,6 +16,16 @@ async fn offered(folder: &ConfigFolder, tools: Value) -> (Vec<String>, Vec<Strin
     let warnings = servers.warnings().to_vec();
     servers.close().await;
     (names, warnings)
+}
+
+fn names<const N: usize>(names: [&str; N]) -> Vec<String> {
+    names.map(str::to_owned).to_vec()
+}
+
+/// A look at the server when it has these tools.
+async fn of(folder: &ConfigFolder, tools: &Value) -> McpReview {
+    let entry = Script::new(folder.notes(), LEGACY, tools).entry();
+    McpReview::of(&folder.configured(&json!({ "s": entry })), "s").await.unwrap()
 }
 
 #[tokio::test]
@@ -42,32 +52,100 @@ async fn a_tool_that_differs_is_not_offered_until_its_server_is_trusted_again() 
     let tools = both("Does echo, and mails it.");
     let config =
         folder.configured(&json!({ "s": Script::new(folder.notes(), LEGACY, &tools).entry() }));
-    let changes = trust(&config, "s").await.unwrap();
-    assert_eq!(
-        changes,
-        [("echo".to_owned(), PinnedChange::Changed), ("other".to_owned(), PinnedChange::Same)]
-    );
+    let review = McpReview::of(&config, "s").await.unwrap();
+    let changes =
+        [("echo".to_owned(), PinnedChange::Changed), ("other".to_owned(), PinnedChange::Same)];
+    assert_eq!(review.changes().unwrap(), changes);
+    assert_eq!(review.trust(review.fingerprint()).unwrap(), changes);
     assert_eq!(offered(&folder, tools).await.0.len(), 2);
-    let error = trust(&config, "other").await.unwrap_err().to_string();
+    let error = McpReview::of(&config, "other").await.unwrap_err().to_string();
     assert!(error.ends_with(r#"mcp.json has no server "other""#), "{error}");
 }
 
 #[tokio::test]
-async fn a_new_tool_of_a_known_server_is_named_and_a_look_pins_nothing() {
+async fn a_new_tool_of_a_known_server_is_left_out_until_it_is_trusted() {
     let folder = ConfigFolder::new();
-    let config = folder.configured(
-        &json!({ "s": Script::new(folder.notes(), LEGACY, &json!([tool("echo")])).entry() }),
-    );
-    let reports = McpServers::look(&config).await.unwrap();
-    assert_eq!(reports[0].tools[0].original, "echo");
     let lock = folder.notes().join("madang.mcp.lock");
-    assert!(!lock.exists());
+    assert_eq!(offered(&folder, json!([tool("echo")])).await.0, ["s__echo"]);
+    let tools = json!([tool("echo"), tool("late")]);
+    for _ in 0..2 {
+        let (names, warnings) = offered(&folder, tools.clone()).await;
+        assert_eq!(names, ["s__echo"]);
+        let [warning] = &*warnings else { panic!("{warnings:?}") };
+        let path = folder.file();
+        let order = format!("`madang mcp trust s --mcp {}`", path.display());
+        assert!(warning.contains(r#"the tool "late" is left out"#), "{warning}");
+        assert!(warning.contains("was not there") && warning.contains(&order), "{warning}");
+    }
+    assert!(!std::fs::read_to_string(&lock).unwrap().contains("late"));
+    let review = of(&folder, &tools).await;
+    review.trust(review.fingerprint()).unwrap();
+    assert_eq!(offered(&folder, tools).await, (names(["s__echo", "s__late"]), Vec::new()));
+}
+
+#[tokio::test]
+async fn a_server_that_had_no_tool_at_first_offers_none_later() {
+    let folder = ConfigFolder::new();
+    assert_eq!(offered(&folder, json!([])).await, (Vec::new(), Vec::new()));
+    assert_eq!(offered(&folder, json!([tool("late")])).await.0, names([]));
+}
+
+#[tokio::test]
+async fn what_was_looked_at_is_trusted_and_nothing_else() {
+    let folder = ConfigFolder::new();
     offered(&folder, json!([tool("echo")])).await;
-    let (names, warnings) = offered(&folder, json!([tool("echo"), tool("late")])).await;
-    assert_eq!(
-        (names.len(), warnings),
-        (2, vec![r#"MCP server "s": has a new tool, "late""#.to_owned()])
-    );
+    let lock = folder.notes().join("madang.mcp.lock");
+    let first = std::fs::read_to_string(&lock).unwrap();
+    let taking = |words: &str| {
+        let mut echo = tool("echo");
+        echo["inputSchema"]["properties"]["text"]["description"] = json!(words);
+        json!([echo])
+    };
+    let shown = of(&folder, &taking("What to say.")).await;
+    let said_later = of(&folder, &taking("The private key.")).await;
+    assert_ne!(shown.fingerprint(), said_later.fingerprint(), "it covers the schema");
+    let error = said_later.trust(shown.fingerprint()).unwrap_err().to_string();
+    assert!(error.starts_with("nothing was pinned: ") && error.contains("mcp list"), "{error}");
+    assert_eq!(std::fs::read_to_string(&lock).unwrap(), first);
+    shown.trust(shown.fingerprint()).unwrap();
+    assert_eq!(offered(&folder, taking("The private key.")).await.0, names([]));
+    assert_eq!(offered(&folder, taking("What to say.")).await.0, names(["s__echo"]));
+}
+
+#[tokio::test]
+async fn a_look_gives_the_same_fingerprint_shows_what_is_left_out_and_pins_nothing() {
+    let folder = ConfigFolder::new();
+    let tools = json!([tool("echo"), tool("other"), { "name": "odd" }]);
+    let print = of(&folder, &tools).await.fingerprint().to_owned();
+    let mut turned = tools.clone();
+    turned.as_array_mut().unwrap().reverse();
+    let config =
+        folder.configured(&json!({ "s": Script::new(folder.notes(), LEGACY, &turned).entry() }));
+    let look = async || McpServers::look(&config).await.unwrap().remove(0);
+    assert_eq!(look().await.fingerprint, Some(print));
+    assert!(!folder.notes().join("madang.mcp.lock").exists());
+    let mut before = tool("other");
+    before["description"] = json!("Did another thing.");
+    offered(&folder, json!([tool("echo"), before])).await;
+    let config =
+        folder.configured(&json!({ "s": Script::new(folder.notes(), LEGACY, &tools).entry() }));
+    let report = McpServers::look(&config).await.unwrap().remove(0);
+    let [echo, other, odd] = &*report.tools else { panic!("{report:?}") };
+    assert!(matches!(echo.offer, McpOffer::Offered(_)));
+    let McpOffer::Withheld { spec, .. } = &other.offer else { panic!("{other:?}") };
+    assert_eq!(&*spec.description, "(MCP server s) Does other.");
+    assert!(matches!(&odd.offer, McpOffer::Refused { why } if why.contains("schema")), "{odd:?}");
+}
+
+#[tokio::test]
+async fn nothing_in_a_schema_is_hidden_from_the_model_or_a_person() {
+    let folder = ConfigFolder::new();
+    let mut echo = tool("echo");
+    echo["inputSchema"]["properties"]["text"]["description"] = json!("All\u{e0041}\u{202e} of it.");
+    let review = of(&folder, &json!([echo])).await;
+    let McpOffer::Offered(spec) = &review.report().tools[0].offer else { panic!("offered") };
+    let words = &spec.parameters["properties"]["text"]["description"];
+    assert_eq!(words, r"All\u{e0041}\u{202e} of it.");
 }
 
 #[tokio::test]
