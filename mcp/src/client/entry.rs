@@ -6,8 +6,10 @@ use reqwest::{
     Url,
     header::{HeaderMap, HeaderName, HeaderValue},
 };
+use serde_json::Value;
 
 use super::{
+    env_file,
     fields::Fields,
     limits::{CALL_TIMEOUT, START_TIMEOUT},
 };
@@ -54,15 +56,19 @@ impl fmt::Debug for Reach {
 }
 
 /// Reads an entry from its fields.
-pub(super) fn entry_of(name: String, fields: &mut Fields<'_>) -> Result<Entry, String> {
+pub(super) fn entry_of(
+    name: String,
+    is_optional: bool,
+    fields: &mut Fields<'_>,
+) -> Result<Entry, String> {
     let path = fields.path.clone();
-    let is_trusted = match fields.text("trust")?.as_deref() {
-        None | Some("nothing") => false,
-        Some("annotations") => true,
+    let is_trusted = match fields.take("trust").as_ref().map(|trust| (trust, trust.as_str())) {
+        None | Some((Value::Bool(false), _) | (_, Some("nothing"))) => false,
+        Some((_, Some("annotations"))) => true,
         Some(_) => return Err(format!("{path}.trust is neither \"nothing\" nor \"annotations\"")),
     };
     let kind = fields.text("type")?;
-    let reach = match (fields.text("command")?, fields.text("url")?) {
+    let reach = match (fields.text("command")?, address(fields)?) {
         (Some(_), Some(_)) => return Err(format!("{path} has both a command and a url")),
         (None, None) => return Err(format!("{path} has neither a command nor a url")),
         (Some(program), None) if program.is_empty() => {
@@ -71,15 +77,17 @@ pub(super) fn entry_of(name: String, fields: &mut Fields<'_>) -> Result<Entry, S
         (Some(program), None) => Reach::Command {
             program,
             arguments: fields.texts("args")?,
-            variables: fields.table("env")?,
-            folder: fields.text("cwd")?.map(PathBuf::from),
+            variables: variables(fields)?,
+            folder: fields.place("cwd")?,
         },
-        (None, Some(url)) => http(&url, fields)?,
+        (None, Some((key, url))) => http(key, &url, fields)?,
     };
     let is_as_said = match kind.as_deref() {
         None => true,
-        Some("stdio") => matches!(reach, Reach::Command { .. }),
-        Some("http" | "streamable-http" | "streamableHttp") => matches!(reach, Reach::Http { .. }),
+        Some("stdio" | "local") => matches!(reach, Reach::Command { .. }),
+        Some("http" | "streamable-http" | "streamable_http" | "streamableHttp" | "remote") => {
+            matches!(reach, Reach::Http { .. })
+        }
         Some("sse") => {
             return Err(format!(
                 "{path}.type is \"sse\", which the protocol has given up: give the address of streamable HTTP"
@@ -94,29 +102,62 @@ pub(super) fn entry_of(name: String, fields: &mut Fields<'_>) -> Result<Entry, S
         name,
         reach,
         is_trusted,
-        is_optional: fields.flag("optional")?,
+        is_optional,
         timeout: fields.seconds("timeout")?.unwrap_or(CALL_TIMEOUT),
         start_timeout: fields.seconds("startTimeout")?.unwrap_or(START_TIMEOUT),
-        exclude: fields.texts("exclude")?,
+        exclude: excluded(fields)?,
     })
 }
 
-fn http(url: &str, fields: &mut Fields<'_>) -> Result<Reach, String> {
+/// Takes the address, which clients name differently.
+fn address(fields: &mut Fields<'_>) -> Result<Option<(&'static str, String)>, String> {
+    let mut found = None;
+    for key in ["url", "httpUrl", "serverUrl"] {
+        let Some(url) = fields.text(key)? else { continue };
+        if let Some((other, _)) = found {
+            return Err(format!("{} has both {other} and {key}", fields.path));
+        }
+        found = Some((key, url));
+    }
+    Ok(found)
+}
+
+/// Takes the variables of a program. Those of the entry itself count before those of a file.
+fn variables(fields: &mut Fields<'_>) -> Result<BTreeMap<String, String>, String> {
+    let own = fields.table("env")?;
+    let Some(file) = fields.place("envFile")? else { return Ok(own) };
+    let of_file = env_file::read(&file);
+    let of_file = of_file.map_err(|what| format!("{}.envFile {what}", fields.path))?;
+    let mut variables: BTreeMap<_, _> = of_file.into_iter().collect();
+    variables.extend(own);
+    Ok(variables)
+}
+
+/// Takes the names of tools that are left out, which clients name differently.
+fn excluded(fields: &mut Fields<'_>) -> Result<Vec<String>, String> {
+    let mut excluded = Vec::new();
+    for key in ["exclude", "excludeTools", "disabledTools"] {
+        excluded.extend(fields.texts(key)?);
+    }
+    Ok(excluded)
+}
+
+fn http(key: &str, url: &str, fields: &mut Fields<'_>) -> Result<Reach, String> {
     let path = fields.path.clone();
     let url = Url::parse(url).ok().filter(Url::has_host);
-    let url = url.ok_or_else(|| format!("{path}.url is no address"))?;
+    let url = url.ok_or_else(|| format!("{path}.{key} is no address"))?;
     match url.scheme() {
         "https" => {}
         "http" if is_this_machine(&url) => {}
         "http" => {
             return Err(format!(
-                "{path}.url has no TLS: only addresses of this machine go without, others need https"
+                "{path}.{key} has no TLS: only addresses of this machine go without, others need https"
             ));
         }
-        _ => return Err(format!("{path}.url is neither http nor https")),
+        _ => return Err(format!("{path}.{key} is neither http nor https")),
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(format!("{path}.url has a name or a password in it: give them in headers"));
+        return Err(format!("{path}.{key} has a name or a password in it: give them in headers"));
     }
     let mut headers = HeaderMap::new();
     for (name, value) in fields.table("headers")? {

@@ -1,51 +1,82 @@
 //! Takes the fields of an entry one by one, each of the type that it must have.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{expand::expand, limits::MAX_TIMEOUT};
+use super::{expand::Variables, limits::MAX_TIMEOUT};
 
 /// The fields of an entry that were not read yet.
 pub(super) struct Fields<'a> {
     pub(super) path: String,
     pub(super) left: Map<String, Value>,
-    pub(super) variable: &'a dyn Fn(&str) -> Option<String>,
+    pub(super) variables: Variables<'a>,
 }
 
 impl Fields<'_> {
-    /// Takes a field that may be null or not there; an error where it is something else than this.
-    fn take<T: DeserializeOwned>(&mut self, key: &str, what: &str) -> Result<Option<T>, String> {
-        let value = self.left.shift_remove(key).unwrap_or_default();
-        serde_json::from_value(value).map_err(|_| format!("{}.{key} is {what}", self.path))
+    /// Takes a field that may be null or not there.
+    pub(super) fn take(&mut self, key: &str) -> Option<Value> {
+        self.left.shift_remove(key).filter(|value| !value.is_null())
     }
 
     pub(super) fn text(&mut self, key: &str) -> Result<Option<String>, String> {
-        let text = self.take::<String>(key, "not a text")?;
-        text.map(|text| self.expanded(key, &text)).transpose()
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => self.expanded(key, &text).map(Some),
+            Some(_) => Err(format!("{}.{key} is not a text", self.path)),
+        }
+    }
+
+    /// Takes the path of a file or folder: `~` is the user's own, and what does not begin at the root is in the workspace.
+    pub(super) fn place(&mut self, key: &str) -> Result<Option<PathBuf>, String> {
+        let Some(text) = self.text(key)? else { return Ok(None) };
+        let home = (self.variables.environment)("HOME");
+        let place = match (text.strip_prefix('~'), home) {
+            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+                PathBuf::from(home + rest)
+            }
+            _ => self.variables.workspace.join(text),
+        };
+        Ok(Some(place))
     }
 
     pub(super) fn texts(&mut self, key: &str) -> Result<Vec<String>, String> {
-        let texts: Vec<String> = self.take(key, "not a list of texts")?.unwrap_or_default();
-        texts.iter().map(|text| self.expanded(key, text)).collect()
+        let wrong = || format!("{}.{key} is not a list of texts", self.path);
+        let texts = match self.left.shift_remove(key) {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(texts)) => texts,
+            Some(_) => return Err(wrong()),
+        };
+        let texts = texts.iter().map(|text| self.expanded(key, &written(text).ok_or_else(wrong)?));
+        texts.collect()
     }
 
     pub(super) fn table(&mut self, key: &str) -> Result<BTreeMap<String, String>, String> {
-        let table = self.take::<BTreeMap<_, String>>(key, "not an object of texts")?;
-        let pairs = table.into_iter().flatten().map(|(name, text)| {
+        let wrong = || format!("{}.{key} is not an object of texts", self.path);
+        let table = match self.left.shift_remove(key) {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(table)) => table,
+            Some(_) => return Err(wrong()),
+        };
+        let pairs = table.into_iter().filter(|(_, value)| !value.is_null());
+        let pairs = pairs.map(|(name, value)| {
+            let text = written(&value).ok_or_else(wrong)?;
             let text = self.expanded(&format!("{key}.{name}"), &text)?;
             Ok((name, text))
         });
         pairs.collect()
     }
 
-    pub(super) fn flag(&mut self, key: &str) -> Result<bool, String> {
-        Ok(self.take(key, "neither true nor false")?.unwrap_or_default())
+    pub(super) fn flag(&mut self, key: &str) -> Result<Option<bool>, String> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(_) => Err(format!("{}.{key} is neither true nor false", self.path)),
+        }
     }
 
     pub(super) fn seconds(&mut self, key: &str) -> Result<Option<Duration>, String> {
-        let Some(value) = self.left.shift_remove(key) else { return Ok(None) };
+        let Some(value) = self.take(key) else { return Ok(None) };
         let seconds = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let seconds = seconds.filter(|time| !time.is_zero() && *time <= MAX_TIMEOUT);
         let most = MAX_TIMEOUT.as_secs();
@@ -55,6 +86,16 @@ impl Fields<'_> {
     }
 
     fn expanded(&self, key: &str, text: &str) -> Result<String, String> {
-        expand(text, self.variable).map_err(|what| format!("{}.{key} {what}", self.path))
+        self.variables.expand(text).map_err(|what| format!("{}.{key} {what}", self.path))
+    }
+}
+
+/// Writes a value as a program or a header gets it: people leave the quotes of ports and switches away.
+fn written(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }

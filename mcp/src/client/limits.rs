@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Bytes of a configuration file: some hundred servers.
 pub(super) const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
+/// Bytes of a file of variables: some hundred keys.
+pub(super) const MAX_ENV_FILE_BYTES: u64 = 64 * 1024;
 /// Servers in one file: each is a process.
 pub(super) const MAX_SERVERS: usize = 64;
 /// Bytes of one message of a server: a result of 1 MiB, said twice, with the escapes of JSON.

@@ -1,9 +1,10 @@
 //! The client: MCP servers that others wrote, started or reached, and their tools.
 //!
-//! `config` reads the file, and `entry` a server of it from its `fields`. `connection` starts or reaches one server by
-//! `process` or `http`, behind the bounds of `lines` and `guard`. `list` reads its tools. `offer` decides which become
-//! tools, with `name`, `schema` and `lock`. `supervisor` keeps a server running and knows which tools it still has. `tool`
-//! makes calls, `progress` passes on how far one has come, `call` says what became of it, and `result` reads an answer.
+//! `config` reads the file, and `entry` a server of it from its `fields`, with `jsonc`, `expand` and `env_file`.
+//! `connection` starts or reaches one server by `process` or `http`, behind the bounds of `lines` and `guard`. `list` reads
+//! its tools. `offer` decides which become tools, with `name`, `schema` and `lock`. `supervisor` keeps a server running and
+//! knows which tools it still has. `tool` makes calls, `progress` passes on how far one has come, `call` says what became of
+//! it, and `result` reads an answer.
 //! `servers` puts all together, and says in a `report` what was found. By a `review` a person trusts a server.
 //!
 //! Invariants:
@@ -18,12 +19,14 @@ mod call;
 mod config;
 mod connection;
 mod entry;
+mod env_file;
 mod error;
 mod events;
 mod expand;
 mod fields;
 mod guard;
 mod http;
+mod jsonc;
 mod limits;
 mod lines;
 mod list;
