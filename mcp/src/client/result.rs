@@ -1,5 +1,7 @@
 //! Reads the answer to a call: what the model is given, and what is left out by name. Pure.
 
+use std::collections::HashSet;
+
 use madang::tool::ToolOutcome;
 use serde_json::{Value, json};
 
@@ -63,7 +65,8 @@ fn input_required(server: &str) -> ToolOutcome {
 fn given(structured: Option<&Value>, texts: Vec<Value>, left_out: Vec<String>) -> Value {
     let (result, beside) = match structured {
         Some(content) => {
-            let beside: Vec<_> = texts.into_iter().filter(|text| !says(content, text)).collect();
+            let said = Said::of(content);
+            let beside: Vec<_> = texts.into_iter().filter(|text| !said.has(text)).collect();
             (content.clone(), beside)
         }
         None => (one_or_all(texts), Vec::new()),
@@ -85,20 +88,47 @@ fn one_or_all(mut texts: Vec<Value>) -> Value {
     if texts.len() == 1 { texts.remove(0) } else { Value::Array(texts) }
 }
 
-/// Tells whether a structure says this text already: many servers repeat it, or a part of it, as a text or as its JSON.
-fn says(content: &Value, text: &Value) -> bool {
-    let parsed = text.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
-    has(content, &|part| part == text || Some(part) == parsed.as_ref())
-}
+/// What a structure says, as JSON with its keys in order. Many servers repeat it, or a part of it, as a text or as the JSON of
+/// one. Each value is looked at a few times at most, however many texts there are.
+struct Said(HashSet<String>);
 
-/// Tells whether any part of a value is so. The depth was bounded when the JSON was read.
-fn has(value: &Value, is_so: &dyn Fn(&Value) -> bool) -> bool {
-    is_so(value)
-        || match value {
-            Value::Array(parts) => parts.iter().any(|part| has(part, is_so)),
-            Value::Object(members) => members.values().any(|part| has(part, is_so)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+/// How deep the lists and objects are that a text may repeat as JSON: the whole, its members, and what is in a list of those.
+const MAX_REPEATED_DEPTH: usize = 2;
+
+impl Said {
+    fn of(content: &Value) -> Self {
+        let mut content = content.clone();
+        content.sort_all_objects();
+        let mut said = Self(HashSet::new());
+        said.take(&content, 0);
+        said
+    }
+
+    /// Takes a part and what is in it. The depth was bounded when the JSON was read.
+    fn take(&mut self, part: &Value, depth: usize) {
+        match part {
+            Value::Array(parts) => parts.iter().for_each(|part| self.take(part, depth + 1)),
+            Value::Object(members) => {
+                members.values().for_each(|part| self.take(part, depth + 1));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                self.0.insert(part.to_string());
+                return;
+            }
         }
+        if depth <= MAX_REPEATED_DEPTH {
+            self.0.insert(part.to_string());
+        }
+    }
+
+    fn has(&self, text: &Value) -> bool {
+        let parsed = text.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let is_repeated = parsed.is_some_and(|mut parsed| {
+            parsed.sort_all_objects();
+            self.0.contains(&parsed.to_string())
+        });
+        is_repeated || self.0.contains(&text.to_string())
+    }
 }
 
 /// Gives the words of an error: its texts, or else its structure.
@@ -166,8 +196,8 @@ mod tests {
                 json!({ "result": { "n": 1 }, "text": "a" }),
             ),
             (
-                json!({ "content": [text("a"), text("{\"n\": 1}"), image, text("b")], "structuredContent": { "n": 1 } }),
-                json!({ "result": { "n": 1 }, "text": ["a", "b"], "left_out": ["image (image/png)"] }),
+                json!({ "content": [text("a"), text("{\"m\": 2, \"n\": 1}"), image, text("b")], "structuredContent": { "n": 1, "m": 2 } }),
+                json!({ "result": { "n": 1, "m": 2 }, "text": ["a", "b"], "left_out": ["image (image/png)"] }),
             ),
             // As servers write it that wrap what is no object.
             (
@@ -199,6 +229,19 @@ mod tests {
         for (result, data) in table {
             assert_eq!(ok(&result), data, "{result}");
         }
+    }
+
+    #[test]
+    fn many_texts_beside_a_large_structure_are_read_in_one_go() {
+        let many = 50_000;
+        let texts: Vec<_> = (0..many)
+            .map(|number| json!({ "type": "text", "text": format!("t{number}") }))
+            .collect();
+        let structure: Vec<_> = (0..many).map(|number| format!("s{number}")).collect();
+        let result = json!({ "content": texts, "structuredContent": { "result": structure } });
+        let begun = tokio::time::Instant::now();
+        ok(&result);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
     }
 
     #[test]
