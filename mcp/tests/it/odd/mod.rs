@@ -2,6 +2,7 @@
 
 mod answers;
 mod bodies;
+mod schemas;
 mod starts;
 
 use std::time::Duration;
