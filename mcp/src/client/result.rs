@@ -1,6 +1,6 @@
 //! Reads the answer to a call: what the model is given, and what is left out by name. Pure.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use madang::tool::ToolOutcome;
 use serde_json::{Value, json};
@@ -19,13 +19,13 @@ pub(super) fn outcome(server: &str, result: &Value) -> Option<ToolOutcome> {
         Some(_) => return None,
     }
     let structured = result.get("structuredContent").filter(|content| !content.is_null());
-    let blocks = result.get("content").and_then(Value::as_array);
-    if structured.is_none() && blocks.is_none() && result.get("isError").is_none() {
+    let (blocks, is_error) = (result.get("content").and_then(blocks_of), is_error(result));
+    if structured.is_none() && blocks.is_none() && is_error.is_none() {
         return None;
     }
-    let blocks = blocks.map(Vec::as_slice).unwrap_or_default();
+    let blocks = blocks.unwrap_or_default();
     let texts: Vec<Value> = blocks.iter().filter_map(text_of).collect();
-    if result.get("isError") == Some(&Value::Bool(true)) {
+    if is_error == Some(true) {
         return Some(reported_error(server, &error_text(&texts, structured)));
     }
     let left_out: Vec<String> =
@@ -39,6 +39,22 @@ pub(super) fn outcome(server: &str, result: &Value) -> Option<ToolOutcome> {
             format!("it ended well, but its result of {bytes} bytes is too large to be shown");
         json!({ "_truncated": true, "_hint": hint })
     }))
+}
+
+/// Gives the blocks of a content. Some servers write a text or one block in place of the list.
+fn blocks_of(content: &Value) -> Option<Cow<'_, [Value]>> {
+    match content {
+        Value::Array(blocks) => Some(Cow::Borrowed(blocks)),
+        Value::String(text) => Some(Cow::Owned(vec![json!({ "type": "text", "text": text })])),
+        Value::Object(_) => Some(Cow::Owned(vec![content.clone()])),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+/// Tells whether a result says that it is an error, or is none. Some servers write the flag as a text.
+fn is_error(result: &Value) -> Option<bool> {
+    let flag = result.get("isError")?;
+    flag.as_bool().or_else(|| flag.as_str()?.trim().to_ascii_lowercase().parse().ok())
 }
 
 /// Makes the outcome of an error that the server itself reports.
@@ -92,7 +108,7 @@ fn one_or_all(mut texts: Vec<Value>) -> Value {
 /// one. Each value is looked at a few times at most, however many texts there are.
 struct Said(HashSet<String>);
 
-/// How deep the lists and objects are that a text may repeat as JSON: the whole, its members, and what is in a list of those.
+/// How deep the lists and objects are that a text may repeat as JSON. It is the whole, its members, or what a list of those has.
 const MAX_REPEATED_DEPTH: usize = 2;
 
 impl Said {

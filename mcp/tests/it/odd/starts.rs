@@ -147,12 +147,18 @@ fn lists() -> Vec<Odd> {
 fn odd_schemas() -> Odd {
     let (mut tools, mut there, mut gone) = (Vec::new(), Vec::new(), Vec::new());
     let letters: Value = (0..3000).map(|number| format!("v{number:05}")).collect();
-    let deep = (0..60).fold(json!({}), |within, _| json!({ "type": "object", "properties": { "n": within } }));
+    let deep = (0..60)
+        .fold(json!({}), |within, _| json!({ "type": "object", "properties": { "n": within } }));
     let made = [
-        ("long_enum", true, json!({ "type": "object", "properties": { "a": { "enum": letters } } })),
-        ("deep", true, deep),
+        (
+            "long_enum",
+            true,
+            json!({ "type": "object", "properties": { "a": { "enum": letters } } }),
+        ),
+        ("deep", false, deep),
     ];
-    let written = SCHEMAS.map(|(name, is_taken, schema)| (name, is_taken, serde_json::from_str(schema).unwrap()));
+    let written = SCHEMAS
+        .map(|(name, is_taken, schema)| (name, is_taken, serde_json::from_str(schema).unwrap()));
     for (name, is_taken, schema) in made.into_iter().chain(written) {
         tools.push(with(tool(name), json!({ "inputSchema": schema })));
         if is_taken { there.push(&*format!("s__{name}").leak()) } else { gone.push(name) }
