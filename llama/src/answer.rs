@@ -1,5 +1,7 @@
 //! The generated part of a completion, and the choice of its next token.
 
+use std::collections::HashMap;
+
 use llama_cpp_2::token::LlamaToken;
 use madang_actors::{
     port::{Deltas, ModelError},
@@ -29,6 +31,8 @@ pub(super) struct Answer {
     parser: Parser,
     /// The token that opens calls, if the model has one.
     opens: Option<u32>,
+    /// The tokens that are parts of what opens calls, by their texts.
+    parts: HashMap<u32, String>,
     /// The grammar of allowed calls; `None` if the schemas cannot be followed.
     calls: Option<Grammar>,
     guide: Guide,
@@ -74,6 +78,7 @@ impl Answer {
             utf8: Utf8::default(),
             parser,
             opens: None,
+            parts: HashMap::new(),
             calls: None,
             guide: Guide::None,
             generated: Vec::new(),
@@ -98,6 +103,14 @@ impl Answer {
         if self.opens.is_some() {
             self.parser = self.parser.opened_by_token();
         }
+        self
+    }
+
+    /// Lets these tokens, and no text like theirs, be part of what opens a call.
+    pub(super) fn opened_in_part_by(mut self, parts: &[(LlamaToken, String)]) -> Self {
+        let id = |token: LlamaToken| token.0.cast_unsigned();
+        self.parts = parts.iter().map(|(token, text)| (id(*token), text.clone())).collect();
+        self.parser = self.parser.guarding(parts.iter().map(|(_, text)| text.clone()).collect());
         self
     }
 
@@ -202,11 +215,14 @@ impl Answer {
         self.is_repeated |= self.repetition.is_circle(token);
         let mut found = Vec::new();
         let opens = self.opens == Some(token);
-        if opens {
+        let part = self.parts.get(&token);
+        if opens || part.is_some() {
             let rest = self.utf8.finish();
             self.parser.push(&rest, &mut found);
         }
-        if !(opens && self.parser.open_call(&mut found)) {
+        if let Some(part) = part {
+            self.parser.push_token(part, &mut found);
+        } else if !(opens && self.parser.open_call(&mut found)) {
             let text = self.utf8.push(bytes);
             self.parser.push(&text, &mut found);
         }

@@ -1,6 +1,8 @@
 //! Finds a model's family, and the form in which its template wants a chat, by probing the template instead of reading
 //! names.
 
+use std::sync::Arc;
+
 use madang_actors::port::Caveat;
 use minijinja::Error;
 use serde_json::{Value, json};
@@ -10,6 +12,7 @@ use super::{
     built_in::{CHATML, CHATML_STOPS, PLAIN, PLAIN_STOPS},
     call::CallForm,
     family::{ENVELOPE, FAMILIES, Family, HERMES, Opening},
+    foreign,
     gguf::Gguf,
     parser::{Found, Parser},
     template::{ChatTemplate, LEAST_BYTES, TemplateInput},
@@ -28,6 +31,8 @@ pub(super) struct Dialect {
     pub(super) has_system: bool,
     /// Whether the template writes the model's text before its calls.
     pub(super) has_said_with_calls: bool,
+    /// The text that opens the template's own calls, if no family reads them.
+    pub(super) foreign: Option<Arc<str>>,
     /// What a person should know of this way to talk.
     pub(super) caveats: Vec<Caveat>,
     /// Texts that end an answer, for models without a token for it.
@@ -108,7 +113,7 @@ impl Dialect {
         let template = ChatTemplate::compile(source).expect("our own templates are tested");
         let (telling, lead) = match family.opening {
             Opening::Marker(_) => (Telling::Calls, "\n"),
-            Opening::Answer(_) => (Telling::Text { result_role: "user" }, ""),
+            Opening::Header(_) | Opening::Answer(_) => (Telling::Text { result_role: "user" }, ""),
         };
         let style = CallStyle { lead: lead.to_owned(), is_compact: false };
         let listing = ToolListing::SystemText;
@@ -120,6 +125,7 @@ impl Dialect {
             listing,
             has_system: true,
             has_said_with_calls: true,
+            foreign: None,
             caveats: Vec::new(),
             stops,
         }
@@ -137,14 +143,12 @@ impl Dialect {
             probe.render(&[system, user()], &[]).is_ok_and(|text| text.contains("probe-system"));
         let learned = probe.by_calls().or_else(|| probe.by_tools(has_token));
         let is_unknown = learned.is_none() && probe.writes_calls();
+        let foreign = if is_unknown { probe.foreign_opening() } else { None };
         let caveats = is_unknown.then_some(Caveat::UnknownCalls).into_iter().collect();
         let learned = learned.unwrap_or_else(|| Learned {
-            family: if !is_unknown && HERMES.marker().is_some_and(has_token) {
-                // It was trained on such calls, whatever the template knows.
-                &HERMES
-            } else {
-                by_frames(&plain)
-            },
+            family: by_vocabulary(has_token)
+                .filter(|_| !is_unknown)
+                .unwrap_or_else(|| by_frames(&plain)),
             telling: Telling::Text { result_role: "user" },
             style: CallStyle::default(),
             listing: ToolListing::SystemText,
@@ -167,6 +171,7 @@ impl Dialect {
             listing,
             has_system,
             has_said_with_calls,
+            foreign,
             caveats,
             stops: &[],
         })
@@ -239,6 +244,14 @@ impl Probe<'_> {
         rendered.is_ok_and(|text| text.contains(TOOL))
     }
 
+    /// Finds what opens a call that no family reads, and stands in no other answer.
+    fn foreign_opening(&self) -> Option<Arc<str>> {
+        let asked = self.render(&[user()], &[]).ok()?;
+        let said = self.render(&[user(), self::said(SAID)], &[]).ok()?;
+        let called = self.render(&probe_chat(Telling::Calls, ""), &[]).ok()?;
+        foreign::opening(&asked, &said, &called, TOOL).map(Arc::from)
+    }
+
     /// Renders a chat with a tool that has these parameters.
     fn with_tool(&self, parameters: &Value) -> Result<String, Error> {
         let tool = json!({"name": TOOL, "description": "A tool", "parameters": parameters});
@@ -270,6 +283,14 @@ impl Probe<'_> {
     }
 }
 
+/// Finds the family whose marks are tokens: the model was trained on its calls, whatever the template knows.
+fn by_vocabulary(has_token: &dyn Fn(&str) -> bool) -> Option<&'static Family> {
+    FAMILIES.into_iter().find(|family| {
+        let has_marks = family.marker().is_some_and(has_token) && family.inner().all(has_token);
+        has_marks && family.instruction.is_some()
+    })
+}
+
 /// Finds the family with these frames that answers with only a call.
 fn by_frames(plain: &str) -> &'static Family {
     let is_asked = |family: &&Family| family.marker().is_none() && family.instruction.is_some();
@@ -287,6 +308,12 @@ fn style_of(family: &'static Family, rendered: &str, asked: &str) -> Option<Call
         Opening::Marker(marker) => rendered
             .match_indices(marker)
             .find_map(|(begin, _)| read_probe(family, &rendered[begin..], marker.len())),
+        Opening::Header(channels) => {
+            rendered.match_indices(channels.start).find_map(|(begin, _)| {
+                let message = &rendered[begin..];
+                read_probe(family, message, message.find(channels.tools)? + channels.tools.len())
+            })
+        }
         Opening::Answer(_) => {
             let answer = rendered.strip_prefix(asked.trim_end()).map(str::trim_start)?;
             let is_whole = answer.starts_with(&family.form.write(TOOL, ARGUMENTS));

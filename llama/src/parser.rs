@@ -1,13 +1,15 @@
 //! Separates text for the person, thinking and tool calls in a stream. Pure: the same result for every split of the
 //! text.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 use madang_actors::protocol::{ToolSpec, WantedCall};
 
 use super::{
     call::{Malformed, Scan, Seen, held},
     family::{Family, Opening},
+    header::Header,
+    signs::{Sign, Signs, TOKEN, answer_begins},
 };
 
 /// A finding of the parser.
@@ -36,6 +38,9 @@ pub(super) struct Parser {
     tools: Arc<[ToolSpec]>,
     /// Whether a token opens calls, instead of a text like its name.
     opens_by_token: bool,
+    /// What opens a call in a form that is not known.
+    foreign: Option<Arc<str>>,
+    signs: Signs,
     state: State,
     /// Text that is not understood yet.
     rest: String,
@@ -53,6 +58,10 @@ enum State {
     Calls(Scan),
     /// Behind a block, before a possible closing marker.
     AfterCalls,
+    /// At the header of a message.
+    Header,
+    /// Inside of a call in a form that is not known: all that follows.
+    ForeignCall,
 }
 
 impl Parser {
@@ -63,11 +72,35 @@ impl Parser {
             has_tools: true,
             tools: Arc::new([]),
             opens_by_token: false,
+            foreign: None,
+            signs: Signs::default(),
             state: State::Start,
             rest: String::new(),
             has_text: false,
             is_stopped: false,
         }
+        .signed(Vec::new())
+    }
+
+    /// Writes down the signs of the text.
+    fn signed(mut self, guarded: Vec<String>) -> Self {
+        let mut signs = Signs::new(self.family, guarded);
+        if let Some(opening) =
+            self.family.marker().filter(|_| self.has_tools && !self.opens_by_token)
+        {
+            signs.add(opening, Sign::Call);
+        }
+        // A text may well name it; at the beginning of an answer it does more than that.
+        if let Some(foreign) =
+            self.foreign.as_ref().filter(|text| self.has_tools && signs.guards(text))
+        {
+            signs.add(foreign, Sign::ForeignCall);
+        }
+        for stop in self.stops {
+            signs.add(stop, Sign::Stop);
+        }
+        self.signs = signs;
+        self
     }
 
     /// Starts in thinking, which the prompt has opened.
@@ -78,20 +111,33 @@ impl Parser {
 
     /// Offers these tools. Without any an answer is text, since none may be called.
     pub(super) fn offering(self, tools: Arc<[ToolSpec]>) -> Self {
-        Self { has_tools: !tools.is_empty(), tools, ..self }
+        let guarded = self.signs.guarded();
+        Self { has_tools: !tools.is_empty(), tools, ..self }.signed(guarded)
     }
 
     /// Lets only [`open_call`](Self::open_call) open a call: the marker as text is text.
     pub(super) fn opened_by_token(mut self) -> Self {
         self.opens_by_token = true;
-        self
+        let guarded = self.signs.guarded();
+        self.signed(guarded)
+    }
+
+    /// Lets these texts be part of a mark only where [`push_token`](Self::push_token) adds them.
+    pub(super) fn guarding(self, parts: Vec<String>) -> Self {
+        self.signed(parts)
+    }
+
+    /// Takes an answer that begins with this text for a call that failed.
+    pub(super) fn failing(self, foreign: Option<Arc<str>>) -> Self {
+        let guarded = self.signs.guarded();
+        Self { foreign, ..self }.signed(guarded)
     }
 
     /// Opens a call by its token. False inside of another call, in thinking, or without tools.
     pub(super) fn open_call(&mut self, found: &mut Vec<Found>) -> bool {
         let may_open = match self.state {
             State::Start | State::Text | State::AfterCalls => self.has_tools && !self.is_stopped,
-            State::Thinking | State::Calls(_) => false,
+            State::Thinking | State::Calls(_) | State::Header | State::ForeignCall => false,
         };
         if may_open {
             let text = std::mem::take(&mut self.rest);
@@ -116,7 +162,20 @@ impl Parser {
         if self.is_stopped {
             return;
         }
-        self.rest.push_str(piece);
+        self.rest.push_str(&self.signs.unmarked(piece));
+        while self.step(found) {}
+    }
+
+    /// Adds a guarded text that a token wrote.
+    pub(super) fn push_token(&mut self, text: &str, found: &mut Vec<Found>) {
+        if self.is_stopped {
+            return;
+        }
+        // Inside of a call texts and tokens mean the same.
+        if !matches!(self.state, State::Calls(_)) {
+            self.rest.push(TOKEN);
+        }
+        self.rest.push_str(text);
         while self.step(found) {}
     }
 
@@ -127,13 +186,20 @@ impl Parser {
             State::Start | State::Text if !self.is_stopped => {
                 self.give_text(rest.trim_end(), found)
             }
-            State::Thinking => give_thinking(rest, found),
+            State::Thinking => give_thinking(&self.signs.shown(&rest), found),
             State::Calls(scan) if !was_cut_off => {
                 if self.family.form.has_begun(&rest) || !scan.has_calls() {
                     self.give_call(&rest, found);
                 }
             }
-            State::Start | State::Text | State::Calls(_) | State::AfterCalls => (),
+            State::ForeignCall if !was_cut_off => self.give_foreign_call(&rest, found),
+            State::Start
+            | State::Text
+            | State::Calls(_)
+            | State::AfterCalls
+            | State::ForeignCall
+            // A header without a message says nothing.
+            | State::Header => (),
         }
         self.state = State::Text;
     }
@@ -166,6 +232,8 @@ impl Parser {
                 true
             }
             State::AfterCalls => self.after_calls(),
+            State::Header => self.header(found),
+            State::ForeignCall => false,
         }
     }
 
@@ -174,6 +242,16 @@ impl Parser {
         self.rest.drain(..blank);
         if self.rest.is_empty() {
             return false;
+        }
+        if let Some(foreign) = self.foreign.as_ref().filter(|_| self.has_tools) {
+            let foreign = self.signs.written(foreign);
+            if self.rest.starts_with(&foreign) {
+                self.state = State::ForeignCall;
+                return true;
+            }
+            if foreign.starts_with(&self.rest) {
+                return false;
+            }
         }
         if let (Opening::Answer(key), true) = (self.family.opening, self.has_tools) {
             match answer_begins(&self.rest, key) {
@@ -187,18 +265,42 @@ impl Parser {
                 Some(false) => (),
             }
         }
-        self.state = State::Text;
+        self.state = match self.family.opening {
+            Opening::Header(_) => State::Header,
+            Opening::Marker(_) | Opening::Answer(_) => State::Text,
+        };
+        true
+    }
+
+    fn header(&mut self, found: &mut Vec<Found>) -> bool {
+        let Opening::Header(channels) = self.family.opening else { return false };
+        let (end, next) = match channels.read(&self.rest, &|mark| self.signs.written(mark)) {
+            Header::Unfinished => return false,
+            Header::None => (0, State::Text),
+            Header::Call(end) if self.has_tools => {
+                self.rest.drain(..end);
+                self.rest = self.rest.replace(TOKEN, "");
+                self.open();
+                return true;
+            }
+            Header::Message(end) => (end, State::Text),
+            Header::Thinking(end) => (end, State::Thinking),
+            Header::Call(end) | Header::Strange(end) => {
+                found.push(Found::Malformed);
+                (end, State::Thinking)
+            }
+        };
+        self.rest.drain(..end);
+        if end > 0 && self.has_text && matches!(next, State::Text) {
+            self.rest.insert_str(0, "\n\n");
+        }
+        self.state = next;
         true
     }
 
     fn text(&mut self, found: &mut Vec<Found>) -> bool {
-        let [think, thought] = self.family.thinking;
-        let opening = self.family.marker().filter(|_| self.has_tools && !self.opens_by_token);
-        let mut markers = vec![think, thought];
-        markers.extend(opening);
-        markers.extend(self.stops);
-        let Some((at, marker)) = first(&self.rest, &markers) else {
-            let held = held(&self.rest, &markers);
+        let Some((begin, end, sign)) = self.signs.first(&self.rest) else {
+            let held = self.signs.held(&self.rest);
             let text: String = self.rest.drain(..self.rest.len() - held).collect();
             // Blank space waits for a possible marker; at the end of the text it is dropped.
             let ready = text.trim_end().len();
@@ -206,19 +308,26 @@ impl Parser {
             self.give_text(&text[..ready], found);
             return false;
         };
-        let before: String = self.rest.drain(..at + marker.len()).collect();
-        self.give_text(before[..at].trim_end(), found);
-        if marker == think {
-            self.state = State::Thinking;
-        } else if marker == thought {
+        let before: String = self.rest.drain(..begin).collect();
+        self.give_text(before.trim_end(), found);
+        if !matches!(sign, Sign::Header | Sign::ForeignCall) {
+            self.rest.drain(..end - begin);
+        }
+        match sign {
+            Sign::Think => self.state = State::Thinking,
             // The opening marker is in the prompt, or never came.
-            self.state = if self.has_text { State::Text } else { State::Start };
-        } else if Some(marker) == opening {
-            self.open();
-        } else {
-            self.is_stopped = true;
-            self.rest.clear();
-            return false;
+            Sign::Thought => {
+                self.state = if self.has_text { State::Text } else { State::Start };
+            }
+            Sign::Call => self.open(),
+            Sign::Header => self.state = State::Header,
+            Sign::End => (),
+            Sign::ForeignCall => self.state = State::ForeignCall,
+            Sign::Stop => {
+                self.is_stopped = true;
+                self.rest.clear();
+                return false;
+            }
         }
         true
     }
@@ -228,14 +337,16 @@ impl Parser {
     }
 
     fn think(&mut self, found: &mut Vec<Found>) -> bool {
-        let [_, thought] = self.family.thinking;
-        let Some((at, marker)) = first(&self.rest, &[thought]) else {
-            let held = held(&self.rest, &[thought]);
-            give_thinking(self.rest.drain(..self.rest.len() - held).collect(), found);
+        let thought = self.signs.written(self.family.thinking[1]);
+        let Some(at) = self.rest.find(&thought) else {
+            let held = held(&self.rest, &[&thought]);
+            let text: String = self.rest.drain(..self.rest.len() - held).collect();
+            give_thinking(&self.signs.shown(&text), found);
             return false;
         };
-        give_thinking(self.rest.drain(..at).collect(), found);
-        self.rest.drain(..marker.len());
+        let text: String = self.rest.drain(..at).collect();
+        give_thinking(&self.signs.shown(&text), found);
+        self.rest.drain(..thought.len());
         self.state = if self.has_text { State::Text } else { State::Start };
         true
     }
@@ -262,8 +373,19 @@ impl Parser {
         });
     }
 
+    /// Gives a call that cannot be read to the tool that it names, which says so. It is no JSON, so nothing runs.
+    fn give_foreign_call(&self, call: &str, found: &mut Vec<Found>) {
+        let call = call.replace(TOKEN, "");
+        let named = self.tools.iter().filter_map(|tool| Some((call.find(&*tool.name)?, tool)));
+        found.push(match named.min_by_key(|(at, tool)| (*at, Reverse(tool.name.len()))) {
+            Some((_, tool)) => Found::Call(WantedCall::new(&*tool.name, &*call)),
+            None => Found::Malformed,
+        });
+    }
+
     fn give_text(&mut self, text: &str, found: &mut Vec<Found>) {
         let text = if self.has_text { text } else { text.trim_start() };
+        let text = &self.signs.shown(text);
         if text.is_empty() {
             return;
         }
@@ -275,42 +397,10 @@ impl Parser {
     }
 }
 
-fn give_thinking(text: String, found: &mut Vec<Found>) {
+fn give_thinking(text: &str, found: &mut Vec<Found>) {
     if !text.is_empty() {
-        found.push(Found::Thinking(text));
+        found.push(Found::Thinking(text.to_owned()));
     }
-}
-
-/// Tells whether an answer begins with an object that has this first key, fenced or not; `None` if it is too short to
-/// tell.
-fn answer_begins(text: &str, key: &str) -> Option<bool> {
-    let mut rest = text;
-    for fence in ["```json", "```tool_code", "```"] {
-        if let Some(fenced) = rest.strip_prefix(fence) {
-            rest = fenced;
-            break;
-        }
-        if fence.starts_with(rest) {
-            return None;
-        }
-    }
-    for mark in ["{", &format!("\"{key}\""), ":"] {
-        rest = rest.trim_start();
-        match rest.strip_prefix(mark) {
-            Some(behind) => rest = behind,
-            None if mark.starts_with(rest) => return None,
-            None => return Some(false),
-        }
-    }
-    Some(true)
-}
-
-/// Finds the first marker in a text.
-fn first<'m>(text: &str, markers: &[&'m str]) -> Option<(usize, &'m str)> {
-    markers
-        .iter()
-        .filter_map(|marker| Some((text.find(marker)?, *marker)))
-        .min_by_key(|(at, _)| *at)
 }
 
 #[cfg(test)]

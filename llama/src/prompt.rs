@@ -202,7 +202,7 @@ impl PromptWriter<'_> {
                             Opening::Marker(marker) => {
                                 say("assistant", &format!("{marker}{call}{closing}"));
                             }
-                            Opening::Answer(_) => say("assistant", &call),
+                            Opening::Header(_) | Opening::Answer(_) => say("assistant", &call),
                         }
                         let name = Value::from(&**name);
                         let result = match result_role {

@@ -37,6 +37,8 @@ pub(super) struct Vocabulary<'m> {
     inner: Vec<(String, LlamaToken)>,
     /// The token that opens a call, if the model has one.
     pub(super) call_open: Option<LlamaToken>,
+    /// The tokens, by their texts, that are parts of what opens a call, if no single one does.
+    pub(super) opening_parts: Vec<(LlamaToken, String)>,
     pub(super) bos: String,
     pub(super) eos: String,
     texts: HashMap<String, LlamaToken>,
@@ -118,6 +120,7 @@ impl<'m> Vocabulary<'m> {
             spoken: HashSet::new(),
             inner: Vec::new(),
             call_open: None,
+            opening_parts: Vec::new(),
             bos,
             eos,
             texts,
@@ -125,10 +128,26 @@ impl<'m> Vocabulary<'m> {
         })
     }
 
-    /// Adds the markers of this family and these frames. `None` if they are too many.
-    pub(super) fn of_family(mut self, family: &Family, frames: &[String]) -> Option<Self> {
+    /// Adds the markers of this family, what opens calls of no family, and these frames. `None` if they are too many.
+    pub(super) fn of_family(
+        mut self,
+        family: &Family,
+        foreign: Option<&str>,
+        frames: &[String],
+    ) -> Option<Self> {
         let token = |text: &str| self.texts.get(text).copied();
         self.call_open = family.marker().and_then(token);
+        if self.call_open.is_none() {
+            let own = family.marker().into_iter().chain(family.header_marks());
+            let mut openings: Vec<&str> = own.collect();
+            openings.extend(foreign);
+            let is_part = |text: &&String| {
+                !text.trim_matches(is_blank).is_empty()
+                    && openings.iter().any(|opening| opening.contains(&***text))
+            };
+            let parts = self.texts.iter().filter(|(text, _)| is_part(text));
+            self.opening_parts = parts.map(|(text, token)| (*token, text.clone())).collect();
+        }
         let is_inner = |text: &&String| {
             !text.trim_matches(is_blank).is_empty()
                 && family.inner().any(|inner| inner.contains(&***text))
@@ -144,8 +163,13 @@ impl<'m> Vocabulary<'m> {
                 .collect::<Vec<_>>()
         };
         let inner = self.inner.iter().map(|(_, token)| *token);
-        self.spoken = family.spoken().flat_map(parts).chain(inner).collect();
-        let frames = family.markers().map(str::to_owned).chain(frames.iter().cloned());
+        let mut spoken: Vec<&str> = family.spoken().collect();
+        spoken.extend(foreign);
+        self.spoken = spoken.into_iter().flat_map(parts).chain(inner).collect();
+        let mut marks: Vec<&str> = family.markers().collect();
+        marks.extend(foreign);
+        let marks = marks.into_iter().map(str::to_owned);
+        let frames = marks.chain(frames.iter().cloned());
         self.markers = Markers::new(std::mem::take(&mut self.specials), frames)?;
         Some(self)
     }

@@ -63,7 +63,9 @@ impl<'m> Generator<'m> {
         let vocabulary = Vocabulary::of(weights)?;
         let dialect = Dialect::detect(gguf, &|text| vocabulary.has(text));
         let frames = frames(&dialect, &vocabulary.markers);
-        let vocabulary = vocabulary.of_family(dialect.family, &frames)?.with_room(room);
+        let vocabulary = vocabulary
+            .of_family(dialect.family, dialect.foreign.as_deref(), &frames)?
+            .with_room(room);
         let grammars = options.has_constraints.then(|| {
             Grammars::new(vocabulary.token_environment(), dialect.family, dialect.style.clone())
         });
@@ -162,14 +164,16 @@ impl<'m> Generator<'m> {
         calls: Option<Grammar>,
     ) -> Answer {
         let parser = Parser::new(self.dialect.family, self.dialect.stops);
-        let parser = parser.offering(Arc::clone(&request.tools));
+        let parser =
+            parser.offering(Arc::clone(&request.tools)).failing(self.dialect.foreign.clone());
         let parser = if is_thinking { parser.thinking() } else { parser };
         // Without tools no call is opened.
         let banned = self.vocabulary.call_open.filter(|_| request.tools.is_empty());
         let repetition = Repetition::new(self.max_repeated_tokens);
         let sampler = Sampler::new(&self.sampling);
         let answer = Answer::new(parser, sampler, repetition, self.has_parallel_calls);
-        answer.without(banned).opened_by(self.vocabulary.call_open).calling(calls)
+        let answer = answer.without(banned).opened_by(self.vocabulary.call_open);
+        answer.opened_in_part_by(&self.vocabulary.opening_parts).calling(calls)
     }
 
     /// Chooses the next token of a completion, and adds the forced ones behind it. Returns the reason if the completion

@@ -1,7 +1,7 @@
 //! The known families of models: how each opens, writes and closes a tool call, frames its messages, and learns of its
 //! tools.
 //!
-//! One file a family, with one constant, or a row of a table (`marked`, `tagged`); all other code is common:
+//! One file a family, with one constant, or a row of a table (`marked`, `tagged`, `listed`); all other code is common:
 //! - `dialect` chooses the family by probing the model's template, in the order of [`FAMILIES`].
 //! - `call` reads and writes calls in the family's form, and `grammar` constrains them to it.
 //! - `parser` finds the markers in the stream, and `markers` keeps them out of others' text.
@@ -17,8 +17,10 @@ mod envelope;
 mod function_gemma;
 mod gemma3;
 mod gemma4;
+mod gpt_oss;
 mod hermes;
 mod lfm2;
+mod listed;
 mod llama3;
 mod marked;
 mod mistral;
@@ -28,8 +30,10 @@ pub(super) use envelope::ENVELOPE;
 pub(super) use function_gemma::FUNCTION_GEMMA;
 pub(super) use gemma3::GEMMA_3;
 pub(super) use gemma4::GEMMA_4;
+pub(super) use gpt_oss::GPT_OSS;
 pub(super) use hermes::HERMES;
 pub(super) use lfm2::LFM2;
+pub(super) use listed::{APRIEL, GIGACHAT, GRANITE_3, HYPERCLOVA, NEMOTRON_2};
 pub(super) use llama3::LLAMA_3;
 pub(super) use marked::{DEEPSEEK_R1, DEEPSEEK_V3_1, FUNCTIONARY, KIMI_K2, MISTRAL_MARKED, SOLAR};
 pub(super) use mistral::MISTRAL;
@@ -37,7 +41,7 @@ pub(super) use tagged::{
     DEEPSEEK_V3_2, DEEPSEEK_V4, GLM, GLM_TIGHT, HY_3, MINIMAX_M2, QWEN_CODER, SEED,
 };
 
-use super::call::CallForm;
+use super::{call::CallForm, header::Channels};
 
 /// The way in which a family talks.
 #[derive(Debug)]
@@ -62,12 +66,14 @@ pub(super) struct Family {
 pub(super) enum Opening {
     /// A marker, anywhere in the answer.
     Marker(&'static str),
+    /// The header of a message, which names the tool.
+    Header(&'static Channels),
     /// The whole answer is a call: an object with this first key, fenced or not.
     Answer(&'static str),
 }
 
 /// All families whose calls can be told from other text, the most particular first. Other models use envelopes.
-pub(super) const FAMILIES: [&Family; 22] = [
+pub(super) const FAMILIES: [&Family; 28] = [
     &GEMMA_4,
     &FUNCTION_GEMMA,
     &LFM2,
@@ -76,6 +82,12 @@ pub(super) const FAMILIES: [&Family; 22] = [
     &KIMI_K2,
     &SOLAR,
     &FUNCTIONARY,
+    &GPT_OSS,
+    &GRANITE_3,
+    &NEMOTRON_2,
+    &APRIEL,
+    &GIGACHAT,
+    &HYPERCLOVA,
     &QWEN_CODER,
     &SEED,
     &GLM,
@@ -100,13 +112,23 @@ impl Family {
     pub(super) fn marker(&self) -> Option<&'static str> {
         match self.opening {
             Opening::Marker(marker) => Some(marker),
-            Opening::Answer(_) => None,
+            Opening::Header(_) | Opening::Answer(_) => None,
         }
+    }
+
+    /// Lists the marks that frame the messages of the model.
+    pub(super) fn header_marks(&self) -> impl Iterator<Item = &'static str> {
+        let marks = match self.opening {
+            Opening::Header(channels) => Some(channels.marks()),
+            Opening::Marker(_) | Opening::Answer(_) => None,
+        };
+        marks.into_iter().flatten()
     }
 
     /// Lists markers that a model writes and that the parser waits for.
     pub(super) fn spoken(&self) -> impl Iterator<Item = &'static str> {
-        self.marker().into_iter().chain(self.closing.iter().copied()).chain(self.thinking)
+        let marks = self.marker().into_iter().chain(self.header_marks());
+        marks.chain(self.closing.iter().copied()).chain(self.thinking)
     }
 
     /// Lists the texts that a model writes inside of a block of calls.

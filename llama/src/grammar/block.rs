@@ -69,7 +69,7 @@ pub(super) fn call(
                 r#"/{outer}\{{ ?"name": ?"{name}",{blank}"{key}":{blank}/ {arguments} "{close}""#
             )
         }
-        (CallForm::Object { arguments: key, .. }, Opening::Marker(_)) => {
+        (CallForm::Object { arguments: key, .. }, Opening::Marker(_) | Opening::Header(_)) => {
             format!("{} {arguments} \"}}\"", head(key))
         }
         (CallForm::Objects, _) => format!("{} {arguments} ID? \"}}\"", head("arguments")),

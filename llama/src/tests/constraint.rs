@@ -14,7 +14,7 @@ use super::super::{
     grammar::{CallGuide, Grammars, unconstrained},
     parser::{Found, Parser},
 };
-use super::*;
+use super::{families::opening, *};
 
 const NAME: &str = "probe";
 
@@ -70,7 +70,7 @@ fn canonical(family: &Family, is_compact: bool, arguments: &Value) -> String {
 fn read(family: &'static Family, parameters: &Value, block: &str) -> Option<String> {
     let mut parser = Parser::new(family, &[]).offering([tool(parameters)].into());
     let mut found = Vec::new();
-    parser.push(&format!("{}{block}", family.marker().unwrap_or_default()), &mut found);
+    parser.push(&format!("{}{block}", opening(family)), &mut found);
     parser.finish(false, &mut found);
     found.into_iter().find_map(|found| match found {
         Found::Call(call) => Some(call.arguments.to_string()),

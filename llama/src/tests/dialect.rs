@@ -25,6 +25,7 @@ fn markers_around_something_else_are_not_hermes() {
                   <tool_call><function={{ c.function.name }}></function></tool_call>{% endfor %}{% endfor %}";
     let dialect = detect(Some(source), &[]);
     assert_eq!((dialect.family, &*dialect.caveats), (&ENVELOPE, &[Caveat::UnknownCalls][..]));
+    assert_eq!(dialect.foreign.as_deref(), Some("<tool_call>"));
 }
 
 #[test]

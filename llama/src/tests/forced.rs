@@ -49,7 +49,7 @@ impl<'m> Bench<'m> {
         let vocabulary = Vocabulary::of(weights).unwrap();
         let dialect = Dialect::detect(gguf, &|text| vocabulary.has(text));
         let frames = frames(&dialect, &vocabulary.markers);
-        let vocabulary = vocabulary.of_family(dialect.family, &frames).unwrap();
+        let vocabulary = vocabulary.of_family(dialect.family, None, &frames).unwrap();
         let style = dialect.style.clone();
         let grammars =
             Grammars::new(vocabulary.token_environment(), dialect.family, style).unwrap();

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::super::family::{
-    DEEPSEEK_V3_1, DEEPSEEK_V3_2, ENVELOPE, FUNCTION_GEMMA, GLM_TIGHT, HERMES, KIMI_K2, MINIMAX_M2,
-    MISTRAL_MARKED, QWEN_CODER, SEED,
+    DEEPSEEK_V3_1, DEEPSEEK_V3_2, ENVELOPE, FUNCTION_GEMMA, GLM_TIGHT, GPT_OSS, HERMES, KIMI_K2,
+    MINIMAX_M2, MISTRAL_MARKED, QWEN_CODER, SEED,
 };
 use super::*;
 
@@ -190,6 +190,19 @@ fn a_text_that_may_be_a_number_is_named_where_nothing_tells_them_apart() {
     let gaps = unconstrained(&QWEN_CODER, style(&QWEN_CODER), &tools);
     assert_eq!((&*gaps[0].pointer, &*gaps[0].keyword), ("/properties/x", "type"));
     assert_eq!(unconstrained(&DEEPSEEK_V3_2, style(&DEEPSEEK_V3_2), &tools), []);
+}
+
+#[test]
+fn the_header_of_a_call_names_a_tool_and_its_message_fits() {
+    for between in
+        ["<|channel|>commentary json<|message|>", " <|constrain|>json<|message|>", "<|message|>"]
+    {
+        let call = format!("search{between}{{\"category\": \"sleep\"}}");
+        assert_eq!(passed(&GPT_OSS, &tools(), &call), call.len());
+        let call = format!("search{between}{{}}");
+        assert_eq!(passed(&GPT_OSS, &tools(), &call), call.len() - 1);
+    }
+    assert_eq!(passed(&GPT_OSS, &tools(), "delete<|message|>{}"), 0);
 }
 
 #[test]

@@ -262,6 +262,58 @@ fn deepseek_3_2_says_which_values_are_texts() {
 }
 
 #[test]
+fn gpt_oss_answers_and_calls_in_channels() {
+    check(
+        &GPT_OSS,
+        "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>네.",
+        &expect![[r#"
+            thinking "hm"
+            text "네.""#]],
+    );
+    check(
+        &GPT_OSS,
+        "<|channel|>analysis<|message|>to=functions.x<|end|><|start|>assistant<|channel|>commentary to=functions.add_note \
+         <|constrain|>json<|message|>{\"text\": \"물\"}<|call|>",
+        &expect![[r#"
+            thinking "to=functions.x"
+            call add_note {"text": "물"}"#]],
+    );
+    check(
+        &GPT_OSS,
+        "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant to=functions.list<|channel|>commentary json<|message|>{}",
+        &expect![[r#"
+            text "I look."
+            call list {}"#]],
+    );
+    check(
+        &GPT_OSS,
+        "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>final<|message|>to=functions.list",
+        &expect![[r#"text "I look.\n\nto=functions.list""#]],
+    );
+}
+
+#[test]
+fn gpt_oss_calls_nothing_but_tools_and_needs_no_header() {
+    check(
+        &GPT_OSS,
+        "<|channel|>analysis to=browser.search code<|message|>{\"query\": 1}<|call|>",
+        &expect![[r#"
+            malformed
+            thinking "{\"query\": 1}<|call|>""#]],
+    );
+    check(&GPT_OSS, "to be", &expect![[r#"text "to be""#]]);
+}
+
+#[test]
+fn hyperclova_calls_in_a_message_with_a_role() {
+    check(
+        &HYPERCLOVA,
+        " -> tool/function_call\n[{\"name\": \"a\", \"arguments\": {\"x\": 1}}]",
+        &expect![[r#"call a {"x": 1}"#]],
+    );
+}
+
+#[test]
 fn lfm2_writes_python() {
     check(
         &LFM2,
@@ -278,17 +330,23 @@ fn lfm2_writes_python() {
     );
 }
 
+/// Returns the text that opens a call.
+pub(in super::super) fn opening(family: &Family) -> &'static str {
+    match family.opening {
+        Opening::Marker(marker) => marker,
+        Opening::Header(channels) => channels.tools,
+        Opening::Answer(_) => "",
+    }
+}
+
 /// Pieces of text that a family may write, whole and broken.
 fn stream(family: &'static Family) -> impl Strategy<Value = String> {
     let values = json!({"x": "잠 '\"}", "n": [1, {"y": null}]}).to_string();
     let call = family.form.write("a", &values);
     let mut pieces: Vec<String> = family.markers().map(str::to_owned).collect();
     pieces.extend(pieces.clone().into_iter().map(|marker| marker.chars().skip(1).collect()));
-    let whole = format!(
-        "{}{call}{}",
-        family.marker().unwrap_or_default(),
-        family.closing.first().copied().unwrap_or_default()
-    );
+    let whole =
+        format!("{}{call}{}", opening(family), family.closing.first().copied().unwrap_or_default());
     pieces.extend([
         whole,
         call.clone(),
@@ -355,7 +413,7 @@ proptest! {
         let inner = json!([null, is_nested, text]);
         let arguments = json!({"text": text, "n": number, "o": if is_nested { json!({"l": inner}) } else { inner }});
         let call = family.form.write("add_note", &arguments.to_string());
-        let stream = format!("{}{call}{}", family.marker().unwrap_or_default(), family.closing.first().copied().unwrap_or_default());
+        let stream = format!("{}{call}{}", opening(family), family.closing.first().copied().unwrap_or_default());
         let kinds = json!({"type": "object", "properties": {
             "text": {"type": "string"}, "n": {"type": "integer"}, "o": {"type": ["object", "array"]},
         }});

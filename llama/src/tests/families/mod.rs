@@ -4,6 +4,7 @@
 //! prompts.
 
 mod calls;
+pub(super) use calls::opening;
 mod published;
 
 use std::path::Path;
@@ -49,7 +50,7 @@ macro_rules! case {
 }
 
 const WORDS: Telling = Telling::Text { result_role: "user" };
-static CASES: [Case; 14] = [
+static CASES: [Case; 15] = [
     case!("hermes", HERMES, Telling::Calls, Template),
     case!("gemma3", GEMMA_3, WORDS, SystemText),
     case!("gemma4", GEMMA_4, Telling::Calls, Template),
@@ -60,6 +61,7 @@ static CASES: [Case; 14] = [
     case!("mistral_marked", MISTRAL_MARKED, Telling::Calls, Template),
     case!("lfm2", LFM2, Telling::Calls, Template),
     case!("deepseek", DEEPSEEK_V3_1, Telling::Calls, Template),
+    case!("gpt_oss", GPT_OSS, Telling::Calls, Template),
     case!("glm", GLM_TIGHT, Telling::Calls, Template),
     case!("qwen_coder", QWEN_CODER, Telling::Calls, Template),
     Case {

@@ -73,6 +73,7 @@ impl Tiny {
         let [_, thought] = dialect.family.thinking;
         let opening = match dialect.family.opening {
             Opening::Marker(marker) => marker,
+            Opening::Header(channels) => channels.tools,
             Opening::Answer(key) => format!("{{\"{key}\":").leak(),
         };
         let own = [END, thought].into_iter().chain(dialect.family.marker());

@@ -1,0 +1,35 @@
+//! gpt-oss: messages in channels, and a call is one whose header names a tool, `to=functions.NAME`.
+
+use super::super::{
+    call::{CallForm, Marks},
+    header::Channels,
+};
+use super::{Family, Opening};
+
+pub(in super::super) const GPT_OSS: Family = Family {
+    name: "gpt-oss",
+    opening: Opening::Header(&Channels {
+        start: "<|start|>assistant",
+        channel: "<|channel|>",
+        message: "<|message|>",
+        end: "<|end|>",
+        to: "to=",
+        tools: "to=functions.",
+        thinking: "analysis",
+    }),
+    form: CallForm::Marked(&Marks {
+        between: &[
+            "<|channel|>commentary json<|message|>",
+            "<|channel|>commentary <|constrain|>json<|message|>",
+            "<|channel|>commentary<|message|>",
+            " <|constrain|>json<|message|>",
+            " json<|message|>",
+            "<|message|>",
+        ],
+        ..Marks::BASE
+    }),
+    closing: &["<|call|>"],
+    thinking: ["<|channel|>analysis<|message|>", "<|end|>"],
+    frames: &["<|start|>", "<|channel|>", "<|message|>", "<|constrain|>", "<|return|>"],
+    instruction: None,
+};

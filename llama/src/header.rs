@@ -1,0 +1,80 @@
+//! Reads the header of a message in channels, as gpt-oss writes them: for whom the message is, and of which kind.
+
+/// The marks around a header.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Channels {
+    /// Begins a message of the model.
+    pub(super) start: &'static str,
+    /// Begins the name of the channel.
+    pub(super) channel: &'static str,
+    /// Ends the header.
+    pub(super) message: &'static str,
+    /// Ends the message.
+    pub(super) end: &'static str,
+    /// Begins the recipient of a message.
+    pub(super) to: &'static str,
+    /// Begins the name of a tool, as a recipient.
+    pub(super) tools: &'static str,
+    /// The channel in which the model thinks.
+    pub(super) thinking: &'static str,
+}
+
+/// A finding at the beginning of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Header {
+    /// More must come first.
+    Unfinished,
+    /// There is no header.
+    None,
+    /// A call opens behind this byte, with the name of its tool.
+    Call(usize),
+    /// A message of the model begins behind this byte.
+    Message(usize),
+    /// The model thinks from this byte on.
+    Thinking(usize),
+    /// A message to something that is no tool begins behind this byte.
+    Strange(usize),
+}
+
+impl Channels {
+    /// Lists the marks that mean nothing as ordinary text.
+    pub(super) fn marks(&self) -> [&'static str; 4] {
+        [self.start, self.channel, self.message, self.end]
+    }
+
+    /// Reads a header, whose marks stand in the text as `written` has them.
+    pub(super) fn read(&self, text: &str, written: &dyn Fn(&str) -> String) -> Header {
+        let [start, channel, message] = [self.start, self.channel, self.message].map(written);
+        let begin = text.len() - text.trim_start().len();
+        let begun = &text[begin..];
+        if let Some(behind) = begun.strip_prefix(&*start) {
+            return self.read_behind(text, text.len() - behind.len(), &channel, &message);
+        }
+        let begins = [&*start, &channel, self.to];
+        if begins.iter().any(|mark| begun.starts_with(mark)) {
+            self.read_behind(text, begin, &channel, &message)
+        } else if begins.iter().any(|mark| mark.starts_with(begun)) {
+            Header::Unfinished
+        } else {
+            Header::None
+        }
+    }
+
+    fn read_behind(&self, text: &str, begin: usize, channel: &str, message: &str) -> Header {
+        let end = text.find(message);
+        let header = &text[begin..end.unwrap_or(text.len())];
+        if let Some(at) = header.find(self.tools) {
+            return Header::Call(begin + at + self.tools.len());
+        }
+        let Some(end) = end else { return Header::Unfinished };
+        let name = header.split_once(channel).map_or("", |(_, name)| name.trim_start());
+        let body = end + message.len();
+        if header.contains(self.to) {
+            Header::Strange(body)
+        } else if name.starts_with(self.thinking) {
+            Header::Thinking(body)
+        } else {
+            Header::Message(body)
+        }
+    }
+}

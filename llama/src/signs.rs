@@ -1,0 +1,120 @@
+//! Finds the signs of a family in the text of an answer: what opens and ends thinking, a call, a message, or the answer.
+
+use super::{
+    call::held,
+    family::{Family, Opening},
+};
+
+/// The meaning of a sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    Think,
+    Thought,
+    /// Opens a call.
+    Call,
+    /// Opens a call in a form that is not known.
+    ForeignCall,
+    Stop,
+    /// Begins a header, which is read with it.
+    Header,
+    /// Ends a message.
+    End,
+}
+
+/// Stands before a guarded text that a token wrote: a noncharacter of Unicode, which no text has.
+pub(super) const TOKEN: char = '\u{fdd4}';
+
+/// The signs of a text.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Signs {
+    /// Texts that are part of a sign only where a token wrote them.
+    guarded: Vec<String>,
+    all: Vec<(String, Sign)>,
+}
+
+impl Signs {
+    pub(super) fn new(family: &'static Family, guarded: Vec<String>) -> Self {
+        let mut signs = Self { guarded, all: Vec::new() };
+        let [think, thought] = family.thinking;
+        match family.opening {
+            Opening::Header(channels) => {
+                signs.add(channels.start, Sign::Header);
+                signs.add(channels.channel, Sign::Header);
+                signs.add(channels.end, Sign::End);
+            }
+            Opening::Marker(_) | Opening::Answer(_) => {
+                signs.add(think, Sign::Think);
+                signs.add(thought, Sign::Thought);
+            }
+        }
+        signs
+    }
+
+    pub(super) fn guarded(&self) -> Vec<String> {
+        self.guarded.clone()
+    }
+
+    pub(super) fn add(&mut self, text: &str, sign: Sign) {
+        self.all.push((self.written(text), sign));
+    }
+
+    /// Tells whether a token writes a part of this text.
+    pub(super) fn guards(&self, text: &str) -> bool {
+        self.guarded.iter().any(|part| text.contains(&**part))
+    }
+
+    /// Returns a text as it stands in an answer: with a mark before each part that a token must have written.
+    pub(super) fn written(&self, text: &str) -> String {
+        let mark = |text: String, part: &String| text.replace(&**part, &format!("{TOKEN}{part}"));
+        self.guarded.iter().fold(text.to_owned(), mark)
+    }
+
+    /// Returns ordinary text, which has no such mark.
+    pub(super) fn unmarked(&self, text: &str) -> String {
+        if self.guarded.is_empty() { text.to_owned() } else { text.replace(TOKEN, "\u{fffd}") }
+    }
+
+    /// Returns a text without marks. A token that is part of no sign has no text, as other control tokens.
+    pub(super) fn shown(&self, text: &str) -> String {
+        let without = |text: String, part: &String| text.replace(&format!("{TOKEN}{part}"), "");
+        self.guarded.iter().fold(text.to_owned(), without)
+    }
+
+    /// Finds the first sign: its range, and its meaning.
+    pub(super) fn first(&self, text: &str) -> Option<(usize, usize, Sign)> {
+        let found = |(sign, meaning): &(String, Sign)| {
+            let at = text.find(&**sign)?;
+            Some((at, at + sign.len(), *meaning))
+        };
+        self.all.iter().filter_map(found).min_by_key(|(at, ..)| *at)
+    }
+
+    /// Counts the bytes at the end of a text that may begin a sign.
+    pub(super) fn held(&self, text: &str) -> usize {
+        held(text, &self.all.iter().map(|(sign, _)| sign.as_str()).collect::<Vec<_>>())
+    }
+}
+
+/// Tells whether an answer begins with an object that has this first key, fenced or not; `None` if it is too short to
+/// tell.
+pub(super) fn answer_begins(text: &str, key: &str) -> Option<bool> {
+    let mut rest = text;
+    for fence in ["```json", "```tool_code", "```"] {
+        if let Some(fenced) = rest.strip_prefix(fence) {
+            rest = fenced;
+            break;
+        }
+        if fence.starts_with(rest) {
+            return None;
+        }
+    }
+    for mark in ["{", &format!("\"{key}\""), ":"] {
+        rest = rest.trim_start();
+        match rest.strip_prefix(mark) {
+            Some(behind) => rest = behind,
+            None if mark.starts_with(rest) => return None,
+            None => return Some(false),
+        }
+    }
+    Some(true)
+}
