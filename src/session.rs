@@ -7,5 +7,5 @@
 
 pub use madang_actors::{
     protocol::{Imported, ImportedRole},
-    session::{History, SessionView},
+    session::{History, SessionView, ViewPage},
 };

@@ -10,7 +10,7 @@ use madang_actors::{
     },
     session::{
         self, ClearError, DismissError, History, ResolveError, SessionMsg, SessionSlot,
-        SessionView, StreamItem, Subscription, TurnRefused, TurnRequest, check_lengths,
+        SessionView, StreamItem, Subscription, TurnRefused, TurnRequest, ViewPage, check_lengths,
     },
 };
 use tokio::sync::oneshot;
@@ -156,12 +156,22 @@ impl Session {
         self.ask(|reply| SessionMsg::Clear { reply }).await?
     }
 
-    /// Gives the view that a screen shows.
+    /// Gives the view that a screen shows, with all entries of the chat. [`view`](Self::view) gives a part of them.
     ///
     /// # Errors
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
     pub async fn state(&self) -> Result<SessionView, SessionError> {
-        self.ask(|reply| SessionMsg::State { reply }).await?.map_err(SessionError::Overloaded)
+        self.view(ViewPage::ALL).await
+    }
+
+    /// Gives the view with a page of its entries: the last ones, or those before an earlier page. A long chat is read
+    /// in pages, from its end.
+    ///
+    /// # Errors
+    /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
+    pub async fn view(&self, page: ViewPage) -> Result<SessionView, SessionError> {
+        let view = self.ask(|reply| SessionMsg::State { page, reply });
+        view.await?.map_err(SessionError::Overloaded)
     }
 
     /// Reads the events from here on, at the reader's own pace. The first subscriber of a turn that goes on after a

@@ -27,7 +27,7 @@ use crate::{
     registry::ToolRegistry,
     session::{
         History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, SessionView,
-        TurnEnd, TurnRefused, TurnRequest, WakePolicy, open,
+        TurnEnd, TurnRefused, TurnRequest, ViewPage, WakePolicy, open,
     },
     supervisor::{RuntimeConfig, RuntimeHandles, Supervisor},
 };
@@ -169,7 +169,7 @@ impl TestRuntime {
 
     pub(crate) async fn state(&self, slot: &Arc<SessionSlot>) -> SessionView {
         let (reply, state) = oneshot::channel();
-        self.send(slot, SessionMsg::State { reply });
+        self.send(slot, SessionMsg::State { page: ViewPage::ALL, reply });
         in_time(state).await.unwrap().unwrap()
     }
 

@@ -16,6 +16,7 @@ mod ai_sdk;
 mod answer;
 mod ask;
 mod auth;
+mod byte_budget;
 mod decisions;
 mod ended;
 mod extract;

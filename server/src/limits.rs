@@ -29,6 +29,10 @@ pub struct ServerLimits {
     pub max_mcp_body_bytes: usize,
     /// Values of a body: fifteen thousand messages with their parts. Read into a tree, each takes some hundred bytes.
     pub max_body_values: usize,
+    /// Bytes of bodies that came for one user and are not read yet: two of the longest. Short ones do not count.
+    pub max_incoming_bytes_per_user: usize,
+    /// Bytes of bodies that came and are not read yet. Read into values, they may take three times as much.
+    pub max_incoming_bytes: usize,
     /// The time that a body may take.
     pub body_timeout: Duration,
     /// The time without a read behind a piece of text. At 40 ms it gives at most 25 pieces a second: this looks like
@@ -43,6 +47,10 @@ pub struct ServerLimits {
     pub max_unsent_bytes: u32,
     /// The time that bytes may wait for a peer that takes none before the connection ends.
     pub stall_timeout: Duration,
+    /// Bytes of answers on their way to one user: what its readers have not taken. Each of sixty slow readers has a page.
+    pub max_outgoing_bytes_per_user: usize,
+    /// Bytes of answers on their way to all: eight users whose readers take nothing leave no other user without.
+    pub max_outgoing_bytes: usize,
     /// Bytes of an event: readers fail at frames of megabytes. The data of a larger call is left out of its event.
     pub max_event_bytes: usize,
     /// Bytes of a piece of text in one frame.
@@ -76,6 +84,8 @@ pub struct ServerLimits {
     pub cookie_life: Duration,
     /// Sessions or calls in one answer.
     pub max_page: usize,
+    /// Bytes of the entries or calls in one answer: some hundred messages. One comes whatever its bytes are.
+    pub max_page_bytes: usize,
     /// Messages of a client's history that a new session takes over.
     pub max_import_messages: usize,
     /// Bytes of a client's history that a new session takes over.
@@ -103,12 +113,16 @@ impl Default for ServerLimits {
             max_history_body_bytes: 8 * 1024 * 1024,
             max_mcp_body_bytes: 4 * 1024 * 1024,
             max_body_values: 128 * 1024,
+            max_incoming_bytes_per_user: 16 * 1024 * 1024,
+            max_incoming_bytes: 64 * 1024 * 1024,
             body_timeout: Duration::from_secs(20),
             text_pace: Duration::from_millis(40),
             keep_alive: Duration::from_secs(15),
             stream_life: Duration::from_secs(60 * 60),
             max_unsent_bytes: 16 * 1024,
             stall_timeout: Duration::from_secs(30),
+            max_outgoing_bytes_per_user: 16 * 1024 * 1024,
+            max_outgoing_bytes: 128 * 1024 * 1024,
             max_event_bytes: 256 * 1024,
             max_text_frame_bytes: 32 * 1024,
             max_wait: Duration::from_secs(2 * 60),
@@ -125,6 +139,7 @@ impl Default for ServerLimits {
             token_poll: Duration::from_secs(1),
             cookie_life: Duration::from_secs(30 * 24 * 60 * 60),
             max_page: 100,
+            max_page_bytes: 256 * 1024,
             max_import_messages: 200,
             max_import_bytes: 512 * 1024,
             min_retry: Duration::from_secs(1),

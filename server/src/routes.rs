@@ -8,7 +8,7 @@ use axum::{
     routing::{self, MethodRouter},
 };
 
-use serde_json::Value;
+use bytes::Bytes;
 
 #[cfg(feature = "mcp")]
 use crate::mcp;
@@ -60,8 +60,10 @@ pub(crate) fn fallback(shared: &Arc<Shared>) -> MethodRouter {
 
 /// Answers with the description of all routes, which stays the same while the process lives.
 async fn description() -> Response {
-    static TEXT: OnceLock<Value> = OnceLock::new();
-    answer::json(TEXT.get_or_init(|| openapi::describe(&table())))
+    // All readers of it share its bytes: it is given without a credential.
+    static TEXT: OnceLock<Bytes> = OnceLock::new();
+    let text = || openapi::describe(&table()).to_string().into();
+    answer::json_text(TEXT.get_or_init(text).clone())
 }
 
 async fn method_not_allowed() -> Problem {

@@ -28,6 +28,7 @@ use crate::{
         listener::Listener,
     },
     auth::{Auth, secret::CookieKey, tokens},
+    byte_budget::ByteBudget,
     guard::site::{OwnPort, Site, WebOrigin},
     page::assets::Assets,
     routes, scrape,
@@ -143,6 +144,14 @@ impl Server {
             site,
             drain: Drain::default(),
             streams: StreamPermits::new(&limits),
+            outgoing: ByteBudget::new(
+                limits.max_outgoing_bytes,
+                limits.max_outgoing_bytes_per_user,
+            ),
+            incoming: ByteBudget::new(
+                limits.max_incoming_bytes,
+                limits.max_incoming_bytes_per_user,
+            ),
             rates: CallerRates::new(&limits),
             memory: options.memory.unwrap_or_else(|| Arc::new(ForgetfulMemory::default())),
             extras: options.extras,

@@ -13,11 +13,12 @@ use crate::{
     ClientMemory, ServerLimits,
     accept::{drain::Drain, peer::Peer},
     auth::{Auth, caller::session_id},
+    byte_budget::ByteBudget,
     guard::{rate::Rates, site::Site},
     options::{Extras, OnDisconnect},
     page::assets::Assets,
     problem::Problem,
-    stream::permits::StreamPermits,
+    stream::{outlet::OutletReader, permits::StreamPermits},
 };
 
 /// The state of the router: handlers take it as `State<Arc<Shared>>`.
@@ -39,6 +40,10 @@ pub(crate) struct Shared {
     pub(crate) drain: Drain,
     /// The permits of streams.
     pub(crate) streams: StreamPermits,
+    /// The bytes of answers on their way to their readers.
+    pub(crate) outgoing: ByteBudget,
+    /// The bytes of bodies that came and are not read yet.
+    pub(crate) incoming: ByteBudget,
     /// What the program brings beside the runtime.
     pub(crate) extras: Extras,
     /// The files of the page.
@@ -70,6 +75,12 @@ impl Shared {
         }
         let session = session_id(id)?;
         Ok(self.runtime.session(user.as_str(), session.as_str()).await?)
+    }
+
+    /// Says for whom a stream is written.
+    pub(crate) fn reader(&self, user: &UserId) -> OutletReader {
+        let (user, budget) = (user.clone(), self.outgoing.clone());
+        OutletReader { user, budget, patience: self.limits.stall_timeout }
     }
 
     /// Reads the first row of the ledger that fits.

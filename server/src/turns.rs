@@ -7,6 +7,7 @@ use madang::{
     CallId, Session, Turn, TurnId, TurnOptions,
     approval::Digest,
     error::TurnRefused,
+    session::{SessionView, ViewPage},
     turn::{TurnPhase, When},
 };
 use tokio::time::timeout;
@@ -95,6 +96,14 @@ async fn begin_now(
         Err(TurnRefused::Busy) => Err(busy(session).await),
         Err(refused) => Err(refused.into()),
     }
+}
+
+/// Gives a chat with its last entries, as many as one answer may have.
+///
+/// # Errors
+/// A problem where the session cannot be reached.
+pub(crate) async fn last_page(shared: &Shared, session: &Session) -> Result<SessionView, Problem> {
+    Ok(session.view(ViewPage::of(shared.limits.max_page_bytes)).await?)
 }
 
 /// Dismisses a turn, and tells whether this did it. A client that is told so need not fear a restart.

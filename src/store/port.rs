@@ -12,10 +12,10 @@ pub use madang_actors::{
     },
     port::{
         BoxFuture, ConnectionType, Damaged, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Occupancy, Occupied, OpenTurn, Owner, ROW_BYTES, Reader,
+        LedgerFilter, LedgerRow, Occupancy, Occupied, OpenTurn, Owner, PartSize, ROW_BYTES, Reader,
         RecordedDecision, SelectedCalls, SessionLedger, SessionPage, SessionRow, SessionSummary,
         Store, StoreError, StoredEnd, StoredEntry, StoredSession, StoredTurn, SubmittedTurn,
-        Transaction, TranscriptPart, TranscriptRow, TurnStep, Write, session_title, stored_bytes,
-        stored_turn_bytes,
+        Transaction, TranscriptPart, TranscriptRow, TurnStep, UnfinishedPart, Write, session_title,
+        stored_bytes, stored_turn_bytes,
     },
 };

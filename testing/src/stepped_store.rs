@@ -6,8 +6,8 @@ use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Occupancy, Reader, SessionPage, SessionSummary, Store, StoreError,
-        StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart, Write,
+        LedgerFilter, LedgerRow, Occupancy, PartSize, Reader, SessionPage, SessionSummary, Store,
+        StoreError, StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart, Write,
     },
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
@@ -67,9 +67,9 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of: &'a dyn Store,
         session: &'a SessionId,
         from: u64,
-        max: usize,
+        size: PartSize,
     ) -> BoxFuture<'a, Read<TranscriptPart>> {
-        let read = of.transcript(session, from, max);
+        let read = of.transcript(session, from, size);
         self.read(|| format!("reads {session} from {from}"), read)
     }
 
@@ -230,9 +230,9 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         &'a self,
         session: &'a SessionId,
         from: u64,
-        max: usize,
+        size: PartSize,
     ) -> BoxFuture<'a, Read<TranscriptPart>> {
-        self.steps.transcript(&self.store, session, from, max)
+        self.steps.transcript(&self.store, session, from, size)
     }
 
     fn interrupted(&self) -> BoxFuture<'_, Read<Vec<InterruptedSession>>> {

@@ -15,6 +15,8 @@ pub struct LedgerFilter {
     pub after: Option<CallId>,
     /// At most so many, the first ones.
     pub limit: Option<usize>,
+    /// At most so many that they have no more bytes than this in the store; the first comes whatever its bytes are.
+    pub max_bytes: Option<usize>,
 }
 
 /// The calls that a [`LedgerFilter`] selects.
@@ -94,5 +96,22 @@ impl LedgerFilter {
     #[must_use]
     pub fn at_most(self, limit: usize) -> Self {
         Self { limit: Some(limit), ..self }
+    }
+
+    /// Leaves out those behind the first so many bytes of them. One is given whatever its bytes are.
+    #[must_use]
+    pub fn within(self, max_bytes: usize) -> Self {
+        Self { max_bytes: Some(max_bytes), ..self }
+    }
+
+    /// Counts how many calls are given of those with these bytes, where the filter bounds them.
+    pub fn fitting(&self, bytes: impl IntoIterator<Item = usize>) -> usize {
+        let mut room = self.max_bytes.unwrap_or(usize::MAX);
+        let fits = bytes.into_iter().enumerate().take_while(|(at, bytes)| {
+            let fits = *at == 0 || *bytes <= room;
+            room = room.saturating_sub(*bytes);
+            fits
+        });
+        fits.count()
     }
 }

@@ -52,7 +52,7 @@ pub use store::{
 };
 pub use store_error::StoreError;
 pub use tool::{Access, Extensions, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult};
-pub use transcript::{StoredEntry, TranscriptPart, TranscriptRow};
+pub use transcript::{PartSize, StoredEntry, TranscriptPart, TranscriptRow, UnfinishedPart};
 pub use turn::{InterruptedSession, OpenTurn, StoredEnd, StoredTurn, SubmittedTurn, TurnStep};
 pub use user_weights::UserWeights;
 

@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::{
     BoxFuture, Forget, ForgetError, Forgotten, InterruptedSession, LedgerFilter, Occupancy,
-    OpenTurn, SessionPage, SessionSummary, StoreError, StoredTurn, SubmittedTurn, TranscriptPart,
-    TurnStep,
+    OpenTurn, PartSize, SessionPage, SessionSummary, StoreError, StoredTurn, SubmittedTurn,
+    TranscriptPart, TurnStep,
 };
 use crate::{
     ledger::{CallState, ChainEnd, ErasedChain, Link, Seal, SealKeys, Transition},
@@ -68,13 +68,13 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>>;
 
-    /// Gives a part of a transcript: at most `max` numbers from this one on. A part that begins behind the end is
-    /// empty.
+    /// Gives a part of a transcript: at most so much from this number on. A part that begins behind the end is empty. No
+    /// more than the part is held in memory, because a slow reader holds it until it goes on.
     fn transcript<'a>(
         &'a self,
         session: &'a SessionId,
         from: u64,
-        max: usize,
+        size: PartSize,
     ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>>;
 
     /// Gives the sessions whose turn has begun and not ended, earliest turn first; those of one moment by the names of

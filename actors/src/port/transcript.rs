@@ -23,11 +23,33 @@ pub struct StoredEntry {
     pub end: Option<(Timestamp, StoredEnd)>,
 }
 
+/// How much of a transcript is read at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartSize {
+    /// At most so many numbers.
+    pub numbers: usize,
+    /// At most so many bytes, as the store keeps them; the first number comes whatever its bytes are.
+    pub bytes: usize,
+}
+
+impl PartSize {
+    /// All that there is.
+    pub const ALL: Self = Self { numbers: usize::MAX, bytes: usize::MAX };
+
+    /// Gives a size without a bound on bytes.
+    #[must_use]
+    pub const fn of_numbers(numbers: usize) -> Self {
+        Self { numbers, ..Self::ALL }
+    }
+}
+
 /// A number of a transcript, as a store finds it.
 #[derive(Debug, Clone)]
 pub struct TranscriptRow {
     /// The number in the transcript.
     pub seq: u64,
+    /// The bytes of the entry as the store keeps it.
+    pub bytes: usize,
     /// The entry; `None` for a call that has not ended.
     pub message: Option<ChatMessage>,
     /// The language of its turn.
@@ -36,14 +58,39 @@ pub struct TranscriptRow {
     pub end: Option<(Timestamp, StoredEnd)>,
 }
 
-impl TranscriptPart {
-    /// Makes a part of at most `max` numbers. `rows` must have one more row where the transcript goes on.
+/// A part of a transcript that a store fills row by row, until the next one does not fit.
+#[derive(Debug)]
+pub struct UnfinishedPart {
+    part: TranscriptPart,
+    is_empty: bool,
+    room: PartSize,
+}
+
+impl UnfinishedPart {
+    /// Makes an empty part of this size.
     #[must_use]
-    pub fn of(rows: Vec<TranscriptRow>, max: usize) -> Self {
-        let next = rows.get(max).map(|row| row.seq);
-        let entry = |TranscriptRow { message, language, end, .. }| {
-            Some(StoredEntry { message: message?, language, end })
-        };
-        Self { entries: rows.into_iter().take(max).filter_map(entry).collect(), next }
+    pub fn of(room: PartSize) -> Self {
+        Self { part: TranscriptPart::default(), is_empty: true, room }
+    }
+
+    /// Takes a row, and tells whether it fits. Where it does not, the part is full and ends before it.
+    pub fn take(&mut self, row: TranscriptRow) -> bool {
+        let TranscriptRow { seq, bytes, message, language, end } = row;
+        let fits = self.is_empty || bytes <= self.room.bytes;
+        if self.room.numbers == 0 || !fits {
+            self.part.next = Some(seq);
+            return false;
+        }
+        self.is_empty = false;
+        self.room.numbers -= 1;
+        self.room.bytes = self.room.bytes.saturating_sub(bytes);
+        self.part.entries.extend(message.map(|message| StoredEntry { message, language, end }));
+        true
+    }
+
+    /// Gives the part.
+    #[must_use]
+    pub fn done(self) -> TranscriptPart {
+        self.part
     }
 }

@@ -116,6 +116,9 @@ limits! {
     ask_timeout: Duration = Duration::from_secs(5), in SHORTEST..=LONGEST;
     /// Events that a session keeps for slow subscribers; older ones are read from the store.
     max_feed_events: usize = 256, in 1..=usize::MAX;
+    /// Bytes of stored events that a reader takes from the store at once: a slow one holds them until it goes on. A
+    /// longer event comes alone.
+    max_replay_bytes: usize = 32 * 1024, in 1..=usize::MAX;
     /// Bytes of streaming text that a session keeps: more than a completion of the bound above can produce.
     max_streaming_bytes: usize = 256 * 1024, in 0..=usize::MAX;
     /// Messages that wait for one session, because it wakes or is busy: a person types no more in that time. Dismissals

@@ -118,9 +118,9 @@ impl SessionState {
                 self.slot.handles_one();
                 self.import(messages, bytes, reply);
             }
-            SessionMsg::State { reply } => {
+            SessionMsg::State { page, reply } => {
                 self.slot.handles_one();
-                answer(reply, Ok(self.view()));
+                answer(reply, Ok(self.view(page)));
             }
             SessionMsg::Turn { turn, reply } => {
                 self.slot.handles_one();

@@ -32,6 +32,7 @@ mod state;
 mod tests;
 mod transcript;
 mod turn;
+mod view;
 
 pub use actor::SessionActor;
 pub use context::{History, RuntimeContext};
@@ -55,3 +56,4 @@ pub use msg::{
 pub use state::{SessionState, WakeSnapshot};
 pub use turn::begin::check_lengths;
 pub use turn::effect_resolution::{ResolveError, resolve};
+pub use view::ViewPage;

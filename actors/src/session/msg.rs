@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
+use super::view::ViewPage;
 use crate::{
     admission::Permit,
     dispatcher::DispatcherEvent,
@@ -52,6 +53,8 @@ pub enum SessionMsg {
     },
     /// Asks for the view of a screen.
     State {
+        /// The entries that the view has.
+        page: ViewPage,
         /// Receives the view.
         reply: oneshot::Sender<Result<SessionView, LimitExceeded>>,
     },
@@ -405,8 +408,10 @@ impl TurnEnd {
 /// The view of a chat for a screen.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionView {
-    /// The entries since the last clearing, in order.
+    /// The entries since the last clearing, in order, as far as they were asked for.
     pub messages: Vec<ChatMessage>,
+    /// The number of the first of these entries where earlier ones are left out: they stand before it.
+    pub earlier: Option<u64>,
     /// The position of the view: it has what was told before, and nothing that is told behind. A screen that draws the
     /// view and then subscribes behind this misses nothing and reads nothing twice.
     pub cursor: FeedCursor,

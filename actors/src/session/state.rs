@@ -17,6 +17,7 @@ use super::{
     msg::{RunningTurn, SessionMsg, SessionView, TurnEnd, TurnInChat, TurnRefused},
     transcript::Chat,
     turn::machine::Turn,
+    view::ViewPage,
 };
 use crate::{
     admission::Permit,
@@ -25,7 +26,7 @@ use crate::{
     port::{ModelError, StoreError},
     protocol::{
         ApprovalRequest, CallId, CompletionId, Digest, EventKind, Locale, ModelName, ResolvedCall,
-        SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, visible,
+        SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
     },
     telemetry::TurnSpan,
 };
@@ -207,12 +208,14 @@ impl ActiveTurn {
 
 impl SessionState {
     /// Gives the session as a screen shows it: with all that its feed has told until now, and nothing else.
-    pub(super) fn view(&mut self) -> SessionView {
+    pub(super) fn view(&mut self, page: ViewPage) -> SessionView {
         let PublishedSoFar { cursor, text, resolved } = self.slot.feed().published_so_far();
         self.resolved(&resolved);
         let is_streaming = self.turn.as_ref().is_some_and(|turn| turn.core.is_streaming());
+        let (messages, earlier) = page.entries(self.chat.messages());
         SessionView {
-            messages: visible(self.chat.messages()).to_vec(),
+            messages: messages.to_vec(),
+            earlier,
             cursor,
             turn: self.turn.as_ref().filter(|turn| turn.began.is_none()).map(|turn| turn.id),
             is_streaming,

@@ -10,7 +10,7 @@ use madang::{
 };
 use madang_actors::{
     ledger::{CallState, Link, Transition, verify},
-    port::{StoredSession, TranscriptPart},
+    port::{PartSize, StoredSession, TranscriptPart},
 };
 
 use super::{
@@ -55,7 +55,7 @@ impl Facts {
             if stored.row.user.as_str() != plan.user {
                 findings.find(Counter::Lost, format!("{id} belongs to {}", stored.row.user));
             }
-            let story = store.transcript(&id, 0, usize::MAX - 1).await?;
+            let story = store.transcript(&id, 0, PartSize::ALL).await?;
             let (links, end) = store.links(&id).await?;
             if let Err(error) = verify(&id, &links, &end) {
                 findings.find(Counter::Damaged, format!("{id}: {error}"));

@@ -18,7 +18,7 @@ use madang::{
 };
 use madang_actors::{
     ledger::Transition,
-    port::{StoredSession, Transaction, TranscriptPart, Write},
+    port::{PartSize, StoredSession, Transaction, TranscriptPart, Write},
 };
 use madang_testing::{MemoryConnection, Read, StepResult, Steps};
 
@@ -147,10 +147,10 @@ impl Steps for MistakenSteps {
         of: &'a dyn Store,
         session: &'a SessionId,
         from: u64,
-        max: usize,
+        size: PartSize,
     ) -> BoxFuture<'a, Read<TranscriptPart>> {
         Box::pin(async move {
-            let mut part = of.transcript(session, from, max).await?;
+            let mut part = of.transcript(session, from, size).await?;
             if self.makes(Mistake::StoreBreaksOrder, 1) {
                 part.entries.reverse();
             }

@@ -38,7 +38,7 @@ use crate::{
         decided::{self, Came, DecidedCall},
         forks::{self, Sent},
     },
-    turns::{self, Supersede, named},
+    turns::{self, Supersede, last_page, named},
 };
 
 /// Gives the routes of this surface.
@@ -159,7 +159,7 @@ impl Asked<'_> {
             Err(problem) => return Err(problem),
         };
         let session = &session;
-        let (id, view) = (turn.id(), session.state().await?);
+        let (id, view) = (turn.id(), last_page(self.shared, session).await?);
         self = self.in_chat(session);
         if !turn.is_new() {
             return self.tell(session, id, view).await;
@@ -181,7 +181,7 @@ impl Asked<'_> {
         cancelled: Vec<ApprovalId>,
         said: Option<Said>,
     ) -> Result<Response, Problem> {
-        let before = session.state().await?;
+        let before = last_page(self.shared, session).await?;
         let decided =
             decided::decide(self.shared, self.caller, "ag_ui", session, decisions).await?;
         for ApprovalId { call, digest } in cancelled {
@@ -209,7 +209,7 @@ impl Asked<'_> {
         let late = decided.iter().filter(|decided| decided.came == Came::Late);
         self.run.late = late.map(|decided| decided.call).collect();
         self.run.decided = decided.iter().map(|decided| decided.call).collect();
-        let after = session.state().await?;
+        let after = last_page(self.shared, session).await?;
         // The view may show a request for a moment longer than it is open.
         let open = after.approval_request.as_ref();
         let is_another = open.is_some_and(|open| !self.run.decided.contains(&open.call));
@@ -221,7 +221,7 @@ impl Asked<'_> {
 
     /// Tells the turn that runs, else the messages.
     async fn attach(mut self, session: &Session) -> Result<Response, Problem> {
-        let view = session.state().await?;
+        let view = last_page(self.shared, session).await?;
         self.follows = false;
         match view.turn {
             Some(turn) => self.tell(session, turn, view).await,

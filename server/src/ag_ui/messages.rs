@@ -41,14 +41,14 @@ pub(super) struct OpenCall {
 }
 
 impl AgUiChat {
-    /// Takes the entries that are stored since the last clearing. A snapshot of them leaves out its oldest messages
-    /// where a client could not send it back as its history.
+    /// Takes the last entries since the last clearing. A snapshot of them leaves out its oldest messages where it would
+    /// be longer than a page of the chat.
     pub(crate) fn new(entries: Vec<ChatMessage>, limits: &ServerLimits) -> Self {
         Self {
             entries,
             open: Vec::new(),
             max_event_bytes: limits.max_event_bytes,
-            max_bytes: limits.max_history_body_bytes.saturating_sub(limits.max_body_bytes),
+            max_bytes: limits.max_page_bytes,
         }
     }
 

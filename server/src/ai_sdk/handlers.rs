@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use axum::{
     extract::State,
-    http::{HeaderName, StatusCode},
+    http::{HeaderName, StatusCode, header::LINK},
     response::{IntoResponse as _, Response},
 };
 use madang::{
     Session, SessionId, TurnId,
     approval::{ApprovalRequest, Decision},
     event::{EventCursor, FeedCursor},
-    session::SessionView,
+    session::{SessionView, ViewPage},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,8 +31,9 @@ use crate::{
         caller::{Caller, session_id},
         scope::TokenScope,
     },
-    extract::{Bytes, Ids, Json, Wishes},
+    extract::{Bytes, Ids, Json, Query, Wishes},
     heavy,
+    native::page,
     problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
     state::Shared,
@@ -82,7 +83,8 @@ pub(crate) fn routes() -> Vec<Route> {
             .takes::<StopBody>()
             .gives::<Stopped>(StatusCode::OK, "Whether this dismissed a turn."),
         Route::get("/api/chat/{session}/messages", chat, all)
-            .says("Gives the messages of a chat as `useChat` takes them.")
+            .says("Gives the last messages of a chat as `useChat` takes them. A header `Link` names the page before.")
+            .query("before", "What the `Link` of another page says: the messages before it.")
             .gives::<Vec<ForeignObject>>(StatusCode::OK, "The messages."),
     ]
 }
@@ -126,7 +128,7 @@ async fn resume(
         Err(problem) if problem.name() == ProblemName::NotFound => return nothing(),
         Err(problem) => return Err(problem),
     };
-    let view = session.state().await?;
+    let view = session.view(ViewPage::NONE).await?;
     let Some(turn) = view.turn else { return nothing() };
     let asked = Asked { follows: false, ..Asked::new(&shared, &caller, wishes.ask)? };
     asked.replay(&session, turn, view, None).await
@@ -165,11 +167,16 @@ async fn all(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
     Ids(session): Ids<String>,
+    query: Query,
 ) -> Result<Response, Problem> {
     let session = forks::current(&shared, &caller, &session_id(&session)?).await?;
-    let view = session.state().await?;
-    let waits = view.turn.zip(view.approval_request.as_ref());
-    Ok(json(&messages(&view.messages, waits, shared.limits.max_event_bytes)))
+    let is_last = query.get("before").is_none();
+    let view = session.view(page(&shared, &query)?).await?;
+    let waits = view.turn.zip(view.approval_request.as_ref()).filter(|_| is_last);
+    let messages = json(&messages(&view.messages, waits, shared.limits.max_event_bytes));
+    // Clients take a plain list, so where it goes on stands beside it.
+    let earlier = view.earlier.map(|before| [(LINK, format!("<?before={before}>; rel=\"prev\""))]);
+    Ok((earlier, messages).into_response())
 }
 
 /// A message that a client asks for.
@@ -196,7 +203,8 @@ impl<'a> Asked<'a> {
             forks::begin(self.shared, self.caller, chat, (said, sent), options).await?;
         let (turn, superseded) = (begun.turn.id(), begun.superseded);
         if !begun.turn.is_new() {
-            return self.replay(&session, turn, session.state().await?, superseded).await;
+            let view = session.view(ViewPage::NONE).await?;
+            return self.replay(&session, turn, view, superseded).await;
         }
         let message = AiMessage { superseded, ..self.message(turn) };
         let items = Items::Turn(Box::new(begun.turn.events()));
@@ -227,7 +235,7 @@ impl<'a> Asked<'a> {
         turn: Option<TurnId>,
         decisions: Vec<(ApprovalId, Decision)>,
     ) -> Result<Response, Problem> {
-        let before = session.state().await?;
+        let before = session.view(ViewPage::NONE).await?;
         let decided =
             decided::decide(self.shared, self.caller, "ai_sdk", session, decisions).await?;
         let of_open = decided.iter().find(|decided| before.turn == Some(decided.turn));
@@ -240,7 +248,7 @@ impl<'a> Asked<'a> {
         if session.turn_status(turn).await?.is_none() {
             return Ok(self.nothing(turn)); // the call belongs to no turn of the chat
         }
-        let after = session.state().await?;
+        let after = session.view(ViewPage::NONE).await?;
         // The view may show a request for a moment longer than it is open.
         let is_decided =
             |request: &ApprovalRequest| decided.iter().any(|decided| decided.call == request.call);
@@ -260,7 +268,7 @@ impl<'a> Asked<'a> {
 
     /// Goes on with the turn that runs, for a client whose last message is the assistant's and has nothing to decide.
     async fn attach(self, session: &Session) -> Result<Response, Problem> {
-        let view = session.state().await?;
+        let view = session.view(ViewPage::of(1)).await?; // the last entry alone
         let Some(turn) = view.turn else {
             let last = view.messages.last().map(|entry| entry.turn);
             return Ok(self.nothing(last.ok_or_else(Problem::not_found)?));

@@ -15,7 +15,8 @@ use uuid::Uuid;
 use super::{admit, cors, csrf, origin::ComesFrom};
 use crate::{
     accept::peer::Peer,
-    auth::{NotIdentified, credential::Credential},
+    answer,
+    auth::{NotIdentified, caller::Caller, credential::Credential},
     extract::MaxBodyBytes,
     language, metrics,
     problem::{Form, Problem, ProblemName},
@@ -92,7 +93,13 @@ pub(crate) async fn authorize(
         return Problem::draining().into_response();
     }
     request.extensions_mut().insert(MaxBodyBytes((rule.max_body_bytes)(&shared.limits)));
-    next.run(request).await
+    let user = request.extensions().get::<Caller>().map(|caller| caller.user.clone());
+    let method = request.method().clone();
+    let answer = next.run(request).await;
+    match user {
+        Some(user) => answer::held(&shared, &user, &method, answer).await,
+        None => answer,
+    }
 }
 
 fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(), Problem> {

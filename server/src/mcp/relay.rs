@@ -52,17 +52,16 @@ impl Relay {
     {
         let silence = self.stream.shared.limits.keep_alive;
         self.write(move |outlet| async move {
-            outlet.send(Bytes::from_static(b":\n\n")).await;
+            outlet.send(Bytes::from_static(b":\n\n")).await?;
             let answer = wait(answering, silence, &outlet).await;
             let Ok(answer) = answer else { return Err(BrokenOff) };
             if is_of_type(&answer, "text/event-stream") {
                 return pass(answer.into_body(), &outlet).await;
             }
             // The status is told already: the message says the same.
-            outlet.send(Bytes::from_static(b"data: ")).await;
+            outlet.send(Bytes::from_static(b"data: ")).await?;
             pass(answer.into_body(), &outlet).await?;
-            outlet.send(Bytes::from_static(b"\n\n")).await;
-            Ok(())
+            outlet.send(Bytes::from_static(b"\n\n")).await
         })
     }
 
@@ -70,7 +69,8 @@ impl Relay {
     where
         F: Future<Output = Result<(), BrokenOff>> + Send + 'static,
     {
-        let body = WrittenBody::new(move |outlet| async move {
+        let reader = self.stream.reader.clone();
+        let body = WrittenBody::new(reader, move |outlet| async move {
             let Self { stream, is_stream_alone } = self;
             let ends = async {
                 let cut = first_cut(&stream.shared, stream.credential).await;
@@ -98,7 +98,7 @@ pub(super) fn is_of_type(answer: &HttpResponse<EndpointBody>, media_type: &str) 
 async fn pass(mut body: EndpointBody, outlet: &Outlet) -> Result<(), BrokenOff> {
     while let Some(Ok(frame)) = body.frame().await {
         if let Ok(data) = frame.into_data() {
-            outlet.send(data).await;
+            outlet.send(data).await?;
         }
     }
     Ok(())
@@ -114,7 +114,8 @@ where
         tokio::select! {
             biased;
             answer = &mut answering => return answer,
-            _ = ticks.tick() => outlet.send(Bytes::from_static(b":\n\n")).await,
+            // So few bytes need no room.
+            _ = ticks.tick() => outlet.send_in(None, Bytes::from_static(b":\n\n")).await,
         }
     }
 }

@@ -6,6 +6,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use madang::{
     Session,
     event::{EventCursor, FeedCursor},
+    session::ViewPage,
 };
 
 use super::mapper::NativeMapper;
@@ -58,7 +59,7 @@ async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> 
     if after.published.is_some_and(|(epoch, _)| epoch == items.epoch()) {
         metrics::resumed("memory", "goes_on"); // this very feed has told it
     } else {
-        let end = session.state().await?.cursor.stored;
+        let end = session.view(ViewPage::NONE).await?.cursor.stored;
         if end < after.stored {
             metrics::resumed("store", "cursor_ahead");
             let problem = Problem::new(

@@ -83,7 +83,7 @@ async fn rows(
         return Ok(json(&page));
     }
     let permit = shared.streams.take(&caller.user)?;
-    let body = WrittenBody::new(|outlet| async move {
+    let body = WrittenBody::new(shared.reader(&caller.user), |outlet| async move {
         let (_permit, mut page) = (permit, page);
         loop {
             let mut lines = Vec::new();
@@ -92,7 +92,7 @@ async fn rows(
                 lines.push(b'\n');
             }
             if !lines.is_empty() {
-                outlet.send(lines.into()).await;
+                outlet.send(lines.into()).await?;
             }
             let Some(next) = page.next else { return Ok(()) };
             page = read(&shared, &filter.clone().behind(next), limit).await.map_err(|error| {
@@ -110,7 +110,12 @@ async fn read(
     filter: &LedgerFilter,
     limit: usize,
 ) -> Result<LedgerPage, StoreError> {
-    let calls = shared.runtime.ledger(&filter.clone().at_most(limit)).await?;
-    let next = calls.last().filter(|_| calls.len() == limit).map(|row| row.call);
+    let page = filter.clone().at_most(limit).within(shared.limits.max_page_bytes);
+    let calls = shared.runtime.ledger(&page).await?;
+    let Some(last) = calls.last().map(|row| row.call) else {
+        return Ok(LedgerPage { calls, next: None });
+    };
+    let rest = filter.clone().behind(last).at_most(1);
+    let next = shared.runtime.ledger(&rest).await?.first().map(|_| last);
     Ok(LedgerPage { calls, next })
 }

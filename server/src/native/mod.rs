@@ -31,6 +31,8 @@ mod problems;
 mod sessions;
 mod turns;
 
+pub(crate) use sessions::page;
+
 use crate::route::Route;
 
 /// Gives the routes of this surface.

@@ -12,6 +12,7 @@ use madang::{
     approval::{ApprovalRequest, Digest, StandingApproval},
     event::{ChatMessage, FeedCursor},
     ledger::{Audited, LedgerRow},
+    session::ViewPage,
     store::{SessionCursor, SessionPage, SessionSummary},
 };
 use schemars::JsonSchema;
@@ -43,7 +44,8 @@ pub(super) fn routes() -> Vec<Route> {
             .query("limit", "At most so many, 1 to 100.")
             .gives::<SessionList>(StatusCode::OK, "A page of the list."),
         Route::get("/v1/sessions/{session}", chat, view)
-            .says("Gives what a screen shows of a chat. Streams go on behind its cursor without a gap.")
+            .says("Gives what a screen shows of a chat, with its last messages. Streams go on behind its cursor without a gap.")
+            .query("before", "The `earlier` of another page: the messages before it.")
             .gives::<SessionAnswer>(StatusCode::OK, "The view."),
         Route::post("/v1/sessions/{session}/clear", chat, clear)
             .begins()
@@ -135,6 +137,8 @@ struct SessionAnswer {
     /// The name of the feed in the cursor.
     epoch: Option<String>,
     messages: Vec<ChatMessage>,
+    /// Where the page before begins: its `before`. Null where the chat begins with these messages.
+    earlier: Option<u64>,
     is_streaming: bool,
     streaming_text: Option<String>,
     error: Option<String>,
@@ -142,19 +146,35 @@ struct SessionAnswer {
     turn: Option<madang::TurnId>,
 }
 
-async fn view(OwnSession(session): OwnSession) -> Result<Response, Problem> {
-    let view = session.state().await?;
+async fn view(
+    State(shared): State<Arc<Shared>>,
+    OwnSession(session): OwnSession,
+    query: Query,
+) -> Result<Response, Problem> {
+    let view = session.view(page(&shared, &query)?).await?;
     Ok(json(&SessionAnswer {
         session: session.id().as_str().to_owned(),
         cursor: view.cursor,
         epoch: view.cursor.published.map(|(epoch, _)| epoch.to_string()),
         messages: view.messages,
+        earlier: view.earlier,
         is_streaming: view.is_streaming,
         streaming_text: view.streaming_text,
         error: view.error,
         approval_request: view.approval_request,
         turn: view.turn,
     }))
+}
+
+/// Reads which page of a chat is asked for.
+///
+/// # Errors
+/// A problem where `before` is no number.
+pub(crate) fn page(shared: &Shared, query: &Query) -> Result<ViewPage, Problem> {
+    let words =
+        || Words::new("앞서 받은 earlier여야 합니다.", "It is the `earlier` of another page.");
+    let before = query.parse("before", words)?;
+    Ok(before.into_iter().fold(ViewPage::of(shared.limits.max_page_bytes), ViewPage::before))
 }
 
 async fn clear(OwnSession(session): OwnSession) -> Result<StatusCode, Problem> {

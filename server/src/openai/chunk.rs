@@ -230,7 +230,7 @@ impl Mapper for Chunks {
 
     fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then {
         match cut {
-            Cut::Draining { .. } | Cut::TooLong { .. } => {
+            Cut::Draining { .. } | Cut::Unread { .. } | Cut::TooLong { .. } => {
                 let text = "the answer was cut off; the same request joins it again";
                 Self::error(out, "server_error", cut.name(), text)
             }
@@ -412,6 +412,7 @@ mod tests {
     fn no_cut_looks_like_the_end_of_an_answer() {
         for cut in [
             Cut::Draining { retry_ms: 9 },
+            Cut::Unread { retry_ms: 9 },
             Cut::TooLong { retry_ms: 9 },
             Cut::TokenExpired,
             Cut::Dismissed,

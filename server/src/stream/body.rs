@@ -1,6 +1,6 @@
 //! The shell of a stream: it reads items, keeps the pace, keeps the connection open, and watches for its end.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
@@ -15,7 +15,7 @@ use madang::{
 };
 use tokio::{
     runtime::Handle,
-    time::{Instant, sleep, timeout},
+    time::{Instant, Sleep, sleep, timeout},
 };
 use tracing::debug;
 
@@ -23,9 +23,9 @@ use super::{
     frame::Frames,
     mapper::{Cut, Mapper, Then},
     missed::MissedRequest,
-    outlet::{BrokenOff, Outlet, WrittenBody},
+    outlet::{BrokenOff, Outlet, OutletReader, WrittenBody},
     permits::StreamPermit,
-    pieces::pieces,
+    pieces::{pieces, weight},
 };
 use crate::{
     OnDisconnect,
@@ -33,6 +33,7 @@ use crate::{
         caller::{Caller, CallerCredential},
         secret::random_bytes,
     },
+    byte_budget::BytePermit,
     metrics::{self, Counted},
     problem::Problem,
     state::Shared,
@@ -65,6 +66,14 @@ impl Items {
         }
     }
 
+    /// Tells whether the next item comes from the store: until then it is in memory for all readers alike.
+    fn reads_store(&self) -> bool {
+        match self {
+            Self::Session(items) => items.reads_store(),
+            Self::Turn(_) | Self::Inbox(_) => false,
+        }
+    }
+
     async fn next(&mut self) -> Option<Read> {
         match self {
             Self::Session(items) => items.next().await.map(Read::Stream),
@@ -87,6 +96,9 @@ impl Items {
 /// The time in which the last items of a turn or an inbox are read when the server ends. They are in memory.
 const REST_PATIENCE: Duration = Duration::from_millis(200);
 
+/// The room for what a reader that catches up has in memory: a part of the chat, and what is said of it.
+const REPLAY_ROOM: usize = 64 * 1024;
+
 /// A stream that has its permit and is about to answer.
 #[derive(Debug)]
 pub(crate) struct OpenStream {
@@ -94,6 +106,7 @@ pub(crate) struct OpenStream {
     surface: &'static str,
     pub(crate) credential: CallerCredential,
     held: (StreamPermit, Counted),
+    pub(crate) reader: OutletReader,
     begun: Instant,
     dismisses: FollowedTurn,
     missed: MissedRequest,
@@ -125,6 +138,7 @@ impl OpenStream {
     ) -> Result<Self, Problem> {
         Ok(Self {
             held: (shared.streams.take(&caller.user)?, Counted::stream(surface)),
+            reader: shared.reader(&caller.user),
             shared: shared.clone(),
             surface,
             credential: caller.credential,
@@ -162,8 +176,10 @@ impl OpenStream {
     where
         F: Future<Output = Result<Items, Problem>> + Send + 'static,
     {
-        respond(WrittenBody::new(|outlet| async move {
-            let mut writer = Writer { stream: self, outlet, mapper, out: Frames::default() };
+        let reader = self.reader.clone();
+        respond(WrittenBody::new(reader, |outlet| async move {
+            let out = Frames::default();
+            let mut writer = Writer { stream: self, outlet, mapper, out, room: None };
             let ended = writer.run(items).await;
             writer.stream.dismisses.0 = None; // the stream came to its end
             ended
@@ -172,10 +188,11 @@ impl OpenStream {
 
     /// Answers with frames that are all there is to tell.
     pub(crate) fn whole(self, mut frames: Frames) -> Response {
-        respond(WrittenBody::new(|outlet| async move {
-            outlet.send(frames.take()).await;
+        let reader = self.reader.clone();
+        respond(WrittenBody::new(reader, |outlet| async move {
+            let sent = outlet.send(frames.take()).await;
             drop(self.held);
-            Ok(())
+            sent
         }))
     }
 }
@@ -194,6 +211,8 @@ struct Writer<M> {
     outlet: Outlet,
     mapper: M,
     out: Frames,
+    /// The room that was taken before an item was read, for all that is said of it.
+    room: Option<Arc<BytePermit>>,
 }
 
 impl<M: Mapper> Writer<M> {
@@ -208,26 +227,35 @@ impl<M: Mapper> Writer<M> {
             self.out.retry(random_between(shared.limits.min_retry, shared.limits.max_retry));
         }
         self.mapper.open(&mut self.out);
-        self.flush().await;
-        let items = tokio::select! {
-            biased;
-            items = items => items,
-            cut = ends.as_mut() => return self.say(cut).await,
+        self.flush().await?;
+        let (pace, silence) = (shared.limits.text_pace, shared.limits.keep_alive);
+        let mut keep_alive = std::pin::pin!(sleep(silence));
+        let mut items = std::pin::pin!(items);
+        let items = loop {
+            tokio::select! {
+                biased;
+                items = items.as_mut() => break items,
+                cut = ends.as_mut() => return self.say(cut).await,
+                () = keep_alive.as_mut() => self.is_alive(keep_alive.as_mut()).await?,
+            }
         };
         let mut items = match items {
             Ok(items) => items,
             Err(problem) => {
                 debug!(name = problem.name().name(), "a stream has no items");
-                return self.say(leaving(&shared)).await;
+                return self.say(unread(&shared)).await;
             }
         };
         if let Some(epoch) = items.epoch() {
             self.mapper.begin(epoch);
         }
-        let (pace, silence) = (shared.limits.text_pace, shared.limits.keep_alive);
-        let mut keep_alive = std::pin::pin!(sleep(silence));
         let mut is_first = true;
         loop {
+            if !items.reads_store() {
+                self.room = None;
+            } else if self.room.is_none() {
+                self.room = self.room(REPLAY_ROOM).await?;
+            }
             let item = tokio::select! {
                 biased;
                 cut = ends.as_mut() => {
@@ -242,9 +270,7 @@ impl<M: Mapper> Writer<M> {
                 }
                 item = items.next() => item,
                 () = keep_alive.as_mut() => {
-                    self.out.comment("");
-                    self.flush().await;
-                    keep_alive.as_mut().reset(Instant::now() + silence);
+                    self.is_alive(keep_alive.as_mut()).await?;
                     continue;
                 }
             };
@@ -269,14 +295,35 @@ impl<M: Mapper> Writer<M> {
         }
     }
 
+    /// Says that the stream is alive, so that no proxy takes its silence for its end.
+    async fn is_alive(&mut self, keep_alive: Pin<&mut Sleep>) -> Result<(), BrokenOff> {
+        self.out.comment("");
+        self.flush().await?;
+        keep_alive.reset(Instant::now() + self.stream.shared.limits.keep_alive);
+        Ok(())
+    }
+
+    /// Waits for room for what is said of an item, and says meanwhile that the stream is alive.
+    async fn room(&mut self, bytes: usize) -> Result<Option<Arc<BytePermit>>, BrokenOff> {
+        let outlet = self.outlet.clone();
+        let mut room = std::pin::pin!(outlet.room(bytes));
+        let mut keep_alive = std::pin::pin!(sleep(self.stream.shared.limits.keep_alive));
+        loop {
+            tokio::select! {
+                biased;
+                room = room.as_mut() => return room,
+                () = keep_alive.as_mut() => self.is_alive(keep_alive.as_mut()).await?,
+            }
+        }
+    }
+
     /// Tells an item; the end of the stream, where it is the last.
     async fn tell(&mut self, item: Read) -> Option<Result<(), BrokenOff>> {
         let item = match item {
             Read::Stream(item) => item,
             Read::Inbox(item) => {
                 let then = self.mapper.on_inbox(&item, &mut self.out);
-                self.flush().await;
-                return ended(then);
+                return self.told(then).await;
             }
         };
         let OpenStream { shared, missed, .. } = &mut self.stream;
@@ -295,10 +342,25 @@ impl<M: Mapper> Writer<M> {
     }
 
     async fn write_piece(&mut self, piece: &StreamItem) -> Option<Result<(), BrokenOff>> {
+        let weight = weight(piece);
+        if self.room.is_none() || weight > REPLAY_ROOM {
+            self.room = None; // who waits for room holds none
+            match self.room(weight).await {
+                Ok(room) => self.room = room,
+                Err(broken) => return Some(Err(broken)),
+            }
+        }
         let then = self.mapper.on(piece, &mut self.out);
-        self.flush().await;
         self.stream.missed.told(piece);
-        ended(then)
+        self.told(then).await
+    }
+
+    /// Sends what was written; the end of the stream, where it was the last.
+    async fn told(&mut self, then: Then) -> Option<Result<(), BrokenOff>> {
+        match self.flush().await {
+            Ok(()) => ended(then),
+            Err(broken) => Some(Err(broken)),
+        }
     }
 
     /// Ends a stream whose items ended: by a dismissal, or because the runtime has gone.
@@ -311,14 +373,19 @@ impl<M: Mapper> Writer<M> {
 
     async fn say(&mut self, cut: Cut) -> Result<(), BrokenOff> {
         let then = self.mapper.cut(cut, &mut self.out);
-        self.flush().await;
-        ended(then).unwrap_or(Ok(()))
+        self.told(then).await.unwrap_or(Ok(()))
     }
 
-    async fn flush(&mut self) {
-        if !self.out.is_empty() {
-            self.outlet.send(self.out.take()).await;
+    async fn flush(&mut self) -> Result<(), BrokenOff> {
+        if self.out.is_empty() {
+            return Ok(());
         }
+        let piece = self.out.take();
+        match &self.room {
+            Some(room) => self.outlet.send_in(Some(room.clone()), piece).await,
+            None => self.outlet.send(piece).await?,
+        }
+        Ok(())
     }
 }
 
@@ -358,6 +425,14 @@ async fn revoked(shared: &Shared, credential: CallerCredential) {
         if changes.changed().await.is_err() {
             return std::future::pending().await;
         }
+    }
+}
+
+/// Gives the end of a stream whose items cannot be read.
+fn unread(shared: &Shared) -> Cut {
+    match shared.drain.is_draining() {
+        true => leaving(shared),
+        false => Cut::Unread { retry_ms: retry_ms(shared) },
     }
 }
 

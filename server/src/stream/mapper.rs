@@ -56,6 +56,11 @@ pub(crate) enum Cut {
         /// Milliseconds after which to come back.
         retry_ms: u64,
     },
+    /// The chat cannot be read now; the reader comes back after this time.
+    Unread {
+        /// Milliseconds after which to come back.
+        retry_ms: u64,
+    },
     /// The token was removed or has expired.
     TokenExpired,
     /// The stream has lived as long as one may; the reader comes back after this time.
@@ -72,6 +77,7 @@ impl Cut {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Draining { .. } => "draining",
+            Self::Unread { .. } => "unread",
             Self::TokenExpired => "token_expired",
             Self::TooLong { .. } => "too_long",
             Self::Dismissed => "dismissed",
@@ -81,7 +87,9 @@ impl Cut {
     /// Gives the milliseconds after which the reader may come back; 0 where that changes nothing.
     pub(crate) const fn retry_ms(self) -> u64 {
         match self {
-            Self::Draining { retry_ms } | Self::TooLong { retry_ms } => retry_ms,
+            Self::Draining { retry_ms }
+            | Self::Unread { retry_ms }
+            | Self::TooLong { retry_ms } => retry_ms,
             Self::TokenExpired | Self::Dismissed => 0,
         }
     }

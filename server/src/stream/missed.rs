@@ -4,6 +4,7 @@ use madang::{
     Session, Timestamp, TurnId,
     approval::ApprovalRequest,
     event::{EventCursor, EventKind, SessionEvent, StreamItem},
+    session::ViewPage,
 };
 
 /// Watches what a reader is told. Where it misses events, it is told of the request that is open, once it has been told
@@ -28,7 +29,7 @@ impl MissedRequest {
     pub(crate) async fn look(&mut self, now: Timestamp) {
         let Some(session) = &self.session else { return };
         // A session that cannot be reached ends the stream as well.
-        let Ok(view) = session.state().await else { return };
+        let Ok(view) = session.view(ViewPage::NONE).await else { return };
         let (Some(turn), Some(request)) = (view.turn, view.approval_request) else { return };
         let cursor = view.cursor.stored;
         self.open = Some((cursor, requested(turn, request, cursor, now)));

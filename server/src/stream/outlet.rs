@@ -1,30 +1,77 @@
-//! A body that a future writes: it hands a piece over, and goes on when the piece was taken.
+//! A body that a future writes: it hands a piece over, and goes on when the piece was taken. Pieces that are not small
+//! count among the bytes of the body's user until they are sent.
 
 use std::{
     future::poll_fn,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use axum::body::HttpBody;
 use bytes::Bytes;
 use http_body::Frame;
+use madang::UserId;
+use tokio::time::timeout;
+
+use crate::byte_budget::{ByteBudget, BytePermit};
 
 /// The way from the future to the body.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Outlet(Arc<Mutex<Option<Bytes>>>);
+#[derive(Debug, Clone)]
+pub(crate) struct Outlet {
+    slot: Arc<Mutex<Option<Bytes>>>,
+    reader: OutletReader,
+}
+
+/// Whose bytes a body has, and how long it may wait for room for them.
+#[derive(Debug, Clone)]
+pub(crate) struct OutletReader {
+    pub(crate) user: UserId,
+    pub(crate) budget: ByteBudget,
+    /// As long as a reader that takes nothing may stay: then there is room again.
+    pub(crate) patience: Duration,
+}
+
+/// Pieces up to this need no room: each connection may have some of its own.
+pub(crate) const SMALL: usize = 4 * 1024;
 
 impl Outlet {
     /// Hands a piece over, and waits until the connection has room for another.
-    pub(crate) async fn send(&self, piece: Bytes) {
+    ///
+    /// # Errors
+    /// [`BrokenOff`] where other readers of this user take nothing, and leave no room in time.
+    pub(crate) async fn send(&self, piece: Bytes) -> Result<(), BrokenOff> {
+        let room = self.room(piece.len()).await?;
+        self.send_in(room, piece).await;
+        Ok(())
+    }
+
+    /// Waits for room for so many bytes; `None` where they are so few that they need none.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub(crate) async fn room(&self, bytes: usize) -> Result<Option<Arc<BytePermit>>, BrokenOff> {
+        if bytes <= SMALL {
+            return Ok(None);
+        }
+        let OutletReader { user, budget, patience } = &self.reader;
+        timeout(*patience, budget.take(user, bytes)).await.map(Some).map_err(|_| BrokenOff)
+    }
+
+    /// Hands a piece over for which there is room already.
+    pub(crate) async fn send_in(&self, room: Option<Arc<BytePermit>>, piece: Bytes) {
+        let piece = match room {
+            Some(room) => room.hold(piece),
+            None => piece,
+        };
         *self.slot() = Some(piece);
         // The body is polled again once its reader has taken the piece, so no waker is needed.
         poll_fn(|_| if self.slot().is_none() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Bytes>> {
-        self.0.lock().expect("no code under this lock panics")
+        self.slot.lock().expect("no code under this lock panics")
     }
 }
 
@@ -48,11 +95,11 @@ pub(crate) struct BrokenOff;
 
 impl WrittenBody {
     /// Makes the body of what the future sends. Dropping the body drops the future.
-    pub(crate) fn new<F>(write: impl FnOnce(Outlet) -> F) -> Self
+    pub(crate) fn new<F>(reader: OutletReader, write: impl FnOnce(Outlet) -> F) -> Self
     where
         F: Future<Output = Result<(), BrokenOff>> + Send + 'static,
     {
-        let outlet = Outlet::default();
+        let outlet = Outlet { slot: Arc::default(), reader };
         let writes: Writes = Box::pin(write(outlet.clone()));
         Self { writes: Some(writes), outlet, ended: None, is_about_to_break: false }
     }
@@ -95,6 +142,11 @@ impl HttpBody for WrittenBody {
 mod tests {
     use super::*;
 
+    fn kim(max: usize) -> OutletReader {
+        let (user, budget) = (UserId::new("kim").unwrap(), ByteBudget::new(max, max));
+        OutletReader { user, budget, patience: Duration::from_secs(30) }
+    }
+
     /// Reads a body to its end: the pieces, and whether it was whole.
     async fn read(body: WrittenBody) -> (Vec<Bytes>, bool) {
         let (mut body, mut pieces) = (Box::pin(body), Vec::new());
@@ -110,10 +162,10 @@ mod tests {
     #[tokio::test]
     async fn a_body_whose_future_ends_behind_a_piece_that_was_not_taken_has_that_piece() {
         for end in [Ok(()), Err(BrokenOff)] {
-            let body = WrittenBody::new(|outlet| async move {
+            let body = WrittenBody::new(kim(1), |outlet| async move {
                 tokio::select! {
                     biased;
-                    () = outlet.send("a".into()) => unreachable!("it waits until the piece is taken"),
+                    _ = outlet.send("a".into()) => unreachable!("it waits until the piece is taken"),
                     () = std::future::ready(()) => end,
                 }
             });
@@ -124,13 +176,35 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_body_has_each_piece_and_says_whether_it_is_whole() {
         for end in [Ok(()), Err(BrokenOff)] {
-            let body = WrittenBody::new(|outlet| async move {
-                outlet.send("a".into()).await;
+            let body = WrittenBody::new(kim(1), |outlet| async move {
+                outlet.send("a".into()).await?;
                 tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-                outlet.send("b".into()).await;
+                outlet.send("b".into()).await?;
                 end
             });
             assert_eq!(read(body).await, (vec!["a".into(), "b".into()], end.is_ok()));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_waits_while_its_user_has_too_many_bytes_and_breaks_off_where_none_are_read() {
+        let reader = kim(10_000);
+        let long = || Bytes::from(vec![b'x'; 6_000]);
+        let body = || {
+            WrittenBody::new(reader.clone(), |outlet| async move {
+                outlet.send("small".into()).await?;
+                outlet.send(long()).await
+            })
+        };
+        let mut first = Box::pin(body());
+        let mut next = async || {
+            let frame = poll_fn(|context| first.as_mut().poll_frame(context)).await;
+            frame.unwrap().unwrap().into_data().unwrap()
+        };
+        next().await;
+        let unread = next().await;
+        assert_eq!(read(body()).await, (vec!["small".into()], false), "the first is not read");
+        drop(unread);
+        assert_eq!(read(body()).await, (vec!["small".into(), long()], true));
     }
 }

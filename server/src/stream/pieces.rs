@@ -5,7 +5,6 @@ use std::{borrow::Cow, io, sync::Arc};
 use madang::{
     CallId,
     event::{EventKind, SessionEvent, StreamItem},
-    ledger::CallRecord,
     tool::{ToolOk, ToolOutcome},
 };
 use serde::Serialize;
@@ -44,17 +43,32 @@ fn cut(mut at: usize, text: String, max_bytes: usize) -> impl Iterator<Item = (u
     })
 }
 
-/// Replaces the data of a call that is too large for a frame by its size and where to read it.
+/// Gives about how many bytes a surface says of a piece.
+pub(crate) fn weight(piece: &StreamItem) -> usize {
+    match piece {
+        StreamItem::Text { text, .. } | StreamItem::Thinking { text, .. } => text.len(),
+        StreamItem::Event(event) => json_bytes(&**event),
+        StreamItem::Progress { .. } | StreamItem::Lagged { .. } | StreamItem::ReplayFailed | _ => 0,
+    }
+}
+
+/// Replaces the data of a call that is too large for a frame by its size and where to read it. Arguments that are too
+/// large give way as well.
 fn bounded(event: Arc<SessionEvent>, max_bytes: usize) -> Arc<SessionEvent> {
     let EventKind::ToolCallEnded { record } = &event.kind else { return event };
-    let Some(ToolOutcome::Ok(ToolOk { data, metadata })) = &record.outcome else { return event };
     if json_bytes(record) <= max_bytes {
         return event;
     }
-    let (data, metadata) = (data_within(record.id, data, 0).into_owned(), metadata.clone());
-    let outcome = Some(ToolOutcome::Ok(ToolOk { data, metadata }));
-    let record = Box::new(CallRecord { outcome, ..(**record).clone() });
-    Arc::new(SessionEvent { kind: EventKind::ToolCallEnded { record }, ..(*event).clone() })
+    let mut record = record.clone();
+    if let Some(ToolOutcome::Ok(ToolOk { data, .. })) = &mut record.outcome {
+        *data = data_within(record.id, data, 0).into_owned();
+    }
+    if json_bytes(&record) > max_bytes {
+        record.arguments = data_within(record.id, &record.arguments, 0).into_owned();
+        record.asked = record.asked.map(|asked| data_within(record.id, &asked, 0).into_owned());
+    }
+    let &SessionEvent { seq, cursor, turn, at, .. } = &*event;
+    Arc::new(SessionEvent { kind: EventKind::ToolCallEnded { record }, seq, cursor, turn, at })
 }
 
 /// Gives the data of a call; in place of data that has more bytes as JSON, their number and where they are.

@@ -200,6 +200,7 @@ pub(crate) fn all() -> Vec<(&'static str, Scene)> {
                 .over(Answered),
         ),
         ("draining", Scene::said().speaks("안").cut(Cut::Draining { retry_ms })),
+        ("unread", Scene::said().speaks("안").cut(Cut::Unread { retry_ms })),
         ("too_long", Scene::said().thinks("음").cut(Cut::TooLong { retry_ms })),
         ("token_expired", Scene::said().proposes(1, "log_habit").cut(Cut::TokenExpired)),
         ("reader_dismissed", Scene::said().speaks("안").cut(Cut::Dismissed)),

@@ -29,6 +29,7 @@ mod metrics;
 mod models;
 mod mounted;
 mod openapi;
+mod outgoing;
 mod page;
 mod resume;
 mod slow;

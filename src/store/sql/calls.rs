@@ -25,8 +25,11 @@ pub(super) async fn read(
     };
     // Runs once, unless rows are left out: later ones then fill the page.
     loop {
-        let missing = filter.limit.map(|limit| limit - calls.len());
-        let mut query = query(own, filter, behind, missing);
+        let mut missing = filter.limit.map(|limit| limit - calls.len());
+        if filter.max_bytes.is_some() {
+            missing = Some(fitting(own, filter, behind, missing).await?);
+        }
+        let mut query = query(own, "*", filter, behind, missing);
         let rows = all(own.db, query.build()).await?;
         for row in &rows {
             behind = Some(column(row, "number")?);
@@ -45,16 +48,37 @@ pub(super) async fn read(
             }
         }
         let is_whole = missing.is_none_or(|missing| rows.len() < missing);
-        if is_whole || filter.limit.is_none_or(|limit| limit == calls.len()) {
+        if is_whole
+            || filter.max_bytes.is_some()
+            || filter.limit.is_none_or(|limit| limit == calls.len())
+        {
             return Ok(calls);
         }
     }
+}
+
+/// Counts the calls that a filter in bytes gives. The database counts the bytes, so that no more calls are in memory.
+async fn fitting(
+    own: &mut Own<'_>,
+    filter: &LedgerFilter,
+    behind: Option<i64>,
+    limit: Option<usize>,
+) -> Result<usize, StoreError> {
+    const BYTES: &str = "octet_length(raw_arguments) + coalesce(octet_length(opaque), 0) \
+        + coalesce(octet_length(arguments), 0) + coalesce(octet_length(asked), 0) + coalesce(octet_length(shown), 0) \
+        + coalesce(octet_length(outcome), 0) AS bytes";
+    let mut query = query(own, BYTES, filter, behind, limit);
+    let rows = all(own.db, query.build()).await?;
+    let bytes = |row| column::<i64>(row, "bytes");
+    let bytes = rows.iter().map(bytes).collect::<Result<Vec<_>, _>>()?;
+    Ok(filter.fitting(bytes.into_iter().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))))
 }
 
 /// Makes the query for a filter. SQLite searches by one index; a `+` hides a condition from it where another condition
 /// leaves fewer rows.
 pub(super) fn query(
     own: &Own<'_>,
+    columns: &str,
     filter: &LedgerFilter,
     behind: Option<i64>,
     limit: Option<usize>,
@@ -64,7 +88,7 @@ pub(super) fn query(
         (SelectedCalls::Open, None) => " INDEXED BY madang_open_calls",
         _ => "",
     };
-    let sql = format!("SELECT * FROM madang_calls{hint} WHERE TRUE");
+    let sql = format!("SELECT {columns} FROM madang_calls{hint} WHERE TRUE");
     let mut query = QueryBuilder::new(own.sql(&sql).0);
     if let Some(session) = &filter.session {
         query.push(" AND session = ").push_bind(session.as_str());
@@ -101,7 +125,7 @@ async fn number(own: &mut Own<'_>, filter: &LedgerFilter, call: CallId) -> Resul
     let LedgerFilter { session, user, .. } = filter;
     let this =
         LedgerFilter { session: session.clone(), user: user.clone(), ..LedgerFilter::call(call) };
-    let mut query = query(own, &this, None, None);
+    let mut query = query(own, "*", &this, None, None);
     let row = one(own.db, query.build()).await?;
     let row = row.ok_or_else(|| StoreError::refused(format!("there is no call {call}")))?;
     column(&row, "number")

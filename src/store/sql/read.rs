@@ -3,8 +3,8 @@
 use madang_actors::{
     ledger::{ChainEnd, Link, SealError, SealKeys},
     port::{
-        InterruptedSession, Owner, SessionRow, StoreError, StoredSession, StoredTurn,
-        SubmittedTurn, TranscriptPart, TranscriptRow,
+        InterruptedSession, Owner, PartSize, SessionRow, StoreError, StoredSession, StoredTurn,
+        SubmittedTurn, TranscriptPart, TranscriptRow, UnfinishedPart,
     },
     protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnId, UserId},
 };
@@ -101,36 +101,62 @@ pub(super) async fn session(
     Ok(Some(StoredSession { row, messages, open_turn }))
 }
 
-/// Reads a page of a transcript, and one more row to see where the next page begins.
+/// Counts the bytes of an entry in the store.
+macro_rules! entry_bytes {
+    () => {
+        "coalesce(octet_length(m.content), 0) + coalesce(octet_length(c.raw_arguments), 0) \
+     + coalesce(octet_length(c.opaque), 0) + coalesce(octet_length(c.arguments), 0) + coalesce(octet_length(c.asked), 0) \
+     + coalesce(octet_length(c.shown), 0) + coalesce(octet_length(c.outcome), 0)"
+    };
+}
+
+/// Reads a part of a transcript, and one more row to see where the next part begins. The database counts the bytes, so
+/// that no more rows than these are in memory.
 pub(super) async fn transcript(
     db: &mut SqliteConnection,
     session: &SessionId,
     from: u64,
-    max: usize,
+    size: PartSize,
 ) -> Result<TranscriptPart, StoreError> {
-    let query = sqlx::query(
-        "SELECT t.options ->> '$.language' AS language, t.ended_at AS turn_ended_at, t.ended_behind, t.ending, t.error, t.usage, m.seq AS message_seq, \
+    let sql = concat!(
+        "SELECT ",
+        entry_bytes!(),
+        " AS entry_bytes, t.options ->> '$.language' AS language, t.ended_at AS turn_ended_at, t.ended_behind, t.ending, t.error, t.usage, m.seq AS message_seq, \
          m.turn AS message_turn, m.at, m.content, m.session AS of_session, c.* \
          FROM madang_messages AS m \
          JOIN madang_turns AS t ON t.session = m.session AND t.turn = m.turn \
          LEFT JOIN madang_calls AS c ON c.call = m.call \
-         WHERE m.session = $1 AND m.seq >= $2 ORDER BY m.seq LIMIT $3",
-    )
-    .bind(session.as_str())
-    .bind(i64::try_from(from).unwrap_or(i64::MAX))
-    .bind(i64::try_from(max).unwrap_or(i64::MAX).saturating_add(1));
+         WHERE m.session = $1 AND m.seq >= $2 ORDER BY m.seq LIMIT 1 + (SELECT max(count(*), 1) FROM ( \
+         SELECT sum(bytes) OVER (ORDER BY seq) AS total FROM (SELECT m.seq, ",
+        entry_bytes!(),
+        " AS bytes \
+         FROM madang_messages AS m LEFT JOIN madang_calls AS c ON c.call = m.call \
+         WHERE m.session = $1 AND m.seq >= $2 ORDER BY m.seq LIMIT $3)) WHERE total <= $4)",
+    );
+    let most = |bound: usize| i64::try_from(bound).unwrap_or(i64::MAX);
+    let query = sqlx::query(sql)
+        .bind(session.as_str())
+        .bind(i64::try_from(from).unwrap_or(i64::MAX))
+        .bind(most(size.numbers))
+        .bind(most(size.bytes));
     let rows = all(db, query).await?;
-    let row = |row: &SqliteRow| {
+    let row = |row: &SqliteRow| -> Result<TranscriptRow, StoreError> {
         let seq = row::number(column(row, "message_seq")?, "seq")?;
         let language = column::<Option<&str>>(row, "language")?.map(row::language).transpose()?;
         let ended_at = column::<Option<i64>>(row, "turn_ended_at")?.map(Timestamp::from_millis);
         let behind = column::<Option<i64>>(row, "ended_behind")?;
         let is_here = behind.is_some_and(|behind| u64::try_from(behind) == Ok(seq));
         let end = ended_at.zip(row::turn_end(row)?).filter(|_| is_here);
-        Ok(TranscriptRow { seq, message: entry(row, seq)?, language, end })
+        let bytes = usize::try_from(column::<i64>(row, "entry_bytes")?).unwrap_or(usize::MAX);
+        Ok(TranscriptRow { seq, bytes, message: entry(row, seq)?, language, end })
     };
-    let rows: Vec<_> = rows.iter().map(row).collect::<Result<_, StoreError>>()?;
-    Ok(TranscriptPart::of(rows, max))
+    let mut part = UnfinishedPart::of(size);
+    for found in &rows {
+        if !part.take(row(found)?) {
+            break;
+        }
+    }
+    Ok(part.done())
 }
 
 /// Lists the sessions that have an open turn.

@@ -7,8 +7,8 @@ use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Occupancy, Reader, SessionPage, SessionSummary, Store, StoreError,
-        StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart,
+        LedgerFilter, LedgerRow, Occupancy, PartSize, Reader, SessionPage, SessionSummary, Store,
+        StoreError, StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
@@ -216,10 +216,10 @@ impl Store for SqliteStore {
         &'a self,
         session: &'a SessionId,
         from: u64,
-        max: usize,
+        size: PartSize,
     ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
         Box::pin(async move {
-            read::transcript(self.0.own_reader().await?.db(), session, from, max).await
+            read::transcript(self.0.own_reader().await?.db(), session, from, size).await
         })
     }
 

@@ -11,9 +11,9 @@ use serde_json::Value;
 use madang_actors::{
     ledger::{ChainEnd, Link},
     port::{
-        InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, SelectedCalls, SessionRow,
+        InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, PartSize, SelectedCalls, SessionRow,
         StoreError, StoredEnd, StoredSession, StoredTurn, SubmittedTurn, TranscriptPart,
-        TranscriptRow,
+        TranscriptRow, UnfinishedPart,
     },
     protocol::{
         Approval, CallId, ChatMessage, Effect, IdempotencyKey, SessionId, Timestamp, TurnId, UserId,
@@ -99,17 +99,24 @@ impl Layer {
     }
 
     /// Returns a page of a transcript.
-    pub(super) fn transcript(&self, session: &SessionId, from: u64, max: usize) -> TranscriptPart {
+    pub(super) fn transcript(
+        &self,
+        session: &SessionId,
+        from: u64,
+        size: PartSize,
+    ) -> TranscriptPart {
         let Some(table) = self.sessions.get(session) else { return TranscriptPart::default() };
         let row = |(seq, entry): (&u64, &Entry)| {
             let message = self.message(entry);
             let turn = table.turns.get(&entry.turn())?;
             let ended = turn.ended.filter(|(_, behind)| behind == seq).map(|(at, _)| at);
             let (language, end) = (turn.open.options.language, ended.zip(turn.end.clone()));
-            Some(TranscriptRow { seq: *seq, message, language, end })
+            let bytes = serde_json::to_vec(&message).map_or(0, |json| json.len());
+            Some(TranscriptRow { seq: *seq, bytes, message, language, end })
         };
-        let rows = table.entries.range(from..).take(max + 1).filter_map(row);
-        TranscriptPart::of(rows.collect(), max)
+        let mut part = UnfinishedPart::of(size);
+        table.entries.range(from..).filter_map(row).all(|row| part.take(row)); // until it is full
+        part.done()
     }
 
     /// Returns the message at a position; `None` for a call that has not ended.
@@ -198,7 +205,12 @@ impl Layer {
         };
         let rows = calls.iter().filter_map(|call| self.calls.get(call)).filter(matches);
         let rows = rows.take(filter.limit.unwrap_or(usize::MAX));
-        Ok(rows.map(|row| LedgerRow::clone(row)).collect())
+        let mut rows: Vec<_> = rows.map(|row| LedgerRow::clone(row)).collect();
+        if filter.max_bytes.is_some() {
+            let bytes = |row| serde_json::to_vec(row).map_or(0, |json| json.len());
+            rows.truncate(filter.fitting(rows.iter().map(bytes)));
+        }
+        Ok(rows)
     }
 
     /// Returns a session's chain.

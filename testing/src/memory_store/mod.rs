@@ -35,8 +35,8 @@ use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Occupancy, Reader, SessionPage, SessionSummary, Store, StoreError,
-        StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart,
+        LedgerFilter, LedgerRow, Occupancy, PartSize, Reader, SessionPage, SessionSummary, Store,
+        StoreError, StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
@@ -196,13 +196,13 @@ impl Store for MemoryStore {
         &'a self,
         session: &'a SessionId,
         from: u64,
-        max: usize,
+        size: PartSize,
     ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
         Box::pin(async move {
             if let Some(fault) = self.0.faults().read.take() {
                 return Err(fault);
             }
-            Ok(self.0.read(|committed| committed.transcript(session, from, max)))
+            Ok(self.0.read(|committed| committed.transcript(session, from, size)))
         })
     }
 

@@ -127,3 +127,17 @@ pub async fn behind_a_call_that_is_not_there_nothing_is_read(store: &dyn Store) 
         assert!(matches!(error, StoreError::Refused { .. }), "{filter:?}: {error:?}");
     }
 }
+
+/// A page that is bounded in bytes has at least one call, and pages of any size give each call once.
+pub async fn a_page_of_the_ledger_is_bounded_in_bytes(store: &dyn Store) {
+    many_calls(store).await;
+    let all = paged(store, &LedgerFilter::default(), 100).await;
+    let one = store.calls(&LedgerFilter::default().within(1)).await;
+    assert_eq!(one.expect("the store can be read").len(), 1);
+    let whole = store.calls(&LedgerFilter::default().within(usize::MAX)).await;
+    assert_eq!(whole.expect("the store can be read").len(), all.len());
+    for power in 0..16 {
+        let filter = LedgerFilter::default().within(1 << power);
+        assert_eq!(paged(store, &filter, 100).await, all, "{filter:?}");
+    }
+}

@@ -5,7 +5,7 @@ use super::facts::{
     step, stored, text, texts, turn, user, write, written,
 };
 use madang_actors::{
-    port::{SessionRow, Store, StoredSession, TranscriptPart, Write},
+    port::{PartSize, SessionRow, Store, StoredSession, TranscriptPart, Write},
     protocol::{ChatMessage, Content, Ending, Imported, Notice},
 };
 
@@ -138,24 +138,47 @@ pub async fn a_transcript_is_read_in_parts_with_the_ends_of_turns_at_their_posit
     let behind = ended_behind("s", 2, 5);
     written(store, &[began("s", 2), said(5, 2), behind, said(6, 2), began("s", 3)]).await;
     written(store, &[said(7, 3)]).await;
-    let part = async |from, max| {
-        let part = store.transcript(&session("s"), from, max).await;
+    let part = async |from, size| {
+        let part = store.transcript(&session("s"), from, size).await;
         part.expect("the store can be read")
     };
-    for max in 1..8 {
+    let by_number = (1..8).map(PartSize::of_numbers);
+    let by_bytes = (0..12).map(|power| PartSize { bytes: 1 << power, ..PartSize::ALL });
+    for size in by_number.chain(by_bytes).chain([PartSize::ALL]) {
         let (mut read, mut from) = (Vec::new(), Some(0));
         while let Some(begin) = from {
-            let TranscriptPart { entries, next } = part(begin, max).await;
+            let TranscriptPart { entries, next } = part(begin, size).await;
             read.extend(entries);
             from = next;
         }
         let ends: Vec<_> = read.iter().map(|it| (it.message.seq, it.end.is_some())).collect();
         let expected = [(1, false), (3, true), (4, false), (5, true), (6, false), (7, false)];
-        assert_eq!(ends, expected, "{max} at once; the call has not ended");
+        assert_eq!(ends, expected, "{size:?} at once; the call has not ended");
         let messages: Vec<_> = read.into_iter().map(|entry| entry.message).collect();
         assert_eq!(messages, stored(store, "s").await.messages);
     }
-    assert_eq!(part(8, 8).await, TranscriptPart::default());
-    let unknown = store.transcript(&session("t"), 0, 8).await;
+    assert_eq!(part(8, PartSize::ALL).await, TranscriptPart::default());
+    let unknown = store.transcript(&session("t"), 0, PartSize::ALL).await;
     assert_eq!(unknown.expect("the store can be read"), TranscriptPart::default());
+}
+
+/// A part has no more bytes than it may, and one entry where that is longer.
+pub async fn a_part_of_a_transcript_is_bounded_in_bytes(store: &dyn Store) {
+    chat(store, "s").await;
+    let long = "x".repeat(10_000);
+    let said = |seq, of: &str| {
+        let said = ChatMessage { seq, turn: turn(1), at: at(7), content: Content::user(of) };
+        says("s", &said)
+    };
+    written(store, &[said(1, "a"), said(2, &long), said(3, "b"), said(4, "c"), said(5, &long)])
+        .await;
+    let (mut parts, mut from) = (Vec::new(), Some(0));
+    while let Some(begin) = from {
+        let size = PartSize { bytes: 5_000, ..PartSize::ALL };
+        let part = store.transcript(&session("s"), begin, size).await;
+        let TranscriptPart { entries, next } = part.expect("the store can be read");
+        parts.push(entries.iter().map(|entry| entry.message.seq).collect::<Vec<_>>());
+        from = next;
+    }
+    assert_eq!(parts, [vec![1], vec![2], vec![3, 4], vec![5]]);
 }

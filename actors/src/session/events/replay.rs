@@ -4,7 +4,7 @@ use std::{any::Any, collections::VecDeque, sync::Arc, time::Duration};
 
 use crate::{
     dispatcher::CallContext,
-    port::{Store, StoreError, StoredEnd, StoredEntry},
+    port::{PartSize, Store, StoreError, StoredEnd, StoredEntry},
     protocol::{
         ChatMessage, Content, EventCursor, EventKind, Languages, Locale, SessionEvent, SessionId,
         Text, TurnEnding, TurnError, Usage,
@@ -18,8 +18,8 @@ pub(in crate::session) struct Replay {
     /// The slot of the session, which has one feed while any reader is left.
     _slot: Arc<dyn Any + Send + Sync>,
     store: Arc<dyn Store>,
-    /// The number of entries that are read at once.
-    max_entries: usize,
+    /// How much is read at once.
+    part: PartSize,
     languages: Languages,
     /// Whether the last read failed: the next one waits for a while.
     has_failed: bool,
@@ -33,8 +33,11 @@ impl Replay {
         calls: &CallContext,
     ) -> Self {
         let (store, languages) = (calls.store.store().clone(), calls.languages.clone());
-        let max_entries = calls.limits.max_feed_events.max(1);
-        Self { session, _slot: slot, store, max_entries, languages, has_failed: false }
+        let part = PartSize {
+            numbers: calls.limits.max_feed_events.max(1),
+            bytes: calls.limits.max_replay_bytes,
+        };
+        Self { session, _slot: slot, store, part, languages, has_failed: false }
     }
 
     /// Copies the replay, with whether a read has just failed.
@@ -53,7 +56,7 @@ impl Replay {
         }
         // The end of the entry's own turn may be behind the cursor.
         let from = if after == after.end() { after.entry() + 1 } else { after.entry() };
-        let part = self.store.transcript(&self.session, from, self.max_entries).await?;
+        let part = self.store.transcript(&self.session, from, self.part).await?;
         let events = part.entries.iter().flat_map(|entry| events(entry, &self.languages));
         let events = events.filter(|event| event.cursor > after && event.cursor <= to).collect();
         let next = part.next.filter(|next| *next <= to.entry());

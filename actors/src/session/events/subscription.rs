@@ -119,6 +119,12 @@ impl Subscription {
         self.feed.epoch
     }
 
+    /// Tells whether the next event comes from the store, and was read for this reader alone.
+    #[must_use]
+    pub fn reads_store(&self) -> bool {
+        self.behind.is_some() || !self.missed.is_empty()
+    }
+
     /// Sets the replay from which missed events are read.
     pub(in crate::session) fn with(mut self, replay: Replay) -> Self {
         self.replay = Some(replay);

@@ -16,7 +16,7 @@ use crate::session::{
 use crate::{
     mailbox::answer,
     port::{LedgerFilter, StoreError},
-    protocol::{ChatMessage, EventCursor, FeedCursor, visible},
+    protocol::{ChatMessage, EventCursor, FeedCursor},
 };
 
 /// Waits until all work that was begun behind the slot has ended. While a call beside the session goes on, messages that
@@ -59,11 +59,12 @@ async fn look(msg: SessionMsg, slot: &Arc<SessionSlot>, context: &RuntimeContext
         SessionMsg::Clear { reply } => answer(reply, Err(ClearError::Busy)),
         SessionMsg::Import { reply, .. } => answer(reply, Err(ImportError::Busy)),
         SessionMsg::Dismiss { reply, .. } => answer(reply, Err(DismissError::NoTurn)),
-        SessionMsg::State { reply } => {
+        SessionMsg::State { page, reply } => {
             // Without an answer the caller hears that the session is closed.
             if let Ok((messages, cursor)) = told(slot, context).await {
-                let messages = visible(&messages).to_vec();
-                answer(reply, Ok(SessionView { messages, cursor, ..SessionView::default() }));
+                let (messages, earlier) = page.entries(&messages);
+                let (messages, rest) = (messages.to_vec(), SessionView::default());
+                answer(reply, Ok(SessionView { messages, earlier, cursor, ..rest }));
             }
         }
         SessionMsg::Turn { turn, reply } => {

@@ -41,7 +41,7 @@ pub(super) fn refuse(msg: SessionMsg, cause: &WakeError) {
         (SessionMsg::Import { reply, .. }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(ImportError::Overloaded(*refusal)));
         }
-        (SessionMsg::State { reply }, WakeError::Overloaded(refusal)) => {
+        (SessionMsg::State { reply, .. }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(*refusal));
         }
         (SessionMsg::Attach { reply, .. }, WakeError::Overloaded(refusal)) => {

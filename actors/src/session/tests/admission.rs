@@ -17,7 +17,8 @@ use crate::{
         ToolOutcome, TurnEnding, TurnId, TurnOptions, UserId,
     },
     session::{
-        DismissError, Sent, SessionMsg, SessionSlot, StreamItem, TurnRefused, WakePolicy, open,
+        DismissError, Sent, SessionMsg, SessionSlot, StreamItem, TurnRefused, ViewPage, WakePolicy,
+        open,
     },
     test_runtime::{TestRuntime, in_time, session},
     testing::{FakeTool, Probe},
@@ -210,7 +211,7 @@ async fn a_session_that_is_flooded_refuses_what_it_cannot_come_to_and_never_a_di
     // Nothing is awaited, so on this one thread the session handles none of them.
     for number in 0..5 {
         let (reply, state) = oneshot::channel();
-        match slot.send(SessionMsg::State { reply }) {
+        match slot.send(SessionMsg::State { page: ViewPage::ALL, reply }) {
             Sent::Delivered => heard.push(state),
             Sent::Full(_, refusal) => {
                 assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::{by_hand, calling, lost::killed};
 use crate::{
-    port::Store,
+    port::{PartSize, Store},
     protocol::{Completion, EventKind, Usage},
     test_runtime::in_time,
     testing::{FakeTool, Probe},
@@ -24,7 +24,7 @@ async fn the_end_of_a_turn_that_was_cut_off_says_what_its_completions_have_cost(
     let EventKind::TurnEnded { usage, .. } = probe.events().last().unwrap().kind else {
         panic!("{}", probe.lines())
     };
-    let part = runtime.store.transcript(slot.session(), 1, 9).await.unwrap();
+    let part = runtime.store.transcript(slot.session(), 1, PartSize::ALL).await.unwrap();
     let stored = part.entries.iter().find_map(|entry| entry.end.as_ref()).unwrap().1.usage;
     assert_eq!([usage, stored], [cost, cost]);
 }

@@ -12,14 +12,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::scene::{Scene, Step, Steps, seeds};
 use crate::{
     ledger::CallState,
-    port::{LedgerRow, Store, StoredSession},
+    port::{LedgerRow, PartSize, Store, StoredSession},
     protocol::{
         ApprovalEnd, CallId, CallRecord, CancelReason, ChatMessage, Content, Decision,
         DecisionError, Effect, EventCursor, EventKind, Languages, SessionEvent, ToolOutcome,
         TurnEnding, TurnId,
     },
     session::{
-        SessionMsg, SessionSlot, StreamItem, Subscription, TurnRefused,
+        SessionMsg, SessionSlot, StreamItem, Subscription, TurnRefused, ViewPage,
         events::replay::kinds_of_end,
     },
     test_runtime::in_time,
@@ -88,7 +88,7 @@ impl Scene {
     async fn wake(&self, slot: &Arc<SessionSlot>) {
         loop {
             let (reply, state) = oneshot::channel();
-            self.runtime.send(slot, SessionMsg::State { reply });
+            self.runtime.send(slot, SessionMsg::State { page: ViewPage::ALL, reply });
             // It was lost with its actor; the next one answers.
             if let Ok(Ok(_)) = in_time(state).await {
                 return;
@@ -124,7 +124,7 @@ impl Scene {
 
     /// The last cursor of the story that is stored.
     async fn last(&self, slot: &SessionSlot) -> Option<EventCursor> {
-        let story = self.runtime.store.transcript(slot.session(), 0, usize::MAX - 1).await.unwrap();
+        let story = self.runtime.store.transcript(slot.session(), 0, PartSize::ALL).await.unwrap();
         let last = story.entries.last()?;
         let cursor = EventCursor::of_entry(last.message.seq);
         Some(if last.end.is_some() { cursor.end() } else { cursor })
@@ -160,7 +160,7 @@ impl Scene {
                 wrong.extend(differs(event, message));
             }
         }
-        let part = self.runtime.store.transcript(slot.session(), 0, usize::MAX - 1).await.unwrap();
+        let part = self.runtime.store.transcript(slot.session(), 0, PartSize::ALL).await.unwrap();
         for entry in &part.entries {
             let Some((at, end)) = &entry.end else { continue };
             let cursor = EventCursor::of_entry(entry.message.seq);

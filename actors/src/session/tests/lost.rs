@@ -15,7 +15,7 @@ use crate::{
     },
     session::{
         History, Outgoing, RuntimeContext, SessionMsg, SessionSlot, StreamItem, TurnRefused,
-        TurnRequest, lifecycle::handover::Handover,
+        TurnRequest, ViewPage, lifecycle::handover::Handover,
     },
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel, model_pair},
@@ -143,7 +143,7 @@ async fn three_hundred_sessions_that_are_killed_at_once_end_each_turn_once() {
     actors.iter().for_each(|actor| actor.kill());
     for (slot, _) in &sessions {
         let (reply, _) = oneshot::channel();
-        runtime.send(slot, SessionMsg::State { reply });
+        runtime.send(slot, SessionMsg::State { page: ViewPage::ALL, reply });
     }
     for (slot, probe) in &mut sessions {
         // The state of one that was dead then may have been asked of the dead one.
@@ -158,7 +158,7 @@ async fn three_hundred_sessions_that_are_killed_at_once_end_each_turn_once() {
 async fn awake(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
     loop {
         let (reply, state) = oneshot::channel();
-        runtime.send(slot, SessionMsg::State { reply });
+        runtime.send(slot, SessionMsg::State { page: ViewPage::ALL, reply });
         if state.await.is_ok() {
             return;
         }

@@ -46,7 +46,7 @@ use tokio::{
     sync::{Notify, oneshot},
 };
 
-use super::{History, RuntimeContext, Sent, SessionMsg, SessionSlot, TurnRefused};
+use super::{History, RuntimeContext, Sent, SessionMsg, SessionSlot, TurnRefused, ViewPage};
 use crate::{
     dispatcher::{CallEnd, DispatcherEvent, DispatcherMsg},
     mailbox::Address,
@@ -125,7 +125,7 @@ async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_
     let slot = runtime.slot("s").await;
     let state = || {
         let (reply, state) = oneshot::channel();
-        (SessionMsg::State { reply }, state)
+        (SessionMsg::State { page: ViewPage::ALL, reply }, state)
     };
     let ((first, heard_first), (second, heard_second), (third, _)) = (state(), state(), state());
     assert!(matches!(slot.send(first), Sent::WakeIt));

@@ -2,7 +2,7 @@
 
 use super::by_hand;
 use crate::{
-    port::{Store, StoreError},
+    port::{PartSize, Store, StoreError},
     protocol::{EventKind, Timestamp, TurnEnding, TurnId, Usage},
     session::{SessionMsg, StreamItem, TurnEnd, msg::Outgoing},
     test_runtime::in_time,
@@ -61,7 +61,7 @@ async fn the_stored_end_is_told(failure: impl FnOnce(TurnId) -> (Outgoing, Store
     })
     .await;
     runtime.state(&slot).await;
-    let part = runtime.store.transcript(slot.session(), 0, 9).await.unwrap();
+    let part = runtime.store.transcript(slot.session(), 0, PartSize::ALL).await.unwrap();
     let ends = part.entries.iter().filter_map(|entry| entry.end.as_ref());
     let ends: Vec<_> = ends.map(|(_, end)| end.ending).collect();
     assert_eq!(ends, [TurnEnding::Answered]);

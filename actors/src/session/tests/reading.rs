@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::asleep;
 use crate::{
-    port::Store,
+    port::{PartSize, Store},
     protocol::{
         EventCursor, EventKind, FeedCursor, Limits, SessionEvent, Timestamp, TurnEnding, TurnId,
     },
@@ -114,7 +114,8 @@ pub(super) async fn story(
 
 /// Gives the cursor behind the last of all kept events.
 async fn story_end(runtime: &TestRuntime, slot: &Arc<SessionSlot>, last: u64) -> EventCursor {
-    let part = runtime.store.transcript(slot.session(), last, 1).await.unwrap();
+    let part =
+        runtime.store.transcript(slot.session(), last, PartSize::of_numbers(1)).await.unwrap();
     let cursor = EventCursor::of_entry(last);
     if part.entries.iter().any(|entry| entry.end.is_some()) { cursor.end() } else { cursor }
 }

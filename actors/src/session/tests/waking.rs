@@ -12,7 +12,7 @@ use super::{by_hand, by_hand_with, calling, lost::cursors};
 use crate::{
     protocol::Limits,
     session::{
-        Sent, SessionMsg, SessionSlot, WakePolicy,
+        Sent, SessionMsg, SessionSlot, ViewPage, WakePolicy,
         lifecycle::{state_cell::StateCell, wake::stands},
         open,
     },
@@ -56,7 +56,7 @@ async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake_and_an
     assert_eq!(actor.get_status(), ActorStatus::Stopping);
     assert!(slot.wake());
     let (reply, state) = oneshot::channel();
-    assert!(matches!(slot.send(SessionMsg::State { reply }), Sent::Delivered));
+    assert!(matches!(slot.send(SessionMsg::State { page: ViewPage::ALL, reply }), Sent::Delivered));
     let dead = actor.get_id();
     stands(&slot, &runtime.context, actor, StateCell::default(), (None, None));
     let another_comes = async {
@@ -140,7 +140,7 @@ async fn a_turn_goes_on_though_a_caller_wakes_its_session_in_vain_when_the_pause
     runtime.store.fail_next_load();
     open(slot.clone(), runtime.context.clone(), WakePolicy::WaitForRoom).await;
     let (reply, state) = oneshot::channel();
-    assert!(matches!(slot.send(SessionMsg::State { reply }), Sent::WakeIt));
+    assert!(matches!(slot.send(SessionMsg::State { page: ViewPage::ALL, reply }), Sent::WakeIt));
     sleep(Duration::from_secs(2)).await;
     runtime.store.fail_next_load();
     open(slot.clone(), runtime.context.clone(), WakePolicy::RefuseIfFull).await;
@@ -182,7 +182,7 @@ async fn a_reader_that_comes_first_hears_of_a_recovery_whose_reply_was_lost() {
         let mut probe = Probe::new(slot.feed().subscribe());
         runtime.store.lose_next_commit_reply();
         let (reply, state) = oneshot::channel();
-        runtime.send(&slot, SessionMsg::State { reply });
+        runtime.send(&slot, SessionMsg::State { page: ViewPage::ALL, reply });
         in_time(state).await.expect_err("the session does not wake");
         // It wakes by itself, without a further message, and does not count the resumption twice.
         if max_resumes > 0 {

@@ -257,7 +257,7 @@ fn a_completion_that_begins_anew_takes_back_what_was_streamed() {
 }
 
 #[test]
-fn a_snapshot_fits_into_a_frame_and_into_the_clients_next_body() {
+fn a_snapshot_fits_into_a_frame_and_is_no_longer_than_a_page() {
     let result = |record| {
         let chat = chat(vec![entry(1, Content::ToolCall(Box::new(record)))]);
         let frames = whole(run(RunOpening::Joined, chat), RunEnd::Success);
@@ -273,7 +273,7 @@ fn a_snapshot_fits_into_a_frame_and_into_the_clients_next_body() {
     assert_eq!((&wordy["status"], &wordy["href"]), (&json!("error"), &json!(href)));
 
     let mut limits = ServerLimits::default();
-    (limits.max_history_body_bytes, limits.max_body_bytes) = (1_000, 500);
+    limits.max_page_bytes = 500;
     let said = |seq| entry(seq, said("m1", &format!("{seq:090}")));
     let chat = AgUiChat::new((1..=9).map(said).collect(), &limits);
     let frames = whole(run(RunOpening::Joined, chat), RunEnd::Success);

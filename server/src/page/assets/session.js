@@ -144,6 +144,13 @@ export class ChatSession extends EventTarget {
 	async #load(signal) {
 		this.#connection({ is: "connecting" });
 		const view = await persist(() => call("GET", this.path, { signal }), { signal, onWait: this.#onWait });
+		// A long chat comes in pages, the last one first.
+		while (view.earlier) {
+			const page = `${this.path}?before=${view.earlier}`;
+			const { messages, earlier } = await persist(() => call("GET", page, { signal }), { signal, onWait: this.#onWait });
+			view.messages = [...messages, ...view.messages];
+			view.earlier = earlier;
+		}
 		this.cursor = String(view.cursor);
 		this.state = restored(this.state, view);
 		this.#remember();

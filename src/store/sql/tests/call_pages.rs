@@ -41,18 +41,18 @@ async fn a_page_of_the_ledger_is_found_by_the_index_that_leaves_the_fewest_rows(
             "INDEX madang_calls_of_user (user=? AND number>?)",
         ),
     ] {
-        let steps = plan(&fixture, &calls::query(&own, &filter, Some(7), Some(50))).await;
+        let steps = plan(&fixture, &calls::query(&own, "*", &filter, Some(7), Some(50))).await;
         assert_eq!(steps, [format!("SEARCH madang_calls USING {found}")], "{filter:?}");
     }
     // The few open calls of all chats are sorted.
     for filter in [open.clone(), open.of_user(&kim)] {
-        let steps = plan(&fixture, &calls::query(&own, &filter, Some(7), Some(50))).await;
+        let steps = plan(&fixture, &calls::query(&own, "*", &filter, Some(7), Some(50))).await;
         let expected =
             ["SCAN madang_calls USING INDEX madang_open_calls", "USE TEMP B-TREE FOR ORDER BY"];
         assert_eq!(steps, expected, "{filter:?}");
     }
     for filter in [one.clone(), one.of_user(&kim)] {
-        let steps = plan(&fixture, &calls::query(&own, &filter, None, None)).await;
+        let steps = plan(&fixture, &calls::query(&own, "*", &filter, None, None)).await;
         assert_eq!(steps.len(), 1, "{steps:?}");
         assert!(steps[0].contains("sqlite_autoindex_madang_calls_1 (call=?)"), "{steps:?}");
     }

@@ -2,7 +2,7 @@
 
 use madang_actors::{
     ledger::{CallState, Ended, Transition},
-    port::{LedgerFilter, LedgerRow, Store, StoreError, Write},
+    port::{LedgerFilter, LedgerRow, PartSize, Store, StoreError, Write},
     protocol::{Content, Notice, ToolOutcome},
 };
 use madang_testing::hostile::lists;
@@ -47,7 +47,7 @@ async fn a_row_that_cannot_be_read_says_so_and_hides_no_other() {
     assert!(matches!(&said.content, Content::User { .. }));
     let Content::ToolCall(record) = &call.content else { panic!("{call:?}") };
     assert_eq!(record.outcome.as_ref().and_then(ToolOutcome::code), Some("unreadable"));
-    let part = fixture.store.transcript(&session("a"), 1, 10).await.unwrap();
+    let part = fixture.store.transcript(&session("a"), 1, PartSize::ALL).await.unwrap();
     let entries: Vec<_> = part.entries.iter().map(|entry| &entry.message).collect();
     assert_eq!(entries, stored.messages.iter().collect::<Vec<_>>());
 
