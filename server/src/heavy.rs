@@ -20,3 +20,18 @@ pub(crate) async fn run<T: Send + 'static>(
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn long_work_is_not_done_on_a_worker_thread_and_short_work_is() {
+        let worker = thread::current().id();
+        let done_on = async |bytes| run(bytes, || thread::current().id()).await;
+        assert_eq!(done_on(LIGHT_BYTES).await, worker);
+        assert_ne!(done_on(LIGHT_BYTES + 1).await, worker);
+    }
+}

@@ -6,9 +6,12 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// Connections at once. Ten thousand open streams and some: never more than the process may have open files, less
+    /// Connections at once; beyond them the oldest idle one gives way. Ten thousand open streams and some: never more than the process may have open files, less
     /// 512 for the store, the model and the refusals.
     pub max_connections: usize,
+    /// Connections at once of one address, or of one subscriber's network of IPv6. They are counted where the server
+    /// speaks TLS itself; elsewhere addresses are those of this machine or of a proxy. A third of all: an office fits.
+    pub max_connections_per_address: usize,
     /// Streams at once: fewer than connections, so that other requests find a permit.
     pub max_streams: usize,
     /// Streams at once for one user: many screens of a person, and no more than a fortieth of all.
@@ -55,6 +58,9 @@ pub struct ServerLimits {
     pub max_event_bytes: usize,
     /// Bytes of a piece of text in one frame.
     pub max_text_frame_bytes: usize,
+    /// The time in which a request is answered, beside that of its body and that for which its route waits for a turn or
+    /// a call. It is as long as the store may take, and as a person looks at a screen.
+    pub answer_timeout: Duration,
     /// The longest time that a request may wait for the end of its turn: as long as proxies let it.
     pub max_wait: Duration,
     /// The time that a plain completion waits for its turn: OpenAI's clients give up after ten minutes.
@@ -103,6 +109,7 @@ impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             max_connections: 12_288,
+            max_connections_per_address: 4_096,
             max_streams: 11_264,
             max_streams_per_user: 256,
             max_head_bytes: 16 * 1024,
@@ -125,6 +132,7 @@ impl Default for ServerLimits {
             max_outgoing_bytes: 128 * 1024 * 1024,
             max_event_bytes: 256 * 1024,
             max_text_frame_bytes: 32 * 1024,
+            answer_timeout: Duration::from_secs(30),
             max_wait: Duration::from_secs(2 * 60),
             completion_wait: Duration::from_secs(9 * 60),
             supersede_wait: Duration::from_secs(5),

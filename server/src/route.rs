@@ -1,7 +1,7 @@
 //! A route: its method, its path, its rule for the guard, its handler, and what the description of the interface says of
 //! it.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use axum::{
     handler::Handler,
@@ -35,6 +35,8 @@ pub(crate) struct RouteRule {
     pub(crate) begins: bool,
     /// How many bytes its bodies may have.
     pub(crate) max_body_bytes: fn(&ServerLimits) -> usize,
+    /// How long its answer may wait for a turn or a call.
+    pub(crate) waits: fn(&ServerLimits) -> Duration,
 }
 
 /// Which callers may use a route.
@@ -114,7 +116,7 @@ impl Route {
         handler: MethodRouter<Arc<Shared>>,
     ) -> Self {
         let max_body_bytes = |limits: &ServerLimits| limits.max_body_bytes;
-        let rule = RouteRule { access, begins: false, max_body_bytes };
+        let rule = RouteRule { access, begins: false, max_body_bytes, waits: |_| Duration::ZERO };
         Self { method, path, rule, doc: RouteDoc::default(), handler }
     }
 
@@ -127,6 +129,12 @@ impl Route {
     /// Marks that it begins something, which a server that is about to end does not do.
     pub(crate) fn begins(mut self) -> Self {
         self.rule.begins = true;
+        self
+    }
+
+    /// Lets answers wait so long for a turn or a call.
+    pub(crate) fn waits(mut self, wait: fn(&ServerLimits) -> Duration) -> Self {
+        self.rule.waits = wait;
         self
     }
 

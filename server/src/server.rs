@@ -26,6 +26,7 @@ use crate::{
         connection::{Acceptor, MAX_REFUSALS},
         drain::Drain,
         listener::Listener,
+        open_connections::OpenConnections,
     },
     auth::{Auth, secret::CookieKey, tokens},
     byte_budget::ByteBudget,
@@ -235,6 +236,7 @@ impl Server {
         Acceptor {
             app,
             permits: Arc::new(Semaphore::new(permits)),
+            open: OpenConnections::new(self.shared.limits.max_connections_per_address),
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             drain: self.shared.drain.clone(),
             tasks: TaskTracker::new(),

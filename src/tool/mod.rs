@@ -38,6 +38,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 mod typed_tool;
+mod values;
 mod with;
 
 pub use async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn};
@@ -94,4 +95,5 @@ pub use madang_actors::{
 pub use typed_tool::{
     NoArguments, TypedTool, from_schema, plain, prepared, reading, transactional,
 };
+pub use values::ValueCount;
 pub use with::{With, with};

@@ -12,7 +12,7 @@ use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::{sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -22,6 +22,7 @@ use tracing::{debug, warn};
 use super::{
     drain::Drain,
     listener::{Listener, Listens},
+    open_connections::{AdmittedConnection, OpenConnection, OpenConnections},
     peer::Peer,
     socket,
     stall::StallGuard,
@@ -39,6 +40,8 @@ pub(crate) struct Acceptor {
     pub(crate) drain: Drain,
     /// The permits of connections.
     pub(crate) permits: Arc<Semaphore>,
+    /// The connections that have one.
+    pub(crate) open: Arc<OpenConnections>,
     /// The permits of those that are told that there are too many.
     pub(crate) refusals: Arc<Semaphore>,
     pub(crate) tasks: TaskTracker,
@@ -52,8 +55,30 @@ pub(crate) struct Acceptor {
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The connections that are told at once that there are too many. More are closed without a word.
 pub(crate) const MAX_REFUSALS: usize = 128;
+/// The time in which a connection that gives way has gone.
+const ROOM_PATIENCE: Duration = Duration::from_secs(1);
 /// The time that telling so may take.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Room for a connection, perhaps once another has given way.
+struct Room {
+    admitted: AdmittedConnection,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Room {
+    /// Waits for the permit; `None` where it does not come.
+    async fn wait(
+        self,
+        permits: &Arc<Semaphore>,
+    ) -> Option<(AdmittedConnection, OwnedSemaphorePermit)> {
+        let permit = match self.permit {
+            Some(permit) => permit,
+            None => timeout(ROOM_PATIENCE, permits.clone().acquire_owned()).await.ok()?.ok()?,
+        };
+        Some((self.admitted, permit))
+    }
+}
 
 impl Acceptor {
     /// Accepts connections until it is told to stop.
@@ -97,48 +122,81 @@ impl Acceptor {
         Ok(())
     }
 
-    /// Serves a connection in a task of its own, or says that there are too many.
+    /// Serves a connection in a task of its own, or says that there are too many. Where the listener is reached in clear
+    /// text its addresses say nothing: they are of this machine, or of a proxy with TLS before it.
     fn begin<S>(&self, stream: S, peer: Peer)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        if let Ok(permit) = self.permits.clone().try_acquire_owned() {
-            let this = self.clone();
+        let this = self.clone();
+        if let Some(room) = self.find_room(None) {
             self.tasks.spawn(async move {
-                let (_permit, _counted) = (permit, metrics::Counted::connection());
-                this.abort.run_until_cancelled(this.serve(stream, peer)).await;
+                let connection = room.admitted.connection.clone();
+                match room.wait(&this.permits).await {
+                    Some(_held) => this.serve_to_its_end(&connection, stream, peer).await,
+                    None => this.refuse(stream).await,
+                }
             });
-        } else if let Ok(permit) = self.refusals.clone().try_acquire_owned() {
-            let answer = too_many(self.limits.max_connections);
-            metrics::refused(ProblemName::Overloaded.name());
-            self.tasks.spawn(async move {
-                drop(timeout(REFUSAL_PATIENCE, refuse(stream, answer)).await);
-                drop(permit);
-            });
+        } else {
+            self.tasks.spawn(async move { this.refuse(stream).await });
         }
     }
 
     /// Serves a connection behind its handshake. One without a permit is closed: an answer would cost a handshake.
     #[cfg(feature = "tls")]
     fn begin_with(&self, stream: tokio::net::TcpStream, peer: Peer, tls: super::tls::Tls) {
-        let Ok(permit) = self.permits.clone().try_acquire_owned() else {
+        let Some(room) = self.find_room(Some(peer)) else {
             metrics::refused(ProblemName::Overloaded.name());
             return;
         };
         let this = self.clone();
         self.tasks.spawn(async move {
-            let (_permit, _counted) = (permit, metrics::Counted::connection());
-            let served = async {
-                match tls.shake_hands(stream, this.limits.head_timeout).await {
-                    Ok(stream) => this.serve(stream, peer).await,
-                    Err(error) => debug!(%error, "a connection ended in its handshake"),
-                }
+            let connection = room.admitted.connection.clone();
+            let Some(_held) = room.wait(&this.permits).await else {
+                metrics::refused(ProblemName::Overloaded.name());
+                return;
             };
-            this.abort.run_until_cancelled(served).await;
+            let shakes = tls.shake_hands(stream, this.limits.head_timeout);
+            match connection.ends.run_until_cancelled(shakes).await {
+                Some(Ok(stream)) => this.serve_to_its_end(&connection, stream, peer).await,
+                Some(Err(error)) => debug!(%error, "a connection ended in its handshake"),
+                None => {}
+            }
         });
     }
 
-    async fn serve<S>(&self, stream: S, peer: Peer)
+    /// Finds room for a connection: a permit that is free, or that of the oldest idle connection, which ends for it.
+    fn find_room(&self, address: Option<Peer>) -> Option<Room> {
+        let free = self.permits.clone().try_acquire_owned().ok();
+        if free.is_none() && !self.open.give_way() {
+            return None;
+        }
+        let admitted = self.open.admit(address)?;
+        Some(Room { admitted, permit: free })
+    }
+
+    /// Serves a connection until it ends, gives way, or is broken off.
+    async fn serve_to_its_end<S>(&self, connection: &Arc<OpenConnection>, stream: S, peer: Peer)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let _counted = metrics::Counted::connection();
+        let serves = self.serve(connection, stream, peer);
+        self.abort.run_until_cancelled(connection.ends.run_until_cancelled(serves)).await;
+    }
+
+    /// Tells a client that there are too many, unless too many are told so already.
+    async fn refuse<S>(&self, stream: S)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let Ok(_permit) = self.refusals.try_acquire() else { return };
+        metrics::refused(ProblemName::Overloaded.name());
+        let answer = too_many(self.limits.max_connections);
+        drop(timeout(REFUSAL_PATIENCE, refuse(stream, answer)).await);
+    }
+
+    async fn serve<S>(&self, connection: &Arc<OpenConnection>, stream: S, peer: Peer)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -146,23 +204,24 @@ impl Acceptor {
         let io = TokioIo::new(StallGuard::new(stream, limits.stall_timeout));
         let service = service_fn(|mut request: Request<Incoming>| {
             request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(connection.clone());
             let answer = app.clone().call(request.map(Body::new));
             async move { Ok::<Response, Infallible>(answer.await.into_response()) }
         });
-        let connection = http1::Builder::new()
+        let served = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.head_timeout)
             .max_buf_size(limits.max_head_bytes)
             .max_headers(limits.max_head_fields)
             .serve_connection(io, service);
-        let mut connection = std::pin::pin!(connection);
+        let mut served = std::pin::pin!(served);
         let ended = tokio::select! {
             biased;
-            ended = connection.as_mut() => ended,
+            ended = served.as_mut() => ended,
             () = drain.leaving.cancelled() => {
                 // What is being answered comes to its end; streams have heard of it themselves.
-                connection.as_mut().graceful_shutdown();
-                connection.await
+                served.as_mut().graceful_shutdown();
+                served.await
             }
         };
         if let Err(error) = ended {

@@ -6,10 +6,12 @@
 //! **Flow.** A `listener` gives a socket: of an address, of a Unix socket, or of one that the process was given.
 //! `socket` sets the options of a TCP connection. `connection` takes a permit for it, and shakes hands where the
 //! listener has a certificate (`tls`). Then it serves HTTP/1.1 behind a `stall` guard, and notes the `peer` in each
-//! request. Without a permit it answers 503, or closes a connection with TLS.
+//! request. Without a permit the oldest idle connection gives way (`open_connections`). Where none is idle the new one is
+//! answered 503, or closed where it is one with TLS.
 //!
 //! **Invariants.**
 //! - A connection that lacks a permit costs at most one short answer, and the number of these is bounded too.
+//! - Who has no credential holds no connection against others: only requests of callers make one busy.
 //! - A write that waits longer than `stall_timeout` for the peer ends its connection.
 //! - `drain` has two steps, each taken once: first nothing begins any more, then nothing runs any more.
 //! - A listener that is not local serves no clear text, unless the public URL is that of a proxy with TLS. `Server`
@@ -18,6 +20,7 @@
 pub(crate) mod connection;
 pub(crate) mod drain;
 pub(crate) mod listener;
+pub(crate) mod open_connections;
 pub(crate) mod peer;
 pub(crate) mod socket;
 pub(crate) mod stall;

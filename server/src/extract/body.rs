@@ -9,11 +9,13 @@ use axum::{
 };
 use bytes::BytesMut;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use madang::{UserId, tool::ValueCount};
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
 
-use super::values::ValueCount;
 use crate::{
+    auth::caller::Caller,
+    byte_budget::{ByteBudget, BytePermit},
     guard::csrf::is_json,
     problem::{Problem, ProblemName, Words},
     state::Shared,
@@ -54,9 +56,14 @@ impl FromRequest<Arc<Shared>> for Bytes {
         {
             return Err(Problem::too_long(Some(bytes), max_bytes));
         }
-        let bytes =
-            tokio::time::timeout(patience, read(body, max_bytes, shared.limits.max_body_values))
-                .await;
+        let mut bound = BodyBound {
+            max_bytes,
+            max_values: shared.limits.max_body_values,
+            budget: shared.incoming.clone(),
+            user: head.extensions.get::<Caller>().map(|caller| caller.user.clone()),
+            room: Vec::new(),
+        };
+        let bytes = tokio::time::timeout(patience, read(body, &mut bound)).await;
         let bytes = bytes.map_err(|_| {
             Problem::new(
                 ProblemName::TooSlow,
@@ -78,9 +85,10 @@ impl FromRequest<Arc<Shared>> for Bytes {
 
 /// Reads a body into one piece. Each frame is copied and dropped at once, because a kept frame would keep the whole
 /// buffer behind it. With kept frames, a body of single bytes would cost far more than its bound.
-async fn read(body: Body, max_bytes: usize, max_values: usize) -> Result<bytes::Bytes, Problem> {
+async fn read(body: Body, bound: &mut BodyBound) -> Result<bytes::Bytes, Problem> {
+    let max_bytes = bound.max_bytes;
     let (mut body, mut bytes) = (Limited::new(body, max_bytes), BytesMut::new());
-    let mut values = ValueCount::new();
+    let mut values = ValueCount::default();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
             if error.is::<LengthLimitError>() {
@@ -89,13 +97,46 @@ async fn read(body: Body, max_bytes: usize, max_values: usize) -> Result<bytes::
             Problem::malformed("본문이 도중에 끊겼습니다.", "The body broke off.")
         })?;
         if let Ok(data) = frame.into_data() {
-            if values.read(&data) > max_values {
-                return Err(Problem::many_values(max_values));
+            if values.read(&data) > bound.max_values {
+                return Err(Problem::many_values(bound.max_values));
             }
+            bound.has_room(bytes.len() + data.len())?;
             bytes.extend_from_slice(&data);
         }
     }
-    Ok(bytes.freeze())
+    Ok(bound.room.drain(..).fold(bytes.freeze(), |bytes, room| room.hold(bytes)))
+}
+
+/// What a body may have, and the room that is taken for it as it comes.
+struct BodyBound {
+    max_bytes: usize,
+    max_values: usize,
+    budget: ByteBudget,
+    /// The user that sends it; `None` for a login, which is short.
+    user: Option<UserId>,
+    room: Vec<Arc<BytePermit>>,
+}
+
+/// The bytes of a body that need no room, and the least that is taken for one that does.
+const SHORT_BODY: usize = 16 * 1024;
+
+impl BodyBound {
+    /// Takes room for a body of so many bytes, in steps that double: a long body takes few.
+    fn has_room(&mut self, bytes: usize) -> Result<(), Problem> {
+        let Some(user) = &self.user else { return Ok(()) };
+        while bytes > SHORT_BODY << self.room.len() {
+            let step = SHORT_BODY << self.room.len();
+            let room = self.budget.try_take(user, step.min(self.max_bytes)).map_err(|full| {
+                let words = (
+                    "한꺼번에 보내는 본문이 너무 큽니다. 잠시 뒤에 다시 보내세요.",
+                    "Too many bytes of bodies are on their way. Send it again in a moment.",
+                );
+                full.problem("incoming_bytes", words)
+            })?;
+            self.room.push(room);
+        }
+        Ok(())
+    }
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
@@ -203,8 +244,30 @@ mod tests {
     #[tokio::test]
     async fn a_body_in_single_bytes_keeps_none_of_the_buffers_in_which_they_came() {
         let body = |left| Body::new(Pieces { left, kept: Arc::default() });
-        assert_eq!(read(body(100), 100, 1).await.unwrap(), vec![b' '; 100]);
-        assert!(read(body(101), 100, 1).await.is_err());
+        let mut bound = kims(100, &ByteBudget::new(1, 1));
+        assert_eq!(read(body(100), &mut bound).await.unwrap(), vec![b' '; 100]);
+        assert!(read(body(101), &mut bound).await.is_err());
+    }
+
+    fn kims(max_bytes: usize, budget: &ByteBudget) -> BodyBound {
+        let (user, budget) = (UserId::new("kim").ok(), budget.clone());
+        BodyBound { max_bytes, max_values: 1, budget, user, room: Vec::new() }
+    }
+
+    #[tokio::test]
+    async fn bodies_of_a_user_count_while_they_come_and_until_they_are_read() {
+        let budget = ByteBudget::new(1_000_000, 80_000);
+        let long = async || {
+            let body = Body::from(vec![b' '; 60_000]);
+            read(body, &mut kims(1_000_000, &budget)).await
+        };
+        let first = long().await.unwrap();
+        assert_eq!(first.len(), 60_000);
+        assert_eq!(long().await.unwrap_err().name(), ProblemName::TooMany);
+        let short = Body::from(vec![b' '; SHORT_BODY]);
+        assert!(read(short, &mut kims(1_000_000, &budget)).await.is_ok());
+        drop(first);
+        assert!(long().await.is_ok());
     }
 
     #[test]

@@ -22,7 +22,6 @@ mod headers;
 mod ids;
 mod query;
 mod session;
-mod values;
 
 pub(crate) use body::{Bytes, Json, MaxBodyBytes, misfit};
 pub(crate) use headers::{Wishes, accepts};

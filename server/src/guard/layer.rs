@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{AppendHeaders, IntoResponse as _, Response},
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tracing::{Instrument as _, debug, field, info_span};
 use uuid::Uuid;
 
 use super::{admit, cors, csrf, origin::ComesFrom};
 use crate::{
-    accept::peer::Peer,
+    ServerLimits,
+    accept::{open_connections::OpenConnection, peer::Peer},
     answer,
     auth::{NotIdentified, caller::Caller, credential::Credential},
     extract::MaxBodyBytes,
@@ -65,7 +66,7 @@ pub(crate) async fn outermost(
         }
     };
     drop(counted);
-    let mut answer = finish(answer, locale, form, &trace);
+    let mut answer = finish(answer, locale, form, &trace, shared.drain.is_draining());
     let headers = answer.headers_mut();
     headers.append(header::VARY, HeaderValue::from_static("origin"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -94,10 +95,22 @@ pub(crate) async fn authorize(
     }
     request.extensions_mut().insert(MaxBodyBytes((rule.max_body_bytes)(&shared.limits)));
     let user = request.extensions().get::<Caller>().map(|caller| caller.user.clone());
+    let connection = request.extensions().get::<Arc<OpenConnection>>();
+    let busy = connection.filter(|_| user.is_some()).map(OpenConnection::is_busy);
     let method = request.method().clone();
-    let answer = next.run(request).await;
-    match user {
+    let ServerLimits { body_timeout, answer_timeout, .. } = shared.limits;
+    let patience = body_timeout + answer_timeout + (rule.waits)(&shared.limits);
+    let answer = match timeout(patience, next.run(request)).await {
+        Ok(answer) => answer,
+        Err(_) if method == Method::GET => Problem::unanswered().into_response(),
+        Err(_) => Problem::unanswered().not_again().into_response(),
+    };
+    let answer = match user {
         Some(user) => answer::held(&shared, &user, &method, answer).await,
+        None => answer,
+    };
+    match busy {
+        Some(busy) => busy.until_taken(answer),
         None => answer,
     }
 }
@@ -165,8 +178,10 @@ fn finish(
     locale: madang::language::Locale,
     form: Form,
     trace: &str,
+    is_draining: bool,
 ) -> Response {
     let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
+    let problem = problem.of_server(is_draining);
     let name = problem.name().name();
     debug!(name, status = problem.status().as_u16(), "refused");
     metrics::refused(name);

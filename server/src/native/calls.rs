@@ -42,6 +42,7 @@ pub(super) fn routes() -> Vec<Route> {
             .gives::<Tools>(StatusCode::OK, "The tools."),
         Route::post("/v1/tools/{tool}/calls", Access::Scope(TokenScope::Tools), call)
             .begins()
+            .waits(|limits| limits.completion_wait)
             .says("Calls a tool without a model, and answers with the end of the call.")
             .header("Idempotency-Key", "Makes the request harmless to repeat.")
             .header("Madang-Ask", "Which person is asked for an approval: here, elsewhere or none.")

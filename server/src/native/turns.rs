@@ -36,6 +36,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::post("/v1/sessions/{session}/turns", chat, begin)
             .begins()
+            .waits(|limits| limits.max_wait)
             .says("Begins a turn with the user's text, or finds the one that was begun under the same key.")
             .header("Idempotency-Key", "Makes the request harmless to repeat.")
             .header("Madang-Ask", "Which person is asked for approvals: here, elsewhere or none.")

@@ -17,6 +17,7 @@ mod chunk;
 mod client_memory;
 mod conversation;
 mod digests;
+mod known_chat;
 mod models;
 mod placement;
 mod plain;
@@ -58,6 +59,7 @@ pub(crate) fn routes() -> Vec<Route> {
     routes.push(
         Route::post("/v1/chat/completions", Access::Scope(TokenScope::Chat), complete)
             .begins()
+            .waits(|limits| limits.completion_wait)
             .takes_histories()
             .says("Answers the last message of the user, as OpenAI's Chat Completions do.")
             .header("Idempotency-Key", "Makes the request harmless to repeat.")

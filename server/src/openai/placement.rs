@@ -4,29 +4,21 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use madang::{
-    IdempotencyKey, Session, SessionId, TurnEnd, TurnId,
-    approval::Digest,
-    error::TurnError,
-    event::{ChatMessage, Content},
-    model::ModelError,
-    turn::TurnPhase,
+    IdempotencyKey, Session, SessionId, TurnEnd, approval::Digest, error::TurnError,
+    model::ModelError, turn::TurnPhase,
 };
 use tracing::warn;
 use uuid::Uuid;
 
 use super::{
     client_memory::{MemoryError, TRY_LIFE, Tried},
-    conversation::{is_of, new_text},
     digests::RequestDigests,
+    known_chat::{BegunBefore, KnownChat},
     request::ChatRequest,
 };
 use crate::{
-    auth::caller::Caller,
-    extract::Wishes,
-    heavy,
-    problem::Problem,
-    state::Shared,
-    surface::{history::text_bytes, takeover::import},
+    auth::caller::Caller, extract::Wishes, problem::Problem, state::Shared,
+    surface::takeover::import,
 };
 
 /// The chat of a request, and what begins in it.
@@ -138,43 +130,19 @@ async fn join(
         Some(session) => session,
         None => new_chat(shared, caller, &tried.session, request).await?,
     };
-    let mut messages = session.state().await?.messages;
-    if messages.is_empty() && import(shared, &session, &request.history).await? {
-        messages = session.state().await?.messages;
+    let mut chat = known(shared, &session, request).await?;
+    if chat.is_empty() && import(shared, &session, &request.history).await? {
+        chat = known(shared, &session, request).await?;
     }
-    let begun = begun_under(&messages, &tried.key);
+    let begun = chat.begun_under(&tried.key);
     let text = match &begun {
         Some(begun) => Some(begun.text.clone()),
-        None => {
-            compare(messages, request, |chat, client| new_text(chat, &client.history, &client.text))
-                .await
-        }
+        None => chat.new_text(request).await,
     };
     let text = text.filter(|text| request.text.ends_with(&**text));
     let text = text.unwrap_or_else(|| request.text.clone());
     let is_named = named == Some(session.id().as_str());
     Ok((FoundChat { session, key: tried.key.clone(), text, is_named }, begun))
-}
-
-/// A turn that an earlier try has begun.
-struct BegunBefore {
-    turn: TurnId,
-    text: Arc<str>,
-    /// Whether the chat has nothing of it but the text.
-    did_nothing: bool,
-}
-
-/// Finds the turn that was begun under a key, if the chat has it.
-fn begun_under(messages: &[ChatMessage], key: &IdempotencyKey) -> Option<BegunBefore> {
-    messages.iter().find_map(|message| {
-        let Content::User { text, key: Some(found), .. } = &message.content else { return None };
-        if found != key {
-            return None;
-        }
-        let turn = message.turn;
-        let did_nothing = messages.iter().filter(|message| message.turn == turn).count() == 1;
-        Some(BegunBefore { turn, text: text.clone(), did_nothing })
-    })
 }
 
 /// Tells whether the model was too busy for a turn that has done nothing. Its client was told to come again, and would
@@ -210,15 +178,13 @@ fn may_repeat(wishes: &Wishes, headers: &HeaderMap) -> bool {
     wishes.key.is_some() || count.is_some_and(|count| count > 0)
 }
 
-/// Compares a chat with the client's, which may both be long.
-async fn compare<T: Send + 'static>(
-    messages: Vec<ChatMessage>,
-    request: &Arc<ChatRequest>,
-    compare: fn(&[ChatMessage], &ChatRequest) -> T,
-) -> T {
-    let bytes = text_bytes(&messages);
-    let request = request.clone();
-    heavy::run(bytes, move || compare(&messages, &request)).await
+/// Reads a chat that may be the client's.
+async fn known(
+    shared: &Shared,
+    session: &Session,
+    request: &ChatRequest,
+) -> Result<KnownChat, Problem> {
+    KnownChat::read(session, request, shared.limits.max_page_bytes).await
 }
 
 /// Opens the chat that the client names, and gives the text that is new to it. `None` where its texts are not the
@@ -232,11 +198,9 @@ async fn named_chat(
 ) -> Result<Option<(Session, Arc<str>)>, Problem> {
     let session = shared.open_session(&caller.user, name).await?;
     let ChatRequest { history, text, .. } = &**request;
-    let messages = session.state().await?.messages;
-    let is_empty = messages.is_empty();
-    let new =
-        compare(messages, request, |chat, client| new_text(chat, &client.history, &client.text));
-    if let Some(text) = new.await {
+    let chat = known(shared, &session, request).await?;
+    let is_empty = chat.is_empty();
+    if let Some(text) = chat.new_text(request).await {
         return Ok(Some((session, text)));
     }
     let leaves_it = history.is_empty() && !sends_all;
@@ -258,8 +222,7 @@ async fn unnamed_chat(
         let Some(session) = shared.runtime.find_session(&caller.user, &session).await? else {
             continue;
         };
-        let messages = session.state().await?.messages;
-        if compare(messages, request, |chat, client| is_of(chat, &client.history)).await {
+        if known(shared, &session, request).await?.is_of(request).await {
             return Ok(TurnSession::Known(session));
         }
     }

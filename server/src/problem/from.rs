@@ -41,6 +41,29 @@ impl Problem {
         problem.retry_after(STORE_RETRY)
     }
 
+    /// Makes the problem of a request whose answer did not come in time. What it began goes on.
+    pub(crate) fn unanswered() -> Self {
+        let problem = Self::new(
+            ProblemName::Unanswered,
+            "제때 답하지 못했습니다. 시작된 일은 이어집니다. 같은 키로 다시 보내면 안전합니다.",
+            "The answer did not come in time. What began goes on. It is safe to send the request again with the same key.",
+        );
+        problem.retry_after(STORE_RETRY)
+    }
+
+    /// Gives the true problem where the library says that a session is closed. It says so of one that cannot be woken, too.
+    pub(crate) fn of_server(self, is_draining: bool) -> Self {
+        if is_draining || self.name() != ProblemName::Draining {
+            return self;
+        }
+        let problem = Self::new(
+            ProblemName::Store,
+            "지금은 이 대화를 열 수 없습니다. 같은 요청을 다시 보내도 안전합니다.",
+            "The chat cannot be opened now: its store cannot be read. It is safe to send the request again.",
+        );
+        problem.retry_after(STORE_RETRY)
+    }
+
     /// Makes the problem of a turn whose text cannot be read from the store.
     pub(crate) fn unread() -> Self {
         let problem = Self::new(

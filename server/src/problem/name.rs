@@ -96,6 +96,8 @@ problems! {
     Store, "store", SERVICE_UNAVAILABLE, true, "저장소에 접근할 수 없습니다", "The store cannot be reached";
     /// Whether a decision counts is not known.
     DecisionNotKnown, "decision-not-known", SERVICE_UNAVAILABLE, true, "결정이 기록되었는지 알 수 없습니다", "It is not known whether the decision counts";
+    /// The answer did not come in time.
+    Unanswered, "unanswered", GATEWAY_TIMEOUT, true, "제때 답하지 못했습니다", "The answer did not come in time";
     /// The turn did not end in time.
     StillWaiting, "still-waiting", GATEWAY_TIMEOUT, true, "턴이 아직 끝나지 않았습니다", "The turn has not ended yet";
 }

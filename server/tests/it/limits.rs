@@ -15,17 +15,38 @@ use crate::{
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_without_a_permit_is_told_so_and_has_one_later() {
     let test = Setup::new(says("a")).limits(|limits| limits.max_connections = 1).start().await;
-    let first = Connection::open(test.address).await;
-    // The first is served once the second is refused.
-    until(async || Request::get("/healthz").send(test.address).await.status == 503).await;
+    let reader = test.stream("/v1/inbox/events").await;
     let refused = Request::get("/healthz").send(test.address).await;
     assert_eq!((refused.status, &*refused.problem()), (503, "overloaded"));
     assert_eq!(
         (refused.json()["bound"].as_str(), refused.header("connection")),
         (Some("connections"), Some("close"))
     );
-    drop(first);
+    drop(reader);
     until(async || Request::get("/healthz").send(test.address).await.status == 200).await;
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_without_a_caller_shut_no_caller_out() {
+    let test = Setup::new(says("a")).limits(|limits| limits.max_connections = 4).start().await;
+    let mut reader = test.stream("/v1/inbox/events").await;
+    let login = format!(
+        "POST /v1/login HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{{",
+        test.address
+    );
+    let mut idle = Vec::new();
+    for sent in ["", "GET /healthz HTT", &*login, "", "GET / HT", &*login] {
+        let mut connection = Connection::open(test.address).await;
+        connection.write(sent.as_bytes()).await;
+        idle.push(connection);
+    }
+    for _ in 0..9 {
+        test.get("/v1/me").await.ok(200);
+    }
+    idle.remove(0).rest().await; // the oldest one has ended
+    test.open("s").await;
+    assert_eq!(reader.until("snapshot").await.len(), 1, "who has a caller stays");
     test.shutdown().await;
 }
 

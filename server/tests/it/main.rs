@@ -11,6 +11,7 @@ mod chat_completions;
 mod client_memory;
 mod draining;
 mod errors;
+mod hanging;
 mod http;
 #[cfg(feature = "jwt")]
 mod jwt;

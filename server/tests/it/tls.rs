@@ -105,6 +105,38 @@ async fn a_listener_with_a_certificate_serves_https_and_no_clear_text() {
 }
 
 #[tokio::test]
+async fn an_address_has_a_bound_on_connections_where_it_is_that_of_the_client() {
+    let certificate = Certificate::new();
+    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let listener = Listener::from(socket).with_tls(certificate.tls());
+    let mut limits = ServerLimits::default();
+    limits.max_connections_per_address = 1;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serves = tokio::spawn(server(limits).await.serve(vec![listener], async move {
+        drop(stopped.await);
+    }));
+    let first = certificate.connect(port).await;
+    let second = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    assert_eq!(rest(second).await, "", "it is closed");
+    drop(first);
+    let request =
+        format!("GET /v1/me HTTP/1.1\r\nhost: localhost:{port}\r\nconnection: close\r\n\r\n");
+    crate::support::until(async || {
+        let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        let Ok(mut stream) = certificate.connector.connect(name, stream).await else {
+            return false;
+        };
+        stream.write_all(request.as_bytes()).await.is_ok()
+            && rest(stream).await.starts_with("HTTP/1.1 200")
+    })
+    .await;
+    stop.send(()).unwrap();
+    timeout(PATIENCE, serves).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn a_certificate_that_cannot_be_used_is_refused_by_its_file() {
     let (certificate, other) = (Certificate::new(), Certificate::new());
     let open = |chain: &PathBuf, key: &PathBuf| Tls::open(chain, key).unwrap_err();

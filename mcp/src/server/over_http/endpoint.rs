@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{Full, combinators::BoxBody};
-use madang::Runtime;
+use madang::{Runtime, tool::ValueCount};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
 use tokio::time::{MissedTickBehavior, interval};
@@ -95,7 +95,7 @@ impl ToolEndpoint {
         if request.method() == Method::DELETE && is_gone() {
             return Err(EndpointRefusal::NoSession);
         }
-        if values(request.body()) > MAX_VALUES {
+        if ValueCount::default().read(request.body()) > MAX_VALUES {
             return Err(EndpointRefusal::ManyValues { max: MAX_VALUES });
         }
         let permit = match Peek::of(request.body()) {
@@ -172,21 +172,6 @@ impl<'a> Peek<'a> {
     fn of(message: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(message).ok()
     }
-}
-
-/// Counts the values of a JSON text without reading them: each stands behind a comma or is the first of its list or object.
-fn values(text: &[u8]) -> usize {
-    let (mut values, mut is_text, mut is_escaped) = (1, false, false);
-    for byte in text {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = is_text,
-            b'"' => is_text = !is_text,
-            b',' | b'[' | b'{' if !is_text => values += 1,
-            _ => {}
-        }
-    }
-    values
 }
 
 /// The body of an answer.

@@ -138,3 +138,20 @@ async fn a_history_that_is_too_long_is_taken_over_from_its_newest_part_and_a_bod
     assert_eq!((long.status, &*long.problem()), (413, "too-long"), "a text is no history");
     test.shutdown().await;
 }
+
+/// Reading it all would cost seconds, and tell nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_with_far_more_text_than_a_request_is_another_one() {
+    let test = Setup::new(says("a")).start().await;
+    test.open("long").await;
+    for _ in 0..12 {
+        test.say("long", &"x".repeat(60_000)).await;
+    }
+    let named = |messages: &[Value]| ask(messages).header("madang-session", "long");
+    let branch = test.send(named(&[user("x"), assistant("a"), user("b")])).await;
+    assert_eq!(branch.status, 200);
+    assert_ne!(branch.header("madang-session"), Some("long"));
+    let left = test.send(named(&[user("b")])).await;
+    assert_eq!(left.header("madang-session"), Some("long"), "the history is left to this server");
+    test.shutdown().await;
+}

@@ -1,20 +1,23 @@
 //! How many values a JSON text has, counted while it comes. A tree of many small ones takes fifty times their bytes.
 
-/// Counts the values of a text that comes in pieces. Of a text that is no JSON it gives some number.
+/// Counts the values of a JSON text that comes in pieces, before anything reads it. Of another text it gives some number.
 #[derive(Debug)]
-pub(super) struct ValueCount {
+pub struct ValueCount {
     values: usize,
     is_text: bool,
     is_escaped: bool,
 }
 
-impl ValueCount {
-    pub(super) const fn new() -> Self {
+impl Default for ValueCount {
+    /// Begins a text, which has one value at least.
+    fn default() -> Self {
         Self { values: 1, is_text: false, is_escaped: false }
     }
+}
 
+impl ValueCount {
     /// Reads a piece, and gives the values so far.
-    pub(super) fn read(&mut self, piece: &[u8]) -> usize {
+    pub fn read(&mut self, piece: &[u8]) -> usize {
         for byte in piece {
             match byte {
                 _ if self.is_escaped => self.is_escaped = false,
@@ -36,7 +39,7 @@ mod tests {
     fn values_are_counted_alike_wherever_a_text_is_cut() {
         let text = br#"{"a\",[{":[1,2,{"b":"c,\\"}],"d":"["}"#;
         for cut in 0..=text.len() {
-            let mut count = ValueCount::new();
+            let mut count = ValueCount::default();
             count.read(&text[..cut]);
             assert_eq!(count.read(&text[cut..]), 7, "{cut}");
         }
