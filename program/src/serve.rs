@@ -4,7 +4,7 @@ use std::{error::Error as _, path::Path};
 
 use madang::{
     Builder, Limits, Runtime,
-    store::{SqliteStore, Store as _},
+    store::{SqliteStore, Store as _, StoreError},
 };
 use madang_mcp::McpServers;
 use madang_server::{
@@ -227,8 +227,12 @@ fn options(
             let store = store.clone();
             async move {
                 let Some(ledger) = store.session_ledger(&session).await? else { return Ok(None) };
-                let keys = Some(store.keys()).filter(|keys| !keys.is_empty());
-                Ok(Some(ledger.audit(head.as_ref(), keys)))
+                // A long ledger takes seconds to hash, which no worker thread has.
+                let audits = tokio::task::spawn_blocking(move || {
+                    let keys = Some(store.keys()).filter(|keys| !keys.is_empty());
+                    ledger.audit(head.as_ref(), keys)
+                });
+                audits.await.map(Some).map_err(StoreError::unavailable)
             }
         });
     let options = wanted.public_url.iter().cloned().fold(options, ServerOptions::public_url);

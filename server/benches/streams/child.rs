@@ -30,22 +30,25 @@ const AT_ONCE: usize = 256;
 
 /// Serves on this port, with the database in a folder, or in memory. Until its standard input ends, it does what is
 /// written there, and says when it is done.
-pub(crate) async fn serve(folder: &Path, is_in_memory: bool, port: u16) {
-    if is_in_memory {
-        serve_on(MemoryStore::new(), folder, port).await;
+pub(crate) async fn serve(folder: &Path, store: &str, port: u16) {
+    let is_defended = store == "defended";
+    if store == "memory" {
+        serve_on(MemoryStore::new(), folder, port, is_defended).await;
     } else {
         let store = SqliteStore::options(folder.join("chats.db")).open().await.unwrap();
-        serve_on(store, folder, port).await;
+        serve_on(store, folder, port, is_defended).await;
     }
 }
 
-async fn serve_on(store: impl Store, folder: &Path, port: u16) {
+async fn serve_on(store: impl Store, folder: &Path, port: u16, is_defended: bool) {
     let builder = Runtime::builder().model(Speaker).store(store).limits(Limits::default());
     let runtime = builder.start().await.unwrap();
     let mut limits = ServerLimits::default();
-    // One user reads a chat a thousand times here, and asks as fast as a program can.
-    (limits.requests_per_second, limits.request_burst) = (1_000_000, 1_000_000);
-    limits.max_streams_per_user = limits.max_streams;
+    if !is_defended {
+        // One user reads a chat a thousand times here, and asks as fast as a program can.
+        (limits.requests_per_second, limits.request_burst) = (1_000_000, 1_000_000);
+        limits.max_streams_per_user = limits.max_streams;
+    }
     let service = TokenHolder::service(ServicePrefix::new(chats::SERVICE).unwrap());
     let secret = TokenSecret::open(folder.join("token")).unwrap();
     let token = TokenEntry::new("bench", service, TokenScopes::ALL, &secret);
@@ -68,7 +71,18 @@ async fn serve_on(store: impl Store, folder: &Path, port: u16) {
             let number = |at: usize| words[at].parse::<usize>().unwrap();
             match words[0] {
                 "cpu" => say(&ProcessTime::now().as_duration().as_nanos().to_string()),
-                "resident" => say(&resident_kb().to_string()),
+                "resident" => say(&memory_kb("VmRSS:").to_string()),
+                "peak" => say(&memory_kb("VmHWM:").to_string()),
+                "long" => {
+                    let (turns, text) = (number(2), &*"x".repeat(number(3)).leak());
+                    each(&runtime, number(1)..number(1) + 1, move |chat| async move {
+                        for _ in 0..turns {
+                            chat.send(text).await.unwrap().ended().await.unwrap();
+                        }
+                    })
+                    .await;
+                    say("told");
+                }
                 "open" => {
                     each(&runtime, number(1)..number(2), async |_| ()).await;
                     say("opened");
@@ -131,10 +145,10 @@ fn is_end(item: &StreamItem) -> bool {
     matches!(item, StreamItem::Event(event) if matches!(event.kind, EventKind::TurnEnded { .. }))
 }
 
-/// Returns the resident memory of this process.
-fn resident_kb() -> u64 {
+/// Returns a figure of this process's memory.
+fn memory_kb(name: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 

@@ -64,12 +64,24 @@ impl ServerAccess {
 
     /// Opens the stream of a chat behind a cursor, and never reads it. The kernel of this side takes little.
     pub(crate) async fn unread(&self, chat: usize, after: &str) -> io::Result<TcpStream> {
+        let target = format!("GET /v1/sessions/{}/events", chats::name(chat));
+        self.request(&target, chat, &format!("last-event-id: {after}\r\n"), b"").await
+    }
+
+    /// Sends a request on a connection of its own, of which the kernel of this side takes little, and reads nothing.
+    pub(crate) async fn request(
+        &self,
+        target: &str,
+        chat: usize,
+        headers: &str,
+        body: &[u8],
+    ) -> io::Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;
         socket.set_recv_buffer_size(4_096)?;
         let mut connection = socket.connect(self.address).await?;
-        let target = format!("GET /v1/sessions/{}/events", chats::name(chat));
-        let head = format!("{}last-event-id: {after}\r\n\r\n", self.head(&target, chat));
+        let head = format!("{}{headers}\r\n", self.head(target, chat));
         connection.write_all(head.as_bytes()).await?;
+        connection.write_all(body).await?;
         Ok(connection)
     }
 

@@ -17,7 +17,7 @@ pub(crate) struct Host {
     pub(crate) address: SocketAddr,
     pub(crate) secret: String,
     folder: TempDir,
-    is_in_memory: bool,
+    store: &'static str,
     process: Child,
     orders: ChildStdin,
     says: Lines<BufReader<ChildStdout>>,
@@ -31,12 +31,12 @@ pub(crate) struct Busy {
 }
 
 impl Host {
-    /// Starts a server with a store in memory, or SQLite at FULL.
-    pub(crate) fn start(is_in_memory: bool) -> Self {
+    /// Starts a server with a store in `memory`, with `sqlite` at FULL, or with that and the usual bounds (`defended`).
+    pub(crate) fn start(store: &'static str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = free_port();
-        let (process, orders, says, address, secret) = start(folder.path(), is_in_memory, port);
-        Self { address, secret, folder, is_in_memory, process, orders, says }
+        let (process, orders, says, address, secret) = start(folder.path(), store, port);
+        Self { address, secret, folder, store, process, orders, says }
     }
 
     /// Kills the server, and starts it again on the same database and port.
@@ -45,7 +45,7 @@ impl Host {
         self.process.wait().unwrap();
         let port = self.address.port();
         (self.process, self.orders, self.says, self.address, self.secret) =
-            start(self.folder.path(), self.is_in_memory, port);
+            start(self.folder.path(), self.store, port);
     }
 
     /// Lets the server do something, and waits until it is done.
@@ -56,6 +56,11 @@ impl Host {
 
     pub(crate) fn resident_kb(&mut self) -> f64 {
         self.order("resident").parse().unwrap()
+    }
+
+    /// Returns the most memory that it has had.
+    pub(crate) fn peak_kb(&mut self) -> f64 {
+        self.order("peak").parse().unwrap()
     }
 
     fn cpu(&mut self) -> Duration {
@@ -91,9 +96,8 @@ fn free_port() -> u16 {
 
 type Started = (Child, ChildStdin, Lines<BufReader<ChildStdout>>, SocketAddr, String);
 
-fn start(folder: &Path, is_in_memory: bool, port: u16) -> Started {
+fn start(folder: &Path, store: &str, port: u16) -> Started {
     let program: PathBuf = std::env::current_exe().unwrap();
-    let store = if is_in_memory { "memory" } else { "sqlite" };
     let mut process = Command::new(program)
         .args(["--serve", store])
         .arg(folder)

@@ -6,6 +6,7 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
+mod attacks;
 mod chats;
 mod child;
 mod client;
@@ -35,6 +36,8 @@ const FULL: Sizes = Sizes {
     readers: 1_000,
     stalled: 100,
     turns: 200,
+    attack: Duration::from_secs(30),
+    idle_connections: 13_000,
 };
 
 const QUICK: Sizes = Sizes {
@@ -47,6 +50,8 @@ const QUICK: Sizes = Sizes {
     readers: 50,
     stalled: 10,
     turns: 5,
+    attack: Duration::from_secs(2),
+    idle_connections: 100,
 };
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -56,7 +61,7 @@ async fn main() -> ExitCode {
     if let [order, store, folder, port] = arguments.as_slice()
         && order == "--serve"
     {
-        child::serve(Path::new(folder), store == "memory", port.parse().unwrap()).await;
+        child::serve(Path::new(folder), store, port.parse().unwrap()).await;
         return ExitCode::SUCCESS;
     }
     let has = |name: &str| arguments.iter().any(|argument| argument == name);
@@ -67,6 +72,7 @@ async fn main() -> ExitCode {
     println!("{} streams, two worker threads each for server and clients", sizes.streams);
     parts::in_memory(&sizes, &mut report).await;
     parts::in_sqlite(&sizes, &mut report).await;
+    attacks::attacked(&sizes, &mut report).await;
     report.end(!is_quick)
 }
 

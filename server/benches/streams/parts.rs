@@ -44,6 +44,10 @@ pub(crate) struct Sizes {
     pub(crate) stalled: usize,
     /// Turns of each of the chats that compare HTTP with none.
     pub(crate) turns: usize,
+    /// The time of an attack.
+    pub(crate) attack: Duration,
+    /// Connections of an attacker without a token.
+    pub(crate) idle_connections: usize,
 }
 
 /// Fifty tokens a second.
@@ -59,7 +63,7 @@ fn access(host: &Host) -> ServerAccess {
 
 /// Measures all parts on a store in memory, beside one another.
 pub(crate) async fn in_memory(sizes: &Sizes, report: &mut Report) {
-    let mut host = Host::start(true);
+    let mut host = Host::start("memory");
     let access = access(&host);
     let all = sizes.streams + sizes.samples + 1;
     host.order(&format!("open 0 {all}"));
@@ -87,7 +91,7 @@ pub(crate) async fn in_memory(sizes: &Sizes, report: &mut Report) {
 
 /// Measures all parts on SQLite at FULL.
 pub(crate) async fn in_sqlite(sizes: &Sizes, report: &mut Report) {
-    let mut host = Host::start(false);
+    let mut host = Host::start("sqlite");
     let access = access(&host);
     let all = sizes.streams + sizes.samples;
     host.order(&format!("open 0 {all}"));

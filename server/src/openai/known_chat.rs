@@ -89,7 +89,7 @@ impl KnownChat {
     }
 
     /// Tells whether the chat has exactly the history of a request.
-    pub(super) async fn is_of(self, request: &Arc<ChatRequest>) -> bool {
+    pub(super) async fn has_history_of(self, request: &Arc<ChatRequest>) -> bool {
         self.compared(request, |chat, client| is_of(chat, &client.history)).await.unwrap_or(false)
     }
 

@@ -222,7 +222,7 @@ async fn unnamed_chat(
         let Some(session) = shared.runtime.find_session(&caller.user, &session).await? else {
             continue;
         };
-        if known(shared, &session, request).await?.is_of(request).await {
+        if known(shared, &session, request).await?.has_history_of(request).await {
             return Ok(TurnSession::Known(session));
         }
     }
