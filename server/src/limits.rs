@@ -58,8 +58,8 @@ pub struct ServerLimits {
     pub max_event_bytes: usize,
     /// Bytes of a piece of text in one frame.
     pub max_text_frame_bytes: usize,
-    /// The time in which a request is answered, beside that of its body and that for which its route waits for a turn or
-    /// a call. It is as long as the store may take, and as a person looks at a screen.
+    /// The time in which a request is answered: as long as the store may take, and as a person looks at a screen. The
+    /// time of its body, and that for which its route waits for a turn or a call, come on top.
     pub answer_timeout: Duration,
     /// The longest time that a request may wait for the end of its turn: as long as proxies let it.
     pub max_wait: Duration,

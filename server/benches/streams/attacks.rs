@@ -1,8 +1,8 @@
 //! A server with its usual bounds under attack, and another user who asks it meanwhile.
 //!
-//! The attackers do all of this at once, again and again: they ask for a long chat and read nothing, open idle
-//! connections and half-sent logins without a token, send the longest bodies of the most values, and let short requests
-//! be compared with a long chat.
+//! The attackers do all of this at once, again and again. They ask for a long chat and read nothing. Without a token
+//! they open idle connections and half-sent logins. They send the longest bodies of the most values, and let short
+//! requests be compared with a long chat.
 
 use std::{sync::Arc, time::Duration};
 
