@@ -182,6 +182,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_one_user_gives_back_is_of_no_use_to_another_who_has_too_many() {
+        let limits = Limits { max_running_turns_per_user: 1, ..Limits::default() };
+        let admission = Admission::new(&limits);
+        let [kim, lee] = ["kim", "lee"].map(|name| UserId::new(name).unwrap());
+        let _of_both = [&kim, &lee].map(|user| admission.admit(Bound::RunningTurns, user, 1));
+        let mut waits = Box::pin(admission.wait(Bound::RunningTurns, &lee));
+        assert!(futures_are_pending(&mut waits).await);
+        assert!(admission.is_wanted(Bound::RunningTurns, &lee));
+        assert!(!admission.is_wanted(Bound::RunningTurns, &kim));
+    }
+
+    #[tokio::test]
     async fn a_wait_that_is_given_up_holds_no_permit_whenever_that_is() {
         let (admission, kim) = one_turn();
         for is_served_first in [false, true] {

@@ -257,3 +257,27 @@ async fn the_next_actor_finds_the_queue_empty_and_until_then_no_caller_waits_in_
     script.next().await.say("ok");
     assert_eq!(llm.ended().await, ended(3, "ok"), "a dead actor closes nothing");
 }
+
+#[tokio::test(start_paused = true)]
+async fn completions_that_end_with_their_actor_leave_their_user_the_whole_share() {
+    let (model, mut script) = model_pair();
+    let mut llm = Llm::new(model.max_concurrent(4), Limits::default()).await;
+    for is_first in [true, false] {
+        let numbers = if is_first { 1..=3 } else { 4..=6 };
+        for number in numbers.clone() {
+            llm.ask(number, "kim");
+        }
+        let mut running = Vec::new();
+        for _ in numbers.clone() {
+            running.push(script.next().await);
+        }
+        if is_first {
+            llm.actor.kill();
+            for _ in numbers {
+                assert_eq!(llm.ended().await.1, "EngineDied");
+            }
+            (llm.actor, _) =
+                LlmActor::spawn(None, LlmActor, llm.model_queue.clone()).await.unwrap();
+        }
+    }
+}

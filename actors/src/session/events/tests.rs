@@ -4,8 +4,8 @@ use uuid::Uuid;
 
 use crate::{
     protocol::{
-        CompletionDelta, CompletionId, Ending, EntryOrigin, EventCursor, EventKind, Timestamp,
-        TurnEnding, TurnId, Usage,
+        CallId, CompletionDelta, CompletionId, Ending, EntryOrigin, EventCursor, EventKind,
+        Timestamp, ToolProgress, TurnEnding, TurnId, Usage,
     },
     session::{Durability, Feed, StreamItem, Subscription},
     test_runtime::in_time,
@@ -109,6 +109,22 @@ fn the_first_reader_of_a_turn_that_goes_on_misses_nothing_of_it() {
     publish(&feed, EventKind::TurnResumed);
     publish(&feed, ended());
     assert_eq!(rest(&mut feed.subscribe()), [""; 0], "it is over: the state has it all");
+}
+
+/// A handler may go on behind the end of its turn, and so may its reports.
+#[test]
+fn behind_the_end_of_a_turn_no_call_of_it_reports() {
+    let ends = [ended(), EventKind::TurnInterrupted { text: String::new() }];
+    for end in ends {
+        let feed = Feed::new(8, 100);
+        let mut reads = feed.subscribe();
+        let reports = feed.progress_of(TurnId::new(Uuid::nil()), CallId::new(Uuid::nil()));
+        assert!(reports.tell(ToolProgress::new(1.0)));
+        assert_eq!(rest(&mut reads), ["progress 1"]);
+        publish(&feed, end);
+        assert!(!reports.tell(ToolProgress::new(2.0)), "nothing reads it");
+        assert_eq!(rest(&mut reads), ["event 1"]);
+    }
 }
 
 #[test]

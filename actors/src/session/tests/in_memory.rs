@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
 use super::{
-    calling,
-    lost::{ends, killed},
+    asleep, calling,
+    lost::{ends, killed, sends},
     role, words,
 };
 use crate::{
@@ -16,6 +16,8 @@ use crate::{
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, HandScript, Probe, model_pair},
 };
+
+const NO_TOOLS: [FakeTool; 0] = [];
 
 /// A chat in memory whose model is the test.
 async fn in_memory(tools: impl IntoIterator<Item = FakeTool>) -> (TestRuntime, HandScript) {
@@ -39,6 +41,35 @@ async fn the_end_of_a_turn_in_memory_is_told_though_the_reply_to_its_recovery_wa
     probe.until_turns_ended(1).await;
     let told: Vec<_> = ends(probe.events()).into_iter().map(|(_, ending)| ending).collect();
     assert_eq!(told, [TurnEnding::Failed]);
+}
+
+#[tokio::test]
+async fn a_turn_in_memory_whose_beginning_was_never_told_has_no_end_to_tell() {
+    let (model, mut script) = model_pair();
+    let limits = Limits { ask_timeout: Duration::from_millis(50), ..Limits::default() };
+    let runtime = TestRuntime::keeping(History::InMemory, limits, model, NO_TOOLS).await;
+    let slot = runtime.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let paused = runtime.store.pause().await;
+    let beginning = sends(&runtime, &slot, "lost");
+    runtime.state(&slot).await; // so it is on its way to the store
+    killed(&slot).await;
+    in_time(asleep(&slot)).await;
+    // Of the beginning, and of the end that the recovery writes.
+    runtime.store.lose_next_commit_reply();
+    runtime.store.lose_next_commit_reply();
+    drop(paused);
+    assert!(in_time(beginning).await.is_err(), "its actor is gone");
+    // Until the recovery has read what the store has, the session does not wake.
+    let end = loop {
+        if let Ok(end) = in_time(runtime.ask(&slot, "heard")).await {
+            break end;
+        }
+    };
+    script.next().await.say("Hello.");
+    in_time(end).await.unwrap();
+    probe.until_turns_ended(1).await;
+    assert_eq!(probe.lines(), "user: heard\nmodel: Hello. (Complete)\nturn ended Answered");
 }
 
 #[tokio::test]

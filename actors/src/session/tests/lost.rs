@@ -69,7 +69,7 @@ pub(super) fn cursors(probe: &Probe) -> Vec<String> {
 }
 
 /// Asks, and does not wait for the beginning of the turn.
-fn sends(
+pub(super) fn sends(
     runtime: &TestRuntime,
     slot: &Arc<SessionSlot>,
     text: &str,

@@ -8,9 +8,9 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{by_hand, by_hand_with, calling, lost::cursors};
+use super::{by_hand, by_hand_with, calling, lost::cursors, reading::come_back};
 use crate::{
-    protocol::Limits,
+    protocol::{EventCursor, EventKind, Limits},
     session::{
         Sent, SessionMsg, SessionSlot, ViewPage, WakePolicy,
         lifecycle::{state_cell::StateCell, wake::stands},
@@ -191,4 +191,17 @@ async fn a_reader_that_comes_first_hears_of_a_recovery_whose_reply_was_lost() {
         probe.until_turns_ended(1).await;
         assert_eq!(cursors(&probe), told, "{}", probe.lines());
     }
+}
+
+#[tokio::test]
+async fn a_reader_who_comes_back_is_the_first_of_a_turn_that_goes_on() {
+    let (runtime, mut script) = by_hand([]).await;
+    let (slot, _, _speaks) = left_open(&runtime, &mut script).await;
+    let mut back = Probe::new(come_back(&runtime, &slot, EventCursor::START).await);
+    let completion = script.next().await;
+    back.until(|told| told.iter().any(|event| event.kind == EventKind::TurnResumed)).await;
+    let mut later = Probe::new(slot.feed().subscribe());
+    completion.say("Hello.");
+    later.until_turns_ended(1).await;
+    assert_eq!(later.lines(), "model: Hello. (Complete)\nturn ended Answered");
 }
