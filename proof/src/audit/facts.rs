@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     oracle::{Oracle, token_of},
-    workload::{Act, EffectRow, PARTS, SessionPlan},
+    workload::{Act, CUT_OFF, EffectRow, PARTS, SessionPlan},
 };
 
 /// The content of a store.
@@ -205,6 +205,10 @@ impl Facts {
             }
             for begun in all {
                 let what = |what: &str| format!("{:?} {} began: {what}", begun.act, begun.token);
+                if begun.token.starts_with(CUT_OFF) {
+                    let what = what("the model was cut off in its call");
+                    findings.find(Counter::Unasked, what);
+                }
                 let Some(row) = row else {
                     // A call without a question is recorded with its end, in the commit of its effect, so both are
                     // undone.

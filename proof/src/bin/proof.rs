@@ -15,10 +15,10 @@ use madang_proof::{
     audit::{Counter, Findings},
     fuzz::{Hunt, Target},
     kill::{self, Campaign, KillFigures, Remote},
-    mistakes::{AwayMistake, Mistake, ProxyMistake, RemoteMistake},
+    mistakes::{AwayMistake, LateMistake, Mistake, ProxyMistake, RemoteMistake},
     power::{CutFigures, Synced, Trial},
     serve::{self, ServeCampaign, ServeFigures},
-    simulation::{Away, AwayReport, Simulation},
+    simulation::{Away, AwayReport, Late, Simulation},
     stress::Stress,
 };
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
@@ -46,7 +46,7 @@ struct Dose {
     /// Seconds for which `fuzz` hunts each target
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u64,
-    /// Schedules of `simulation`, and of `away`
+    /// Schedules of `simulation`, of `away` and of `late`
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// Turns of `simulation`, of all its schedules together
@@ -87,6 +87,8 @@ enum Proof {
     Simulation,
     /// Lets people stay away from their questions while the process dies 20 times
     Away,
+    /// Loses the replies of a store that takes each write, and looks at it late
+    Late,
     /// Runs many chats on one runtime with SQLite while much goes wrong
     Stress,
     /// Runs all of them, one after the other
@@ -141,6 +143,10 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
                 let dose = dose.clone();
                 tokio::task::spawn_blocking(move || away(&dose)).await?
             }
+            Proof::Late => {
+                let dose = dose.clone();
+                tokio::task::spawn_blocking(move || late(&dose)).await?
+            }
             Proof::Stress => stress(&dose).await?,
             Proof::All => continue,
         });
@@ -154,6 +160,7 @@ impl Proof {
         match self {
             Self::Serve => ProxyMistake::named(name).is_some(),
             Self::Away => AwayMistake::named(name).is_some(),
+            Self::Late => LateMistake::named(name).is_some(),
             Self::Remote => Mistake::named(name).is_some() || RemoteMistake::named(name).is_some(),
             Self::Kill | Self::Simulation | Self::Stress => Mistake::named(name).is_some(),
             Self::Power | Self::Fuzz | Self::All => false,
@@ -347,6 +354,25 @@ fn away(dose: &Dose) -> Findings {
     let seeds = dose.seeds;
     clock.end(&format!(
         "away  {seeds} seeds, {deaths} deaths, {answered} turns answered behind them"
+    ))
+}
+
+fn late(dose: &Dose) -> Findings {
+    let mut clock = Clock::new();
+    let (mut lost, mut late, mut answered) = (0, 0, 0);
+    for number in 0..dose.seeds {
+        let seed = dose.seed.wrapping_add(number);
+        let mistake = dose.mistake(LateMistake::named);
+        let report = Late { seed, chats: 3, turns: 12, mistake }.run();
+        lost += report.lost;
+        late += report.late;
+        answered += report.answered;
+        clock.found(report.findings);
+        clock.say(|| format!("late {lost} replies lost"));
+    }
+    let seeds = dose.seeds;
+    clock.end(&format!(
+        "late  {seeds} seeds, {lost} replies lost, {late} looks late, {answered} turns answered"
     ))
 }
 

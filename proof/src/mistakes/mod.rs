@@ -1,7 +1,7 @@
 //! The mistakes that the proof must find: in stores, tools, models, clocks and people around the runtime's ports.
 //!
 //! Each mistake has a name, a sentence and the counters that it must raise. `store`, `tool` and `clock` wrap a part of
-//! the workload and make the mistake. `away` makes that of a start. The workload's model and people make those of the model and of the front end.
+//! the workload and make the mistake. `away` makes that of a start, and the simulation itself that of a `late` look. The workload's model and people make those of the model and of the front end.
 //! Those of a server are made by a `proxy` before it, and those of a way to `remote` tools by what is around the tools.
 //! `docs/proof.md` lists which drivers find each, and a test compares that table with these lists.
 //!
@@ -97,6 +97,7 @@ mistakes! {
     ToolSignsForAnother "tool-signs-for-another" [Lost, Unasked] "A tool leaves the id of another call with its effect.";
     ToolWritesElsewhere "tool-writes-elsewhere" [Misreported] "A tool writes beside the transaction of its record.";
     ModelRepeatsCalls "model-repeats-calls" [Doubled] "The model asks for each call twice.";
+    ModelHidesCuts "model-hides-cuts" [Unasked] "The model tells a call that it did not finish as a whole one.";
     ClockRunsAhead "clock-runs-ahead" [Misreported] "The clock is an hour ahead.";
     ClockStands "clock-stands" [Misreported] "The clock stands.";
     FrontEndSaysYes "front-end-says-yes" [Unasked] "The front end approves whatever the person decided.";
@@ -120,6 +121,12 @@ mistakes! {
     /// A mistake of a start, while people are away.
     AwayMistake:
     GivesUp "start-gives-questions-up" [Disturbed] "A start gives up a turn that has waited for a person over three deaths.";
+}
+
+mistakes! {
+    /// A mistake of a store that is looked at late.
+    LateMistake:
+    ShowsNoTurn "store-shows-no-turn" [Disturbed] "A store that is looked at late shows no open turn.";
 }
 
 mistakes! {

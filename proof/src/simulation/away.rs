@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use madang::{event::TurnEnding, store::Store as _};
 use tokio::time::sleep;
 
 use super::world::{World, at_once};
@@ -11,7 +10,6 @@ use crate::{
     audit::{Counter, Findings},
     dice::Dice,
     mistakes::{AwayMistake, gives_up},
-    oracle::Began,
     workload::{Act, Fate, SessionPlan, Step},
 };
 
@@ -79,7 +77,7 @@ impl Away {
             life.shut_down().await;
         });
         let mut findings = world.judge();
-        let answered = at_once(answered(&world, &mut findings));
+        let answered = at_once(world.answered(&mut findings));
         AwayReport { deaths: self.deaths, answered, findings }
     }
 }
@@ -95,31 +93,4 @@ fn plan(dice: &mut Dice, number: usize) -> String {
     let words = steps.into_iter().enumerate().map(step);
     let word = |Step { act, token }: Step| format!("{}:{token}", act.name());
     words.map(word).collect::<Vec<_>>().join(" ")
-}
-
-/// Counts the turns that were answered. Each other turn is a finding: nothing went wrong in any of them.
-async fn answered(world: &World, findings: &mut Findings) -> usize {
-    let oracle = world.scene.witness.oracle().clone();
-    let mut answered = 0;
-    for asked in &oracle.asks {
-        let plan = &world.scene.sessions[asked.session];
-        let turn = match asked.began {
-            Some(Began::Yes(turn)) => turn,
-            Some(Began::No | Began::Perhaps) | None => {
-                findings.find(Counter::Lost, format!("{:?} began no turn", asked.text));
-                continue;
-            }
-        };
-        let session = madang::SessionId::new(&*plan.name).expect("a short name");
-        let stored = world.store.turn(&session, turn).await;
-        let end = stored.ok().flatten().and_then(|stored| stored.end).map(|(_, end)| end);
-        match end {
-            Some(end) if end.ending == TurnEnding::Answered => answered += 1,
-            end => findings.find(
-                Counter::Disturbed,
-                format!("turn {turn}, which waited for its person, ended as {end:?}"),
-            ),
-        }
-    }
-    answered
 }

@@ -10,15 +10,17 @@
 //! event equals the store.
 //!
 //! [`Away`] is a run of its own on the same thread and clock. People ask for a thing that needs a yes, and stay away while
-//! the process dies again and again.
+//! the process dies again and again. In [`Late`] the store's replies are lost, and what it shows comes late.
 //!
 //! Invariants: no code here reads a clock or a random number of the machine, iterates over a map in random order, or
 //! starts a thread. Ids contain random bytes, so the trace has the order of their first use instead.
 
 mod away;
+mod late;
 mod world;
 
 pub use away::{Away, AwayReport};
+pub use late::{Late, LateReport};
 
 use crate::{
     audit::Findings,

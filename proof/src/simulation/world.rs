@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 
-use madang::Limits;
+use madang::{Limits, SessionId, event::TurnEnding, store::Store as _};
 use madang_testing::MemoryStore;
 use tokio::time::{sleep, timeout};
 
@@ -65,6 +65,33 @@ impl World {
         let oracle = self.scene.witness.oracle();
         let moment = audit::Moment::AtRest;
         at_once(audit::audit(&self.store, effects, &self.scene.sessions, &oracle, moment))
+    }
+
+    /// Counts the turns that were answered, in a world in which nothing goes wrong: each other turn is a finding.
+    pub(super) async fn answered(&self, findings: &mut Findings) -> usize {
+        let oracle = self.scene.witness.oracle().clone();
+        let mut answered = 0;
+        for asked in &oracle.asks {
+            let plan = &self.scene.sessions[asked.session];
+            let turn = match asked.began {
+                Some(Began::Yes(turn)) => turn,
+                Some(Began::No | Began::Perhaps) | None => {
+                    findings.find(Counter::Lost, format!("{:?} began no turn", asked.text));
+                    continue;
+                }
+            };
+            let session = SessionId::new(&*plan.name).expect("a short name");
+            let stored = self.store.turn(&session, turn).await;
+            let end = stored.ok().flatten().and_then(|stored| stored.end).map(|(_, end)| end);
+            match end {
+                Some(end) if end.ending == TurnEnding::Answered => answered += 1,
+                end => findings.find(
+                    Counter::Disturbed,
+                    format!("turn {turn}, in which nothing went wrong, ended as {end:?}"),
+                ),
+            }
+        }
+        answered
     }
 
     /// Runs a whole life on this thread; its end drops whatever still runs.

@@ -20,6 +20,7 @@ mod away;
 mod fate;
 mod follow;
 mod history;
+mod late;
 mod leaving;
 mod life;
 mod model;
@@ -45,6 +46,7 @@ pub use visits::{Answers, LifePlan, SessionPlan, Visit};
 pub(crate) use answering::drawn;
 #[cfg(feature = "sqlite")]
 pub(crate) use follow::{asking, last_turn};
+pub(crate) use model::CUT_OFF;
 pub(crate) use tools::{PARTS, memory_rows, write_again};
 #[cfg(feature = "sqlite")]
 pub(crate) use visits::{Before, LifeEnd};

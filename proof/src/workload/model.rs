@@ -9,10 +9,11 @@ use madang::{
     },
     tool::{BoxFuture, WantedCall},
 };
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Fate, Point};
-use crate::mistakes::Mistake;
+use crate::{mistakes::Mistake, oracle::token_of};
 
 /// Follows plans, as far as fate lets it.
 #[derive(Debug)]
@@ -56,6 +57,15 @@ impl FickleModel {
             completion.tool_calls.push(self.nonsense());
             completion.finish = FinishReason::ToolCalls;
         }
+        if fate.fails_once_in(30)
+            && let Some(last) = completion.tool_calls.last_mut()
+        {
+            fate.note(format_args!("model cut off in a call for {session}"));
+            *last = cut_off(last);
+            let is_hidden = self.mistake == Some(Mistake::ModelHidesCuts);
+            let finish = if is_hidden { FinishReason::ToolCalls } else { FinishReason::Length };
+            completion.finish = finish;
+        }
         deltas.text(&completion.text[..2.min(completion.text.len())]);
         fate.note(format_args!("model speaks to {session}"));
         fate.thinks().await;
@@ -77,6 +87,15 @@ impl FickleModel {
         let arguments = self.fate.pick(&["{", "[]", "{\"token\": 1}", "null", "{}"]);
         WantedCall::new(*name, *arguments)
     }
+}
+
+/// The beginning of each token in a call that the model did not finish.
+pub(crate) const CUT_OFF: &str = "cut.";
+
+/// Gives a call as it stands where the model is cut off in it: its arguments can be read, and are others than the whole ones.
+fn cut_off(whole: &WantedCall) -> WantedCall {
+    let token = token_of(&Value::String(whole.arguments.to_string())).unwrap_or_default();
+    WantedCall::new(&*whole.name, json!({ "token": format!("{CUT_OFF}{token}") }).to_string())
 }
 
 impl ChatModel for FickleModel {

@@ -90,7 +90,7 @@ impl Person {
     }
 
     /// Reads events while the person acts, and until each answer is given.
-    async fn reads_while(&self, acts: impl AsyncFnOnce(&TaskTracker)) {
+    pub(super) async fn reads_while(&self, acts: impl AsyncFnOnce(&TaskTracker)) {
         let (over, tasks) = (CancellationToken::new(), TaskTracker::new());
         // A person that is dropped reads no more.
         let _gone = over.clone().drop_guard();

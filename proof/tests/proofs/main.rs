@@ -8,6 +8,7 @@ mod file;
 mod fuzz;
 mod imports;
 mod kill;
+mod late;
 mod plan;
 mod power_cut;
 mod remote;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use madang_proof::{
     audit::Counter,
-    mistakes::{AwayMistake, Mistake, ProxyMistake, RemoteMistake},
+    mistakes::{AwayMistake, LateMistake, Mistake, ProxyMistake, RemoteMistake},
     simulation::{Simulation, SimulationReport},
 };
 
@@ -90,6 +90,8 @@ fn the_page_names_each_mistake_and_the_drivers_that_find_it() {
     assert_eq!(of("serve"), served.collect::<Vec<_>>());
     let away = AwayMistake::ALL.iter().map(|one| row(one.name(), one.what(), one.raises()));
     assert_eq!(of("away"), away.collect::<Vec<_>>());
+    let late = LateMistake::ALL.iter().map(|one| row(one.name(), one.what(), one.raises()));
+    assert_eq!(of("late"), late.collect::<Vec<_>>());
     let names = |driver| of(driver).into_iter().map(|(name, ..)| name).collect::<BTreeSet<_>>();
     let named = |found: &[(Mistake, Counter)]| {
         found.iter().map(|(mistake, _)| mistake.name().to_owned()).collect::<BTreeSet<_>>()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use madang::store::SqliteStore;
+use madang::{Limits, store::SqliteStore};
 use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
 
@@ -13,11 +13,16 @@ use crate::{
 
 /// A server whose model asks for the destructive tool, and then says that it is done.
 async fn asking() -> (TestServer, madang_testing::Runs) {
+    asking_within(Limits::default()).await
+}
+
+async fn asking_within(limits: Limits) -> (TestServer, madang_testing::Runs) {
     let tool = delete();
     let runs = tool.runs();
     let script =
         [ScriptedCompletion::call("delete", &json!({ "id": 7 })), ScriptedCompletion::text("done")];
-    let test = Setup::new(ScriptedModel::repeating(script)).tool(tool).start().await;
+    let setup = Setup::new(ScriptedModel::repeating(script)).tool(tool);
+    let test = setup.build(|builder| builder.limits(limits)).start().await;
     test.open("s").await;
     (test, runs)
 }
@@ -73,6 +78,18 @@ async fn a_request_is_shown_on_each_device_and_one_decides_for_all() {
     let ended = inbox.until("approval_ended").await.pop().unwrap().data;
     assert_eq!((&ended["call"], &ended["session"]), (&request["call"], &json!("s")));
     assert_eq!(test.get("/v1/inbox").await.ok(200)["approval_requests"], json!([]));
+    assert_eq!(runs.count(), 1);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_no_inbox_to_spare_decides_all_the_same() {
+    let mut limits = Limits::default();
+    limits.max_inboxes_per_user = 0;
+    let (test, runs) = asking_within(limits).await;
+    let (mut events, request) = ask(&test).await;
+    decide(&test, &request, json!({ "decision": "approve" })).await.ok(200);
+    events.until("turn_ended").await;
     assert_eq!(runs.count(), 1);
     test.shutdown().await;
 }
