@@ -1,7 +1,8 @@
 //! Reads a tool call as a model wrote it, as far as possible, so that the model can be told its error.
 //!
 //! [`CallForm`] is the form of a family: JSON objects (`json`), Gemma's `braces`, Python (`python`), the family's own
-//! texts around the arguments (`marks`), or each argument between `tags`. Its rules tell `scan` where a call ends while text still arrives. `read` then takes name and arguments out of the call:
+//! texts around the arguments (`marks`), or each argument between `tags`. Its rules tell `scan` where a call ends while
+//! text still arrives. `read` then takes name and arguments out of the call:
 //!
 //! ```text
 //! call:save{title:<|"|>Plan<|"|>}   gives   save, {"title":"Plan"}
@@ -26,7 +27,7 @@ pub(super) mod tags;
 use madang_actors::protocol::{ToolSpec, WantedCall};
 use serde_json::Value;
 
-pub(super) use marks::{Marks, literals};
+pub(super) use marks::Marks;
 pub(super) use scan::{Scan, Seen, held};
 pub(super) use tags::Tags;
 

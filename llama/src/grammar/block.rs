@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        call::{CallForm, literals},
+        call::{CallForm, marks::literals},
         dialect::CallStyle,
         family::{Family, Opening},
     },
