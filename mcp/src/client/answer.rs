@@ -286,6 +286,19 @@ mod tests {
     }
 
     #[test]
+    fn no_byte_in_an_answer_makes_two_of_it_or_stops_the_reader() {
+        let answer =
+            r#"{"jsonrpc":"2.0","id":3,"result":{"a":[-1e3,"안\ud83d\ude00\"",{}]},"x":"é"}"#;
+        for at in 0..answer.len() {
+            let (before, behind) = (&answer.as_bytes()[..at], &answer.as_bytes()[at + 1..]);
+            assert!(read(before).len() <= 1, "cut off at {at}");
+            for byte in *b"\"\\{}[],:0eN\n\t \x00\xed\xff" {
+                assert!(read(&[before, &[byte], behind].concat()).len() <= 1, "{byte} at {at}");
+            }
+        }
+    }
+
+    #[test]
     fn what_a_server_asks_and_tells_is_read() {
         let asks = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
         assert_eq!(said(asks), json!([["asks", 3]]));

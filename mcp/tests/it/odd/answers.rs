@@ -105,6 +105,7 @@ fn readable() -> Vec<Row> {
         ("nan", structure(r#"{"v":NaN,"w":[Infinity,-Infinity]}"#), Done(json!({ "v": null, "w": [null, null] }))),
         ("too_large_a_number", structure(r#"{"v":1e400,"w":-1.5e3}"#), Done(json!({ "v": null, "w": -1500.0 }))),
         ("whole_numbers", structure(r#"{"a":9007199254740993,"b":18446744073709551615,"c":-9223372036854775808}"#), Done(json!({ "a": 9_007_199_254_740_993_u64, "b": u64::MAX, "c": i64::MIN }))),
+        ("whole_number_of_100_bits", structure(r#"{"v":123456789012345678901234567890}"#), Done(json!({ "v": 1.234_567_890_123_456_8e29 }))),
         ("same_key_twice", structure(r#"{"a":1,"a":2}"#), Done(json!({ "a": 2 }))),
         ("structured", structure(r#"{"a":1}"#), Done(json!({ "a": 1 }))),
         ("structured_list", structure("[1,2]"), Done(json!([1, 2]))),
