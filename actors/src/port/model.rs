@@ -156,7 +156,7 @@ impl fmt::Debug for Deltas {
 }
 
 /// A reason why a completion has no end of its own.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
     /// The completion was cancelled.
@@ -177,10 +177,31 @@ pub enum ModelError {
         /// The kind, for the user: `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `Repetition`, `AnswerTooLong`,
         /// `ConnectionLost`, `Unauthorized`, `Refused`, `PromptTooLong`, `ScriptExhausted`, or another.
         kind: Cow<'static, str>,
+        /// The words of the model's provider, for the person: foreign text, short and without the key. They may repeat
+        /// what was sent, so no log has them.
+        said: Option<Arc<str>>,
         /// The cause, for the log only.
         #[source]
         cause: Option<Box<dyn Error + Send + Sync>>,
     },
+}
+
+/// The words of a provider are left out.
+impl fmt::Debug for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cancelled { usage } => f.debug_struct("Cancelled").field("usage", usage).finish(),
+            Self::Overloaded { retry_after } => {
+                f.debug_struct("Overloaded").field("retry_after", retry_after).finish()
+            }
+            Self::Failed { kind, said, cause } => f
+                .debug_struct("Failed")
+                .field("kind", kind)
+                .field("has_words", &said.is_some())
+                .field("cause", cause)
+                .finish(),
+        }
+    }
 }
 
 impl ModelError {
@@ -222,7 +243,7 @@ impl ModelError {
     /// Makes a failure of this kind, without a cause.
     #[must_use]
     pub fn failed(kind: impl Into<Cow<'static, str>>) -> Self {
-        Self::Failed { kind: kind.into(), cause: None }
+        Self::Failed { kind: kind.into(), said: None, cause: None }
     }
 
     /// Makes a failure of this kind with its cause.
@@ -231,6 +252,17 @@ impl ModelError {
         kind: impl Into<Cow<'static, str>>,
         cause: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        Self::Failed { kind: kind.into(), cause: Some(cause.into()) }
+        Self::Failed { kind: kind.into(), said: None, cause: Some(cause.into()) }
+    }
+
+    /// Adds the words of the model's provider to a failure.
+    #[must_use]
+    pub fn with_words(self, words: Option<impl Into<Arc<str>>>) -> Self {
+        match self {
+            Self::Failed { kind, cause, .. } => {
+                Self::Failed { kind, said: words.map(Into::into), cause }
+            }
+            other @ (Self::Cancelled { .. } | Self::Overloaded { .. }) => other,
+        }
     }
 }

@@ -247,6 +247,9 @@ pub enum TurnError {
         /// Milliseconds after which to try again, where the model is overloaded and the time is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
+        /// The words of the model's provider: foreign text, short and without the key.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Arc<str>>,
     },
     /// The store could not keep the chat.
     Store,
@@ -258,7 +261,7 @@ impl TurnError {
     /// Makes the failure of a model, by its kind.
     #[must_use]
     pub fn model(kind: impl Into<String>) -> Self {
-        Self::Model { kind: kind.into(), retry_after_ms: None }
+        Self::Model { kind: kind.into(), retry_after_ms: None, said: None }
     }
 
     /// Says the reason to a person.
@@ -266,7 +269,11 @@ impl TurnError {
     pub fn in_locale(&self, locale: Locale) -> String {
         let text = match self {
             Self::TooManyRounds => Text::TooManyRounds,
-            Self::Model { kind, .. } => Text::ModelFailed(kind),
+            Self::Model { kind, said: Some(said), .. } => {
+                let text = Text::ModelFailed(kind).in_locale(locale);
+                return format!("{text} “{said}”");
+            }
+            Self::Model { kind, said: None, .. } => Text::ModelFailed(kind),
             Self::Store => Text::TurnNotStored,
             Self::CutOff => Text::TurnCutOff,
         };

@@ -164,7 +164,12 @@ pub(super) fn errors() -> Vec<TurnError> {
     vec![
         TurnError::TooManyRounds,
         TurnError::model("Offline"),
-        TurnError::Model { kind: "Overloaded".into(), retry_after_ms: Some(20) },
+        TurnError::Model { kind: "Overloaded".into(), retry_after_ms: Some(20), said: None },
+        TurnError::Model {
+            kind: "Http402".into(),
+            retry_after_ms: None,
+            said: Some("Insufficient Balance".into()),
+        },
         TurnError::Store,
         TurnError::CutOff,
     ]

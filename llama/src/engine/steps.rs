@@ -336,7 +336,7 @@ pub(super) fn fill(
 }
 
 fn tell(reply: Reply, result: Result<Completion, ModelError>) {
-    if let Err(ModelError::Failed { kind, cause }) = &result {
+    if let Err(ModelError::Failed { kind, cause, .. }) = &result {
         let cause = cause.as_deref().map(tracing::field::display);
         error!(kind = &**kind, cause, "failed to complete");
     }

@@ -37,7 +37,7 @@ async fn wait_for(shared: &Shared, turn: Turn, head: Head) -> Result<Response, P
                 return Err(failure("턴이 실패했습니다.".into(), "The turn failed.".into()));
             };
             return Err(match error {
-                TurnError::Model { kind, retry_after_ms } if kind == ModelError::OVERLOADED => {
+                TurnError::Model { kind, retry_after_ms, .. } if kind == ModelError::OVERLOADED => {
                     let problem = Problem::new(ProblemName::TooMany, text.clone(), text);
                     problem.retry_after(Duration::from_millis(retry_after_ms.unwrap_or(1_000)))
                 }

@@ -1,6 +1,6 @@
 //! The messages between the program and its child, one a frame.
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use madang_actors::{
     port::{Caveat, ModelError, ModelInfo, Unconstrained},
@@ -90,9 +90,18 @@ pub struct ModelReport {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Failure {
-    Cancelled { usage: Usage },
-    Overloaded { retry_after: Option<Duration> },
-    Failed { kind: String, cause: Option<ErrorReport> },
+    Cancelled {
+        usage: Usage,
+    },
+    Overloaded {
+        retry_after: Option<Duration>,
+    },
+    Failed {
+        kind: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Arc<str>>,
+        cause: Option<ErrorReport>,
+    },
 }
 
 impl From<&ModelError> for Failure {
@@ -102,12 +111,13 @@ impl From<&ModelError> for Failure {
             ModelError::Overloaded { retry_after } => {
                 Self::Overloaded { retry_after: *retry_after }
             }
-            ModelError::Failed { kind, cause } => {
+            ModelError::Failed { kind, said, cause } => {
                 let cause = cause.as_deref().map(|cause| ErrorReport::of(cause as _));
-                Self::Failed { kind: kind.to_string(), cause }
+                Self::Failed { kind: kind.to_string(), said: said.clone(), cause }
             }
             other => {
-                Self::Failed { kind: other.kind().to_owned(), cause: Some(ErrorReport::of(other)) }
+                let cause = Some(ErrorReport::of(other));
+                Self::Failed { kind: other.kind().to_owned(), said: None, cause }
             }
         }
     }
@@ -118,8 +128,10 @@ impl From<Failure> for ModelError {
         match failure {
             Failure::Cancelled { usage } => Self::Cancelled { usage },
             Failure::Overloaded { retry_after } => Self::Overloaded { retry_after },
-            Failure::Failed { kind, cause: Some(cause) } => Self::failed_by(kind, cause),
-            Failure::Failed { kind, cause: None } => Self::failed(kind),
+            Failure::Failed { kind, said, cause: Some(cause) } => {
+                Self::failed_by(kind, cause).with_words(said)
+            }
+            Failure::Failed { kind, said, cause: None } => Self::failed(kind).with_words(said),
         }
     }
 }

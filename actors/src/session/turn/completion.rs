@@ -113,11 +113,14 @@ fn turn_error(error: &ModelError) -> TurnError {
     match error {
         // Only the model itself can have cancelled a completion that is still awaited.
         ModelError::Cancelled { .. } => TurnError::model(ModelError::ENGINE_DIED),
-        ModelError::Failed { kind, .. } => TurnError::model(&**kind),
+        ModelError::Failed { kind, said, .. } => {
+            TurnError::Model { kind: kind.to_string(), retry_after_ms: None, said: said.clone() }
+        }
         ModelError::Overloaded { retry_after } => TurnError::Model {
             kind: ModelError::OVERLOADED.to_owned(),
             retry_after_ms: retry_after
                 .map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
+            said: None,
         },
     }
 }
