@@ -32,6 +32,8 @@ mod outage;
 mod over_http;
 mod pages;
 mod progress;
+#[cfg(feature = "remote")]
+mod providers;
 mod readers;
 mod refused;
 #[cfg(feature = "remote")]

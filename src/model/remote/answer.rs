@@ -1,39 +1,17 @@
 //! What a reader has found of an answer so far.
 
-use std::borrow::Cow;
-
 use madang_actors::{
     port::{Deltas, ModelError},
     protocol::{Completion, CompletionDelta, FinishReason, Usage, WantedCall},
 };
 use serde_json::{Map, Value};
 
-use super::opaque::Opaque;
+use super::{broken::Broken, opaque::Opaque};
 
 /// The most bytes of text, thoughts and arguments of one answer: the longest arguments, with room for a text.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The most calls of one answer: far more than a runtime takes of one.
 const MAX_CALLS: usize = 256;
-
-/// A stream cannot be read on.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Broken {
-    /// A frame is not what the format says.
-    #[error("the provider's stream cannot be read: {0}")]
-    BadOutput(Cow<'static, str>),
-    /// The provider refuses to answer.
-    #[error("the provider refuses to answer: {0}")]
-    Refused(String),
-    /// The provider says that it failed, under this name.
-    #[error("the provider failed: {0}")]
-    Failed(String),
-}
-
-impl Broken {
-    pub(super) fn bad(what: impl Into<Cow<'static, str>>) -> Self {
-        Self::BadOutput(what.into())
-    }
-}
 
 /// An answer as far as it is there.
 #[derive(Debug)]
@@ -61,7 +39,8 @@ pub(super) struct PartialCall {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) arguments: String,
-    pub(super) signature: Option<String>,
+    /// The signature, as the provider wants it back.
+    pub(super) signature: Option<Value>,
     /// Whether the provider said that nothing more belongs to it. Until then, no arguments are not "none".
     pub(super) has_ended: bool,
 }
@@ -136,9 +115,9 @@ impl Answer {
         &mut self,
         name: &str,
         arguments: Option<&Value>,
-        signature: Option<&str>,
+        signature: Option<&Value>,
     ) -> Result<(), Broken> {
-        let (name, signature) = (name.to_owned(), signature.map(str::to_owned));
+        let (name, signature) = (name.to_owned(), signature.cloned());
         let call = PartialCall { name, signature, has_ended: true, ..PartialCall::default() };
         let place = self.begins(call)?;
         match arguments {
@@ -201,15 +180,4 @@ impl Answer {
         let text = std::mem::take(&mut self.text);
         Ok(Completion { text, tool_calls, finish, usage: self.usage, left_out })
     }
-}
-
-/// Reads a text of a frame; empty where there is none.
-pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Reads a count of tokens, if there is one.
-pub(super) fn tokens(value: &Value, pointer: &str) -> Option<u32> {
-    let count = value.pointer(pointer)?.as_u64()?;
-    Some(u32::try_from(count).unwrap_or(u32::MAX))
 }

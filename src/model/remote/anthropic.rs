@@ -6,10 +6,13 @@ use madang_actors::protocol::{CompletionRequest, FinishReason};
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Answer, Broken, PartialCall, text, tokens},
+    answer::{Answer, PartialCall},
+    broken::Broken,
     conversation::Entry,
+    json::{text, tokens},
     options::RemoteOptions,
     reader::Reader,
+    refusal::ModelRefusal,
     system,
 };
 
@@ -109,7 +112,7 @@ impl Reader for AnthropicReader {
                 usage.completion_tokens = spent.unwrap_or(usage.completion_tokens);
                 match text(frame, "/delta/stop_reason") {
                     "" => {}
-                    "refusal" => return Err(Broken::Refused("refusal".to_owned())),
+                    "refusal" => return Err(Broken::refused("")),
                     "max_tokens" | "model_context_window_exceeded" => {
                         answer.finish = Some(FinishReason::Length);
                     }
@@ -124,10 +127,26 @@ impl Reader for AnthropicReader {
                     _ => answer.finish = Some(FinishReason::Stop),
                 }
             }
-            "error" => return Err(Broken::Failed(text(frame, "/error/type").to_owned())),
+            "error" => return Err(Broken::failed(ModelRefusal::in_frame(frame))),
             _ => {} // pings, the end of the message, and what is new
         }
         Ok(())
+    }
+
+    fn whole(&mut self, value: &Value, answer: &mut Answer) -> Result<(), Broken> {
+        if text(value, "/type") != "message" {
+            return self.push(value, answer);
+        }
+        self.push(&json!({ "type": "message_start", "message": value }), answer)?;
+        let blocks = value.get("content").and_then(Value::as_array);
+        for (index, block) in blocks.into_iter().flatten().enumerate() {
+            let begins =
+                json!({ "type": "content_block_start", "index": index, "content_block": block });
+            self.push(&begins, answer)?;
+            self.push(&json!({ "type": "content_block_stop", "index": index }), answer)?;
+        }
+        let end = json!({ "type": "message_delta", "delta": value, "usage": value["usage"] });
+        self.push(&end, answer)
     }
 }
 

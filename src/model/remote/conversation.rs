@@ -25,7 +25,7 @@ pub(super) struct PastCall<'a> {
     pub(super) arguments: Map<String, Value>,
     pub(super) result: &'a str,
     pub(super) thoughts: Vec<Value>,
-    pub(super) signature: Option<String>,
+    pub(super) signature: Option<Value>,
 }
 
 /// Groups messages. What another model than `tag` wanted back is left out, and all of it where `is_stripped`.

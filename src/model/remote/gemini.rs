@@ -4,10 +4,14 @@ use madang_actors::protocol::{CompletionRequest, FinishReason, ToolSpec};
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Answer, Broken, text, tokens},
+    answer::Answer,
+    broken::Broken,
     conversation::{Entry, PastCall},
+    json::{text, tokens},
     options::RemoteOptions,
+    quirks::{Quirk, Quirks},
     reader::Reader,
+    refusal::ModelRefusal,
     system,
 };
 
@@ -16,6 +20,7 @@ pub(super) fn body(
     options: &RemoteOptions,
     request: &CompletionRequest,
     entries: &[Entry<'_>],
+    quirks: Quirks,
 ) -> Value {
     let mut contents = Vec::new();
     for entry in entries {
@@ -25,7 +30,11 @@ pub(super) fn body(
             }
             Entry::Model { text, calls } => {
                 let said = (!text.is_empty()).then(|| json!({ "text": text }));
-                let parts: Vec<Value> = said.into_iter().chain(calls.iter().map(asked)).collect();
+                let asked = calls.iter().enumerate().map(|(index, call)| {
+                    let wants_one = index == 0 && quirks.has(Quirk::EmptySignatures);
+                    asked(call, wants_one)
+                });
+                let parts: Vec<Value> = said.into_iter().chain(asked).collect();
                 contents.push(json!({ "role": "model", "parts": parts }));
                 if !calls.is_empty() {
                     let parts: Vec<Value> = calls.iter().map(result).collect();
@@ -59,12 +68,17 @@ fn declared(tool: &ToolSpec) -> Value {
     })
 }
 
-fn asked(call: &PastCall<'_>) -> Value {
+/// What Gemini takes for a signature of a call that another model made.
+pub(super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+fn asked(call: &PastCall<'_>, wants_signature: bool) -> Value {
     let mut part = json!({
         "functionCall": { "id": call.id, "name": call.name, "args": call.arguments },
     });
     if let Some(signature) = &call.signature {
-        part["thoughtSignature"] = signature.as_str().into();
+        part["thoughtSignature"] = signature.clone();
+    } else if wants_signature {
+        part["thoughtSignature"] = NO_SIGNATURE.into();
     }
     part
 }
@@ -84,12 +98,12 @@ pub(super) struct GeminiReader;
 
 impl Reader for GeminiReader {
     fn push(&mut self, frame: &Value, answer: &mut Answer) -> Result<(), Broken> {
-        if let Some(error) = frame.get("error") {
-            return Err(Broken::Failed(text(error, "/status").to_owned()));
+        if frame.get("error").is_some() {
+            return Err(Broken::failed(ModelRefusal::in_frame(frame)));
         }
         let blocked = text(frame, "/promptFeedback/blockReason");
         if !blocked.is_empty() {
-            return Err(Broken::Refused(blocked.to_owned()));
+            return Err(Broken::refused(blocked));
         }
         let usage = &mut answer.usage;
         let prompt = tokens(frame, "/usageMetadata/promptTokenCount");
@@ -100,7 +114,7 @@ impl Reader for GeminiReader {
         let parts = frame.pointer("/candidates/0/content/parts").and_then(Value::as_array);
         for part in parts.into_iter().flatten() {
             if let Some(call) = part.get("functionCall") {
-                let signature = part.get("thoughtSignature").and_then(Value::as_str);
+                let signature = part.get("thoughtSignature");
                 answer.asks(text(call, "/name"), call.get("args"), signature)?;
             } else if part.get("thought") == Some(&Value::Bool(true)) {
                 answer.thinks(text(part, "/text"))?;
@@ -115,7 +129,7 @@ impl Reader for GeminiReader {
             wrong @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL") => {
                 return Err(Broken::bad(wrong.to_owned()));
             }
-            refused => return Err(Broken::Refused(refused.to_owned())),
+            refused => return Err(Broken::refused(refused)),
         }
         Ok(())
     }

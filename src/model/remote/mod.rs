@@ -10,8 +10,9 @@
 //!
 //! `conversation` groups the messages of a chat as providers want them. Each of `openai`, `anthropic`, `gemini` and
 //! `ollama` writes a request and reads a stream; both are pure. `stream` reads bytes, `frames` cuts them, and `answer`
-//! collects what a reader finds. `wire` sends, tries again and gives up; `refusal` says what a refused request means. `opaque` is
-//! what a model wants back with its calls.
+//! collects what a reader finds. `wire` sends, tries again and gives up; `refusal` says what a refused request means, by
+//! the provider's `words`, and `quirks` is what a server wants otherwise. `opaque` is what a model wants back with its calls;
+//! `members` and `think_tag` find it.
 //!
 //! Invariants:
 //! - A request is sent again only where the model has said nothing of its answer.
@@ -20,23 +21,27 @@
 
 mod answer;
 mod anthropic;
+mod broken;
 mod conversation;
 mod frames;
 mod gemini;
+mod json;
+mod members;
 mod ollama;
 mod opaque;
 mod openai;
 mod options;
 mod provider;
+mod quirks;
 mod reader;
 mod refusal;
 mod stream;
+mod think_tag;
 mod wire;
+mod words;
 
 #[cfg(test)]
 mod tests;
-
-use std::sync::atomic::AtomicBool;
 
 use madang_actors::{
     port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo},
@@ -50,6 +55,7 @@ pub use provider::{Provider, UnknownProvider};
 
 use answer::Answer;
 use conversation::conversation;
+use quirks::{KnownQuirks, Quirks};
 
 /// A model that runs elsewhere.
 ///
@@ -60,8 +66,8 @@ use conversation::conversation;
 pub struct RemoteModel {
     options: RemoteOptions,
     client: reqwest::Client,
-    /// Where this is set, the server knows only the older name of the bound on tokens.
-    has_old_bound: AtomicBool,
+    /// What the server wants otherwise, as far as it has said so.
+    quirks: KnownQuirks,
 }
 
 impl RemoteModel {
@@ -73,7 +79,7 @@ impl RemoteModel {
     pub fn new(options: RemoteOptions) -> Result<Self, RemoteError> {
         options.check()?;
         let client = wire::client().map_err(RemoteError::Client)?;
-        Ok(Self { options, client, has_old_bound: AtomicBool::new(false) })
+        Ok(Self { options, client, quirks: KnownQuirks::default() })
     }
 }
 
@@ -111,8 +117,7 @@ struct Style {
     left_out: usize,
     /// Opaque state stays at home: the provider does not take it.
     is_stripped: bool,
-    /// The bound on tokens has its older name.
-    has_old_bound: bool,
+    quirks: Quirks,
 }
 
 impl RemoteModel {
@@ -121,9 +126,9 @@ impl RemoteModel {
         let (options, tag) = (&self.options, self.options.name());
         let entries = conversation(&request.messages[style.left_out..], &tag, style.is_stripped);
         match options.provider {
-            Provider::OpenAi => openai::body(options, request, &entries, style.has_old_bound),
+            Provider::OpenAi => openai::body(options, request, &entries, style.quirks),
             Provider::Anthropic => anthropic::body(options, request, &entries),
-            Provider::Gemini => gemini::body(options, request, &entries),
+            Provider::Gemini => gemini::body(options, request, &entries, style.quirks),
             Provider::Ollama => ollama::body(options, request, &entries),
         }
     }

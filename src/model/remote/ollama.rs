@@ -4,11 +4,16 @@ use madang_actors::protocol::{CompletionRequest, FinishReason};
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Answer, Broken, text, tokens},
+    answer::Answer,
+    broken::Broken,
     conversation::Entry,
+    json::{text, tokens},
+    members::{add_members, end_of_text, keep, speak},
     options::RemoteOptions,
     reader::Reader,
+    refusal::ModelRefusal,
     system,
+    think_tag::ThinkTag,
 };
 
 /// Writes the body of a request. Ollama cuts a prompt to 4,096 tokens where it is not told the room.
@@ -26,6 +31,7 @@ pub(super) fn body(
             Entry::User(text) => messages.push(json!({ "role": "user", "content": text })),
             Entry::Model { text, calls } => {
                 let mut message = json!({ "role": "assistant", "content": text });
+                add_members(&mut message, calls.first());
                 if !calls.is_empty() {
                     let asked = calls.iter().map(|call| {
                         json!({ "function": { "name": call.name, "arguments": call.arguments } })
@@ -55,16 +61,20 @@ pub(super) fn body(
 }
 
 /// Reads a stream of lines.
-#[derive(Debug)]
-pub(super) struct OllamaReader;
+#[derive(Debug, Default)]
+pub(super) struct OllamaReader {
+    think_tag: ThinkTag,
+}
 
 impl Reader for OllamaReader {
     fn push(&mut self, frame: &Value, answer: &mut Answer) -> Result<(), Broken> {
         if frame.get("error").is_some() {
-            return Err(Broken::Failed("error".to_owned()));
+            return Err(Broken::failed(ModelRefusal::in_frame(frame)));
         }
-        answer.thinks(text(frame, "/message/thinking"))?;
-        answer.says(text(frame, "/message/content"))?;
+        let thought = text(frame, "/message/thinking");
+        answer.thinks(thought)?;
+        keep(answer, "thinking", thought);
+        speak(&mut self.think_tag, text(frame, "/message/content"), answer)?;
         let calls = frame.pointer("/message/tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
             answer.asks(text(call, "/function/name"), call.pointer("/function/arguments"), None)?;
@@ -78,5 +88,9 @@ impl Reader for OllamaReader {
             answer.finish = Some(finish);
         }
         Ok(())
+    }
+
+    fn end(&mut self, answer: &mut Answer) -> Result<(), Broken> {
+        end_of_text(&mut self.think_tag, answer)
     }
 }

@@ -13,12 +13,12 @@ pub(super) struct Opaque {
     /// The number of calls of the completion, with the first of them; 0 with the others.
     #[serde(default)]
     pub(super) calls: usize,
-    /// Thoughts before the call, as Anthropic wants them back.
+    /// Thoughts before the call: blocks of a message of Anthropic, members of a message elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) thoughts: Vec<Value>,
-    /// The signature of the call, as Gemini wants it back.
+    /// The signature of the call: a text for Gemini, `extra_content` in OpenAI's format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) signature: Option<String>,
+    pub(super) signature: Option<Value>,
 }
 
 impl Opaque {

@@ -1,14 +1,22 @@
-//! OpenAI's Chat Completions, and servers that speak it.
+//! OpenAI's Chat Completions, and servers that speak it. What a model thought before a call goes back under the name
+//! under which it came.
 
 use madang_actors::protocol::{CompletionRequest, FinishReason};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
-    answer::{Answer, Broken, PartialCall, text, tokens},
+    answer::{Answer, PartialCall},
+    broken::Broken,
     conversation::{Entry, PastCall},
+    gemini::NO_SIGNATURE,
+    json::{text, tokens},
+    members::{add_members, end_of_text, keep, keep_details, speak},
     options::RemoteOptions,
+    quirks::{Quirk, Quirks},
     reader::Reader,
+    refusal::ModelRefusal,
     system,
+    think_tag::ThinkTag,
 };
 
 /// Writes the body of a request. Servers that do not know `max_completion_tokens` know `max_tokens`.
@@ -16,7 +24,7 @@ pub(super) fn body(
     options: &RemoteOptions,
     request: &CompletionRequest,
     entries: &[Entry<'_>],
-    has_old_bound: bool,
+    quirks: Quirks,
 ) -> Value {
     let mut messages = Vec::new();
     if let Some(system) = system(request) {
@@ -26,29 +34,39 @@ pub(super) fn body(
         match entry {
             Entry::User(text) => messages.push(json!({ "role": "user", "content": text })),
             Entry::Model { text, calls } => {
-                let mut message = Map::new();
-                message.insert("role".to_owned(), "assistant".into());
+                let mut message = json!({ "role": "assistant", "content": null });
                 if !text.is_empty() {
-                    message.insert("content".to_owned(), (&**text).into());
+                    message["content"] = (&**text).into();
+                }
+                add_members(&mut message, calls.first());
+                if quirks.has(Quirk::EmptyThoughts) && message.get("reasoning_content").is_none() {
+                    message["reasoning_content"] = "".into();
                 }
                 if !calls.is_empty() {
-                    message.insert("tool_calls".to_owned(), calls.iter().map(asked).collect());
+                    let mut asked: Vec<Value> = calls.iter().map(asked).collect();
+                    if quirks.has(Quirk::EmptySignatures) && calls[0].signature.is_none() {
+                        asked[0]["extra_content"] =
+                            json!({ "google": { "thought_signature": NO_SIGNATURE } });
+                    }
+                    message["tool_calls"] = asked.into();
                 }
-                messages.push(message.into());
+                messages.push(message);
                 messages.extend(calls.iter().map(|call| {
                     json!({ "role": "tool", "tool_call_id": call.id, "content": call.result })
                 }));
             }
         }
     }
-    let bound = if has_old_bound { "max_tokens" } else { "max_completion_tokens" };
+    let bound = if quirks.has(Quirk::OldBound) { "max_tokens" } else { "max_completion_tokens" };
     let mut body = json!({
         "model": options.model,
         "messages": messages,
         "stream": true,
-        "stream_options": { "include_usage": true },
         bound: request.max_tokens,
     });
+    if !quirks.has(Quirk::NoStreamOptions) {
+        body["stream_options"] = json!({ "include_usage": true });
+    }
     if !request.tools.is_empty() {
         body["tools"] = request.tools.iter().map(|tool| tool.to_openai()).collect();
     }
@@ -57,63 +75,141 @@ pub(super) fn body(
 
 fn asked(call: &PastCall<'_>) -> Value {
     let arguments = Value::Object(call.arguments.clone()).to_string();
-    json!({
+    let mut asked = json!({
         "id": call.id,
         "type": "function",
         "function": { "name": call.name, "arguments": arguments },
-    })
+    });
+    if let Some(signature) = &call.signature {
+        asked["extra_content"] = signature.clone();
+    }
+    asked
 }
 
 /// Reads a stream of chunks.
-#[derive(Debug)]
-pub(super) struct OpenAiReader;
+#[derive(Debug, Default)]
+pub(super) struct OpenAiReader {
+    think_tag: ThinkTag,
+    /// What the model says in place of an answer.
+    refusal: String,
+}
 
 impl Reader for OpenAiReader {
     fn push(&mut self, frame: &Value, answer: &mut Answer) -> Result<(), Broken> {
-        if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
-            let code = [text(error, "/code"), text(error, "/type"), "error"];
-            let code = code.into_iter().find(|code| !code.is_empty()).unwrap_or_default();
-            return Err(Broken::Failed(code.to_owned()));
+        if frame.get("error").is_some_and(|error| !error.is_null())
+            || text(frame, "/object") == "error"
+        {
+            return Err(Broken::failed(ModelRefusal::in_frame(frame)));
         }
         let usage = &mut answer.usage;
         usage.prompt_tokens = tokens(frame, "/usage/prompt_tokens").unwrap_or(usage.prompt_tokens);
         let spent = tokens(frame, "/usage/completion_tokens");
         usage.completion_tokens = spent.unwrap_or(usage.completion_tokens);
         let Some(choice) = frame.pointer("/choices/0") else { return Ok(()) };
-        for name in ["/delta/reasoning_content", "/delta/reasoning"] {
-            answer.thinks(text(choice, name))?;
+        // An answer that is no stream has a message in place of the delta.
+        let delta = choice.get("delta").filter(|delta| delta.is_object());
+        let Some(delta) = delta.or_else(|| choice.get("message")) else {
+            return finished(choice, answer);
+        };
+        thinks(delta, answer)?;
+        match delta.get("content") {
+            Some(Value::String(text)) => speak(&mut self.think_tag, text, answer)?,
+            Some(Value::Array(parts)) => {
+                for part in parts {
+                    let thought = part.get("thinking").and_then(Value::as_array);
+                    for part in thought.into_iter().flatten() {
+                        answer.thinks(text(part, "/text"))?;
+                    }
+                    speak(&mut self.think_tag, text(part, "/text"), answer)?;
+                }
+            }
+            _ => {}
         }
-        answer.says(text(choice, "/delta/content"))?;
-        let refusal = text(choice, "/delta/refusal");
+        let refusal = text(delta, "/refusal");
         if !refusal.is_empty() {
-            return Err(Broken::Refused("refusal".to_owned()));
+            answer.takes(refusal.len())?;
+            self.refusal.push_str(refusal);
         }
-        let calls = choice.pointer("/delta/tool_calls").and_then(Value::as_array);
+        let calls = delta.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
             let place = place(call, answer)?;
+            if let Some(signature) = call.get("extra_content").filter(|extra| extra.is_object()) {
+                answer.takes(signature.to_string().len())?;
+                answer.calls[place].signature = Some(signature.clone());
+            }
             match call.pointer("/function/arguments") {
                 Some(Value::String(part)) => answer.adds(place, part)?,
                 Some(whole @ Value::Object(_)) => answer.adds(place, &whole.to_string())?,
                 _ => {}
             }
         }
-        match text(choice, "/finish_reason") {
-            "" => {}
-            "length" | "max_tokens" | "model_length" => answer.finish = Some(FinishReason::Length),
-            "tool_calls" | "function_call" | "tool_use" => {
-                answer.calls_end();
-                answer.finish = Some(FinishReason::ToolCalls);
-            }
-            "content_filter" => return Err(Broken::Refused("content_filter".to_owned())),
-            "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" => {
-                answer.calls_end();
-                answer.finish = Some(FinishReason::Stop);
-            }
-            // A word of the server's own, such as `abort`: it may have ended anywhere.
-            _ => answer.finish = Some(FinishReason::Stop),
-        }
-        Ok(())
+        finished(choice, answer)
     }
+
+    fn end(&mut self, answer: &mut Answer) -> Result<(), Broken> {
+        if !self.refusal.is_empty() {
+            return Err(Broken::refused(&self.refusal));
+        }
+        end_of_text(&mut self.think_tag, answer)
+    }
+}
+
+/// The names of a thought that is a text. Servers that have both send the same under both.
+const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning"];
+/// The names of a thought in parts, which models sign.
+const DETAILS: [&str; 2] = ["reasoning_details", "thinking_blocks"];
+
+/// Reads what the model thinks, and keeps it as the server wants it back.
+fn thinks(delta: &Value, answer: &mut Answer) -> Result<(), Broken> {
+    let of = |name: &str| delta.get(name).and_then(Value::as_str).unwrap_or_default();
+    let thought = THOUGHTS.into_iter().find(|name| !of(name).is_empty());
+    if let Some(name) = thought {
+        answer.thinks(of(name))?;
+        keep(answer, name, of(name));
+    }
+    for name in DETAILS {
+        let parts = delta.get(name).and_then(Value::as_array);
+        for part in parts.into_iter().flatten() {
+            if thought.is_none() && name == DETAILS[0] {
+                answer.thinks([text(part, "/text"), text(part, "/summary")].concat().as_str())?;
+            }
+            answer.takes(part.to_string().len())?;
+            keep_details(answer, name, part);
+        }
+    }
+    Ok(())
+}
+
+/// Reads why the answer ended, if it did.
+fn finished(choice: &Value, answer: &mut Answer) -> Result<(), Broken> {
+    let reason = text(choice, "/finish_reason").to_ascii_lowercase();
+    // Gemini names the filter behind a colon.
+    let (word, filter) = reason.split_once(':').unwrap_or((&reason, ""));
+    match word {
+        "" => {}
+        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => {
+            answer.finish = Some(FinishReason::Length);
+        }
+        "tool_calls" | "function_call" | "tool_use" => {
+            answer.calls_end();
+            answer.finish = Some(FinishReason::ToolCalls);
+        }
+        "content_filter" | "sensitive" | "guardrail_intervened" => {
+            return Err(Broken::refused(filter.trim()));
+        }
+        "function_call_filter" => return Err(Broken::bad(reason)),
+        // The server gave up, and the answer may have ended anywhere.
+        "error" | "network_error" | "abort" | "insufficient_system_resource" => {
+            return Err(Broken::failed(ModelRefusal::in_text(reason.as_bytes())));
+        }
+        "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" => {
+            answer.calls_end();
+            answer.finish = Some(FinishReason::Stop);
+        }
+        // A word of the server's own: it may have ended anywhere.
+        _ => answer.finish = Some(FinishReason::Stop),
+    }
+    Ok(())
 }
 
 /// Finds the call to which a piece belongs, or begins one. A piece goes on with a call only if nothing in it contradicts

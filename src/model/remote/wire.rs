@@ -1,9 +1,6 @@
 //! One completion over HTTP: sends the request, reads the stream, tries again where nothing was said yet.
 
-use std::{
-    sync::{Arc, atomic::Ordering::Relaxed},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use madang_actors::{
     port::ModelError,
@@ -19,10 +16,11 @@ use tracing::{debug, warn};
 
 use super::{
     RemoteModel, Style,
-    answer::{Answer, Broken},
+    answer::Answer,
+    broken::Broken,
     options::RemoteOptions,
     provider::Provider,
-    refusal::ModelRefusal,
+    refusal::{Meaning, ModelRefusal},
     stream::Stream,
 };
 
@@ -60,7 +58,7 @@ pub(super) fn client() -> reqwest::Result<Client> {
 /// Why a try brought no answer.
 #[derive(Debug)]
 enum Failure {
-    Refused(ModelRefusal),
+    Refused(Box<ModelRefusal>),
     /// The connection was lost or never there, or the stream ended before the answer did.
     Lost(ModelError),
     Final(ModelError),
@@ -73,43 +71,53 @@ pub(super) async fn complete(
     answer: &mut Answer,
 ) -> Result<Completion, ModelError> {
     let (mut style, mut retries, mut halvings) = (Style::default(), 0, 0);
-    style.has_old_bound = model.has_old_bound.load(Relaxed);
+    style.quirks = model.quirks.get();
+    let key = model.options.key.as_deref();
     loop {
         let failure = match one_try(model, request, style, answer).await {
-            Ok(()) => return answer.finish(&model.options.name(), style.left_out),
+            Ok(()) => {
+                model.quirks.add(style.quirks);
+                return answer.finish(&model.options.name(), style.left_out);
+            }
             Err(failure) => failure,
         };
         if answer.has_begun {
-            return Err(failure.behind_words());
+            return Err(failure.behind_words(key));
         }
         answer.forget();
+        let usual = PAUSE * 2_u32.pow(retries);
         let pause = match &failure {
-            Failure::Refused(ModelRefusal::UnknownBound) if !style.has_old_bound => {
-                style.has_old_bound = true;
-                model.has_old_bound.store(true, Relaxed);
-                continue;
-            }
-            Failure::Refused(ModelRefusal::BadSignature) if !style.is_stripped => {
-                style.is_stripped = true;
-                continue;
-            }
-            Failure::Refused(ModelRefusal::TooLong) if halvings < HALVINGS => {
-                let Some(left_out) = half(&request.messages, style.left_out) else {
-                    return Err(failure.into_error());
-                };
-                (style.left_out, halvings) = (left_out, halvings + 1);
-                continue;
-            }
-            Failure::Refused(ModelRefusal::Overloaded { retry_after }) => {
-                retry_after.unwrap_or(PAUSE * 2_u32.pow(retries))
-            }
-            Failure::Refused(ModelRefusal::Failed { .. }) | Failure::Lost(_) => {
-                PAUSE * 2_u32.pow(retries)
-            }
-            Failure::Refused(_) | Failure::Final(_) => return Err(failure.into_error()),
+            Failure::Refused(refusal) => match &refusal.meaning {
+                Meaning::Wants(quirks) if !quirks.is_within(style.quirks) => {
+                    style.quirks = style.quirks.and(*quirks);
+                    continue;
+                }
+                Meaning::BadSignature if !style.is_stripped => {
+                    let stripped = Style { is_stripped: true, ..style };
+                    if model.body(request, stripped) == model.body(request, style) {
+                        return Err(failure.into_error(key));
+                    }
+                    style = stripped;
+                    continue;
+                }
+                Meaning::TooLong if halvings < HALVINGS => {
+                    let Some(left_out) = half(&request.messages, style.left_out) else {
+                        return Err(failure.into_error(key));
+                    };
+                    (style.left_out, halvings) = (left_out, halvings + 1);
+                    continue;
+                }
+                Meaning::Overloaded { retry_after } => retry_after.unwrap_or(usual),
+                Meaning::Failed => usual,
+                Meaning::Wants(_) | Meaning::BadSignature | Meaning::TooLong | Meaning::Final => {
+                    return Err(failure.into_error(key));
+                }
+            },
+            Failure::Lost(_) => usual,
+            Failure::Final(_) => return Err(failure.into_error(key)),
         };
         if retries == RETRIES || pause > MAX_PAUSE {
-            return Err(failure.into_error());
+            return Err(failure.into_error(key));
         }
         retries += 1;
         debug!(retries, ?pause, "a remote model is asked again");
@@ -149,19 +157,18 @@ async fn one_try(
     while !stream.is_over()
         && let Some(bytes) = within(options, response.chunk()).await?
     {
-        stream.push(&bytes, answer).map_err(broken)?;
+        stream.push(&bytes, answer).map_err(|cause| broken(options, cause))?;
     }
-    let cut_off = || Failure::Lost(ModelError::failed(ModelError::CONNECTION_LOST));
-    if stream.end(answer).map_err(broken)? { Ok(()) } else { Err(cut_off()) }
+    stream.end(answer).map_err(|cause| broken(options, cause))
 }
 
-fn broken(broken: Broken) -> Failure {
-    match &broken {
-        Broken::BadOutput(_) => {
-            Failure::Final(ModelError::failed_by(ModelError::BAD_OUTPUT, broken))
+fn broken(options: &RemoteOptions, broken: Broken) -> Failure {
+    match broken {
+        Broken::Failed(refusal) => Failure::Refused(refusal),
+        Broken::Unended => Failure::Lost(ModelError::failed(ModelError::CONNECTION_LOST)),
+        Broken::BadOutput(_) | Broken::NoAnswer(_) | Broken::Refused(_) => {
+            Failure::Final(broken.into_error(options.key.as_deref()))
         }
-        Broken::Refused(_) => Failure::Final(ModelError::failed_by(ModelError::REFUSED, broken)),
-        Broken::Failed(name) => Failure::Refused(ModelRefusal::in_stream(name)),
     }
 }
 
@@ -186,10 +193,11 @@ async fn refused(options: &RemoteOptions, mut response: Response) -> Failure {
     {
         body.extend_from_slice(&bytes[..bytes.len().min(MAX_REFUSAL - body.len())]);
     }
-    let refusal = ModelRefusal::of(options.provider, status, retry_after, &body);
+    let refusal = ModelRefusal::of(status, retry_after, &body);
     // What the provider wrote stays out of the log: it may repeat the prompt, or the key.
-    warn!(provider = options.provider.name(), status, ?refusal, "a remote model refused");
-    Failure::Refused(refusal)
+    let meaning = &refusal.meaning;
+    warn!(provider = options.provider.name(), status, ?meaning, "a remote model refused");
+    Failure::Refused(Box::new(refusal))
 }
 
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
@@ -231,20 +239,18 @@ fn headers(options: &RemoteOptions) -> HeaderMap {
 
 impl Failure {
     /// Gives the error where the model had said nothing.
-    fn into_error(self) -> ModelError {
+    fn into_error(self, key: Option<&str>) -> ModelError {
         match self {
             Self::Lost(error) | Self::Final(error) => error,
-            Self::Refused(refusal) => refusal.into_error(),
+            Self::Refused(refusal) => refusal.into_error(key),
         }
     }
 
     /// Gives the error where the model had begun to speak.
-    fn behind_words(self) -> ModelError {
+    fn behind_words(self, key: Option<&str>) -> ModelError {
         match self {
-            Self::Refused(ModelRefusal::Overloaded { .. } | ModelRefusal::Failed { .. }) => {
-                ModelError::failed(ModelError::CONNECTION_LOST)
-            }
-            Self::Refused(_) | Self::Lost(_) | Self::Final(_) => self.into_error(),
+            Self::Refused(refusal) => refusal.behind_words(key),
+            Self::Lost(_) | Self::Final(_) => self.into_error(key),
         }
     }
 }

@@ -15,19 +15,19 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A request as it came.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// Its first line and headers, in small letters.
-    pub(super) head: String,
-    pub(super) body: Value,
+    pub(crate) head: String,
+    pub(crate) body: Value,
 }
 
 /// How a request is answered.
 #[derive(Debug)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// A response with this first line and these headers, and a body; then the connection is closed.
     Whole(&'static str, String),
     /// A stream that ends in order.
@@ -43,18 +43,18 @@ pub(super) enum Reply {
 }
 
 #[derive(Debug)]
-pub(super) struct Mock {
+pub(crate) struct Mock {
     url: String,
     asked: mpsc::UnboundedReceiver<Asked>,
     /// The moments at which a held connection was closed by the other side.
-    pub(super) closed: mpsc::UnboundedReceiver<Instant>,
+    pub(crate) closed: mpsc::UnboundedReceiver<Instant>,
 }
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream";
 
 impl Mock {
     /// Answers the requests in order. One more than the script has is answered by 418.
-    pub(super) async fn start(script: impl IntoIterator<Item = Reply>) -> Self {
+    pub(crate) async fn start(script: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let script = Arc::new(Mutex::new(script.into_iter().collect::<VecDeque<_>>()));
@@ -70,25 +70,25 @@ impl Mock {
     }
 
     /// The options of a model that asks here, with a key.
-    pub(super) fn options(&self, provider: Provider) -> RemoteOptions {
+    pub(crate) fn options(&self, provider: Provider) -> RemoteOptions {
         RemoteOptions::new(provider, "m").url(&self.url).key(KEY)
     }
 
-    pub(super) fn model(&self, provider: Provider) -> RemoteModel {
+    pub(crate) fn model(&self, provider: Provider) -> RemoteModel {
         RemoteModel::new(self.options(provider)).unwrap()
     }
 
-    pub(super) async fn asked(&mut self) -> Asked {
+    pub(crate) async fn asked(&mut self) -> Asked {
         timeout(PATIENCE, self.asked.recv()).await.expect("a request comes").unwrap()
     }
 
     /// Takes the requests that came and were not looked at.
-    pub(super) fn rest(&mut self) -> usize {
+    pub(crate) fn rest(&mut self) -> usize {
         std::iter::from_fn(|| self.asked.try_recv().ok()).count()
     }
 }
 
-pub(super) const KEY: &str = "key-that-no-log-may-have";
+pub(crate) const KEY: &str = "key-that-no-log-may-have";
 
 async fn serve(
     mut connection: TcpStream,
@@ -130,7 +130,7 @@ fn chunked(body: &str) -> String {
     format!("{OK}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n{chunk}")
 }
 
-async fn read(connection: &mut TcpStream) -> Option<Asked> {
+pub(crate) async fn read(connection: &mut TcpStream) -> Option<Asked> {
     let mut bytes = Vec::new();
     loop {
         let head = bytes.windows(4).position(|window| window == b"\r\n\r\n");

@@ -14,7 +14,7 @@ fn line(value: &Value) -> String {
 }
 
 /// A piece of text.
-pub(super) fn says(provider: Provider, text: &str) -> String {
+pub(crate) fn says(provider: Provider, text: &str) -> String {
     match provider {
         Provider::OpenAi => event(&json!({ "choices": [{ "delta": { "content": text } }] })),
         Provider::Anthropic => event(&json!({
@@ -29,7 +29,7 @@ pub(super) fn says(provider: Provider, text: &str) -> String {
 }
 
 /// The end of an answer, with what it cost.
-pub(super) fn ends(provider: Provider) -> String {
+pub(crate) fn ends(provider: Provider) -> String {
     match provider {
         Provider::OpenAi => {
             let usage = json!({ "prompt_tokens": 5, "completion_tokens": 2 });
@@ -57,12 +57,12 @@ pub(super) fn ends(provider: Provider) -> String {
     }
 }
 
-pub(super) fn answer(provider: Provider, text: &str) -> String {
+pub(crate) fn answer(provider: Provider, text: &str) -> String {
     says(provider, text) + &ends(provider)
 }
 
 /// Calls of tools without arguments, in one answer. Anthropic and Gemini sign the first with this.
-pub(super) fn calls(provider: Provider, names: &[&str], signature: &str) -> String {
+pub(crate) fn calls(provider: Provider, names: &[&str], signature: &str) -> String {
     let numbered = names.iter().enumerate();
     let calls = match provider {
         Provider::OpenAi => {

@@ -112,6 +112,7 @@ fn openai_gets_the_calls_of_one_answer_in_one_message() {
             },
             {
               "role": "assistant",
+              "content": null,
               "tool_calls": [
                 {
                   "id": "000000003",
@@ -138,10 +139,10 @@ fn openai_gets_the_calls_of_one_answer_in_one_message() {
             }
           ],
           "stream": true,
+          "max_completion_tokens": 100,
           "stream_options": {
             "include_usage": true
           },
-          "max_completion_tokens": 100,
           "tools": [
             {
               "type": "function",

@@ -1,7 +1,7 @@
 //! Streams that break: each ends as what it is, and none takes memory without a bound.
 
 use super::{
-    super::{answer::Broken, provider::Provider},
+    super::{broken::Broken, provider::Provider, refusal::Meaning},
     read,
 };
 
@@ -51,7 +51,7 @@ fn rubbish_in_a_frame_is_bad_output_and_what_is_new_is_left_alone() {
             let stream = format!("{line}{rubbish}\n\n");
             let (_, ended) = read(provider, &[stream.as_bytes()]);
             assert!(
-                matches!(ended, Err(Broken::BadOutput(_))),
+                matches!(ended, Err(Broken::NoAnswer(_))),
                 "{provider:?} {rubbish:?}: {ended:?}"
             );
         }
@@ -77,6 +77,13 @@ fn an_endless_frame_and_an_endless_answer_are_cut_off() {
         let (_, ended) = read(provider, &endless);
         assert!(matches!(ended, Err(Broken::BadOutput(_))), "{provider:?}: an answer");
     }
+    let begin: &[u8] = b"{\"a\":\"";
+    let endless: Vec<&[u8]> =
+        std::iter::once(begin).chain(std::iter::repeat_n(&*piece, 9)).collect();
+    let (_, ended) = read(Provider::OpenAi, &endless);
+    assert!(matches!(ended, Err(Broken::BadOutput(_))), "an answer in JSON: {ended:?}");
+    let (_, ended) = read(Provider::OpenAi, &[b"<html>", &piece]);
+    assert!(matches!(ended, Err(Broken::NoAnswer(_))), "a page: {ended:?}");
     let call = |number| {
         format!(
             "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":{number},\"function\":{{\"name\":\"t\"}}}}]}}}}]}}\n\n"
@@ -90,7 +97,10 @@ fn an_endless_frame_and_an_endless_answer_are_cut_off() {
 #[test]
 fn a_refusal_to_answer_is_an_error_and_no_answer() {
     for (provider, frame) in [
-        (Provider::OpenAi, r#"data: {"choices":[{"delta":{"refusal":"no"}}]}"#),
+        (
+            Provider::OpenAi,
+            r#"data: {"choices":[{"delta":{"refusal":"no"},"finish_reason":"stop"}]}"#,
+        ),
         (Provider::OpenAi, r#"data: {"choices":[{"delta":{},"finish_reason":"content_filter"}]}"#),
         (
             Provider::Anthropic,
@@ -106,21 +116,23 @@ fn a_refusal_to_answer_is_an_error_and_no_answer() {
 
 #[test]
 fn a_provider_that_fails_in_mid_stream_is_heard() {
-    for (provider, frame, name) in [
+    let busy = || Meaning::Overloaded { retry_after: None };
+    for (provider, frame, meaning) in [
         (
             Provider::OpenAi,
             r#"data: {"error":{"message":"m","code":"rate_limit_exceeded"}}"#,
-            "rate_limit_exceeded",
+            busy(),
         ),
         (
             Provider::Anthropic,
             r#"data: {"type":"error","error":{"type":"overloaded_error"}}"#,
-            "overloaded_error",
+            busy(),
         ),
-        (Provider::Gemini, r#"data: {"error":{"code":503,"status":"UNAVAILABLE"}}"#, "UNAVAILABLE"),
-        (Provider::Ollama, r#"{"error":"model runner has unexpectedly stopped"}"#, "error"),
+        (Provider::Gemini, r#"data: {"error":{"code":503,"status":"UNAVAILABLE"}}"#, busy()),
+        (Provider::Ollama, r#"{"error":"model runner has unexpectedly stopped"}"#, Meaning::Failed),
     ] {
         let (_, ended) = read(provider, &[frame.as_bytes(), b"\n\n"]);
-        assert!(matches!(&ended, Err(Broken::Failed(failed)) if failed == name), "{ended:?}");
+        let Err(Broken::Failed(refusal)) = ended else { panic!("{frame}: {ended:?}") };
+        assert_eq!(refusal.meaning, meaning, "{frame}");
     }
 }

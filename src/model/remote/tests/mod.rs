@@ -12,11 +12,7 @@ use madang_actors::{
     protocol::{Completion, CompletionDelta},
 };
 
-use super::{
-    answer::{Answer, Broken},
-    provider::Provider,
-    stream::Stream,
-};
+use super::{answer::Answer, broken::Broken, provider::Provider, stream::Stream};
 
 /// Reads a stream in pieces of these lengths, and gives what was streamed and how it ended; `None` without an end.
 fn read(provider: Provider, pieces: &[&[u8]]) -> (Vec<String>, Result<Option<Completion>, Broken>) {
@@ -37,9 +33,11 @@ fn read(provider: Provider, pieces: &[&[u8]]) -> (Vec<String>, Result<Option<Com
     });
     let (mut answer, mut stream) = (Answer::new(deltas), Stream::new(provider));
     let ended = pieces.iter().try_for_each(|piece| stream.push(piece, &mut answer));
-    let ended = ended.and_then(|()| stream.end(&mut answer)).map(|has_ended| {
-        has_ended.then(|| answer.finish(&format!("{}:m", provider.name()), 0).unwrap())
-    });
+    let ended = match ended.and_then(|()| stream.end(&mut answer)) {
+        Ok(()) => Ok(Some(answer.finish(&format!("{}:m", provider.name()), 0).unwrap())),
+        Err(Broken::Unended) => Ok(None),
+        Err(broken) => Err(broken),
+    };
     let heard = heard.lock().unwrap().clone();
     (heard, ended)
 }

@@ -83,7 +83,7 @@ fn openai_thinks_and_calls_twice_at_once() {
             began
             thinks Two calls.
             calls look {"word":"\ud55c"}
-              with {"model":"openai:m","calls":2}
+              with {"model":"openai:m","calls":2,"thoughts":[{"reasoning_content":"Two calls."}]}
             calls list {}
             ToolCalls, 20 and 11 tokens"#]],
     );
@@ -204,6 +204,7 @@ fn ollama_thinks_speaks_and_calls() {
             thinks Look first.
             says 볼게요.
             calls look {"word":"한"}
+              with {"model":"ollama:m","calls":1,"thoughts":[{"thinking":"Look first."}]}
             ToolCalls, 26 and 18 tokens"#]],
     );
 }
