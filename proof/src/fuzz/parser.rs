@@ -9,10 +9,15 @@ mod call;
 #[allow(dead_code, reason = "prompts and grammars are made from it elsewhere")]
 #[path = "../../../llama/src/family/mod.rs"]
 mod family;
-#[allow(dead_code, reason = "it is told elsewhere that there are no tools")]
+#[path = "../../../llama/src/header.rs"]
+mod header;
+#[allow(dead_code, reason = "it is told elsewhere which tools there are, and which tokens")]
 #[expect(clippy::module_inception, reason = "its neighbours know it by this name")]
 #[path = "../../../llama/src/parser.rs"]
 mod parser;
+#[allow(dead_code, reason = "it is told elsewhere which tokens write a sign")]
+#[path = "../../../llama/src/signs.rs"]
+mod signs;
 
 use self::{
     family::{ENVELOPE, FAMILIES, HERMES},
@@ -49,7 +54,7 @@ pub(super) fn run(bytes: &[u8]) -> String {
     assert!(shown <= text.len(), "{shown} bytes of {}", text.len());
     let calls = whole.iter().filter(|found| matches!(found, Found::Call(_) | Found::Malformed));
     let openings = family.marker().map_or(0, |marker| text.matches(marker).count());
-    assert!(calls.count() <= text.matches(['{', '[', '(']).count() + openings);
+    assert!(calls.count() <= text.matches(['{', '[', '(', '<']).count() + openings);
     whole.iter().take(12).map(letter).collect()
 }
 
