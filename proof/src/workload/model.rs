@@ -92,7 +92,7 @@ impl FickleModel {
 /// The beginning of each token in a call that the model did not finish.
 pub(crate) const CUT_OFF: &str = "cut.";
 
-/// Gives a call as it stands where the model is cut off in it: its arguments can be read, and are others than the whole ones.
+/// Gives a call as it stands where the model is cut off in it. Its arguments can be read, and are not the whole ones.
 fn cut_off(whole: &WantedCall) -> WantedCall {
     let token = token_of(&Value::String(whole.arguments.to_string())).unwrap_or_default();
     WantedCall::new(&*whole.name, json!({ "token": format!("{CUT_OFF}{token}") }).to_string())

@@ -70,11 +70,11 @@ pub(crate) async fn begin(
         let (newest, place) = find(&shared, &caller, &name, &said, sent).await?;
         let text: Arc<str> = said.text.into();
         match place {
-            Place::In(session) => {
+            Belongs::In(session) => {
                 let begun = turns::begin(&shared, &session, text, options, supersede).await?;
                 Ok((session, begun))
             }
-            Place::Fork(cut) => {
+            Belongs::Fork(cut) => {
                 if text.trim().is_empty() {
                     return Err(TurnRefused::Empty.into());
                 }
@@ -93,7 +93,7 @@ pub(crate) async fn begin(
 }
 
 /// Where a message belongs.
-enum Place {
+enum Belongs {
     /// Into this chat, in which it is new or told again.
     In(Session),
     /// Into a fork.
@@ -117,7 +117,7 @@ async fn find(
     name: &SessionId,
     said: &Said,
     sent: Sent,
-) -> Result<(Session, Place), Problem> {
+) -> Result<(Session, Belongs), Problem> {
     let mut chats = forks(shared, caller, name).await?;
     chats.push(shared.open_session(&caller.user, name.as_str()).await?);
     let newest = chats[0].clone();
@@ -125,17 +125,17 @@ async fn find(
         let view = chat.state().await?;
         let place = match stands(&view, said) {
             None => continue,
-            Some(found) if found.is_told(sent, at == 0) => Place::In(chat),
+            Some(found) if found.is_told(sent, at == 0) => Belongs::In(chat),
             Some(Found { at, .. }) => {
                 let (from, mut before) = (chat.id().clone(), view.messages);
                 let message = before.swap_remove(at);
                 before.truncate(at);
-                Place::Fork(Cut { from, before, message })
+                Belongs::Fork(Cut { from, before, message })
             }
         };
         return Ok((newest, place));
     }
-    Ok((newest.clone(), Place::In(newest)))
+    Ok((newest.clone(), Belongs::In(newest)))
 }
 
 /// A message of the user's that a chat has.
