@@ -1,6 +1,6 @@
 //! Chats in which a person has changed an earlier message, or wants another answer to it. Each such message begins a
-//! fork: a chat of its own that has the texts before it, and no consent, no key and no open call. The client's name
-//! stands for its newest fork from then on, and the chat before it is left as it is.
+//! fork, a chat of its own. It has the texts before the message, and no consent, no key and no open call of theirs. The
+//! client's name stands for its newest fork from then on, and the chat before it is left as it is.
 
 use std::sync::Arc;
 
