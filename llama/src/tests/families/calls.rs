@@ -402,6 +402,22 @@ proptest! {
     }
 
     #[test]
+    fn no_family_invents_text_or_calls(
+        (at, text) in (0..FAMILIES.len()).prop_flat_map(|at| (Just(at), stream(FAMILIES[at]))),
+    ) {
+        let found = parse(FAMILIES[at], &[&text]);
+        let shown = found.iter().map(|found| match found {
+            Found::Text(text) | Found::Thinking(text) => text.len(),
+            Found::Call(_) | Found::Malformed => 0,
+        });
+        prop_assert!(shown.sum::<usize>() <= text.len(), "{} {text:?}", FAMILIES[at].name);
+        let calls = found.iter().filter(|found| matches!(found, Found::Call(_) | Found::Malformed));
+        let openings = FAMILIES[at].marker().map_or(0, |marker| text.matches(marker).count());
+        let marks = text.matches(['{', '[', '(', '<']).count() + openings;
+        prop_assert!(calls.count() <= marks, "{} {text:?}", FAMILIES[at].name);
+    }
+
+    #[test]
     fn a_call_that_is_written_is_read_again(
         at in 0..FAMILIES.len(),
         text in "[^\u{0}]{0,12}",
