@@ -99,7 +99,8 @@ export class Mock {
       const cookie = /(?:^|; )madang=([^;]+)/.exec(request.headers.cookie ?? "")?.[1];
       const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
       guard(request, this.origin, cookie !== undefined && !bearer);
-      const name = bearer ? this.nameOf(bearer) : this.store.cookies.get(cookie);
+      const login = this.store.cookies.get(cookie);
+      const name = bearer ? this.nameOf(bearer) : login?.proof === request.headers["madang-proof"] ? login?.name : undefined;
       const who = [...this.#tokens.values()].find((held) => held.name === name);
       if (scope && !who) throw new Refusal(401, "unauthorized", {}, { "www-authenticate": "Bearer" });
       if (scope && scope !== "any" && !who.scopes.includes(scope)) throw new Refusal(403, "scope", { scope });

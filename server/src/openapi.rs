@@ -81,7 +81,7 @@ pub(crate) fn describe(routes: &[Route]) -> Value {
             "schemas": schemas,
             "securitySchemes": {
                 "bearer": { "type": "http", "scheme": "bearer", "description": "A token. Scopes: chat, decide, tools, admin." },
-                "cookie": { "type": "apiKey", "in": "cookie", "name": "madang", "description": "The login of the page, for requests of its own." },
+                "cookie": { "type": "apiKey", "in": "cookie", "name": "madang", "description": "The login of the page, for requests of its own. It counts with its other half in the header `Madang-Proof`." },
             },
         },
     })

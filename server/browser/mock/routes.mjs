@@ -17,9 +17,9 @@ export const ROUTES = [
   ["POST", "/v1/login", null, ({ mock, response, given }) => {
     const name = mock.nameOf(given.token);
     if (!name) throw new Refusal(401, "unauthorized", {}, { "www-authenticate": "Bearer" });
-    const cookie = randomUUID();
-    mock.store.cookies.set(cookie, name);
-    answer(response, 204, undefined, { "set-cookie": `madang=${cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000` });
+    const [cookie, proof] = [randomUUID(), randomUUID()];
+    mock.store.cookies.set(cookie, { name, proof });
+    answer(response, 200, { proof }, { "set-cookie": `madang=${cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000` });
   }],
   ["POST", "/v1/logout", "any", ({ mock, response, cookie }) => {
     mock.store.cookies.delete(cookie);

@@ -2,7 +2,9 @@
 
 import { createServer } from "node:http";
 
-import { ask, box, dialog, enter, expect, test } from "../fixtures.mjs";
+import { ask, box, dialog, enter, expect, log, says, send, test } from "../fixtures.mjs";
+
+const user = (page) => page.locator(".settings .name");
 
 test("the token of the address becomes a cookie and stands nowhere after that", async ({ page, serve, context }) => {
   const server = await serve([]);
@@ -15,6 +17,59 @@ test("the token of the address becomes a cookie and stands nowhere after that", 
   expect(cookie.value).not.toContain(server.token);
   await page.goBack().catch(() => {});
   expect(page.url()).not.toContain("mdg_");
+});
+
+test("the cookie alone, which every port of the host is sent, is no login", async ({ page, serve, context }) => {
+  const server = await serve([]);
+  await enter(page, server);
+  const bare = (headers = {}) => page.evaluate(async (headers) => (await fetch("v1/me", { headers })).status, headers);
+  expect(await bare()).toBe(401);
+  const proof = await page.evaluate(() => localStorage.getItem("madang.proof"));
+  expect(await bare({ "madang-proof": proof })).toBe(200);
+  expect((await fetch(`${server.origin}/v1/me`, { headers: { "madang-proof": proof } })).status).toBe(401);
+  // Another server of this host: the browser sends it the cookie, and its pages have not the other half.
+  const other = createServer((request, response) => response.end(request.headers.cookie));
+  await new Promise((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const port = await context.newPage();
+  await port.goto(`http://127.0.0.1:${other.address().port}/`);
+  await expect(port.locator("body")).toContainText("madang=");
+  expect(await port.evaluate(() => localStorage.length)).toBe(0);
+  const stolen = await port.locator("body").innerText();
+  expect((await fetch(`${server.origin}/v1/me`, { headers: { cookie: stolen } })).status).toBe(401);
+  other.close();
+  // Without its half, this browser signs in again.
+  await page.evaluate(() => localStorage.removeItem("madang.proof"));
+  await page.reload();
+  await expect(page.getByLabel("Token")).toBeVisible();
+});
+
+test("when another tab signs someone else in, nothing of this one goes in that name", async ({ page, serve, context }) => {
+  const server = await serve([says("Hello.")]);
+  const token = await server.addToken("lee");
+  await enter(page, server);
+  // This tab does not hear of it.
+  await page.addInitScript(() => delete window.BroadcastChannel);
+  await page.reload();
+  await expect(user(page)).toHaveText("kim");
+  await box(page).fill("a secret of kim");
+  const other = await context.newPage();
+  await other.goto(`${server.origin}/#token=${token}`);
+  await dialog(other).getByRole("button", { name: "Sign out kim, sign in lee" }).click();
+  await expect(user(other)).toHaveText("lee");
+  // Its stream ends with the login, or else what it sends is refused.
+  await box(page).press("Enter", { timeout: 3_000 }).catch(() => {});
+  await expect(page.getByText("Your sign-in has ended.")).toBeVisible();
+  expect((await ask({ ...server, origin: server.origin, token }, "v1/sessions")).body.sessions).toEqual([]);
+});
+
+test("a sign-in of the same person in another tab ends nothing here", async ({ page, serve, context }) => {
+  const server = await serve([says("Hello.")]);
+  await enter(page, server);
+  const other = await context.newPage();
+  await other.goto(`${server.origin}/#token=${server.token}`);
+  await expect(box(other)).toBeVisible();
+  await send(page, "hi");
+  await expect(log(page).getByText("Hello.")).toBeVisible();
 });
 
 test("a reload and a new tab are signed in", async ({ page, serve, context }) => {
@@ -58,8 +113,6 @@ async function leadTo(address) {
   await new Promise((resolve) => evil.listen(0, "127.0.0.1", resolve));
   return { address: `http://127.0.0.1:${evil.address().port}/`, close: () => evil.close() };
 }
-
-const user = (page) => page.locator(".settings .name");
 
 test("a link of another site signs in no other person without a button that names both", async ({ page, serve }) => {
   const server = await serve([]);

@@ -32,6 +32,9 @@ test("a server that restarts refuses two readers once: EventSource gives up, and
   await enter(page, server);
   await send(page, "hi");
   await answered(page, "Hello.");
+  // An EventSource sends no header, so the half of the login that goes in one is added on the way.
+  const proof = await page.evaluate(() => localStorage.getItem("madang.proof"));
+  await page.route("**/events?after=0", (route) => route.continue({ headers: { ...route.request().headers(), "madang-proof": proof } }));
   await page.evaluate((chat) => (window.source = new EventSource(`/v1/sessions/${chat}/events?after=0`)), chatOf(page));
   const state = () => page.evaluate(() => window.source.readyState);
   await expect.poll(state).toBe(1);

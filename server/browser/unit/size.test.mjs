@@ -10,10 +10,10 @@ const modules = files.filter(({ name }) => name.endsWith(".js"));
 const texts = (language) => JSON.parse(readFileSync(new URL(`texts.${language}.json`, ASSETS)));
 
 // 4 KB of it are the reader of numbers: what browsers bring rounds ids, and not all give their source. 3 KB ask before
-// a link signs in.
-test("all files together have at most 172 KB", () => {
+// a link signs in, and 3 KB keep a Yes and a login whole.
+test("all files together have at most 176 KB", () => {
   const bytes = files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-  assert.ok(bytes <= 172_000, `${bytes} bytes`);
+  assert.ok(bytes <= 176_000, `${bytes} bytes`);
 });
 
 test("each module says in its first line which concept it is, and has at most 350 lines", () => {

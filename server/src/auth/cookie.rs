@@ -1,4 +1,8 @@
-//! The cookie of the page: a user's token by its hash, a moment, and a seal over both.
+//! The login of the page, in two halves. A cookie has a user's token by its hash, a moment, and a seal over both. The
+//! proof is another seal over the same.
+//!
+//! Browsers send a cookie to every port of its host, so another server there reads it. The proof is kept in the storage
+//! of the page, which belongs to one origin, and goes in a header. Neither half counts alone.
 
 use hmac::{Hmac, Mac as _};
 use madang::{Timestamp, approval::Digest};
@@ -6,8 +10,11 @@ use sha2::Sha256;
 
 use super::secret::CookieKey;
 
-/// What a cookie says, once its seal is checked. It dies with its token: the hash names the very token, and another one
-/// of the same name has another.
+/// The header with the second half.
+pub(crate) const PROOF: &str = "madang-proof";
+
+/// What a cookie says, once both seals are checked. It dies with its token: the hash names the very token, and another
+/// one of the same name has another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Login {
     /// The hash of the token's secret.
@@ -16,19 +23,37 @@ pub(crate) struct Login {
     pub(crate) until: Timestamp,
 }
 
+/// The two halves of a login, as a browser keeps them.
+pub(crate) struct Halves {
+    /// The value of the cookie.
+    pub(crate) cookie: String,
+    /// The value of the header.
+    pub(crate) proof: String,
+}
+
 impl Login {
-    /// Writes the value of the cookie.
-    pub(crate) fn seal(self, key: &CookieKey) -> String {
+    /// Writes both halves.
+    pub(crate) fn seal(self, key: &CookieKey) -> Halves {
         let said = format!("{}.{}", self.token, self.until.millis());
-        let seal = Digest::new(mac(key, &said).finalize().into_bytes().into());
-        format!("{said}.{seal}")
+        let seal = |mac: Hmac<Sha256>| Digest::new(mac.finalize().into_bytes().into()).to_string();
+        let proof = seal(of_proof(key, &said));
+        Halves { cookie: format!("{said}.{}", seal(of_cookie(key, &said))), proof }
     }
 
-    /// Reads the value of a cookie; `None` where it was not sealed with this key, or its time is over.
-    pub(crate) fn open(value: &str, key: &CookieKey, now: Timestamp) -> Option<Self> {
-        let (said, seal) = value.rsplit_once('.')?;
-        let seal = Digest::try_from(seal.to_owned()).ok()?;
-        mac(key, said).verify_slice(seal.bytes()).ok()?; // in constant time
+    /// Reads the value of a cookie; `None` where one of the halves was not sealed with this key, or its time is over.
+    pub(crate) fn open(
+        cookie: &str,
+        proof: &str,
+        key: &CookieKey,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let (said, seal) = cookie.rsplit_once('.')?;
+        let is_sealed = |mac: Hmac<Sha256>, seal: &str| {
+            let seal = Digest::try_from(seal.to_owned()).ok()?;
+            mac.verify_slice(seal.bytes()).ok() // in constant time
+        };
+        is_sealed(of_cookie(key, said), seal)?;
+        is_sealed(of_proof(key, said), proof)?;
         let (token, until) = said.split_once('.')?;
         let login = Self {
             token: Digest::try_from(token.to_owned()).ok()?,
@@ -38,8 +63,12 @@ impl Login {
     }
 }
 
-fn mac(key: &CookieKey, said: &str) -> Hmac<Sha256> {
+fn of_cookie(key: &CookieKey, said: &str) -> Hmac<Sha256> {
     key.seal(format!("madang cookie 1\0{said}").as_bytes())
+}
+
+fn of_proof(key: &CookieKey, said: &str) -> Hmac<Sha256> {
+    key.seal(format!("madang proof 1\0{said}").as_bytes())
 }
 
 /// Gives the name of the cookie. The prefix `__Host-` binds it to this very host, and browsers take it over TLS only.
@@ -67,19 +96,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cookie_counts_with_its_seal_and_until_its_end() {
+    fn a_login_counts_with_both_halves_and_until_its_end() {
         let (key, other) = (CookieKey::random().unwrap(), CookieKey::random().unwrap());
         let at = Timestamp::from_millis;
         let login = Login { token: Digest::new([7; 32]), until: at(2_000) };
-        let value = login.seal(&key);
-        assert_eq!(Login::open(&value, &key, at(1_999)), Some(login));
-        assert_eq!(Login::open(&value, &key, at(2_000)), None);
-        assert_eq!(Login::open(&value, &other, at(0)), None);
-        let longer = value.replace(".2000.", ".9000.");
-        assert_ne!(longer, value);
-        let another = value.replacen("07", "08", 1);
-        for forged in [&longer, &another, "", "..", &value[..value.len() - 2]] {
-            assert_eq!(Login::open(forged, &key, at(0)), None, "{forged}");
+        let Halves { cookie, proof } = login.seal(&key);
+        assert_eq!(Login::open(&cookie, &proof, &key, at(1_999)), Some(login));
+        assert_eq!(Login::open(&cookie, &proof, &key, at(2_000)), None);
+        assert_eq!(Login::open(&cookie, &proof, &other, at(0)), None);
+        let longer = cookie.replace(".2000.", ".9000.");
+        assert_ne!(longer, cookie);
+        let another = cookie.replacen("07", "08", 1);
+        for forged in [&longer, &another, "", "..", &cookie[..cookie.len() - 2]] {
+            assert_eq!(Login::open(forged, &proof, &key, at(0)), None, "{forged}");
+        }
+        let seal = cookie.rsplit_once('.').unwrap().1;
+        let of_another = Login { until: at(3_000), ..login }.seal(&key).proof;
+        for forged in ["", seal, &of_another, &proof[..proof.len() - 2]] {
+            assert_eq!(Login::open(&cookie, forged, &key, at(0)), None, "{forged}");
         }
     }
 

@@ -11,9 +11,13 @@ pub(crate) enum Credential<'a> {
     None,
     /// A token in `Authorization`. It goes before a cookie, also where it is wrong.
     Bearer(&'a str),
-    /// The page's cookies, which a browser adds by itself. Another server of this host may have set one of the same name,
-    /// so there can be several.
-    Cookies(Vec<&'a str>),
+    /// The page's cookies, which a browser adds by itself.
+    Cookies {
+        /// Their values. Another server of this host may have set one of the same name, so there can be several.
+        values: Vec<&'a str>,
+        /// The other half of the login, which the page adds. Of two there is none.
+        proof: Option<&'a str>,
+    },
     /// Something that is neither.
     Unreadable,
 }
@@ -38,8 +42,13 @@ impl<'a> Credential<'a> {
         let cookies =
             headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let cookies = cookies.flat_map(|text| cookie::find(text, has_secure_cookies));
-        let cookies: Vec<_> = cookies.collect();
-        if cookies.is_empty() { Self::None } else { Self::Cookies(cookies) }
+        let values: Vec<_> = cookies.collect();
+        if values.is_empty() {
+            return Self::None;
+        }
+        let mut proofs = headers.get_all(cookie::PROOF).iter();
+        let proof = proofs.next().filter(|_| proofs.next().is_none());
+        Self::Cookies { values, proof: proof.and_then(|value| value.to_str().ok()) }
     }
 }
 
@@ -77,13 +86,19 @@ mod tests {
         assert_eq!(of(&[]), "None");
         assert_eq!(of(&[bearer]), "Bearer(\"t\")");
         assert_eq!(of(&[("authorization", "bearer  t ")]), "Bearer(\"t\")");
-        assert_eq!(of(&[cookie]), "Cookies([\"c\"])");
+        let one = "Cookies { values: [\"c\"], proof: None }";
+        assert_eq!(of(&[cookie]), one);
         assert_eq!(of(&[cookie, bearer]), "Bearer(\"t\")");
         assert_eq!(of(&[("authorization", "Basic dDp0"), cookie]), "Unreadable");
         assert_eq!(of(&[bearer, bearer]), "Unreadable");
         assert_eq!(of(&[("authorization", "Bearer"), cookie]), "Unreadable");
-        assert_eq!(of(&[("cookie", "a=b"), ("cookie", "madang=c")]), "Cookies([\"c\"])");
-        let two = "Cookies([\"x\", \"c\"])";
+        assert_eq!(of(&[("cookie", "a=b"), ("cookie", "madang=c")]), one);
+        let proof = ("madang-proof", "p");
+        let whole = "Cookies { values: [\"c\"], proof: Some(\"p\") }";
+        assert_eq!(of(&[cookie, proof]), whole);
+        assert_eq!(of(&[cookie, proof, proof]), one);
+        assert_eq!(of(&[proof]), "None");
+        let two = "Cookies { values: [\"x\", \"c\"], proof: None }";
         assert_eq!(of(&[("cookie", "madang=x; madang=c")]), two);
         assert_eq!(of(&[("cookie", "madang=x"), cookie]), two);
     }

@@ -5,7 +5,7 @@
 //! takes requests without one for its one user.
 //!
 //! - `tokens` finds the tokens that count by their hashes; `token_file` and `token_entry` keep them on disk.
-//! - `jwt` checks tokens of other issuers. `cookie` seals a login of the page, and `secret` makes and keeps secrets.
+//! - `jwt` checks tokens of other issuers. `cookie` seals a login of the page in two halves, and `secret` makes and keeps secrets.
 //!   `private_file` takes no file that others could have made or read.
 //! - `holder` tells a user from a service that names users, and `scope` says what a token may do.
 //! - `watched` reads files again when they change.
@@ -96,9 +96,9 @@ impl Auth {
                 Some(entry) => (Some(entry), None),
                 None => return self.by_jwt(secret, now, locale).ok_or(NotIdentified::Wrong),
             },
-            Credential::Cookies(values) => {
+            Credential::Cookies { values, proof } => {
                 let mut logins = values.iter().filter_map(|value| {
-                    let Login { token, until } = Login::open(value, &self.key, now)?;
+                    let Login { token, until } = Login::open(value, (*proof)?, &self.key, now)?;
                     Some((tokens.get(&token)?, until))
                 });
                 logins.next().map_or((None, None), |(entry, until)| (Some(entry), Some(until)))
@@ -187,7 +187,7 @@ impl Auth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::{holder::ServicePrefix, secret::TokenSecret};
+    use crate::auth::{cookie::Halves, holder::ServicePrefix, secret::TokenSecret};
 
     struct Scene {
         auth: Auth,
@@ -278,27 +278,28 @@ mod tests {
         let of = |credential| user(auth.identify(&headers, &credential, now, Locale::EN));
         assert_eq!(of(Credential::None).unwrap(), "me");
         assert_eq!(of(Credential::Bearer("mdg_x")), Err(NotIdentified::Wrong));
-        assert_eq!(of(Credential::Cookies(vec!["x"])), Err(NotIdentified::Wrong));
+        let cookies = Credential::Cookies { values: vec!["x"], proof: Some("x") };
+        assert_eq!(of(cookies), Err(NotIdentified::Wrong));
     }
 
     #[test]
-    fn a_cookie_counts_until_its_end_with_its_token_and_behind_a_foreign_one() {
+    fn a_login_counts_until_its_end_with_its_token_and_behind_a_foreign_cookie() {
         let Scene { auth, kim, .. } = scene(None);
         let (headers, at) = (HeaderMap::new(), Timestamp::from_millis);
-        let cookie = |token| Login { token, until: at(1_000) }.seal(&auth.key);
-        let of = |value: &str, now| {
-            auth.identify(
-                &headers,
-                &Credential::Cookies(vec!["foreign", value]),
-                at(now),
-                Locale::EN,
-            )
+        let halves = |token| Login { token, until: at(1_000) }.seal(&auth.key);
+        let of = |Halves { cookie, proof }: &Halves, now| {
+            let values = vec!["foreign", cookie];
+            let credential = Credential::Cookies { values, proof: Some(proof) };
+            auth.identify(&headers, &credential, at(now), Locale::EN)
         };
-        let found = of(&cookie(kim.digest()), 0).unwrap();
+        let of_kim = halves(kim.digest());
+        let found = of(&of_kim, 0).unwrap();
+        let alone = Credential::Cookies { values: vec![&of_kim.cookie], proof: None };
+        assert!(auth.identify(&headers, &alone, at(0), Locale::EN).is_err());
         assert_eq!(found.user.as_str(), "kim");
         let credential = found.credential;
         assert!(auth.counts(credential, at(999)) && !auth.counts(credential, at(1_000)));
-        assert!(of(&cookie(kim.digest()), 1_000).is_err());
-        assert!(of(&cookie(TokenSecret::random().unwrap().digest()), 0).is_err());
+        assert!(of(&of_kim, 1_000).is_err());
+        assert!(of(&halves(TokenSecret::random().unwrap().digest()), 0).is_err());
     }
 }

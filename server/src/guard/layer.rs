@@ -125,7 +125,7 @@ fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(
     let credential = Credential::of(headers, shared.site.has_secure_cookies());
     let found = shared.auth.identify(headers, &credential, shared.now(), locale);
     let caller = found.map_err(|why| not_identified(shared, request, why))?;
-    if let Credential::Cookies(_) = credential {
+    if let Credential::Cookies { .. } = credential {
         // Without a decision about the site there is no proof.
         let from = request.extensions().get().copied().unwrap_or(ComesFrom::Foreign);
         csrf::check(request.method(), from, headers)?;

@@ -1,10 +1,10 @@
-//! Logging in by a token for a cookie, logging out, and which user a credential speaks for.
+//! Logging in by a token for a cookie and its proof, logging out, and which user a credential speaks for.
 
 use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::State,
-    http::{StatusCode, header::SET_COOKIE},
+    http::{HeaderName, StatusCode, header::SET_COOKIE},
     response::{IntoResponse as _, Response},
 };
 use madang::UserId;
@@ -16,7 +16,7 @@ use crate::{
     answer,
     auth::{
         caller::Caller,
-        cookie::{self, Login},
+        cookie::{self, Halves, Login},
         holder::TokenHolder,
         scope::TokenScopes,
         secret::digest_of,
@@ -33,9 +33,9 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::post("/v1/login", Access::Public, login)
             .takes_a_token()
-            .says("Exchanges a token for a cookie, which scripts cannot read.")
+            .says("Exchanges a token for a cookie, which scripts cannot read, and its other half, which goes in the header `Madang-Proof`.")
             .takes::<LoginBody>()
-            .gives_nothing(StatusCode::NO_CONTENT, "The cookie is set.")
+            .gives::<LoggedIn>(StatusCode::OK, "The cookie is set.")
             .refuses(&[ProblemName::Unauthorized, ProblemName::Scope]),
         Route::post("/v1/logout", Access::Caller, logout)
             .says("Removes the cookie from the browser.")
@@ -52,6 +52,13 @@ pub(super) fn routes() -> Vec<Route> {
 struct LoginBody {
     /// The token.
     token: String,
+}
+
+/// The half of a login that no browser sends by itself.
+#[derive(Serialize, JsonSchema)]
+struct LoggedIn {
+    /// The value of the header `Madang-Proof`, without which the cookie does not count.
+    proof: String,
 }
 
 /// Which user a credential speaks for.
@@ -87,11 +94,12 @@ async fn login(
     }
     let life = shared.limits.cookie_life;
     let login = Login { token: entry.sha256, until: shared.now().after(life) };
-    Ok(set_cookie(&shared, &login.seal(&shared.auth.key), life))
+    let Halves { cookie, proof } = login.seal(&shared.auth.key);
+    Ok((set_cookie(&shared, &cookie, life), answer::json(&LoggedIn { proof })).into_response())
 }
 
 async fn logout(State(shared): State<Arc<Shared>>) -> Response {
-    set_cookie(&shared, "", Duration::ZERO)
+    (StatusCode::NO_CONTENT, set_cookie(&shared, "", Duration::ZERO)).into_response()
 }
 
 async fn me(caller: Caller) -> Response {
@@ -100,7 +108,6 @@ async fn me(caller: Caller) -> Response {
     answer::json(&Me { user, token, scopes, language })
 }
 
-fn set_cookie(shared: &Shared, value: &str, life: Duration) -> Response {
-    let cookie = cookie::set(value, life.as_secs(), shared.site.has_secure_cookies());
-    (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response()
+fn set_cookie(shared: &Shared, value: &str, life: Duration) -> [(HeaderName, String); 1] {
+    [(SET_COOKIE, cookie::set(value, life.as_secs(), shared.site.has_secure_cookies()))]
 }

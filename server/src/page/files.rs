@@ -23,6 +23,7 @@ pub(super) const FILES: &[(&str, &[u8])] = &[
     ("login.js", include_bytes!("assets/login.js")),
     ("main.js", include_bytes!("assets/main.js")),
     ("markdown.js", include_bytes!("assets/markdown.js")),
+    ("proof.js", include_bytes!("assets/proof.js")),
     ("questions.js", include_bytes!("assets/questions.js")),
     ("session.js", include_bytes!("assets/session.js")),
     ("sidebar.js", include_bytes!("assets/sidebar.js")),

@@ -107,9 +107,8 @@ async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
     let test = Setup::new(ScriptedModel::repeating(script)).tool(tool).start().await;
     test.open("s").await;
     let wrong = format!("mdg_{}", "canary-of-a-guess");
-    let login = Request::post("/v1/login", &json!({ "token": test.kim.reveal() }));
-    let cookie = login.send(test.address).await.header("set-cookie").unwrap().to_owned();
-    let cookie = cookie.split(';').next().unwrap().to_owned();
+    let login = test.login(&test.kim).await;
+    let [(_, cookie), (_, proof)] = login.clone();
     let mut events = test.stream("/v1/sessions/s/events").await;
     test.post("/v1/sessions/s/turns", json!({ "text": "canary-of-the-user" })).await.ok(202);
     let request = events.until("approval_requested").await.pop().unwrap().data;
@@ -139,7 +138,7 @@ async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
         Request::get("/v1/me").header("cookie", &format!("{cookie}0")),
         Request::post("/v1/login", &json!({ "token": wrong })),
         Request::post("/v1/sessions/s/turns", &json!({ "text": ["canary-of-the-user"] }))
-            .header("cookie", &cookie),
+            .headers(&login),
         Request::post("/v1/sessions/s/turns", &json!({ "text": ["canary-of-the-user"] }))
             .bearer(test.kim.reveal()),
         Request::post(
@@ -160,7 +159,7 @@ async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
         assert!(answer.status >= 400);
         problems.push_str(answer.text());
     }
-    let secrets = [test.kim.reveal().to_owned(), cookie.split_once('=').unwrap().1.to_owned()];
+    let secrets = [test.kim.reveal().to_owned(), cookie.split_once('=').unwrap().1.to_owned(), proof];
     test.shutdown().await;
     let kept = kept.text();
     // What is looked for would be found: the answers and the refusals are there.

@@ -185,9 +185,7 @@ async fn a_removed_token_ends_its_streams_and_no_others() {
     let of = |secret: &str| Request::get("/v1/sessions/s/events").bearer(secret);
     let mut laptop = of(secret.reveal()).stream(test.address).await;
     let mut phone = of(other.reveal()).stream(test.address).await;
-    let login = Request::post("/v1/login", &json!({ "token": secret.reveal() }));
-    let cookie = login.send(test.address).await.header("set-cookie").unwrap().to_owned();
-    let with_cookie = Request::get("/v1/me").header("cookie", cookie.split(';').next().unwrap());
+    let with_cookie = Request::get("/v1/me").headers(&test.login(&secret).await);
     assert_eq!(with_cookie.clone().send(test.address).await.status, 200);
     assert!(file.remove("laptop").unwrap());
     let (told, end) = laptop.end().await;
@@ -216,10 +214,7 @@ async fn a_stream_lives_no_longer_than_its_login() {
         .start()
         .await;
     test.open("s").await;
-    let login = Request::post("/v1/login", &json!({ "token": test.kim.reveal() }));
-    let cookie = login.send(test.address).await.header("set-cookie").unwrap().to_owned();
-    let request = Request::get("/v1/sessions/s/events");
-    let request = request.header("cookie", cookie.split(';').next().unwrap());
+    let request = Request::get("/v1/sessions/s/events").headers(&test.login(&test.kim).await);
     let mut events = request.clone().stream(test.address).await;
     let (told, _) = events.end().await;
     assert_eq!(told.last().unwrap().data["reason"], "token_expired");

@@ -47,6 +47,10 @@ impl Request {
         self
     }
 
+    pub(crate) fn headers(self, pairs: &[(&'static str, String)]) -> Self {
+        pairs.iter().fold(self, |request, (name, value)| request.header(name, value))
+    }
+
     pub(crate) fn bearer(self, token: &str) -> Self {
         self.header("authorization", &format!("Bearer {token}"))
     }

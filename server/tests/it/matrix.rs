@@ -115,32 +115,52 @@ async fn server() -> TestServer {
     setup.options(|options| options.allow_origin(APP.parse().unwrap())).start().await
 }
 
-async fn cookie(test: &TestServer) -> String {
+/// What a request can bring: nothing, both halves of a login, a token.
+async fn credentials(test: &TestServer) -> [Vec<(&'static str, String)>; 3] {
+    let login = test.login(&test.kim).await;
+    [vec![], login.to_vec(), vec![("authorization", format!("Bearer {}", test.kim.reveal()))]]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cookie_goes_to_no_script_and_counts_with_its_proof_alone() {
+    let test = server().await;
     let login = Request::post("/v1/login", &json!({ "token": test.kim.reveal() }));
     let answer = login.send(test.address).await;
-    assert_eq!(answer.status, 204, "{}", answer.text());
     let cookie = answer.header("set-cookie").unwrap();
     assert!(cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000"), "{cookie}");
-    cookie.split(';').next().unwrap().to_owned()
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let [cookie, proof] = test.login(&test.kim).await;
+    let [_, of_lee] = test.login(&test.lee).await;
+    let foreign = ("cookie", "madang=of-another-port".to_owned());
+    let me = async |headers: &[_]| Request::get("/v1/me").headers(headers).send(test.address).await;
+    // A server on another port of the host reads the cookie, and no more.
+    for stolen in [
+        vec![cookie.clone()],
+        vec![cookie.clone(), ("madang-proof", String::new())],
+        vec![cookie.clone(), of_lee],
+        vec![cookie.clone(), proof.clone(), proof.clone()],
+        vec![proof.clone()],
+        vec![foreign.clone(), proof.clone()],
+    ] {
+        let answer = me(&stolen).await;
+        assert_eq!((answer.status, &*answer.problem()), (401, "unauthorized"), "{stolen:?}");
+    }
+    for whole in [vec![cookie.clone(), proof.clone()], vec![foreign, cookie, proof]] {
+        assert_eq!(me(&whole).await.ok(200)["user"], "kim");
+    }
+    test.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_cell_answers_as_the_table_says() {
     let test = server().await;
-    let cookie = cookie(&test).await;
-    let credentials = [
-        None,
-        Some(("cookie", cookie)),
-        Some(("authorization", format!("Bearer {}", test.kim.reveal()))),
-    ];
+    let credentials = credentials(&test).await;
     for from in ALL {
         for (credential, (get, post)) in credentials.iter().zip(from.expected()) {
             for (mut request, expected) in
                 [(Request::get("/v1/me"), get), (Request::post("/v1/sessions", &json!({})), post)]
             {
-                for (name, value) in from.headers(test.address).iter().chain(credential) {
-                    request = request.header(name, value);
-                }
+                request = request.headers(&from.headers(test.address)).headers(credential);
                 let answer = request.clone().send(test.address).await;
                 assert_eq!(answer.status, expected, "{from:?} {request:?}: {}", answer.text());
                 let allows = answer.header("access-control-allow-origin");
@@ -180,12 +200,7 @@ async fn described(test: &TestServer) -> Vec<(String, String, Option<String>)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_route_stands_behind_each_cell_of_the_table() {
     let test = server().await;
-    let cookie = cookie(&test).await;
-    let credentials = [
-        None,
-        Some(("cookie", cookie)),
-        Some(("authorization", format!("Bearer {}", test.kim.reveal()))),
-    ];
+    let credentials = credentials(&test).await;
     let routes = described(&test).await;
     assert!(routes.len() > 35, "{}", routes.len());
     for (method, path, scope) in routes {
@@ -195,9 +210,7 @@ async fn each_route_stands_behind_each_cell_of_the_table() {
                 if method != "GET" {
                     request = request.header("content-type", "application/json").body("[]");
                 }
-                for (name, value) in from.headers(test.address).iter().chain(credential) {
-                    request = request.header(name, value);
-                }
+                request = request.headers(&from.headers(test.address)).headers(credential);
                 let from_elsewhere = from.expected() == [(403, 403); 3];
                 let expected = match (if method == "GET" { get } else { other }, &scope) {
                     _ if path == "/healthz" => None,
@@ -223,9 +236,9 @@ async fn each_route_stands_behind_each_cell_of_the_table() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_form_of_another_site_changes_nothing_even_where_its_browser_says_little() {
     let test = server().await;
-    let cookie = cookie(&test).await;
+    let login = test.login(&test.kim).await;
     let form = |media_type: &str| {
-        let request = Request::new("POST", "/v1/sessions").header("cookie", &cookie);
+        let request = Request::new("POST", "/v1/sessions").headers(&login);
         request.header("content-type", media_type).body("{}")
     };
     // An old browser, which says neither a site nor an origin.
@@ -236,7 +249,7 @@ async fn a_form_of_another_site_changes_nothing_even_where_its_browser_says_litt
     let answer = own.send(test.address).await;
     assert_eq!((answer.status, &*answer.problem()), (415, "unsupported-media-type"));
     // Also where the route reads no body.
-    let logout = Request::new("POST", "/v1/logout").header("cookie", &cookie);
+    let logout = Request::new("POST", "/v1/logout").headers(&login);
     let logout = logout.header("origin", &format!("http://{}", test.address));
     let form = logout.clone().header("content-type", "text/plain").body("{}");
     let answer = form.send(test.address).await;
@@ -301,7 +314,7 @@ async fn a_request_names_one_host_and_that_is_ours() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_credential_that_is_wrong_counts_less_than_none() {
     let test = server().await;
-    let cookie = cookie(&test).await;
+    let [(_, cookie), proof] = test.login(&test.kim).await;
     let wrong = TokenSecret::random().unwrap();
     for (name, value) in [
         ("authorization", format!("Bearer {}", wrong.reveal())),
@@ -313,11 +326,12 @@ async fn a_credential_that_is_wrong_counts_less_than_none() {
         ("cookie", "madang=x".to_owned()),
         ("cookie", cookie.replace("madang=", "__Host-madang=")),
     ] {
-        let answer = Request::get("/v1/me").header(name, &value).send(test.address).await;
+        let answer = Request::get("/v1/me").header(name, &value).header(proof.0, &proof.1);
+        let answer = answer.send(test.address).await;
         assert_eq!((answer.status, &*answer.problem()), (401, "unauthorized"), "{name}: {value}");
     }
     // A wrong token is not made good by a cookie, and two are none.
-    let both = Request::get("/v1/me").bearer(wrong.reveal()).header("cookie", &cookie);
+    let both = Request::get("/v1/me").bearer(wrong.reveal()).headers(&[("cookie", cookie), proof]);
     assert_eq!(both.send(test.address).await.status, 401);
     let two = Request::get("/v1/me").bearer(test.kim.reveal()).bearer(test.kim.reveal());
     assert_eq!(two.send(test.address).await.status, 401);

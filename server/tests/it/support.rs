@@ -123,6 +123,15 @@ impl TestServer {
     }
 
     /// Opens a session of Kim's under this id.
+    /// Logs in by a token, and gives the headers with both halves: the cookie and its proof.
+    pub(crate) async fn login(&self, token: &TokenSecret) -> [(&'static str, String); 2] {
+        let login = Request::post("/v1/login", &json!({ "token": token.reveal() }));
+        let answer = login.send(self.address).await;
+        let proof = answer.ok(200)["proof"].as_str().unwrap().to_owned();
+        let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        [("cookie", cookie), ("madang-proof", proof)]
+    }
+
     pub(crate) async fn open(&self, id: &str) {
         self.post("/v1/sessions", json!({ "id": id })).await.ok(201);
     }

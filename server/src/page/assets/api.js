@@ -1,6 +1,7 @@
 // Requests to the server: JSON in and out, refusals as errors, and tries that go on until one counts.
 
 import { read, write } from "./json.js";
+import { isOld, proofHeader } from "./proof.js";
 
 /** The server's answer that is no success: status, name and members of its problem. */
 export class Problem extends Error {
@@ -33,8 +34,9 @@ const refusals = new EventTarget();
 export const onSignedOut = (hear) => refusals.addEventListener("signed-out", hear);
 export const tellSignedOut = () => refusals.dispatchEvent(new Event("signed-out"));
 
-export async function call(method, path, { body, key, token, keepalive = false, signal } = {}) {
-	const headers = { accept: "application/json" };
+export async function call(method, path, options = {}) {
+	const { body, key, token, keepalive = false, signal } = options;
+	const headers = { accept: "application/json", ...proofHeader() };
 	// An unsafe method says that it is JSON even without a body: no form of a foreign page can do that.
 	if (method !== "GET") headers["content-type"] = "application/json";
 	if (token) headers.authorization = `Bearer ${token}`;
@@ -54,6 +56,8 @@ export async function call(method, path, { body, key, token, keepalive = false, 
 	const given = parsed(answer);
 	if (response.ok) return given;
 	const problem = new Problem(response.status, given ?? {}, retryAfter(response));
+	// Another tab has signed in meanwhile: what was refused was the login before.
+	if (problem.status === 401 && isOld(headers)) return call(method, path, options);
 	if (problem.status === 401 && path !== "v1/login" && !token) tellSignedOut();
 	throw problem;
 }

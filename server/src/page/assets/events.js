@@ -2,6 +2,7 @@
 
 import { backoff, learnTime, pause, retryAfter, tellSignedOut } from "./api.js";
 import { read as readJson } from "./json.js";
+import { isOld, proofHeader } from "./proof.js";
 
 /** The server says something every 15 s; so much silence means that the connection is dead. */
 const SILENCE = 45_000;
@@ -61,9 +62,12 @@ export async function follow({ path, after, hear, place, tell, signal, isLook = 
 		let wait = { ms: undefined, why: "network" };
 		if (!isLook || tries > 0) tell({ is: "connecting" });
 		try {
-			const response = await open(path, last, signal);
+			const headers = { accept: "text/event-stream", ...proofHeader() };
+			if (last !== undefined) headers["last-event-id"] = last;
+			const response = await fetch(path, { headers, cache: "no-store", redirect: "error", signal });
 			learnTime(response);
 			if (response.status === 401) {
+				if (isOld(headers)) continue;
 				tellSignedOut();
 				return tell({ is: "signed-out" });
 			}
@@ -90,12 +94,6 @@ export async function follow({ path, after, hear, place, tell, signal, isLook = 
 		tell({ is: "waiting", why: wait.why, until: Date.now() + ms });
 		await pause(ms, signal).catch(() => {});
 	}
-}
-
-function open(path, last, signal) {
-	const headers = { accept: "text/event-stream" };
-	if (last !== undefined) headers["last-event-id"] = last;
-	return fetch(path, { headers, cache: "no-store", redirect: "error", signal });
 }
 
 /** Reads a body to its end; gives how long to wait, and why. */

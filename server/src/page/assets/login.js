@@ -3,6 +3,7 @@
 import { call, persist } from "./api.js";
 import { el, icon } from "./dom.js";
 import { failure } from "./entries.js";
+import { keepProof } from "./proof.js";
 import { forgetAll, keep } from "./session.js";
 import { t } from "./texts.js";
 
@@ -73,7 +74,8 @@ export class LoginView {
 		this.#button.disabled = true;
 		this.#problem.textContent = "";
 		try {
-			await call("POST", "v1/login", { body: { token } });
+			const { proof } = await call("POST", "v1/login", { body: { token } });
+			keepProof(proof);
 			this.#field.value = "";
 			this.#onDone();
 		} catch (error) {

@@ -10,6 +10,7 @@ import { InboxView, Notifications } from "./inbox.js";
 import { listen, showKeys } from "./keys.js";
 import { LedgerView } from "./ledger.js";
 import { LoginView, beginAnew, isByPerson, takeToken, whoAmI } from "./login.js";
+import { keepProof, learnProof } from "./proof.js";
 import { Questions } from "./questions.js";
 import { ChatSession, keep, kept } from "./session.js";
 import { Sidebar } from "./sidebar.js";
@@ -42,6 +43,7 @@ class App {
 	}
 
 	async start() {
+		learnProof();
 		await speak(preferred(localStorage.getItem("madang.language")));
 		this.#frame.draw();
 		this.#listen();
@@ -72,9 +74,10 @@ class App {
 	}
 
 	/** Shows the page to the user who is signed in, or else the form. */
-	async #enter() {
+	async #enter(isNew = false) {
 		const me = await this.#whoIsHere();
 		if (!me) return this.#showLogin({});
+		if (isNew) this.channel.say({ kind: "signed-in", user: me.user });
 		const before = this.me?.user ?? kept("madang.user") ?? me.user;
 		if (before !== me.user) return beginAnew(me.user);
 		keep("madang.user", me.user);
@@ -99,10 +102,7 @@ class App {
 		this.#view = null;
 		this.#sidebar = null;
 		this.#frame.side(null);
-		this.#login = new LoginView({ isExpired, onDone: () => {
-			this.channel.say({ kind: "signed-in" });
-			this.#enter();
-		} });
+		this.#login = new LoginView({ isExpired, onDone: () => this.#enter(true) });
 		this.#main.replaceChildren(this.#login.node);
 		this.#tellTitle();
 		if (token) this.#login.go(token);
@@ -111,6 +111,7 @@ class App {
 
 	async signOut() {
 		await call("POST", "v1/logout").catch(() => {});
+		keepProof(null);
 		this.channel.say({ kind: "signed-out" });
 		this.#signedOut();
 	}
@@ -308,9 +309,11 @@ class App {
 		setInterval(() => document.visibilityState === "visible" && this.#sidebar?.load(), LIST);
 		onSignedOut(() => this.me && this.#showLogin({ isExpired: true }));
 		this.questions.addEventListener("change", () => this.#questionsChanged());
-		this.channel.hear(({ kind }) => {
+		this.channel.hear(({ kind, user }) => {
 			if (kind === "signed-out" && this.me) this.#signedOut();
-			if (kind === "signed-in" && this.#login) this.#enter();
+			if (kind !== "signed-in") return;
+			learnProof();
+			if (this.#login || this.me?.user !== user) this.#enter();
 		});
 		listen({
 			escape: (event) => this.#escape(event),
