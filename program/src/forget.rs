@@ -1,6 +1,7 @@
 //! `madang forget`: erases all that the database has of a user, and prints what was erased.
 
 use std::{
+    fs,
     io::{self, IsTerminal as _},
     path::Path,
 };
@@ -18,7 +19,7 @@ use crate::{
     failure::Failure,
     language::UiLanguage,
     notes, output,
-    server_files::{TOKENS, beside, of_tokens},
+    server_files::{LINK, TOKENS, beside, of_tokens},
     setup,
 };
 
@@ -46,7 +47,7 @@ pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
 
 /// Returns what was erased and what stays, and the names of tokens of services that speak for the user, which stay too.
 ///
-/// Removes the tokens first: with one of them the user would begin anew. Then the folders: the pages tell which files are
+/// Removes the tokens first, and that of the printed link: with one of them the user would begin anew. Then the folders: the pages tell which files are
 /// theirs, and must still exist.
 async fn erase(
     store: &SqliteStore,
@@ -56,6 +57,7 @@ async fn erase(
     let file = wanted.tokens.clone().unwrap_or_else(|| beside(path, TOKENS));
     let file = TokenFile::new(file);
     let tokens = file.remove_of(&wanted.user).map_err(of_tokens)?;
+    let had_link = remove_link(path)?;
     let services =
         file.list().map_err(of_tokens)?.into_iter().filter(|token| match &token.holder {
             TokenHolder::Service { prefix, .. } => prefix.speaks_for(&wanted.user),
@@ -78,9 +80,24 @@ async fn erase(
     let report = json!({
         "user": wanted.user, "sessions": sessions, "messages": messages, "calls": calls,
         "transitions": transitions, "rows": rows, "workspace": had_folder, "left": left,
-        "tokens": tokens,
+        "tokens": tokens, "link": had_link,
     });
     Ok((report, services))
+}
+
+/// Removes the token of the printed link, and with it the logins that it made. Its file does not say whose it is: the next
+/// start makes another for whoever starts.
+fn remove_link(database: &Path) -> Result<bool, Failure> {
+    let path = beside(database, LINK);
+    match fs::remove_file(&path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => {
+            let path = path.display();
+            let sentence = format!("failed to remove {path}: remove it, and run this again");
+            Err(Failure::because(sentence, error))
+        }
+    }
 }
 
 #[cfg(unix)]

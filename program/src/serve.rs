@@ -20,7 +20,7 @@ use crate::{
     mcp, metrics,
     model::Model,
     notes, output,
-    server_files::{TOKENS, beside, of_tokens},
+    server_files::{LINK, TOKENS, beside, of_tokens},
     setup,
     signals::Signals,
     texts::Text,
@@ -251,7 +251,7 @@ fn options(
     if wanted.tokens.is_some() || wanted.jwt.issuer().is_some() {
         return Ok((options, None));
     }
-    let secret = TokenSecret::open(beside(database, "token")).map_err(Failure::of)?;
+    let secret = TokenSecret::open(beside(database, LINK)).map_err(Failure::of)?;
     let user = TokenHolder::User(wanted.tools.person.user.clone());
     let token = TokenEntry::new("link", user, TokenScopes::ALL, &secret);
     Ok((options.token(token), Some(secret)))

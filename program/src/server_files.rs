@@ -8,6 +8,8 @@ use crate::failure::Failure;
 
 /// The ending of the file of tokens.
 pub(crate) const TOKENS: &str = "tokens";
+/// The ending of the file with the token of the printed link.
+pub(crate) const LINK: &str = "token";
 
 /// Names the file with this ending beside the database.
 pub(crate) fn beside(database: &Path, ending: &str) -> PathBuf {

@@ -14,10 +14,11 @@ export const ROUTES = [
   ["GET", "/", null, ({ request, response }) => asset(request, response, "")],
   ["GET", "/assets/:name", null, ({ request, response, name }) => asset(request, response, name)],
   ["GET", "/readyz", null, ({ response }) => answer(response, 200, {})],
-  ["POST", "/v1/login", null, ({ mock, response, given }) => {
+  ["POST", "/v1/login", null, ({ mock, request, response, cookie: before, given }) => {
     const name = mock.nameOf(given.token);
     if (!name) throw new Refusal(401, "unauthorized", {}, { "www-authenticate": "Bearer" });
     const [cookie, proof] = [randomUUID(), randomUUID()];
+    if (mock.store.cookies.get(before)?.proof === request.headers["madang-proof"]) mock.store.cookies.delete(before);
     mock.store.cookies.set(cookie, { name, proof });
     answer(response, 200, { proof }, { "set-cookie": `madang=${cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000` });
   }],

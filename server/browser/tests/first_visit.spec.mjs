@@ -176,9 +176,13 @@ test("a wrong token of the address ends no session", async ({ page, serve }) => 
   await expect(box(page)).toBeVisible();
 });
 
-test("signing out ends the cookie, in all tabs", async ({ page, serve, context }) => {
+test("signing out ends the login, in all tabs and for whoever has a copy of it", async ({ page, serve, context }) => {
   const server = await serve([]);
   await enter(page, server);
+  const [cookie] = await context.cookies();
+  const copy = { cookie: `madang=${cookie.value}`, "madang-proof": await page.evaluate(() => localStorage.getItem("madang.proof")) };
+  const me = async () => (await fetch(`${server.origin}/v1/me`, { headers: copy })).status;
+  expect(await me()).toBe(200);
   const other = await context.newPage();
   await other.goto(server.origin);
   await expect(box(other)).toBeVisible();
@@ -186,6 +190,8 @@ test("signing out ends the cookie, in all tabs", async ({ page, serve, context }
   await page.getByRole("button", { name: "Sign out" }).click();
   await expect(page.getByLabel("Token")).toBeVisible();
   await expect(other.getByLabel("Token")).toBeVisible();
+  expect(await me()).toBe(401);
+  expect(await page.evaluate(() => localStorage.getItem("madang.proof"))).toBeNull();
   await page.reload();
   await expect(page.getByLabel("Token")).toBeVisible();
 });

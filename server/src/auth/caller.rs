@@ -37,6 +37,8 @@ pub(crate) struct CallerCredential {
     pub(crate) rests_on: Option<Digest>,
     /// The moment at which the login or the JWT ends.
     pub(crate) until: Option<Timestamp>,
+    /// Whether it is a login by cookie, which a person can end.
+    pub(crate) is_login: bool,
 }
 
 impl Caller {

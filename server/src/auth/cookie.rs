@@ -8,20 +8,10 @@ use hmac::{Hmac, Mac as _};
 use madang::{Timestamp, approval::Digest};
 use sha2::Sha256;
 
-use super::secret::CookieKey;
+use super::{login::Login, secret::CookieKey};
 
 /// The header with the second half.
 pub(crate) const PROOF: &str = "madang-proof";
-
-/// What a cookie says, once both seals are checked. It dies with its token: the hash names the very token, and another
-/// one of the same name has another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Login {
-    /// The hash of the token's secret.
-    pub(crate) token: Digest,
-    /// The moment at which the login ends.
-    pub(crate) until: Timestamp,
-}
 
 /// The two halves of a login, as a browser keeps them.
 pub(crate) struct Halves {
@@ -41,12 +31,7 @@ impl Login {
     }
 
     /// Reads the value of a cookie; `None` where one of the halves was not sealed with this key, or its time is over.
-    pub(crate) fn open(
-        cookie: &str,
-        proof: &str,
-        key: &CookieKey,
-        now: Timestamp,
-    ) -> Option<Self> {
+    pub(crate) fn open(cookie: &str, proof: &str, key: &CookieKey, now: Timestamp) -> Option<Self> {
         let (said, seal) = cookie.rsplit_once('.')?;
         let is_sealed = |mac: Hmac<Sha256>, seal: &str| {
             let seal = Digest::try_from(seal.to_owned()).ok()?;

@@ -5,7 +5,8 @@
 //! takes requests without one for its one user.
 //!
 //! - `tokens` finds the tokens that count by their hashes; `token_file` and `token_entry` keep them on disk.
-//! - `jwt` checks tokens of other issuers. `cookie` seals a login of the page in two halves, and `secret` makes and keeps secrets.
+//! - `jwt` checks tokens of other issuers. `cookie` seals a `login` of the page in two halves, and `secret` makes and keeps secrets.
+//!   `ended_logins` keeps which logins were ended before their time, and
 //!   `private_file` takes no file that others could have made or read.
 //! - `holder` tells a user from a service that names users, and `scope` says what a token may do.
 //! - `watched` reads files again when they change.
@@ -17,9 +18,11 @@
 pub(crate) mod caller;
 pub(crate) mod cookie;
 pub(crate) mod credential;
+mod ended_logins;
 pub(crate) mod holder;
 #[cfg(feature = "jwt")]
 pub(crate) mod jwt;
+mod login;
 pub(crate) mod private_file;
 pub(crate) mod scope;
 pub(crate) mod secret;
@@ -28,15 +31,18 @@ pub(crate) mod token_file;
 pub(crate) mod tokens;
 mod watched;
 
+use std::{io, time::Duration};
+
 use axum::http::HeaderMap;
 use madang::{Timestamp, UserId, approval::Digest, language::Locale};
 use tokio::sync::watch;
 
 use self::{
     caller::{Caller, CallerCredential},
-    cookie::Login,
+    cookie::Halves,
     credential::{Credential, named_user},
     holder::{TokenHolder, UserHeader},
+    login::Login,
     scope::TokenScopes,
     secret::{CookieKey, digest_of},
     token_entry::TokenEntry,
@@ -66,6 +72,8 @@ pub(crate) enum NotIdentified {
     Missing,
     /// It brings one that does not count.
     Wrong,
+    /// It brings cookies, and none of them is a login that counts. They are no tries: a browser sends what it has.
+    NoLogin,
     /// Its token is a service's, and it does not name one user in this header, once.
     NoUser(UserHeader),
 }
@@ -76,6 +84,7 @@ impl NotIdentified {
         match self {
             Self::Missing => "missing",
             Self::Wrong => "wrong",
+            Self::NoLogin => "no_login",
             Self::NoUser(_) => "no_user",
         }
     }
@@ -93,30 +102,24 @@ impl Auth {
         let tokens = self.tokens.current();
         let (entry, until) = match credential {
             Credential::Bearer(secret) => match tokens.get(&digest_of(secret)) {
-                Some(entry) => (Some(entry), None),
+                Some(entry) => (entry, None),
                 None => return self.by_jwt(secret, now, locale).ok_or(NotIdentified::Wrong),
             },
             Credential::Cookies { values, proof } => {
                 let mut logins = values.iter().filter_map(|value| {
-                    let Login { token, until } = Login::open(value, (*proof)?, &self.key, now)?;
-                    Some((tokens.get(&token)?, until))
+                    let login = Login::open(value, (*proof)?, &self.key, now)?;
+                    let counts = !self.key.ended.has(login);
+                    Some((tokens.get(&login.token).filter(|_| counts)?, Some(login.until)))
                 });
-                logins.next().map_or((None, None), |(entry, until)| (Some(entry), Some(until)))
+                match logins.next() {
+                    Some(login) => login,
+                    // Another server of this host has set them, which concerns an open server as little as none.
+                    None => return self.of_no_one(locale).ok_or(NotIdentified::NoLogin),
+                }
             }
             Credential::Unreadable => return Err(NotIdentified::Wrong),
-            Credential::None => {
-                let user = self.open.clone().ok_or(NotIdentified::Missing)?;
-                return Ok(Caller {
-                    user,
-                    scopes: TokenScopes::ALL,
-                    token: "open".into(),
-                    ask: None,
-                    locale,
-                    credential: CallerCredential::default(),
-                });
-            }
+            Credential::None => return self.of_no_one(locale).ok_or(NotIdentified::Missing),
         };
-        let entry = entry.ok_or(NotIdentified::Wrong)?;
         let user = match &entry.holder {
             TokenHolder::User(user) => user.clone(),
             TokenHolder::Service { prefix, user_header } => named_user(headers, *user_header)
@@ -130,14 +133,49 @@ impl Auth {
             token: (**name).into(),
             ask: *ask,
             locale,
-            credential: CallerCredential { rests_on: Some(*sha256), until },
+            credential: CallerCredential {
+                rests_on: Some(*sha256),
+                until,
+                is_login: matches!(credential, Credential::Cookies { .. }),
+            },
         })
+    }
+
+    /// Gives the caller without a credential, where the server asks for none.
+    fn of_no_one(&self, locale: Locale) -> Option<Caller> {
+        Some(Caller {
+            user: self.open.clone()?,
+            scopes: TokenScopes::ALL,
+            token: "open".into(),
+            ask: None,
+            locale,
+            credential: CallerCredential::default(),
+        })
+    }
+
+    /// Makes a login of a token, for so long.
+    pub(crate) fn log_in(&self, token: Digest, now: Timestamp, life: Duration) -> Halves {
+        let until = self.key.ended.unused(now.after(life));
+        Login { token, until }.seal(&self.key)
+    }
+
+    /// Ends the login behind a credential, if it is one, and the streams that rest on it. Blocks for as long as the disk
+    /// takes.
+    ///
+    /// # Errors
+    /// The end could not be written, and would be forgotten by a restart.
+    pub(crate) fn end_login(&self, credential: CallerCredential, now: Timestamp) -> io::Result<()> {
+        let Some(login) = login_of(credential) else { return Ok(()) };
+        let written = self.key.ended.add(login, now);
+        self.changes.send_replace(());
+        written
     }
 
     #[cfg(feature = "jwt")]
     fn by_jwt(&self, jwt: &str, now: Timestamp, locale: Locale) -> Option<Caller> {
         let jwt::JwtLogin { user, scopes, until, key } = self.jwts.as_ref()?.check(jwt, now)?;
-        let credential = CallerCredential { rests_on: Some(key), until: Some(until) };
+        let credential =
+            CallerCredential { rests_on: Some(key), until: Some(until), is_login: false };
         // The issuer knows its users: all have one name.
         let token = "jwt".into();
         Some(Caller { user, scopes, token, ask: None, locale, credential })
@@ -151,8 +189,10 @@ impl Auth {
 
     /// Tells whether a credential still counts.
     pub(crate) fn counts(&self, credential: CallerCredential, now: Timestamp) -> bool {
-        let CallerCredential { rests_on, until } = credential;
-        until.is_none_or(|until| now < until) && rests_on.is_none_or(|digest| self.has(&digest))
+        let CallerCredential { rests_on, until, .. } = credential;
+        until.is_none_or(|until| now < until)
+            && rests_on.is_none_or(|digest| self.has(&digest))
+            && login_of(credential).is_none_or(|login| !self.key.ended.has(login))
     }
 
     /// Tells whether a token, or a key of JWTs, still counts.
@@ -184,122 +224,10 @@ impl Auth {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::auth::{cookie::Halves, holder::ServicePrefix, secret::TokenSecret};
-
-    struct Scene {
-        auth: Auth,
-        kim: TokenSecret,
-        service: TokenSecret,
-        webui: TokenSecret,
-    }
-
-    fn scene(open: Option<&str>) -> Scene {
-        let [kim, service, webui] = [(); 3].map(|()| TokenSecret::random().unwrap());
-        let user = TokenHolder::User(UserId::new("kim").unwrap());
-        let prefix = TokenHolder::service(ServicePrefix::new("webui").unwrap());
-        let open_webui = TokenHolder::Service {
-            prefix: ServicePrefix::new("openwebui").unwrap(),
-            user_header: UserHeader::OpenWebUi,
-        };
-        let entries = vec![
-            TokenEntry::new("openwebui", open_webui, TokenScopes::OF_SERVICE, &webui),
-            TokenEntry::new("laptop", user, TokenScopes::OF_PERSON, &kim),
-            TokenEntry::new("webui", prefix, TokenScopes::OF_SERVICE, &service),
-        ];
-        let tokens = tokens::open(entries, None).unwrap();
-        let open = open.map(|user| UserId::new(user).unwrap());
-        let auth = Auth {
-            tokens,
-            #[cfg(feature = "jwt")]
-            jwts: None,
-            key: CookieKey::random().unwrap(),
-            open,
-            changes: watch::Sender::new(()),
-        };
-        Scene { auth, kim, service, webui }
-    }
-
-    fn user(found: Result<Caller, NotIdentified>) -> Result<String, NotIdentified> {
-        found.map(|caller| caller.user.as_str().to_owned())
-    }
-
-    #[test]
-    fn a_token_speaks_for_its_user_and_a_services_for_those_below_its_prefix() {
-        let Scene { auth, kim, service, .. } = scene(None);
-        let now = Timestamp::from_millis(0);
-        let of = |secret: &str, headers: &[(&'static str, &str)]| {
-            let headers = headers.iter();
-            let headers =
-                headers.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-            user(auth.identify(&headers.collect(), &Credential::Bearer(secret), now, Locale::EN))
-        };
-        let (kim, service) = (kim.reveal(), service.reveal());
-        assert_eq!(of(kim, &[]).unwrap(), "kim");
-        assert_eq!(of(kim, &[("madang-user", "lee")]).unwrap(), "kim", "it is no service");
-        assert_eq!(of(service, &[("madang-user", "lee")]).unwrap(), "webui/lee");
-        assert_eq!(of("mdg_x", &[]), Err(NotIdentified::Wrong));
-        assert_eq!(of("", &[]), Err(NotIdentified::Wrong));
-        let none = auth.identify(&HeaderMap::new(), &Credential::None, now, Locale::EN);
-        assert_eq!(user(none), Err(NotIdentified::Missing));
-    }
-
-    #[test]
-    fn a_service_names_its_user_once_and_only_in_the_header_of_its_token() {
-        let Scene { auth, service, webui, .. } = scene(None);
-        let (ours, theirs) = ("madang-user", "x-openwebui-user-id");
-        for (token, wanted, own, other) in [
-            (&service, UserHeader::Madang, ours, theirs),
-            (&webui, UserHeader::OpenWebUi, theirs, ours),
-        ] {
-            let of = |named: &[&'static str]| {
-                let mut headers = HeaderMap::new();
-                for (number, name) in named.iter().enumerate() {
-                    headers.append(*name, format!("u{number}").parse().unwrap());
-                }
-                let credential = Credential::Bearer(token.reveal());
-                let found =
-                    auth.identify(&headers, &credential, Timestamp::from_millis(0), Locale::EN);
-                user(found)
-            };
-            assert!(of(&[own]).unwrap().ends_with("/u0"));
-            for refused in [&[][..], &[other], &[own, own], &[own, other], &[other, own]] {
-                assert_eq!(of(refused), Err(NotIdentified::NoUser(wanted)), "{own}: {refused:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn an_open_server_knows_one_user_and_still_refuses_a_wrong_token() {
-        let Scene { auth, .. } = scene(Some("me"));
-        let (headers, now) = (HeaderMap::new(), Timestamp::from_millis(0));
-        let of = |credential| user(auth.identify(&headers, &credential, now, Locale::EN));
-        assert_eq!(of(Credential::None).unwrap(), "me");
-        assert_eq!(of(Credential::Bearer("mdg_x")), Err(NotIdentified::Wrong));
-        let cookies = Credential::Cookies { values: vec!["x"], proof: Some("x") };
-        assert_eq!(of(cookies), Err(NotIdentified::Wrong));
-    }
-
-    #[test]
-    fn a_login_counts_until_its_end_with_its_token_and_behind_a_foreign_cookie() {
-        let Scene { auth, kim, .. } = scene(None);
-        let (headers, at) = (HeaderMap::new(), Timestamp::from_millis);
-        let halves = |token| Login { token, until: at(1_000) }.seal(&auth.key);
-        let of = |Halves { cookie, proof }: &Halves, now| {
-            let values = vec!["foreign", cookie];
-            let credential = Credential::Cookies { values, proof: Some(proof) };
-            auth.identify(&headers, &credential, at(now), Locale::EN)
-        };
-        let of_kim = halves(kim.digest());
-        let found = of(&of_kim, 0).unwrap();
-        let alone = Credential::Cookies { values: vec![&of_kim.cookie], proof: None };
-        assert!(auth.identify(&headers, &alone, at(0), Locale::EN).is_err());
-        assert_eq!(found.user.as_str(), "kim");
-        let credential = found.credential;
-        assert!(auth.counts(credential, at(999)) && !auth.counts(credential, at(1_000)));
-        assert!(of(&of_kim, 1_000).is_err());
-        assert!(of(&halves(TokenSecret::random().unwrap().digest()), 0).is_err());
-    }
+/// Gives the login by cookie that a credential is.
+fn login_of(CallerCredential { rests_on, until, is_login }: CallerCredential) -> Option<Login> {
+    Some(Login { token: rests_on?, until: until? }).filter(|_| is_login)
 }
+
+#[cfg(test)]
+mod tests;

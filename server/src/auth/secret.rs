@@ -6,6 +6,7 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -13,7 +14,10 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use madang::approval::Digest;
 use sha2::{Digest as _, Sha256};
 
-use super::private_file::{self, NotPrivate};
+use super::{
+    ended_logins::EndedLogins,
+    private_file::{self, NotPrivate},
+};
 
 /// What stands before each token, so that scanners of sources find one that leaked.
 const PREFIX: &str = "mdg_";
@@ -62,10 +66,13 @@ impl fmt::Debug for TokenSecret {
     }
 }
 
-/// The key that seals cookies, and the questions that MCP clients bring back. Logins survive a restart where it outlives the
-/// process. Its `Debug` hides it.
+/// The key that seals cookies, and the questions that MCP clients bring back. With it are kept the logins that were ended
+/// before their time. Logins survive a restart where it outlives the process. Its `Debug` hides it.
 #[derive(Clone)]
-pub struct CookieKey([u8; 32]);
+pub struct CookieKey {
+    bytes: [u8; 32],
+    pub(super) ended: Arc<EndedLogins>,
+}
 
 impl CookieKey {
     /// Makes a key for this process alone.
@@ -73,16 +80,22 @@ impl CookieKey {
     /// # Errors
     /// An error of the operating system, which has no randomness.
     pub fn random() -> io::Result<Self> {
-        random_bytes().map(Self)
+        Ok(Self { bytes: random_bytes()?, ended: Arc::default() })
     }
 
-    /// Reads the key from its file, or makes both. The file is readable to its owner alone.
+    /// Reads the key from its file, or makes both. The file is readable to its owner alone. Beside it, with the ending
+    /// `ended`, stands the file of the logins that were ended.
     ///
     /// # Errors
     /// [`SecretFileError`] names the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SecretFileError> {
+        let path = path.as_ref();
         let made = || Ok(Digest::new(random_bytes()?).to_string());
-        open(path.as_ref(), made, |text| Ok(Self(*Digest::try_from(text.to_owned())?.bytes())))
+        let bytes = open(path, made, |text| Ok(*Digest::try_from(text.to_owned())?.bytes()))?;
+        let path = path.with_added_extension("ended");
+        let ended = EndedLogins::open(path.clone());
+        let ended = ended.map_err(|cause| SecretFileError { path, cause })?;
+        Ok(Self { bytes, ended: ended.into() })
     }
 
     /// Makes a key for another use.
@@ -93,7 +106,7 @@ impl CookieKey {
 
     /// Seals this text.
     pub(super) fn seal(&self, text: &[u8]) -> Hmac<Sha256> {
-        let mac = Hmac::new_from_slice(&self.0).expect("HMAC takes a key of any length");
+        let mac = Hmac::new_from_slice(&self.bytes).expect("HMAC takes a key of any length");
         mac.chain_update(text)
     }
 }
@@ -199,7 +212,7 @@ mod tests {
         let token = TokenSecret::open(&path).unwrap();
         assert_eq!(TokenSecret::open(&path).unwrap(), token);
         let keys = folder.path().join("key");
-        assert_eq!(CookieKey::open(&keys).unwrap().0, CookieKey::open(&keys).unwrap().0);
+        assert_eq!(CookieKey::open(&keys).unwrap().bytes, CookieKey::open(&keys).unwrap().bytes);
         #[cfg(unix)]
         for path in [&path, &keys] {
             use std::os::unix::fs::PermissionsExt as _;

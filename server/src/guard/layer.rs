@@ -144,7 +144,7 @@ fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(
 fn not_identified(shared: &Shared, request: &Request, why: NotIdentified) -> Problem {
     metrics::auth_failed(why.name());
     match why {
-        NotIdentified::Missing => Problem::unauthorized(),
+        NotIdentified::Missing | NotIdentified::NoLogin => Problem::unauthorized(),
         NotIdentified::NoUser(header) => Problem::malformed(
             format!("서비스 토큰은 {} 헤더 하나로만 사용자를 밝혀야 합니다.", header.name()),
             format!(

@@ -1,22 +1,25 @@
 //! Logging in by a token for a cookie and its proof, logging out, and which user a credential speaks for.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use axum::{
     extract::State,
-    http::{HeaderName, StatusCode, header::SET_COOKIE},
+    http::{HeaderMap, HeaderName, StatusCode, header::SET_COOKIE},
     response::{IntoResponse as _, Response},
 };
-use madang::UserId;
+use madang::{UserId, language::Locale};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
+use tracing::error;
 
 use crate::{
     accept::peer::Peer,
     answer,
     auth::{
-        caller::Caller,
-        cookie::{self, Halves, Login},
+        caller::{Caller, CallerCredential},
+        cookie::{self, Halves},
+        credential::Credential,
         holder::TokenHolder,
         scope::TokenScopes,
         secret::digest_of,
@@ -38,8 +41,8 @@ pub(super) fn routes() -> Vec<Route> {
             .gives::<LoggedIn>(StatusCode::OK, "The cookie is set.")
             .refuses(&[ProblemName::Unauthorized, ProblemName::Scope]),
         Route::post("/v1/logout", Access::Caller, logout)
-            .says("Removes the cookie from the browser.")
-            .gives_nothing(StatusCode::NO_CONTENT, "The cookie is removed."),
+            .says("Ends the login, and removes the cookie from the browser.")
+            .gives_nothing(StatusCode::NO_CONTENT, "The login counts no more."),
         Route::get("/v1/me", Access::Caller, me)
             .says("Tells which user the credential speaks for, and what it may do.")
             .gives::<Me>(StatusCode::OK, "The user."),
@@ -78,6 +81,7 @@ struct Me {
 async fn login(
     State(shared): State<Arc<Shared>>,
     peer: Option<axum::Extension<Peer>>,
+    headers: HeaderMap,
     Json(LoginBody { token }): Json<LoginBody>,
 ) -> Result<Response, Problem> {
     let tokens = shared.auth.tokens.current();
@@ -93,13 +97,43 @@ async fn login(
         ));
     }
     let life = shared.limits.cookie_life;
-    let login = Login { token: entry.sha256, until: shared.now().after(life) };
-    let Halves { cookie, proof } = login.seal(&shared.auth.key);
+    let Halves { cookie, proof } = shared.auth.log_in(entry.sha256, shared.now(), life);
+    end_login_before(&shared, &headers).await;
     Ok((set_cookie(&shared, &cookie, life), answer::json(&LoggedIn { proof })).into_response())
 }
 
-async fn logout(State(shared): State<Arc<Shared>>) -> Response {
-    (StatusCode::NO_CONTENT, set_cookie(&shared, "", Duration::ZERO)).into_response()
+async fn logout(State(shared): State<Arc<Shared>>, caller: Caller) -> Result<Response, Problem> {
+    end(&shared, caller.credential).await.map_err(|_| {
+        Problem::new(
+            ProblemName::Store,
+            "로그인이 끝난 것을 기록하지 못했습니다.",
+            "The login has ended, but this could not be recorded: after a restart it would count again.",
+        )
+    })?;
+    Ok((StatusCode::NO_CONTENT, set_cookie(&shared, "", Duration::ZERO)).into_response())
+}
+
+/// Ends the login that a browser had before: the new one takes its place there.
+async fn end_login_before(shared: &Arc<Shared>, headers: &HeaderMap) {
+    let credential = Credential::of(headers, shared.site.has_secure_cookies());
+    if let Credential::Cookies { .. } = credential
+        && let Ok(before) = shared.auth.identify(headers, &credential, shared.now(), Locale::EN)
+    {
+        // Where it cannot be written, the log says so; the new login is as good as any.
+        drop(end(shared, before.credential).await);
+    }
+}
+
+/// Tells that the end of a login could not be written. The log says why.
+struct Unwritten;
+
+async fn end(shared: &Arc<Shared>, credential: CallerCredential) -> Result<(), Unwritten> {
+    let all = Arc::clone(shared);
+    let ended = spawn_blocking(move || all.auth.end_login(credential, all.now())).await;
+    ended.unwrap_or_else(|panic| Err(io::Error::other(panic))).map_err(|error| {
+        error!(%error, "failed to write that a login has ended: after a restart it counts again");
+        Unwritten
+    })
 }
 
 async fn me(caller: Caller) -> Response {

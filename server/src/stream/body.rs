@@ -414,10 +414,10 @@ pub(crate) async fn first_cut(shared: &Shared, credential: CallerCredential) -> 
     }
 }
 
-/// Waits until tokens or keys have changed so that this credential does not count any more.
+/// Waits until tokens, keys or logins have changed so that this credential does not count any more.
 async fn revoked(shared: &Shared, credential: CallerCredential) {
     let auth = &shared.auth;
-    if !auth.may_change() || credential.rests_on.is_none() {
+    if credential.rests_on.is_none() {
         return std::future::pending().await;
     }
     let mut changes = auth.changes.subscribe();

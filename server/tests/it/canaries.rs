@@ -159,7 +159,8 @@ async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
         assert!(answer.status >= 400);
         problems.push_str(answer.text());
     }
-    let secrets = [test.kim.reveal().to_owned(), cookie.split_once('=').unwrap().1.to_owned(), proof];
+    let secrets =
+        [test.kim.reveal().to_owned(), cookie.split_once('=').unwrap().1.to_owned(), proof];
     test.shutdown().await;
     let kept = kept.text();
     // What is looked for would be found: the answers and the refusals are there.

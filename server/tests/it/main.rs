@@ -17,6 +17,7 @@ mod http;
 mod jwt;
 mod keys;
 mod limits;
+mod logins;
 mod matrix;
 #[cfg(feature = "mcp")]
 mod mcp;

@@ -1,8 +1,13 @@
 //! Tests what `madang serve` prints: a line for programs and a link for a person, which opens the page.
 
-use std::{mem, os::unix::fs::MetadataExt as _, process::Command};
+use std::{
+    io::{Read as _, Write as _},
+    mem,
+    os::unix::fs::MetadataExt as _,
+    process::Command,
+};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Answer, Home, RunningProgram, RunningServer};
 use crate::program::signal;
@@ -28,6 +33,43 @@ fn the_link_has_a_token_that_stays_the_same_and_speaks_for_the_user() {
     let file = home.path("data/madang/madang.db.token");
     let mode = file.metadata().unwrap().mode();
     assert_eq!(mode & 0o777, 0o600, "others cannot read it");
+}
+
+#[test]
+fn the_printed_link_and_its_logins_end_with_the_user_that_is_forgotten() {
+    let home = Home::new();
+    let server = RunningServer::start(&home, &[]);
+    let said = server.token().to_owned();
+    let send = |server: &RunningServer, line: &str, more: &str, body: &str| {
+        let (mut stream, host, length) = (server.connect(), server.address, body.len());
+        let request = format!(
+            "{line} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{more}\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let token = json!({ "token": said }).to_string();
+    let login = send(&server, "POST /v1/login", "", &token);
+    let (head, body) = login.split_once("\r\n\r\n").unwrap();
+    let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    let proof: Value = serde_json::from_str(body).unwrap();
+    let proof = proof["proof"].as_str().unwrap();
+    let halves = format!("cookie: {cookie}\r\nmadang-proof: {proof}\r\n");
+    let me = |server: &RunningServer| send(server, "GET /v1/me", &halves, "")[9..12].to_owned();
+    assert_eq!(me(&server), "200");
+    signal("KILL", server.id());
+    server.program.ended();
+
+    let ended = home.run(&["forget", "kim", "--yes"], "");
+    assert_eq!(ended.events().remove(0)["link"], true, "{ended:?}");
+    let again = RunningServer::start(&home, &[]);
+    assert_ne!(again.token(), said);
+    assert_eq!(again.ask(("GET", "/v1/me"), &said, "").status, 401);
+    assert_eq!(me(&again), "401");
 }
 
 #[test]
