@@ -10,7 +10,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::says::{Reply, said, subject};
+#[path = "says.rs"]
+pub(crate) mod says;
+
+use says::{Reply, said, subject};
 
 /// The variable with the script; without it the test below does nothing.
 const SCRIPT: &str = "MADANG_FAKE_MCP";

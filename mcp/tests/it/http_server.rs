@@ -10,8 +10,7 @@ use tokio::{
 };
 
 use crate::{
-    fake::{Mind, Script},
-    says::Reply,
+    fake::{Mind, Script, says::Reply},
     support::ConfigFolder,
 };
 

@@ -13,7 +13,6 @@ mod lost;
 mod odd;
 mod over_http;
 mod pins;
-mod says;
 mod serving;
 mod serving_asks;
 mod serving_bounds;

@@ -12,8 +12,7 @@ use super::{
     FAILED, LOST, TIMEOUT, UNCLEAR,
 };
 use crate::{
-    fake::{Script, calls, tool},
-    says::says,
+    fake::{Script, calls, says::says, tool},
     support::{ConfigFolder, LEGACY, NEWEST, Scene, told, until, with},
 };
 

@@ -10,9 +10,8 @@ use super::{
     FAILED, LOST, TIMEOUT, UNCLEAR,
 };
 use crate::{
-    fake::{Script, calls, tool},
+    fake::{Script, calls, says::says, tool},
     http_server::{HttpServer, configured},
-    says::says,
     support::{ConfigFolder, LEGACY, NEWEST, Scene},
 };
 

@@ -6,8 +6,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{AT_ONCE, schemas::SCHEMAS};
 use crate::{
-    fake::{Script, tool},
-    says::says,
+    fake::{Script, says::says, tool},
     support::{ConfigFolder, LEGACY, NEWEST, PATIENCE, with},
 };
 
