@@ -10,7 +10,13 @@
 mod file;
 mod signatures;
 
-use std::{collections::HashSet, fmt, path::PathBuf, sync::Arc};
+use std::{
+    collections::HashSet,
+    fmt,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use jsonwebtoken::{Header, Validation, decode, decode_header};
 use madang::{Timestamp, UserId, approval::Digest};
@@ -27,8 +33,8 @@ use super::{
 /// An issuer of JWTs whose users this server takes.
 ///
 /// A JWT is checked against the public keys of a file: a JWK set, or one key as PEM. The server reads the file again
-/// when it changes. Its algorithm is EdDSA, ES256 or RS256. Its `scope` lists what it may do; without it, it may chat
-/// and not decide.
+/// when it changes. Its algorithm is EdDSA, ES256 or RS256. Its `scope` lists what it may do, and `admin` counts as
+/// `madang:admin` alone; without it, it may chat and not decide.
 #[derive(Debug, Clone)]
 pub struct JwtIssuer {
     keys: PathBuf,
@@ -103,7 +109,8 @@ impl Jwts {
     pub(crate) fn open(issuer: JwtIssuer) -> Result<Self, JwtFileError> {
         signatures::install();
         let JwtIssuer { keys: path, issuer, audience, prefix } = issuer;
-        let keys = Watched::open("the keys of JWTs", Some(path.clone()), move || read(&path))?;
+        read(&path)?;
+        let keys = Watched::open("the keys of JWTs", Some(path.clone()), move || read_left(&path))?;
         let mut validation = Validation::default();
         validation.required_spec_claims =
             HashSet::from(["exp", "iss", "aud", "sub"].map(str::to_owned));
@@ -170,9 +177,30 @@ const fn moment(seconds: f64) -> Timestamp {
     Timestamp::from_millis((seconds * 1_000.0) as i64)
 }
 
-/// Reads a list with spaces between. An issuer lists names of other services, too.
+/// Reads the keys that are left in a file that had some. A file that is gone, and a set of keys without a usable one, have
+/// none: so an issuer takes all its keys back.
+fn read_left(path: &Path) -> Result<Vec<JwtKey>, JwtFileError> {
+    match read(path) {
+        Err(JwtFileError::NoUsableKey { .. }) => Ok(Vec::new()),
+        Err(JwtFileError::Io { cause, .. }) if cause.kind() == ErrorKind::NotFound => {
+            Ok(Vec::new())
+        }
+        read => read,
+    }
+}
+
+/// What stands before our names where an issuer says that it means this server.
+const OUR_SCOPES: &str = "madang:";
+
+/// Reads a list with spaces between. An issuer lists names of other services, too. Many have an `admin`: without our word
+/// before it, it is none of ours.
 fn known_scopes(list: &str) -> TokenScopes {
-    let known = |name: &str| TokenScope::ALL.into_iter().find(|scope| scope.name() == name);
+    let known = |name: &str| {
+        let (name, is_ours) =
+            name.strip_prefix(OUR_SCOPES).map_or((name, false), |name| (name, true));
+        let scope = TokenScope::ALL.into_iter().find(|scope| scope.name() == name)?;
+        (is_ours || scope != TokenScope::Admin).then_some(scope)
+    };
     list.split(' ').filter_map(known).collect()
 }
 

@@ -217,6 +217,27 @@ fn keys_count_from_their_addition_to_their_removal() {
     assert!(!counts(&first) && counts(&second));
     assert!(!write("a slip"));
     assert!(counts(&second), "a slip locks out no caller");
+    assert!(write(&set(&[])));
+    assert!(!counts(&second), "the issuer has taken its keys back");
+    assert!(write(&set(&[second.jwk("2")])) && counts(&second));
+    std::fs::remove_file(folder.path().join("keys")).unwrap();
+    assert!(jwts.refresh() && !counts(&second), "a file that is gone has none");
+    assert!(write(&set(&[first.jwk("1")])) && counts(&first));
+}
+
+#[test]
+fn the_word_admin_of_any_issuer_is_not_ours_without_our_name_before_it() {
+    let signer = Signer::ed();
+    let (_folder, jwts) = jwts(&set(&[signer.jwk("1")])).unwrap();
+    for (list, scopes) in [
+        ("chat admin", "chat"),
+        ("madang:chat madang:admin", "chat,admin"),
+        ("decide tools madang:tools", "decide,tools"),
+        ("madang: madang:root madang:madang:admin MADANG:admin other:admin", ""),
+    ] {
+        let jwt = signer.jwt(&with("scope", json!(list)));
+        assert_eq!(jwts.check(&jwt, at(0)).unwrap().scopes.to_string(), scopes, "{list}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! A message that is edited or answered once more begins a fork: the texts before it are taken along, and nothing else.
 
+use std::collections::BTreeSet;
+
 use madang::{model::PromptMessage, store::SqliteStore};
 use madang_server::MIGRATIONS;
 use madang_testing::{FakeTool, HandScript, ScriptedCompletion, ScriptedModel, model_pair};
@@ -58,20 +60,20 @@ async fn an_edited_message_is_answered_behind_the_texts_before_it_alone() {
     answered(client.says("m2", "two"), &mut script, "2").await;
     answered(client.says("m3", "three"), &mut script, "3").await;
 
-    let told = answered(edits(&mut client, 2, "zwei"), &mut script, "II").await;
-    assert_eq!(told, ["one", "1", "zwei"]);
-    let all = ["u: one", "a: 1", "u: zwei", "a: II"];
+    let told = answered(edits(&mut client, 4, "drei"), &mut script, "III").await;
+    assert_eq!(told, ["one", "1", "two", "2", "drei"]);
+    let all = ["u: one", "a: 1", "u: two", "a: 2", "u: drei", "a: III"];
     assert_eq!(
         (client.shows(), shown(&stored(&test).await)),
         (all.map(str::to_owned).to_vec(), client.shows())
     );
     // The chat goes on in its fork, and a screen that is loaded anew edits what the fork has taken along.
     let told = answered(client.says("m4", "four"), &mut script, "4").await;
-    assert_eq!(told, ["one", "1", "zwei", "II", "four"]);
+    assert_eq!(told, ["one", "1", "two", "2", "drei", "III", "four"]);
     client.messages = stored(&test).await;
-    let mut ids: Vec<_> = client.messages.iter().map(|message| message["id"].clone()).collect();
-    ids.dedup();
-    assert_eq!(ids.len(), 6, "each message has an id of its own");
+    let ids: BTreeSet<_> =
+        client.messages.iter().map(|message| message["id"].to_string()).collect();
+    assert_eq!(ids.len(), 8, "each message has an id of its own");
     let told = answered(edits(&mut client, 0, "uno"), &mut script, "I").await;
     assert_eq!((told, shown(&stored(&test).await)), (vec!["uno".to_owned()], client.shows()));
     let first = test.get("/v1/sessions/c").await.ok(200);
@@ -197,8 +199,9 @@ async fn no_fork_begins_while_a_turn_runs_or_without_a_text() {
     let test = Setup::new(model).start().await;
     let mut client = Client::new(&test, "c");
     answered(client.says("m1", "one"), &mut script, "1").await;
+    answered(client.says("m0", "and"), &mut script, "0").await;
     let before = client.messages.clone();
-    let empty = edits(&mut client, 0, " ").refused().await;
+    let empty = edits(&mut client, 2, " ").refused().await;
     assert_eq!((empty.status, &*empty.problem()), (422, "empty"));
     client.messages = before.clone();
     let events = client.says("m2", "two").open().await;
