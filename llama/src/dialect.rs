@@ -160,9 +160,12 @@ impl Dialect {
             .with_tool(&every_kind())
             .is_ok_and(|text| text.contains(TOOL) || *family == HERMES);
         let listing = if is_listed { listing } else { ToolListing::SystemText };
-        let has_said_with_calls = probe
-            .render(&probe_chat(Telling::Calls, SAID), &[])
-            .is_ok_and(|text| text.contains(SAID));
+        // Some templates leave it out once an answer has followed.
+        let with_calls = probe_chat(Telling::Calls, SAID);
+        let answered = [&with_calls[..], &[said("b"), user()]].concat();
+        let has_said = |chat: &[Value]| probe.render(chat, &[]).map(|text| text.contains(SAID));
+        let has_said_with_calls =
+            has_said(&with_calls).unwrap_or(false) && has_said(&answered).unwrap_or(true);
         Ok(Self {
             template,
             family,
