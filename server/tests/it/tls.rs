@@ -116,18 +116,18 @@ async fn an_address_has_a_bound_on_connections_where_it_is_that_of_the_client() 
     let serves = tokio::spawn(server(limits).await.serve(vec![listener], async move {
         drop(stopped.await);
     }));
+    let greets = async || {
+        let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        certificate.connector.connect(name, stream).await
+    };
     let first = certificate.connect(port).await;
-    let second = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-    assert_eq!(rest(second).await, "", "it is closed");
+    assert!(greets().await.is_err(), "it is closed before it is greeted");
     drop(first);
     let request =
         format!("GET /v1/me HTTP/1.1\r\nhost: localhost:{port}\r\nconnection: close\r\n\r\n");
     crate::support::until(async || {
-        let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-        let name = ServerName::try_from("localhost").unwrap();
-        let Ok(mut stream) = certificate.connector.connect(name, stream).await else {
-            return false;
-        };
+        let Ok(mut stream) = greets().await else { return false };
         stream.write_all(request.as_bytes()).await.is_ok()
             && rest(stream).await.starts_with("HTTP/1.1 200")
     })
