@@ -12,7 +12,8 @@ use madang_actors::{
 
 pub use madang_actors::{
     protocol::{
-        Bound, DecisionError, InvalidId, InvalidModelName, LimitExceeded, Scope, TurnError,
+        Bound, DecisionError, InvalidId, InvalidModelName, LimitExceeded, PromptPart, PromptSize,
+        Scope, TurnError,
     },
     session::{ClearError, DismissError, ImportError, ResolveError, TurnRefused},
 };

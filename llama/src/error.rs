@@ -71,7 +71,9 @@ pub enum LoadError {
         architecture: String,
     },
     /// The memory does not suffice for the context.
-    #[error("failed to make room for a context of {tokens} tokens; ask for a smaller one")]
+    #[error(
+        "failed to make room for a context of {tokens} tokens; ask for a smaller one (--context)"
+    )]
     Context {
         /// The requested length of the context.
         tokens: u32,

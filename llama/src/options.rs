@@ -8,7 +8,7 @@ use super::sampler::Sampling;
 #[non_exhaustive]
 pub struct LlamaOptions {
     pub(super) source: Source,
-    pub(super) context_tokens: u32,
+    pub(super) context_tokens: Option<u32>,
     pub(super) prefill_tokens: usize,
     pub(super) max_sequences: usize,
     pub(super) cache_tokens: Option<u32>,
@@ -61,7 +61,7 @@ impl LlamaOptions {
     fn of(source: Source) -> Self {
         Self {
             source,
-            context_tokens: 4_096,
+            context_tokens: None,
             prefill_tokens: 128,
             max_sequences: 32,
             cache_tokens: None,
@@ -81,10 +81,12 @@ impl LlamaOptions {
         }
     }
 
-    /// Sets the most tokens of a chat; never more than the model was trained for.
+    /// Sets the most tokens of a chat with its tools and the answer; never more than the model was trained for. The default
+    /// is as many as half of the free memory holds, of the card's where that keeps layers. It is at least 4,096 and at most
+    /// 32,768: more take a processor minutes to read.
     #[must_use]
     pub fn context_tokens(mut self, tokens: u32) -> Self {
-        self.context_tokens = tokens;
+        self.context_tokens = Some(tokens);
         self
     }
 
@@ -105,7 +107,7 @@ impl LlamaOptions {
     }
 
     /// Sets how many tokens of all chats the context holds together; at least those of one chat. More than 16 Mi cannot
-    /// be loaded. The default is four times one chat. A common beginning counts once.
+    /// be loaded. The default is four times one chat, up to 16,384. A common beginning counts once.
     #[must_use]
     pub fn cache_tokens(mut self, tokens: u32) -> Self {
         self.cache_tokens = Some(tokens);

@@ -173,8 +173,10 @@ fn child_options(file: Option<&Path>, tuning: Tuning) -> Result<ChildOptions, Fa
         Switch::Off => "--flash-attention=off".to_owned(),
     });
     let layers = tuning.gpu_layers.map(|layers| format!("--gpu-layers={layers}"));
+    let context = tuning.context_tokens.map(|tokens| format!("--context={tokens}"));
     let options = options.argument("engine");
-    let options = flash.into_iter().chain(layers).fold(options, ChildOptions::argument);
+    let options =
+        flash.into_iter().chain(layers).chain(context).fold(options, ChildOptions::argument);
     let Some(path) = file else { return Ok(options) };
     let mut model = OsString::from("--model=");
     model.push(path);
@@ -187,7 +189,8 @@ pub(crate) fn llama_options(file: Option<&Path>, tuning: Tuning) -> Result<Llama
     let options = file.map_or_else(madang::model::bundled, LlamaOptions::new);
     let flash = tuning.flash_attention.map(|switch| switch == Switch::On);
     let options = flash.into_iter().fold(options, LlamaOptions::flash_attention);
-    Ok(tuning.gpu_layers.into_iter().fold(options, LlamaOptions::gpu_layers))
+    let options = tuning.gpu_layers.into_iter().fold(options, LlamaOptions::gpu_layers);
+    Ok(tuning.context_tokens.into_iter().fold(options, LlamaOptions::context_tokens))
 }
 
 pub(crate) fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {

@@ -2,13 +2,13 @@
 
 use expect_test::expect;
 use madang::{
-    LanguageTag, SessionId, TurnOptions, UserId,
+    Builder, LanguageTag, Runtime, SessionId, TurnOptions, UserId,
     approval::{Approver, Decision},
-    error::{SessionError, TurnRefused},
+    error::{SessionError, TurnError, TurnRefused},
     model::{Completion, ModelError},
 };
 use madang_actors::protocol::FinishReason;
-use madang_testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair};
+use madang_testing::{FakeTool, MemoryStore, Probe, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;
 
 use crate::support::{TestRuntime, call_then_say, kim};
@@ -222,6 +222,36 @@ async fn a_script_that_runs_out_and_a_blank_answer_are_errors_of_the_model() {
         assert_eq!(session.state().await.unwrap().error.as_deref(), Some(error));
     }
     test.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_too_long_names_the_part_of_it_that_is_with_figures() {
+    let (model, mut script) = model_pair();
+    let builder = Runtime::builder().model(model).store(MemoryStore::new());
+    let add =
+        |builder: Builder, number| builder.tool(FakeTool::destructive(&format!("tool_{number}")));
+    let runtime = (0..100).fold(builder, add).start().await.unwrap();
+    let session = runtime.session("kim", "s").await.unwrap();
+    let long = "word ".repeat(6_000);
+    for (text, says) in [
+        ("hi", "The descriptions of the tools are too long for it"),
+        (long.as_str(), "The message is too long for it"),
+        // What was said before is left out first, so that only an eighth of it counts.
+        ("again", "The descriptions of the tools are too long for it"),
+    ] {
+        let turn = session.send(text).await.unwrap();
+        script.next().await.fail(ModelError::PROMPT_TOO_LONG);
+        let Some(TurnError::Model { prompt: Some(size), .. }) = turn.ended().await.unwrap().error
+        else {
+            panic!("{text} has no size")
+        };
+        assert_eq!((size.tools, size.message_bytes), (100, text.len() as u64));
+        let error = session.state().await.unwrap().error.unwrap();
+        assert!(error.contains(says), "{error}");
+        let figures = format!("100 tools {},", size.tools_bytes);
+        assert!(size.tools_bytes > 5_000 && error.contains(&figures), "{error}");
+    }
+    runtime.shutdown().await.unwrap();
 }
 
 #[tokio::test]

@@ -7,7 +7,8 @@ use strum::IntoStaticStr;
 
 use super::{
     ApprovalEnd, ApprovalRequest, CallId, CallRecord, Ending, EntryOrigin, IdempotencyKey, Locale,
-    ModelName, Notice, ResolvedCall, Text, Timestamp, TurnId, Usage, WantedCall, as_text,
+    ModelName, Notice, PromptSize, ResolvedCall, Text, Timestamp, TurnId, Usage, WantedCall,
+    as_text,
 };
 
 /// One event of a session: `{"type":..,"seq":..,..}`.
@@ -250,6 +251,9 @@ pub enum TurnError {
         /// The words of the model's provider: foreign text, short and without the key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Arc<str>>,
+        /// The sizes of the prompt's parts, where it was too long for the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<PromptSize>,
     },
     /// The store could not keep the chat.
     Store,
@@ -261,7 +265,7 @@ impl TurnError {
     /// Makes the failure of a model, by its kind.
     #[must_use]
     pub fn model(kind: impl Into<String>) -> Self {
-        Self::Model { kind: kind.into(), retry_after_ms: None, said: None }
+        Self::Model { kind: kind.into(), retry_after_ms: None, said: None, prompt: None }
     }
 
     /// Says the reason to a person.
@@ -269,11 +273,17 @@ impl TurnError {
     pub fn in_locale(&self, locale: Locale) -> String {
         let text = match self {
             Self::TooManyRounds => Text::TooManyRounds,
-            Self::Model { kind, said: Some(said), .. } => {
-                let text = Text::ModelFailed(kind).in_locale(locale);
-                return format!("{text} “{said}”");
+            Self::Model { kind, said, prompt, .. } => {
+                let text = match prompt {
+                    Some(size) => Text::PromptTooLong(size),
+                    None => Text::ModelFailed(kind),
+                };
+                let text = text.in_locale(locale);
+                return match said {
+                    Some(said) => format!("{text} “{said}”"),
+                    None => text,
+                };
             }
-            Self::Model { kind, said: None, .. } => Text::ModelFailed(kind),
             Self::Store => Text::TurnNotStored,
             Self::CutOff => Text::TurnCutOff,
         };

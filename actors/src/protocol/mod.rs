@@ -32,6 +32,7 @@ mod model_name;
 mod outcome;
 mod plain;
 mod problem;
+mod prompt_size;
 #[cfg(feature = "schema")]
 pub(crate) mod schema;
 mod storable;
@@ -68,6 +69,7 @@ pub use model_name::{InvalidModelName, ModelName};
 pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};
 pub use plain::{editable, plain, quoted, quoted_up_to};
 pub use problem::{Breach, Problem};
+pub use prompt_size::{PromptPart, PromptSize};
 pub(crate) use storable::json_bytes;
 pub use storable::{
     MAX_BYTES, MAX_LEVELS, Unstorable, dismantle, is_deeper, storable, storable_text,

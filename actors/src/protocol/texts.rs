@@ -4,7 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Breach, CancelReason, Effect, EffectResolution, LimitExceeded, Notice};
+use super::{Breach, CancelReason, Effect, EffectResolution, LimitExceeded, Notice, PromptSize};
 
 /// The type of a failure inside a call, as the model and the user are told it; never its message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -87,6 +87,8 @@ pub enum Text<'a> {
     TooManyRounds,
     /// The model failed, in this way.
     ModelFailed(&'a str),
+    /// The prompt was too long for the model; its parts have these sizes.
+    PromptTooLong(&'a PromptSize),
     /// The model answered without so many of the oldest messages.
     MessagesLeftOut(u32),
     /// The turn could not be stored.

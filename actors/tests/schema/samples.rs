@@ -6,8 +6,8 @@ use madang_actors::{
     protocol::{
         Approval, ApprovalEnd, ApprovalRequest, CallId, CallRecord, CallResult, CancelReason,
         Content, Decision, Digest, Effect, EffectResolution, Ending, EntryOrigin, EventKind,
-        IdempotencyKey, ModelName, Notice, ResolvedBy, ResolvedCall, SessionId, Shown, Timestamp,
-        ToolOutcome, TurnEnding, TurnError, TurnId, Usage, UserId, WantedCall,
+        IdempotencyKey, ModelName, Notice, PromptSize, ResolvedBy, ResolvedCall, SessionId, Shown,
+        Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, Usage, UserId, WantedCall,
     },
 };
 use serde_json::json;
@@ -164,11 +164,23 @@ pub(super) fn errors() -> Vec<TurnError> {
     vec![
         TurnError::TooManyRounds,
         TurnError::model("Offline"),
-        TurnError::Model { kind: "Overloaded".into(), retry_after_ms: Some(20), said: None },
+        TurnError::Model {
+            kind: "Overloaded".into(),
+            retry_after_ms: Some(20),
+            said: None,
+            prompt: None,
+        },
         TurnError::Model {
             kind: "Http402".into(),
             retry_after_ms: None,
             said: Some("Insufficient Balance".into()),
+            prompt: None,
+        },
+        TurnError::Model {
+            kind: "PromptTooLong".into(),
+            retry_after_ms: None,
+            said: None,
+            prompt: Some(PromptSize { tools: 2, tools_bytes: 900, ..PromptSize::default() }),
         },
         TurnError::Store,
         TurnError::CutOff,

@@ -5,7 +5,7 @@
 //! decode after another, and `assignment` gives sequences. `cache` keeps resting chats in a `kv_context` or in memory.
 //! `prefill_worker` reads long prompts in a context of its own.
 //!
-//! Pure: `plan` and `prefill_budget` fill the next decode. `slots`, `prefixes` and `swapped` track where each chat
+//! Pure: `chat_room` chooses how many tokens a chat may have, by what the model was trained for and by free memory. `plan` and `prefill_budget` fill the next decode. `slots`, `prefixes` and `swapped` track where each chat
 //! rests, and `scope` which chats may share. `states` alone is unsafe: it copies chats between context and memory.
 //!
 //! Invariants: a chat shares only with chats of its scope, no prompt waits for ever, and a decode is done whole or not
@@ -13,6 +13,7 @@
 
 mod assignment;
 mod cache;
+mod chat_room;
 mod fair;
 mod generator;
 mod kv_context;

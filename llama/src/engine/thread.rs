@@ -10,6 +10,7 @@ use tracing::{error, info, warn};
 
 use super::{
     cache::{Cache, Tiers},
+    chat_room::{self, Means},
     generator::Generator,
     load::{Keeps, Shape, context, load, name, threads},
     prefill_worker::{Make, PrefillWorker, Room, channel},
@@ -73,8 +74,9 @@ fn run(
     let weights = load(&file, &gguf, options.progress.take(), options.gpu_layers)?;
     let path = file.path().to_owned();
     drop(file);
-    let room = options.context_tokens.min(weights.n_ctx_train()).max(MIN_CONTEXT);
-    let cells = options.cache_tokens.unwrap_or(room.saturating_mul(CHATS)).max(room);
+    let means = Means::of(&weights, &gguf, options.gpu_layers);
+    let room = means.room(options.context_tokens).max(MIN_CONTEXT);
+    let cells = options.cache_tokens.unwrap_or_else(|| chat_room::cells(room)).max(room);
     let bounds = Bounds { running: options.max_sequences, prompt_tokens: options.prefill_tokens };
     let tiers = Tiers {
         sequences: (2 * bounds.running + SPARE).min(Sequence::MOST - 1),
@@ -196,8 +198,6 @@ const BEGUN_AT_ONCE: usize = 4;
 const MIN_CONTEXT: u32 = 64;
 /// More tokens than any machine has memory for.
 const MOST_TOKENS: u32 = 1 << 24;
-/// The whole chats that fit into the context at once, or many more short ones.
-const CHATS: u32 = 4;
 /// Sequences for common beginnings, beside those of running completions and resting chats.
 const SPARE: usize = 8;
 

@@ -137,6 +137,10 @@ pub(crate) struct Tuning {
     /// off for the bundled model and on for others.
     #[arg(long, value_name = "SWITCH")]
     pub(crate) flash_attention: Option<Switch>,
+    /// The most tokens of a chat with its tools and the answer, up to those that the model was trained for. Without it, as
+    /// many as half of the free memory holds, from 4096 to 32768.
+    #[arg(long = "context", value_name = "TOKENS")]
+    pub(crate) context_tokens: Option<u32>,
     /// The layers that the graphics card keeps. Without it, all where this program was built for a card, else none.
     #[arg(long, value_name = "N")]
     pub(crate) gpu_layers: Option<u32>,

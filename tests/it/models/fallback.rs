@@ -102,7 +102,8 @@ async fn no_other_model_is_asked_for_any_other_failure() {
     ] {
         let turn = three.session.send("hi").await.unwrap();
         three.next(0).await.fail(kind);
-        assert_eq!(turn.ended().await.unwrap().error, Some(TurnError::model(kind)));
+        let error = turn.ended().await.unwrap().error;
+        assert!(matches!(&error, Some(TurnError::Model { kind: told, .. }) if told == kind));
     }
     three.shutdown().await;
 }

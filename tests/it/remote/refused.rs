@@ -39,7 +39,8 @@ async fn a_short_pause_is_waited_for_and_a_long_one_told() {
         let mut mock = Mock::start([whole(BUSY_FOR_LONG, "{}")]).await;
         let asking = runtime(mock.model(provider)).await;
         let retry_after_ms = Some(3_600_000);
-        let error = TurnError::Model { kind: "Overloaded".to_owned(), retry_after_ms, said: None };
+        let kind = "Overloaded".to_owned();
+        let error = TurnError::Model { kind, retry_after_ms, said: None, prompt: None };
         assert_eq!((ask(&asking, "hi").await.2, mock.rest()), (Some(error), 1), "{provider:?}");
         asking.shutdown().await.unwrap();
     }

@@ -4,7 +4,8 @@ use std::{fmt::Display, time::Duration};
 
 use super::{Language, listed, standing};
 use crate::protocol::{
-    Bound, Breach, CancelReason, Effect, EffectResolution, LanguageTag, LimitExceeded, Notice, Text,
+    Bound, Breach, CancelReason, Effect, EffectResolution, LanguageTag, LimitExceeded, Notice,
+    PromptPart, PromptSize, Text,
 };
 
 /// English, the default.
@@ -59,6 +60,7 @@ impl English {
             }
             Text::Unreadable => "The stored result of the call cannot be read.",
             Text::TooManyRounds => "Stopped, because the chain of tool calls became too long.",
+            Text::PromptTooLong(size) => return too_long(size),
             Text::ModelFailed(kind) => return model_failed(kind),
             Text::MessagesLeftOut(count) => {
                 return format!("The chat is long: answered without its {count} oldest messages.");
@@ -144,13 +146,41 @@ fn model_failed(kind: &str) -> String {
         "ConnectionLost" => ". It could not be reached, or the connection broke. Try again.",
         "Unauthorized" => ". Its provider does not take the key.",
         "Refused" => ". Its provider refuses to answer this.",
-        "PromptTooLong" => {
-            ". The text is too long for it. Say less, or clear the chat and ask again."
-        }
         "Http404" => ". Its provider knows no such model, or the address is wrong.",
         _ => "",
     };
     format!("the model failed: {kind}{what}")
+}
+
+fn too_long(size: &PromptSize) -> String {
+    let what = match size.largest() {
+        PromptPart::Tools => {
+            "The descriptions of the tools are too long for it: offer fewer tools, or give it more room (--context)."
+        }
+        PromptPart::System => {
+            "The system text is too long for it: shorten it, or give the model more room (--context)."
+        }
+        PromptPart::History => {
+            "The chat is too long for it: clear it and ask again, or give the model more room (--context)."
+        }
+        PromptPart::Message => {
+            "The message is too long for it: say less at once, or give the model more room (--context)."
+        }
+        PromptPart::Results => {
+            "What the tools gave is too long for it: ask for less at once, or give the model more room (--context)."
+        }
+    };
+    let PromptSize {
+        tools,
+        tools_bytes,
+        system_bytes,
+        history_bytes,
+        message_bytes,
+        results_bytes,
+    } = size;
+    format!(
+        "the model failed: PromptTooLong. {what} In bytes: {tools} tools {tools_bytes}, system text {system_bytes}, chat before {history_bytes}, message {message_bytes}, results of this turn {results_bytes}."
+    )
 }
 
 fn standing_words(lifetime: Duration, uses: u32, resource: Option<&str>) -> String {

@@ -4,7 +4,8 @@ use std::{fmt::Display, time::Duration};
 
 use super::{Language, listed, standing};
 use crate::protocol::{
-    Bound, Breach, CancelReason, Effect, EffectResolution, LanguageTag, LimitExceeded, Notice, Text,
+    Bound, Breach, CancelReason, Effect, EffectResolution, LanguageTag, LimitExceeded, Notice,
+    PromptPart, PromptSize, Text,
 };
 
 /// Korean.
@@ -50,6 +51,7 @@ impl Language for Korean {
             }
             Text::Unreadable => "저장된 호출 결과를 읽을 수 없습니다.",
             Text::TooManyRounds => "도구 호출 루프가 너무 길어 중단했습니다.",
+            Text::PromptTooLong(size) => return Some(too_long(size)),
             Text::ModelFailed(kind) => return Some(model_failed(kind)),
             Text::MessagesLeftOut(count) => {
                 return Some(format!("대화가 길어 오래된 메시지 {count}개는 빼고 답했습니다."));
@@ -127,11 +129,41 @@ fn model_failed(kind: &str) -> String {
         "ConnectionLost" => ". 연결할 수 없거나 연결이 끊겼습니다. 다시 시도해 보세요.",
         "Unauthorized" => ". 제공자가 키를 받아들이지 않습니다.",
         "Refused" => ". 제공자가 답하기를 거절했습니다.",
-        "PromptTooLong" => ". 글이 너무 깁니다. 짧게 쓰거나, 대화를 정리하고 다시 물어보세요.",
         "Http404" => ". 제공자에게 그런 모델이 없거나 주소가 틀렸습니다.",
         _ => "",
     };
     format!("LLM 응답 실패: {kind}{what}")
+}
+
+fn too_long(size: &PromptSize) -> String {
+    let what = match size.largest() {
+        PromptPart::Tools => {
+            "도구 설명이 모델에게 너무 깁니다. 도구를 줄이거나 모델의 컨텍스트를 늘리세요(--context)."
+        }
+        PromptPart::System => {
+            "시스템 글이 모델에게 너무 깁니다. 줄이거나 모델의 컨텍스트를 늘리세요(--context)."
+        }
+        PromptPart::History => {
+            "대화가 모델에게 너무 깁니다. 정리하고 다시 물어보거나 모델의 컨텍스트를 늘리세요(--context)."
+        }
+        PromptPart::Message => {
+            "메시지가 모델에게 너무 깁니다. 짧게 쓰거나 모델의 컨텍스트를 늘리세요(--context)."
+        }
+        PromptPart::Results => {
+            "도구의 결과가 모델에게 너무 깁니다. 한 번에 적게 부탁하거나 모델의 컨텍스트를 늘리세요(--context)."
+        }
+    };
+    let PromptSize {
+        tools,
+        tools_bytes,
+        system_bytes,
+        history_bytes,
+        message_bytes,
+        results_bytes,
+    } = size;
+    format!(
+        "LLM 응답 실패: PromptTooLong. {what} 바이트로 도구 {tools}개 {tools_bytes}, 시스템 글 {system_bytes}, 이전 대화 {history_bytes}, 메시지 {message_bytes}, 이번 차례의 결과 {results_bytes}입니다."
+    )
 }
 
 fn standing_words(lifetime: Duration, uses: u32, resource: Option<&str>) -> String {

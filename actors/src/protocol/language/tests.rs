@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::protocol::{
     Bound, Breach, CallId, CancelReason, Effect, EffectResolution, Fault, InvalidId, LimitExceeded,
-    Locale, Notice, Scope, SessionId, Text, Timestamp, UserId,
+    Locale, Notice, PromptSize, Scope, SessionId, Text, Timestamp, UserId,
 };
 use serde_json::json;
 
@@ -103,6 +103,14 @@ fn is_hangul(letter: char) -> bool {
 fn every_text_is_there_in_both_languages() {
     let breaches = all_breaches();
     let fault = Fault::default();
+    let size = PromptSize::default();
+    let sizes = [
+        PromptSize { tools: 100, tools_bytes: 9, ..size },
+        PromptSize { system_bytes: 9, ..size },
+        PromptSize { history_bytes: 99, ..size },
+        PromptSize { message_bytes: 9, ..size },
+        PromptSize { results_bytes: 9, ..size },
+    ];
     let mut texts = vec![
         Text::UnknownTool("x"),
         Text::BadArguments("x"),
@@ -116,6 +124,11 @@ fn every_text_is_there_in_both_languages() {
         Text::TooManyRounds,
         Text::MessagesLeftOut(7),
         Text::ModelFailed("x"),
+        Text::PromptTooLong(&sizes[0]),
+        Text::PromptTooLong(&sizes[1]),
+        Text::PromptTooLong(&sizes[2]),
+        Text::PromptTooLong(&sizes[3]),
+        Text::PromptTooLong(&sizes[4]),
         Text::TurnNotStored,
         Text::TurnCutOff,
         Text::TurnInterrupted,
@@ -171,7 +184,10 @@ fn every_text_is_there_in_both_languages() {
             Text::EndUnknown | Text::Unreadable => {}
             Text::ToolChanged | Text::TurnCutOff | Text::TurnInterrupted | Text::TooMany(_) => {}
             Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
-            Text::MessagesLeftOut(_) | Text::LeftOut | Text::TooManyCalls(_) => {}
+            Text::PromptTooLong(_)
+            | Text::MessagesLeftOut(_)
+            | Text::LeftOut
+            | Text::TooManyCalls(_) => {}
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
             Text::Resolved { .. } | Text::NotSealed | Text::Standing { .. } => {}
         }
@@ -183,6 +199,31 @@ fn every_text_is_there_in_both_languages() {
         );
         assert!(seen.insert(ko.clone()) && seen.insert(en), "{text:?} reads like another: {ko}");
     }
+}
+
+#[test]
+fn a_prompt_that_is_too_long_names_its_largest_part_with_figures() {
+    let size = PromptSize {
+        tools: 100,
+        tools_bytes: 61_234,
+        system_bytes: 300,
+        history_bytes: 0,
+        message_bytes: 2,
+        results_bytes: 0,
+    };
+    let text = Text::PromptTooLong(&size);
+    assert_eq!(
+        text.in_locale(Locale::EN),
+        "the model failed: PromptTooLong. The descriptions of the tools are too long for it: offer \
+         fewer tools, or give it more room (--context). In bytes: 100 tools 61234, system text 300, \
+         chat before 0, message 2, results of this turn 0."
+    );
+    assert_eq!(
+        text.in_locale(Locale::KO),
+        "LLM 응답 실패: PromptTooLong. 도구 설명이 모델에게 너무 깁니다. 도구를 줄이거나 모델의 \
+         컨텍스트를 늘리세요(--context). 바이트로 도구 100개 61234, 시스템 글 300, 이전 대화 0, \
+         메시지 2, 이번 차례의 결과 0입니다."
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The completions of a turn: asked for with the chat, and taken when the model ends.
 
+use std::sync::Arc;
+
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
@@ -14,7 +16,10 @@ use crate::{
     llm::{LlmEvent, QueuedCompletion},
     mailbox::{Recipient, Reply},
     port::{Deltas, ModelError},
-    protocol::{Completion, CompletionId, CompletionRequest, EventKind, Text, TurnError},
+    protocol::{
+        Completion, CompletionId, CompletionRequest, EventKind, PromptMessage, PromptSize, Text,
+        TurnError,
+    },
 };
 
 impl SessionState {
@@ -31,18 +36,18 @@ impl SessionState {
         let Some(turn) = self.turn.as_mut() else { return };
         let (id, cancel) = (CompletionId::new(Uuid::now_v7()), CancellationToken::new());
         turn.completion = Some(AskedCompletion { id, cancel: cancel.clone(), since });
+        let (messages, Some(turn)) = (self.prompt(), self.turn.as_ref()) else { return };
         let (slot, calls) = (&self.slot, &self.context.calls);
         let queue = self.context.models.queue(turn.model);
-        let locale = calls.languages.locale(turn.options.language);
         let request = CompletionRequest {
             id,
             session: slot.session().clone(),
             user: slot.user().clone(),
             system: self.context.system.clone(),
             instructions: turn.options.instructions.clone(),
-            messages: self.chat.prompt(queue.name(), &self.context.specs, locale, &calls.limits),
+            messages,
             tools: self.context.specs.clone(),
-            language: locale.tag(),
+            language: self.locale_of(turn).tag(),
             max_tokens: calls.limits.max_completion_tokens,
         };
         let feed = slot.feed().clone();
@@ -57,6 +62,23 @@ impl SessionState {
         // If the model's actor is gone, the reply is lost, and reports that.
         let (request, span) = (Box::new(request), turn.span.span().clone());
         queue.complete(QueuedCompletion { request, since, deltas, cancel, span, reply });
+    }
+
+    /// Writes the chat for the model that is asked now.
+    fn prompt(&mut self) -> Arc<Vec<PromptMessage>> {
+        let Some(turn) = &self.turn else { return Arc::default() };
+        let locale = self.locale_of(turn);
+        let (context, model) = (&self.context, self.context.models.queue(turn.model).name());
+        self.chat.prompt(model, &context.specs, locale, &context.calls.limits)
+    }
+
+    /// Measures the prompt that the model was asked with.
+    fn prompt_size(&mut self) -> PromptSize {
+        let messages = self.prompt();
+        let turn = self.turn.as_ref();
+        let instructions = turn.and_then(|turn| turn.options.instructions.as_deref());
+        let before = self.context.system.as_deref().into_iter().chain(instructions);
+        PromptSize::of(before, &messages, &self.context.specs)
     }
 
     pub(super) fn cancel_completion(&mut self) {
@@ -94,7 +116,9 @@ impl SessionState {
             }
             Err(error) => {
                 error!(session = %self.slot.session(), %completion, kind = error.kind(), cause = ?error, "the model failed");
-                TurnInput::CompletionFailed { error: turn_error(&error), spoken }
+                let is_too_long = error.kind() == ModelError::PROMPT_TOO_LONG;
+                let prompt = is_too_long.then(|| self.prompt_size());
+                TurnInput::CompletionFailed { error: turn_error(&error, prompt), spoken }
             }
         };
         self.on(input);
@@ -108,19 +132,21 @@ impl SessionState {
     }
 }
 
-/// Makes the error that a person is told of a model's failure.
-fn turn_error(error: &ModelError) -> TurnError {
+/// Makes the error that a person is told of a model's failure, with the sizes of a prompt that was too long.
+fn turn_error(error: &ModelError, prompt: Option<PromptSize>) -> TurnError {
     match error {
         // Only the model itself can have cancelled a completion that is still awaited.
         ModelError::Cancelled { .. } => TurnError::model(ModelError::ENGINE_DIED),
         ModelError::Failed { kind, said, .. } => {
-            TurnError::Model { kind: kind.to_string(), retry_after_ms: None, said: said.clone() }
+            let (kind, said) = (kind.to_string(), said.clone());
+            TurnError::Model { kind, retry_after_ms: None, said, prompt }
         }
         ModelError::Overloaded { retry_after } => TurnError::Model {
             kind: ModelError::OVERLOADED.to_owned(),
             retry_after_ms: retry_after
                 .map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
             said: None,
+            prompt: None,
         },
     }
 }

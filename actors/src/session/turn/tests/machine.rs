@@ -96,7 +96,7 @@ fn a_call_that_was_cut_off_is_dropped_and_those_before_it_run() {
         vec![TurnInput::Opened, cut_off("I look.", &["w1"])],
         expect![[r#"
             complete
-            say "I look." Interrupted; end Failed Model { kind: "AnswerTooLong", retry_after_ms: None, said: None }"#]],
+            say "I look." Interrupted; end Failed Model { kind: "AnswerTooLong", retry_after_ms: None, said: None, prompt: None }"#]],
     );
 }
 
@@ -116,7 +116,7 @@ fn a_blank_answer_is_bad_output() {
         vec![TurnInput::Opened, text(" \n")],
         expect![[r#"
             complete
-            end Failed Model { kind: "BadOutput", retry_after_ms: None, said: None }"#]],
+            end Failed Model { kind: "BadOutput", retry_after_ms: None, said: None, prompt: None }"#]],
     );
 }
 
@@ -199,7 +199,7 @@ fn a_failing_model_leaves_what_it_had_said() {
         vec![TurnInput::Opened, failed("Timeout", "The capital of")],
         expect![[r#"
             complete
-            say "The capital of" Interrupted; end Failed Model { kind: "Timeout", retry_after_ms: None, said: None }"#]],
+            say "The capital of" Interrupted; end Failed Model { kind: "Timeout", retry_after_ms: None, said: None, prompt: None }"#]],
     );
 }
 
