@@ -38,7 +38,7 @@ impl Runtime {
         if self.shared().is_closing() {
             return Err(SessionError::Closed);
         }
-        let locale = self.shared().languages().locale(call.language.take());
+        let locale = self.shared().languages().choose(call.language.take(), [&*call.arguments]);
         let call = match call.key.take() {
             Some(key) => self.begin_once(call, &key, locale).await?,
             None => self.begin_new(call, CallId::new(Uuid::now_v7()), locale, None).await?,

@@ -69,7 +69,7 @@ pub struct Builder {
     limits: Limits,
     system: Option<Arc<str>>,
     history: History,
-    language: LanguageTag,
+    language: Option<LanguageTag>,
     languages: Vec<&'static dyn Language>,
     time_zones: TimeZones,
     clock: Option<Arc<dyn Clock>>,
@@ -185,10 +185,11 @@ impl Builder {
         self
     }
 
-    /// Sets the language of turns and calls that choose none. English by default.
+    /// Sets the language of turns and calls that name none. By default each speaks the language of its text: a turn that of
+    /// what the user wrote, a call that of its arguments.
     #[must_use]
     pub fn language(mut self, tag: LanguageTag) -> Self {
-        self.language = tag;
+        self.language = Some(tag);
         self
     }
 

@@ -74,7 +74,8 @@ impl Call {
         self
     }
 
-    /// Sets the language of reasons and questions. By default that of the runtime.
+    /// Sets the language of reasons and questions. By default that of the runtime, and where it names none, that of the
+    /// arguments.
     #[must_use]
     pub fn language(mut self, tag: LanguageTag) -> Self {
         self.language = Some(tag);

@@ -1,7 +1,8 @@
 //! The languages in which a runtime says its own sentences: reasons, questions, notices and errors.
 //!
-//! English speaks unless [`Builder::language`](crate::Builder::language), or the options of a turn or a call, choose
-//! another by its [`LanguageTag`](crate::LanguageTag). Korean is there, and an application adds what else it needs:
+//! The options of a turn or a call name the language by its [`LanguageTag`](crate::LanguageTag), and
+//! [`Builder::language`](crate::Builder::language) names it for all others. Where none is named, a turn speaks the language
+//! of the user's text: [`Languages::told_by`]. English and Korean are there, and an application adds what else it needs:
 //!
 //! ```
 //! # use madang_testing::{MemoryStore, ScriptedModel};
@@ -40,4 +41,6 @@
 //! The tag is stored with the turn, so its sentences are in its language wherever they are read again. The model answers in the
 //! language of the user's text, whatever the tag is.
 
-pub use madang_actors::protocol::{English, InvalidLanguageTag, Korean, Language, Locale, Text};
+pub use madang_actors::protocol::{
+    English, InvalidLanguageTag, Korean, Language, Languages, Locale, Text,
+};

@@ -7,7 +7,9 @@ use std::sync::{
 
 use madang_actors::{
     port::{LedgerFilter, LedgerRow, Occupancy, SessionPage, SessionSummary, StoreError, Write},
-    protocol::{CallId, Decision, DecisionError, Digest, ModelName, SessionId, ToolSpec, UserId},
+    protocol::{
+        CallId, Decision, DecisionError, Digest, Languages, ModelName, SessionId, ToolSpec, UserId,
+    },
     registry::ToolRegistry,
     session::{History, RuntimeContext, SessionRegistry},
     supervisor::{Health, RuntimeConfig, Supervisor},
@@ -55,6 +57,12 @@ pub struct Runtime {
 }
 
 impl Runtime {
+    /// Gives the languages that it speaks: which one speaks for a tag, and which a text tells.
+    #[must_use]
+    pub fn languages(&self) -> &Languages {
+        self.shared.languages()
+    }
+
     /// Starts the actors of this configuration, and a runtime over them whose turns have these settings.
     pub(crate) async fn start(
         config: RuntimeConfig,

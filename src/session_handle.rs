@@ -105,7 +105,6 @@ impl Session {
         let model = self.runtime.model_choice.of(whose, options.model.take(), models);
         options.model =
             model.map_err(|UnknownModel { name }| TurnRefused::UnknownModel { name })?;
-        options.language = Some(self.runtime.languages().locale(options.language).tag());
         let text = text.into();
         let bytes = check_lengths(&text, &options, self.runtime.limits())?;
         let admission = &self.runtime.handles.calls.admission;
@@ -274,11 +273,11 @@ impl Session {
         resolution: EffectResolution,
     ) -> Result<(), ResolveError> {
         let (slot, context) = (self.slot.clone(), self.runtime.context.clone());
-        let locale = self.runtime.languages().locale(None);
         // In a task: once it is written, the session must be told.
-        let resolving = self.runtime.tasks().spawn(async move {
-            session::resolve(&slot, &context, locale, call, resolution).await
-        });
+        let resolving = self
+            .runtime
+            .tasks()
+            .spawn(async move { session::resolve(&slot, &context, call, resolution).await });
         resolving.await.unwrap_or(Err(ResolveError::Store(StoreError::Silent)))
     }
 

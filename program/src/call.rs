@@ -34,26 +34,25 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     };
     // From here on a signal must end the program in order.
     let mut signals = Signals::new()?;
-    let locale = wanted.locale;
+    let (locale, language) = (wanted.language.first(), wanted.language.tag());
     let (builder, mirror) = match setup::store(&wanted.tools.database, &wanted.tools.toolkits).await
     {
         Ok(store) => {
             let mirror = notes::mirror(&store, &wanted.tools).await?;
-            (setup::builder(store, &wanted.tools.toolkits, locale), mirror)
+            (setup::builder(store, &wanted.tools.toolkits, language), mirror)
         }
         Err(failure) if failure.is_of_a_held_database() && reads(&wanted)? => {
             let store = beside(setup::store_to_read(&wanted.tools.database).await?);
             output::notice(&Text::ReadsBeside.in_locale(locale));
-            (setup::builder(store, &wanted.tools.toolkits, locale), None)
+            (setup::builder(store, &wanted.tools.toolkits, language), None)
         }
         Err(failure) => return Err(failure),
     };
     // The runtime needs a model, but none is asked.
     let runtime = builder.model(ScriptedModel::new([])).start().await.map_err(Failure::of)?;
     let confirm = wanted.decision().map_or(Approver::None, Approver::Decided);
-    let call = Call::new(wanted.tools.person.user.clone(), wanted.name, arguments)
-        .approver(confirm)
-        .language(locale.tag());
+    let call =
+        Call::new(wanted.tools.person.user.clone(), wanted.name, arguments).approver(confirm);
     let call = wanted.session.into_iter().fold(call, Call::session);
     let call = wanted.tools.time_zone.into_iter().fold(call, Call::time_zone);
     let Ended { report, asked, is_down } = carry_out(&runtime, mirror, call, signals.next()).await;

@@ -2,8 +2,8 @@
 
 use std::env;
 
-use clap::ValueEnum;
-use madang::{LanguageTag, tool::Locale};
+use clap::{Args as Options, ValueEnum};
+use madang::{LanguageTag, language::Languages, tool::Locale};
 use serde::{Deserialize, Serialize};
 
 /// A language of the program's own texts.
@@ -39,6 +39,44 @@ impl UiLanguage {
     }
 }
 
+/// The language that was chosen for a person who writes texts, or none.
+#[derive(Debug, Clone, Copy, Default, Options)]
+pub(crate) struct LanguageChoice {
+    /// The language. Without it, Korean where the environment is, and else that of each text.
+    #[arg(long = "locale", value_enum)]
+    option: Option<UiLanguage>,
+}
+
+impl LanguageChoice {
+    /// Returns the language that was named: by the option, or by a Korean environment. An English one names none, because
+    /// most machines have it whoever uses them.
+    pub(crate) fn named(self) -> Option<UiLanguage> {
+        let korean = || Some(UiLanguage::default()).filter(|language| *language == UiLanguage::Ko);
+        self.option.or_else(korean)
+    }
+
+    /// Returns the tag of the language that was named.
+    pub(crate) fn tag(self) -> Option<LanguageTag> {
+        self.named().map(UiLanguage::tag)
+    }
+
+    /// Returns the language of the program's own texts until a text of the person tells another.
+    pub(crate) fn first(self) -> UiLanguage {
+        self.named().unwrap_or_default()
+    }
+
+    /// Returns the language of the program's own texts behind a text of the person, where this one was theirs before.
+    pub(crate) fn behind(self, text: &str, before: UiLanguage) -> UiLanguage {
+        self.named().unwrap_or_else(|| told_by(text).unwrap_or(before))
+    }
+}
+
+/// Tells the language of a text, where it is one of the program's.
+fn told_by(text: &str) -> Option<UiLanguage> {
+    let tag = Languages::default().told_by(text)?;
+    [UiLanguage::Ko, UiLanguage::En].into_iter().find(|language| language.tag() == tag)
+}
+
 /// Returns the language of the environment.
 impl Default for UiLanguage {
     fn default() -> Self {
@@ -55,6 +93,19 @@ fn environment_language(variable: impl Fn(&str) -> Option<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_named_counts_before_what_a_text_tells() {
+        let named = |language| LanguageChoice { option: Some(language) };
+        assert_eq!(named(UiLanguage::En).behind("목록 보여줘", UiLanguage::En), UiLanguage::En);
+        assert_eq!(
+            named(UiLanguage::Ko).behind("show me the list", UiLanguage::Ko),
+            UiLanguage::Ko
+        );
+        assert_eq!(told_by("목록 보여줘"), Some(UiLanguage::Ko));
+        assert_eq!(told_by("show me the list"), Some(UiLanguage::En));
+        assert_eq!(told_by("ok"), None);
+    }
 
     #[test]
     fn the_language_is_that_of_the_first_variable_that_is_set() {

@@ -22,10 +22,9 @@ const READ_AHEAD: usize = 64 * 1024;
 pub(crate) async fn run(wanted: McpServe) -> Result<(), Failure> {
     // From here on a signal must end the program in order.
     let mut signals = Signals::new()?;
-    let locale = wanted.locale;
     let store = setup::store(&wanted.tools.database, &wanted.tools.toolkits).await?;
     let mirror = notes::mirror(&store, &wanted.tools).await?;
-    let builder = setup::builder(store, &wanted.tools.toolkits, locale);
+    let builder = setup::builder(store, &wanted.tools.toolkits, wanted.language.tag());
     // The runtime needs a model, but none is asked.
     let runtime = builder.model(ScriptedModel::new([])).start().await.map_err(Failure::of)?;
     let served = tokio::select! {
@@ -43,7 +42,6 @@ pub(crate) async fn run(wanted: McpServe) -> Result<(), Failure> {
 async fn serve(runtime: &Runtime, wanted: &McpServe) -> Result<(), Failure> {
     let server =
         ToolServer::new(runtime.clone(), wanted.tools.person.user.clone()).map_err(Failure::of)?;
-    let server = server.language(wanted.locale.tag());
     let server = wanted.tools.time_zone.iter().cloned().fold(server, ToolServer::time_zone);
     let served = server.serve(input()?, tokio::io::stdout()).await;
     served.map_err(Failure::of)

@@ -7,7 +7,7 @@ use std::{
 };
 
 use madang::{
-    Builder, Runtime,
+    Builder, LanguageTag, Runtime,
     store::{SqliteStore, Store},
     tool::{EffectPolicy, ToolRegistry},
 };
@@ -18,7 +18,6 @@ use tempfile::TempDir;
 use crate::{
     args::{Database, Toolkit, Toolkits},
     failure::Failure,
-    language::UiLanguage,
 };
 
 /// Opens the database to write, with the tables of these toolkits; creates it if it does not exist.
@@ -92,12 +91,18 @@ pub(crate) fn registry(toolkits: &Toolkits) -> Result<ToolRegistry, Failure> {
     Ok(registry)
 }
 
-/// Builds a runtime without its model. If the store is only for reading, it gets only the reading tools.
-pub(crate) fn builder(store: impl Store, toolkits: &Toolkits, locale: UiLanguage) -> Builder {
+/// Builds a runtime without its model. If the store is only for reading, it gets only the reading tools. Without a
+/// language, it speaks that of each text.
+pub(crate) fn builder(
+    store: impl Store,
+    toolkits: &Toolkits,
+    language: Option<LanguageTag>,
+) -> Builder {
     let only_reads = store.only_reads();
     let all = toolkits.names.iter().flat_map(|toolkit| tools(*toolkit));
     let all = all.filter(|tool| !only_reads || tool.spec().effect == EffectPolicy::Read);
-    Runtime::builder().store(store).language(locale.tag()).panic_hook().tools(all)
+    let builder = language.into_iter().fold(Runtime::builder(), Builder::language);
+    builder.store(store).panic_hook().tools(all)
 }
 
 fn tools(toolkit: Toolkit) -> Vec<Arc<dyn madang::tool::Tool>> {

@@ -1,27 +1,38 @@
-//! The language in which a request wants to be answered: Korean or English.
+//! The language in which a request wants to be answered: Korean or English, where it says so.
+
+use std::cmp::Ordering;
 
 use axum::http::{HeaderMap, header::ACCEPT_LANGUAGE};
 use madang::language::Locale;
 
-/// Picks the language that the client likes best of the two; English where it likes neither.
-pub(crate) fn of(headers: &HeaderMap) -> Locale {
+/// Picks the language of the two that the client likes better; `None` where it does not say so. A `*` says of both that they
+/// are liked as well, so it names none.
+pub(crate) fn named(headers: &HeaderMap) -> Option<Locale> {
     let text = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    let mut best = (Locale::EN, 0.0);
+    let (mut korean, mut english, mut any) = (None, None, 0.0);
     for range in text.unwrap_or_default().split(',') {
         let mut parts = range.split(';').map(str::trim);
         let language = parts.next().and_then(|tag| tag.split('-').next()).unwrap_or_default();
-        let locale = match language.to_ascii_lowercase().as_str() {
-            "ko" => Locale::KO,
-            "en" | "*" => Locale::EN,
-            _ => continue,
-        };
         let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Ok(1.0), str::parse);
-        let weight = weight.unwrap_or(0.0);
-        if weight > best.1 {
-            best = (locale, weight);
+        let weight: f32 = weight.unwrap_or(0.0);
+        match language.to_ascii_lowercase().as_str() {
+            "ko" => korean = Some(weight.max(korean.unwrap_or(0.0))),
+            "en" => english = Some(weight.max(english.unwrap_or(0.0))),
+            "*" => any = weight,
+            _ => {}
         }
     }
-    best.0
+    let (korean, english) = (korean.unwrap_or(any), english.unwrap_or(any));
+    match korean.partial_cmp(&english)? {
+        Ordering::Greater => Some(Locale::KO),
+        Ordering::Less => Some(Locale::EN),
+        Ordering::Equal => None,
+    }
+}
+
+/// Picks the language of answers about the request itself: English where the client names none.
+pub(crate) fn of(headers: &HeaderMap) -> Locale {
+    named(headers).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -29,21 +40,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_language_is_the_best_liked_of_the_two() {
+    fn the_language_is_the_better_liked_of_the_two_or_none() {
         for (header, expected) in [
-            (None, "en"),
-            (Some("ko"), "ko"),
-            (Some("ko-KR,ko;q=0.9,en-US;q=0.8"), "ko"),
-            (Some("en-US,en;q=0.9,ko;q=0.8"), "en"),
-            (Some("fr, ko;q=0.3, en;q=0.2"), "ko"),
-            (Some("ko;q=0"), "en"),
-            (Some("ko;q=x"), "en"),
-            (Some("korean"), "en"),
-            (Some("fr"), "en"),
-            (Some("*, ko;q=0.5"), "en"),
+            (None, None),
+            (Some("ko"), Some("ko")),
+            (Some("ko-KR,ko;q=0.9,en-US;q=0.8"), Some("ko")),
+            (Some("en-US,en;q=0.9,ko;q=0.8"), Some("en")),
+            (Some("fr, ko;q=0.3, en;q=0.2"), Some("ko")),
+            (Some("ko;q=0"), None),
+            (Some("ko;q=x"), None),
+            (Some("korean"), None),
+            (Some("fr"), None),
+            // What Node sends with each request says nothing about its person.
+            (Some("*"), None),
+            (Some("ko, en"), None),
+            (Some("*, ko;q=0.5"), Some("en")),
+            (Some("ko, *;q=0.5"), Some("ko")),
         ] {
             let headers = header.map(|text| (ACCEPT_LANGUAGE, text.parse().unwrap()));
-            assert_eq!(of(&headers.into_iter().collect()).tag().as_str(), expected, "{header:?}");
+            let headers = headers.into_iter().collect();
+            let named = named(&headers).map(|locale| locale.tag().to_string());
+            assert_eq!(named.as_deref(), expected, "{header:?}");
+            assert_eq!(of(&headers).tag().as_str(), expected.unwrap_or("en"), "{header:?}");
         }
     }
 }

@@ -53,8 +53,13 @@ async fn failing(store: &MemoryStore, default: Option<&str>) -> Runtime {
 
 /// What a turn in this language, or in none, says of its failure.
 async fn failure(session: &Session, language: Option<&str>) -> String {
+    failure_over(session, "hello", language).await
+}
+
+/// The same of a turn with this text.
+async fn failure_over(session: &Session, text: &str, language: Option<&str>) -> String {
     let options = TurnOptions { language: language.map(tag), ..TurnOptions::default() };
-    let mut events = session.send_with("hello", options).await.unwrap().events();
+    let mut events = session.send_with(text, options).await.unwrap().events();
     while let Some(item) = events.next().await {
         let StreamItem::Event(event) = item else { continue };
         if let EventKind::Error { text, .. } = &event.kind {
@@ -110,6 +115,50 @@ async fn a_turn_that_names_no_language_takes_the_runtimes() {
         assert!(plain.contains(begins), "{default:?}: {plain}");
         runtime.shutdown().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_turn_for_which_no_language_is_named_speaks_that_of_its_text() {
+    let korean = "오늘 습관 보여줘";
+    let texts = [
+        ("show my habits please", None, ENGLISH),
+        (korean, None, KOREAN),
+        // Too short to tell: as before.
+        ("ok", None, KOREAN),
+        (korean, Some("en"), ENGLISH),
+        ("Now in English again, please", None, ENGLISH),
+        ("ok", None, ENGLISH),
+    ];
+    let store = MemoryStore::new();
+    let runtime = failing(&store, None).await;
+    let session = runtime.session("kim", "s").await.unwrap();
+    for (text, named, begins) in texts {
+        let says = failure_over(&session, text, named).await;
+        assert!(says.starts_with(begins), "{text}: {says}");
+    }
+    runtime.shutdown().await.unwrap();
+
+    let named = failing(&MemoryStore::new(), Some("en")).await;
+    let session = named.session("kim", "s").await.unwrap();
+    let says = failure_over(&session, korean, None).await;
+    assert!(says.starts_with(ENGLISH), "the application has named one: {says}");
+    named.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_for_which_no_language_is_named_speaks_that_of_its_arguments() {
+    let builder = Runtime::builder().model(ScriptedModel::new([])).store(MemoryStore::new());
+    let runtime = builder.start().await.unwrap();
+    for (arguments, says) in [
+        (r#"{"title": "장보기 목록"}"#, "알 수 없는 도구: fly"),
+        (r#"{"title": "the list of groceries"}"#, "unknown tool: fly"),
+    ] {
+        let call = Call::new(UserId::new("kim").unwrap(), "fly", arguments);
+        let report = runtime.dispatch(call).await.unwrap();
+        let outcome = report.outcome().unwrap().to_string();
+        assert!(outcome.contains(says), "{arguments}: {outcome}");
+    }
+    runtime.shutdown().await.unwrap();
 }
 
 #[tokio::test]

@@ -15,7 +15,8 @@ pub struct TurnOptions {
     pub can_ask: bool,
     /// The effect of a dismissal.
     pub on_dismiss: OnDismiss,
-    /// The language of reasons, questions and notices.
+    /// The language of reasons, questions and notices. `None` takes that of the runtime, and where it names none, that of
+    /// the user's text. The tag that was taken is stored with the turn.
     pub language: Option<LanguageTag>,
     /// The user's time zone: an IANA name. `None` takes that of the runtime: its user's, or the machine's. The zone
     /// that was taken is stored with the turn.

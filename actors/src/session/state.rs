@@ -25,8 +25,9 @@ use crate::{
     mailbox::Alarm,
     port::{ModelError, StoreError},
     protocol::{
-        ApprovalRequest, CallId, CompletionId, Digest, EventKind, Locale, ModelName, ResolvedCall,
-        SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
+        ApprovalRequest, CallId, CompletionId, Content, Digest, EventKind, LanguageTag, Locale,
+        ModelName, ResolvedCall, SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId,
+        TurnOptions,
     },
     telemetry::TurnSpan,
 };
@@ -290,6 +291,19 @@ impl SessionState {
     /// Gives the name of the model that is asked in a turn, or was last.
     pub(super) fn model_name_of(&self, turn: &ActiveTurn) -> Option<ModelName> {
         self.context.models.queue(turn.model).name().cloned()
+    }
+
+    /// Gives the locale in which a turn with this text speaks, where its options name this one.
+    pub(super) fn locale_for(&self, named: Option<LanguageTag>, text: &str) -> Locale {
+        let earlier =
+            self.chat.messages().iter().rev().filter_map(|message| match &message.content {
+                Content::User { text, .. } => Some(&**text),
+                Content::Model { .. }
+                | Content::ToolCall(_)
+                | Content::Notice { .. }
+                | Content::Cleared => None,
+            });
+        self.context.calls.languages.choose(named, [text].into_iter().chain(earlier))
     }
 
     /// Gives the locale of a turn.

@@ -36,7 +36,7 @@ impl ToolCaller {
         Self { user, language, time_zone, may_decide: true, page, ask: AskWhere::Here }
     }
 
-    /// Sets the language of questions and reasons. By default that of the runtime.
+    /// Sets the language of questions and reasons. By default that of the runtime, else that of a call's arguments.
     #[must_use]
     pub fn language(mut self, tag: LanguageTag) -> Self {
         self.language = Some(tag);

@@ -77,7 +77,7 @@ impl ToolServer {
         Ok(Self { runtime, caller, seal: Seal::random()?, left })
     }
 
-    /// Sets the language of questions and reasons. By default that of the runtime.
+    /// Sets the language of questions and reasons. By default that of the runtime, else that of a call's arguments.
     #[must_use]
     pub fn language(mut self, tag: LanguageTag) -> Self {
         self.caller = self.caller.language(tag);

@@ -14,7 +14,7 @@ use super::shared::{
 };
 use crate::{
     hub::{HubName, Sum},
-    language::UiLanguage,
+    language::{LanguageChoice, UiLanguage},
 };
 
 #[derive(Debug, Options)]
@@ -30,9 +30,8 @@ pub(crate) struct Chat {
     pub(crate) session: Option<SessionId>,
     #[command(flatten)]
     pub(crate) mcp: McpChoice,
-    /// The language. Without it, that of the environment.
-    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
-    pub(crate) locale: UiLanguage,
+    #[command(flatten)]
+    pub(crate) language: LanguageChoice,
     /// The answer to all questions.
     #[arg(long)]
     pub(crate) confirm: Option<ApprovalMode>,
@@ -66,9 +65,8 @@ pub(crate) struct Call {
     pub(crate) session: Option<SessionId>,
     #[command(flatten)]
     pub(crate) tools: ToolOptions,
-    /// The language. Without it, that of the environment.
-    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
-    pub(crate) locale: UiLanguage,
+    #[command(flatten)]
+    pub(crate) language: LanguageChoice,
 }
 
 #[derive(Debug, Options)]

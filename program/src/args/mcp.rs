@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as Options, Subcommand};
 
 use super::shared::ToolOptions;
-use crate::language::UiLanguage;
+use crate::language::LanguageChoice;
 
 /// Offer the tools to MCP clients; or look at MCP servers, and trust their tools.
 #[derive(Debug, Subcommand)]
@@ -47,7 +47,6 @@ pub(crate) enum McpOrder {
 pub(crate) struct McpServe {
     #[command(flatten)]
     pub(crate) tools: ToolOptions,
-    /// The language of questions and reasons. Without it, that of the environment.
-    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
-    pub(crate) locale: UiLanguage,
+    #[command(flatten)]
+    pub(crate) language: LanguageChoice,
 }

@@ -21,7 +21,6 @@ use crate::{
 pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), Failure> {
     let unreadable = |cause| Failure::because("failed to read standard input: try again", cause);
     let mut lines = InputLines::of_stdin().map_err(unreadable)?;
-    let locale = talk.locale;
     let mut next = talk.go_on(screen).await?;
     loop {
         match next {
@@ -29,7 +28,7 @@ pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), F
             Next::Leave => return Err(stopped(&talk)),
             Next::Terminate => {
                 let id = talk.session.id();
-                output::notice(&Text::LeftOpen(id).in_locale(locale));
+                output::notice(&Text::LeftOpen(id).in_locale(talk.locale));
                 return Ok(());
             }
         }
@@ -47,12 +46,12 @@ pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), F
             None => return Ok(()),
             Some(Line::Text(text)) => talk.turn(text, screen).await?,
             Some(Line::NotUtf8 { line }) => {
-                screen.say(&Text::NotUtf8 { line }.in_locale(locale));
+                screen.say(&Text::NotUtf8 { line }.in_locale(talk.locale));
                 Next::Turn
             }
             Some(Line::Endless { bytes }) => {
                 let max_bytes = Limits::default().max_user_text_bytes as u64;
-                screen.say(&Text::TooLong { bytes, max_bytes }.in_locale(locale));
+                screen.say(&Text::TooLong { bytes, max_bytes }.in_locale(talk.locale));
                 Next::Turn
             }
         };
@@ -143,6 +142,10 @@ impl Screen for Piped {
             | StreamItem::Lagged { .. }
             | _ => Ok(()),
         }
+    }
+
+    fn speak(&mut self, locale: UiLanguage) {
+        self.locale = locale;
     }
 
     fn say(&mut self, sentence: &str) {

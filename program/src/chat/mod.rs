@@ -48,13 +48,13 @@ use talk::{Answers, Talk};
 /// Chats until the input ends, the person leaves, or a signal asks the program to end.
 pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
     // This order leaves no database behind if the script or the model is unusable.
-    let model = Model::load(&wanted.which, wanted.locale).await?;
+    let model = Model::load(&wanted.which, wanted.language.first()).await?;
     let model = model.before(&wanted.fall_backs)?;
     let name = model.name();
     let servers = mcp::servers(&wanted.mcp).await?;
     let store = setup::store(&wanted.tools.database, &wanted.tools.toolkits).await?;
     let mirror = notes::mirror(&store, &wanted.tools).await?;
-    let builder = setup::builder(store, &wanted.tools.toolkits, wanted.locale);
+    let builder = setup::builder(store, &wanted.tools.toolkits, wanted.language.tag());
     let builder = builder.tools(servers.iter().flat_map(McpServers::tools));
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let talked = Box::pin(talk(&runtime, &wanted, &name)).await;
@@ -70,7 +70,7 @@ pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
 }
 
 async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failure> {
-    let locale = wanted.locale;
+    let locale = wanted.language.first();
     let is_terminal = !wanted.is_json && io::stdin().is_terminal() && io::stdout().is_terminal();
     let answers = Answers::of(wanted.confirm, is_terminal);
     if wanted.confirm.is_some() && matches!(answers, Answers::None) {
@@ -83,9 +83,8 @@ async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failu
     }
     let can_ask = !matches!(answers, Answers::None);
     let time_zone = wanted.tools.time_zone.clone();
-    let language = Some(locale.tag());
-    let options = TurnOptions { can_ask, language, time_zone, ..TurnOptions::default() };
-    let talk = Talk::new(session, (options, locale), answers, signals);
+    let options = TurnOptions { can_ask, time_zone, ..TurnOptions::default() };
+    let talk = Talk::new(session, (options, wanted.language), answers, signals);
     if is_terminal {
         terminal::run(talk, model, &wanted.tools.toolkits).await
     } else {

@@ -3,7 +3,7 @@
 use madang::event::StreamItem;
 
 use super::{asking::Part, editor::Editor};
-use crate::failure::Failure;
+use crate::{failure::Failure, language::UiLanguage};
 
 /// Shows the events of a session.
 pub(super) trait Screen {
@@ -12,6 +12,9 @@ pub(super) trait Screen {
 
     /// Shows a sentence of the program itself.
     fn say(&mut self, sentence: &str);
+
+    /// Speaks this language from here on.
+    fn speak(&mut self, locale: UiLanguage);
 
     /// Shows a part of the open question.
     fn part(&mut self, _: Part) -> Result<(), Failure> {

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     args::ApprovalMode,
     failure::Failure,
-    language::UiLanguage,
+    language::{LanguageChoice, UiLanguage},
     signals::{Asked, Signals},
     texts::Text,
 };
@@ -27,6 +27,8 @@ use crate::{
 pub(super) struct Talk {
     pub(super) session: Session,
     options: TurnOptions,
+    language: LanguageChoice,
+    /// The language of the program's own texts: that of the last turn.
     pub(super) locale: UiLanguage,
     pub(super) signals: Signals,
     events: Subscription,
@@ -73,12 +75,19 @@ impl Talk {
     /// Listens to the session from here on.
     pub(super) fn new(
         session: Session,
-        (options, locale): (TurnOptions, UiLanguage),
+        (options, language): (TurnOptions, LanguageChoice),
         answers: Answers,
         signals: Signals,
     ) -> Self {
         let events = session.subscribe();
-        Self { session, options, locale, signals, events, answers }
+        let locale = language.first();
+        Self { session, options, language, locale, signals, events, answers }
+    }
+
+    /// Speaks the language of a text of the person from here on, unless another was named.
+    pub(super) fn follow_language(&mut self, text: &str, screen: &mut dyn Screen) {
+        self.locale = self.language.behind(text, self.locale);
+        screen.speak(self.locale);
     }
 
     /// Follows an interrupted turn of an earlier run to its end, if it goes on.
@@ -107,6 +116,7 @@ impl Talk {
         text: String,
         screen: &mut dyn Screen,
     ) -> Result<Next, Failure> {
+        self.follow_language(&text, screen);
         match self.session.send_with(text, self.options.clone()).await {
             Ok(turn) => self.follow(turn, screen).await,
             Err(TurnRefused::Empty) => Ok(Next::Turn),

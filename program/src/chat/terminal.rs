@@ -31,17 +31,19 @@ use crate::{
 
 /// Runs turns until the person leaves.
 pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Result<(), Failure> {
-    let locale = talk.locale;
     let earlier = talk.session.state().await.map_err(Failure::of)?.messages;
-    let typed_before = earlier.iter().filter_map(|message| match &message.content {
-        // A text from another program may have several lines.
-        Content::User { text, .. } => Some(printable(text).replace(['\n', '\t'], " ")),
+    let said_before = earlier.iter().filter_map(|message| match &message.content {
+        Content::User { text, .. } => Some(text),
         Content::Model { .. }
         | Content::ToolCall(_)
         | Content::Notice { .. }
         | Content::Cleared => None,
     });
-    let mut screen = Terminal::new(locale, Editor::new(typed_before.collect())?);
+    // A text from another program may have several lines.
+    let typed_before = said_before.clone().map(|text| printable(text).replace(['\n', '\t'], " "));
+    let mut screen = Terminal::new(talk.locale, Editor::new(typed_before.collect())?);
+    said_before.for_each(|text| talk.follow_language(text, &mut screen));
+    let locale = talk.locale;
     screen.dim(&Text::Welcome { model: &plain(model) }.in_locale(locale))?;
     if earlier.is_empty() {
         let mut examples = String::new();
@@ -375,6 +377,10 @@ impl Screen for Terminal {
             // The complete event follows.
             StreamItem::Thinking { .. } | StreamItem::Lagged { .. } | _ => Ok(()),
         }
+    }
+
+    fn speak(&mut self, locale: UiLanguage) {
+        self.locale = locale;
     }
 
     fn say(&mut self, sentence: &str) {

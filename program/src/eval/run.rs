@@ -100,7 +100,7 @@ pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     clock.set(TODAY)?;
     let now = u64::try_from(clock.now().millis()).unwrap_or_default();
     let player = Player::new(stage.model.clone(), Aliases::new(&case.id, now));
-    let builder = setup::builder(store, stage.toolkits, case.language);
+    let builder = setup::builder(store, stage.toolkits, Some(case.language.tag()));
     let builder = builder.model(player.clone()).clock(clock.clone()).limits(limits());
     let builder = stage.system.into_iter().fold(builder, Builder::system);
     let runtime = builder.start().await.map_err(Failure::of)?;

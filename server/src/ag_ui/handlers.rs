@@ -98,7 +98,7 @@ async fn run(
             decided: Vec::new(),
             ask: caller.asks(ask.or(wishes.ask), Ask::Here),
             tools: shared.tools.clone(),
-            locale: caller.locale,
+            locale: caller.named.unwrap_or_default(),
             max_text_frame_bytes: shared.limits.max_text_frame_bytes,
         },
         caller: &caller,
@@ -161,6 +161,7 @@ impl Asked<'_> {
         let session = &session;
         let (id, view) = (turn.id(), last_page(self.shared, session).await?);
         self = self.in_chat(session);
+        self.run.locale = self.caller.locale_of(&self.shared.runtime, &view.messages);
         if !turn.is_new() {
             return self.tell(session, id, view).await;
         }
@@ -232,11 +233,12 @@ impl Asked<'_> {
     /// Tells a turn of which a client may have heard a part. A waiting turn tells its request, a running one what comes
     /// behind the view, any other its end.
     async fn tell(
-        self,
+        mut self,
         session: &Session,
         turn: TurnId,
         view: SessionView,
     ) -> Result<Response, Problem> {
+        self.run.locale = self.caller.locale_of(&self.shared.runtime, &view.messages);
         if view.turn != Some(turn) {
             return self.over(session, turn, view).await;
         }
@@ -274,7 +276,7 @@ impl Asked<'_> {
             TurnEnding::Answered | TurnEnding::Stopped => RunEnd::Success,
             TurnEnding::Dismissed => RunEnd::Cancelled,
             TurnEnding::Failed => {
-                let words = self.caller.locale.pick("턴이 실패했습니다.", "The turn failed.");
+                let words = self.run.locale.pick("턴이 실패했습니다.", "The turn failed.");
                 let text = view.error.clone().unwrap_or_else(|| words.to_owned());
                 let code = error.as_ref().map_or_else(|| "failed".to_owned(), error_code);
                 RunEnd::Failed { text, code }
@@ -294,7 +296,7 @@ impl Asked<'_> {
 
     /// Answers with the error of a thread that is busy. A client hears of it in the run, and can go on.
     fn refuse(self, problem: &Problem) -> Response {
-        let locale = self.caller.locale;
+        let locale = self.caller.named.unwrap_or_default();
         let (code, text) = match problem.has("approval_request") {
             false => ("busy", problem.detail(locale)),
             true => {

@@ -11,6 +11,7 @@ use madang::{
     Session, SessionId, TurnId,
     approval::{ApprovalRequest, Decision},
     event::{EventCursor, FeedCursor},
+    language::Locale,
     session::{SessionView, ViewPage},
 };
 use schemars::JsonSchema;
@@ -198,7 +199,10 @@ impl<'a> Asked<'a> {
     /// Begins a turn with the user's text; where it began one before, tells that one. A question that is open gives way:
     /// while a client shows it, it cannot be told that the chat is busy.
     async fn say(self, chat: &SessionId, said: Said, sent: Sent) -> Result<Response, Problem> {
-        let options = (self.caller.turn_options(self.ask), Supersede::Waiting);
+        let options = self.caller.turn_options(self.ask);
+        let languages = self.shared.runtime.languages();
+        let locale = languages.choose(options.language, [said.text.as_str()]);
+        let options = (options, Supersede::Waiting);
         let (session, begun) =
             forks::begin(self.shared, self.caller, chat, (said, sent), options).await?;
         let (turn, superseded) = (begun.turn.id(), begun.superseded);
@@ -206,7 +210,7 @@ impl<'a> Asked<'a> {
             let view = session.view(ViewPage::NONE).await?;
             return self.replay(&session, turn, view, superseded).await;
         }
-        let message = AiMessage { superseded, ..self.message(turn) };
+        let message = AiMessage { superseded, ..self.message(turn, locale) };
         let items = Items::Turn(Box::new(begun.turn.events()));
         Ok(self.tell(&session, message, (EventCursor::START, items)))
     }
@@ -222,9 +226,10 @@ impl<'a> Asked<'a> {
         let status = session.turn_status(turn).await?.ok_or_else(Problem::not_found)?;
         let waits = open_in(&view, turn).map(|request| (view.cursor.stored, request));
         let before = status.first.before();
+        let locale = self.locale_of(&view);
         let items = Items::Session(Box::new(session.subscribe_after(before).await?));
         let asked_before = view.cursor.published;
-        let message = AiMessage { waits, asked_before, superseded, ..self.message(turn) };
+        let message = AiMessage { waits, asked_before, superseded, ..self.message(turn, locale) };
         Ok(self.tell(session, message, (before, items)))
     }
 
@@ -262,7 +267,8 @@ impl<'a> Asked<'a> {
         let items = Items::Session(Box::new(session.subscribe_after(behind).await?));
         let shown = of_turn().map(|decided| decided.call).collect();
         let asked_before = after.cursor.published;
-        let message = AiMessage { shown, waits, asked_before, ..self.message(turn) };
+        let locale = self.locale_of(&after);
+        let message = AiMessage { shown, waits, asked_before, ..self.message(turn, locale) };
         Ok(self.tell(session, message, (behind.stored, items)))
     }
 
@@ -273,11 +279,11 @@ impl<'a> Asked<'a> {
             let last = view.messages.last().map(|entry| entry.turn);
             return Ok(self.nothing(last.ok_or_else(Problem::not_found)?));
         };
+        let message = self.message(turn, self.locale_of(&view));
         if let Some(request) = open_in(&view, turn).filter(|_| self.ask == Ask::Here) {
-            return Ok(self.ask_again(turn, request, view.cursor.stored));
+            return Ok(self.ask_again(message, request, view.cursor.stored));
         }
         let items = Items::Session(Box::new(session.subscribe_after(view.cursor).await?));
-        let message = self.message(turn);
         Ok(self.tell(session, message, (view.cursor.stored, items)))
     }
 
@@ -294,8 +300,14 @@ impl<'a> Asked<'a> {
     }
 
     /// Answers with the request about which the turn waits.
-    fn ask_again(self, turn: TurnId, request: ApprovalRequest, cursor: EventCursor) -> Response {
-        let mut mapper = AiMapper::new(self.message(turn));
+    fn ask_again(
+        self,
+        message: AiMessage,
+        request: ApprovalRequest,
+        cursor: EventCursor,
+    ) -> Response {
+        let turn = message.turn;
+        let mut mapper = AiMapper::new(message);
         let mut out = Frames::default();
         mapper.open(&mut out);
         mapper.on(&requested(turn, request, cursor, self.shared.now()), &mut out);
@@ -309,8 +321,12 @@ impl<'a> Asked<'a> {
         named(self.stream.whole(out), turn)
     }
 
+    fn locale_of(&self, view: &SessionView) -> Locale {
+        self.caller.locale_of(&self.shared.runtime, &view.messages)
+    }
+
     /// Gives a message of which the client shows nothing yet, and in whose turn nothing waits.
-    fn message(&self, turn: TurnId) -> AiMessage {
+    fn message(&self, turn: TurnId, locale: Locale) -> AiMessage {
         AiMessage {
             turn,
             shown: Vec::new(),
@@ -319,7 +335,7 @@ impl<'a> Asked<'a> {
             superseded: None,
             ask: self.ask,
             tools: self.shared.tools.clone(),
-            locale: self.caller.locale,
+            locale,
             max_text_frame_bytes: self.shared.limits.max_text_frame_bytes,
         }
     }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use axum::{extract::FromRequestParts, http::request::Parts as Head};
 use madang::{
-    Runtime, Session, SessionId, Timestamp, TurnOptions, UserId, approval::Digest, language::Locale,
+    LanguageTag, Runtime, Session, SessionId, Timestamp, TurnOptions, UserId,
+    approval::Digest,
+    event::{ChatMessage, Content},
+    language::Locale,
 };
 
 use super::scope::{TokenScope, TokenScopes};
@@ -24,8 +27,8 @@ pub(crate) struct Caller {
     pub(crate) token: Arc<str>,
     /// Which person is asked where the request does not say.
     pub(crate) ask: Option<Ask>,
-    /// The language in which the request wants to be answered.
-    pub(crate) locale: Locale,
+    /// The language in which the request wants to be answered, where it names one.
+    pub(crate) named: Option<Locale>,
     /// What keeps the credential good.
     pub(crate) credential: CallerCredential,
 }
@@ -71,8 +74,23 @@ impl Caller {
 
     /// Gives what holds for each turn of this caller whose person is asked so.
     pub(crate) fn turn_options(&self, ask: Ask) -> TurnOptions {
-        let language = Some(self.locale.tag());
+        let language = self.language();
         TurnOptions { can_ask: ask.can_ask(), language, ..TurnOptions::default() }
+    }
+
+    /// Gives the language that the request names.
+    pub(crate) fn language(&self) -> Option<LanguageTag> {
+        self.named.map(|locale| locale.tag())
+    }
+
+    /// Gives the language of sentences about the last turn of these messages. It is the one that the request names, else
+    /// that of the user's texts.
+    pub(crate) fn locale_of(&self, runtime: &Runtime, messages: &[ChatMessage]) -> Locale {
+        let texts = messages.iter().rev().filter_map(|message| match &message.content {
+            Content::User { text, .. } => Some(&**text),
+            _ => None,
+        });
+        runtime.languages().choose(self.language(), texts)
     }
 
     /// Finds a session of this user.

@@ -97,13 +97,13 @@ impl Auth {
         headers: &HeaderMap,
         credential: &Credential<'_>,
         now: Timestamp,
-        locale: Locale,
+        named: Option<Locale>,
     ) -> Result<Caller, NotIdentified> {
         let tokens = self.tokens.current();
         let (entry, until) = match credential {
             Credential::Bearer(secret) => match tokens.get(&digest_of(secret)) {
                 Some(entry) => (entry, None),
-                None => return self.by_jwt(secret, now, locale).ok_or(NotIdentified::Wrong),
+                None => return self.by_jwt(secret, now, named).ok_or(NotIdentified::Wrong),
             },
             Credential::Cookies { values, proof } => {
                 let mut logins = values.iter().filter_map(|value| {
@@ -114,11 +114,11 @@ impl Auth {
                 match logins.next() {
                     Some(login) => login,
                     // Another server of this host has set them, which concerns an open server as little as none.
-                    None => return self.of_no_one(locale).ok_or(NotIdentified::NoLogin),
+                    None => return self.of_no_one(named).ok_or(NotIdentified::NoLogin),
                 }
             }
             Credential::Unreadable => return Err(NotIdentified::Wrong),
-            Credential::None => return self.of_no_one(locale).ok_or(NotIdentified::Missing),
+            Credential::None => return self.of_no_one(named).ok_or(NotIdentified::Missing),
         };
         let user = match &entry.holder {
             TokenHolder::User(user) => user.clone(),
@@ -132,7 +132,7 @@ impl Auth {
             scopes: *scopes,
             token: (**name).into(),
             ask: *ask,
-            locale,
+            named,
             credential: CallerCredential {
                 rests_on: Some(*sha256),
                 until,
@@ -142,13 +142,13 @@ impl Auth {
     }
 
     /// Gives the caller without a credential, where the server asks for none.
-    fn of_no_one(&self, locale: Locale) -> Option<Caller> {
+    fn of_no_one(&self, named: Option<Locale>) -> Option<Caller> {
         Some(Caller {
             user: self.open.clone()?,
             scopes: TokenScopes::ALL,
             token: "open".into(),
             ask: None,
-            locale,
+            named,
             credential: CallerCredential::default(),
         })
     }
@@ -172,18 +172,18 @@ impl Auth {
     }
 
     #[cfg(feature = "jwt")]
-    fn by_jwt(&self, jwt: &str, now: Timestamp, locale: Locale) -> Option<Caller> {
+    fn by_jwt(&self, jwt: &str, now: Timestamp, named: Option<Locale>) -> Option<Caller> {
         let jwt::JwtLogin { user, scopes, until, key } = self.jwts.as_ref()?.check(jwt, now)?;
         let credential =
             CallerCredential { rests_on: Some(key), until: Some(until), is_login: false };
         // The issuer knows its users: all have one name.
         let token = "jwt".into();
-        Some(Caller { user, scopes, token, ask: None, locale, credential })
+        Some(Caller { user, scopes, token, ask: None, named, credential })
     }
 
     #[cfg(not(feature = "jwt"))]
     #[expect(clippy::unused_self, reason = "with the feature, it is used")]
-    const fn by_jwt(&self, _: &str, _: Timestamp, _: Locale) -> Option<Caller> {
+    const fn by_jwt(&self, _: &str, _: Timestamp, _: Option<Locale>) -> Option<Caller> {
         None
     }
 

@@ -47,7 +47,7 @@ fn a_token_speaks_for_its_user_and_a_services_for_those_below_its_prefix() {
     let of = |secret: &str, headers: &[(&'static str, &str)]| {
         let headers = headers.iter();
         let headers = headers.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-        user(auth.identify(&headers.collect(), &Credential::Bearer(secret), now, Locale::EN))
+        user(auth.identify(&headers.collect(), &Credential::Bearer(secret), now, None))
     };
     let (kim, service) = (kim.reveal(), service.reveal());
     assert_eq!(of(kim, &[]).unwrap(), "kim");
@@ -55,7 +55,7 @@ fn a_token_speaks_for_its_user_and_a_services_for_those_below_its_prefix() {
     assert_eq!(of(service, &[("madang-user", "lee")]).unwrap(), "webui/lee");
     assert_eq!(of("mdg_x", &[]), Err(NotIdentified::Wrong));
     assert_eq!(of("", &[]), Err(NotIdentified::Wrong));
-    let none = auth.identify(&HeaderMap::new(), &Credential::None, now, Locale::EN);
+    let none = auth.identify(&HeaderMap::new(), &Credential::None, now, None);
     assert_eq!(user(none), Err(NotIdentified::Missing));
 }
 
@@ -73,7 +73,7 @@ fn a_service_names_its_user_once_and_only_in_the_header_of_its_token() {
                 headers.append(*name, format!("u{number}").parse().unwrap());
             }
             let credential = Credential::Bearer(token.reveal());
-            let found = auth.identify(&headers, &credential, Timestamp::from_millis(0), Locale::EN);
+            let found = auth.identify(&headers, &credential, Timestamp::from_millis(0), None);
             user(found)
         };
         assert!(of(&[own]).unwrap().ends_with("/u0"));
@@ -87,14 +87,14 @@ fn a_service_names_its_user_once_and_only_in_the_header_of_its_token() {
 fn an_open_server_knows_one_user_and_still_refuses_a_wrong_token() {
     let Scene { auth, .. } = scene(Some("me"));
     let (headers, now) = (HeaderMap::new(), Timestamp::from_millis(0));
-    let of = |credential| user(auth.identify(&headers, &credential, now, Locale::EN));
+    let of = |credential| user(auth.identify(&headers, &credential, now, None));
     assert_eq!(of(Credential::None).unwrap(), "me");
     assert_eq!(of(Credential::Bearer("mdg_x")), Err(NotIdentified::Wrong));
     // A cookie of another server on this host locks out no one.
     let cookies = || Credential::Cookies { values: vec!["x"], proof: Some("x") };
     assert_eq!(of(cookies()).unwrap(), "me");
     let (closed, now) = (scene(None).auth, Timestamp::from_millis(0));
-    let found = closed.identify(&HeaderMap::new(), &cookies(), now, Locale::EN);
+    let found = closed.identify(&HeaderMap::new(), &cookies(), now, None);
     assert_eq!(user(found), Err(NotIdentified::NoLogin));
 }
 
@@ -106,12 +106,12 @@ fn a_login_counts_until_its_end_with_its_token_and_behind_a_foreign_cookie() {
     let of = |Halves { cookie, proof }: &Halves, now| {
         let values = vec!["foreign", cookie];
         let credential = Credential::Cookies { values, proof: Some(proof) };
-        auth.identify(&headers, &credential, at(now), Locale::EN)
+        auth.identify(&headers, &credential, at(now), None)
     };
     let of_kim = halves(kim.digest());
     let found = of(&of_kim, 0).unwrap();
     let alone = Credential::Cookies { values: vec![&of_kim.cookie], proof: None };
-    assert!(auth.identify(&headers, &alone, at(0), Locale::EN).is_err());
+    assert!(auth.identify(&headers, &alone, at(0), None).is_err());
     assert_eq!(found.user.as_str(), "kim");
     let credential = found.credential;
     assert!(auth.counts(credential, at(999)) && !auth.counts(credential, at(1_000)));

@@ -121,9 +121,9 @@ fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(
         Access::Caller => None,
         Access::Scope(scope) => Some(scope),
     };
-    let (headers, locale) = (request.headers(), language::of(request.headers()));
+    let (headers, named) = (request.headers(), language::named(request.headers()));
     let credential = Credential::of(headers, shared.site.has_secure_cookies());
-    let found = shared.auth.identify(headers, &credential, shared.now(), locale);
+    let found = shared.auth.identify(headers, &credential, shared.now(), named);
     let caller = found.map_err(|why| not_identified(shared, request, why))?;
     if let Credential::Cookies { .. } = credential {
         // Without a decision about the site there is no proof.

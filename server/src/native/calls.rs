@@ -160,8 +160,8 @@ async fn call(
     Json(body): Json<CallBody>,
 ) -> Result<Response, Problem> {
     let ask = caller.asks(body.ask.or(wishes.ask), Ask::Here);
-    let call = Call::new(caller.user.clone(), tool, body.arguments.to_string())
-        .language(body.language.unwrap_or(caller.locale.tag()));
+    let call = Call::new(caller.user.clone(), tool, body.arguments.to_string());
+    let call = body.language.or(caller.language()).into_iter().fold(call, Call::language);
     let call = body.time_zone.into_iter().fold(call, Call::time_zone);
     let mut call = wishes.key.into_iter().fold(call, Call::key);
     if ask.can_ask() {

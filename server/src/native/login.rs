@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderMap, HeaderName, StatusCode, header::SET_COOKIE},
     response::{IntoResponse as _, Response},
 };
-use madang::{UserId, language::Locale};
+use madang::UserId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
@@ -117,7 +117,7 @@ async fn logout(State(shared): State<Arc<Shared>>, caller: Caller) -> Result<Res
 async fn end_login_before(shared: &Arc<Shared>, headers: &HeaderMap) {
     let credential = Credential::of(headers, shared.site.has_secure_cookies());
     if let Credential::Cookies { .. } = credential
-        && let Ok(before) = shared.auth.identify(headers, &credential, shared.now(), Locale::EN)
+        && let Ok(before) = shared.auth.identify(headers, &credential, shared.now(), None)
     {
         // Where it cannot be written, the log says so; the new login is as good as any.
         drop(end(shared, before.credential).await);
@@ -137,8 +137,8 @@ async fn end(shared: &Arc<Shared>, credential: CallerCredential) -> Result<(), U
 }
 
 async fn me(caller: Caller) -> Response {
-    let Caller { user, token, scopes, locale, .. } = caller;
-    let language = locale.pick("ko", "en");
+    let Caller { user, token, scopes, named, .. } = caller;
+    let language = named.unwrap_or_default().pick("ko", "en");
     answer::json(&Me { user, token, scopes, language })
 }
 

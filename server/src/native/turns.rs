@@ -12,6 +12,7 @@ use madang::{
     approval::ApprovalRequest,
     event::{EventCursor, TurnEnding},
     model::Usage,
+    session::ViewPage,
     turn::{TurnEvents, TurnPhase, TurnStatus},
 };
 use schemars::JsonSchema;
@@ -106,7 +107,7 @@ async fn begin(
     let options = TurnOptions {
         can_ask: ask.can_ask(),
         on_dismiss: body.on_dismiss.unwrap_or_default(),
-        language: Some(body.language.unwrap_or(caller.locale.tag())),
+        language: body.language.or(caller.language()),
         time_zone: body.time_zone,
         instructions: body.instructions,
         model: body.model,
@@ -167,6 +168,9 @@ fn located(response: Response, session: &Session, turn: TurnId) -> Response {
     turns::named((location, response).into_response(), turn)
 }
 
+/// The bytes of the last entries, among which the user's texts tell the language of a failure.
+const MAX_TEXT_BYTES: usize = 64 << 10;
+
 /// How a turn stands.
 #[derive(Debug, Serialize, JsonSchema)]
 struct TurnAnswer {
@@ -188,6 +192,7 @@ struct TurnAnswer {
 }
 
 async fn status(
+    State(shared): State<Arc<Shared>>,
     caller: Caller,
     OwnSession(session): OwnSession,
     Ids((_, turn)): Ids<(String, String)>,
@@ -200,10 +205,15 @@ async fn status(
         TurnPhase::Ended(end) => ("ended", None, Some(end)),
     };
     let (ending, usage) = end.as_ref().map(|end| (end.ending, end.usage)).unzip();
-    let error = end.and_then(|end| end.error).map(|error| {
-        let text = error.in_locale(caller.locale);
-        FailedTurn { error, text }
-    });
+    let error = match end.and_then(|end| end.error) {
+        Some(error) => {
+            let mut messages = session.view(ViewPage::of(MAX_TEXT_BYTES)).await?.messages;
+            messages.retain(|message| message.seq <= last.entry());
+            let text = error.in_locale(caller.locale_of(&shared.runtime, &messages));
+            Some(FailedTurn { error, text })
+        }
+        None => None,
+    };
     Ok(json(&TurnAnswer { turn, status, ending, error, usage, approval_request, first, last }))
 }
 

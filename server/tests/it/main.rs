@@ -16,6 +16,7 @@ mod http;
 #[cfg(feature = "jwt")]
 mod jwt;
 mod keys;
+mod languages;
 mod limits;
 mod logins;
 mod matrix;

@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, time::Duration};
 
-use super::{Language, listed, standing};
+use super::{Language, listed, standing, words_of};
 use crate::protocol::{
     Bound, Breach, CancelReason, Effect, EffectResolution, LanguageTag, LimitExceeded, Notice,
     PromptPart, PromptSize, Text,
@@ -15,6 +15,14 @@ pub struct English;
 impl Language for English {
     fn tag(&self) -> LanguageTag {
         LanguageTag::EN
+    }
+
+    /// Fewer than three words, such as `ok` or a name, are written in any language.
+    fn is_of(&self, line: &str) -> bool {
+        let (english, foreign): (Vec<_>, Vec<_>) = words_of(line).partition(|word| {
+            word.chars().all(|letter| letter.is_ascii() || !letter.is_alphabetic())
+        });
+        english.len() >= 3 && english.len() > 4 * foreign.len()
     }
 
     fn say(&self, text: &Text<'_>) -> Option<String> {

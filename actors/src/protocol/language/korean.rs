@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, time::Duration};
 
-use super::{Language, listed, standing};
+use super::{Language, listed, standing, words_of};
 use crate::protocol::{
     Bound, Breach, CancelReason, Effect, EffectResolution, LanguageTag, LimitExceeded, Notice,
     PromptPart, PromptSize, Text,
@@ -15,6 +15,15 @@ pub struct Korean;
 impl Language for Korean {
     fn tag(&self) -> LanguageTag {
         LanguageTag::KO
+    }
+
+    /// Korean sentences have many foreign words, and foreign ones hardly a Korean one: one word of four is enough.
+    fn is_of(&self, line: &str) -> bool {
+        let is_hangul =
+            |letter| matches!(letter, 'ㄱ'..='ㆎ' | '가'..='힣' | '\u{1100}'..='\u{11ff}');
+        let (korean, foreign): (Vec<_>, Vec<_>) =
+            words_of(line).partition(|word| word.contains(is_hangul));
+        !korean.is_empty() && foreign.len() <= 4 * korean.len()
     }
 
     fn say(&self, text: &Text<'_>) -> Option<String> {

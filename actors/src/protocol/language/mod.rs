@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! tag "fr-CA" -> no language of "fr-CA" -> the language of "fr" -> else English
+//! no tag -> the language of the user's text -> that of an earlier text -> else English
 //! ```
 //!
 //! `english` and `korean` have the sentences of each language, one arm for each text. The module `language` of `madang`
@@ -39,6 +40,18 @@ pub trait Language: fmt::Debug + Send + Sync + 'static {
 
     /// Says a text. With `None` it is said in English, such as a text that a later version has added.
     fn say(&self, text: &Text<'_>) -> Option<String>;
+
+    /// Tells whether a line that a person wrote is surely in this language. A turn that names none then speaks it. By
+    /// default no line is, and the language speaks only where it is named.
+    fn is_of(&self, line: &str) -> bool {
+        let _ = line;
+        false
+    }
+}
+
+/// Splits a line at its blanks, and gives the words that have letters.
+fn words_of(line: &str) -> impl Iterator<Item = &str> {
+    line.split_whitespace().filter(|word| word.contains(char::is_alphabetic))
 }
 
 /// Joins words of JSON (`string`, `object`, names of formats) by commas. They are the same in every language.

@@ -25,7 +25,7 @@ async fn resolves(
     call: CallId,
     resolution: EffectResolution,
 ) -> Result<(), ResolveError> {
-    in_time(resolve(slot, &runtime.context, Locale::EN, call, resolution)).await
+    in_time(resolve(slot, &runtime.context, call, resolution)).await
 }
 
 /// What the model reads of the calls before it.

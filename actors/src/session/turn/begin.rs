@@ -70,6 +70,8 @@ impl SessionState {
             Ok(permit) => permit,
             Err(refusal) => return answer(began, Err(TurnRefused::Overloaded(refusal))),
         };
+        // What it speaks from now on is stored with it, and does not change with the texts behind it.
+        options.language = Some(self.locale_for(options.language, &text).tag());
         let id = TurnId::new(Uuid::now_v7());
         let hash = text_digest(&text);
         let (key, origin) = (options.key.clone(), EntryOrigin::Chat);

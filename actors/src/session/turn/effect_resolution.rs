@@ -4,7 +4,7 @@ use crate::session::{RuntimeContext, SessionSlot};
 use crate::{
     failpoint::failpoint,
     ledger::Transition,
-    port::{LedgerFilter, LedgerRow, StoreError, Write},
+    port::{LedgerFilter, LedgerRow, PartSize, StoreError, Write},
     protocol::{
         CallId, Effect, EffectResolution, Locale, ResolvedBy, ResolvedCall, SessionId, Timestamp,
         UserId,
@@ -43,7 +43,6 @@ pub enum ResolveError {
 pub async fn resolve(
     slot: &SessionSlot,
     context: &RuntimeContext,
-    locale: Locale,
     call: CallId,
     resolution: EffectResolution,
 ) -> Result<(), ResolveError> {
@@ -53,6 +52,7 @@ pub async fn resolve(
     may_resolve(&row, session, user, context.calls.is_running(call))?;
     let (at, by) = (context.calls.clock.now(), ResolvedBy::Person { user: user.clone() });
     let transition = Transition::Resolved { resolution, by: by.clone() };
+    let locale = locale_of(&row, context).await;
     let (session, turn, name) = (session.clone(), row.turn, row.name);
     let step = Write::Call { session, call, at, transition };
     if let Err(cause) = write(context, step).await {
@@ -99,6 +99,15 @@ pub(in crate::session) fn stands(
         Some(Effect::Unknown) | None => Err(ResolveError::Store(cause)),
         effect => Err(ResolveError::NotUnknown { effect }),
     }
+}
+
+/// Gives the locale of the turn of a call. Where the store cannot tell it, that of the runtime: the resolution counts more
+/// than its words.
+async fn locale_of(row: &LedgerRow, context: &RuntimeContext) -> Locale {
+    let part =
+        context.store.store().transcript(&row.session, row.seq, PartSize::of_numbers(1)).await;
+    let entry = part.ok().and_then(|part| part.entries.into_iter().next());
+    context.calls.languages.locale(entry.and_then(|entry| entry.language))
 }
 
 async fn row(context: &RuntimeContext, call: CallId) -> Result<Option<LedgerRow>, ResolveError> {

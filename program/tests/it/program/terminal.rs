@@ -73,6 +73,33 @@ fn a_question_is_shown_with_everything_that_will_run_and_answered_by_a_key() {
 }
 
 #[test]
+fn without_an_option_the_terminal_speaks_the_language_that_is_typed() {
+    let home = Home::new();
+    let script =
+        [add_habit(), json!({ "text": "Well then." }), add_habit(), json!({ "text": "Fine." })];
+    let mut chat = chat(&home, &script, "--session one");
+    for (typed, asked, denied, ended) in [
+        (
+            "아침 햇빛 보기를 습관으로 추가해줘",
+            "실행할까요?",
+            "사용자가 허락하지 않았습니다.",
+            "Well then.",
+        ),
+        ("Now please add it in English", "Run it?", "You did not allow it.", "Fine."),
+    ] {
+        chat.write(format!("{typed}\r").as_bytes());
+        chat.until_shown(asked);
+        chat.until_shown("[y/n]");
+        chat.write(b"n");
+        chat.until_shown(denied);
+        chat.until_shown(ended);
+        chat.until_shown(PROMPT);
+    }
+    chat.write(&[4]);
+    assert_eq!(chat.ended().code, Some(0));
+}
+
+#[test]
 fn what_was_typed_before_the_question_is_no_answer_to_it() {
     let home = Home::new();
     let tool = json!({ "tool_calls": [{ "name": "list_active_habits", "arguments": {} }] });
