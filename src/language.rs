@@ -42,5 +42,5 @@
 //! language of the user's text, whatever the tag is.
 
 pub use madang_actors::protocol::{
-    English, InvalidLanguageTag, Korean, Language, Languages, Locale, Text,
+    English, InvalidLanguageTag, Korean, Language, Languages, Locale, Particle, Text,
 };

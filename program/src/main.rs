@@ -40,6 +40,7 @@ mod setup;
 mod signals;
 mod spread;
 mod stress;
+mod style;
 mod texts;
 mod token;
 mod tools;

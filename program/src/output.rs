@@ -7,12 +7,12 @@ use std::{
     process::ExitCode,
 };
 
-use crossterm::style::Stylize as _;
 use serde::Serialize;
 
 use crate::{
     failure::Failure,
     printable::{printable, printable_json},
+    style,
 };
 
 /// Prints a line.
@@ -77,7 +77,7 @@ pub(crate) fn notice(text: &str) {
 
 /// Prints a line on standard error in faint letters. The sequences around the harmless text are the program's own.
 pub(crate) fn faint_notice(text: &str) {
-    drop(writeln!(io::stderr().lock(), "{}", (*printable(text)).dim()));
+    drop(writeln!(io::stderr().lock(), "{}", style::dim(&printable(text))));
 }
 
 fn checked(result: io::Result<()>) -> Result<(), Failure> {

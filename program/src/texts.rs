@@ -1,6 +1,6 @@
 //! The program's own texts of a chat, in Korean and English; the library's table has all others.
 
-use madang::{SessionId, UserId, model::Caveat};
+use madang::{SessionId, UserId, language::Particle, model::Caveat};
 
 use crate::language::UiLanguage;
 
@@ -73,6 +73,8 @@ pub(crate) enum Text<'a> {
     Interrupted,
     /// The turn is being stopped; how to leave.
     Stopping,
+    /// How to leave, where nothing runs that could be stopped.
+    HowToLeave,
     /// The turn was dismissed.
     Dismissed,
     /// How the chat is cleared.
@@ -245,7 +247,10 @@ impl Text<'_> {
                 }
             },
             Self::AsksAgain(tool) => match locale {
-                UiLanguage::Ko => format!("이제 {tool}을(를) 실행하기 전에 다시 묻습니다."),
+                UiLanguage::Ko => {
+                    let object = Particle::Object.after(tool);
+                    format!("이제 {tool}{object} 실행하기 전에 다시 묻습니다.")
+                }
                 UiLanguage::En => format!("You are asked again before {tool} runs."),
             },
             Self::Unresolved("") => pick(
@@ -280,6 +285,10 @@ impl Text<'_> {
             Self::Stopping => {
                 pick("중단하는 중입니다. 한 번 더 누르면 나갑니다.", "Stopping. Once more leaves.")
             }
+            Self::HowToLeave => pick(
+                "나가려면 Ctrl-C를 한 번 더 누르세요. 쓰던 글은 그대로 있습니다.",
+                "Once more leaves. What you have typed is still there.",
+            ),
             Self::Dismissed => pick("중단했습니다.", "Stopped."),
             Self::HowToClear => pick("/clear 를 입력하면 정리합니다.", "Type /clear to do so."),
             Self::HowToClearElsewhere => pick(
@@ -288,8 +297,20 @@ impl Text<'_> {
             ),
             Self::Cleared => pick("대화를 정리했습니다.", "Cleared."),
             Self::Commands => pick(
-                "명령: /clear 정리, /approvals 묻지 않는 도구, /revoke 이름 다시 묻기, /unknown 적용되었는지 모르는 호출, /resolve 번호 yes|no 알려 주기, /quit 나가기",
-                "Commands: /clear, /approvals, /revoke NAME, /unknown, /resolve NUMBER yes|no, /quit",
+                "명령:\n  \
+                 /clear  대화를 정리하고 새로 시작합니다\n  \
+                 /approvals  묻지 않고 실행하는 도구를 보여 줍니다\n  \
+                 /revoke 이름  그 도구를 실행하기 전에 다시 묻게 합니다\n  \
+                 /unknown  적용되었는지 알 수 없는 호출을 보여 줍니다\n  \
+                 /resolve 번호 yes|no  그 호출이 적용되었는지 알려 줍니다\n  \
+                 /quit  나갑니다. Ctrl-D나 Ctrl-C 두 번도 같습니다",
+                "Commands:\n  \
+                 /clear  begins the chat anew\n  \
+                 /approvals  lists the tools that run without a question\n  \
+                 /revoke NAME  lets that tool ask again\n  \
+                 /unknown  lists the calls of which it is not known whether they took effect\n  \
+                 /resolve NUMBER yes|no  says whether that call took effect\n  \
+                 /quit  leaves, as Ctrl-D and twice Ctrl-C do",
             ),
             Self::TooLong { bytes, max_bytes } => match locale {
                 UiLanguage::Ko => format!(
@@ -368,7 +389,8 @@ impl Text<'_> {
             },
             Self::ModelChanged { now, older } => match locale {
                 UiLanguage::Ko => format!(
-                    "허브의 모델 파일이 바뀌었습니다: 이제 {now}을(를) 씁니다. 이전 파일을 쓰려면 --hf {older}"
+                    "허브의 모델 파일이 바뀌었습니다: 이제 {now}{} 씁니다. 이전 파일을 쓰려면 --hf {older}",
+                    Particle::Object.after(now)
                 ),
                 UiLanguage::En => format!(
                     "The model's file has changed on the hub: uses {now} now. For the one before: --hf {older}"
@@ -376,7 +398,8 @@ impl Text<'_> {
             },
             Self::TokenKeptBack { host } => match locale {
                 UiLanguage::Ko => format!(
-                    "{host}은(는) https가 아니어서 토큰을 보내지 않고 묻습니다. HF_ENDPOINT에 https 주소를 주세요."
+                    "{host}{} https가 아니어서 토큰을 보내지 않고 묻습니다. HF_ENDPOINT에 https 주소를 주세요.",
+                    Particle::Topic.after(host)
                 ),
                 UiLanguage::En => format!(
                     "Asks {host} without the token, which others could read on the way: give an address with https in HF_ENDPOINT."

@@ -59,7 +59,7 @@ pub use id::{
     CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,
 };
 pub use imported::{Imported, ImportedRole};
-pub use language::{English, Korean, Language, Languages};
+pub use language::{English, Korean, Language, Languages, Particle};
 pub use language_tag::{InvalidLanguageTag, LanguageTag};
 pub use limit_exceeded::{Bound, LimitExceeded, Scope};
 pub use limit_ranges::LimitError;

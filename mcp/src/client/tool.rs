@@ -4,6 +4,7 @@ use std::{future::pending, sync::Arc, time::Duration};
 
 use madang::{
     event::quoted,
+    language::Particle,
     tool::{
         Access, BoxFuture, Cancelled, CancelledBy, EffectPolicy, Locale, Prepared, Tool,
         ToolContext, ToolOutcome, ToolResult, ToolSpec,
@@ -124,8 +125,9 @@ impl Tool for McpTool {
 
     fn consequence(&self, _: &Value, locale: Locale) -> Option<String> {
         let (tool, server) = (quoted(&self.original), quoted(&self.server.name));
+        let object = Particle::Object.after(&tool);
         Some(locale.pick(
-            format!("MCP 서버 {server}의 도구 {tool}을(를) 실행합니다."),
+            format!("MCP 서버 {server}의 도구 {tool}{object} 실행합니다."),
             format!("Runs the tool {tool} of the MCP server {server}."),
         ))
     }

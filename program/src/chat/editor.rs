@@ -1,11 +1,15 @@
 //! Runs the prompt in a thread of its own: line editing with history.
 
-use std::{sync::mpsc as threads, thread};
+use std::{cell::RefCell, sync::mpsc as threads, thread};
 
 use rustyline::{
-    Config, Editor as Rustyline,
+    Config, Context, Editor as Rustyline, Helper,
+    completion::Completer,
     error::ReadlineError,
+    highlight::Highlighter,
+    hint::Hinter,
     history::{History, MemHistory},
+    validate::Validator,
 };
 use tokio::sync::mpsc;
 
@@ -19,7 +23,9 @@ const PROMPT: &str = "> ";
 pub(super) enum Typed {
     /// A line.
     Line(String),
-    /// Ctrl-C or Ctrl-D.
+    /// Ctrl-C, with what stood in the line.
+    Stopped(String),
+    /// Ctrl-D, or the terminal is gone.
     Leave,
 }
 
@@ -48,23 +54,15 @@ impl Editor {
     /// Creates a prompt with this history, the oldest line first. The history stays in memory, since the session stores
     /// its texts.
     pub(super) fn new(history: Vec<String>) -> Result<Self, Failure> {
-        let config = Config::builder().auto_add_history(false).build();
-        let past = MemHistory::with_config(&config);
-        let mut editor: Rustyline<(), MemHistory> =
-            Rustyline::with_history(config, past).map_err(unusable)?;
+        let mut editors = Editors { turns: rustyline()?, answers: rustyline()? };
         for line in history {
-            editor.history_mut().add_owned(line).map_err(unusable)?;
+            editors.turns.history_mut().add_owned(line).map_err(unusable)?;
         }
         let (wanted, waiting) = threads::channel();
         let (lines, typed) = mpsc::channel(1);
         let prompt = move || {
             while let Ok(wanted) = waiting.recv() {
-                let typed = match read(&mut editor, &wanted) {
-                    Ok(line) => Ok(Typed::Line(line)),
-                    Err(ReadlineError::Interrupted | ReadlineError::Eof) => Ok(Typed::Leave),
-                    Err(error) => Err(error),
-                };
-                if lines.blocking_send(typed).is_err() {
+                if lines.blocking_send(editors.read(&wanted)).is_err() {
                     return;
                 }
             }
@@ -89,6 +87,11 @@ impl Editor {
             self.ahead.push(' ');
         }
         self.ahead.push_str(text);
+    }
+
+    /// Lets the next turn begin with this text alone.
+    pub(super) fn goes_on_with(&mut self, text: String) {
+        self.ahead = text;
     }
 
     /// Waits for a line that begins with `initial`. Dropping the future has the same effect as with [`Editor::line`].
@@ -120,14 +123,70 @@ impl Drop for Editor {
     }
 }
 
-fn read(editor: &mut Rustyline<(), MemHistory>, wanted: &Wanted) -> Result<String, ReadlineError> {
-    let Wanted { prompt, initial } = wanted;
-    let line = editor.readline_with_initial(prompt.as_deref().unwrap_or(PROMPT), (initial, ""))?;
-    if prompt.is_none() {
-        editor.add_history_entry(&line)?;
-    }
-    Ok(line)
+type LineEditor = Rustyline<Draft, MemHistory>;
+
+/// The editors of turns and of answers. Each keeps what came behind a line of its own: lines that were pasted as turns must
+/// not answer a question.
+struct Editors {
+    turns: LineEditor,
+    answers: LineEditor,
 }
+
+impl Editors {
+    fn read(&mut self, wanted: &Wanted) -> Result<Typed, ReadlineError> {
+        let Wanted { prompt, initial } = wanted;
+        let (editor, shown) = match prompt {
+            Some(prompt) => (&mut self.answers, prompt.as_str()),
+            None => (&mut self.turns, PROMPT),
+        };
+        if let Some(Draft(line)) = editor.helper() {
+            line.replace(initial.clone());
+        }
+        match editor.readline_with_initial(shown, (initial, "")) {
+            Ok(line) => {
+                if prompt.is_none() {
+                    editor.add_history_entry(&line)?;
+                }
+                Ok(Typed::Line(line))
+            }
+            Err(ReadlineError::Interrupted) => {
+                let draft = editor.helper().map(|Draft(line)| line.take());
+                Ok(Typed::Stopped(draft.unwrap_or_default()))
+            }
+            Err(ReadlineError::Eof) => Ok(Typed::Leave),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn rustyline() -> Result<LineEditor, Failure> {
+    let config = Config::builder().auto_add_history(false).build();
+    let past = MemHistory::with_config(&config);
+    let mut editor = Rustyline::with_history(config, past).map_err(unusable)?;
+    editor.set_helper(Some(Draft::default()));
+    Ok(editor)
+}
+
+/// What stands in the line, which the editor does not tell when Ctrl-C ends it. The editor asks for a hint behind each key.
+#[derive(Debug, Default)]
+struct Draft(RefCell<String>);
+
+impl Hinter for Draft {
+    type Hint = String;
+
+    fn hint(&self, line: &str, _: usize, _: &Context<'_>) -> Option<String> {
+        line.clone_into(&mut self.0.borrow_mut());
+        None
+    }
+}
+
+impl Completer for Draft {
+    type Candidate = String;
+}
+
+impl Highlighter for Draft {}
+impl Validator for Draft {}
+impl Helper for Draft {}
 
 fn unusable(cause: ReadlineError) -> Failure {
     Failure::because(

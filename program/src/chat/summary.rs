@@ -157,6 +157,14 @@ mod tests {
             "#]],
         );
         check(
+            "log_tracker_entry",
+            json!({ "habit_id": 7, "date": "2026-03-09", "value": "blank" }),
+            &expect![[r#"
+                ✅ 7번 습관의 2026-03-09 기록을 빈칸으로 남겼습니다. · log_tracker_entry
+                ✅ Recorded habit 7 as blank for 2026-03-09. · log_tracker_entry
+            "#]],
+        );
+        check(
             "get_streak",
             json!({ "title": "Walk", "current": 1 }),
             &expect![[r#"

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crossterm::style::Stylize;
 use indicatif::ProgressBar;
 use madang::{
     approval::{ApprovalEnd, Decision},
@@ -25,7 +24,12 @@ use super::{
     wrap::{Gutter, Size, rows},
 };
 use crate::{
-    args::Toolkits, failure::Failure, language::UiLanguage, output, printable::printable,
+    args::Toolkits,
+    failure::Failure,
+    language::UiLanguage,
+    output,
+    printable::printable,
+    style::{bold, dim, red},
     texts::Text,
 };
 
@@ -60,13 +64,25 @@ pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Res
     }
     let mut next = talk.go_on(&mut screen).await?;
     screen.stop_waiting();
+    let mut stopped_at: Option<String> = None;
     while next == Next::Turn {
         let typed = tokio::select! {
             typed = screen.editor.line() => typed?,
             _ = talk.signals.next() => return Ok(()),
         };
         next = match typed {
-            Typed::Line(line) => enter(line, &mut talk, &mut screen).await?,
+            Typed::Line(line) => {
+                stopped_at = None;
+                enter(line, &mut talk, &mut screen).await?
+            }
+            // Nothing was typed since the last time: leaving is meant.
+            Typed::Stopped(draft) if stopped_at.as_ref() == Some(&draft) => Next::Leave,
+            Typed::Stopped(draft) => {
+                screen.say(&Text::HowToLeave.in_locale(talk.locale));
+                screen.editor.goes_on_with(draft.clone());
+                stopped_at = Some(draft);
+                Next::Turn
+            }
             Typed::Leave => Next::Leave,
         };
     }
@@ -223,12 +239,12 @@ impl Terminal {
 
     fn dim(&mut self, text: &str) -> Result<(), Failure> {
         self.below()?;
-        self.lines(text, |row| row.dim().to_string())
+        self.lines(text, dim)
     }
 
     fn red(&mut self, text: &str) -> Result<(), Failure> {
         self.below()?;
-        self.lines(text, |row| row.red().to_string())
+        self.lines(text, red)
     }
 
     /// Prints lines of the program.
@@ -259,13 +275,11 @@ impl Terminal {
         let (left_out, rows) =
             if is_last { self.question.last() } else { (0, self.question.next()) };
         if left_out > 0 {
-            output::line(
-                &Text::LeftOut { rows: left_out }.in_locale(self.locale).bold().to_string(),
-            )?;
+            output::line(&bold(&Text::LeftOut { rows: left_out }.in_locale(self.locale)))?;
         }
         for (index, row) in rows.iter().enumerate() {
             let is_tool = is_first && index == 0;
-            output::line(&if is_tool { row.as_str().bold().to_string() } else { row.clone() })?;
+            output::line(&if is_tool { bold(row) } else { row.clone() })?;
         }
         self.more()
     }
@@ -285,7 +299,7 @@ impl Terminal {
             output::line("")?;
         }
         let rows = rows(text, Size::now().writable(), Gutter::LINE);
-        output::piece(&rows.join("\n").bold().to_string())
+        output::piece(&bold(&rows.join("\n")))
     }
 
     fn event(&mut self, event: &EventKind) -> Result<(), Failure> {
@@ -299,7 +313,7 @@ impl Terminal {
                 match ending {
                     Ending::Complete => output::line(""),
                     Ending::Interrupted => {
-                        output::line(&format!(" {}", Text::Interrupted.in_locale(locale).dim()))
+                        output::line(&format!(" {}", dim(&Text::Interrupted.in_locale(locale))))
                     }
                 }
             }

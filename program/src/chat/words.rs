@@ -1,6 +1,9 @@
 //! Describes the results of tools in one line for a person, in both languages.
 
-use madang::event::{plain, quoted_up_to};
+use madang::{
+    event::{plain, quoted_up_to},
+    language::Particle,
+};
 use serde_json::Value;
 
 use crate::{language::UiLanguage, texts::Text};
@@ -47,8 +50,9 @@ fn specific(tool: &str, data: &Value, locale: UiLanguage) -> Option<String> {
             let (habit, is_done) = (number("habit_id")?, data.get("value")? == "done");
             let day = plain(data.get("date")?.as_str()?);
             let (ko, en) = if is_done { ("완료", "done") } else { ("빈칸", "blank") };
+            let particle = Particle::As.after(ko);
             (
-                format!("{habit}번 습관의 {day} 기록을 {ko}로 남겼습니다."),
+                format!("{habit}번 습관의 {day} 기록을 {ko}{particle} 남겼습니다."),
                 format!("Recorded habit {habit} as {en} for {day}."),
             )
         }
@@ -89,14 +93,15 @@ fn items(data: &Value, locale: UiLanguage) -> Option<String> {
 }
 
 fn added(data: &Value, title: &str, number: u64) -> (String, String) {
+    let (topic, object) = (Particle::Topic.after(title), Particle::Object.after(title));
     if data.get("already_active") == Some(&Value::Bool(true)) {
         (
-            format!("{title}은(는) 이미 {number}번 습관입니다. 바뀐 것이 없습니다."),
+            format!("{title}{topic} 이미 {number}번 습관입니다. 바뀐 것이 없습니다."),
             format!("{title} is habit {number} already; nothing has changed."),
         )
     } else {
         (
-            format!("{number}번 습관 {title}을(를) 추가했습니다."),
+            format!("{number}번 습관 {title}{object} 추가했습니다."),
             format!("Added habit {number}, {title}."),
         )
     }

@@ -1,5 +1,5 @@
 //! Every sentence of the toolkit that a person may see, in Korean and English. The English reasons stand at the rules.
-use madang::{event::quoted, tool::Locale};
+use madang::{event::quoted, language::Particle, tool::Locale};
 
 use super::{
     habit::{HabitId, HabitType, TrackerValue},
@@ -103,10 +103,13 @@ pub(super) fn will_correct(
     match (locale.language(), recorded) {
         ("ko", Some(recorded)) => {
             let (from, to) = (word(recorded), word(value));
-            format!("{name} 습관의 {date} 기록을 '{from}'에서 '{to}'(으)로 고칩니다.")
+            let particle = Particle::As.after(to);
+            format!("{name} 습관의 {date} 기록을 '{from}'에서 '{to}'{particle} 고칩니다.")
         }
         ("ko", None) => {
-            format!("{name} 습관의 {date} 기록을 '{}'(으)로 고칩니다.", word(value))
+            let to = word(value);
+            let particle = Particle::As.after(to);
+            format!("{name} 습관의 {date} 기록을 '{to}'{particle} 고칩니다.")
         }
         (_, Some(recorded)) => {
             let (from, to) = (word(recorded), word(value));

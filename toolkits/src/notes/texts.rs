@@ -1,6 +1,7 @@
 //! Every sentence of the toolkit that a person may see, in Korean and English. The English reasons stand at the rules.
 use madang::{
     event::{quoted, quoted_up_to},
+    language::Particle,
     tool::Locale,
 };
 
@@ -44,10 +45,13 @@ pub(super) fn failed(reason: &str, locale: Locale) -> String {
 /// Says what deleting a block will do.
 pub(super) fn will_delete(content: &str, children: usize, locale: Locale) -> String {
     let block = quoted_up_to(content, SHOWN_CHARS);
+    let object = Particle::Object.after(&block);
     match (locale.language(), children) {
-        ("ko", 0) => format!("블록 {block}을(를) 삭제합니다. 하위 블록은 없습니다."),
+        ("ko", 0) => format!("블록 {block}{object} 삭제합니다. 하위 블록은 없습니다."),
         ("ko", count) => {
-            format!("블록 {block}을(를) 삭제합니다. 하위 블록 {count}개는 한 단계 위로 올라갑니다.")
+            format!(
+                "블록 {block}{object} 삭제합니다. 하위 블록 {count}개는 한 단계 위로 올라갑니다."
+            )
         }
         (_, 0) => format!("Deletes the block {block}, which contains no others."),
         (_, 1) => {
@@ -128,7 +132,8 @@ fn korean(violation: &NotesViolation) -> String {
             "자기 자신이나 자기 안에 있는 것 속으로 옮길 수 없습니다.".to_owned()
         }
         NotesViolation::OneOf { names: [one, other] } => {
-            format!("{one}와(과) {other} 가운데 하나만 주어야 합니다.")
+            let with = Particle::With.after(one);
+            format!("{one}{with} {other} 가운데 하나만 주어야 합니다.")
         }
         NotesViolation::NotSibling { id } => {
             format!("{} 블록은 그 자리에 있지 않습니다.", quoted(id))

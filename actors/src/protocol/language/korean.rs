@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, time::Duration};
 
-use super::{Language, listed, standing, words_of};
+use super::{Language, Particle, listed, standing, words_of};
 use crate::protocol::{
     Bound, Breach, CancelReason, Effect, EffectResolution, LanguageTag, LimitExceeded, Notice,
     PromptPart, PromptSize, Text,
@@ -99,7 +99,10 @@ impl Language for Korean {
                 };
                 return Some(format!("{tool}: {what}"));
             }
-            Text::RunTool(name) => return Some(format!("도구 {name}을(를) 실행합니다.")),
+            Text::RunTool(name) => {
+                let object = Particle::Object.after(name);
+                return Some(format!("도구 {name}{object} 실행합니다."));
+            }
         };
         Some(words.to_owned())
     }

@@ -22,12 +22,14 @@ use std::{fmt, time::Duration};
 mod english;
 mod korean;
 mod languages;
+mod particle;
 #[cfg(test)]
 mod tests;
 
 pub use english::English;
 pub use korean::Korean;
 pub use languages::Languages;
+pub use particle::Particle;
 
 use super::{LanguageTag, Text};
 

@@ -78,18 +78,18 @@ fn the_child_is_told_how_the_model_is_to_be_run() {
 
 #[test]
 fn the_room_of_a_chat_is_chosen_and_a_text_beyond_it_is_named_with_figures() {
-    let said = format!("{}\n", "word ".repeat(40));
+    let said = format!("{}\n", "word ".repeat(1_600));
     for engine in ["process", "child"] {
         let chat = ["chat", "--json", "--locale", "en", "--engine", engine, "--context"];
         let short = Home::new().run(&[&chat[..], &["64"]].concat(), &said);
         assert_eq!(short.code, Some(0), "{short:?}");
         let events = short.events();
         let error = events.iter().find(|event| event["type"] == "error").unwrap();
-        assert_eq!(error["error"]["prompt"]["message_bytes"], 200, "{error}");
+        assert_eq!(error["error"]["prompt"]["message_bytes"], 8_000, "{error}");
         let text = error["text"].as_str().unwrap();
         assert!(text.contains("The message is too long for it"), "{text}");
-        assert!(text.contains("message 200,"), "{text}");
-        let long = Home::new().run(&[&chat[..], &["1024"]].concat(), &said);
+        assert!(text.contains("message 8000,"), "{text}");
+        let long = Home::new().run(&[&chat[..], &["1024"]].concat(), "hi\n");
         let is_too_long = |event: &Value| event["error"]["kind"] == "PromptTooLong";
         assert!(!long.events().iter().any(is_too_long), "{long:?}");
     }

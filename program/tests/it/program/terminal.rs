@@ -4,7 +4,10 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Home, RunningProgram, add_habit};
+use super::{
+    Home, RunningProgram, add_habit,
+    pty::{Control, Pty},
+};
 
 /// The prompt.
 pub(super) const PROMPT: &str = "> ";
@@ -143,6 +146,87 @@ fn control_c_stops_the_turn_a_second_one_leaves() {
 }
 
 #[test]
+fn control_c_at_the_prompt_keeps_what_was_typed_and_a_second_one_leaves() {
+    let home = Home::new();
+    let mut chat = chat(&home, &[json!({ "text": "Here I am." })], "--locale en");
+    chat.write(b"half a line");
+    chat.until_shown("half a line");
+    chat.write(&[3]);
+    chat.until_shown("Once more leaves.");
+    chat.until_shown("> half a line");
+    chat.write(b" and the rest\r");
+    chat.until_shown("Here I am.");
+    chat.until_shown(PROMPT);
+    // The arrow up brings what was sent.
+    chat.write(b"\x1b[A");
+    chat.until_shown("half a line and the rest");
+    for stop in ["another", ""] {
+        chat.write(stop.as_bytes());
+        chat.write(&[3]);
+        if !stop.is_empty() {
+            chat.until_shown("Once more leaves.");
+            chat.until_shown("half a line and the restanother");
+        }
+    }
+    assert_eq!(chat.ended().code, Some(0));
+}
+
+#[test]
+fn lines_that_are_pasted_without_brackets_are_turns_one_behind_the_other() {
+    let home = Home::new();
+    let answers = ["First.", "Second.", "Third."].map(|text| json!({ "text": text }));
+    let mut chat = chat(&home, &answers, "--locale en");
+    chat.write(b"one\rtwo\rthree\r");
+    for shown in ["First.", "Second.", "Third.", PROMPT] {
+        chat.until_shown(shown);
+    }
+    chat.write(b"/quit\r");
+    assert_eq!(chat.ended().code, Some(0));
+}
+
+#[test]
+fn a_line_that_was_pasted_before_the_question_is_no_answer_to_it() {
+    let home = Home::new();
+    let script = [add_habit(), json!({ "text": "Well then." }), json!({ "text": "Second." })];
+    let mut chat = chat(&home, &script, "--locale en");
+    chat.write(b"add it\rtwo\r");
+    chat.until_shown("[y/n]");
+    chat.write(b"m");
+    chat.until_shown("Tell the model: ");
+    chat.write(b"not now\r");
+    chat.until_shown("no: not now");
+    for shown in ["Well then.", "Second.", PROMPT] {
+        chat.until_shown(shown);
+    }
+    chat.write(b"/quit\r");
+    assert_eq!(chat.ended().code, Some(0));
+    assert_eq!(home.habits(), 0);
+}
+
+#[test]
+fn no_letter_is_bold_faint_or_red_where_no_colour_is_wanted() {
+    for (no_color, is_styled) in [("", true), ("1", false)] {
+        let home = Home::new();
+        let script = home.script(&[add_habit(), json!({ "text": "Well then." })]);
+        let arguments = ["chat", "--locale", "en", "--script", script.to_str().unwrap()];
+        let mut command = home.command(&arguments);
+        command.env("NO_COLOR", no_color);
+        let mut chat = Pty::start(command, (120, 40), Control::Not);
+        let mut shown = chat.until_shown(PROMPT);
+        chat.write("add it\r");
+        shown += &chat.until_shown("[y/n]");
+        chat.write("n");
+        shown += &chat.until_shown("Well then.");
+        let styles = ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[38;5;9m"];
+        let has_style = styles.iter().any(|style| shown.contains(style));
+        assert_eq!(has_style, is_styled, "{shown:?}");
+        chat.until_shown(PROMPT);
+        chat.write("/quit\r");
+        assert!(chat.ended().0.success());
+    }
+}
+
+#[test]
 fn a_session_is_cleared_by_a_command_and_the_ledger_stays() {
     let home = Home::new();
     let tool = json!({ "tool_calls": [{ "name": "list_active_habits", "arguments": {} }] });
@@ -162,8 +246,8 @@ fn a_session_is_cleared_by_a_command_and_the_ledger_stays() {
 fn a_new_chat_shows_what_can_be_said_and_an_old_one_does_not() {
     let home = Home::new();
     for (locale, first, help) in [
-        ("ko", "수면에 좋은 프로토콜 찾아줘", "명령: /clear"),
-        ("en", "Find something for sleep", "Commands: /clear"),
+        ("ko", "수면에 좋은 프로토콜 찾아줘", "대화를 정리하고 새로 시작합니다"),
+        ("en", "Find something for sleep", "begins the chat anew"),
     ] {
         let options = format!("--locale {locale} --session {locale}");
         let (mut new, _) = start(&home, &[json!({ "text": "Hello." })], &options);

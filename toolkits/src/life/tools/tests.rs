@@ -444,8 +444,8 @@ async fn the_questions_of_an_end_and_a_correction_say_what_they_are_about() {
     expect![[r#"
         '아침 햇빛 보기' 습관을 오늘로 끝냅니다. 지금까지의 기록은 남습니다.
         1번 습관을 오늘로 끝냅니다.
-        '아침 햇빛 보기' 습관의 오늘 기록을 '빈칸'에서 '완료'(으)로 고칩니다.
-        1번 습관의 오늘 기록을 '완료'(으)로 고칩니다.
+        '아침 햇빛 보기' 습관의 오늘 기록을 '빈칸'에서 '완료'로 고칩니다.
+        1번 습관의 오늘 기록을 '완료'로 고칩니다.
         Ends the habit 'Morning sunlight' today. What was recorded stays.
         Ends habit 1 today.
         Corrects the record of 'Morning sunlight' for today from blank to done.

@@ -26,12 +26,8 @@ async fn page(runtime: &Runtime, title: &str, blocks: &[(u32, &str)]) -> (Value,
 #[tokio::test]
 async fn the_question_before_a_deletion_says_how_many_blocks_move_up() {
     for (tag, children, expected) in [
-        (
-            LanguageTag::KO,
-            2,
-            "블록 '위'을(를) 삭제합니다. 하위 블록 2개는 한 단계 위로 올라갑니다.",
-        ),
-        (LanguageTag::KO, 0, "블록 '위'을(를) 삭제합니다. 하위 블록은 없습니다."),
+        (LanguageTag::KO, 2, "블록 '위'를 삭제합니다. 하위 블록 2개는 한 단계 위로 올라갑니다."),
+        (LanguageTag::KO, 0, "블록 '위'를 삭제합니다. 하위 블록은 없습니다."),
         (LanguageTag::EN, 1, "Deletes the block '위'; the 1 block in it moves up a level."),
     ] {
         let (runtime, _) = silent().await;
