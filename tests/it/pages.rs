@@ -196,24 +196,40 @@ fn an_arrow_that_the_code_lacks_is_found() {
     }
 }
 
+/// What takes the place of a line when `scripts/lines.sh` takes it out: a file and a line for each.
+fn changes() -> Vec<(String, String)> {
+    let text = read("tests/mutants/lines.txt");
+    let blocks = text.split("\n\n").skip(1);
+    let lines = blocks.map(|block| block.lines().map(str::to_owned).collect::<Vec<_>>());
+    lines.map(|lines| (lines[0].clone(), lines[1].strip_prefix('-').unwrap().to_owned())).collect()
+}
+
 #[test]
-fn each_line_that_enforces_a_promise_stands_where_the_page_says() {
+fn each_line_that_enforces_a_promise_stands_there_and_has_a_test_and_what_takes_its_place() {
     let page = read("docs/internals/where.md");
-    let mut lines = 0;
-    let mut wrong = Vec::new();
+    let sources: Vec<String> = files(".rs").into_iter().map(read).collect();
+    let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for row in page.lines().filter(|line| line.starts_with("| ")) {
         let quoted: Vec<_> = row.split('`').skip(1).step_by(2).collect();
-        let [path, code] = *quoted else { continue };
-        lines += 1;
+        let [path, code, test] = *quoted else { continue };
         // A bar that is not escaped ends the cell of a table, also within code.
         let bare = code.replace("\\|", "");
         let code = code.replace("\\|", "|");
         if bare.contains('|') || !read(path).lines().any(|line| line.contains(&code)) {
             wrong.push(format!("{path}: {code}"));
         }
+        let name = format!("fn {}(", test.rsplit("::").next().unwrap().rsplit(' ').next().unwrap());
+        if !sources.iter().any(|source| source.contains(&name)) {
+            wrong.push(format!("{path}: no {name})"));
+        }
+        rows.push((path.to_owned(), code));
     }
-    assert!(lines >= 10, "{lines}");
+    assert!(rows.len() >= 10, "{rows:?}");
     assert!(wrong.is_empty(), "{wrong:#?}");
+    let mut changes = changes();
+    rows.sort();
+    changes.sort();
+    assert_eq!(rows, changes);
 }
 
 #[test]
