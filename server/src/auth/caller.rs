@@ -88,7 +88,10 @@ impl Caller {
     pub(crate) fn locale_of(&self, runtime: &Runtime, messages: &[ChatMessage]) -> Locale {
         let texts = messages.iter().rev().filter_map(|message| match &message.content {
             Content::User { text, .. } => Some(&**text),
-            _ => None,
+            Content::Model { .. }
+            | Content::ToolCall(_)
+            | Content::Notice { .. }
+            | Content::Cleared => None,
         });
         runtime.languages().choose(self.language(), texts)
     }
