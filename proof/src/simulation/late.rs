@@ -97,7 +97,7 @@ struct Counts {
 /// A loss that fate wanted.
 #[derive(Debug, thiserror::Error)]
 #[error("the simulation lost the reply")]
-struct Lost;
+struct SwallowedReply;
 
 impl Steps for LateReplies {
     fn session<'a>(
@@ -128,7 +128,7 @@ impl Steps for LateReplies {
             }
             self.counts.lost.fetch_add(1, Relaxed);
             self.counts.due.fetch_add(1, Relaxed);
-            Err(StoreError::unknown(Lost))
+            Err(StoreError::unknown(SwallowedReply))
         })
     }
 }

@@ -110,6 +110,23 @@ macro_rules! entry_bytes {
     };
 }
 
+/// Reads a part of a transcript.
+pub(super) const TRANSCRIPT: &str = concat!(
+    "SELECT ",
+    entry_bytes!(),
+    " AS entry_bytes, t.options ->> '$.language' AS language, t.ended_at AS turn_ended_at, t.ended_behind, t.ending, t.error, t.usage, m.seq AS message_seq, \
+     m.turn AS message_turn, m.at, m.content, m.session AS of_session, c.* \
+     FROM madang_messages AS m \
+     JOIN madang_turns AS t ON t.session = m.session AND t.turn = m.turn \
+     LEFT JOIN madang_calls AS c ON c.call = m.call \
+     WHERE m.session = $1 AND m.seq >= $2 ORDER BY m.seq LIMIT 1 + (SELECT max(count(*), 1) FROM ( \
+     SELECT sum(bytes) OVER (ORDER BY seq) AS total FROM (SELECT m.seq, ",
+    entry_bytes!(),
+    " AS bytes \
+     FROM madang_messages AS m LEFT JOIN madang_calls AS c ON c.call = m.call \
+     WHERE m.session = $1 AND m.seq >= $2 ORDER BY m.seq LIMIT $3)) WHERE total <= $4)",
+);
+
 /// Reads a part of a transcript, and one more row to see where the next part begins. The database counts the bytes, so
 /// that no more rows than these are in memory.
 pub(super) async fn transcript(
@@ -118,23 +135,8 @@ pub(super) async fn transcript(
     from: u64,
     size: PartSize,
 ) -> Result<TranscriptPart, StoreError> {
-    let sql = concat!(
-        "SELECT ",
-        entry_bytes!(),
-        " AS entry_bytes, t.options ->> '$.language' AS language, t.ended_at AS turn_ended_at, t.ended_behind, t.ending, t.error, t.usage, m.seq AS message_seq, \
-         m.turn AS message_turn, m.at, m.content, m.session AS of_session, c.* \
-         FROM madang_messages AS m \
-         JOIN madang_turns AS t ON t.session = m.session AND t.turn = m.turn \
-         LEFT JOIN madang_calls AS c ON c.call = m.call \
-         WHERE m.session = $1 AND m.seq >= $2 ORDER BY m.seq LIMIT 1 + (SELECT max(count(*), 1) FROM ( \
-         SELECT sum(bytes) OVER (ORDER BY seq) AS total FROM (SELECT m.seq, ",
-        entry_bytes!(),
-        " AS bytes \
-         FROM madang_messages AS m LEFT JOIN madang_calls AS c ON c.call = m.call \
-         WHERE m.session = $1 AND m.seq >= $2 ORDER BY m.seq LIMIT $3)) WHERE total <= $4)",
-    );
     let most = |bound: usize| i64::try_from(bound).unwrap_or(i64::MAX);
-    let query = sqlx::query(sql)
+    let query = sqlx::query(TRANSCRIPT)
         .bind(session.as_str())
         .bind(i64::try_from(from).unwrap_or(i64::MAX))
         .bind(most(size.numbers))
