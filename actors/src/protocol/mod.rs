@@ -32,6 +32,7 @@ mod model_name;
 mod outcome;
 mod plain;
 mod problem;
+mod prompt_bytes;
 mod prompt_size;
 #[cfg(feature = "schema")]
 pub(crate) mod schema;
