@@ -28,10 +28,10 @@ copy() {
     done
 }
 
-# Runs one test: MEMBER --lib NAME, or MEMBER --test PROGRAM NAME. Without llama.cpp, which no row needs.
+# Runs one test: -p MEMBER --lib NAME, or -p MEMBER --test PROGRAM NAME. Without llama.cpp, which no row needs.
 try() {
-    local member=$1 name=${*: -1} features=(--no-default-features --features madang/sqlite)
-    local which=("${@:2:$#-2}")
+    local member=$2 name=${*: -1} features=(--no-default-features --features madang/sqlite)
+    local which=("${@:3:$#-3}")
     if [ "$member" = madang-actors ]; then features=(--features schema); fi
     (cd "$tree" && timeout -k 10 "${TEST_SECONDS:-1200}" cargo test -q -p "$member" "${features[@]}" "${which[@]}" -- --exact "$name") >"$log" 2>&1
 }

@@ -86,7 +86,8 @@ class McpHttpTest(ServerTest):
         async with self.client(YES) as client:
             result = await client.call_tool(ADD["name"], ADD["arguments"])
         self.assertFalse(result.is_error, result.content)
-        self.assertIn("Adds a new habit: 'Morning sunlight'", self.asked[-1].message)
+        # The client names no language, and the words of the call are Korean.
+        self.assertIn("새 습관을 추가합니다: '아침 햇빛 보기'", self.asked[-1].message)
         self.assertEqual(self.ended(ADD["name"])[-1], ("ok", "committed"))
         self.assertEqual(len(self.asked), len(NOT_YES) + 1)
 
