@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::{
     AT_ONCE,
     Comes::{self, Done, Refused},
-    FAILED, LOST, TIMEOUT, UNCLEAR,
+    FAILED, LOST, Row, TIMEOUT, UNCLEAR, each_ends_at_once,
 };
 use crate::{
     fake::{Script, calls, says::says, tool},
@@ -20,9 +20,6 @@ use crate::{
 const HELLO: &str =
     r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"hello"}]}}"#;
 const RESULT: &str = r#"{"content":[{"type":"text","text":"hello"}]}"#;
-
-/// A behaviour: its name, the bytes that the server writes, and what must come of the call.
-type Row = (&'static str, Vec<u8>, Comes);
 
 fn hello() -> Comes {
     Done(json!("hello"))
@@ -199,16 +196,7 @@ async fn each_answer_ends_its_call_at_once_as_its_server_said() {
     let play = async |version| {
         let rows = rows();
         let scene = scene(version, &rows, json!({ "timeout": TIMEOUT })).await;
-        let mut wrong = Vec::new();
-        for (name, _, comes) in &rows {
-            let begun = Instant::now();
-            let report = scene.call(&format!("s__{name}")).await;
-            let took = begun.elapsed();
-            wrong.extend(comes.missed(&report).map(|what| format!("{name}: {what}")));
-            wrong.extend((took > AT_ONCE).then(|| format!("{name}: it took {took:?}")));
-            assert_eq!(calls(scene.folder.notes(), name).len(), 1, "{name} is sent once");
-        }
-        assert!(wrong.is_empty(), "{version}:\n{}", wrong.join("\n"));
+        each_ends_at_once(&scene, &rows, version).await;
         let starts = std::fs::read_to_string(scene.folder.notes().join("starts")).unwrap();
         assert_eq!(starts.lines().count(), 1, "the server runs on");
         scene.end().await;

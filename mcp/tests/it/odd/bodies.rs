@@ -2,23 +2,19 @@
 
 use madang_testing::ScriptedModel;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::{
-    AT_ONCE,
     Comes::{self, Done, Refused},
-    FAILED, LOST, TIMEOUT, UNCLEAR,
+    FAILED, LOST, Row, TIMEOUT, UNCLEAR, each_ends_at_once,
 };
 use crate::{
-    fake::{Script, calls, says::says, tool},
+    fake::{Script, says::says, tool},
     http_server::{HttpServer, configured},
     support::{ConfigFolder, LEGACY, NEWEST, Scene},
 };
 
 const HELLO: &str =
     r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"hello"}]}}"#;
-
-type Row = (&'static str, Vec<u8>, Comes);
 
 fn hello() -> Comes {
     Done(json!("hello"))
@@ -136,16 +132,7 @@ async fn each_body_ends_its_call_at_once_as_its_server_said() {
         }
         let config = configured(&folder, &server.url, &json!({ "timeout": TIMEOUT }));
         let scene = Scene::of(folder, config, ScriptedModel::new([])).await;
-        let mut wrong = Vec::new();
-        for (name, _, comes) in &rows {
-            let begun = Instant::now();
-            let report = scene.call(&format!("s__{name}")).await;
-            let took = begun.elapsed();
-            wrong.extend(comes.missed(&report).map(|what| format!("{name}: {what}")));
-            wrong.extend((took > AT_ONCE).then(|| format!("{name}: it took {took:?}")));
-            assert_eq!(calls(scene.folder.notes(), name).len(), 1, "{name} is sent once");
-        }
-        assert!(wrong.is_empty(), "{version}:\n{}", wrong.join("\n"));
+        each_ends_at_once(&scene, &rows, version).await;
         scene.end().await;
     };
     tokio::join!(play(LEGACY), play(NEWEST));

@@ -9,8 +9,12 @@ use std::time::Duration;
 
 use madang::{CallReport, ledger::Effect};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use crate::support::told;
+use crate::{
+    fake::calls,
+    support::{Scene, told},
+};
 
 /// The time in which a call ends whose answer has come; far less than it may take.
 const AT_ONCE: Duration = Duration::from_secs(20);
@@ -31,6 +35,23 @@ enum Comes {
 const UNCLEAR: Comes = Comes::Unknown("the answer of the MCP server cannot be understood");
 const FAILED: Comes = Comes::Unknown("the MCP server failed");
 const LOST: Comes = Comes::Unknown("the connection to the MCP server was lost before it answered");
+
+/// A behaviour: its name, the bytes that the server writes, and what must come of the call.
+type Row = (&'static str, Vec<u8>, Comes);
+
+/// Calls a tool for each row, one after the other. Each call is sent once, and ends at once as its row says.
+async fn each_ends_at_once(scene: &Scene, rows: &[Row], version: &str) {
+    let mut wrong = Vec::new();
+    for (name, _, comes) in rows {
+        let begun = Instant::now();
+        let report = scene.call(&format!("s__{name}")).await;
+        let took = begun.elapsed();
+        wrong.extend(comes.missed(&report).map(|what| format!("{name}: {what}")));
+        wrong.extend((took > AT_ONCE).then(|| format!("{name}: it took {took:?}")));
+        assert_eq!(calls(scene.folder.notes(), name).len(), 1, "{name} is sent once");
+    }
+    assert!(wrong.is_empty(), "{version}:\n{}", wrong.join("\n"));
+}
 
 impl Comes {
     /// Says what is wrong, if that did not come.
