@@ -20,10 +20,16 @@
 //! The other way round, [`ToolServer`] offers the tools of a runtime to an MCP client. A tool that needs an approval asks the
 //! client's person, and never runs without a plain yes.
 
+#[cfg(any(feature = "client", feature = "server"))]
+mod broken;
 #[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "server")]
 mod looked_at;
+#[cfg(any(feature = "client", feature = "server"))]
+mod pipe;
+#[cfg(any(feature = "client", feature = "server"))]
+mod values;
 
 #[cfg(feature = "client")]
 pub use client::{

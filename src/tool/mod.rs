@@ -89,7 +89,7 @@ pub use madang_actors::{
     },
     registry::{
         CheckedArguments, DuplicateTool, OtherEffect, Problems, RegisteredTool, RegistryError,
-        ToolNotFound, ToolRegistry,
+        ToolNotFound, ToolRegistry, has_rounded_number,
     },
 };
 pub use typed_tool::{

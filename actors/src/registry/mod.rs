@@ -8,6 +8,7 @@
 //! problem repeats a value of the arguments.
 
 mod arguments;
+mod digits;
 mod error;
 mod problems;
 mod prune;
@@ -16,6 +17,7 @@ mod shape;
 mod tool_registry;
 mod unwind;
 
+pub use digits::has_rounded_number;
 pub use error::{DuplicateTool, OtherEffect, RegistryError, ToolNotFound};
 pub use problems::Problems;
 pub use registered_tool::{CheckedArguments, RegisteredTool};

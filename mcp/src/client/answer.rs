@@ -3,17 +3,16 @@
 //! What is meant for a request that waits ends it, however wrong it is written. It counts as far as it can be read, and else as
 //! the error `UNREADABLE`. Without that the call would wait for its deadline, though its answer has come.
 
-use std::mem;
-
 use rmcp::model::{CustomResult, JsonRpcMessage, RequestId, ServerResult};
 use serde_json::{Deserializer, Map, Value};
 
 use super::{
-    bulk::{bulk_answer, has_too_many_values},
+    bulk::bulk_answer,
     message::{Message, error_data, unreadable},
     pending::Pending,
     repair::repaired,
 };
+use crate::{broken::top_members, values::has_too_many_values};
 
 /// Reads the messages of a line, a body or an event: most often one, and none where it is noise. Bytes that are no text become
 /// U+FFFD.
@@ -36,7 +35,7 @@ pub(super) fn messages(bytes: &[u8], pending: &Pending) -> Vec<Message> {
 /// Reads the values of a text: most often one object. Some servers write their answer as a list, or two in a line. `None` where
 /// it is no JSON, or more than is kept.
 fn of_json(text: &str, pending: &Pending) -> Option<Vec<Message>> {
-    if has_too_many_values(text) {
+    if has_too_many_values(text.as_bytes()) {
         return None;
     }
     let mut messages = Vec::new();
@@ -108,48 +107,6 @@ fn of_broken(text: &str, pending: &Pending) -> Option<Message> {
         members.contains_key("jsonrpc") && (is_answer(&members) || !members.contains_key("method"));
     members.get("id").filter(|id| is_answer && !id.is_null())?;
     answer(members, pending)
-}
-
-/// Gives what an object has of a message, to where it breaks off; what cannot be read is null.
-fn top_members(text: &str) -> Map<String, Value> {
-    let mut members = Map::new();
-    let mut end = |key: &str, value: &str| {
-        if matches!(key, "jsonrpc" | "id" | "method" | "result" | "error") {
-            let value = Some(value).filter(|value| !has_too_many_values(value));
-            let value = value.and_then(|value| serde_json::from_str(value).ok());
-            members.insert(key.to_owned(), value.unwrap_or_default());
-        }
-    };
-    let (mut depth, mut string, mut key, mut value) = (0_usize, None, "", None);
-    let mut letters = text.bytes().enumerate();
-    while let Some((at, letter)) = letters.next() {
-        match (string, letter) {
-            (Some(_), b'\\') => drop(letters.next()),
-            (Some(begin), b'"') => {
-                if depth == 1 && value.is_none() {
-                    key = &text[begin..at];
-                }
-                string = None;
-            }
-            (Some(_), _) => {}
-            (None, b'"') => string = Some(at + 1),
-            (None, b'{' | b'[') => depth += 1,
-            (None, b'}' | b']') if depth > 1 => depth -= 1,
-            (None, b'}' | b']') => break,
-            (None, b':') if depth == 1 && value.is_none() => value = Some(at + 1),
-            (None, b',') if depth == 1 => {
-                if let Some(begin) = value.take() {
-                    end(mem::take(&mut key), &text[begin..at]);
-                }
-            }
-            (None, _) => {}
-        }
-    }
-    if let Some(begin) = value {
-        let rest = &text[begin..];
-        end(key, rest.trim_end().strip_suffix('}').unwrap_or(rest));
-    }
-    members
 }
 
 #[cfg(test)]

@@ -35,15 +35,16 @@ use super::{
     entry::{Entry, Reach},
     guard::Guard,
     http,
-    limits::LIST_TIMEOUT,
+    limits::{LIST_TIMEOUT, MAX_MESSAGE_BYTES},
     message::UNREADABLE,
+    output::Output,
     pending::Pending,
-    pipe::Pipe,
     process::ServerProcess,
     progress::Reports,
     text::{cut, visible},
     tool_list::{ListParts, ToolList},
 };
+use crate::pipe::Pipe;
 
 /// The newest revision, without a handshake.
 const NEWEST: ProtocolVersion = ProtocolVersion::V_2026_07_28;
@@ -141,7 +142,8 @@ impl Connection {
                 );
                 let (process, pipes) = started
                     .map_err(|error| format!("its command {program:?} does not start: {error}"))?;
-                let transport = Pipe::new(&entry.name, pipes.output, pipes.input, &pending);
+                let reader = Output::new(&entry.name, &pending, MAX_MESSAGE_BYTES);
+                let transport = Pipe::new(pipes.output, pipes.input, reader, MAX_MESSAGE_BYTES);
                 let transport = Guard::new(transport, &entry.name, pending, late);
                 let greeted =
                     timeout_at(deadline, client.serve_with_lifecycle(transport, lifecycle));

@@ -10,8 +10,6 @@ pub(super) const MAX_ENV_FILE_BYTES: u64 = 64 * 1024;
 pub(super) const MAX_SERVERS: usize = 64;
 /// Bytes of one message of a server: a result of 1 MiB, said twice, with the escapes of JSON.
 pub(super) const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
-/// Values in one message that are kept, each of which takes some hundred bytes: more than any reader could use.
-pub(super) const MAX_MESSAGE_VALUES: usize = 128 * 1024;
 /// Bytes of a refused request that are read: more than any has.
 pub(super) const MAX_REFUSAL_BYTES: usize = 16 * 1024;
 /// Requests of a server whose answers wait to be written: one that reads nothing while it asks is broken.

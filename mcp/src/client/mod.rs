@@ -1,7 +1,7 @@
 //! The client: MCP servers that others wrote, started or reached, and their tools.
 //!
 //! `config` reads the file, and `entry` a server of it from its `fields`, with `jsonc`, `expand` and `env_file`.
-//! `connection` starts or reaches one server by `process` or `http`, behind the bounds of `lines` and `guard`. `list` reads
+//! `connection` starts or reaches one server by `process` or `http`, behind the bounds of `output` and `guard`. `list` reads
 //! its tools. `offer` decides which become tools, with `name`, `schema` and `lock`. `supervisor` keeps a server running and
 //! knows which tools it still has. `tool` makes calls, `progress` passes on how far one has come, `call` says what became of
 //! it, and `result` reads an answer.
@@ -28,14 +28,13 @@ mod guard;
 mod http;
 mod jsonc;
 mod limits;
-mod lines;
 mod list;
 mod lock;
 mod message;
 mod name;
 mod offer;
+mod output;
 mod pending;
-mod pipe;
 mod process;
 mod progress;
 mod repair;

@@ -3,7 +3,6 @@
 
 use std::{
     collections::HashSet,
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard},
 };
 
@@ -13,10 +12,11 @@ use rmcp::{
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
-use tracing::debug;
+
+use crate::pipe::RefusalOnItsWay;
 
 /// Requests of one client at once. A model calls a handful of tools at a time.
-const MAX_REQUESTS: usize = 64;
+pub(super) const MAX_REQUESTS: usize = 64;
 
 /// A transport that refuses what is above the bound.
 pub(super) struct Bounded<T> {
@@ -24,8 +24,7 @@ pub(super) struct Bounded<T> {
     open: Open,
     /// Whether requests are counted before they come here.
     is_counted: bool,
-    /// A refusal that the client has not taken yet. Until then nothing more of it is read.
-    refusal: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    refusal: RefusalOnItsWay,
 }
 
 /// The requests whose answers were not taken.
@@ -79,14 +78,19 @@ const TOO_MANY: ErrorCode = ErrorCode(-32_050);
 
 impl<T> Bounded<T> {
     pub(super) fn new(transport: T) -> Self {
-        Self { transport, open: Open::default(), is_counted: false, refusal: None }
+        Self {
+            transport,
+            open: Open::default(),
+            is_counted: false,
+            refusal: RefusalOnItsWay::default(),
+        }
     }
 
     /// Counts answers alone. Over HTTP a request is refused before it comes here. The task of a session hands requests
     /// in and takes refusals, so it would wait for a transport that waits for it.
     #[cfg(feature = "http")]
-    pub(super) const fn counted(transport: T, open: Open) -> Self {
-        Self { transport, open, is_counted: true, refusal: None }
+    pub(super) fn counted(transport: T, open: Open) -> Self {
+        Self { transport, open, is_counted: true, refusal: RefusalOnItsWay::default() }
     }
 }
 
@@ -115,10 +119,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             // The caller may drop this future at any await: what was begun stands in `self`.
-            if let Some(refusal) = &mut self.refusal {
-                refusal.await;
-                self.refusal = None;
-            }
+            self.refusal.taken().await;
             let message = self.transport.receive().await?;
             if let JsonRpcMessage::Request(request) = &message
                 && !self.is_counted
@@ -126,11 +127,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
             {
                 let refused = JsonRpcMessage::error(error, Some(request.id.clone()));
                 let sent = self.transport.send(refused);
-                self.refusal = Some(Box::pin(async move {
-                    if let Err(error) = sent.await {
-                        debug!(%error, "a refusal was not taken");
-                    }
-                }));
+                self.refusal.send(sent);
                 continue;
             }
             if let JsonRpcMessage::Notification(told) = &message

@@ -1,7 +1,7 @@
 //! The server: the tools of a runtime, offered to MCP clients for one user.
 //!
 //! `offer` describes the tools, `result` the end of a call, and `question` the request for an approval and its answer; all
-//! three are pure. `serving` lists and calls the tools by the public API of the runtime. `state` seals what a client of a
+//! three are pure. `request` reads what a client writes. `serving` lists and calls the tools by the public API of the runtime. `state` seals what a client of a
 //! revision without a handshake brings back with its answer.
 //!
 //! ```text
@@ -26,6 +26,7 @@ mod offer;
 mod over_http;
 mod progress;
 mod question;
+mod request;
 mod result;
 mod serving;
 mod state;

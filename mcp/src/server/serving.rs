@@ -18,7 +18,6 @@ use rmcp::{
         ServerCapabilities, ServerConfig, ServerRequest,
     },
     service::{Peer, PeerRequestOptions, RequestContext, RequestHandle, ServerInitializeError},
-    transport::async_rw::AsyncRwTransport,
 };
 use serde_json::Value;
 use tokio::{
@@ -36,10 +35,11 @@ use super::{
     offer,
     progress::Progress,
     question::{self, Answer, Shape},
+    request::{MAX_MESSAGE_BYTES, Requests},
     result,
     state::{Seal, Shown, bound_to, fresh_key},
 };
-use crate::looked_at::LookedAt;
+use crate::{looked_at::LookedAt, pipe::Pipe};
 
 /// The key of a request's metadata that makes it harmless to repeat.
 const KEY: &str = "io.madang/idempotencyKey";
@@ -47,8 +47,6 @@ const KEY: &str = "io.madang/idempotencyKey";
 const QUESTION: &str = "question";
 /// How long a client may keep the list of tools, in milliseconds: it changes with a restart alone.
 const LIST_TTL_MS: u64 = 300_000;
-/// Bytes of one message of a client: more than the arguments of any call may have.
-const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of a request's id and of its progress token.
 const MAX_NAME_BYTES: usize = 256;
 const INSTRUCTIONS: &str = "A tool that is destructive asks the person first, by elicitation. \
@@ -92,7 +90,7 @@ impl ToolServer {
     }
 
     /// Serves a client over these streams, a message on each line, until its input ends. The end, and dropping the future,
-    /// dismiss the calls whose questions are open. A handler that has begun commits, and its result is still written within
+    /// dismiss the calls whose questions are open. A line that is no message is answered with an error. A handler that has begun commits, and its result is still written within
     /// five seconds. A request above 64 that are open is refused.
     ///
     /// # Errors
@@ -112,9 +110,7 @@ impl ToolServer {
                 ended.map(drop)
             }
         });
-        let transport =
-            AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_MESSAGE_BYTES);
-        let transport = Bounded::new(transport);
+        let transport = Bounded::new(Pipe::new(input, output, Requests, MAX_MESSAGE_BYTES));
         let service = match Box::pin(self.serve_with_ct(transport, Default::default())).await {
             Ok(service) => service,
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {

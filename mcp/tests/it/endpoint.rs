@@ -17,15 +17,15 @@ use crate::{
 
 const OURS: &str = "localhost:8137";
 
-fn site() -> EndpointSite {
+pub(crate) fn site() -> EndpointSite {
     EndpointSite { hosts: vec![OURS.to_owned()], origins: vec![format!("http://{OURS}")] }
 }
 
-fn kim() -> ToolCaller {
+pub(crate) fn kim() -> ToolCaller {
     ToolCaller::new(UserId::new("kim").unwrap())
 }
 
-fn initialize(host: &str, origin: Option<&str>) -> Request<Bytes> {
+pub(crate) fn initialize(host: &str, origin: Option<&str>) -> Request<Bytes> {
     let params = json!({
         "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": { "name": "test", "version": "1" },
@@ -204,7 +204,7 @@ async fn a_message_of_more_values_than_any_needs_is_refused_before_it_is_read() 
     assert_eq!(with(zeros).await.unwrap_err(), EndpointRefusal::ManyValues { max });
     // What stands in a text is no value.
     let text = format!(r#"["\"{}"]"#, ",".repeat(2 * max));
-    assert_eq!(with(text).await.unwrap().status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    assert_eq!(with(text).await.unwrap().status(), StatusCode::BAD_REQUEST);
 }
 
 /// The bytes that this process holds in memory.

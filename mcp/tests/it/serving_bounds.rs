@@ -8,65 +8,23 @@ use std::{
     time::Duration,
 };
 
-use madang::UserId;
-use madang_mcp::ToolServer;
 use serde_json::{Value, json};
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf,
-};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
-use crate::{serving::Offered, support::PATIENCE};
+use crate::{
+    raw::{Raw, call},
+    serving::Offered,
+    support::PATIENCE,
+};
 
 /// The requests that a client may have open.
 const MAX: usize = 64;
 const TOO_MANY: i64 = -32_050;
 
-/// A client that writes and reads lines, and may leave either.
-struct Raw {
-    reads: BufReader<ReadHalf<DuplexStream>>,
-    writes: WriteHalf<DuplexStream>,
-}
-
-impl Raw {
-    async fn begin(offered: &Offered) -> Self {
-        let (ours, theirs) = tokio::io::duplex(4_096);
-        let server = ToolServer::new(offered.runtime.clone(), UserId::new("kim").unwrap()).unwrap();
-        let (input, output) = tokio::io::split(ours);
-        tokio::spawn(server.serve(input, output));
-        let (reads, writes) = tokio::io::split(theirs);
-        let mut client = Self { reads: BufReader::new(reads), writes };
-        let params = json!({
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": { "name": "test", "version": "1" },
-        });
-        let greeting =
-            json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
-        client.write(&greeting).await;
-        assert_eq!(client.read().await["id"], 0);
-        client.write(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
-        client
-    }
-
-    async fn write(&mut self, message: &Value) {
-        self.writes.write_all(format!("{message}\n").as_bytes()).await.unwrap();
-    }
-
-    async fn read(&mut self) -> Value {
-        let mut line = String::new();
-        tokio::time::timeout(PATIENCE, self.reads.read_line(&mut line)).await.unwrap().unwrap();
-        serde_json::from_str(&line).unwrap()
-    }
-}
-
-fn call(id: usize, tool: &str) -> Value {
-    let params = json!({ "name": tool, "arguments": {} });
-    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
-}
-
 #[tokio::test]
 async fn a_request_above_the_bound_or_under_an_open_id_is_refused_and_the_others_go_on() {
     let offered = Offered::new().await;
-    let mut client = Raw::begin(&offered).await;
+    let mut client = Raw::begin(&offered, json!({})).await;
     for id in 1..=MAX {
         client.write(&call(id, "slow")).await;
     }
@@ -97,7 +55,7 @@ async fn a_request_above_the_bound_or_under_an_open_id_is_refused_and_the_others
 async fn a_client_that_does_not_read_is_read_no_further_and_loses_nothing() {
     const ALL: usize = 2_000;
     let offered = Offered::new().await;
-    let Raw { mut reads, mut writes } = Raw::begin(&offered).await;
+    let Raw { mut reads, mut writes } = Raw::begin(&offered, json!({})).await;
     let written = Arc::new(AtomicUsize::new(0));
     let counts = Arc::clone(&written);
     let writing = tokio::spawn(async move {

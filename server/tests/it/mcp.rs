@@ -107,7 +107,7 @@ async fn what_is_no_message_of_the_protocol_is_refused() {
     let long = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "x": "x".repeat(2_000) });
     for (request, status) in [
         (Request::post("/mcp", &long).header("accept", json), 413),
-        (Request::post("/mcp", &json!({})), 406),
+        (Request::post("/mcp", &json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })), 406),
         (
             Request::new("POST", "/mcp")
                 .header("accept", json)
@@ -129,10 +129,17 @@ async fn what_is_no_message_of_the_protocol_is_refused() {
         let answer = test.send(request.clone()).await;
         assert_eq!(answer.status, status, "{request:?}: {}", answer.text());
     }
-    for body in ["[", "[1]", r#"{"method":"tools/call"}"#, "\"canary\""] {
+    for (body, expected) in [
+        ("[", -32_700),
+        ("[1]", -32_600),
+        (r#"{"method":"tools/call"}"#, -32_600),
+        ("\"canary\"", -32_600),
+        ("canary", -32_700),
+    ] {
         let request = Request::new("POST", "/mcp").header("accept", json).body(body);
         let answer = test.send(request.header("content-type", "application/json")).await;
-        assert_eq!((answer.status, &*answer.problem()), (400, "malformed"), "{body}");
+        assert_eq!((answer.status, code(&answer)), (400, expected), "{body}");
+        assert!(!answer.text().contains("canary"), "{}", answer.text());
     }
     let unknown = test.send(call("nothing", &nothing())).await;
     assert_eq!(code(&unknown), -32_602);

@@ -8,10 +8,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode};
-use http_body_util::{Full, combinators::BoxBody};
-use madang::{Runtime, tool::ValueCount};
-use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use http::{Method, Request, Response, StatusCode, header::CONTENT_TYPE};
+use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
+use madang::Runtime;
+use rmcp::{
+    model::ServerJsonRpcMessage,
+    transport::{StreamableHttpServerConfig, StreamableHttpService},
+};
 use serde::Deserialize;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -20,7 +23,10 @@ use super::{
     limits::{EndpointLimits, EndpointRefusal},
     sessions::{OwnSessions, Sessions},
 };
-use crate::server::{caller::ToolCaller, serving::ToolServer, state::Seal};
+use crate::{
+    server::{caller::ToolCaller, request::read, serving::ToolServer, state::Seal},
+    values::{MAX_VALUES, has_too_many_values},
+};
 
 /// The header that names the session of a client.
 const SESSION: &str = "mcp-session-id";
@@ -29,10 +35,6 @@ const RETRY: Duration = Duration::from_secs(3);
 
 /// Bytes of a handshake. An icon of a client may be in it.
 const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
-
-/// Values of a message. The protocol's library holds some hundred bytes for each while it reads: four megabytes of digits
-/// took 450 MB.
-const MAX_VALUES: usize = 128 * 1024;
 
 /// The hosts and origins under which an endpoint is reached. The protocol's library checks them once more behind the guard.
 #[derive(Debug, Clone)]
@@ -95,8 +97,13 @@ impl ToolEndpoint {
         if request.method() == Method::DELETE && is_gone() {
             return Err(EndpointRefusal::NoSession);
         }
-        if ValueCount::default().read(request.body()) > MAX_VALUES {
+        if has_too_many_values(request.body()) {
             return Err(EndpointRefusal::ManyValues { max: MAX_VALUES });
+        }
+        if request.method() == Method::POST
+            && let Some(error) = read(request.body()).into_iter().find_map(Result::err)
+        {
+            return Ok(no_message(&error));
         }
         let permit = match Peek::of(request.body()) {
             Some(peek) if peek.method == "initialize" => {
@@ -142,6 +149,16 @@ impl ToolEndpoint {
     pub fn sessions(&self) -> usize {
         self.shared.sessions.len()
     }
+}
+
+/// Answers a body that is no message, as a line of a pipe is answered.
+fn no_message(error: &ServerJsonRpcMessage) -> Response<EndpointBody> {
+    let error = serde_json::to_vec(error).expect("a message has no key that is no text");
+    Response::builder()
+        .status(StatusCode::BAD_REQUEST)
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::new(Bytes::from(error)).boxed())
+        .expect("the status and the header are valid")
 }
 
 /// Ends sessions that are idle, for as long as they are kept.
