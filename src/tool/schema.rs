@@ -71,14 +71,23 @@ fn bounds_of(format: &str) -> Option<(Value, Value)> {
 
 /// Keeps the bound that is written already, unless the type's own is tighter.
 fn tighter(keywords: &Map<String, Value>, key: &str, of_type: Value) -> Value {
-    let number = |value: &Value| value.as_f64().unwrap_or_default();
     let Some(written) = keywords.get(key) else { return of_type };
     let is_within = if key == "minimum" {
-        number(written) >= number(&of_type)
+        whole(written, f64::floor) >= whole(&of_type, f64::floor)
     } else {
-        number(written) <= number(&of_type)
+        whole(written, f64::ceil).is_some_and(|it| Some(it) <= whole(&of_type, f64::ceil))
     };
     if is_within { written.clone() } else { of_type }
+}
+
+/// Gives a bound as a whole number with all its digits, of which a double loses those beyond 2^53.
+fn whole(bound: &Value, rounded: fn(f64) -> f64) -> Option<i128> {
+    let of_64_bits = bound.as_i64().map(i128::from).or_else(|| bound.as_u64().map(i128::from));
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "it is whole, and far off it stays far off"
+    )]
+    of_64_bits.or_else(|| bound.as_f64().map(|bound| rounded(bound) as i128))
 }
 
 /// Tells whether every form is an object: an enum with fields in each variant is one, though its schema says so for
@@ -204,6 +213,30 @@ mod tests {
         let schema = parameters_of::<Find>();
         assert_eq!(schema["type"], json!("object"));
         assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(2));
+    }
+
+    #[test]
+    fn a_bound_beyond_its_type_gives_way_to_the_last_digit() {
+        let bounds = |format: &str, least: Value, most: Value| {
+            let mut schema = json!({ "format": format, "minimum": least, "maximum": most });
+            agree_with_type(&mut schema);
+            (schema["minimum"].clone(), schema["maximum"].clone())
+        };
+        let (least, most) = (json!(i64::MIN), json!(i64::MAX));
+        for (written, kept) in [
+            ((json!(i64::MIN), json!(1_u64 << 63)), (least.clone(), most.clone())),
+            ((json!(-9.3e18), json!(9_223_372_036_854_775_808.0)), (least.clone(), most.clone())),
+            ((json!("a"), json!(null)), (least, most)),
+            ((json!(-1.5), json!(1.5)), (json!(-1.5), json!(1.5))),
+            (
+                (json!(i64::MIN + 1), json!(i64::MAX - 1)),
+                (json!(i64::MIN + 1), json!(i64::MAX - 1)),
+            ),
+        ] {
+            assert_eq!(bounds("int64", written.0, written.1), kept);
+        }
+        let unsigned = bounds("uint64", json!(-1), json!(18_446_744_073_709_551_616.0));
+        assert_eq!(unsigned, (json!(0), json!(u64::MAX)));
     }
 
     #[test]
