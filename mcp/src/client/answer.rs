@@ -22,14 +22,33 @@ pub(super) fn messages(bytes: &[u8], pending: &Pending) -> Vec<Message> {
     if !text.starts_with(['{', '[']) {
         return Vec::new();
     }
-    if let Some(messages) = of_json(text, pending) {
+    let read = of_json(text, pending);
+    if let Some(messages) = &read
+        && !messages.iter().any(|message| answers_a_call(message, pending))
+    {
+        return read.unwrap_or_default();
+    }
+    // What a tool said is told with all its digits. In a schema, on the other hand, a number has to stay one.
+    let repaired = repaired(text);
+    if let Some(messages) = read
+        && repaired == text
+    {
         return messages;
     }
-    let text = repaired(text);
+    let text = repaired;
     of_json(&text, pending).unwrap_or_else(|| {
         let answer = bulk_answer(&text, pending).or_else(|| of_broken(&text, pending));
         answer.into_iter().collect()
     })
+}
+
+fn answers_a_call(message: &Message, pending: &Pending) -> bool {
+    match message {
+        JsonRpcMessage::Response(answer) => pending.is_call(&answer.id),
+        JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) | JsonRpcMessage::Error(_) => {
+            false
+        }
+    }
 }
 
 /// Reads the values of a text: most often one object. Some servers write their answer as a list, or two in a line. `None` where
@@ -111,6 +130,7 @@ fn of_broken(text: &str, pending: &Pending) -> Option<Message> {
 
 #[cfg(test)]
 mod tests {
+    use rmcp::model::ClientRequest;
     use serde_json::json;
 
     use super::*;
@@ -118,9 +138,7 @@ mod tests {
 
     /// Reads what is sent where the requests 3 and "a" wait, and says what came of each message.
     fn read(bytes: &[u8]) -> Vec<Value> {
-        let pending = Pending::default();
-        pending.ask(RequestId::Number(3));
-        pending.ask(RequestId::String("a".into()));
+        let pending = Pending::calls([RequestId::Number(3), RequestId::String("a".into())]);
         let said = messages(bytes, &pending).into_iter().map(|message| match message {
             JsonRpcMessage::Response(answer) => {
                 json!([answer.id, serde_json::to_value(answer.result).unwrap()])
@@ -253,6 +271,20 @@ mod tests {
                 assert!(read(&[before, &[byte], behind].concat()).len() <= 1, "{byte} at {at}");
             }
         }
+    }
+
+    #[test]
+    fn a_number_of_a_schema_stays_a_number_and_one_of_a_result_keeps_its_digits() {
+        let answer = br#"{"jsonrpc":"2.0","id":3,"result":{"odd":18446744073709551616}}"#;
+        let result = |pending: &Pending| match messages(answer, pending).pop() {
+            Some(JsonRpcMessage::Response(answer)) => serde_json::to_value(answer.result).unwrap(),
+            other => panic!("an answer was expected: {other:?}"),
+        };
+        let of_a_call = Pending::calls([RequestId::Number(3)]);
+        assert_eq!(result(&of_a_call), json!({ "odd": "18446744073709551616" }));
+        let of_a_list = Pending::default();
+        of_a_list.ask(RequestId::Number(3), &ClientRequest::ListToolsRequest(Default::default()));
+        assert_eq!(result(&of_a_list), json!({ "odd": 18_446_744_073_709_551_616.0 }));
     }
 
     #[test]

@@ -68,8 +68,7 @@ mod tests {
 
     /// Reads an answer with very many values beside this, where the request 3 waits.
     fn read(rest: &str) -> Value {
-        let pending = Pending::default();
-        pending.ask(RequestId::Number(3));
+        let pending = Pending::calls([RequestId::Number(3)]);
         let many = "0,".repeat(MAX_VALUES);
         let text = format!("{{\"jsonrpc\":\"2.0\",\"many\":[{many}0],{rest}}}");
         assert!(has_too_many_values(text.as_bytes()));

@@ -54,7 +54,7 @@ impl<T> Guard<T> {
 
     /// Notes what a request of ours asks for.
     fn note(&mut self, asked: &ClientRequest, id: &RequestId) {
-        self.pending.ask(id.clone());
+        self.pending.ask(id.clone(), asked);
         if matches!(asked, ClientRequest::DiscoverRequest(_)) {
             self.greeting = Some(id.clone());
         } else if matches!(asked, ClientRequest::InitializeRequest(_)) {

@@ -18,6 +18,7 @@ mod bulk;
 mod call;
 mod config;
 mod connection;
+mod decimal;
 mod entry;
 mod env_file;
 mod error;

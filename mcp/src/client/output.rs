@@ -71,8 +71,7 @@ mod tests {
 
     /// Reads these lines where the request 3 waits, and counts the messages.
     fn read(output: &str, max_bytes: usize) -> usize {
-        let pending = Pending::default();
-        pending.ask(RequestId::Number(3));
+        let pending = Pending::calls([RequestId::Number(3)]);
         let mut lines = Output::new("gh", &pending, max_bytes);
         output.split('\n').map(|line| lines.messages(line.as_bytes()).len()).sum()
     }

@@ -1,20 +1,26 @@
 //! The requests of ours that wait for their answers: an answer to another one counts for nothing.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rmcp::model::RequestId;
+use rmcp::model::{ClientRequest, RequestId};
 
-/// The ids of the requests that wait, as many as calls run. What sends and what reads share it.
+/// The requests that wait, as many as calls run, and whether each calls a tool. What sends and what reads share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pending(Arc<Mutex<HashSet<RequestId>>>);
+pub(super) struct Pending(Arc<Mutex<HashMap<RequestId, bool>>>);
 
 impl Pending {
     /// Notes that a request is on its way.
-    pub(super) fn ask(&self, id: RequestId) {
-        self.locked(|ids| ids.insert(id));
+    pub(super) fn ask(&self, id: RequestId, asked: &ClientRequest) {
+        let calls = matches!(asked, ClientRequest::CallToolRequest(_));
+        self.locked(|ids| ids.insert(id, calls));
+    }
+
+    /// Tells whether the request calls a tool.
+    pub(super) fn is_call(&self, id: &RequestId) -> bool {
+        self.locked(|ids| ids.get(id).copied().unwrap_or_default())
     }
 
     /// Forgets a request: it was answered, or is not wanted any more.
@@ -28,10 +34,21 @@ impl Pending {
             RequestId::String(text) => text.parse().ok().map(RequestId::Number),
             RequestId::Number(_) => None,
         };
-        self.locked(|ids| ids.get(answered).or_else(|| ids.get(&number?)).cloned())
+        self.locked(|ids| {
+            let found = ids.get_key_value(answered).or_else(|| ids.get_key_value(&number?));
+            found.map(|(id, _)| id.clone())
+        })
     }
 
-    fn locked<T>(&self, action: impl FnOnce(&mut HashSet<RequestId>) -> T) -> T {
+    fn locked<T>(&self, action: impl FnOnce(&mut HashMap<RequestId, bool>) -> T) -> T {
         action(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+impl Pending {
+    /// Gives what waits where calls with these ids are on their way.
+    pub(super) fn calls(ids: impl IntoIterator<Item = RequestId>) -> Self {
+        Self(Arc::new(Mutex::new(ids.into_iter().map(|id| (id, true)).collect())))
     }
 }

@@ -1,9 +1,12 @@
 //! Makes JSON of what is nearly JSON: halves of surrogate pairs, numbers that JSON has not, control characters. Pure.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
+
+use super::decimal::keeps_its_digits;
 
 /// Gives the text with U+FFFD for each half of a surrogate pair, and `null` for each number that JSON has not. A control
-/// character in a string becomes an escape. Servers in JavaScript and Python write all of these.
+/// character in a string becomes an escape. Servers in JavaScript and Python write all of these. A number that would lose
+/// digits when it is read becomes a string of them.
 pub(super) fn repaired(text: &str) -> String {
     let mut made = String::with_capacity(text.len());
     let mut rest = text;
@@ -24,12 +27,21 @@ fn copy_values(text: &str, made: &mut String) {
         let word = &rest[begin..];
         let (word, behind) =
             word.split_at(word.find(|letter| !is_of_word(letter)).unwrap_or(word.len()));
-        // `NaN`, `Infinity` and 1e400 are numbers to the library, and none is finite.
-        let is_json = word.parse().is_ok_and(f64::is_finite) || word.parse::<f64>().is_err();
-        made.push_str(if is_json { word } else { "null" });
+        made.push_str(&readable(word));
         rest = behind;
     }
     made.push_str(rest);
+}
+
+/// Gives a word such as `true` or a number so that all of it is read.
+fn readable(word: &str) -> Cow<'_, str> {
+    let Ok(number) = word.parse::<f64>() else { return Cow::Borrowed(word) };
+    let begins_as_number = word.trim_start_matches('-').starts_with(|it: char| it.is_ascii_digit());
+    if begins_as_number && !keeps_its_digits(word) {
+        return Cow::Owned(format!("\"{word}\""));
+    }
+    // `NaN` and `Infinity` are numbers to the library.
+    Cow::Borrowed(if number.is_finite() { word } else { "null" })
 }
 
 /// Copies a string from behind its first quote, and returns what is behind its last.
@@ -97,7 +109,11 @@ mod tests {
             (r#""\\ud83d \" \\""#, json!(r#"\ud83d " \"#)),
             (
                 r#"[NaN, -Infinity, 1e400, 1e3, null, true, "NaN"]"#,
-                json!([null, null, null, 1e3, null, true, "NaN"]),
+                json!([null, null, "1e400", 1e3, null, true, "NaN"]),
+            ),
+            (
+                r#"{"a":[18446744073709551616,-9223372036854775808],"18446744073709551616":1}"#,
+                json!({ "a": ["18446744073709551616", i64::MIN], "18446744073709551616": 1 }),
             ),
             (r#"{"a\ud83d":-1.5E-7}"#, json!({ "a\u{fffd}": -1.5e-7 })),
             ("\"tab\there\nand there 도구\"", json!("tab\there\nand there 도구")),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     limits::{MAX_ERROR_BYTES, MAX_NAMED_BLOCKS, MAX_RESULT_BYTES},
+    repair::repaired,
     text::{cut, visible},
 };
 
@@ -138,7 +139,8 @@ impl Said {
     }
 
     fn has(&self, text: &Value) -> bool {
-        let parsed = text.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let parsed =
+            text.as_str().and_then(|text| serde_json::from_str::<Value>(&repaired(text)).ok());
         let is_repeated = parsed.is_some_and(|mut parsed| {
             parsed.sort_all_objects();
             self.0.contains(&parsed.to_string())

@@ -36,6 +36,7 @@ fn bodies() -> Vec<Row> {
         ("error_null", json(r#""error":null,"result":{"content":[{"type":"text","text":"hello"}]}"#), hello()),
         ("lone_surrogate", text(r#""bad \ud83d end""#), Done(json!("bad \u{fffd} end"))),
         ("no_utf_8", [&b"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"caf\xe9\"}]}}"[..]].concat(), Done(json!("caf\u{fffd}"))),
+        ("digits", json(r#""result":{"content":[],"structuredContent":{"v":123456789012345678901234567890}}"#), Done(json!({ "v": "123456789012345678901234567890" }))),
         ("a_list_of_one", format!("[{HELLO}]").into(), hello()),
         ("indented", HELLO.replace(",", ",\n  ").into(), hello()),
         ("no_type", status("200 OK", "", HELLO), hello()),
