@@ -9,8 +9,8 @@
 pub use madang_actors::{
     protocol::{
         ChatMessage, CompletionId, Content, Ending, EntryOrigin, EventCursor, EventKind,
-        FeedCursor, FeedEpoch, InvalidCursor, Notice, SessionEvent, TurnEnding, editable, plain,
-        quoted, quoted_up_to,
+        FeedCursor, FeedEpoch, InvalidCursor, Notice, SessionEvent, TurnEnding, editable,
+        is_visible, plain, quoted, quoted_up_to,
     },
     session::{StreamItem, Subscription},
 };

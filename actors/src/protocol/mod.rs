@@ -68,7 +68,7 @@ pub use limits::Limits;
 pub use locale::Locale;
 pub use model_name::{InvalidModelName, ModelName};
 pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};
-pub use plain::{editable, plain, quoted, quoted_up_to};
+pub use plain::{editable, is_visible, plain, quoted, quoted_up_to};
 pub use problem::{Breach, Problem};
 pub use prompt_size::{PromptPart, PromptSize};
 pub(crate) use storable::json_bytes;

@@ -240,7 +240,10 @@ fn write_quoted(text: &mut String, words: &str, mark: char) {
     text.push(mark);
 }
 
-fn is_visible(letter: char) -> bool {
+/// Tells whether an eye sees a letter as what it is. Control and format characters, tags, fillers and every space but the
+/// ordinary one are none. An accent is one.
+#[must_use]
+pub fn is_visible(letter: char) -> bool {
     if letter.is_ascii() {
         return letter == ' ' || letter.is_ascii_graphic();
     }

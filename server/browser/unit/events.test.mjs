@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { backoff, isPassing, Problem, Unreachable } from "../../src/page/assets/api.js";
-import { editable, typed } from "../../src/page/assets/editable.js";
+import { editable, shown, typed } from "../../src/page/assets/editable.js";
 import { FrameReader } from "../../src/page/assets/events.js";
 
 const STREAM = ': madang\nretry: 2137\n\nid: 17@5f1c.341\nevent: tool_call_ended\ndata: {"type":"tool_call_ended","name":"안녕"}\n\n: \n\nevent: text\ndata: {"type":"text",\ndata: "at":0}\n\nid: 18\ndata: {}\n\n';
@@ -49,6 +49,13 @@ test("arguments are written so that no character is invisible, and read back as 
   assert.deepEqual(typed(text), { value });
   assert.doesNotMatch(text, /[\u202e\u3164\u00a0\u200b\u0301]/);
   assert.match(text, /수면 습관/);
+});
+
+test("a result hides nothing, and what an eye sees stays as it is", () => {
+  const hidden = "a\u200bb\u202ec\u{e0041}\u3164\ufeff\u001b[2J\r";
+  assert.equal(shown(hidden), "a\\u200bb\\u202ec\\udb40\\udc41\\u3164\\ufeff\\u001b[2J\\u000d");
+  const seen = "수면\n\t습관 à\u00a0e\u0301 नमस्ते ✅\ufe0f";
+  assert.equal(shown(seen), seen);
 });
 
 test("what is no JSON is told with its place", () => {

@@ -16,6 +16,12 @@ export function visible(text) {
 	return [...text].map((letter) => (letter !== "\n" && (HIDDEN.test(letter) || BLANK.test(letter)) ? escaped(letter) : letter)).join("");
 }
 
+/** Writes a text to be read, such as a result: accents, spaces and the sign of an emoji stay as they are. */
+export function shown(text) {
+	const isHidden = (letter) => letter !== "\ufe0f" && (BLANK.test(letter) || /[\p{C}\p{Zl}\p{Zp}]/u.test(letter));
+	return text.replace(/[^\x20-\x7e\n\t]/gu, (letter) => (isHidden(letter) ? escaped(letter) : letter));
+}
+
 function escaped(letter) {
 	return letter.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
 }

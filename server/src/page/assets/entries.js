@@ -1,6 +1,7 @@
 // Draws the rows of a chat: what was said, what tools did, what the runtime told, what is still to be sent.
 
 import { button, el, icon, languageOf } from "./dom.js";
+import { shown } from "./editable.js";
 import { write } from "./json.js";
 import { blocks, build, grown } from "./markdown.js";
 import { clock, spoken, t, tOr, took } from "./texts.js";
@@ -92,7 +93,7 @@ function endedCall(row, acts) {
 		row.asked !== undefined && detail("call.asked_with", json(row.asked)),
 		row.approval && detail("call.approval", tOr(`approval.${row.approval.kind}`, "approval.once")),
 		row.outcome?.data !== undefined && detail("call.result", json(row.outcome.data)),
-		row.outcome?.message && detail("call.message", row.outcome.message),
+		row.outcome?.message && detail("call.message", shown(row.outcome.message)),
 		detail("call.effect", t(`effect.${row.effect}`)),
 		row.resolved_by && detail("call.resolved_by", resolver(row.resolved_by)),
 	];
@@ -134,7 +135,7 @@ function detail(key, value) {
 /** A value as text; long ones can be scrolled. */
 export function json(value) {
 	const text = typeof value === "string" ? value : write(value, true);
-	return el("pre", { class: "json", tabindex: "0" }, text ?? "");
+	return el("pre", { class: "json", tabindex: "0" }, shown(text ?? ""));
 }
 
 function unsent(row, acts) {
