@@ -10,7 +10,7 @@ use std::{
 };
 
 use madang::{
-    Limits, Runtime, UserId,
+    LanguageTag, Limits, Runtime, UserId,
     ledger::{LedgerFilter, LedgerRow},
     tool::{self, EffectPolicy, ToolContext, ToolProgress, ToolResult},
 };
@@ -116,8 +116,31 @@ impl Offered {
         person: Person,
         version: &ProtocolVersion,
     ) -> Client {
+        self.connect(self.server(user), person, version).await
+    }
+
+    /// Connects a client that names this language.
+    pub(crate) async fn client_in(
+        &self,
+        user: &str,
+        person: Person,
+        version: &ProtocolVersion,
+        language: LanguageTag,
+    ) -> Client {
+        self.connect(self.server(user).language(language), person, version).await
+    }
+
+    fn server(&self, user: &str) -> ToolServer {
+        ToolServer::new(self.runtime.clone(), UserId::new(user).unwrap()).unwrap()
+    }
+
+    async fn connect(
+        &self,
+        server: ToolServer,
+        person: Person,
+        version: &ProtocolVersion,
+    ) -> Client {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
-        let server = ToolServer::new(self.runtime.clone(), UserId::new(user).unwrap()).unwrap();
         let (input, output) = tokio::io::split(ours);
         let serving = tokio::spawn(server.serve(input, output));
         let lifecycle = if version.has_initialize() {
@@ -233,7 +256,12 @@ pub(crate) fn yes() -> Value {
 
 /// A call of a tool.
 pub(crate) fn of(tool: &str) -> CallToolRequestParams {
-    let arguments = json!({ "text": "hi" });
+    saying(tool, "hi")
+}
+
+/// A call of a tool with this text.
+pub(crate) fn saying(tool: &str, text: &str) -> CallToolRequestParams {
+    let arguments = json!({ "text": text });
     CallToolRequestParams::new(tool.to_owned())
         .with_arguments(arguments.as_object().unwrap().clone())
 }

@@ -1,7 +1,7 @@
 //! Our own server never runs what needs an approval without a plain yes.
 
 use madang::{
-    UserId,
+    LanguageTag, UserId,
     approval::{Decision, InboxItem},
     ledger::Effect,
 };
@@ -9,7 +9,7 @@ use rmcp::model::{CallToolResponse, ProtocolVersion};
 use serde_json::{Value, json};
 
 use crate::{
-    serving::{BOTH, Offered, Person, TAKEN_BACK, code, failure, keyed, of, soon, yes},
+    serving::{BOTH, Offered, Person, TAKEN_BACK, code, failure, keyed, of, saying, soon, yes},
     support::until,
 };
 
@@ -33,6 +33,24 @@ async fn a_yes_runs_once_and_the_form_shows_the_request() {
         assert_eq!(shown[0]["message"], *stored.text, "what was shown is what the ledger has");
         assert!(stored.text.contains("remove"), "{}", stored.text);
         assert_eq!(effects(&offered, "kim").await, [Some(Effect::Committed)]);
+        client.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn the_question_is_in_the_language_of_the_calls_words_unless_one_is_named() {
+    for version in BOTH {
+        let offered = Offered::new().await;
+        let client = offered.client("kim", Person::answering([yes()]), &version).await;
+        client.call(saying("remove", "오래된 목록을 지워 줘")).await.unwrap();
+        let message = client.shown()[0]["message"].clone();
+        assert!(message.as_str().unwrap().contains("실행합니다"), "{message}");
+        client.leave().await;
+        let named = offered.client_in("kim", Person::answering([yes()]), &version, LanguageTag::EN);
+        let client = named.await;
+        client.call(saying("remove", "오래된 목록을 지워 줘")).await.unwrap();
+        let message = client.shown()[0]["message"].clone();
+        assert!(message.as_str().unwrap().contains("Runs"), "{message}");
         client.leave().await;
     }
 }

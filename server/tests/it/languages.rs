@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     http::Request,
+    mcp_client::{call_with, forms, result, setup},
     support::{Setup, TestServer, delete},
 };
 
@@ -73,5 +74,22 @@ async fn a_call_without_a_model_speaks_the_language_of_its_arguments() {
     let body = json!({ "arguments": { "id": "장보기 목록" }, "ask": "none" });
     let answer = test.post("/v1/tools/delete/calls", body).await;
     assert!(answer.text().contains("인자 오류"), "{}", answer.text());
+    test.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_mcp_client_asks_in_the_language_of_the_arguments_unless_a_header_names_one() {
+    let test = setup().0.start().await;
+    let params = json!({ "name": "remove", "arguments": { "what": "오래된 목록 전부" } });
+    for (header, says) in [(None, "실행합니다"), (Some("*"), "실행합니다"), (Some("en"), "Runs")]
+    {
+        let request = call_with(params.clone(), &forms());
+        let request = header
+            .into_iter()
+            .fold(request, |request, header| request.header("accept-language", header));
+        let asked = result(&test.send(request).await);
+        let message = asked["inputRequests"]["question"]["params"]["message"].as_str().unwrap();
+        assert!(message.contains(says), "{header:?}: {message}");
+    }
     test.shutdown().await;
 }

@@ -10,7 +10,7 @@ fn request(id: u32, method: &str, params: &Value) -> String {
 
 /// Starts the program and shakes hands.
 fn started(home: &Home, capabilities: &Value) -> RunningProgram {
-    let words = ["mcp", "serve", "--user", "kim", "--locale", "en", "--db", "madang.db"];
+    let words = ["mcp", "serve", "--user", "kim", "--db", "madang.db"];
     let mut program = RunningProgram::start(home.command(&words));
     let hello = json!({
         "protocolVersion": "2025-11-25", "capabilities": capabilities,
@@ -52,6 +52,9 @@ fn a_client_lists_and_calls_the_tools_and_its_person_is_asked() {
     assert!(names.is_sorted_by_key(|name| name.as_str()) && names.len() > 5, "{names:?}");
     program.write(adding(2).as_bytes());
     let question = message(&program.until("elicitation/create"));
+    // The environment is English, and the words of the call are Korean.
+    let asked = question["params"]["message"].as_str().unwrap();
+    assert!(asked.contains("새 습관을 추가합니다"), "{asked}");
     let answer = json!({ "action": "accept", "content": { "ok": true } });
     let answer = json!({ "jsonrpc": "2.0", "id": question["id"], "result": answer });
     program.write(format!("{answer}\n").as_bytes());
