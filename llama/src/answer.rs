@@ -41,7 +41,6 @@ pub(super) struct Answer {
     banned: Option<u32>,
     has_parallel_calls: bool,
     completion: Completion,
-    is_malformed: bool,
     repetition: Repetition,
     /// The answer repeats itself.
     is_repeated: bool,
@@ -85,7 +84,6 @@ impl Answer {
             banned: None,
             has_parallel_calls,
             completion: Completion::default(),
-            is_malformed: false,
             repetition,
             is_repeated: false,
         }
@@ -203,10 +201,8 @@ impl Answer {
     /// Tells whether the completion goes on.
     pub(super) fn flow(&self) -> Flow {
         let has_call = !self.completion.tool_calls.is_empty();
-        let is_over = self.is_malformed
-            || self.is_repeated
-            || self.parser.is_stopped()
-            || (has_call && !self.has_parallel_calls);
+        let is_over =
+            self.is_repeated || self.parser.is_stopped() || (has_call && !self.has_parallel_calls);
         if is_over { Flow::Ended } else { Flow::GoesOn }
     }
 
@@ -250,8 +246,8 @@ impl Answer {
                     self.completion.text.push_str(&text);
                 }
                 Found::Thinking(text) => deltas.push(CompletionDelta::Thinking(&text)),
-                Found::Call(call) => self.completion.tool_calls.push(call),
-                Found::Malformed => self.is_malformed = true,
+                // One that cannot be read is refused, and the model reads why.
+                Found::Call(call) | Found::Malformed(call) => self.completion.tool_calls.push(call),
             }
         }
     }
@@ -264,9 +260,6 @@ impl Answer {
         let has_calls = !self.completion.tool_calls.is_empty();
         if self.is_repeated && !has_calls {
             return Err(ModelError::failed(ModelError::REPETITION));
-        }
-        if self.is_malformed && !has_calls {
-            return Err(ModelError::failed(ModelError::BAD_OUTPUT));
         }
         let finish = if has_calls { FinishReason::ToolCalls } else { finish };
         Ok(Completion { finish, usage, ..self.completion })

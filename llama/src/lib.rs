@@ -38,6 +38,7 @@ mod signs;
 mod source;
 mod spans;
 mod template;
+mod unread;
 mod utf8;
 mod vocabulary;
 mod window;

@@ -1,7 +1,7 @@
 //! Separates text for the person, thinking and tool calls in a stream. Pure: the same result for every split of the
 //! text.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::sync::Arc;
 
 use madang_actors::protocol::{ToolSpec, WantedCall};
 
@@ -10,6 +10,7 @@ use super::{
     family::{Family, Opening},
     header::Header,
     signs::{Sign, Signs, TOKEN, answer_begins},
+    unread::unread,
 };
 
 /// A finding of the parser.
@@ -21,8 +22,8 @@ pub(super) enum Found {
     Thinking(String),
     /// A tool call, whole.
     Call(WantedCall),
-    /// A block that was meant as a tool call and names no tool.
-    Malformed,
+    /// What was meant as a tool call and cannot be read, as a call that is refused.
+    Malformed(WantedCall),
 }
 
 /// The stream so far. Text is released as soon as it cannot begin a marker. Blank space at the beginning and the end of
@@ -192,7 +193,7 @@ impl Parser {
                     self.give_call(&rest, found);
                 }
             }
-            State::ForeignCall if !was_cut_off => self.give_foreign_call(&rest, found),
+            State::ForeignCall if !was_cut_off => self.give_unread(&rest, found),
             State::Start
             | State::Text
             | State::Calls(_)
@@ -222,9 +223,9 @@ impl Parser {
                         }
                     }
                     Seen::End(end) => {
-                        self.rest.drain(..end);
+                        let block: String = self.rest.drain(..end).collect();
                         if !has_calls {
-                            found.push(Found::Malformed);
+                            self.give_unread(&block, found);
                         }
                         self.state = State::AfterCalls;
                     }
@@ -286,7 +287,7 @@ impl Parser {
             Header::Message(end) => (end, State::Text),
             Header::Thinking(end) => (end, State::Thinking),
             Header::Call(end) | Header::Strange(end) => {
-                found.push(Found::Malformed);
+                self.give_unread(&self.rest[..end], found);
                 (end, State::Thinking)
             }
         };
@@ -367,20 +368,15 @@ impl Parser {
     }
 
     fn give_call(&mut self, call: &str, found: &mut Vec<Found>) {
-        found.push(match self.family.form.read(call, &self.tools) {
-            Ok(call) => Found::Call(call),
-            Err(Malformed) => Found::Malformed,
-        });
+        match self.family.form.read(call, &self.tools) {
+            Ok(call) => found.push(Found::Call(call)),
+            Err(Malformed) => self.give_unread(call, found),
+        }
     }
 
-    /// Gives a call that cannot be read to the tool that it names, which says so. It is no JSON, so nothing runs.
-    fn give_foreign_call(&self, call: &str, found: &mut Vec<Found>) {
-        let call = call.replace(TOKEN, "");
-        let named = self.tools.iter().filter_map(|tool| Some((call.find(&*tool.name)?, tool)));
-        found.push(match named.min_by_key(|(at, tool)| (*at, Reverse(tool.name.len()))) {
-            Some((_, tool)) => Found::Call(WantedCall::new(&*tool.name, &*call)),
-            None => Found::Malformed,
-        });
+    fn give_unread(&self, text: &str, found: &mut Vec<Found>) {
+        let call = unread(&text.replace(TOKEN, ""), &self.tools);
+        found.push(Found::Malformed(call));
     }
 
     fn give_text(&mut self, text: &str, found: &mut Vec<Found>) {

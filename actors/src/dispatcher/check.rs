@@ -107,7 +107,8 @@ pub(super) fn check(
         Ok(tool) => tool.clone(),
         Err(error) => {
             warn!(call = %request.call.id, %error, "refused a call");
-            return Err(NotRun::error("unknown_tool", &Text::UnknownTool(name), &request));
+            let text = if name.is_empty() { Text::NoTool } else { Text::UnknownTool(name) };
+            return Err(NotRun::error("unknown_tool", &text, &request));
         }
     };
     let checked = match tool.check(&request.call.arguments, &context.limits) {

@@ -45,6 +45,8 @@ impl Default for Fault {
 pub enum Text<'a> {
     /// No tool of this name is registered.
     UnknownTool(&'a str),
+    /// A call names no tool: it could not be read.
+    NoTool,
     /// The arguments break the schema; the problems are listed.
     BadArguments(&'a str),
     /// A problem with the arguments.

@@ -74,7 +74,7 @@ fn read(family: &'static Family, parameters: &Value, block: &str) -> Option<Stri
     parser.finish(false, &mut found);
     found.into_iter().find_map(|found| match found {
         Found::Call(call) => Some(call.arguments.to_string()),
-        Found::Text(_) | Found::Thinking(_) | Found::Malformed => None,
+        Found::Text(_) | Found::Thinking(_) | Found::Malformed(_) => None,
     })
 }
 

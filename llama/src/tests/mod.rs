@@ -208,14 +208,13 @@ async fn without_tools_no_call_is_opened() {
 }
 
 #[tokio::test]
-async fn a_call_that_names_no_tool_is_bad_output() {
+async fn a_call_that_cannot_be_read_is_one_that_is_refused() {
     let babble =
         TinyModel::saying(&[("\n", "<tool_call>"), ("<tool_call>", "x"), ("x", "</tool_call>")]);
     let model = LlamaModel::load(options(&babble).constrained_calls(false)).unwrap();
-    assert_eq!(
-        failure(complete(&model, request(vec![user("a")], vec![note_tool()])).await),
-        "BadOutput"
-    );
+    let completion = complete(&model, request(vec![user("a")], vec![note_tool()])).await.unwrap();
+    assert_eq!(completion.tool_calls, [WantedCall::new("", "x")]);
+    assert_eq!((completion.finish, completion.text.as_str()), (FinishReason::ToolCalls, ""));
 }
 
 #[tokio::test]

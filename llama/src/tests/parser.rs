@@ -35,7 +35,7 @@ fn check(family: &'static Family, text: &str, expected: &Expect) {
             Found::Text(text) => format!("text {text:?}"),
             Found::Thinking(text) => format!("thinking {text:?}"),
             Found::Call(call) => format!("call {} {}", call.name, call.arguments),
-            Found::Malformed => "malformed".into(),
+            Found::Malformed(call) => format!("malformed {:?} {:?}", call.name, call.arguments),
         })
         .collect();
     expected.assert_eq(&lines.join("\n"));
@@ -106,8 +106,16 @@ fn other_json_is_an_answer() {
 
 #[test]
 fn a_call_that_names_no_tool_is_malformed() {
-    check(&HERMES, "<tool_call>search sleep</tool_call>", &expect!["malformed"]);
-    check(&HERMES, "<tool_call>{\"name\": 3}</tool_call>", &expect!["malformed"]);
+    check(
+        &HERMES,
+        "<tool_call>search sleep</tool_call>",
+        &expect![[r#"malformed "" "search sleep""#]],
+    );
+    check(
+        &HERMES,
+        "<tool_call>{\"name\": 3}</tool_call>",
+        &expect![[r#"malformed "" "{\"name\": 3}""#]],
+    );
 }
 
 #[test]
@@ -251,13 +259,14 @@ fn an_answer_that_begins_as_an_unknown_call_is_one_that_failed() {
     let parser =
         || Parser::new(&ENVELOPE, &[]).offering(tools().into()).failing(Some("<act>".into()));
     let call = "<act>[{\"add_note\": {\"x\": 1}}]</act>";
-    let expected = [Found::Call(WantedCall::new("add_note", call))];
+    let expected = [Found::Malformed(WantedCall::new("add_note", call))];
     assert_eq!(parse(parser(), &[call]), expected);
     for (cut, _) in call.char_indices() {
         let (begin, end) = call.split_at(cut);
         assert_eq!(parse(parser(), &[begin, end]), expected, "{cut}");
     }
-    assert_eq!(parse(parser(), &["<act>[{\"other\": {}}]"]), [Found::Malformed]);
+    let other = "<act>[{\"other\": {}}]";
+    assert_eq!(parse(parser(), &[other]), [Found::Malformed(WantedCall::new("", other))]);
     let mut found = Vec::new();
     let mut cut = parser();
     cut.push(call, &mut found);
@@ -280,7 +289,7 @@ fn the_token_of_an_unknown_call_opens_it_anywhere() {
     parser.push("[add]", &mut found);
     parser.finish(false, &mut found);
     let text = Found::Text("I look at <act> now.".into());
-    assert_eq!(joined(found), [text, Found::Call(WantedCall::new("add", "<act>[add]"))]);
+    assert_eq!(joined(found), [text, Found::Malformed(WantedCall::new("add", "<act>[add]"))]);
 }
 
 #[test]

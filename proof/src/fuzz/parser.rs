@@ -18,6 +18,8 @@ mod parser;
 #[allow(dead_code, reason = "it is told elsewhere which tokens write a sign")]
 #[path = "../../../llama/src/signs.rs"]
 mod signs;
+#[path = "../../../llama/src/unread.rs"]
+mod unread;
 
 use self::{
     family::{ENVELOPE, FAMILIES, HERMES},
@@ -48,11 +50,11 @@ pub(super) fn run(bytes: &[u8]) -> String {
         .iter()
         .map(|found| match found {
             Found::Text(text) | Found::Thinking(text) => text.len(),
-            Found::Call(_) | Found::Malformed => 0,
+            Found::Call(_) | Found::Malformed(_) => 0,
         })
         .sum();
     assert!(shown <= text.len(), "{shown} bytes of {}", text.len());
-    let calls = whole.iter().filter(|found| matches!(found, Found::Call(_) | Found::Malformed));
+    let calls = whole.iter().filter(|found| matches!(found, Found::Call(_) | Found::Malformed(_)));
     let openings = family.marker().map_or(0, |marker| text.matches(marker).count());
     assert!(calls.count() <= text.matches(['{', '[', '(', '<']).count() + openings);
     whole.iter().take(12).map(letter).collect()
@@ -63,7 +65,7 @@ const fn letter(found: &Found) -> char {
         Found::Text(_) => 't',
         Found::Thinking(_) => 'h',
         Found::Call(_) => 'c',
-        Found::Malformed => 'm',
+        Found::Malformed(_) => 'm',
     }
 }
 

@@ -35,6 +35,9 @@ impl English {
     pub(in crate::protocol) fn words(self, text: &Text<'_>) -> String {
         let words = match text {
             Text::UnknownTool(name) => return format!("unknown tool: {name}"),
+            Text::NoTool => {
+                "The call could not be read. Write the name of a tool, and its arguments."
+            }
             Text::BadArguments(problems) => return format!("invalid arguments: {problems}"),
             Text::Breach(breach) => return breach_words(breach),
             Text::HandlerFailed(fault) => return format!("the tool failed: {}", fault.name()),

@@ -29,6 +29,7 @@ impl Language for Korean {
     fn say(&self, text: &Text<'_>) -> Option<String> {
         let words = match text {
             Text::UnknownTool(name) => return Some(format!("알 수 없는 도구: {name}")),
+            Text::NoTool => "도구 호출을 읽을 수 없습니다. 도구 이름과 인자를 적어 주세요.",
             Text::BadArguments(problems) => return Some(format!("인자 오류: {problems}")),
             Text::Breach(breach) => return Some(breach_words(breach)),
             Text::HandlerFailed(fault) => return Some(format!("도구 실행 실패: {}", fault.name())),

@@ -113,6 +113,7 @@ fn every_text_is_there_in_both_languages() {
     ];
     let mut texts = vec![
         Text::UnknownTool("x"),
+        Text::NoTool,
         Text::BadArguments("x"),
         Text::HandlerFailed(&fault),
         Text::Overloaded,
@@ -177,6 +178,7 @@ fn every_text_is_there_in_both_languages() {
         // A new variant must be added above as well.
         match text {
             Text::UnknownTool(_)
+            | Text::NoTool
             | Text::BadArguments(_)
             | Text::Breach(_)
             | Text::HandlerFailed(_) => {}

@@ -41,7 +41,7 @@ fn check(family: &'static Family, text: &str, expected: &Expect) {
         Found::Text(text) => format!("text {text:?}"),
         Found::Thinking(text) => format!("thinking {text:?}"),
         Found::Call(call) => format!("call {} {}", call.name, call.arguments),
-        Found::Malformed => "malformed".into(),
+        Found::Malformed(call) => format!("malformed {:?} {:?}", call.name, call.arguments),
     };
     let lines: Vec<String> = parse(family, &[text]).into_iter().map(line).collect();
     expected.assert_eq(&lines.join("\n"));
@@ -89,7 +89,11 @@ fn broken_braces_keep_what_the_model_wrote() {
             call add_note {text:water}
             text "ok""#]],
     );
-    check(&GEMMA_4, "<|tool_call>add a note<tool_call|>", &expect!["malformed"]);
+    check(
+        &GEMMA_4,
+        "<|tool_call>add a note<tool_call|>",
+        &expect![[r#"malformed "" "add a note""#]],
+    );
 }
 
 #[test]
@@ -110,7 +114,7 @@ fn mistral_lists_objects() {
             call a {"x": [1, "]"]}
             call b {}"#]],
     );
-    check(&MISTRAL, "[TOOL_CALLS][]", &expect!["malformed"]);
+    check(&MISTRAL, "[TOOL_CALLS][]", &expect![[r#"malformed "" "[]""#]]);
 }
 
 #[test]
@@ -123,7 +127,11 @@ fn newer_mistral_marks_arguments() {
             call a {"x": "}"}
             call b {}"#]],
     );
-    check(&MISTRAL_MARKED, "[TOOL_CALLS]no call at all", &expect!["malformed"]);
+    check(
+        &MISTRAL_MARKED,
+        "[TOOL_CALLS]no call at all",
+        &expect![[r#"malformed "" "no call at all""#]],
+    );
 }
 
 #[test]
@@ -152,7 +160,11 @@ fn deepseek_writes_several_calls_in_one_block() {
         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>a<｜tool▁sep｜>{}<｜tool▁call▁end｜>",
         &expect!["call a {}"],
     );
-    check(&DEEPSEEK_V3_1, "<｜tool▁calls▁begin｜>a {}<｜tool▁calls▁end｜>", &expect!["malformed"]);
+    check(
+        &DEEPSEEK_V3_1,
+        "<｜tool▁calls▁begin｜>a {}<｜tool▁calls▁end｜>",
+        &expect![[r#"malformed "" "a {}""#]],
+    );
 }
 
 #[test]
@@ -213,10 +225,21 @@ fn a_call_without_the_end_of_its_tags_is_no_call() {
         "<tool_call>\n<function=list>\n<parameter=a>\n1\n</parameter>\nand more</function>",
         "<tool_call>\n{\"name\": \"list\"}\n</tool_call>",
     ] {
-        check(&QWEN_CODER, begin, &expect!["malformed"]);
+        let found = parse(&QWEN_CODER, &[begin]);
+        let is_refused =
+            matches!(&*found, [Found::Malformed(call)] if call.arguments.contains("list"));
+        assert!(is_refused, "{begin} {found:?}");
     }
-    check(&GLM, "<tool_call>list\n<arg_key>a</arg_key>\n<arg_value>1", &expect!["malformed"]);
-    check(&MINIMAX_M2, "<minimax:tool_call>\n</minimax:tool_call>", &expect!["malformed"]);
+    check(
+        &GLM,
+        "<tool_call>list\n<arg_key>a</arg_key>\n<arg_value>1",
+        &expect![[r#"malformed "" "list\n<arg_key>a</arg_key>\n<arg_value>1""#]],
+    );
+    check(
+        &MINIMAX_M2,
+        "<minimax:tool_call>\n</minimax:tool_call>",
+        &expect![[r#"malformed "" "\n""#]],
+    );
 }
 
 #[test]
@@ -298,7 +321,7 @@ fn gpt_oss_calls_nothing_but_tools_and_needs_no_header() {
         &GPT_OSS,
         "<|channel|>analysis to=browser.search code<|message|>{\"query\": 1}<|call|>",
         &expect![[r#"
-            malformed
+            malformed "" "<|channel|>analysis to=browser.search code<|message|>"
             thinking "{\"query\": 1}<|call|>""#]],
     );
     check(&GPT_OSS, "to be", &expect![[r#"text "to be""#]]);
@@ -408,10 +431,10 @@ proptest! {
         let found = parse(FAMILIES[at], &[&text]);
         let shown = found.iter().map(|found| match found {
             Found::Text(text) | Found::Thinking(text) => text.len(),
-            Found::Call(_) | Found::Malformed => 0,
+            Found::Call(_) | Found::Malformed(_) => 0,
         });
         prop_assert!(shown.sum::<usize>() <= text.len(), "{} {text:?}", FAMILIES[at].name);
-        let calls = found.iter().filter(|found| matches!(found, Found::Call(_) | Found::Malformed));
+        let calls = found.iter().filter(|found| matches!(found, Found::Call(_) | Found::Malformed(_)));
         let openings = FAMILIES[at].marker().map_or(0, |marker| text.matches(marker).count());
         let marks = text.matches(['{', '[', '(', '<']).count() + openings;
         prop_assert!(calls.count() <= marks, "{} {text:?}", FAMILIES[at].name);

@@ -183,7 +183,7 @@ fn a_call_that_no_family_reads_is_never_the_answer() {
                 parser.push(letter.encode_utf8(&mut [0; 4]), &mut found);
             }
             parser.finish(false, &mut found);
-            let [Found::Call(call)] = &*found else { return vec![format!("{found:?}")] };
+            let [Found::Malformed(call)] = &*found else { return vec![format!("{found:?}")] };
             assert_eq!((&*call.name, &*call.arguments), ("add_note", native));
             assert!(serde_json::from_str::<Value>(&call.arguments).is_err(), "nothing runs");
             vec![foreign.to_string()]
@@ -264,7 +264,7 @@ fn is_read(dialect: &Dialect, native: &str) -> bool {
             let read: Result<Value, _> = serde_json::from_str(arguments);
             &**name == "add_note" && read.is_ok_and(|read| read == self::arguments())
         }
-        Found::Text(_) | Found::Thinking(_) | Found::Malformed => false,
+        Found::Text(_) | Found::Thinking(_) | Found::Malformed(_) => false,
     };
     found.iter().any(is_call)
 }

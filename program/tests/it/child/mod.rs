@@ -37,9 +37,19 @@ use stand_in::{StandIn, left_over, mark, options, request};
 /// A model that says "abc", with room for the tools of a chat.
 #[cfg(feature = "llama")]
 pub(crate) fn model_with_template(template: &'static str) -> Vec<u8> {
+    model_saying(template, &tiny_model::TinyModel::new().next)
+}
+
+/// A model in which a table gives the next token after the last, with the same room.
+#[cfg(feature = "llama")]
+pub(crate) fn model_saying(
+    template: &'static str,
+    next: &[(&'static str, &'static str)],
+) -> Vec<u8> {
     let template = Some(template);
     let context_length = 65_536;
-    tiny_model::TinyModel { template, context_length, ..tiny_model::TinyModel::new() }.bytes()
+    tiny_model::TinyModel { template, context_length, ..tiny_model::TinyModel::saying(next) }
+        .bytes()
 }
 
 /// Makes a model whose processes are stand-ins.
