@@ -97,6 +97,7 @@ async fn refusals_need_no_handler_and_are_recorded() {
     let test = TestRuntime::new([tool]).await;
     for (name, arguments, word) in [
         ("gone", "{}", "unknown_tool"),
+        ("", "<call>", "unknown_tool"),
         ("save", r#"{"name":1}"#, "validation"),
         ("save", "[", "validation"),
     ] {
@@ -105,7 +106,7 @@ async fn refusals_need_no_handler_and_are_recorded() {
         assert_eq!(ended.record.arguments, json!(arguments), "the raw text is kept");
     }
     assert_eq!(runs.count(), 0);
-    assert_eq!(test.at_rest().await.len(), 3);
+    assert_eq!(test.at_rest().await.len(), 4);
 }
 
 #[tokio::test]
