@@ -262,10 +262,12 @@ async fn serve(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     });
     let figures = figures.await;
     let ServeFigures { kills, kills_at_points, files, keys, posts, resumed, heard, .. } = figures;
-    let ServeFigures { ends_in_order, decisions, probes, acknowledged, .. } = figures;
+    let ServeFigures { ends_in_order, abroad, decisions, decisions_abroad, .. } = figures;
+    let ServeFigures { probes, acknowledged, .. } = figures;
     Ok(clock.end(&format!(
         "serve  {kills} kills ({kills_at_points} at chosen points), {ends_in_order} ends in order, {files} files, {} clients: {keys} keys in {posts} requests, \
-         {heard} events heard, {resumed} streams resumed, {decisions} decisions, {probes} foreign requests, \
+         {abroad} of them answered on other surfaces than ours, {heard} events heard, {resumed} streams resumed, {decisions} decisions, \
+         {decisions_abroad} of them sent to other surfaces at the same instant, {probes} requests for what belongs to others, \
          {acknowledged} effects acknowledged",
         dose.clients,
     )))

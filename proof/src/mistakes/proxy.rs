@@ -1,7 +1,16 @@
 //! Makes the mistakes of a server: a proxy between it and its clients changes what goes by.
 
-use std::{collections::HashMap, io, net::SocketAddr, sync::Arc};
+use std::{
+    collections::HashMap,
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncWriteExt as _, BufReader},
     net::TcpStream,
@@ -17,6 +26,8 @@ struct Way {
     server: SocketAddr,
     /// The secrets of tokens, by the session of their user.
     owners: HashMap<String, String>,
+    /// The ids that were given in place of others.
+    ids: AtomicU64,
 }
 
 /// Starts a proxy before this server that makes a mistake.
@@ -25,7 +36,7 @@ pub(crate) async fn proxy(
     server: SocketAddr,
     owners: HashMap<String, String>,
 ) -> io::Result<Port> {
-    let way = Arc::new(Way { mistake, server, owners });
+    let way = Arc::new(Way { mistake, server, owners, ids: AtomicU64::new(0) });
     Port::serve(move |client| way.clone().passes(client)).await
 }
 
@@ -45,6 +56,7 @@ impl Way {
         loop {
             match body.next().await {
                 Ok(Some(piece)) => {
+                    let piece = self.changed(&piece);
                     client.write_all(format!("{:x}\r\n", piece.len()).as_bytes()).await?;
                     client.write_all(&piece).await?;
                     client.write_all(b"\r\n").await?;
@@ -77,7 +89,26 @@ impl Way {
                     change(request, "authorization", |_| format!("Bearer {secret}"));
                 }
             }
-            ProxyMistake::EndsInOrder => {}
+            ProxyMistake::ChangesMessageIds => {
+                if let Ok(mut body) = serde_json::from_slice::<Value>(&request.body) {
+                    let messages = body["messages"].as_array_mut().into_iter().flatten();
+                    for message in messages.filter(|message| message.get("id").is_some()) {
+                        message["id"] = json!(format!("id{}", self.ids.fetch_add(1, Relaxed)));
+                    }
+                    request.body = body.to_string().into_bytes();
+                }
+            }
+            ProxyMistake::CountsEachDecision | ProxyMistake::EndsInOrder => {}
+        }
+    }
+
+    /// Changes a piece of a body; a short answer comes in one.
+    fn changed(&self, piece: &[u8]) -> Vec<u8> {
+        match (self.mistake, std::str::from_utf8(piece)) {
+            (ProxyMistake::CountsEachDecision, Ok(text)) => {
+                text.replace(r#","already":true"#, "").into_bytes()
+            }
+            _ => piece.to_owned(),
         }
     }
 }

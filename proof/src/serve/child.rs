@@ -10,7 +10,8 @@ use std::{
 
 use madang::store::SqliteStore;
 use madang_server::{
-    ListenAddress, Listener, Server, ServerLimits, ServerOptions, SqliteMemory, TokenFile,
+    ListenAddress, Listener, MIGRATIONS, Server, ServerLimits, ServerOptions, SqliteMemory,
+    TokenFile,
 };
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,7 @@ pub async fn serve(orders: ServerOrders) -> Result<(), Box<dyn Error>> {
     let witness = Witness::new(Oracle::default(), Arc::new(say));
     let scene = Scene::hurried(sessions(orders.clients), fate, witness);
     let store = SqliteStore::options(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
-    let store = store.open().await?;
+    let store = store.migrations("server", &MIGRATIONS).open().await?;
     let cast = scene.cast(&store, COMPLETIONS);
     let life = scene.begin_with(store, cast).await?;
     let runtime = life.runtime.clone();

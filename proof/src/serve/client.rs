@@ -23,6 +23,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     notes::ReaderNotes,
     site::{AGAIN, Site, now},
+    surface::{Surface, Text},
 };
 use crate::{
     audit::Counter,
@@ -46,8 +47,7 @@ pub(super) struct Client {
 /// A text that is submitted.
 #[derive(Debug)]
 struct Submitted {
-    body: Value,
-    key: String,
+    text: Text,
     index: usize,
 }
 
@@ -93,7 +93,10 @@ impl Client {
         }
         over.cancel();
         tasks.close();
-        tasks.wait().await;
+        if timeout(self.site.patience, tasks.wait()).await.is_err() {
+            let what = format!("a decision of client {} has no answer", self.number);
+            self.site.finds(Counter::Stuck, what);
+        }
     }
 
     /// Locks the notes of the session's reader.
@@ -121,6 +124,18 @@ impl Client {
                 {
                     return (status, serde_json::from_slice(&body).unwrap_or_default());
                 }
+            }
+            sleep(AGAIN).await;
+        }
+    }
+
+    /// Sends a request whose answer is a stream until it is answered, and returns the status. The stream is not read.
+    pub(super) async fn insists_on_head(&self, request: &HttpRequest) -> u16 {
+        loop {
+            if let Ok(answer) = self.site.send(self.number, request.clone()).await
+                && !matches!(answer.status, 429 | 503)
+            {
+                return answer.status;
             }
             sleep(AGAIN).await;
         }
@@ -156,17 +171,18 @@ impl Client {
         };
         let on_dismiss = if self.below(3) == 0 { OnDismiss::Finish } else { OnDismiss::Stop };
         let text = plan.to_string();
-        let body = json!({ "text": text, "on_dismiss": on_dismiss, "time_zone": "UTC" });
         let asked = Asked {
             session: self.number,
-            text,
+            text: text.clone(),
             at: now(),
             on_dismiss,
             is_keyed: true,
             began: None,
         };
         let index = self.site.witness.asks(asked);
-        let submitted = Arc::new(Submitted { body, key: name, index });
+        let session = self.site.sessions[self.number].0.name.clone();
+        let text = Text { session, text, key: name, on_dismiss };
+        let submitted = Arc::new(Submitted { text, index });
         let Some(turn) = self.clone().submits(&submitted).await else { return };
         if self.below(8) == 0 {
             sleep(Duration::from_millis(self.below(30))).await;
@@ -195,11 +211,19 @@ impl Client {
         turn
     }
 
-    /// Submits a text until it is answered, and returns the turn that the answer names.
+    /// Submits a text on a surface as drawn until it is answered, and returns the turn that the answer names.
     async fn submit(self: Arc<Self>, submitted: Arc<Submitted>) -> Option<TurnId> {
-        let mut request = HttpRequest::new("POST", &self.path("/turns"))
-            .json(&submitted.body)
-            .field("idempotency-key", &format!("\"{}\"", submitted.key));
+        let Submitted { text, index } = &*submitted;
+        let drawn = Surface::ALL[self.below(Surface::ALL.len() as u64) as usize];
+        let foreign = drawn.submits(text).filter(|_| drawn != Surface::Native);
+        match foreign {
+            Some(request) => self.submit_abroad(text, *index, request).await,
+            None => self.submit_natively(text, *index).await,
+        }
+    }
+
+    async fn submit_natively(&self, text: &Text, index: usize) -> Option<TurnId> {
+        let mut request = Surface::Native.submits(text)?;
         // The answer is wanted at the end of the turn, as a stream of its events, or at once.
         let wanted = self.below(8);
         let is_stream = wanted == 1;
@@ -209,18 +233,10 @@ impl Client {
             request = request.field("prefer", "wait=30");
         }
         loop {
-            let sent = self.site.send(self.number, request.clone()).await;
-            let is_refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-            if !sent.as_ref().is_err_and(is_refused) {
-                self.site.figures().posts += 1;
-            }
-            let Ok(answer) = sent else {
-                sleep(AGAIN).await;
-                continue;
-            };
-            let turn = answer.field("madang-turn").and_then(|turn| read(turn.into()));
+            let Some(answer) = self.posts(&request).await else { continue };
+            let turn = turn_of(&answer);
             if answer.status == 200 && is_stream {
-                return self.follows(turn?, answer, submitted.index).await;
+                return self.follows(turn?, answer, index).await;
             }
             let status = answer.status;
             let Ok(body) = answer.body.whole().await else { continue };
@@ -229,11 +245,11 @@ impl Client {
                 200 | 202 => {
                     let turn: Option<TurnId> = read(body["turn"].clone());
                     let Some(turn) = turn else {
-                        let what = format!("no turn in the answer to {}: {body}", submitted.key);
+                        let what = format!("no turn in the answer to {}: {body}", text.key);
                         self.site.finds(Counter::Misreported, what);
                         return None;
                     };
-                    self.is_told(submitted.index, turn);
+                    self.is_told(index, turn);
                     if let Some(ending) = read::<TurnEnding>(body["ending"].clone()) {
                         self.site.note(Line::Ended { session: self.number, turn, ending });
                     }
@@ -242,12 +258,58 @@ impl Client {
                 // The end of the turn before was heard, and the session is about to hear it.
                 409 | 429 | 503 => sleep(AGAIN).await,
                 _ => {
-                    let what = format!("{} is refused: {status} {body}", submitted.key);
-                    self.site.finds(Counter::Lost, what);
+                    self.is_refused(text, status, &body.to_string());
                     return None;
                 }
             }
         }
+    }
+
+    /// Submits a text by a request of another protocol, whose answer names the turn in its head.
+    async fn submit_abroad(
+        &self,
+        text: &Text,
+        index: usize,
+        request: HttpRequest,
+    ) -> Option<TurnId> {
+        loop {
+            let Some(answer) = self.posts(&request).await else { continue };
+            let (status, turn) = (answer.status, turn_of(&answer));
+            // The turn that keeps the session busy is another one.
+            if let Some(turn) = turn.filter(|_| status != 409) {
+                self.site.figures().abroad += 1;
+                self.is_told(index, turn);
+                if self.below(2) == 0 {
+                    drop(answer.body.whole().await);
+                }
+                return Some(turn);
+            }
+            let Ok(body) = answer.body.whole().await else { continue };
+            let body = String::from_utf8_lossy(&body);
+            let is_busy = status == 200 && body.contains("\"code\":\"busy\"");
+            if is_busy || matches!(status, 409 | 429 | 503) {
+                sleep(AGAIN).await;
+                continue;
+            }
+            self.is_refused(text, status, &body);
+            return None;
+        }
+    }
+
+    /// Sends a request that submits a text; `None`, after a while, where no server answers.
+    async fn posts(&self, request: &HttpRequest) -> Option<HttpAnswer> {
+        let sent = self.site.send(self.number, request.clone()).await;
+        if !sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+            self.site.figures().posts += 1;
+        }
+        if sent.is_err() {
+            sleep(AGAIN).await;
+        }
+        sent.ok()
+    }
+
+    fn is_refused(&self, text: &Text, status: u16, body: &str) {
+        self.site.finds(Counter::Lost, format!("{} is refused: {status} {body}", text.key));
     }
 
     /// Reads the stream of a turn to its end, or leaves before.
@@ -286,6 +348,11 @@ impl Client {
             self.site.note(Line::Dismissed { turn, at: now() });
         }
     }
+}
+
+/// Reads the turn that an answer names in its head.
+fn turn_of(answer: &HttpAnswer) -> Option<TurnId> {
+    read(answer.field("madang-turn")?.into())
 }
 
 /// Reads a part of an answer; `None` where it is another.

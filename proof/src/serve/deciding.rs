@@ -3,13 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use madang::approval::{ApprovalRequest, Decision};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{task::JoinSet, time::sleep};
 
-use super::{client::Client, site::now};
+use super::{client::Client, site::now, surface::Surface};
 use crate::{
     audit::Counter,
-    http::HttpRequest,
     oracle::{Answered, Line, Verdict},
     workload::drawn,
 };
@@ -30,13 +29,18 @@ impl Client {
         }
     }
 
-    /// Says one decision until it is answered, at times from two devices at once. Said twice, it counts once.
+    /// Says one decision until it is answered, at times from two devices at once, or on other surfaces as well. Said
+    /// twice, it counts once.
     async fn decide(self: Arc<Self>, request: &ApprovalRequest, decision: Decision) {
         let call = request.call;
-        let mut body = json!(decision);
-        body["digest"] = json!(request.digest);
-        let path = format!("/v1/approvals/{call}/decision");
-        let sent = HttpRequest::new("POST", &path).json(&body);
+        let session = &self.site.sessions[self.number].0.name;
+        let says = |surface: Surface| surface.decides(session, request, &decision);
+        let native = says(Surface::Native);
+        let abroad: Vec<_> = [Surface::AgUi, Surface::AiSdk]
+            .into_iter()
+            .filter(|_| self.below(4) == 0)
+            .filter_map(says)
+            .collect();
         let answered = Answered {
             decision,
             shown: request.arguments.clone(),
@@ -46,12 +50,18 @@ impl Client {
         };
         let index = self.site.witness.decides(call, answered);
         self.site.figures().decisions += 1;
-        let mut devices = JoinSet::new();
-        for _ in 0..=self.below(4) / 3 {
+        let (mut devices, mut others) = (JoinSet::new(), JoinSet::new());
+        self.site.figures().decisions_abroad += abroad.len() as u64;
+        for sent in abroad {
+            let client = self.clone();
+            others.spawn(async move { client.insists_on_head(&sent).await });
+        }
+        for sent in native.iter().cycle().take(1 + self.below(4) as usize / 3) {
             let (client, sent) = (self.clone(), sent.clone());
             devices.spawn(async move { client.insists(&sent).await });
         }
         let answers: Vec<(u16, Value)> = devices.join_all().await;
+        let statuses = others.join_all().await.into_iter().map(|status| (status, Value::Null));
         let counting = answers.iter().filter(|(status, _)| *status == 200);
         let first = |(_, body): &&(u16, Value)| body["already"] != true;
         let (times, firsts) = (counting.clone().count(), counting.filter(first).count());
@@ -59,7 +69,8 @@ impl Client {
             let what = format!("a decision about {call} counts twice: {answers:?}");
             self.site.finds(Counter::Doubled, what);
         }
-        if let Some(other) = answers.iter().find(|(status, _)| !matches!(status, 200 | 404 | 409)) {
+        let is_strange = |(status, _): &(u16, Value)| !matches!(status, 200 | 404 | 409);
+        if let Some(other) = answers.iter().cloned().chain(statuses).find(is_strange) {
             let what = format!("a decision about {call} is answered {other:?}");
             self.site.finds(Counter::Misreported, what);
         }

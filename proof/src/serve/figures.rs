@@ -17,12 +17,16 @@ pub struct ServeFigures {
     pub keys: u64,
     /// The requests that submitted them, as far as a server took the connection.
     pub posts: u64,
+    /// Of these, answered ones of Chat Completions, AG-UI and the AI SDK.
+    pub abroad: u64,
     /// Streams that went on behind a cursor.
     pub resumed: u64,
     /// Events that clients heard.
     pub heard: u64,
     /// Decisions about approval requests.
     pub decisions: u64,
+    /// Of these, sent by AG-UI or the AI SDK at the instant at which the native surface had them.
+    pub decisions_abroad: u64,
     /// Requests for what belongs to another user.
     pub probes: u64,
     /// Effects that were acknowledged.

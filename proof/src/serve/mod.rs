@@ -3,8 +3,8 @@
 //!
 //! The `driver` starts a server in a `child` on one file and one port. It kills the server at random moments and at
 //! chosen points, or ends it in order, and starts it again. Its clients live on through all of that. A `client` submits
-//! each text under a key one to three times, at once or one after the other, and insists until it is answered.
-//! `reading` reads the stream of the session, breaks off now and then, and goes on behind the last cursor; `notes` has
+//! each text under a key one to three times, at once or one after the other, and insists until it is answered. Each try
+//! comes on a `surface` as drawn. `reading` reads the stream of the session, breaks off now and then, and goes on behind the last cursor; `notes` has
 //! what no stream may tell. `deciding` answers approval requests, and `probing` asks for what belongs to others. A
 //! planted mistake is a [proxy](crate::mistakes::ProxyMistake) between the clients and the server.
 //!
@@ -30,6 +30,7 @@ mod notes;
 mod probing;
 mod reading;
 mod site;
+mod surface;
 
 pub use child::{ServerOrders, serve};
 pub use driver::ServeCampaign;

@@ -32,6 +32,7 @@ async fn a_server_that_is_killed_loses_repeats_and_doubles_nothing() {
     assert!(kills >= 10 && kills_at_points > 0, "some died at points of their choice: {figures:?}");
     assert!(keys >= 50 && posts > keys && resumed > 50 && acknowledged > 50, "{figures:?}");
     assert!(figures.decisions > 0 && figures.probes > 0, "{figures:?}");
+    assert!(figures.abroad > 0 && figures.decisions_abroad > 0, "on each surface: {figures:?}");
 }
 
 /// A mistake counts as found if it raises its own counters: another finding may have another cause.
