@@ -48,6 +48,12 @@ pub enum SealKeyError {
         /// The key file.
         path: PathBuf,
     },
+    /// Another account owns the file, and can read and change it.
+    #[error("the seal keys in {} belong to another account; use a file of the account that the program runs as", path.display())]
+    Foreign {
+        /// The key file.
+        path: PathBuf,
+    },
     /// The file holds something other than keys.
     #[error("{} has no seal keys; restore it from a backup", path.display())]
     Damaged {
@@ -156,12 +162,16 @@ impl SealKeyFile {
 
     #[cfg(unix)]
     fn must_be_private(&self) -> Result<(), SealKeyError> {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = fs::metadata(&self.0).map_err(|cause| self.unusable(cause))?.permissions();
-        if mode.mode() & 0o077 == 0 {
-            return Ok(());
+        use std::os::unix::fs::MetadataExt as _;
+        let found = fs::metadata(&self.0).map_err(|cause| self.unusable(cause))?;
+        let path = || self.0.clone();
+        if super::private::is_foreign(found.uid(), rustix::process::geteuid().as_raw()) {
+            return Err(SealKeyError::Foreign { path: path() });
         }
-        Err(SealKeyError::Exposed { path: self.0.clone() })
+        if found.mode() & 0o077 != 0 {
+            return Err(SealKeyError::Exposed { path: path() });
+        }
+        Ok(())
     }
 
     #[cfg(not(unix))]
@@ -294,6 +304,11 @@ mod tests {
                 fs::set_permissions(file.path(), fs::Permissions::from_mode(exposed)).unwrap();
                 let error = file.read_or_create().unwrap_err();
                 assert!(matches!(error, SealKeyError::Exposed { .. }), "{exposed:o}: {error}");
+            }
+            // Only root can give a file away.
+            if std::os::unix::fs::chown(file.path(), Some(65_534), None).is_ok() {
+                let error = file.read_or_create().unwrap_err();
+                assert!(matches!(error, SealKeyError::Foreign { .. }), "{error}");
             }
         }
     }

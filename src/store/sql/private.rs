@@ -40,6 +40,9 @@ pub(super) fn tighten(database: &Path, sharing: Sharing) {
 }
 
 #[cfg(unix)]
+pub(super) use unix::is_foreign;
+
+#[cfg(unix)]
 mod unix {
     use std::{
         fs::{self, File, Metadata, OpenOptions, Permissions},
@@ -102,6 +105,11 @@ mod unix {
         folder.mode() & ANYBODY_WRITES != 0 && folder.mode() & STICKY == 0
     }
 
+    /// Tells whether a file of this owner belongs to another account than ours. Root can read and change every file.
+    pub(in super::super) const fn is_foreign(owner: u32, ours: u32) -> bool {
+        owner != ours && owner != 0
+    }
+
     /// Tells whether other accounts have any right on this file.
     fn is_exposed(file: &Metadata) -> bool {
         file.is_file() && file.mode() & OTHERS != 0
@@ -110,6 +118,10 @@ mod unix {
     fn only_ours(path: &Path, sharing: Sharing) {
         // Opens nothing: a process that closes a file loses all its locks on it.
         let Ok(metadata) = fs::symlink_metadata(path) else { return };
+        if is_foreign(metadata.uid(), geteuid().as_raw()) {
+            let (file, owner) = (path.display(), metadata.uid());
+            warn!(%file, owner, "the database belongs to another account, which can read and change it");
+        }
         if !is_exposed(&metadata) {
             return;
         }
@@ -130,6 +142,15 @@ mod unix {
     #[cfg(test)]
     mod tests {
         use super::*;
+
+        #[test]
+        fn a_file_is_foreign_if_neither_this_account_nor_root_owns_it() {
+            let cases =
+                [(1000, 1000, false), (0, 1000, false), (1001, 1000, true), (1000, 0, true)];
+            for (owner, ours, foreign) in cases {
+                assert_eq!(is_foreign(owner, ours), foreign, "{owner} {ours}");
+            }
+        }
 
         #[test]
         fn what_others_may_do_is_told_by_the_mode() {
