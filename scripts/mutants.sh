@@ -3,10 +3,11 @@
 #
 # usage: scripts/mutants.sh FOLDER [SHARD/SHARDS]
 #
-# FOLDER is dispatcher, session, approval, store, ledger or port (of `actors`), or sql (`src/store/sql`). Without a shard, all
-# mutants of the folder run, which takes hours; `0/8` to `7/8` run an eighth each. What the tests beside the code of `actors`
-# miss is tried again with those of `madang`. A mutant that no test notices must stand in tests/mutants/accepted.txt with its
-# reason, or the script ends with 1. Files lie in target/mutants.
+# FOLDER is one of `actors/src`, such as dispatcher, session or llm; or of the library: sql (`src/store/sql`), remote
+# (`src/model/remote`), child (`src/model/child`) or runtime (the files of `src`). Without a shard, all mutants of the folder
+# run, which takes hours; `0/8` to `7/8` run an eighth each. What the tests beside the code of `actors` miss is tried again
+# with those of `madang`. A mutant that no test notices must stand in tests/mutants/accepted.txt with its reason, or the script
+# ends with 1. Files lie in target/mutants.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,21 +17,25 @@ accepted=tests/mutants/accepted.txt
 found=${CARGO_TARGET_DIR:-target}/mutants/$folder-${shard//\//-of-}
 
 # Without llama.cpp, which would be compiled once more.
-of_madang=(--no-default-features --features madang/sqlite --cargo-test-arg=--lib --cargo-test-arg=--test=it)
-case $folder in
-dispatcher | session | approval | store | ledger | port)
-    chosen=(--package madang-actors --file "actors/src/$folder/**")
-    first=(--cargo-test-arg=--lib)
-    second=(--test-package madang,madang-toolkits "${of_madang[@]}")
-    ;;
-sql)
-    chosen=(--package madang --file "src/store/sql/**")
-    first=("${of_madang[@]}")
+of_madang() {
+    first=(--no-default-features --features "madang/sqlite$2" --cargo-test-arg=--lib --cargo-test-arg=--test=it)
+    chosen=(--package madang --file "$1")
     second=()
-    ;;
+}
+case $folder in
+sql) of_madang 'src/store/sql/**' "" ;;
+remote) of_madang 'src/model/remote/**' ,madang/remote ;;
+child) of_madang 'src/model/child/**' ,madang/child ;;
+runtime) of_madang 'src/*.rs' "" ;;
 *)
-    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
-    exit 2
+    if [ -z "$folder" ] || [ ! -d "actors/src/$folder" ]; then
+        sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
+        exit 2
+    fi
+    of_madang "" ""
+    second=(--test-package madang,madang-toolkits "${first[@]}")
+    first=(--cargo-test-arg=--lib)
+    chosen=(--package madang-actors --file "actors/src/$folder/**")
     ;;
 esac
 
