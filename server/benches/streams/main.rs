@@ -2,7 +2,7 @@
 //! process of its own, because a process may not have so many open files.
 //!
 //! Prints each figure beside its goal, and fails where one is missed by more than half. `--quick` has smaller sizes and
-//! judges nothing.
+//! judges nothing; `--attacks` runs the last part alone.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -70,8 +70,10 @@ async fn main() -> ExitCode {
     let sizes = if is_quick { QUICK } else { FULL };
     let mut report = Report::default();
     println!("{} streams, two worker threads each for server and clients", sizes.streams);
-    parts::in_memory(&sizes, &mut report).await;
-    parts::in_sqlite(&sizes, &mut report).await;
+    if !has("--attacks") {
+        parts::in_memory(&sizes, &mut report).await;
+        parts::in_sqlite(&sizes, &mut report).await;
+    }
     attacks::attacked(&sizes, &mut report).await;
     report.end(!is_quick)
 }
