@@ -1,8 +1,8 @@
 //! The languages in which a runtime says its own sentences: reasons, questions, notices and errors.
 //!
 //! The options of a turn or a call name the language by its [`LanguageTag`](crate::LanguageTag), and
-//! [`Builder::language`](crate::Builder::language) names it for all others. Where none is named, a turn speaks the language
-//! of the user's text: [`Languages::told_by`]. English and Korean are there, and an application adds what else it needs:
+//! [`Builder::language`](crate::Builder::language) names it for all others. If none is named, a turn speaks the language
+//! of the user's text: [`Languages::detect`]. English and Korean are there, and an application adds what else it needs:
 //!
 //! ```
 //! # use madang_testing::{MemoryStore, ScriptedModel};

@@ -67,13 +67,13 @@ impl LanguageChoice {
 
     /// Returns the language of the program's own texts behind a text of the person, where this one was theirs before.
     pub(crate) fn behind(self, text: &str, before: UiLanguage) -> UiLanguage {
-        self.named().unwrap_or_else(|| told_by(text).unwrap_or(before))
+        self.named().unwrap_or_else(|| detected(text).unwrap_or(before))
     }
 }
 
 /// Tells the language of a text, where it is one of the program's.
-fn told_by(text: &str) -> Option<UiLanguage> {
-    let tag = Languages::default().told_by(text)?;
+fn detected(text: &str) -> Option<UiLanguage> {
+    let tag = Languages::default().detect(text)?;
     [UiLanguage::Ko, UiLanguage::En].into_iter().find(|language| language.tag() == tag)
 }
 
@@ -102,9 +102,9 @@ mod tests {
             named(UiLanguage::Ko).behind("show me the list", UiLanguage::Ko),
             UiLanguage::Ko
         );
-        assert_eq!(told_by("목록 보여줘"), Some(UiLanguage::Ko));
-        assert_eq!(told_by("show me the list"), Some(UiLanguage::En));
-        assert_eq!(told_by("ok"), None);
+        assert_eq!(detected("목록 보여줘"), Some(UiLanguage::Ko));
+        assert_eq!(detected("show me the list"), Some(UiLanguage::En));
+        assert_eq!(detected("ok"), None);
     }
 
     #[test]

@@ -98,7 +98,7 @@ impl LedgerFilter {
         Self { limit: Some(limit), ..self }
     }
 
-    /// Leaves out those behind the first so many bytes of them. One is given whatever its bytes are.
+    /// Keeps calls until they have this many bytes, and leaves out the rest. The first is kept whatever its size.
     #[must_use]
     pub fn within(self, max_bytes: usize) -> Self {
         Self { max_bytes: Some(max_bytes), ..self }

@@ -68,7 +68,7 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>>;
 
-    /// Gives a part of a transcript: at most so much from this number on. A part that begins behind the end is empty. No
+    /// Returns a part of a transcript: at most this much, from this number on. It is empty if it begins after the end. No
     /// more than the part is held in memory, because a slow reader holds it until it goes on.
     fn transcript<'a>(
         &'a self,

@@ -27,22 +27,22 @@ impl Languages {
         Self { added: added.into_iter().collect(), named }
     }
 
-    /// Gives the locale of a turn or a call. Its own tag counts first, and then that of the runtime. Where neither is
-    /// named, the language of the newest text that tells one speaks, and else English. The texts are what the person wrote,
-    /// the newest first.
+    /// Returns the locale of a turn or a call: that of its own tag, else that of the runtime's tag. If neither is named,
+    /// it is the language of the newest text whose language is detected, and English if there is none. The texts are what
+    /// the person wrote, the newest first.
     #[must_use]
     pub fn choose<'a>(
         &self,
         named: Option<LanguageTag>,
         texts: impl IntoIterator<Item = &'a str>,
     ) -> Locale {
-        let told = || texts.into_iter().take(MAX_TEXTS).find_map(|text| self.told_by(text));
-        self.locale(named.or(self.named).or_else(told))
+        let detected = || texts.into_iter().take(MAX_TEXTS).find_map(|text| self.detect(text));
+        self.locale(named.or(self.named).or_else(detected))
     }
 
-    /// Tells the language of a text: that of its first line which is surely in one. A short line tells none.
+    /// Detects the language of a text by its first line that is surely in one language. `None` if every line is too short.
     #[must_use]
-    pub fn told_by(&self, text: &str) -> Option<LanguageTag> {
+    pub fn detect(&self, text: &str) -> Option<LanguageTag> {
         let of_line = |line| self.all().find(|language| language.is_of(line));
         text.lines().find_map(of_line).map(Language::tag)
     }
@@ -144,7 +144,7 @@ mod tests {
             ("Où est la gare ?", None),
             ("こんにちは、元気ですか", None),
         ] {
-            let found = languages.told_by(text);
+            let found = languages.detect(text);
             assert_eq!(found.as_ref().map(LanguageTag::as_str), told, "{text}");
         }
     }
