@@ -6,12 +6,15 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// Connections at once; beyond them the oldest idle one gives way. Ten thousand open streams and some: never more than the process may have open files, less
-    /// 512 for the store, the model and the refusals.
+    /// Connections at once; beyond them the oldest idle one gives way. Ten thousand open streams and some: never more than
+    /// the process may have open files, less 512 for the store, the model and the refusals.
     pub max_connections: usize,
     /// Connections at once of one address, or of one subscriber's network of IPv6. They are counted where the server
     /// speaks TLS itself; elsewhere addresses are those of this machine or of a proxy. A third of all: an office fits.
     pub max_connections_per_address: usize,
+    /// Connections at once on which no caller is answered; beyond them the oldest gives way. They cost no credential, and
+    /// one with half a request takes 40 KB.
+    pub max_idle_connections: usize,
     /// Streams at once: fewer than connections, so that other requests find a permit.
     pub max_streams: usize,
     /// Streams at once for one user: many screens of a person, and no more than a fortieth of all.
@@ -110,6 +113,7 @@ impl Default for ServerLimits {
         Self {
             max_connections: 12_288,
             max_connections_per_address: 4_096,
+            max_idle_connections: 4_096,
             max_streams: 11_264,
             max_streams_per_user: 256,
             max_head_bytes: 16 * 1024,

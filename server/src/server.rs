@@ -236,7 +236,7 @@ impl Server {
         Acceptor {
             app,
             permits: Arc::new(Semaphore::new(permits)),
-            open: OpenConnections::new(self.shared.limits.max_connections_per_address),
+            open: OpenConnections::new(&self.shared.limits),
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             drain: self.shared.drain.clone(),
             tasks: TaskTracker::new(),

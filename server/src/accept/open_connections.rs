@@ -1,4 +1,4 @@
-//! The connections that are open: so many for one address, and the oldest without a caller gives way to a new one.
+//! The connections that are open: so many for one address and so many without a caller, of which the oldest gives way.
 //!
 //! A connection counts as idle until the guard has let a request of it in, and again once that is answered. Files of the
 //! page, logins and heads that do not come make none busy: all this costs no credential.
@@ -18,12 +18,14 @@ use http_body::{Frame, SizeHint};
 use tokio_util::sync::CancellationToken;
 
 use super::peer::Peer;
+use crate::ServerLimits;
 
 /// The connections of an acceptor.
 #[derive(Debug)]
 pub(crate) struct OpenConnections {
     table: Mutex<Table>,
     max_per_address: usize,
+    max_idle: usize,
 }
 
 #[derive(Debug, Default)]
@@ -57,8 +59,10 @@ pub(super) struct AdmittedConnection {
 pub(crate) struct BusyConnection(Arc<OpenConnection>);
 
 impl OpenConnections {
-    pub(crate) fn new(max_per_address: usize) -> Arc<Self> {
-        Arc::new(Self { table: Mutex::default(), max_per_address })
+    pub(crate) fn new(limits: &ServerLimits) -> Arc<Self> {
+        let max_per_address = limits.max_connections_per_address;
+        let max_idle = limits.max_idle_connections;
+        Arc::new(Self { table: Mutex::default(), max_per_address, max_idle })
     }
 
     /// Takes a connection in; `None` where its address has too many. Without an address it is not bounded so.
@@ -73,15 +77,13 @@ impl OpenConnections {
         }
         let (all, idle) = (self.clone(), Mutex::default());
         let connection = Arc::new(OpenConnection { all, idle, ends: CancellationToken::new() });
-        table.is_idle(&connection);
+        table.is_idle(&connection, self.max_idle);
         Some(AdmittedConnection { connection, address })
     }
 
     /// Ends the connection that has been idle longest; false where all are busy.
     pub(super) fn give_way(&self) -> bool {
-        let Some((_, oldest)) = self.table().idle.pop_first() else { return false };
-        oldest.ends.cancel();
-        true
+        self.table().give_way()
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -90,10 +92,19 @@ impl OpenConnections {
 }
 
 impl Table {
-    fn is_idle(&mut self, connection: &Arc<OpenConnection>) {
+    fn is_idle(&mut self, connection: &Arc<OpenConnection>, max: usize) {
+        if self.idle.len() >= max {
+            self.give_way();
+        }
         self.next += 1;
         *connection.number() = Some(self.next);
         self.idle.insert(self.next, connection.clone());
+    }
+
+    fn give_way(&mut self) -> bool {
+        let Some((_, oldest)) = self.idle.pop_first() else { return false };
+        oldest.ends.cancel();
+        true
     }
 
     fn is_busy(&mut self, connection: &OpenConnection) {
@@ -142,7 +153,7 @@ impl Drop for BusyConnection {
     fn drop(&mut self) {
         let mut table = self.0.all.table();
         if !self.0.ends.is_cancelled() {
-            table.is_idle(&self.0);
+            table.is_idle(&self.0, self.0.all.max_idle);
         }
     }
 }
@@ -177,13 +188,23 @@ impl HttpBody for BusyBody {
 mod tests {
     use super::*;
 
+    fn open(
+        max_connections_per_address: usize,
+        max_idle_connections: usize,
+    ) -> Arc<OpenConnections> {
+        let mut limits = ServerLimits::default();
+        limits.max_connections_per_address = max_connections_per_address;
+        limits.max_idle_connections = max_idle_connections;
+        OpenConnections::new(&limits)
+    }
+
     fn peer(text: &str) -> Option<Peer> {
         Some(Peer::of(text.parse().unwrap()))
     }
 
     #[test]
     fn connections_are_counted_for_each_address_and_for_each_network_of_one_subscriber() {
-        let all = OpenConnections::new(2);
+        let all = open(2, 99);
         let first = all.admit(peer("2001:db8:1:2::3")).unwrap();
         let _second = all.admit(peer("2001:db8:1:2::4")).unwrap();
         assert!(all.admit(peer("2001:db8:1:2::5")).is_none());
@@ -196,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_oldest_idle_connection_gives_way_and_a_busy_one_does_not() {
-        let all = OpenConnections::new(9);
+        let all = open(9, 99);
         let [first, second, third] = [(); 3].map(|()| all.admit(None).unwrap());
         let has_ended = |one: &AdmittedConnection| one.connection.ends.is_cancelled();
         let busy = first.connection.is_busy();
@@ -209,5 +230,19 @@ mod tests {
         drop((first, late));
         assert!(!all.give_way(), "a connection that has ended is not there");
         assert!(all.table().idle.is_empty());
+    }
+
+    #[test]
+    fn of_more_idle_connections_than_there_may_be_the_oldest_ends_whatever_the_room() {
+        let all = open(9, 2);
+        let has_ended = |one: &AdmittedConnection| one.connection.ends.is_cancelled();
+        let busy = all.admit(None).unwrap();
+        let answers = busy.connection.is_busy();
+        let [first, second] = [(); 2].map(|()| all.admit(None).unwrap());
+        assert!(!has_ended(&first));
+        let third = all.admit(None).unwrap();
+        assert!(has_ended(&first) && !has_ended(&second) && !has_ended(&third));
+        drop(answers); // idle again, and behind the others
+        assert!(has_ended(&second) && !has_ended(&third) && !has_ended(&busy));
     }
 }

@@ -51,6 +51,22 @@ async fn connections_without_a_caller_shut_no_caller_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_too_many_connections_without_a_caller_the_oldest_ends() {
+    let test = Setup::new(says("a")).limits(|limits| limits.max_idle_connections = 2).start().await;
+    let mut reader = test.stream("/v1/inbox/events").await;
+    let mut idle = Vec::new();
+    for sent in ["GET /healthz HTT", "", ""] {
+        let mut connection = Connection::open(test.address).await;
+        connection.write(sent.as_bytes()).await;
+        idle.push(connection);
+    }
+    idle.remove(0).rest().await;
+    test.open("s").await;
+    assert_eq!(reader.until("snapshot").await.len(), 1, "who has a caller stays");
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn streams_have_a_bound_for_a_user_and_for_all() {
     let test = Setup::new(says("a"))
         .limits(|limits| (limits.max_streams, limits.max_streams_per_user) = (3, 2))
