@@ -54,8 +54,8 @@ pub(crate) async fn attacked(sizes: &Sizes, report: &mut Report) {
     let peak = host.peak_kb();
     attacks.shutdown().await;
     let (before, peak) = (before / 1024.0, peak / 1024.0);
-    report.told(&format!("{} answers; {before:.0} MB resident before", times.len()));
-    report.goal("G8 most memory under attack", peak, 512.0, "MB");
+    report.told(&format!("{} answers; {before:.0} MiB resident before", times.len()));
+    report.goal("G8 most memory under attack", peak, 512.0, "MiB");
     report.times("G8 answer to another user under attack", times, [50.0, 250.0]);
 }
 
