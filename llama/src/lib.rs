@@ -38,7 +38,6 @@ mod signs;
 mod source;
 mod spans;
 mod template;
-mod unread;
 mod utf8;
 mod vocabulary;
 mod window;

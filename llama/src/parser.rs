@@ -10,7 +10,6 @@ use super::{
     family::{Family, Opening},
     header::Header,
     signs::{Sign, Signs, TOKEN, answer_begins},
-    unread::unread,
 };
 
 /// A finding of the parser.
@@ -375,7 +374,7 @@ impl Parser {
     }
 
     fn give_unread(&self, text: &str, found: &mut Vec<Found>) {
-        let call = unread(&text.replace(TOKEN, ""), &self.tools);
+        let call = WantedCall::unread(&text.replace(TOKEN, ""), &self.tools);
         found.push(Found::Malformed(call));
     }
 

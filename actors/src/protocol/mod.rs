@@ -43,6 +43,7 @@ mod tool_progress;
 mod tool_spec;
 mod transcript;
 mod turn;
+mod unread_call;
 
 pub use approval::{Approval, StandingApproval};
 pub use approval_request::{ApprovalEnd, ApprovalRequest, Decision, DecisionError, Shown};

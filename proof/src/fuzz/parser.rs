@@ -18,8 +18,6 @@ mod parser;
 #[allow(dead_code, reason = "it is told elsewhere which tokens write a sign")]
 #[path = "../../../llama/src/signs.rs"]
 mod signs;
-#[path = "../../../llama/src/unread.rs"]
-mod unread;
 
 use self::{
     family::{ENVELOPE, FAMILIES, HERMES},
