@@ -43,7 +43,8 @@ const PROVIDER_FAILED: &str = "ProviderFailed";
 impl ModelRefusal {
     /// Reads a response that is no answer. `body` is as much of it as was read.
     pub(super) fn of(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
-        Self::new(Some(status), retry_after, Words::of(body))
+        let named = || pause_in(&serde_json::from_slice(body).ok()?);
+        Self::new(Some(status), retry_after.or_else(named), Words::of(body))
     }
 
     /// Reads a frame of a stream that is an error.
@@ -58,7 +59,7 @@ impl ModelRefusal {
         let status = places.into_iter().find_map(number);
         let names = ["/error/code", "/error/type", "/error/status", "/error_type", "/type"];
         let status = status.or_else(|| names.into_iter().find_map(|at| named(text(frame, at))));
-        Self::new(status, None, Words::of_json(frame))
+        Self::new(status, pause_in(frame), Words::of_json(frame))
     }
 
     /// Reads an error in a stream that is a text.
@@ -124,6 +125,14 @@ impl ModelRefusal {
             }
         }
     }
+}
+
+/// Reads the pause that Google names in an error, which may stand in a list.
+fn pause_in(error: &Value) -> Option<Duration> {
+    let details = error.pointer("/error/details").or_else(|| error.pointer("/0/error/details"))?;
+    let is_pause = |detail: &&Value| text(detail, "/@type").ends_with("google.rpc.RetryInfo");
+    let pause = text(details.as_array()?.iter().find(is_pause)?, "/retryDelay");
+    Duration::try_from_secs_f64(pause.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 /// Gives the status that a name in a stream stands for.
