@@ -1,12 +1,14 @@
 //! What a reader has found of an answer so far.
 
+use std::{mem, sync::Arc};
+
 use madang_actors::{
     port::{Deltas, ModelError},
-    protocol::{Completion, CompletionDelta, FinishReason, Usage, WantedCall},
+    protocol::{Completion, CompletionDelta, FinishReason, ToolSpec, Usage, WantedCall},
 };
 use serde_json::{Map, Value};
 
-use super::{broken::Broken, opaque::Opaque};
+use super::{broken::Broken, opaque::Opaque, text_call::TextCall};
 
 /// The most bytes of text, thoughts and arguments of one answer: the longest arguments, with room for a text.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -17,6 +19,11 @@ const MAX_CALLS: usize = 256;
 #[derive(Debug)]
 pub(super) struct Answer {
     deltas: Deltas,
+    /// The tools that are offered. Without any, an answer in the form of a call is a text.
+    tools: Arc<[ToolSpec]>,
+    text_call: TextCall,
+    /// Whether a tag closed a thought that none had opened.
+    pub(super) has_unopened_thought: bool,
     /// Whether the model has said anything: then the request is not sent again.
     pub(super) has_begun: bool,
     text: String,
@@ -43,6 +50,8 @@ pub(super) struct PartialCall {
     pub(super) signature: Option<Value>,
     /// Whether the provider said that nothing more belongs to it. Until then, no arguments are not "none".
     pub(super) has_ended: bool,
+    /// Whether it was written as text, and cannot be read.
+    pub(super) is_unread: bool,
 }
 
 impl PartialCall {
@@ -53,9 +62,12 @@ impl PartialCall {
 }
 
 impl Answer {
-    pub(super) const fn new(deltas: Deltas) -> Self {
+    pub(super) fn new(deltas: Deltas, tools: Arc<[ToolSpec]>) -> Self {
         Self {
             deltas,
+            tools,
+            text_call: TextCall::default(),
+            has_unopened_thought: false,
             has_begun: false,
             text: String::new(),
             calls: Vec::new(),
@@ -68,16 +80,54 @@ impl Answer {
 
     /// Forgets a stream that broke before the model said anything.
     pub(super) fn forget(&mut self) {
-        *self = Self::new(self.deltas.clone());
+        *self = Self::new(self.deltas.clone(), self.tools.clone());
     }
 
     pub(super) fn says(&mut self, text: &str) -> Result<(), Broken> {
         if !text.is_empty() {
             self.takes(text.len())?;
+            if self.tools.is_empty() {
+                self.shows(text);
+            } else {
+                let text = self.text_call.push(text);
+                self.shows(&text);
+            }
+        }
+        Ok(())
+    }
+
+    fn shows(&mut self, text: &str) {
+        if !text.is_empty() {
             self.text.push_str(text);
             self.deltas.text(text);
         }
-        Ok(())
+    }
+
+    /// Takes it that all that was said so far was a thought, and gives it.
+    pub(super) fn was_thinking(&mut self) -> String {
+        self.has_unopened_thought = true;
+        let (held, call) = self.text_call.end();
+        let thought = mem::take(&mut self.text) + &held + &call.unwrap_or_default();
+        if !thought.is_empty() {
+            self.deltas.push(CompletionDelta::Thinking(&thought));
+        }
+        thought
+    }
+
+    /// Takes it that no text follows. A call that was written as text is refused, and the model is told. Beside calls
+    /// that the server has read it is left out.
+    pub(super) fn text_ends(&mut self) -> Result<(), Broken> {
+        let (held, call) = self.text_call.end();
+        self.shows(&held);
+        let Some(call) = call else { return Ok(()) };
+        self.text.truncate(self.text.trim_end().len());
+        if !self.calls.is_empty() || self.finish == Some(FinishReason::Length) {
+            return Ok(());
+        }
+        let unread = WantedCall::unread(&call, &self.tools);
+        let (name, arguments) = (unread.name.to_string(), unread.arguments.to_string());
+        let ended = PartialCall { has_ended: true, is_unread: true, ..PartialCall::default() };
+        self.begins(PartialCall { name, arguments, ..ended }).map(drop)
     }
 
     pub(super) fn thinks(&mut self, text: &str) -> Result<(), Broken> {
@@ -133,7 +183,7 @@ impl Answer {
 
     /// Counts what is kept of an answer.
     pub(super) fn takes(&mut self, bytes: usize) -> Result<(), Broken> {
-        if !std::mem::replace(&mut self.has_begun, true) {
+        if !mem::replace(&mut self.has_begun, true) {
             self.deltas.push(CompletionDelta::Began);
         }
         self.bytes += bytes;
@@ -150,16 +200,16 @@ impl Answer {
         // The turn drops a last call that was cut off.
         let is_cut_off = finish == FinishReason::Length;
         let kept = if is_cut_off { count.saturating_sub(1) } else { count };
-        let mut thoughts = std::mem::take(&mut self.thoughts);
+        let mut thoughts = mem::take(&mut self.thoughts);
         let mut tool_calls = Vec::with_capacity(count);
-        for (index, call) in std::mem::take(&mut self.calls).into_iter().enumerate() {
-            if call.name.is_empty() {
+        for (index, call) in mem::take(&mut self.calls).into_iter().enumerate() {
+            if call.name.is_empty() && !call.is_unread {
                 return Err(ModelError::failed(ModelError::BAD_OUTPUT));
             }
             let opaque = Opaque {
                 model: tag.to_owned(),
                 calls: if index == 0 { kept } else { 0 },
-                thoughts: std::mem::take(&mut thoughts),
+                thoughts: mem::take(&mut thoughts),
                 signature: call.signature,
             };
             let opaque = opaque.is_worth_it().then(|| opaque.to_text());
@@ -177,7 +227,7 @@ impl Answer {
             finish
         };
         let left_out = u32::try_from(left_out).unwrap_or(u32::MAX);
-        let text = std::mem::take(&mut self.text);
+        let text = mem::take(&mut self.text);
         Ok(Completion { text, tool_calls, finish, usage: self.usage, left_out })
     }
 }

@@ -1,6 +1,6 @@
 //! Members of a message that a model wants back with its calls: thoughts, whole or in parts, and tags in its text.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     answer::Answer,
@@ -16,6 +16,10 @@ pub(super) fn add_members(message: &mut Value, first: Option<&PastCall<'_>>) {
         let text = message.get(name).and_then(Value::as_str);
         message[name.as_str()] = match (value, text) {
             (Value::String(before), Some(text)) => [before, text].concat().into(),
+            (Value::Array(before), Some(text)) => {
+                let text = json!({ "type": "text", "text": text });
+                before.iter().cloned().chain([text]).collect()
+            }
             _ => value.clone(),
         };
     }
@@ -53,10 +57,24 @@ pub(super) fn keep_details(answer: &mut Answer, name: &str, part: &Value) {
             ("text" | "summary" | "thinking", Some(Value::String(whole)), Value::String(piece)) => {
                 whole.push_str(piece);
             }
+            ("thinking", Some(Value::Array(whole)), Value::Array(pieces)) => {
+                pieces.iter().for_each(|piece| add_piece(whole, piece));
+            }
             _ => {
                 last.insert(name.clone(), value.clone());
             }
         }
+    }
+}
+
+/// Adds a piece of a thought that is a list. Pieces of text that follow each other are one.
+fn add_piece(whole: &mut Vec<Value>, piece: &Value) {
+    let text = |part: &Value| Some(part.get("text")?.as_str()?.to_owned());
+    match (whole.last_mut(), text(piece)) {
+        (Some(last), Some(more)) if last.get("type") == piece.get("type") => {
+            last["text"] = (text(last).unwrap_or_default() + &more).into();
+        }
+        (Some(_) | None, _) => whole.push(piece.clone()),
     }
 }
 
@@ -90,6 +108,18 @@ fn take(spoken: Spoken, answer: &mut Answer) -> Result<(), Broken> {
             answer.thinks(&thought)?;
             keep(answer, "content", &thought);
             Ok(())
+        }
+        Spoken::WasThought => {
+            let thought = answer.was_thinking();
+            keep(answer, "content", &thought);
+            Ok(())
+        }
+        Spoken::WasText(text) => {
+            if let Some(Value::Object(members)) = answer.thoughts.last_mut() {
+                members.remove("content");
+            }
+            answer.thoughts.retain(|members| *members != json!({}));
+            answer.says(&text)
         }
     }
 }

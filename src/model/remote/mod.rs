@@ -36,6 +36,7 @@ mod quirks;
 mod reader;
 mod refusal;
 mod stream;
+mod text_call;
 mod think_tag;
 mod wire;
 mod words;
@@ -99,7 +100,7 @@ impl ChatModel for RemoteModel {
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Completion, ModelError>> {
         Box::pin(async move {
-            let mut answer = Answer::new(deltas);
+            let mut answer = Answer::new(deltas, request.tools.clone());
             let ended = tokio::select! {
                 biased;
                 () = cancel.cancelled() => None,

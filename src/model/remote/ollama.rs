@@ -61,9 +61,9 @@ pub(super) fn body(
 }
 
 /// Reads a stream of lines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OllamaReader {
-    think_tag: ThinkTag,
+    pub(super) think_tag: ThinkTag,
 }
 
 impl Reader for OllamaReader {

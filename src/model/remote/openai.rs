@@ -87,11 +87,17 @@ fn asked(call: &PastCall<'_>) -> Value {
 }
 
 /// Reads a stream of chunks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OpenAiReader {
     think_tag: ThinkTag,
     /// What the model says in place of an answer.
     refusal: String,
+}
+
+impl OpenAiReader {
+    pub(super) const fn new(think_tag: ThinkTag) -> Self {
+        Self { think_tag, refusal: String::new() }
+    }
 }
 
 impl Reader for OpenAiReader {
@@ -116,9 +122,11 @@ impl Reader for OpenAiReader {
             Some(Value::String(text)) => speak(&mut self.think_tag, text, answer)?,
             Some(Value::Array(parts)) => {
                 for part in parts {
-                    let thought = part.get("thinking").and_then(Value::as_array);
-                    for part in thought.into_iter().flatten() {
-                        answer.thinks(text(part, "/text"))?;
+                    if let Some(thought) = part.get("thinking").and_then(Value::as_array) {
+                        thought.iter().try_for_each(|part| answer.thinks(text(part, "/text")))?;
+                        // Mistral takes them back as they came: a list in place of the text.
+                        answer.takes(part.to_string().len())?;
+                        keep_details(answer, "content", part);
                     }
                     speak(&mut self.think_tag, text(part, "/text"), answer)?;
                 }

@@ -13,6 +13,8 @@ pub(super) enum Quirk {
     EmptyThoughts = 4,
     /// It wants a signature with each call, also where another model had none.
     EmptySignatures = 8,
+    /// Its prompts open the thought, so that the text begins within it.
+    OpenedThoughts = 16,
 }
 
 /// A set of quirks.

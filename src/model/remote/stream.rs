@@ -12,8 +12,10 @@ use super::{
     ollama::OllamaReader,
     openai::OpenAiReader,
     provider::Provider,
+    quirks::{Quirk, Quirks},
     reader::Reader,
     refusal::ModelRefusal,
+    think_tag::ThinkTag,
     words::Words,
 };
 
@@ -43,12 +45,13 @@ enum Shape {
 }
 
 impl Stream {
-    pub(super) fn new(provider: Provider) -> Self {
+    pub(super) fn new(provider: Provider, quirks: Quirks) -> Self {
+        let think_tag = ThinkTag::opened_before(quirks.has(Quirk::OpenedThoughts));
         let (framing, reader): (_, Box<dyn Reader>) = match provider {
-            Provider::OpenAi => (Framing::Events, Box::new(OpenAiReader::default())),
+            Provider::OpenAi => (Framing::Events, Box::new(OpenAiReader::new(think_tag))),
             Provider::Anthropic => (Framing::Events, Box::new(AnthropicReader::default())),
             Provider::Gemini => (Framing::Events, Box::new(GeminiReader)),
-            Provider::Ollama => (Framing::Lines, Box::new(OllamaReader::default())),
+            Provider::Ollama => (Framing::Lines, Box::new(OllamaReader { think_tag })),
         };
         let (shape, beginning) = (Shape::Unknown, Vec::new());
         Self { framing, shape, beginning, frames: Frames::new(framing), reader, is_over: false }
@@ -147,7 +150,10 @@ impl Stream {
             // Some servers give no other reason.
             answer.finish.get_or_insert_default();
         }
-        if answer.finish.is_some() { Ok(()) } else { Err(Broken::Unended) }
+        if answer.finish.is_none() {
+            return Err(Broken::Unended);
+        }
+        answer.text_ends()
     }
 
     fn end_of_whole(&mut self, answer: &mut Answer) -> Result<(), Broken> {

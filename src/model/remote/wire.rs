@@ -20,6 +20,7 @@ use super::{
     broken::Broken,
     options::RemoteOptions,
     provider::Provider,
+    quirks::Quirk,
     refusal::{Meaning, ModelRefusal},
     stream::Stream,
 };
@@ -76,7 +77,8 @@ pub(super) async fn complete(
     loop {
         let failure = match one_try(model, request, style, answer).await {
             Ok(()) => {
-                model.quirks.add(style.quirks);
+                let learned = answer.has_unopened_thought.then_some(Quirk::OpenedThoughts);
+                model.quirks.add(style.quirks.and(learned.into_iter().collect()));
                 return answer.finish(&model.options.name(), style.left_out);
             }
             Err(failure) => failure,
@@ -153,7 +155,7 @@ async fn one_try(
     if !status.is_success() {
         return Err(refused(options, response).await);
     }
-    let (mut stream, mut response) = (Stream::new(options.provider), response);
+    let (mut stream, mut response) = (Stream::new(options.provider, style.quirks), response);
     while !stream.is_over()
         && let Some(bytes) = within(options, response.chunk()).await?
     {

@@ -12,7 +12,7 @@ use madang_actors::{
     protocol::{Completion, CompletionDelta},
 };
 
-use super::{answer::Answer, broken::Broken, provider::Provider, stream::Stream};
+use super::{answer::Answer, broken::Broken, provider::Provider, quirks::Quirks, stream::Stream};
 
 /// Reads a stream in pieces of these lengths, and gives what was streamed and how it ended; `None` without an end.
 fn read(provider: Provider, pieces: &[&[u8]]) -> (Vec<String>, Result<Option<Completion>, Broken>) {
@@ -31,7 +31,8 @@ fn read(provider: Provider, pieces: &[&[u8]]) -> (Vec<String>, Result<Option<Com
             None => heard.push([kind, text].concat()),
         }
     });
-    let (mut answer, mut stream) = (Answer::new(deltas), Stream::new(provider));
+    let mut answer = Answer::new(deltas, Arc::new([]));
+    let mut stream = Stream::new(provider, Quirks::default());
     let ended = pieces.iter().try_for_each(|piece| stream.push(piece, &mut answer));
     let ended = match ended.and_then(|()| stream.end(&mut answer)) {
         Ok(()) => Ok(Some(answer.finish(&format!("{}:m", provider.name()), 0).unwrap())),
