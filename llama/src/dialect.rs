@@ -15,6 +15,9 @@ use super::{
     foreign,
     gguf::Gguf,
     parser::{Found, Parser},
+    probes::{ARGUMENTS, RESULT, SAID, TOOL, every_kind, probe_chat, said, user},
+    signs::behind_leads,
+    telling::{CallStyle, Telling, ToolListing},
     template::{ChatTemplate, LEAST_BYTES, TemplateInput},
 };
 
@@ -37,45 +40,6 @@ pub(super) struct Dialect {
     pub(super) caveats: Vec<Caveat>,
     /// Texts that end an answer, for models without a token for it.
     pub(super) stops: &'static [&'static str],
-}
-
-/// The form of calls and results in a chat for the template.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Telling {
-    /// As calls of a message of the model, and messages of the tool.
-    Calls,
-    /// As calls and results in one message of the model, as the first templates of Gemma 4 want it.
-    CallsWithResults,
-    /// As text of the model, because the template writes no calls, and messages of this role.
-    Text {
-        /// The role that tells the results.
-        result_role: &'static str,
-    },
-}
-
-/// The details of calls that differ within a family.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct CallStyle {
-    /// The text between the opening marker and the first call.
-    pub(super) lead: String,
-    /// JSON without blanks behind colons and commas.
-    pub(super) is_compact: bool,
-}
-
-impl CallStyle {
-    /// Returns the text behind colons and commas.
-    pub(super) fn blank(&self) -> &'static str {
-        if self.is_compact { "" } else { " " }
-    }
-}
-
-/// The way in which the model learns of its tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ToolListing {
-    /// The template lists them, or nothing does: a model that was trained on its tools needs no list.
-    Template,
-    /// Madang lists them in the system text.
-    SystemText,
 }
 
 impl Dialect {
@@ -193,13 +157,6 @@ struct Learned {
 struct Probe<'a> {
     template: &'a ChatTemplate,
 }
-
-const TOOL: &str = "probe_tool";
-const ARGUMENTS: &str = r#"{"probe_key": "probe_value"}"#;
-const RESULT: &str = "probe-result";
-const SAID: &str = "probe-said";
-/// Some templates refuse ids of any other length.
-const ID: &str = "probe0001";
 
 impl Probe<'_> {
     fn render(&self, messages: &[Value], tools: &[Value]) -> Result<String, Error> {
@@ -319,6 +276,7 @@ fn style_of(family: &'static Family, rendered: &str, asked: &str) -> Option<Call
         }
         Opening::Answer(_) => {
             let answer = rendered.strip_prefix(asked.trim_end()).map(str::trim_start)?;
+            let answer = behind_leads(answer)?;
             let is_whole = answer.starts_with(&family.form.write(TOOL, ARGUMENTS));
             is_whole.then(|| read_probe(family, answer, 0)).flatten()
         }
@@ -344,53 +302,7 @@ fn names_arguments(form: CallForm, call: &str) -> bool {
     match form {
         CallForm::Object { arguments, .. } => call.contains(&format!("\"{arguments}\"")),
         CallForm::Marked(marks) => marks.is_separated(call),
-        CallForm::Objects | CallForm::Tagged(_) | CallForm::Braces(_) | CallForm::Python => true,
-    }
-}
-
-/// Gives parameters of every kind that a schema may have: some templates have no end at a type that they do not know.
-fn every_kind() -> Value {
-    let kinds =
-        ["string", "number", "integer", "boolean", "null"].map(|kind| json!({"type": kind}));
-    let place = json!({"type": ["object", "null"], "properties": {"name": {"type": "string"}}});
-    let either = json!({"anyOf": [{"type": "string"}, {"$ref": "#/$defs/place"}]});
-    json!({
-        "type": "object",
-        "$defs": {"place": place},
-        "properties": {
-            "kinds": {"type": "array", "items": {"oneOf": kinds}},
-            "list": {"type": "array"},
-            "place": place,
-            "either": either,
-            "any": {},
-            "choice": {"enum": ["a", 1, null], "default": null},
-            "map": {"type": "object", "additionalProperties": {"type": "integer"}},
-        },
-        "required": ["place"],
-        "additionalProperties": false,
-    })
-}
-
-fn user() -> Value {
-    json!({"role": "user", "content": "a"})
-}
-
-fn said(content: &str) -> Value {
-    json!({"role": "assistant", "content": content})
-}
-
-fn probe_chat(telling: Telling, said: &str) -> Vec<Value> {
-    let arguments: Value = serde_json::from_str(ARGUMENTS).expect("our own probe is JSON");
-    let call =
-        json!({"id": ID, "type": "function", "function": {"name": TOOL, "arguments": arguments}});
-    let mut message = json!({"role": "assistant", "content": said, "tool_calls": [call]});
-    let result = json!({"role": "tool", "tool_call_id": ID, "name": TOOL, "content": RESULT});
-    match telling {
-        Telling::Calls | Telling::Text { .. } => vec![user(), message, result],
-        Telling::CallsWithResults => {
-            message["tool_responses"] = json!([{"name": TOOL, "response": RESULT}]);
-            vec![user(), message]
-        }
+        CallForm::Objects(_) | CallForm::Tagged(_) | CallForm::Braces(_) | CallForm::Python => true,
     }
 }
 

@@ -31,12 +31,14 @@ mod markers;
 mod options;
 mod parser;
 mod pieces;
+mod probes;
 mod prompt;
 mod repetition;
 mod sampler;
 mod signs;
 mod source;
 mod spans;
+mod telling;
 mod template;
 mod utf8;
 mod vocabulary;
@@ -66,9 +68,9 @@ pub use error::LoadError;
 pub use options::LlamaOptions;
 pub use sampler::Sampling;
 
-use dialect::CallStyle;
 use engine::{Asked, EngineRequest, Loaded, Refused};
 use family::Family;
+use telling::CallStyle;
 
 /// A GGUF model that runs inside this process.
 ///

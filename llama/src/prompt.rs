@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 
 use super::{
     call::CallForm,
-    dialect::{Dialect, Telling, ToolListing},
+    dialect::Dialect,
     family::Opening,
     hidden::{Hidden, Piece, TooLong},
     markers::Markers,
+    telling::{Telling, ToolListing},
     template::TemplateInput,
 };
 
@@ -192,7 +193,7 @@ impl PromptWriter<'_> {
                                 marks.write(&hidden.hide(name), &hidden.hide(&arguments))
                             }
                             form @ (CallForm::Object { .. }
-                            | CallForm::Objects
+                            | CallForm::Objects(_)
                             | CallForm::Tagged(_)
                             | CallForm::Braces(_)
                             | CallForm::Python) => hidden.hide(&form.write(name, &arguments)),

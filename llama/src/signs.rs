@@ -95,19 +95,29 @@ impl Signs {
     }
 }
 
+/// The texts that may stand before an object that is the whole answer.
+const LEADS: [&str; 5] = ["<|python_start|>", "<|python_end|>", "```json", "```tool_code", "```"];
+
+/// Returns an answer without the texts that may stand before its object; `None` if more of one may come.
+pub(super) fn behind_leads(mut text: &str) -> Option<&str> {
+    'leads: loop {
+        for lead in LEADS {
+            if let Some(behind) = text.strip_prefix(lead) {
+                text = behind;
+                continue 'leads;
+            }
+            if lead.starts_with(text) {
+                return None;
+            }
+        }
+        return Some(text);
+    }
+}
+
 /// Tells whether an answer begins with an object that has this first key, fenced or not; `None` if it is too short to
 /// tell.
 pub(super) fn answer_begins(text: &str, key: &str) -> Option<bool> {
-    let mut rest = text;
-    for fence in ["```json", "```tool_code", "```"] {
-        if let Some(fenced) = rest.strip_prefix(fence) {
-            rest = fenced;
-            break;
-        }
-        if fence.starts_with(rest) {
-            return None;
-        }
-    }
+    let mut rest = behind_leads(text)?;
     for mark in ["{", &format!("\"{key}\""), ":"] {
         rest = rest.trim_start();
         match rest.strip_prefix(mark) {

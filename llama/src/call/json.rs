@@ -55,6 +55,15 @@ pub(super) fn member<'a>(object: &'a str, wanted: &str) -> Option<&'a str> {
     }
 }
 
+/// Returns the raw texts of an object's first key and its value.
+pub(super) fn first_member(object: &str) -> Option<(&str, &str)> {
+    let rest = object.trim_start().strip_prefix('{')?.trim_start();
+    let key_len = string_len(rest.strip_prefix('"')?)? + 2;
+    let (key, rest) = rest.split_at(key_len);
+    let rest = rest.trim_start().strip_prefix(':')?.trim_start();
+    Some((key, rest[..value_len(rest)].trim_end()))
+}
+
 /// Returns the length of a string up to its closing quote.
 fn string_len(text: &str) -> Option<usize> {
     let mut is_escaped = false;

@@ -17,6 +17,7 @@
 //! - No input panics or overflows the stack, however deep it is nested.
 
 pub(super) mod braces;
+pub(super) mod items;
 pub(super) mod json;
 pub(super) mod kinds;
 pub(super) mod marks;
@@ -27,6 +28,7 @@ pub(super) mod tags;
 use madang_actors::protocol::{ToolSpec, WantedCall};
 use serde_json::Value;
 
+pub(super) use items::Items;
 pub(super) use marks::Marks;
 pub(super) use scan::{Scan, Seen, held};
 pub(super) use tags::Tags;
@@ -48,8 +50,8 @@ pub(super) enum CallForm {
         /// The key of the arguments.
         arguments: &'static str,
     },
-    /// `[{"name": "NAME", "arguments": {..}, "id": ".."}]`.
-    Objects,
+    /// `[{"name": "NAME", "arguments": {..}}]`, with the keys of the family.
+    Objects(&'static Items),
     /// `NAME` and the arguments as JSON, between texts of the family.
     Marked(&'static Marks),
     /// `NAME`, and each key and value between tags of the family.
@@ -66,7 +68,7 @@ impl CallForm {
         match self {
             Self::Tagged(tags) => Scan::tags(tags.rules(ends)),
             Self::Object { .. }
-            | Self::Objects
+            | Self::Objects(_)
             | Self::Marked(_)
             | Self::Braces(_)
             | Self::Python => Scan::brackets(self.rules(ends)),
@@ -85,7 +87,7 @@ impl CallForm {
         };
         match self {
             Self::Object { .. } | Self::Tagged(_) => json,
-            Self::Objects => ScanRules { is_list: true, ..json },
+            Self::Objects(_) => ScanRules { is_list: true, ..json },
             // The texts have brackets of their own.
             Self::Marked(marks) => ScanRules {
                 opening: &['{'],
@@ -113,7 +115,8 @@ impl CallForm {
             Self::Object { within: Some(outer), .. } => {
                 object(member(call, outer).ok_or(Malformed)?)
             }
-            Self::Object { within: None, .. } | Self::Objects => object(call),
+            Self::Object { within: None, .. } => object(call),
+            Self::Objects(items) => items.read(call),
             Self::Python if call.starts_with('{') => object(call),
             Self::Marked(marks) => marks.read(call),
             Self::Tagged(tags) => tags.read(call, tools),
@@ -144,7 +147,7 @@ impl CallForm {
             Self::Object { within: None, arguments: key } => {
                 format!(r#"{{"name": {quoted}, "{key}": {arguments}}}"#)
             }
-            Self::Objects => format!(r#"[{{"name": {quoted}, "arguments": {arguments}}}]"#),
+            Self::Objects(items) => items.write(name, arguments),
             Self::Marked(marks) => marks.write(name, arguments),
             Self::Tagged(tags) => tags.write(name, arguments),
             Self::Braces(quote) => {
@@ -163,7 +166,7 @@ impl CallForm {
         match self {
             Self::Marked(marks) => marks.has_begun(rest),
             Self::Tagged(_) => !rest.trim().is_empty(),
-            Self::Object { .. } | Self::Objects | Self::Braces(_) | Self::Python => {
+            Self::Object { .. } | Self::Objects(_) | Self::Braces(_) | Self::Python => {
                 !rest.trim_matches([' ', '\n', ',', ']']).is_empty()
             }
         }
@@ -174,7 +177,7 @@ impl CallForm {
         match self {
             Self::Marked(marks) => marks.separator,
             Self::Tagged(tags) => tags.separator,
-            Self::Object { .. } | Self::Objects | Self::Braces(_) | Self::Python => None,
+            Self::Object { .. } | Self::Objects(_) | Self::Braces(_) | Self::Python => None,
         }
     }
 
@@ -184,7 +187,7 @@ impl CallForm {
             Self::Marked(marks) => marks.texts().collect(),
             Self::Tagged(tags) => tags.texts().collect(),
             Self::Braces(quote) => vec![quote],
-            Self::Object { .. } | Self::Objects | Self::Python => Vec::new(),
+            Self::Object { .. } | Self::Objects(_) | Self::Python => Vec::new(),
         }
     }
 }
@@ -193,10 +196,14 @@ fn is_separator(letter: char) -> bool {
     letter.is_whitespace() || matches!(letter, '[' | ',')
 }
 
-/// Reads an object with a name and arguments under these keys.
+/// Reads an object with a name and arguments.
 fn object(call: &str) -> Result<WantedCall, Malformed> {
-    let name: String =
-        member(call, "name").and_then(|name| serde_json::from_str(name).ok()).ok_or(Malformed)?;
+    of_members(member(call, "name"), call)
+}
+
+/// Reads the arguments of an object whose name is this JSON.
+fn of_members(name: Option<&str>, call: &str) -> Result<WantedCall, Malformed> {
+    let name: String = name.and_then(|name| serde_json::from_str(name).ok()).ok_or(Malformed)?;
     let arguments =
         member(call, "arguments").or_else(|| member(call, "parameters")).unwrap_or("{}");
     // Some models write the arguments as a string that holds JSON.

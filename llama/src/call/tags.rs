@@ -24,6 +24,8 @@ pub(in super::super) struct Tags {
     pub(in super::super) after: &'static str,
     /// The text between two calls of one block, if a block may have several.
     pub(in super::super) separator: Option<&'static str>,
+    /// The marks between which a text may stand, and which are no part of it.
+    pub(in super::super) quotes: Option<[&'static str; 2]>,
 }
 
 impl Tags {
@@ -73,7 +75,17 @@ impl Tags {
             if mark.ends_with('\n') { value.strip_prefix('\n').unwrap_or(value) } else { value };
         let has_line = self.end.starts_with('\n');
         let value = if has_line { value.strip_suffix('\n').unwrap_or(value) } else { value };
-        Ok(kinds.read(value))
+        Ok(match self.quoted(value) {
+            Some(text) if kinds.has(Kinds::TEXT) => Value::from(text).to_string(),
+            Some(other) => kinds.read(other),
+            None => kinds.read(value),
+        })
+    }
+
+    /// Returns what stands between the marks of a text; `None` if it has none.
+    fn quoted<'v>(&self, value: &'v str) -> Option<&'v str> {
+        let [open, close] = self.quotes?;
+        value.strip_prefix(open)?.strip_suffix(close)
     }
 
     /// Returns the rules that find the ends of calls; the texts in `ends` end a block.
@@ -93,9 +105,12 @@ impl Tags {
         let mut call = format!("{before}{name}{named}");
         if let Ok(Value::Object(members)) = serde_json::from_str(arguments) {
             for (name, value) in members {
-                let (mark, value) = match value.as_str() {
-                    Some(text) => (marks[0], text.to_owned()),
-                    None => (marks[1], json::write(&value, None)),
+                let (mark, value) = match (value.as_str(), self.quotes) {
+                    (Some(text), Some([open, close])) if text.contains(['<', '&', '\n']) => {
+                        (marks[0], format!("{open}{text}{close}"))
+                    }
+                    (Some(text), _) => (marks[0], text.to_owned()),
+                    (None, _) => (marks[1], json::write(&value, None)),
                 };
                 call.extend([key, &*name, keyed, mark, &value, end]);
             }

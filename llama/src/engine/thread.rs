@@ -20,14 +20,8 @@ use super::{
     steps::{Bounds, Engine},
 };
 use crate::{
-    LoadError,
-    backend::backend,
-    dialect::{CallStyle, Dialect},
-    family::Family,
-    gguf::Gguf,
-    options::LlamaOptions,
-    pieces::STACK_BYTES,
-    source::ModelFile,
+    LoadError, backend::backend, dialect::Dialect, family::Family, gguf::Gguf,
+    options::LlamaOptions, pieces::STACK_BYTES, source::ModelFile, telling::CallStyle,
 };
 
 /// The properties of a loaded model.

@@ -1,17 +1,68 @@
 //! Families that write calls as JSON behind a marker of their own: one row each.
 
-use super::super::call::CallForm;
+use super::super::call::{CallForm, Items};
 use super::{Family, Opening, THINK};
 
 /// The base of the rows: a list of objects.
 const BASE: Family = Family {
     name: "",
     opening: Opening::Marker(""),
-    form: CallForm::Objects,
+    form: CallForm::Objects(&Items::USUAL),
     closing: &[],
     thinking: THINK,
     frames: &[],
     instruction: None,
+};
+
+const COHERE_ITEMS: Items = Items {
+    around: ["[\n    ", "\n]"],
+    separator: Some(",\n    "),
+    id: Some("tool_call_id"),
+    name: Some("tool_name"),
+    arguments: "parameters",
+};
+
+/// Command R7B, Command A and North.
+pub(in super::super) const COHERE: Family = Family {
+    name: "cohere",
+    opening: Opening::Marker("<|START_ACTION|>"),
+    form: CallForm::Objects(&COHERE_ITEMS),
+    closing: &["<|END_ACTION|>"],
+    thinking: ["<|START_THINKING|>", "<|END_THINKING|>"],
+    frames: &[
+        "<|START_OF_TURN_TOKEN|>",
+        "<|END_OF_TURN_TOKEN|>",
+        "<|SYSTEM_TOKEN|>",
+        "<|USER_TOKEN|>",
+        "<|CHATBOT_TOKEN|>",
+        "<|START_RESPONSE|>",
+        "<|END_RESPONSE|>",
+        "<|START_TEXT|>",
+        "<|END_TEXT|>",
+        "<|START_TOOL_RESULT|>",
+        "<|END_TOOL_RESULT|>",
+    ],
+    ..BASE
+};
+
+/// Apertus: `[{"NAME": {..}}]`.
+pub(in super::super) const APERTUS: Family = Family {
+    name: "apertus",
+    opening: Opening::Marker("<|tools_prefix|>"),
+    form: CallForm::Objects(&Items { name: None, ..Items::USUAL }),
+    closing: &["<|tools_suffix|>"],
+    thinking: ["<|inner_prefix|>", "<|inner_suffix|>"],
+    frames: &[
+        "<|system_start|>",
+        "<|system_end|>",
+        "<|developer_start|>",
+        "<|developer_end|>",
+        "<|user_start|>",
+        "<|user_end|>",
+        "<|assistant_start|>",
+        "<|assistant_end|>",
+    ],
+    ..BASE
 };
 
 /// Granite 3, and Phi-4-mini with the end of its own.
@@ -69,6 +120,13 @@ pub(in super::super) const GIGACHAT: Family = Family {
     closing: &["<|message_sep|>"],
     frames: &["<|role_sep|>"],
     ..BASE
+};
+
+/// GigaChat 3, in a message with a role of its own.
+pub(in super::super) const GIGACHAT_3: Family = Family {
+    name: "gigachat3",
+    opening: Opening::Marker("<|message_sep|>\n\nfunction call<|role_sep|>"),
+    ..GIGACHAT
 };
 
 /// HyperCLOVA X SEED, in a message with a role of its own.

@@ -1,4 +1,4 @@
-//! Llama 3.1 and later: the answer is `{"name": .., "parameters": {..}}` and nothing else.
+//! Llama 3.1 to 4: the answer is `{"name": .., "parameters": {..}}` and nothing else.
 
 use super::super::call::CallForm;
 use super::{Family, Opening, THINK};
@@ -16,6 +16,12 @@ pub(in super::super) const LLAMA_3: Family = Family {
         "<|eom_id|>",
         "<|python_tag|>",
         "<|begin_of_text|>",
+        "<|header_start|>",
+        "<|header_end|>",
+        "<|eot|>",
+        "<|eom|>",
+        "<|python_start|>",
+        "<|python_end|>",
     ],
     instruction: None,
 };

@@ -1,6 +1,6 @@
 //! Mistral up to Small 3.1: a list of objects behind `[TOOL_CALLS]`. Later ones are among the `marked`.
 
-use super::super::call::CallForm;
+use super::super::call::{CallForm, Items};
 use super::{Family, Opening};
 
 const OPENING: Opening = Opening::Marker("[TOOL_CALLS]");
@@ -23,7 +23,7 @@ const FRAMES: &[&str] = &[
 pub(in super::super) const MISTRAL: Family = Family {
     name: "mistral",
     opening: OPENING,
-    form: CallForm::Objects,
+    form: CallForm::Objects(&Items::USUAL),
     closing: &[],
     thinking: THINK,
     frames: FRAMES,

@@ -33,12 +33,14 @@ pub(super) use gemma4::GEMMA_4;
 pub(super) use gpt_oss::GPT_OSS;
 pub(super) use hermes::HERMES;
 pub(super) use lfm2::LFM2;
-pub(super) use listed::{APRIEL, GIGACHAT, GRANITE_3, HYPERCLOVA, NEMOTRON_2};
+pub(super) use listed::{
+    APERTUS, APRIEL, COHERE, GIGACHAT, GIGACHAT_3, GRANITE_3, HYPERCLOVA, NEMOTRON_2,
+};
 pub(super) use llama3::LLAMA_3;
 pub(super) use marked::{DEEPSEEK_R1, DEEPSEEK_V3_1, FUNCTIONARY, KIMI_K2, MISTRAL_MARKED, SOLAR};
 pub(super) use mistral::MISTRAL;
 pub(super) use tagged::{
-    DEEPSEEK_V3_2, DEEPSEEK_V4, GLM, GLM_TIGHT, HY_3, MINIMAX_M2, QWEN_CODER, SEED,
+    DEEPSEEK_V3_2, DEEPSEEK_V4, GLM, GLM_TIGHT, HY_3, MINICPM_5, MINIMAX_M2, QWEN_CODER, SEED,
 };
 
 use super::{call::CallForm, header::Channels};
@@ -73,7 +75,7 @@ pub(super) enum Opening {
 }
 
 /// All families whose calls can be told from other text, the most particular first. Other models use envelopes.
-pub(super) const FAMILIES: [&Family; 28] = [
+pub(super) const FAMILIES: [&Family; 32] = [
     &GEMMA_4,
     &FUNCTION_GEMMA,
     &LFM2,
@@ -87,9 +89,13 @@ pub(super) const FAMILIES: [&Family; 28] = [
     &NEMOTRON_2,
     &APRIEL,
     &GIGACHAT,
+    &GIGACHAT_3,
+    &COHERE,
+    &APERTUS,
     &HYPERCLOVA,
     &QWEN_CODER,
     &SEED,
+    &MINICPM_5,
     &GLM,
     &GLM_TIGHT,
     &HY_3,

@@ -23,6 +23,7 @@ const QWEN_TAGS: Tags = Tags {
     end: "\n</parameter>\n",
     after: "</function>",
     separator: None,
+    quotes: None,
 };
 const SEED_TAGS: Tags = Tags { keyed: ">", end: "</parameter>\n", ..QWEN_TAGS };
 const GLM_TAGS: Tags = Tags {
@@ -34,6 +35,7 @@ const GLM_TAGS: Tags = Tags {
     end: "</arg_value>\n",
     after: "</tool_call>",
     separator: None,
+    quotes: None,
 };
 const GLM_TIGHT_TAGS: Tags =
     Tags { named: "", keyed: "</arg_key>", end: "</arg_value>", ..GLM_TAGS };
@@ -46,6 +48,7 @@ const HY_TAGS: Tags = Tags {
     end: "</arg_value:opensource>\n",
     after: "</tool_call:opensource>",
     separator: Some("\n"),
+    quotes: None,
 };
 const MINIMAX_TAGS: Tags = Tags {
     before: "<invoke name=\"",
@@ -56,6 +59,18 @@ const MINIMAX_TAGS: Tags = Tags {
     end: "</parameter>\n",
     after: "</invoke>",
     separator: Some("\n"),
+    quotes: None,
+};
+const MINICPM_TAGS: Tags = Tags {
+    before: "",
+    named: "\">",
+    key: "<param name=\"",
+    keyed: "\">",
+    value: ["", ""],
+    end: "</param>",
+    after: "</function>",
+    separator: None,
+    quotes: Some(["<![CDATA[", "]]>"]),
 };
 const DEEPSEEK_TAGS: Tags = Tags {
     before: "<｜DSML｜invoke name=\"",
@@ -66,6 +81,7 @@ const DEEPSEEK_TAGS: Tags = Tags {
     end: "</｜DSML｜parameter>\n",
     after: "</｜DSML｜invoke>",
     separator: Some("\n"),
+    quotes: None,
 };
 
 /// Qwen3-Coder, Qwen 3.5 and 3.6, Nemotron 3, Step 3.5.
@@ -105,6 +121,15 @@ pub(in super::super) const GLM: Family = Family {
 /// GLM 4.7, Laguna S, Spark 2.5: the same tags without lines.
 pub(in super::super) const GLM_TIGHT: Family =
     Family { name: "glm-4.7", form: CallForm::Tagged(&GLM_TIGHT_TAGS), ..GLM };
+
+/// MiniCPM 5: `<function name="NAME"><param name="KEY">value</param></function>`.
+pub(in super::super) const MINICPM_5: Family = Family {
+    name: "minicpm5",
+    opening: Opening::Marker("<function name=\""),
+    form: CallForm::Tagged(&MINICPM_TAGS),
+    frames: super::HERMES.frames,
+    ..BASE
+};
 
 /// Hunyuan 3.
 pub(in super::super) const HY_3: Family = Family {

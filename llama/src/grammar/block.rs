@@ -2,9 +2,9 @@
 
 use super::{
     super::{
-        call::{CallForm, marks::literals},
-        dialect::CallStyle,
+        call::{CallForm, Items, marks::literals},
         family::{Family, Opening},
+        telling::CallStyle,
     },
     any::any_rules,
     notation::{Notation, lark_string, regex_of},
@@ -15,10 +15,11 @@ pub(super) fn rules(family: &Family, style: &CallStyle, tools: usize) -> String 
     let calls: Vec<String> = (0..tools).map(|at| format!("call_{at}")).collect();
     let calls = calls.join(" | ");
     let block = match family.form {
-        CallForm::Objects | CallForm::Python => {
-            let separator = lark_string(Notation::of(family.form, style).separator());
-            format!("\"[\" call ({separator} call)* \"]\"")
+        CallForm::Objects(items) => {
+            let usual = Notation::of(family.form, style).separator();
+            list(items.around, items.separator.unwrap_or(usual))
         }
+        CallForm::Python => list(["[", "]"], Notation::of(family.form, style).separator()),
         CallForm::Object { .. }
         | CallForm::Marked(_)
         | CallForm::Tagged(_)
@@ -26,6 +27,12 @@ pub(super) fn rules(family: &Family, style: &CallStyle, tools: usize) -> String 
     };
     let lead = if style.lead.is_empty() { String::new() } else { lark_string(&style.lead) };
     format!("start: {lead} {block}\ncall: {calls}\n{}", shared(family, style))
+}
+
+/// Writes calls in a list with these texts around and between them.
+fn list(around: [&str; 2], separator: &str) -> String {
+    let [open, close] = around.map(lark_string);
+    format!("{open} call ({} call)* {close}", lark_string(separator))
 }
 
 /// Writes a block of calls in a row, up to its closing; `None` if a block is one call.
@@ -72,7 +79,13 @@ pub(super) fn call(
         (CallForm::Object { arguments: key, .. }, Opening::Marker(_) | Opening::Header(_)) => {
             format!("{} {arguments} \"}}\"", head(key))
         }
-        (CallForm::Objects, _) => format!("{} {arguments} ID? \"}}\"", head("arguments")),
+        (CallForm::Objects(items), _) => {
+            let (before_id, head) = items.head(name, blank);
+            let id = before_id
+                .map_or_else(String::new, |text| format!("{} /[0-9]{{1,3}}/", lark_string(&text)));
+            let more = if items == &Items::USUAL { "ID?" } else { "" };
+            format!("{id} {} {arguments} {more} \"}}\"", lark_string(&head))
+        }
         (CallForm::Marked(marks), _) => {
             let head = |between: &&str| pattern(&format!("{}{name}{between}", marks.before));
             let heads: Vec<String> = marks.between.iter().map(head).collect();

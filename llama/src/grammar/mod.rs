@@ -28,7 +28,7 @@ use toktrie::{ApproximateTokEnv, InferenceCapabilities, SimpleVob, TokEnv};
 use tracing::{debug, warn};
 
 use self::schema::{Gap, SchemaRules};
-use super::{dialect::CallStyle, family::Family};
+use super::{family::Family, telling::CallStyle};
 
 /// Compiles grammars for sets of tools and keeps the latest.
 pub(super) struct Grammars {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::{
     call::{CallForm, braces, json, python},
-    dialect::CallStyle,
+    telling::CallStyle,
 };
 
 /// The form of values in a family's calls.
@@ -33,7 +33,7 @@ impl Notation {
     pub(super) fn of(form: CallForm, style: &CallStyle) -> Self {
         match form {
             CallForm::Object { .. }
-            | CallForm::Objects
+            | CallForm::Objects(_)
             | CallForm::Marked(_)
             | CallForm::Tagged(_) => Self::Json(style.blank()),
             CallForm::Braces(quote) => Self::Braces(quote),

@@ -6,7 +6,7 @@ use std::{collections::HashMap, fmt::Write as _};
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{call::CallForm, dialect::CallStyle},
+    super::{call::CallForm, telling::CallStyle},
     any::{ANY, ANY_OBJECT},
     keywords::{
         ANNOTATIONS, Rule, Unknown, check_keywords, choices, closed_properties, counts,
@@ -71,7 +71,7 @@ impl<'s> SchemaRules<'s> {
             CallForm::Python => self.keywords(),
             CallForm::Tagged(tags) => self.tagged(tags),
             CallForm::Object { .. }
-            | CallForm::Objects
+            | CallForm::Objects(_)
             | CallForm::Marked(_)
             | CallForm::Braces(_) => self.arguments_object(),
         };
@@ -87,7 +87,7 @@ impl<'s> SchemaRules<'s> {
             CallForm::Python => self.rule(&format!("(KEYWORD {ANY} (\", \" KEYWORD {ANY})*)?")),
             CallForm::Tagged(tags) => self.any_tagged(tags),
             CallForm::Object { .. }
-            | CallForm::Objects
+            | CallForm::Objects(_)
             | CallForm::Marked(_)
             | CallForm::Braces(_) => ANY_OBJECT.to_owned(),
         }

@@ -187,7 +187,13 @@ impl TaggedValue {
             r" & ~/\s*(null|None|true|True|false|False)\s*/".to_owned()
         };
         let before = if mark.is_empty() { String::new() } else { format!("/{mark}/ ") };
-        format!("{before}(/{texts}/ & ~/(?s:.*){tag}(?s:.*)/{words}) /{end}/")
+        let untagged = format!("/{texts}/ & ~/(?s:.*){tag}(?s:.*)/");
+        match self.tags.quotes.map(|quotes| quotes.map(regex_of)) {
+            None => format!("{before}({untagged}{words}) /{end}/"),
+            Some([open, close]) => format!(
+                "{before}(({untagged}{words} & ~/{open}(?s:.*)/) /{end}/ | /{open}/ ({untagged}) /{close}{end}/)"
+            ),
+        }
     }
 
     /// Writes JSON by this rule.
@@ -206,11 +212,15 @@ impl TaggedValue {
             self.ways.extend(ways.map(|way| lark_string(&format!("{}{way}{end}", marks[1]))));
             return Ok(());
         };
-        let is_read = self.tags.is_typed() || self.kinds.reads_as_text(text);
-        if !is_read || text.contains(self.tags.end.trim()) {
+        let is_quoted = |[open, _]: [&str; 2]| text.starts_with(open);
+        let is_read = (self.tags.is_typed() || self.kinds.reads_as_text(text))
+            && !self.tags.quotes.is_some_and(is_quoted);
+        let bare = is_read.then(|| format!("{}{text}{end}", marks[0]));
+        let quoted = self.tags.quotes.map(|[open, close]| format!("{open}{text}{close}{end}"));
+        if text.contains(self.tags.end.trim()) || (bare.is_none() && quoted.is_none()) {
             return Err(unknown("enum"));
         }
-        self.ways.push(lark_string(&format!("{}{text}{end}", marks[0])));
+        self.ways.extend(bare.into_iter().chain(quoted).map(|way| lark_string(&way)));
         Ok(())
     }
 }

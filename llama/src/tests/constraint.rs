@@ -9,10 +9,10 @@ use toktrie::ApproximateTokEnv;
 
 use super::super::{
     call::{CallForm, braces, json as json_text},
-    dialect::CallStyle,
     family::{FAMILIES, Family},
     grammar::{CallGuide, Grammars, unconstrained},
     parser::{Found, Parser},
+    telling::CallStyle,
 };
 use super::{families::opening, *};
 
@@ -320,7 +320,7 @@ proptest! {
             CallForm::Tagged(tags) => vec![tags.end, tags.after],
             CallForm::Marked(marks) if marks.separator.is_some() => family.closing.to_vec(),
             CallForm::Object { .. }
-            | CallForm::Objects
+            | CallForm::Objects(_)
             | CallForm::Marked(_)
             | CallForm::Braces(_)
             | CallForm::Python => Vec::new(),

@@ -129,7 +129,7 @@ async fn calls_are_constrained_in_the_tokens_of_every_family() {
             CallForm::Tagged(tags) if tags.value[0].is_empty() => continue,
             CallForm::Tagged(tags) => [tags.value[0], tags.end.trim()],
             CallForm::Object { .. }
-            | CallForm::Objects
+            | CallForm::Objects(_)
             | CallForm::Marked(_)
             | CallForm::Python => ["\""; 2],
         };

@@ -328,6 +328,56 @@ fn gpt_oss_calls_nothing_but_tools_and_needs_no_header() {
 }
 
 #[test]
+fn a_list_may_have_keys_of_its_own() {
+    check(
+        &COHERE,
+        "<|START_THINKING|>hm<|END_THINKING|><|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"a\", \
+         \"parameters\": {\"x\": 1}},\n    {\"tool_call_id\": \"1\", \"tool_name\": \"b\", \"parameters\": {}}\n]<|END_ACTION|>",
+        &expect![[r#"
+            thinking "hm"
+            call a {"x": 1}
+            call b {}"#]],
+    );
+    check(
+        &APERTUS,
+        "ok<|tools_prefix|>[{\"a\": {\"x\": \"}]\"}}, {\"b\": {}}]<|tools_suffix|>",
+        &expect![[r#"
+            text "ok"
+            call a {"x": "}]"}
+            call b {}"#]],
+    );
+    check(
+        &APERTUS,
+        "<|tools_prefix|>[{\"a\": 1}]<|tools_suffix|>",
+        &expect![[r#"malformed "" "[{\"a\": 1}""#]],
+    );
+}
+
+#[test]
+fn gigachat_calls_in_a_message_with_a_role() {
+    check(
+        &GIGACHAT_3,
+        "ok<|message_sep|>\n\nfunction call<|role_sep|>\n{\"name\": \"a\", \"arguments\": {\"x\": 1}}",
+        &expect![[r#"
+            text "ok"
+            call a {"x": 1}"#]],
+    );
+}
+
+#[test]
+fn minicpm_may_quote_a_text() {
+    check(
+        &MINICPM_5,
+        "ok\n<function name=\"a\"><param name=\"x\"><![CDATA[<b>\n]]></param><param name=\"y\">2</param>\
+         <param name=\"z\">True</param></function>\n<function name=\"b\"></function>",
+        &expect![[r#"
+            text "ok"
+            call a {"x":"<b>\n","y":2,"z":true}
+            call b {}"#]],
+    );
+}
+
+#[test]
 fn hyperclova_calls_in_a_message_with_a_role() {
     check(
         &HYPERCLOVA,

@@ -6,6 +6,7 @@
 mod calls;
 pub(super) use calls::opening;
 mod published;
+mod unbrought;
 
 use std::path::Path;
 
@@ -16,13 +17,14 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::super::{
-    dialect::{Dialect, Telling, ToolListing},
+    dialect::Dialect,
     family::*,
     gguf::Gguf,
     hidden::Piece,
     markers::Markers,
     prompt::PromptWriter,
     spans::{Span, spans},
+    telling::{Telling, ToolListing},
     template::{LEAST_BYTES, TemplateInput},
 };
 

@@ -113,7 +113,7 @@ pub(super) fn with_each<S>(
 }
 
 /// Differences for which there is a reason: the beginning of a template's name, and a part of what differs.
-const REASONS: [(&str, &str, &str); 6] = [
+const REASONS: [(&str, &str, &str); 7] = [
     (
         "CohereForAI-c4ai-command-r-plus-tool_use",
         "only jinja2 fails: TypeError: 'NoneType'",
@@ -124,11 +124,13 @@ const REASONS: [(&str, &str, &str); 6] = [
     ("meetkai-functionary-medium-v3.1", "Adds a note &amp;", SAFE),
     ("Mistral-Small-3.2-", "[INST]…[/INST]", EQUAL),
     ("mistralai-Mistral-Nemo-", "[INST]…[/INST]", EQUAL),
+    ("openbmb-MiniCPM5-", "<![CDATA[물", HIDDEN),
 ];
 const NO_TOOLS: &str =
     "it goes through the tools where there are none, and with us none has no items";
 const LISTED: &str = "it writes as JSON what it has selected of the tools; with us that is a list, as with llama.cpp";
 const SAFE: &str = "jinja2 escapes for HTML what it joins to a text that is called safe; with us nothing is escaped";
+const HIDDEN: &str = "it quotes a text in which it finds `<`, `&` or a line; with us texts are hidden while it renders, and stand without quotes";
 const EQUAL: &str = "it lists the tools before each message that equals the user's last; with us texts that are equal are two texts";
 
 const BOS: &str = "<BOS>";

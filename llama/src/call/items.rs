@@ -1,0 +1,85 @@
+//! Reads and writes the objects in a list of calls: their keys, and the texts around them.
+
+use madang_actors::protocol::WantedCall;
+use serde_json::Value;
+
+use super::{
+    Malformed,
+    json::{first_member, member},
+    of_members,
+};
+
+/// The form of a family's list.
+#[derive(Debug, PartialEq, Eq)]
+pub(in super::super) struct Items {
+    /// The text before the first object, and after the last.
+    pub(in super::super) around: [&'static str; 2],
+    /// The text between two; that of every list, if there is none.
+    pub(in super::super) separator: Option<&'static str>,
+    /// The key of a number that comes first, if any.
+    pub(in super::super) id: Option<&'static str>,
+    /// The key of the name; without one the name is itself the key of the arguments.
+    pub(in super::super) name: Option<&'static str>,
+    /// The key of the arguments.
+    pub(in super::super) arguments: &'static str,
+}
+
+impl Items {
+    /// The usual list: `[{"name": "NAME", "arguments": {..}}]`.
+    pub(in super::super) const USUAL: Self = Self {
+        around: ["[", "]"],
+        separator: None,
+        id: None,
+        name: Some("name"),
+        arguments: "arguments",
+    };
+
+    /// Reads an object.
+    pub(super) fn read(&self, call: &str) -> Result<WantedCall, Malformed> {
+        match self.name {
+            Some(key) => {
+                // Some models write the form of the API.
+                let inner = member(call, "function").filter(|inner| inner.starts_with('{'));
+                let call = inner.unwrap_or(call);
+                of_members(member(call, key).or_else(|| member(call, "name")), call)
+            }
+            None => {
+                let (name, arguments) = first_member(call).ok_or(Malformed)?;
+                let name = serde_json::from_str::<String>(name).map_err(|_| Malformed)?;
+                let is_call = !name.is_empty() && arguments.starts_with('{');
+                if is_call { Ok(WantedCall::new(name, arguments)) } else { Err(Malformed) }
+            }
+        }
+    }
+
+    /// Writes a list of one call.
+    pub(super) fn write(&self, name: &str, arguments: &str) -> String {
+        let [open, close] = self.around;
+        let name = Value::from(name);
+        let id = self.id.map_or_else(String::new, |id| format!("\"{id}\": \"0\", "));
+        match self.name {
+            Some(key) => {
+                let head = format!("{{{id}\"{key}\": {name}, \"{}\": ", self.arguments);
+                format!("{open}{head}{arguments}}}{close}")
+            }
+            None => format!("{open}{{{name}: {arguments}}}{close}"),
+        }
+    }
+
+    /// Returns the texts before and after the number, and the one before the arguments, with this blank behind colons
+    /// and commas.
+    pub(in super::super) fn head(&self, name: &str, blank: &str) -> (Option<String>, String) {
+        match (self.name, self.id) {
+            (None, _) => (None, format!("{{\"{name}\":{blank}")),
+            (Some(key), None) => (None, format!("{{{}", self.keys(key, name, blank))),
+            (Some(key), Some(id)) => {
+                let keys = format!("\",{blank}{}", self.keys(key, name, blank));
+                (Some(format!("{{\"{id}\":{blank}\"")), keys)
+            }
+        }
+    }
+
+    fn keys(&self, key: &str, name: &str, blank: &str) -> String {
+        format!("\"{key}\":{blank}\"{name}\",{blank}\"{}\":{blank}", self.arguments)
+    }
+}
