@@ -1,10 +1,14 @@
 //! Tests which calls the grammars allow, byte by byte.
 
+#[path = "grammar_of_lists.rs"]
+mod lists;
+#[path = "grammar_of_tags.rs"]
+mod tags;
+
 use serde_json::json;
 
 use super::super::family::{
-    DEEPSEEK_V3_1, DEEPSEEK_V3_2, ENVELOPE, FUNCTION_GEMMA, GLM_TIGHT, GPT_OSS, HERMES, KIMI_K2,
-    MINIMAX_M2, MISTRAL_MARKED, QWEN_CODER, SEED,
+    DEEPSEEK_V3_1, ENVELOPE, FUNCTION_GEMMA, GPT_OSS, HERMES, KIMI_K2, MISTRAL_MARKED,
 };
 use super::*;
 
@@ -116,80 +120,6 @@ fn a_block_of_several_calls_is_followed_to_its_closing() {
     assert_eq!(passed(&DEEPSEEK_V3_1, &tools(), &format!("{one}x")), one.len());
     let unknown = "<｜tool▁call▁begin｜>delete<｜tool▁sep｜>{}";
     assert_eq!(passed(&DEEPSEEK_V3_1, &tools(), unknown), unknown.find("delete").unwrap());
-}
-
-/// A tool with arguments of several kinds.
-fn mixed() -> [ToolSpec; 1] {
-    let parameters = json!({
-        "type": "object",
-        "properties": {
-            "text": {"type": "string", "maxLength": 5},
-            "either": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-            "level": {"enum": ["low", "high", 3]},
-            "is_new": {"type": "boolean"},
-            "words": {"type": "array", "items": {"type": "string"}},
-        },
-        "required": ["text"],
-    });
-    [tool("mix", parameters)]
-}
-
-#[test]
-fn values_between_tags_are_written_after_the_schema() {
-    let call = |arguments: &str| format!("\n<function=mix>\n{arguments}</function>");
-    let argument = |key: &str, value: &str| format!("<parameter={key}>\n{value}\n</parameter>\n");
-    let ways = [
-        argument("text", "\"2\"\n"),
-        argument("text", "null") + &argument("either", "null") + &argument("is_new", "false"),
-        argument("text", "") + &argument("either", "2") + &argument("level", "3"),
-        argument("text", "</p") + &argument("level", "low") + &argument("words", "[\"a\", \"b\"]"),
-    ];
-    for way in ways {
-        let call = call(&way);
-        assert_eq!(passed(&QWEN_CODER, &mixed(), &call), call.len(), "{call}");
-    }
-    for (begin, rest) in [
-        ("<parameter=text>\n12345", "6"),
-        ("<parameter=text>\n", "</parameter>"),
-        ("<parameter=", "x>"),
-        ("", "</function>"),
-        ("<parameter=text>\na\n</parameter>\n<parameter=level>\n", "3.5"),
-        ("<parameter=text>\na\n</parameter>\n<parameter=is_new>\n", "True"),
-    ] {
-        let call = call(&format!("{begin}{rest}"));
-        let known = "\n<function=mix>\n".len() + begin.len();
-        let passed = passed(&QWEN_CODER, &mixed(), &call);
-        // A mark is refused with its last letter, since a text may begin as it does.
-        let is_refused = passed >= known && passed < known + rest.len();
-        assert!(is_refused, "{call} passed up to {:?}", &call[..passed]);
-    }
-}
-
-#[test]
-fn every_family_of_tags_is_followed() {
-    let text = ("text", "a b");
-    let calls: [(&'static Family, String); 4] = [
-        (&GLM_TIGHT, "mix<arg_key>text</arg_key><arg_value>a b</arg_value></tool_call>".to_owned()),
-        (&SEED, "<function=mix>\n<parameter=text>a b</parameter>\n</function>".to_owned()),
-        (&MINIMAX_M2, "\n<invoke name=\"mix\">\n<parameter name=\"text\">a b</parameter>\n</invoke>\n</minimax:tool_call>".to_owned()),
-        (&DEEPSEEK_V3_2, "\n<｜DSML｜invoke name=\"mix\">\n<｜DSML｜parameter name=\"text\" string=\"true\">a b</｜DSML｜parameter>\n\
-          <｜DSML｜parameter name=\"is_new\" string=\"false\">true</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>".to_owned()),
-    ];
-    for (family, call) in calls {
-        assert_eq!(passed(family, &mixed(), &call), call.len(), "{call}");
-        let wrong = call.replace(text.0, "tent");
-        assert!(passed(family, &mixed(), &wrong) < wrong.find("tent").unwrap() + 3, "{wrong}");
-    }
-}
-
-#[test]
-fn a_text_that_may_be_a_number_is_named_where_nothing_tells_them_apart() {
-    let parameters =
-        json!({"type": "object", "properties": {"x": {"type": ["string", "integer"]}}});
-    let tools = [tool("t", parameters)];
-    let gaps = unconstrained(&QWEN_CODER, style(&QWEN_CODER), &tools);
-    assert_eq!((&*gaps[0].pointer, &*gaps[0].keyword), ("/properties/x", "type"));
-    assert_eq!(unconstrained(&DEEPSEEK_V3_2, style(&DEEPSEEK_V3_2), &tools), []);
 }
 
 #[test]
