@@ -1,10 +1,6 @@
 //! What is on its way to readers is bounded: a chat comes in pages, and answers that a user does not read leave room.
 
 use serde_json::Value;
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpSocket, TcpStream},
-};
 
 use crate::{
     http::Request,
@@ -59,23 +55,6 @@ async fn a_long_chat_is_told_in_pages_of_bytes_and_no_message_is_lost() {
     test.shutdown().await;
 }
 
-/// Asks for an answer, and reads no more than its beginning.
-async fn unread(test: &TestServer, path: &str) -> TcpStream {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.set_recv_buffer_size(4_096).unwrap();
-    let mut reader = socket.connect(test.address).await.unwrap();
-    let head = format!(
-        "GET {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\r\n",
-        test.address,
-        test.kim.reveal()
-    );
-    reader.write_all(head.as_bytes()).await.unwrap();
-    let mut first = [0; 16];
-    reader.read_exact(&mut first).await.unwrap();
-    assert!(first.starts_with(b"HTTP/1.1 200"));
-    reader
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_that_a_user_does_not_read_are_bounded_and_bound_no_other_user() {
     const LONG: usize = 64 * 1024;
@@ -91,7 +70,8 @@ async fn answers_that_a_user_does_not_read_are_bounded_and_bound_no_other_user()
     for _ in 0..40 {
         test.say("s", &"x".repeat(LONG)).await;
     }
-    let reader = unread(&test, "/v1/sessions/s").await;
+    let asked = Request::get("/v1/sessions/s").bearer(test.kim.reveal());
+    let reader = asked.unread(test.address).await;
     let full = test.get("/v1/sessions/s").await;
     assert_eq!((full.status, &*full.problem()), (429, "too-many"));
     assert_eq!(full.json()["bound"], "outgoing_bytes");

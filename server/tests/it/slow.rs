@@ -5,14 +5,10 @@ use std::time::Duration;
 use madang::model::{self, Completion};
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use serde_json::json;
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpSocket,
-    time::Instant,
-};
+use tokio::time::Instant;
 
 use crate::{
-    http::Connection,
+    http::{Connection, Request},
     support::{Setup, says, until},
 };
 
@@ -60,30 +56,15 @@ async fn a_reader_that_does_not_read_is_ended_and_its_permit_is_free_again() {
         .start()
         .await;
     test.open("s").await;
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.set_recv_buffer_size(4_096).unwrap();
-    let mut reader = socket.connect(test.address).await.unwrap();
-    let head = format!(
-        "GET /v1/sessions/s/events HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\r\n",
-        test.address,
-        test.kim.reveal()
-    );
-    reader.write_all(head.as_bytes()).await.unwrap();
-    let mut first = [0; 16];
-    reader.read_exact(&mut first).await.unwrap();
-    assert!(first.starts_with(b"HTTP/1.1 200"));
+    let asked = Request::get("/v1/sessions/s/events").bearer(test.kim.reveal());
+    let reader = asked.clone().unread(test.address).await;
     let full = test.get("/v1/sessions/s/events").await;
     assert_eq!((full.status, &*full.problem()), (429, "too-many"));
     for _ in 0..30 {
         test.say("s", "more").await;
     }
     // It held the only permit; once it is ended, another reader has it.
-    until(async || {
-        let mut connection = Connection::open(test.address).await;
-        connection.write(head.as_bytes()).await;
-        connection.head().await.0 == 200
-    })
-    .await;
+    until(async || asked.clone().head(test.address).await.status == 200).await;
     drop(reader);
     test.shutdown().await;
 }
