@@ -243,7 +243,10 @@ fn options(
         (None, false) => options,
     };
     if wanted.is_open {
-        return Ok((options.open(wanted.tools.person.user.clone()), None));
+        let options = options.open(wanted.tools.person.user.clone());
+        let asked = Some(&wanted.open_scope).filter(|asked| !asked.is_empty());
+        let scopes = asked.map(|asked| asked.iter().copied().collect());
+        return Ok((scopes.into_iter().fold(options, ServerOptions::open_scopes), None));
     }
     let options = wanted.jwt.issuer().into_iter().fold(options, ServerOptions::jwt);
     let options = options.token_file(tokens);

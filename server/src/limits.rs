@@ -74,9 +74,19 @@ pub struct ServerLimits {
     pub requests_per_second: u32,
     /// Requests that one user may send at once.
     pub request_burst: u32,
+    /// Requests of one service in a second, after the burst, for all users that it names: forty at their full rate. It
+    /// could name a user for each request.
+    pub service_requests_per_second: u32,
+    /// Requests that one service may send at once.
+    pub service_request_burst: u32,
+    /// Chats that one user makes in a minute, after the burst. Each stays in the store for ever: a person makes a few in
+    /// an hour, and a program that sends one text for each waits longer for the model.
+    pub new_chats_per_minute: u32,
+    /// Chats that one user may make at once: those of a program that goes through a long list.
+    pub new_chat_burst: u32,
     /// Wrong credentials of one address in a minute: a person that mistypes.
     pub wrong_credentials_per_minute: u32,
-    /// Users and addresses that the rates remember; the oldest goes first.
+    /// Users, services and addresses that each rate remembers; the oldest goes first.
     pub max_remembered_rates: usize,
     /// Sessions at once of MCP clients whose revision has sessions: each keeps a task and some queues.
     pub max_mcp_sessions: usize,
@@ -142,6 +152,10 @@ impl Default for ServerLimits {
             supersede_wait: Duration::from_secs(5),
             requests_per_second: 50,
             request_burst: 100,
+            service_requests_per_second: 2_000,
+            service_request_burst: 4_000,
+            new_chats_per_minute: 60,
+            new_chat_burst: 1_000,
             wrong_credentials_per_minute: 10,
             max_remembered_rates: 8_192,
             max_mcp_sessions: 1_024,

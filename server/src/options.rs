@@ -14,7 +14,7 @@ use madang::{
 use crate::auth::jwt::JwtIssuer;
 use crate::{
     ClientMemory, ServerLimits,
-    auth::{secret::CookieKey, token_entry::TokenEntry, token_file::TokenFile},
+    auth::{scope::TokenScopes, secret::CookieKey, token_entry::TokenEntry, token_file::TokenFile},
     guard::site::WebOrigin,
 };
 
@@ -43,6 +43,7 @@ pub struct ServerOptions {
     #[cfg(feature = "jwt")]
     pub(crate) jwt: Option<JwtIssuer>,
     pub(crate) open: Option<UserId>,
+    pub(crate) open_scopes: Option<TokenScopes>,
     pub(crate) cookie_key: Option<CookieKey>,
     pub(crate) public_url: Option<WebOrigin>,
     pub(crate) allowed_origins: Vec<WebOrigin>,
@@ -121,6 +122,14 @@ impl ServerOptions {
     #[must_use]
     pub fn open(mut self, user: UserId) -> Self {
         self.open = Some(user);
+        self
+    }
+
+    /// Sets what requests without a credential may do on such a server. By default it is what a person's token may do:
+    /// everything but to look at others.
+    #[must_use]
+    pub const fn open_scopes(mut self, scopes: TokenScopes) -> Self {
+        self.open_scopes = Some(scopes);
         self
     }
 

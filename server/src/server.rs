@@ -28,7 +28,7 @@ use crate::{
         listener::Listener,
         open_connections::OpenConnections,
     },
-    auth::{Auth, secret::CookieKey, tokens},
+    auth::{Auth, scope::TokenScopes, secret::CookieKey, tokens},
     byte_budget::ByteBudget,
     guard::site::{OwnPort, Site, WebOrigin},
     page::assets::Assets,
@@ -125,7 +125,9 @@ impl Server {
                 Some(key) => key,
                 None => CookieKey::random().map_err(ServerError::Randomness)?,
             },
-            open: options.open,
+            open: options
+                .open
+                .map(|user| (user, options.open_scopes.unwrap_or(TokenScopes::OF_PERSON))),
             changes: watch::Sender::new(()),
         };
         let limits = options.limits;

@@ -1,6 +1,9 @@
 //! What all handlers of a server share.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    hash::Hash,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use madang::{
     Clock as _, Runtime, Session, SystemClock, Timestamp, UserId,
@@ -17,7 +20,7 @@ use crate::{
     guard::{rate::Rates, site::Site},
     options::{Extras, OnDisconnect},
     page::assets::Assets,
-    problem::Problem,
+    problem::{Problem, ProblemName},
     stream::{outlet::OutletReader, permits::StreamPermits},
 };
 
@@ -68,12 +71,25 @@ impl Shared {
     /// Opens a session of this user, and makes it where it does not exist.
     ///
     /// # Errors
-    /// A problem where it is another user's, the same as for one that does not exist, and where the server is about to end.
+    /// A problem where it is another user's, the same as for one that does not exist. So it is where the user makes too
+    /// many, and where the server is about to end.
     pub(crate) async fn open_session(&self, user: &UserId, id: &str) -> Result<Session, Problem> {
         if self.drain.is_draining() {
             return Err(Problem::draining());
         }
         let session = session_id(id)?;
+        if let Some(session) = self.runtime.find_session(user, &session).await? {
+            return Ok(session);
+        }
+        if let Err(wait) = self.rates.chat_is_made(user) {
+            let problem = Problem::new(
+                ProblemName::TooMany,
+                "새 대화를 너무 자주 만듭니다.",
+                "New chats are made too often.",
+            );
+            let max = self.limits.new_chat_burst;
+            return Err(problem.reached("new_chats", "user", max).retry_after(wait));
+        }
         Ok(self.runtime.session(user.as_str(), session.as_str()).await?)
     }
 
@@ -89,11 +105,13 @@ impl Shared {
     }
 }
 
-/// How often users come with requests, and addresses with wrong credentials.
+/// How often users and services come with requests, users make chats, and addresses come with wrong credentials.
 #[derive(Debug)]
 pub(crate) struct CallerRates {
     since: Instant,
     users: Mutex<Rates<UserId>>,
+    services: Mutex<Rates<Arc<str>>>,
+    new_chats: Mutex<Rates<UserId>>,
     wrong: Mutex<Rates<Peer>>,
 }
 
@@ -102,9 +120,19 @@ impl CallerRates {
         let max = limits.max_remembered_rates;
         let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
         let users = Rates::new(limits.requests_per_second, second, limits.request_burst, max);
+        let (of_service, at_once) =
+            (limits.service_requests_per_second, limits.service_request_burst);
+        let services = Rates::new(of_service, second, at_once, max);
+        let new_chats = Rates::new(limits.new_chats_per_minute, minute, limits.new_chat_burst, max);
         let wrong = limits.wrong_credentials_per_minute;
         let wrong = Rates::new(wrong, minute, wrong, max);
-        Self { since: Instant::now(), users: Mutex::new(users), wrong: Mutex::new(wrong) }
+        Self {
+            since: Instant::now(),
+            users: Mutex::new(users),
+            services: Mutex::new(services),
+            new_chats: Mutex::new(new_chats),
+            wrong: Mutex::new(wrong),
+        }
     }
 
     /// Lets a user's request come.
@@ -112,8 +140,23 @@ impl CallerRates {
     /// # Errors
     /// The time to wait.
     pub(crate) fn user_comes(&self, user: &UserId) -> Result<(), Duration> {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        users.come(user, self.since.elapsed())
+        self.count(&self.users, user)
+    }
+
+    /// Lets a request of a service come, which the name of its token tells.
+    ///
+    /// # Errors
+    /// The time to wait.
+    pub(crate) fn service_comes(&self, token: &Arc<str>) -> Result<(), Duration> {
+        self.count(&self.services, token)
+    }
+
+    /// Lets a user make a chat.
+    ///
+    /// # Errors
+    /// The time to wait.
+    pub(crate) fn chat_is_made(&self, user: &UserId) -> Result<(), Duration> {
+        self.count(&self.new_chats, user)
     }
 
     /// Counts a wrong credential of an address.
@@ -121,7 +164,15 @@ impl CallerRates {
     /// # Errors
     /// The time for which the address hears nothing more about credentials.
     pub(crate) fn wrong_credential(&self, peer: &Peer) -> Result<(), Duration> {
-        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-        wrong.come(peer, self.since.elapsed())
+        self.count(&self.wrong, peer)
+    }
+
+    fn count<K: Clone + Ord + Hash>(
+        &self,
+        rates: &Mutex<Rates<K>>,
+        who: &K,
+    ) -> Result<(), Duration> {
+        let mut rates = rates.lock().unwrap_or_else(PoisonError::into_inner);
+        rates.come(who, self.since.elapsed())
     }
 }

@@ -39,6 +39,9 @@ pub(crate) struct Serve {
     /// Ask for no token. Only on loopback addresses and Unix sockets.
     #[arg(long = "open")]
     pub(crate) is_open: bool,
+    /// What requests without a token may do, separated by commas: chat, decide, tools, admin. Without it, all but admin.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = scope, requires = "is_open")]
+    pub(crate) open_scope: Vec<TokenScope>,
     /// A site whose pages may call this server with a token. Can be given several times.
     #[arg(long, value_name = "URL")]
     pub(crate) allow_origin: Vec<WebOrigin>,

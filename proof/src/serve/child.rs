@@ -81,6 +81,7 @@ pub async fn serve(orders: ServerOrders) -> Result<(), Box<dyn Error>> {
 fn limits() -> ServerLimits {
     let mut limits = ServerLimits::default();
     (limits.requests_per_second, limits.request_burst) = (100_000, 100_000);
+    (limits.new_chats_per_minute, limits.new_chat_burst) = (100_000, 100_000);
     limits
 }
 

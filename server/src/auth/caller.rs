@@ -25,6 +25,8 @@ pub(crate) struct Caller {
     pub(crate) scopes: TokenScopes,
     /// The name of the token behind the credential.
     pub(crate) token: Arc<str>,
+    /// Whether the credential is a service's, which speaks for other users too.
+    pub(crate) is_of_service: bool,
     /// Which person is asked where the request does not say.
     pub(crate) ask: Option<Ask>,
     /// The language in which the request wants to be answered, where it names one.

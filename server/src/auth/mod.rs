@@ -59,8 +59,8 @@ pub(crate) struct Auth {
     pub(crate) jwts: Option<jwt::Jwts>,
     /// Seals the cookies.
     pub(crate) key: CookieKey,
-    /// The user of requests without a credential, where the server asks for none.
-    pub(crate) open: Option<UserId>,
+    /// The user of requests without a credential, where the server asks for none, and what they may do.
+    pub(crate) open: Option<(UserId, TokenScopes)>,
     /// Tells streams that tokens or keys have changed.
     pub(crate) changes: watch::Sender<()>,
 }
@@ -131,6 +131,7 @@ impl Auth {
             user,
             scopes: *scopes,
             token: (**name).into(),
+            is_of_service: matches!(entry.holder, TokenHolder::Service { .. }),
             ask: *ask,
             named,
             credential: CallerCredential {
@@ -143,10 +144,12 @@ impl Auth {
 
     /// Gives the caller without a credential, where the server asks for none.
     fn of_no_one(&self, named: Option<Locale>) -> Option<Caller> {
+        let (user, scopes) = self.open.clone()?;
         Some(Caller {
-            user: self.open.clone()?,
-            scopes: TokenScopes::ALL,
+            user,
+            scopes,
             token: "open".into(),
+            is_of_service: false,
             ask: None,
             named,
             credential: CallerCredential::default(),
@@ -178,7 +181,8 @@ impl Auth {
             CallerCredential { rests_on: Some(key), until: Some(until), is_login: false };
         // The issuer knows its users: all have one name.
         let token = "jwt".into();
-        Some(Caller { user, scopes, token, ask: None, named, credential })
+        let is_of_service = false;
+        Some(Caller { user, scopes, token, is_of_service, ask: None, named, credential })
     }
 
     #[cfg(not(feature = "jwt"))]

@@ -24,7 +24,7 @@ fn scene(open: Option<&str>) -> Scene {
         TokenEntry::new("webui", prefix, TokenScopes::OF_SERVICE, &service),
     ];
     let tokens = tokens::open(entries, None).unwrap();
-    let open = open.map(|user| UserId::new(user).unwrap());
+    let open = open.map(|user| (UserId::new(user).unwrap(), TokenScopes::OF_PERSON));
     let auth = Auth {
         tokens,
         #[cfg(feature = "jwt")]

@@ -134,6 +134,12 @@ fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(
         let max = shared.limits.request_burst;
         return Err(too_often(wait).reached("requests", "user", max));
     }
+    if caller.is_of_service
+        && let Err(wait) = shared.rates.service_comes(&caller.token)
+    {
+        let max = shared.limits.service_request_burst;
+        return Err(too_often(wait).reached("requests", "service", max));
+    }
     if let Some(scope) = scope {
         caller.must_have(scope)?;
     }

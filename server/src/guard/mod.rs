@@ -5,7 +5,7 @@
 //! 3. `Sec-Fetch-Site`: a page of another site may only open ours in a tab.
 //! 4. Credential, and the rates of wrong ones ([`auth`](crate::auth)).
 //! 5. For a cookie, the proof that a page of ours sent it.
-//! 6. The rate of the user, and the scope of the route.
+//! 6. The rates of the user and of a service that speaks for users, and the scope of the route.
 //!
 //! `layer` carries the decisions out, and `cors` tells a browser what pages of allowed sites may send and read. `rate`
 //! counts how often a caller comes, and `site` has the origins of the server and of the allowed sites.

@@ -26,7 +26,7 @@ pub struct Tried {
     pub session: SessionId,
     /// The key of its turn.
     pub key: IdempotencyKey,
-    /// The last moment at which it counts; `None` where it counts for ever.
+    /// The last moment at which it counts; `None` where it has none. Of those a memory may keep each user's newest alone.
     pub until: Option<Timestamp>,
 }
 

@@ -25,15 +25,30 @@ pub const FORGET: [&str; 3] = [
 /// The time after which the end of a chat is not looked for any more: 90 days.
 const CHAT_LIFE_MILLIS: i64 = 90 * 24 * 60 * 60 * 1_000;
 
+/// Keys of one user that are remembered. A key is sent again within minutes or, by a job, within days; and ten thousand
+/// of them take a few megabytes of a disk.
+const MAX_KEYS_PER_USER: u32 = 16_384;
+
 /// Remembers in the tables of [`MIGRATIONS`], through the store's one writer.
 #[derive(Debug)]
-pub struct SqliteMemory(Runtime);
+pub struct SqliteMemory {
+    runtime: Runtime,
+    max_keys_per_user: u32,
+}
 
 impl SqliteMemory {
     /// Takes the runtime whose store has the tables.
     #[must_use]
     pub fn new(runtime: Runtime) -> Self {
-        Self(runtime)
+        Self { runtime, max_keys_per_user: MAX_KEYS_PER_USER }
+    }
+
+    /// Sets how many keys of one user are remembered, the newest. By default they are 16,384: what a client sends must not
+    /// fill the disk.
+    #[must_use]
+    pub const fn max_keys_per_user(mut self, max: u32) -> Self {
+        self.max_keys_per_user = max;
+        self
     }
 
     fn run<T, F>(&self, doing: &'static str, run: F) -> Recalled<'_, T>
@@ -45,7 +60,7 @@ impl SqliteMemory {
                 Error = sqlx::Error,
             >,
     {
-        let done = self.0.transaction(run);
+        let done = self.runtime.transaction(run);
         Box::pin(
             async move { done.await.map_err(|cause| MemoryError { doing, cause: cause.into() }) },
         )
@@ -107,12 +122,14 @@ impl ClientMemory for SqliteMemory {
         put_off: Option<Tried>,
         now: Timestamp,
     ) -> Recalled<'_, Tried> {
+        let max_keys = self.max_keys_per_user;
         self.run("claim a try", async move |db: &mut SqliteConnection| {
             let (old_session, old_key) = put_off.map(|old| (old.session, old.key)).unzip();
+            let number = next_number(db, &user, &tried).await?;
             sqlx::query(
-                "INSERT INTO server_tries (user, name, session, key, until) VALUES ($1, $2, $3, $4, $5)
+                "INSERT INTO server_tries (user, name, session, key, until, number) VALUES ($1, $2, $3, $4, $5, $9)
                  ON CONFLICT (user, name) DO UPDATE
-                 SET session = excluded.session, key = excluded.key, until = excluded.until
+                 SET session = excluded.session, key = excluded.key, until = excluded.until, number = excluded.number
                  WHERE until < $6 OR (session = $7 AND key = $8)",
             )
             .bind(user.as_str())
@@ -123,8 +140,10 @@ impl ClientMemory for SqliteMemory {
             .bind(now.millis())
             .bind(old_session.as_ref().map(SessionId::as_str))
             .bind(old_key.as_ref().map(IdempotencyKey::as_str))
+            .bind(number)
             .execute(&mut *db)
             .await?;
+            forget_oldest(db, &user, max_keys).await?;
             // A row whose names are none of ours can only be of another program: its try is passed over, as in `tried`.
             Ok(stored(db, &user, name).await?.unwrap_or(tried))
         })
@@ -137,24 +156,27 @@ impl ClientMemory for SqliteMemory {
         tried: Tried,
         now: Timestamp,
     ) -> Recalled<'_, ()> {
+        let max_keys = self.max_keys_per_user;
         self.run("store a try", async move |db: &mut SqliteConnection| {
             sqlx::query("DELETE FROM server_tries WHERE until < $1")
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
+            let number = next_number(db, &user, &tried).await?;
             sqlx::query(
-                "INSERT INTO server_tries (user, name, session, key, until) VALUES ($1, $2, $3, $4, $5)
+                "INSERT INTO server_tries (user, name, session, key, until, number) VALUES ($1, $2, $3, $4, $5, $6)
                  ON CONFLICT (user, name) DO UPDATE
-                 SET session = excluded.session, key = excluded.key, until = excluded.until",
+                 SET session = excluded.session, key = excluded.key, until = excluded.until, number = excluded.number",
             )
             .bind(user.as_str())
             .bind(name.to_string())
             .bind(tried.session.as_str())
             .bind(tried.key.as_str())
             .bind(tried.until.map(Timestamp::millis))
-            .execute(db)
+            .bind(number)
+            .execute(&mut *db)
             .await?;
-            Ok(())
+            forget_oldest(db, &user, max_keys).await
         })
     }
 
@@ -192,6 +214,36 @@ impl ClientMemory for SqliteMemory {
 /// Reads the names of chats. One that something beside this program has written is none of ours.
 fn chats_of(names: Vec<String>) -> Vec<SessionId> {
     names.into_iter().filter_map(|name| SessionId::new(name).ok()).collect()
+}
+
+/// Gives the number of a try under a key. A try without one has none, and is removed by its age.
+async fn next_number(
+    db: &mut SqliteConnection,
+    user: &UserId,
+    tried: &Tried,
+) -> Result<Option<i64>, sqlx::Error> {
+    if tried.until.is_some() {
+        return Ok(None);
+    }
+    let newest = "SELECT coalesce(max(number), 0) + 1 FROM server_tries WHERE user = $1 AND number IS NOT NULL";
+    sqlx::query_scalar(newest).bind(user.as_str()).fetch_one(db).await.map(Some)
+}
+
+/// Removes the keys of a user that are older than so many.
+async fn forget_oldest(
+    db: &mut SqliteConnection,
+    user: &UserId,
+    max_keys: u32,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "DELETE FROM server_tries WHERE user = $1 AND number <=
+         (SELECT max(number) FROM server_tries WHERE user = $1 AND number IS NOT NULL) - $2",
+    )
+    .bind(user.as_str())
+    .bind(i64::from(max_keys))
+    .execute(db)
+    .await?;
+    Ok(())
 }
 
 /// Reads the try of a name. One that something beside this program has written is none of ours.

@@ -1,4 +1,5 @@
-//! What is remembered for clients that name no chat: tries of a body for minutes, those under a key for ever.
+//! What is remembered for clients that name no chat: tries of a body for minutes, and the newest keys of each
+//! user.
 
 use std::time::Duration;
 
@@ -75,6 +76,35 @@ async fn forks_are_kept_in_memory_and_in_the_tables() {
     let model = ScriptedModel::new([]);
     let runtime = Runtime::builder().model(model).store(store).start().await.unwrap();
     gives_the_forks_of_a_chat_the_newest_first(&SqliteMemory::new(runtime.clone())).await;
+    runtime.shutdown().await.unwrap();
+}
+
+/// A key has no last moment, so a client could fill the disk with them.
+#[tokio::test]
+async fn of_the_keys_of_a_user_the_newest_are_remembered_in_the_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::options(folder.path().join("chats.db"));
+    let store = store.migrations("server", &MIGRATIONS).open().await.unwrap();
+    let builder = Runtime::builder().model(ScriptedModel::new([])).store(store);
+    let runtime = builder.start().await.unwrap();
+    let memory = SqliteMemory::new(runtime.clone()).max_keys_per_user(3);
+    let (kim, lee) = (UserId::new("kim").unwrap(), UserId::new("lee").unwrap());
+    let (now, name) = (Timestamp::from_millis(1), |number| Digest::new([number; 32]));
+    let body = tried("body", Some(now.after(Duration::from_secs(600))));
+    memory.add_try(kim.clone(), name(100), body, now).await.unwrap();
+    memory.add_try(lee.clone(), name(101), tried("lee", None), now).await.unwrap();
+    for number in 0..5 {
+        memory.add_try(kim.clone(), name(number), tried("added", None), now).await.unwrap();
+    }
+    let claimed = tried("claimed", None);
+    memory.claim_try(kim.clone(), name(5), claimed, None, now).await.unwrap();
+    memory.claim_try(kim.clone(), name(3), tried("again", None), None, now).await.unwrap();
+    let mut kept = Vec::new();
+    for (user, number) in (0..6).map(|number| (&kim, number)).chain([(&kim, 100), (&lee, 101)]) {
+        let found = memory.tried(user.clone(), name(number), now).await.unwrap();
+        kept.extend(found.map(|_| number));
+    }
+    assert_eq!(kept, [3, 4, 5, 100, 101]);
     runtime.shutdown().await.unwrap();
 }
 

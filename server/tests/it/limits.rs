@@ -150,43 +150,6 @@ async fn a_head_has_a_bound_in_bytes_and_in_fields() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_that_comes_too_often_waits_and_others_do_not() {
-    let test = Setup::new(says("a"))
-        .limits(|limits| (limits.requests_per_second, limits.request_burst) = (1, 3))
-        .start()
-        .await;
-    for _ in 0..3 {
-        test.get("/v1/me").await.ok(200);
-    }
-    let often = test.get("/v1/me").await;
-    assert_eq!((often.status, &*often.problem()), (429, "too-many"));
-    assert_eq!(often.json()["bound"], "requests");
-    assert!(often.header("retry-after").is_some());
-    let lee = Request::get("/v1/me").bearer(test.lee.reveal());
-    assert_eq!(lee.send(test.address).await.status, 200);
-    test.shutdown().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_guesses_is_slowed_and_a_right_token_still_counts() {
-    let test = Setup::new(says("a"))
-        .limits(|limits| limits.wrong_credentials_per_minute = 3)
-        .start()
-        .await;
-    let guess = async || Request::get("/v1/me").bearer("mdg_guess").send(test.address).await;
-    for _ in 0..3 {
-        assert_eq!(guess().await.status, 401);
-    }
-    let slowed = guess().await;
-    assert_eq!((slowed.status, &*slowed.problem()), (429, "too-many"));
-    assert_eq!(slowed.json()["bound"], "wrong_credentials");
-    let login = Request::post("/v1/login", &json!({ "token": "mdg_guess" }));
-    assert_eq!(login.send(test.address).await.status, 429);
-    test.get("/v1/me").await.ok(200);
-    test.shutdown().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn pages_are_short_and_lead_to_the_end() {
     let test = Setup::new(says("a"))
         .tool(FakeTool::read("look"))

@@ -131,3 +131,22 @@ async fn wrong_credentials_of_others_keep_no_one_from_the_form() {
     assert_eq!(status(&test, &again).await, 200);
     test.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_server_gives_what_a_persons_token_may_do_unless_it_is_told_more() {
+    let of_all = async |scopes: Option<TokenScopes>| {
+        let kim = UserId::new("kim").unwrap();
+        let test = Setup::new(says("a")).options(|options| {
+            let options = options.open(kim).metrics(String::new);
+            scopes.into_iter().fold(options, madang_server::ServerOptions::open_scopes)
+        });
+        let test = test.start().await;
+        let me = Request::get("/v1/me").send(test.address).await.ok(200);
+        let metrics = Request::get("/metrics").send(test.address).await.status;
+        test.shutdown().await;
+        (me["scopes"].clone(), metrics)
+    };
+    assert_eq!(of_all(None).await, (json!(["chat", "decide", "tools"]), 403));
+    let all = json!(["chat", "decide", "tools", "admin"]);
+    assert_eq!(of_all(Some(TokenScopes::ALL)).await, (all, 200));
+}

@@ -34,6 +34,7 @@ mod mounted;
 mod openapi;
 mod outgoing;
 mod page;
+mod rates;
 mod resume;
 mod slow;
 mod support;

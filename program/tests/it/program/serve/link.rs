@@ -121,8 +121,13 @@ fn an_open_server_asks_for_no_token_and_prints_none() {
     let server = RunningServer::of(command, "open ");
     assert!(server.said.ends_with("/\n"), "{}", server.said);
     let Answer { status, text } = server.ask(("GET", "/v1/me"), "", "");
-    assert!(status == 200 && text.contains("\"kim\""), "{text}");
+    assert!(status == 200 && text.contains("\"kim\"") && !text.contains("admin"), "{text}");
     assert!(!home.path("data/madang/madang.db.token").exists());
+    drop(server);
+    let options = ["--listen", "127.0.0.1:0", "--open", "--open-scope", "chat,admin"];
+    let server = RunningServer::of(home.serve(&[], &options), "open ");
+    let asked = server.ask(("GET", "/v1/me"), "", "").text;
+    assert!(asked.contains("\"admin\"") && !asked.contains("\"decide\""), "{asked}");
 }
 
 #[test]
