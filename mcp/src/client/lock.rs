@@ -3,13 +3,13 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::{error::McpError, list::ListedTool, offer::Candidate, text::visible};
+use super::{error::McpError, list::ListedTool, offer::Candidate, own_file, text::visible};
 
 /// The name of the file, which lies beside the configuration.
 const FILE: &str = "madang.mcp.lock";
@@ -53,7 +53,7 @@ impl Lock {
             path: path.clone(),
             cause,
         };
-        let content = match fs::read_to_string(&path) {
+        let content = match own_file::read(&path) {
             Ok(text) => serde_json::from_str(&text).map_err(|error| failed(error.into()))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Content { version: VERSION, servers: BTreeMap::new() }
@@ -126,14 +126,6 @@ impl Lock {
         };
         let text =
             serde_json::to_string_pretty(&self.content).map_err(|error| failed(error.into()))?;
-        // A start that is killed leaves the old file or the new one.
-        let beside = self.path.with_extension(format!("lock.{}", std::process::id()));
-        let written =
-            fs::write(&beside, text + "\n").and_then(|()| fs::rename(&beside, &self.path));
-        written.map_err(|cause| {
-            // What was half written is of no use; the error above matters more than one of tidying.
-            drop(fs::remove_file(&beside));
-            failed(cause)
-        })
+        own_file::replace(&self.path, &(text + "\n")).map_err(failed)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! `config` reads the file, and `entry` a server of it from its `fields`, with `jsonc`, `expand` and `env_file`.
 //! `connection` starts or reaches one server by `process` or `http`, behind the bounds of `output` and `guard`. `list` reads
-//! its tools. `offer` decides which become tools, with `name`, `schema` and `lock`. `supervisor` keeps a server running and
+//! its tools. `offer` decides which become tools, with `name`, `schema`, and `lock` in its `own_file`. `supervisor` keeps
+//! a server running and
 //! knows which tools it still has. `tool` makes calls, `progress` passes on how far one has come, `call` says what became of
 //! it, and `result` reads an answer.
 //! `servers` puts all together, and says in a `report` what was found. By a `review` a person trusts a server.
@@ -35,6 +36,7 @@ mod message;
 mod name;
 mod offer;
 mod output;
+mod own_file;
 mod pending;
 mod process;
 mod progress;

@@ -156,3 +156,28 @@ async fn a_lock_that_cannot_be_read_refuses_the_start() {
     let error = McpServers::start(&config).await.unwrap_err().to_string();
     assert!(error.starts_with("failed to read ") && error.contains("madang.mcp.lock"), "{error}");
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_lock_is_its_owners_alone_and_nothing_is_read_or_written_through_a_link() {
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt as _, symlink},
+    };
+    let folder = ConfigFolder::new();
+    let (lock, other) = (folder.notes().join("madang.mcp.lock"), folder.notes().join("other"));
+    fs::write(&other, "of another").unwrap();
+    // The name under which the file is written before it takes the place of the old one can be guessed.
+    symlink(&other, lock.with_extension(format!("lock.{}", std::process::id()))).unwrap();
+    offered(&folder, json!([tool("echo")])).await;
+    assert_eq!(fs::read_to_string(&other).unwrap(), "of another");
+    let found = fs::symlink_metadata(&lock).unwrap();
+    assert_eq!((found.is_file(), found.permissions().mode() & 0o777), (true, 0o600));
+
+    let elsewhere = folder.notes().join("elsewhere");
+    fs::rename(&lock, &elsewhere).unwrap();
+    symlink(&elsewhere, &lock).unwrap();
+    let refused = McpServers::start(&folder.configured(&json!({}))).await.unwrap_err();
+    let why = std::error::Error::source(&refused).unwrap().to_string();
+    assert!(refused.to_string().starts_with("failed to read ") && why == "it is a link", "{why}");
+}
