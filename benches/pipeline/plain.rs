@@ -17,7 +17,7 @@ use madang_actors::{
     ledger::{Ended, Proposal, Transition, digest, text_digest},
     port::{Transaction, TurnStep, Write},
     protocol::{CompletionId, PromptMessage, WantedCall, prompt_entry},
-    session::{Durability, Feed},
+    session::{Durability, Feed, FeedBounds},
     telemetry::{CallIds, CompletionSpan, ToolCallSpan, TurnSpan},
 };
 use metrics::SharedString;
@@ -69,7 +69,7 @@ impl Plain {
         let (user, session) = (UserId::new(user).unwrap(), SessionId::new(session).unwrap());
         let at = self.clock.now();
         self.write(&[Write::Session { session: session.clone(), user: user.clone(), at }]).await;
-        let feed = Feed::new(self.limits.max_feed_events, self.limits.max_streaming_bytes);
+        let feed = Feed::new(FeedBounds::of(&self.limits));
         Chat {
             plain: self.clone(),
             session,

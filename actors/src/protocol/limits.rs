@@ -116,6 +116,9 @@ limits! {
     ask_timeout: Duration = Duration::from_secs(5), in SHORTEST..=LONGEST;
     /// Events that a session keeps for slow subscribers; older ones are read from the store.
     max_feed_events: usize = 256, in 1..=usize::MAX;
+    /// Bytes of these events as JSON, the last one not counted: results may have megabytes each, and every session that
+    /// was read keeps its own. Those of a usual turn fit.
+    max_feed_bytes: usize = 512 * 1024, in 0..=usize::MAX; // 0 keeps the last event alone
     /// Bytes of stored events that a reader takes from the store at once: a slow one holds them until it goes on. A
     /// longer event comes alone.
     max_replay_bytes: usize = 32 * 1024, in 1..=usize::MAX;

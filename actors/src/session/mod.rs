@@ -37,7 +37,7 @@ mod view;
 pub use actor::SessionActor;
 pub use context::{History, RuntimeContext};
 pub use events::{
-    feed::{Durability, Feed},
+    feed::{Durability, Feed, FeedBounds},
     subscription::{StreamItem, Subscription},
 };
 pub use import::check_import;

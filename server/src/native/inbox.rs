@@ -1,20 +1,28 @@
 //! The open approval requests of a user, in all sessions.
 
-use std::sync::Arc;
+use std::{fmt, str::FromStr, sync::Arc};
 
 use axum::{extract::State, http::StatusCode, response::Response};
-use madang::approval::{ApprovalRequest, InboxItem};
+use madang::{
+    CallId, Timestamp,
+    approval::{ApprovalRequest, InboxItem},
+};
 use schemars::JsonSchema;
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::mapper::InboxMapper;
 use crate::{
     answer::json,
     auth::{caller::Caller, scope::TokenScope},
-    problem::Problem,
+    extract::Query,
+    problem::{Problem, Words},
     route::{Access, Route},
     state::Shared,
-    stream::body::{Items, OpenStream},
+    stream::{
+        body::{Items, OpenStream},
+        pieces::fitting,
+    },
 };
 
 pub(super) fn routes() -> Vec<Route> {
@@ -22,7 +30,8 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/inbox", decide, inbox)
             .says("Lists the open approval requests of the user, in all sessions.")
-            .gives::<OpenRequests>(StatusCode::OK, "The requests, the earliest to expire first."),
+            .query("after", "The `next` of the page before.")
+            .gives::<OpenRequests>(StatusCode::OK, "A page of them, the earliest to expire first."),
         Route::get("/v1/inbox/events", decide, events)
             .says("Streams the open approval requests of the user, and each change of them.")
             .gives_text("text/event-stream", "A snapshot, and then each change."),
@@ -33,16 +42,62 @@ pub(super) fn routes() -> Vec<Route> {
 #[derive(Debug, Serialize, JsonSchema)]
 struct OpenRequests {
     approval_requests: Vec<Arc<ApprovalRequest>>,
+    /// Where the next page begins; null for the last.
+    next: Option<String>,
 }
 
-async fn inbox(State(shared): State<Arc<Shared>>, caller: Caller) -> Result<Response, Problem> {
+/// The place of a request in the list, whether or not it is still open: `EXPIRES.CALL`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct InboxPlace(Timestamp, CallId);
+
+impl InboxPlace {
+    fn of(request: &ApprovalRequest) -> Self {
+        Self(request.expires_at, request.call)
+    }
+}
+
+impl fmt::Display for InboxPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0.millis(), self.1)
+    }
+}
+
+impl FromStr for InboxPlace {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (expires, call) = text.split_once('.').ok_or(())?;
+        let call: Uuid = call.parse().map_err(drop)?;
+        Ok(Self(Timestamp::from_millis(expires.parse().map_err(drop)?), CallId::new(call)))
+    }
+}
+
+async fn inbox(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    query: Query,
+) -> Result<Response, Problem> {
+    let words = || Words::new("앞 쪽의 next여야 합니다.", "It is the `next` of the page before.");
+    let after: Option<InboxPlace> = query.parse("after", words)?;
     let mut inbox = shared.runtime.inbox(&caller.user).await?;
     match inbox.next().await {
-        Some(InboxItem::Snapshot { requests }) => {
-            Ok(json(&OpenRequests { approval_requests: requests }))
-        }
+        Some(InboxItem::Snapshot { requests }) => Ok(json(&page(&shared, requests, after))),
         Some(_) | None => Err(Problem::draining()), // the first item is a snapshot while the runtime lives
     }
+}
+
+/// Gives the requests behind a place that one answer may have.
+fn page(
+    shared: &Shared,
+    mut requests: Vec<Arc<ApprovalRequest>>,
+    after: Option<InboxPlace>,
+) -> OpenRequests {
+    requests.retain(|request| after < Some(InboxPlace::of(request)));
+    let fits = fitting(&requests, shared.limits.max_page_bytes).min(shared.limits.max_page);
+    let has_more = fits < requests.len();
+    requests.truncate(fits);
+    let next = requests.last().filter(|_| has_more).map(|last| InboxPlace::of(last).to_string());
+    OpenRequests { approval_requests: requests, next }
 }
 
 async fn events(State(shared): State<Arc<Shared>>, caller: Caller) -> Result<Response, Problem> {

@@ -48,10 +48,10 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// A page of the ledger.
 #[derive(Debug, Serialize, JsonSchema)]
-struct LedgerPage {
-    calls: Vec<LedgerRow>,
+pub(super) struct LedgerPage {
+    pub(super) calls: Vec<LedgerRow>,
     /// Where the next page begins; null for the last.
-    next: Option<CallId>,
+    pub(super) next: Option<CallId>,
 }
 
 async fn rows(
@@ -69,16 +69,8 @@ async fn rows(
     if let Some(session) = query.get("session") {
         filter = filter.in_session(&session_id(session)?);
     }
-    let not_a_call =
-        || Words::new("이 목록에 있는 호출이어야 합니다.", "It is a call of this list.");
-    if let Some(after) = query.parse::<Uuid>("after", not_a_call)? {
-        filter = filter.behind(CallId::new(after));
-    }
     let limit = query.limit(shared.limits.max_page)?;
-    let page = match read(&shared, &filter, limit).await {
-        Err(StoreError::Refused { .. }) => return Err(bad_value("after", not_a_call())),
-        page => page?,
-    };
+    let page = page(&shared, filter.clone(), &query).await?;
     if !accepts(&headers, LINES) {
         return Ok(json(&page));
     }
@@ -103,6 +95,25 @@ async fn rows(
     });
     let headers = [(header::CONTENT_TYPE, LINES), (header::CACHE_CONTROL, "no-store")];
     Ok((headers, Body::new(body)).into_response())
+}
+
+/// Reads the page of these calls that a query asks for.
+///
+/// # Errors
+/// A problem where it does not fit, or the store cannot be read.
+pub(super) async fn page(
+    shared: &Shared,
+    filter: LedgerFilter,
+    query: &Query,
+) -> Result<LedgerPage, Problem> {
+    let not_a_call =
+        || Words::new("이 목록에 있는 호출이어야 합니다.", "It is a call of this list.");
+    let after = query.parse::<Uuid>("after", not_a_call)?.map(CallId::new);
+    let filter = after.into_iter().fold(filter, LedgerFilter::behind);
+    match read(shared, &filter, query.limit(shared.limits.max_page)?).await {
+        Err(StoreError::Refused { .. }) => Err(bad_value("after", not_a_call())),
+        page => Ok(page?),
+    }
 }
 
 async fn read(

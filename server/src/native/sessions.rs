@@ -8,10 +8,10 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use madang::{
-    Timestamp, UserId,
+    CallId, Timestamp, UserId,
     approval::{ApprovalRequest, Digest, StandingApproval},
     event::{ChatMessage, FeedCursor},
-    ledger::{Audited, LedgerRow},
+    ledger::{Audited, LedgerFilter, LedgerRow},
     session::ViewPage,
     store::{SessionCursor, SessionPage, SessionSummary},
 };
@@ -19,7 +19,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::paths;
+use super::{
+    ledger::{self, LedgerPage},
+    paths,
+};
 use crate::{
     answer::json,
     auth::{caller::Caller, caller::session_id, scope::TokenScope},
@@ -54,13 +57,17 @@ pub(super) fn routes() -> Vec<Route> {
             .refuses(&[ProblemName::Busy]),
         Route::get("/v1/sessions/{session}/standing-approvals", chat, standing)
             .says("Lists the tools that run without a question in this chat.")
-            .gives::<StandingApprovals>(StatusCode::OK, "The standing approvals."),
+            .query("after", "The `next` of the page before.")
+            .query("limit", "At most so many, 1 to 100.")
+            .gives::<StandingApprovals>(StatusCode::OK, "A page of the standing approvals."),
         Route::delete("/v1/sessions/{session}/standing-approvals/{tool}", decide, revoke)
             .says("Ends the standing approvals of a tool in this chat.")
             .gives_nothing(StatusCode::NO_CONTENT, "None stands any more."),
         Route::get("/v1/sessions/{session}/unresolved", chat, unresolved)
             .says("Lists the calls of this chat whose effect is unknown.")
-            .gives::<Unresolved>(StatusCode::OK, "The calls."),
+            .query("after", "The `next` of the page before.")
+            .query("limit", "At most so many, 1 to 100.")
+            .gives::<LedgerPage>(StatusCode::OK, "A page of the calls."),
         Route::get("/v1/sessions/{session}/ledger/verify", chat, verify)
             .says("Checks whether the ledger of this chat is what was written.")
             .query("head", "The head of an earlier check, kept by the client.")
@@ -186,10 +193,19 @@ async fn clear(OwnSession(session): OwnSession) -> Result<StatusCode, Problem> {
 #[derive(Debug, Serialize, JsonSchema)]
 struct StandingApprovals {
     standing_approvals: Vec<StandingApproval>,
+    /// Where the next page begins; null for the last.
+    next: Option<CallId>,
 }
 
-async fn standing(OwnSession(session): OwnSession) -> Result<Response, Problem> {
-    Ok(json(&StandingApprovals { standing_approvals: session.standing_approvals().await? }))
+async fn standing(
+    State(shared): State<Arc<Shared>>,
+    OwnSession(session): OwnSession,
+    query: Query,
+) -> Result<Response, Problem> {
+    let filter = LedgerFilter::standing_approvals().in_session(session.id());
+    let LedgerPage { calls, next } = ledger::page(&shared, filter, &query).await?;
+    let standing_approvals = calls.iter().filter_map(LedgerRow::standing_approval).collect();
+    Ok(json(&StandingApprovals { standing_approvals, next }))
 }
 
 async fn revoke(
@@ -200,14 +216,13 @@ async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The calls of a chat whose effect is unknown.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Unresolved {
-    calls: Vec<LedgerRow>,
-}
-
-async fn unresolved(OwnSession(session): OwnSession) -> Result<Response, Problem> {
-    Ok(json(&Unresolved { calls: session.unresolved().await? }))
+async fn unresolved(
+    State(shared): State<Arc<Shared>>,
+    OwnSession(session): OwnSession,
+    query: Query,
+) -> Result<Response, Problem> {
+    let filter = LedgerFilter::unresolved().in_session(session.id());
+    Ok(json(&ledger::page(&shared, filter, &query).await?))
 }
 
 /// What a check of the ledger found.

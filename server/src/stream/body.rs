@@ -25,7 +25,7 @@ use super::{
     missed::MissedRequest,
     outlet::{BrokenOff, Outlet, OutletReader, WrittenBody},
     permits::StreamPermit,
-    pieces::{pieces, weight},
+    pieces::{inbox_pieces, inbox_weight, pieces, weight},
 };
 use crate::{
     OnDisconnect,
@@ -322,8 +322,16 @@ impl<M: Mapper> Writer<M> {
         let item = match item {
             Read::Stream(item) => item,
             Read::Inbox(item) => {
-                let then = self.mapper.on_inbox(&item, &mut self.out);
-                return self.told(then).await;
+                for piece in inbox_pieces(item, self.stream.shared.limits.max_page_bytes) {
+                    if let Err(broken) = self.make_room(inbox_weight(&piece)).await {
+                        return Some(Err(broken));
+                    }
+                    let then = self.mapper.on_inbox(&piece, &mut self.out);
+                    if let Some(ended) = self.told(then).await {
+                        return Some(ended);
+                    }
+                }
+                return None;
             }
         };
         let OpenStream { shared, missed, .. } = &mut self.stream;
@@ -342,17 +350,21 @@ impl<M: Mapper> Writer<M> {
     }
 
     async fn write_piece(&mut self, piece: &StreamItem) -> Option<Result<(), BrokenOff>> {
-        let weight = weight(piece);
-        if self.room.is_none() || weight > REPLAY_ROOM {
-            self.room = None; // who waits for room holds none
-            match self.room(weight).await {
-                Ok(room) => self.room = room,
-                Err(broken) => return Some(Err(broken)),
-            }
+        if let Err(broken) = self.make_room(weight(piece)).await {
+            return Some(Err(broken));
         }
         let then = self.mapper.on(piece, &mut self.out);
         self.stream.missed.told(piece);
         self.told(then).await
+    }
+
+    /// Takes room for what is said of a piece, where what was taken before the item does not hold it.
+    async fn make_room(&mut self, weight: usize) -> Result<(), BrokenOff> {
+        if self.room.is_none() || weight > REPLAY_ROOM {
+            self.room = None; // who waits for room holds none
+            self.room = self.room(weight).await?;
+        }
+        Ok(())
     }
 
     /// Sends what was written; the end of the stream, where it was the last.

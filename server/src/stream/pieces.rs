@@ -4,6 +4,7 @@ use std::{borrow::Cow, io, sync::Arc};
 
 use madang::{
     CallId,
+    approval::InboxItem,
     event::{EventKind, SessionEvent, StreamItem},
     tool::{ToolOk, ToolOutcome},
 };
@@ -25,6 +26,36 @@ pub(crate) fn pieces(item: StreamItem, limits: &ServerLimits) -> Vec<StreamItem>
         }
         StreamItem::Event(event) => vec![StreamItem::Event(bounded(event, limits.max_event_bytes))],
         other @ (StreamItem::Lagged { .. } | StreamItem::ReplayFailed | _) => vec![other],
+    }
+}
+
+/// Splits a snapshot of an inbox: so many bytes of its requests, and each further one as a change of its own.
+pub(crate) fn inbox_pieces(item: InboxItem, max_bytes: usize) -> Vec<InboxItem> {
+    let InboxItem::Snapshot { mut requests } = item else { return vec![item] };
+    let more = requests.split_off(fitting(&requests, max_bytes));
+    let more = more.into_iter().map(|request| InboxItem::ApprovalRequested { request });
+    std::iter::once(InboxItem::Snapshot { requests }).chain(more).collect()
+}
+
+/// Counts how many of these have so many bytes as JSON at most. The first one counts whatever its bytes are.
+pub(crate) fn fitting(items: &[impl Serialize], max_bytes: usize) -> usize {
+    let mut room = max_bytes;
+    let fits = items.iter().enumerate().take_while(|(at, item)| {
+        let bytes = json_bytes(item);
+        let fits = *at == 0 || bytes <= room;
+        room = room.saturating_sub(bytes);
+        fits
+    });
+    fits.count()
+}
+
+/// Gives about how many bytes are said of a piece of an inbox.
+pub(crate) fn inbox_weight(piece: &InboxItem) -> usize {
+    match piece {
+        InboxItem::Snapshot { requests } => requests.iter().map(json_bytes).sum(),
+        InboxItem::ApprovalRequested { request } => json_bytes(request),
+        InboxItem::ApprovalEnded { end, .. } => json_bytes(end),
+        _ => 0,
     }
 }
 

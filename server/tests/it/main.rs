@@ -18,6 +18,7 @@ mod jwt;
 mod keys;
 mod languages;
 mod limits;
+mod lists;
 mod logins;
 mod matrix;
 #[cfg(feature = "mcp")]

@@ -10,8 +10,8 @@ use tokio::sync::watch;
 use super::progress::CallsProgress;
 use crate::mailbox::Recipient;
 use crate::protocol::{
-    CallId, CompletionDelta, CompletionId, EventCursor, EventKind, FeedCursor, FeedEpoch,
-    ResolvedCall, SessionEvent, Timestamp, ToolProgress, TurnId,
+    CallId, CompletionDelta, CompletionId, EventCursor, EventKind, FeedCursor, FeedEpoch, Limits,
+    ResolvedCall, SessionEvent, Timestamp, ToolProgress, TurnId, json_bytes,
 };
 
 /// Tells whether the store has what an event tells.
@@ -40,8 +40,30 @@ pub struct Feed {
     recent: Mutex<Recent>,
     pub(super) changed: watch::Sender<()>,
     pub(super) epoch: FeedEpoch,
-    max_events: usize,
-    max_streaming_bytes: usize,
+    bounds: FeedBounds,
+}
+
+/// How much a feed keeps.
+#[derive(Debug, Clone, Copy)]
+pub struct FeedBounds {
+    /// Events.
+    pub events: usize,
+    /// Bytes of these events. The last one is kept whatever its bytes are.
+    pub event_bytes: usize,
+    /// Bytes of text that is being streamed.
+    pub streaming_bytes: usize,
+}
+
+impl FeedBounds {
+    /// Gives what a session may keep.
+    #[must_use]
+    pub const fn of(limits: &Limits) -> Self {
+        Self {
+            events: limits.max_feed_events,
+            event_bytes: limits.max_feed_bytes,
+            streaming_bytes: limits.max_streaming_bytes,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -49,6 +71,8 @@ pub(super) struct Recent {
     /// The number of the oldest event in the ring; events are numbered from 1.
     pub(super) first: u64,
     pub(super) events: VecDeque<PublishedEvent<Arc<SessionEvent>>>,
+    /// The bytes of the events in the ring.
+    bytes: usize,
     /// The cursor at which the session first woke behind this feed; `None` before.
     pub(in crate::session) begins: Option<EventCursor>,
     /// The cursor of the last event published.
@@ -84,6 +108,8 @@ pub(in crate::session) struct PublishedSoFar {
 pub(super) struct PublishedEvent<E> {
     pub(super) event: E,
     pub(super) is_stored: bool,
+    /// Its bytes as JSON; where they are more than a feed may keep, as many as that.
+    bytes: usize,
 }
 
 /// The beginning of a text, kept without holes.
@@ -105,15 +131,16 @@ impl Beginning {
 }
 
 impl Feed {
-    /// Makes an empty feed that keeps this many events and bytes of text.
+    /// Makes an empty feed that keeps so much.
     ///
     /// # Panics
     /// If the system has no random numbers.
     #[must_use]
-    pub fn new(max_events: usize, max_streaming_bytes: usize) -> Arc<Self> {
+    pub fn new(bounds: FeedBounds) -> Arc<Self> {
         let recent = Recent {
             first: 1,
             events: VecDeque::new(),
+            bytes: 0,
             begins: None,
             published_up_to: EventCursor::START,
             gone: EventCursor::START,
@@ -131,8 +158,7 @@ impl Feed {
             epoch: FeedEpoch::new(
                 getrandom::u64().expect("the system has random numbers, of which ids are made too"),
             ),
-            max_events,
-            max_streaming_bytes,
+            bounds,
         })
     }
 
@@ -154,7 +180,7 @@ impl Feed {
             CompletionDelta::Thinking(piece) => (&mut recent.thinking, piece),
             CompletionDelta::Began => return,
         };
-        if !kept.push(piece, self.max_streaming_bytes) {
+        if !kept.push(piece, self.bounds.streaming_bytes) {
             return; // the message at the end has the whole text
         }
         drop(recent);
@@ -271,6 +297,9 @@ impl Feed {
         }
         recent.progress.on(&kind);
         let seq = recent.next();
+        // Counting ends at the bound, so the longest event costs no more time than this.
+        let max_bytes = self.bounds.event_bytes;
+        let bytes = json_bytes(&kind, max_bytes).unwrap_or(max_bytes);
         if kind == EventKind::TurnResumed {
             recent.unheard = Some((seq, recent.published_up_to));
         } else if matches!(kind, EventKind::TurnEnded { .. }) {
@@ -283,13 +312,14 @@ impl Feed {
             (Durability::Transient, _) => recent.published_up_to,
         };
         let event = Arc::new(SessionEvent { seq, cursor: recent.published_up_to, turn, at, kind });
-        recent
-            .events
-            .push_back(PublishedEvent { event, is_stored: durability != Durability::Transient });
-        if recent.events.len() > self.max_events
+        let is_stored = durability != Durability::Transient;
+        recent.bytes += bytes;
+        recent.events.push_back(PublishedEvent { event, is_stored, bytes });
+        while recent.keeps_more_than(self.bounds)
             && let Some(oldest) = recent.events.pop_front()
         {
             recent.first += 1;
+            recent.bytes -= oldest.bytes;
             recent.gone = oldest.event.cursor;
         }
         drop(recent);
@@ -311,6 +341,11 @@ impl Recent {
     /// Gives the number of the next event.
     pub(super) fn next(&self) -> u64 {
         self.first + self.events.len() as u64
+    }
+
+    fn keeps_more_than(&self, bounds: FeedBounds) -> bool {
+        let is_full = self.events.len() > bounds.events || self.bytes > bounds.event_bytes;
+        is_full && self.events.len() > 1
     }
 
     fn silence(&mut self) -> String {

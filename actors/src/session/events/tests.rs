@@ -1,18 +1,24 @@
 //! A feed and its readers, without a session.
 
+use std::sync::Arc;
+
 use uuid::Uuid;
 
 use crate::{
     protocol::{
-        CallId, CompletionDelta, CompletionId, Ending, EntryOrigin, EventCursor, EventKind,
+        CallId, CompletionDelta, CompletionId, Ending, EntryOrigin, EventCursor, EventKind, Notice,
         Timestamp, ToolProgress, TurnEnding, TurnId, Usage,
     },
-    session::{Durability, Feed, StreamItem, Subscription},
+    session::{Durability, Feed, FeedBounds, StreamItem, Subscription},
     test_runtime::in_time,
 };
 
 fn completion(n: u128) -> CompletionId {
     CompletionId::new(Uuid::from_u128(n))
+}
+
+fn feed(events: usize, streaming_bytes: usize) -> Arc<Feed> {
+    Feed::new(FeedBounds { events, event_bytes: usize::MAX, streaming_bytes })
 }
 
 fn publish(feed: &Feed, kind: EventKind) {
@@ -37,7 +43,7 @@ fn rest(subscription: &mut Subscription) -> Vec<String> {
 
 #[test]
 fn text_is_read_once_however_slowly_and_late_deltas_are_not_heard() {
-    let feed = Feed::new(8, 100);
+    let feed = feed(8, 100);
     let (mut quick, mut slow) = (feed.subscribe(), feed.subscribe());
     feed.begin(completion(1));
     feed.push(completion(1), CompletionDelta::Text("Hel"));
@@ -63,7 +69,7 @@ fn text_is_read_once_however_slowly_and_late_deltas_are_not_heard() {
 
 #[test]
 fn a_slow_reader_is_told_which_events_it_missed() {
-    let feed = Feed::new(2, 100);
+    let feed = feed(2, 100);
     let mut slow = feed.subscribe();
     for _ in 0..5 {
         publish(&feed, ended());
@@ -72,8 +78,27 @@ fn a_slow_reader_is_told_which_events_it_missed() {
 }
 
 #[test]
+fn a_ring_of_long_events_is_bounded_in_bytes_and_keeps_the_last_whatever_it_has() {
+    let said = |bytes: usize| EventKind::SystemNotice {
+        notice: Notice::SuggestClear,
+        text: "x".repeat(bytes),
+    };
+    let feed = Feed::new(FeedBounds { events: 8, event_bytes: 1_000, streaming_bytes: 0 });
+    let heard = |published: &[usize]| {
+        let mut slow = feed.subscribe();
+        published.iter().for_each(|bytes| publish(&feed, said(*bytes)));
+        rest(&mut slow).iter().filter(|item| item.starts_with("event")).count()
+    };
+    assert_eq!(heard(&[300, 300, 300]), 2, "each has some bytes beside its text");
+    assert_eq!(heard(&[100, 100, 100, 100, 100]), 5);
+    assert_eq!(heard(&[5_000]), 1);
+    assert_eq!(heard(&[5_000, 100]), 1, "the long one is gone, and took no more than its room");
+    assert_eq!(heard(&[0; 12]), 8);
+}
+
+#[test]
 fn an_event_from_before_the_session_woke_stands_behind_all_that_is_stored() {
-    let feed = Feed::new(8, 100);
+    let feed = feed(8, 100);
     let mut reads = feed.subscribe();
     publish(&feed, ended());
     feed.begins_at(EventCursor::of_entry(3));
@@ -83,7 +108,7 @@ fn an_event_from_before_the_session_woke_stands_behind_all_that_is_stored() {
 
 #[tokio::test]
 async fn a_closed_screen_hears_nothing_more_and_a_new_one_does() {
-    let feed = Feed::new(8, 100);
+    let feed = feed(8, 100);
     let mut closed = feed.subscribe();
     feed.close_subscriptions();
     let mut opened = feed.subscribe();
@@ -94,7 +119,7 @@ async fn a_closed_screen_hears_nothing_more_and_a_new_one_does() {
 
 #[test]
 fn the_first_reader_of_a_turn_that_goes_on_misses_nothing_of_it() {
-    let feed = Feed::new(8, 100);
+    let feed = feed(8, 100);
     publish(&feed, ended());
     publish(&feed, EventKind::TurnResumed);
     publish(&feed, EventKind::Cleared);
@@ -116,7 +141,7 @@ fn the_first_reader_of_a_turn_that_goes_on_misses_nothing_of_it() {
 fn behind_the_end_of_a_turn_no_call_of_it_reports() {
     let ends = [ended(), EventKind::TurnInterrupted { text: String::new() }];
     for end in ends {
-        let feed = Feed::new(8, 100);
+        let feed = feed(8, 100);
         let mut reads = feed.subscribe();
         let reports = feed.progress_of(TurnId::new(Uuid::nil()), CallId::new(Uuid::nil()));
         assert!(reports.tell(ToolProgress::new(1.0)));
@@ -129,7 +154,7 @@ fn behind_the_end_of_a_turn_no_call_of_it_reports() {
 
 #[test]
 fn streaming_text_is_bounded_and_has_no_holes() {
-    let feed = Feed::new(2, 4);
+    let feed = feed(2, 4);
     feed.begin(completion(1));
     for piece in ["ab", "c", "def", "g"] {
         feed.push(completion(1), CompletionDelta::Text(piece));
@@ -144,7 +169,7 @@ fn streaming_text_is_bounded_and_has_no_holes() {
 
 #[test]
 fn what_is_spoken_next_is_read_from_its_beginning() {
-    let feed = Feed::new(8, 100);
+    let feed = feed(8, 100);
     let mut reader = feed.subscribe();
     for (number, said) in [(1, "Hello"), (2, "Hi")] {
         feed.begin(completion(number));
@@ -155,7 +180,7 @@ fn what_is_spoken_next_is_read_from_its_beginning() {
 
 #[tokio::test]
 async fn a_waiting_reader_is_woken_by_each_piece() {
-    let feed = Feed::new(8, 100);
+    let feed = feed(8, 100);
     let mut waits = feed.subscribe();
     feed.begin(completion(1));
     for (at, text) in [(0, "Hel"), (3, "lo")] {
@@ -168,7 +193,7 @@ async fn a_waiting_reader_is_woken_by_each_piece() {
 
 #[test]
 fn each_piece_says_of_which_text_it_is_and_where_it_stands_in_that_in_bytes() {
-    let feed = Feed::new(8, 100);
+    let feed = feed(8, 100);
     let mut reader = feed.subscribe();
     let mut said = Vec::new();
     for (number, pieces) in [(1, ["마", "당"]), (2, ["", "집"])] {
@@ -193,7 +218,7 @@ fn each_piece_says_of_which_text_it_is_and_where_it_stands_in_that_in_bytes() {
 #[test]
 fn no_two_feeds_have_one_epoch_and_all_readers_of_one_know_it() {
     let epoch_of = |feed: &std::sync::Arc<Feed>| (feed.subscribe().epoch(), feed.watch().epoch());
-    let feeds = [Feed::new(8, 100), Feed::new(8, 100)];
+    let feeds = [feed(8, 100), feed(8, 100)];
     let [(one, its), (other, _)] = [epoch_of(&feeds[0]), epoch_of(&feeds[1])];
     assert_eq!(one, its);
     assert_ne!(one, other);

@@ -13,7 +13,7 @@ use ractor::{ActorId, ActorRef, ActorStatus, MessagingErr};
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use crate::session::{
-    Feed, SessionMsg,
+    Feed, FeedBounds, SessionMsg,
     events::feed::ActorTakes,
     lifecycle::handover::Handover,
     lifecycle::registry_state::{IdleEntry, RegistryState},
@@ -121,7 +121,7 @@ impl SessionSlot {
         Self {
             session: session.clone(),
             user: user.clone(),
-            feed: Feed::new(limits.max_feed_events, limits.max_streaming_bytes),
+            feed: Feed::new(FeedBounds::of(limits)),
             state: Mutex::new(SlotState::Asleep),
             open_writes: TaskTracker::new(),
             handover: Mutex::default(),

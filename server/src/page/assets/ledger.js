@@ -103,7 +103,7 @@ export class LedgerView {
 		for (const button of this.node.querySelectorAll("[data-filter]")) button.setAttribute("aria-pressed", String(button.dataset.filter === name));
 		// Unknown effects may lie behind what was loaded.
 		if (name === "unknown" && this.#next) {
-			const { calls } = await call("GET", `v1/sessions/${segment(this.#session)}/unresolved`).catch(() => ({ calls: [] }));
+			const calls = await this.#all(`v1/sessions/${segment(this.#session)}/unresolved`, "calls");
 			const known = new Set(this.#rows.map((row) => row.call));
 			this.#rows.push(...calls.filter((row) => !known.has(row.call)));
 		}
@@ -197,9 +197,21 @@ export class LedgerView {
 		this.node.querySelector(".scroll").focus();
 	}
 
+	/** Reads all pages of a list, as far as they can be read. */
+	async #all(path, list) {
+		const found = [];
+		let next = null;
+		do {
+			const page = await call("GET", next ? `${path}?after=${segment(next)}` : path, { signal: this.#off.signal }).catch(() => ({ [list]: [] }));
+			found.push(...page[list]);
+			next = page.next;
+		} while (next);
+		return found;
+	}
+
 	async #loadStanding() {
 		const path = `v1/sessions/${segment(this.#session)}/standing-approvals`;
-		const { standing_approvals: held } = await call("GET", path, { signal: this.#off.signal }).catch(() => ({ standing_approvals: [] }));
+		const held = await this.#all(path, "standing_approvals");
 		if (!held.length) return this.#standing.replaceChildren();
 		const revoke = (tool) => async () => {
 			await call("DELETE", `${path}/${segment(tool)}`).catch((error) => announce(failure(error), true));
