@@ -5,17 +5,14 @@
 use std::sync::Arc;
 
 use madang::{
-    Session, SessionId, TurnOptions,
-    approval::Digest,
-    error::TurnRefused,
-    event::{ChatMessage, Content},
-    session::SessionView,
+    Session, SessionId, TurnOptions, approval::Digest, error::TurnRefused, event::ChatMessage,
 };
 use sha2::{Digest as _, Sha256};
 
 use super::{
     body::Said,
-    history::{id_of, said_in, text_bytes},
+    history::{said_in, text_bytes},
+    look_back::{Found, LookBack},
     takeover::import,
 };
 use crate::{
@@ -104,7 +101,7 @@ enum Belongs {
 struct Cut {
     /// The chat that is forked.
     from: SessionId,
-    /// The entries before the message that is changed.
+    /// The texts before the message that is changed, the newest of them.
     before: Vec<ChatMessage>,
     /// That message as it is stored.
     message: ChatMessage,
@@ -121,61 +118,38 @@ async fn find(
     let mut chats = forks(shared, caller, name).await?;
     chats.push(shared.open_session(&caller.user, name.as_str()).await?);
     let newest = chats[0].clone();
+    let mut is_cut = false;
     for (at, chat) in chats.into_iter().enumerate() {
-        let view = chat.state().await?;
-        let place = match stands(&view, said) {
-            None => continue,
-            Some(found) if found.is_told(sent, at == 0) => Belongs::In(chat),
-            Some(Found { at, .. }) => {
-                let (from, mut before) = (chat.id().clone(), view.messages);
-                let message = before.swap_remove(at);
-                before.truncate(at);
-                Belongs::Fork(Cut { from, before, message })
-            }
+        let mut pages = LookBack::new(&chat, &shared.limits);
+        let Some(found) = pages.find(said).await? else {
+            is_cut |= pages.is_cut();
+            continue;
         };
-        return Ok((newest, place));
+        if is_told(&found, sent, at == 0) {
+            return Ok((newest, Belongs::In(chat)));
+        }
+        let (message, before) = found.into_parts();
+        let before = pages.before(before, &shared.limits).await?;
+        let from = chat.id().clone();
+        return Ok((newest, Belongs::Fork(Cut { from, before, message })));
     }
-    Ok((newest.clone(), Belongs::In(newest)))
-}
-
-/// A message of the user's that a chat has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Found {
-    /// Its place among the entries.
-    at: usize,
-    /// Whether the chat has it under its key, with the same text.
-    is_same: bool,
-    /// Whether the user has said nothing after it.
-    is_last: bool,
-    /// Whether its turn runs, and waits for nobody.
-    is_running: bool,
-}
-
-/// Finds a message of the client's by its id.
-fn stands(view: &SessionView, said: &Said) -> Option<Found> {
-    let is_users = |entry: &ChatMessage| matches!(entry.content, Content::User { .. });
-    let is_it = |entry: &ChatMessage| is_users(entry) && *id_of(entry) == *said.key.as_str();
-    let at = view.messages.iter().position(is_it)?;
-    let entry = &view.messages[at];
-    let Content::User { text, key, .. } = &entry.content else { return None };
-    Some(Found {
-        at,
-        is_same: key.is_some() && **text == *said.text,
-        is_last: !view.messages[at + 1..].iter().any(is_users),
-        is_running: view.turn == Some(entry.turn) && view.approval_request.is_none(),
-    })
-}
-
-impl Found {
-    /// Tells whether the turn of the message is told once more: nothing of it is changed, or the same request came twice.
-    const fn is_told(self, sent: Sent, in_newest: bool) -> bool {
-        self.is_same
-            && match sent {
-                Sent::Plain => true,
-                Sent::Named => in_newest && self.is_last,
-                Sent::Again => in_newest && self.is_running,
-            }
+    match sent {
+        Sent::Named | Sent::Again if is_cut => Err(Problem::malformed(
+            "너무 앞에 있는 메시지라 바꿀 수 없습니다.",
+            "The message stands too far back in its chat to be changed.",
+        )),
+        Sent::Plain | Sent::Named | Sent::Again => Ok((newest.clone(), Belongs::In(newest))),
     }
+}
+
+/// Tells whether the turn of the message is told once more: nothing of it is changed, or the same request came twice.
+const fn is_told(found: &Found, sent: Sent, in_newest: bool) -> bool {
+    found.is_same
+        && match sent {
+            Sent::Plain => true,
+            Sent::Named => in_newest && found.is_last,
+            Sent::Again => in_newest && found.is_running,
+        }
 }
 
 /// Makes the chat that begins with the texts before a message. The same message finds it where it was made before.

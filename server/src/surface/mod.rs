@@ -7,8 +7,8 @@
 //!
 //! - Reading: `raw` keeps JSON as text, `body` takes the last message of it, and `decision` reads a client's yes or no.
 //! - Deciding: `approval_id` binds a decision to a call and its digest, and `decided` carries decisions out.
-//! - Placing: `forks` finds the chat of a message, `history` gives the texts of a chat, and `takeover` begins a chat with
-//!   them.
+//! - Placing: `forks` finds the chat of a message, and `look_back` reads it from its end. `history` gives the texts of a
+//!   chat, and `takeover` begins a chat with them.
 //! - Telling: `spoken` compares a streamed text with the stored one, `cut` says why a stream ended early, and `iso8601`
 //!   writes moments.
 //! - Testing: `scenes` has turns that each surface must tell, and `scene` plays them to a mapper.
@@ -23,6 +23,7 @@ pub(crate) mod decision;
 pub(crate) mod forks;
 pub(crate) mod history;
 pub(crate) mod iso8601;
+mod look_back;
 pub(crate) mod raw;
 pub(crate) mod spoken;
 pub(crate) mod takeover;

@@ -83,6 +83,37 @@ async fn an_edited_message_is_answered_behind_the_texts_before_it_alone() {
     test.shutdown().await;
 }
 
+/// A chat is never copied as a whole: its pages are read from the end, and no further than an edit needs.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_is_found_on_an_earlier_page_and_takes_the_texts_before_it_along() {
+    const PAGE: usize = 1_500;
+    let (model, mut script) = model_pair();
+    let test = Setup::new(model)
+        .limits(|limits| {
+            limits.max_page_bytes = PAGE;
+            limits.max_history_body_bytes = 4 * PAGE;
+            limits.max_import_messages = 5;
+        })
+        .start()
+        .await;
+    let mut client = Client::new(&test, "c");
+    let last = |id: &str, text: &str| json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": text }] });
+    let long = |number: usize| format!("{number} {}", "x".repeat(900));
+    for number in 1..=7 {
+        client.messages = vec![last(&format!("m{number}"), &long(number))];
+        answered(&mut client, &mut script, "yes").await;
+    }
+    client.messages = vec![last("m5", "edited")];
+    let told = answered(client.with("messageId", json!("m5")), &mut script, "III").await;
+    assert_eq!(told, [&*long(3), "yes", &long(4), "yes", "edited"], "from a text of the user on");
+    // Further back than a client can send.
+    client.messages = vec![last("m1", "edited")];
+    let refused = client.with("messageId", json!("m1")).refused().await;
+    assert_eq!((refused.status, &*refused.problem()), (400, "malformed"));
+    assert!(script.try_next().is_none());
+    test.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_asked_for_again_takes_the_place_of_the_last_one() {
     let (model, mut script) = model_pair();
