@@ -1,4 +1,5 @@
-//! The JSON body of a request: of the right type, not too long, not too slow, and of the form that its handler takes.
+//! The JSON body of a request: of the right type, not too long, not too slow, and of the form that its handler takes. No
+//! number of it is rounded.
 
 use std::sync::Arc;
 
@@ -9,7 +10,10 @@ use axum::{
 };
 use bytes::BytesMut;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use madang::{UserId, tool::ValueCount};
+use madang::{
+    UserId,
+    tool::{ValueCount, has_rounded_number},
+};
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
 
@@ -17,6 +21,7 @@ use crate::{
     auth::caller::Caller,
     byte_budget::{ByteBudget, BytePermit},
     guard::csrf::is_json,
+    heavy,
     problem::{Problem, ProblemName, Words},
     state::Shared,
 };
@@ -46,6 +51,25 @@ impl FromRequest<Arc<Shared>> for Bytes {
     type Rejection = Problem;
 
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Problem> {
+        let body = Self::with_any_numbers(request, shared).await?;
+        let bytes = body.0.clone();
+        let is_rounded = move || str::from_utf8(&bytes).is_ok_and(has_rounded_number);
+        if heavy::run(body.0.len(), is_rounded).await {
+            return Err(Problem::many_digits());
+        }
+        Ok(body)
+    }
+}
+
+impl Bytes {
+    /// Takes a body for a protocol that looks at its numbers itself, and refuses them in its own form.
+    ///
+    /// # Errors
+    /// A problem where the body cannot be taken.
+    pub(crate) async fn with_any_numbers(
+        request: Request,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, Problem> {
         let MaxBodyBytes(max_bytes) =
             *request.extensions().get().unwrap_or(&MaxBodyBytes(shared.limits.max_body_bytes));
         let patience = shared.limits.body_timeout;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
-    extract::{FromRequest as _, Request, State},
+    extract::{Request, State},
     http::{HeaderMap, Method, StatusCode, Uri, header},
     response::{IntoResponse as _, Response},
 };
@@ -84,7 +84,7 @@ async fn answer(
     let (head, body) = request.into_parts();
     let page = page(&shared, &head.uri, &head.headers);
     let request = Request::from_parts(head.clone(), body);
-    let Bytes(message) = Bytes::from_request(request, &shared).await?;
+    let Bytes(message) = Bytes::with_any_numbers(request, &shared).await?;
     if shared.drain.is_draining() && begins(&message) {
         return Err(Problem::draining());
     }

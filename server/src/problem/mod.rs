@@ -127,6 +127,14 @@ impl Problem {
         Self::new(ProblemName::Malformed, ko, en)
     }
 
+    /// Makes the problem of a number that would be rounded: a call would run with another one.
+    pub(crate) fn many_digits() -> Self {
+        Self::malformed(
+            "본문에 64비트를 넘는 정수가 있습니다. 문자열로 보내세요.",
+            "The body has a whole number with more digits than 64 bits hold. Send it as a text.",
+        )
+    }
+
     /// Makes the problem of a thing that is missing or another user's: one text for both, so that nothing can be probed.
     pub(crate) fn not_found() -> Self {
         Self::new(

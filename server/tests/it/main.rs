@@ -32,6 +32,7 @@ mod mcp_sessions;
 mod metrics;
 mod models;
 mod mounted;
+mod numbers;
 mod openapi;
 mod outgoing;
 mod page;
