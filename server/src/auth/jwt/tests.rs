@@ -247,7 +247,9 @@ fn a_file_without_a_usable_key_is_refused() {
     let mut encrypts = Signer::ec().jwk("1");
     encrypts["use"] = json!("enc");
     let other = json!({"kty": "EC", "crv": "P-384", "x": "AA", "y": "AA"});
-    for keys in [vec![], vec![secret], vec![encrypts], vec![other]] {
+    let mut of_another = Signer::ec().jwk("1");
+    of_another["alg"] = json!("ES384");
+    for keys in [vec![], vec![secret], vec![encrypts], vec![other], vec![of_another]] {
         assert!(error(&set(&keys)).contains("no public key for EdDSA, ES256 or RS256"));
     }
     for text in ["", "{}", "nonsense", "-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----"]
