@@ -79,7 +79,7 @@ pub struct ServerLimits {
     pub service_requests_per_second: u32,
     /// Requests that one service may send at once.
     pub service_request_burst: u32,
-    /// Chats that one user makes in a minute, after the burst. Each stays in the store for ever: a person makes a few in
+    /// Chats that one user makes in a minute, after the burst. Each stays in the store for ever. A person makes a few in
     /// an hour, and a program that sends one text for each waits longer for the model.
     pub new_chats_per_minute: u32,
     /// Chats that one user may make at once: those of a program that goes through a long list.

@@ -1,5 +1,4 @@
-//! A chat read from its end, a page at a time: where a message of its user stands, and the texts before it as far as an
-//! import takes them.
+//! A chat read from its end, a page at a time: a message of its user, and the texts before it that an import takes.
 
 use madang::{
     Session, TurnId,
