@@ -52,7 +52,7 @@ impl Surface {
             // The id of the message is the key.
             Self::AgUi => {
                 let message = json!({ "id": key, "role": "user", "content": text });
-                post("/ag-ui", &run(session, json!([message]), json!([])))
+                post("/ag-ui", &run(session, &json!([message]), &json!([])))
             }
             Self::Native | Self::AiSdk => {
                 let parts = json!([{ "type": "text", "text": text }]);
@@ -93,7 +93,7 @@ impl Surface {
                 };
                 let resume =
                     json!([{ "interruptId": id, "status": "resolved", "payload": payload }]);
-                let request = post("/ag-ui", &run(session, json!([]), resume));
+                let request = post("/ag-ui", &run(session, &json!([]), &resume));
                 Some(request.field("madang-ask", "elsewhere"))
             }
             Self::AiSdk => {
@@ -122,7 +122,7 @@ fn post(path: &str, body: &Value) -> HttpRequest {
 }
 
 /// Makes the input of a run of AG-UI.
-fn run(session: &str, messages: Value, resume: Value) -> Value {
+fn run(session: &str, messages: &Value, resume: &Value) -> Value {
     json!({
         "threadId": session, "runId": "run", "messages": messages, "resume": resume, "state": {},
         "tools": [], "context": [], "forwardedProps": {},
