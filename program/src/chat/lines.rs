@@ -159,10 +159,17 @@ mod tests {
 
     #[test]
     fn no_line_of_the_model_begins_as_one_of_the_program_does() {
-        for before in ["", "\u{200b}", "\u{feff}\u{2060}", "\u{ad}", "\u{301}"] {
+        for before in ["", "\u{200d}", "\u{200c}\u{fe0f}", "\u{301}"] {
             for mark in MARKS {
                 let line = format!("{before}{mark} ✅ Done · add_habit");
                 assert_eq!(said(&format!("a\n{line}")), format!("a\n  {line}"), "{before:?}");
+            }
+        }
+        // A hidden letter before the mark is shown as a code, so the line begins with that.
+        for before in ["\u{200b}", "\u{feff}\u{2060}", "\u{ad}"] {
+            for mark in MARKS {
+                let line = said(&format!("{before}{mark} ✅ Done · add_habit"));
+                assert!(line.starts_with("\\u{"), "{line}");
             }
         }
         assert_eq!(said("a · b\n- c"), "a · b\n- c");
