@@ -19,12 +19,12 @@ pub(super) enum Telling {
 pub(super) struct CallStyle {
     /// The text between the opening marker and the first call.
     pub(super) lead: String,
-    /// JSON without blanks behind colons and commas.
+    /// JSON without blanks after colons and commas.
     pub(super) is_compact: bool,
 }
 
 impl CallStyle {
-    /// Returns the text behind colons and commas.
+    /// Returns the text after colons and commas.
     pub(super) fn blank(&self) -> &'static str {
         if self.is_compact { "" } else { " " }
     }

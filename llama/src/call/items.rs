@@ -66,7 +66,7 @@ impl Items {
         }
     }
 
-    /// Returns the texts before and after the number, and the one before the arguments, with this blank behind colons
+    /// Returns the texts before and after the number, and the one before the arguments, with this blank after colons
     /// and commas.
     pub(in super::super) fn head(&self, name: &str, blank: &str) -> (Option<String>, String) {
         match (self.name, self.id) {

@@ -10,7 +10,7 @@ use super::super::{
 /// The form of values in a family's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Notation {
-    /// JSON with this blank behind colons and commas.
+    /// JSON with this blank after colons and commas.
     Json(&'static str),
     /// Strings between this mark, and bare keys.
     Braces(&'static str),

@@ -111,7 +111,7 @@ mistakes! {
     ProxyMistake:
     DropsKeys "server-ignores-keys" [Doubled] "The server does not look at the key of a request.";
     ChangesMessageIds "server-ignores-message-ids" [Doubled] "The server does not look at the ids of messages of AG-UI and the AI SDK.";
-    CountsEachDecision "server-counts-each-decision" [Doubled] "The server tells each device that its decision was the first.";
+    CountsEachDecision "server-counts-each-decision" [Doubled] "The server answers each device as if it had decided first.";
     TurnsCursorsBack "server-turns-cursors-back" [Doubled] "The server goes on one event before the cursor of a reader.";
     PushesCursorsOn "server-pushes-cursors-on" [Lost] "The server goes on one event behind the cursor of a reader.";
     ForgetsEpochs "server-ignores-epochs" [Doubled] "The server does not look at the feed in the cursor of a reader.";
