@@ -3,7 +3,7 @@
 use std::{error::Error as _, path::Path};
 
 use madang::{
-    Builder, Limits, Runtime,
+    Builder, Limits,
     store::{SqliteStore, Store as _, StoreError},
 };
 use madang_mcp::McpServers;
@@ -75,7 +75,8 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     // Before the runtime, which tells the recorder that it finds.
     let measured = if wanted.metrics.is_empty() { None } else { Some(metrics::record()?) };
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
-    let (options, secret) = options(&wanted, (&path, tokens), store, runtime.clone(), &name)?;
+    let memory = SqliteMemory::open(runtime.clone()).await.map_err(Failure::of)?;
+    let (options, secret) = options(&wanted, (&path, tokens), store, memory, &name)?;
     let options = measured
         .iter()
         .cloned()
@@ -215,14 +216,14 @@ fn options(
     wanted: &Serve,
     (database, tokens): (&Path, TokenFile),
     store: SqliteStore,
-    runtime: Runtime,
+    memory: SqliteMemory,
     model: &str,
 ) -> Result<(ServerOptions, Option<TokenSecret>), Failure> {
     let options = ServerOptions::default()
         .model(model)
         .on_disconnect(wanted.on_disconnect())
         .cookie_key(CookieKey::open(beside(database, "cookies")).map_err(Failure::of)?)
-        .client_memory(SqliteMemory::new(runtime))
+        .client_memory(memory)
         .audit(move |session, head| {
             let store = store.clone();
             async move {

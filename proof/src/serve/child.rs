@@ -62,7 +62,7 @@ pub async fn serve(orders: ServerOrders) -> Result<(), Box<dyn Error>> {
     let options = ServerOptions::default()
         .limits(limits())
         .token_file(TokenFile::new(orders.folder.join(TOKENS)))
-        .client_memory(SqliteMemory::new(runtime.clone()))
+        .client_memory(SqliteMemory::open(runtime.clone()).await?)
         .without_page();
     let server = Server::new(runtime.clone(), options)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, orders.port));

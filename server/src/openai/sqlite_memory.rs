@@ -38,9 +38,19 @@ pub struct SqliteMemory {
 
 impl SqliteMemory {
     /// Takes the runtime whose store has the tables.
-    #[must_use]
-    pub fn new(runtime: Runtime) -> Self {
-        Self { runtime, max_keys_per_user: MAX_KEYS_PER_USER }
+    ///
+    /// # Errors
+    /// [`MemoryError`] if the store was opened without [`MIGRATIONS`], or cannot be read.
+    pub async fn open(runtime: Runtime) -> Result<Self, MemoryError> {
+        let memory = Self { runtime, max_keys_per_user: MAX_KEYS_PER_USER };
+        let doing =
+            "find the tables of the server: open its store with `madang_server::MIGRATIONS`";
+        let look = async move |db: &mut SqliteConnection| {
+            let tables = "SELECT 1 FROM server_chats, server_tries, server_forks LIMIT 0";
+            sqlx::query(tables).execute(db).await.map(drop)
+        };
+        memory.run(doing, look).await?;
+        Ok(memory)
     }
 
     /// Sets how many keys of one user are remembered, the newest. By default they are 16,384: what a client sends must not

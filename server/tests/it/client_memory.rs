@@ -9,6 +9,10 @@ use madang::{
 use madang_server::{ClientMemory, ForgetfulMemory, MIGRATIONS, SqliteMemory, Tried};
 use madang_testing::ScriptedModel;
 
+async fn tables(runtime: &Runtime) -> SqliteMemory {
+    SqliteMemory::open(runtime.clone()).await.unwrap()
+}
+
 fn tried(session: &str, until: Option<Timestamp>) -> Tried {
     let (session, key) = (SessionId::new(session).unwrap(), IdempotencyKey::new("turn").unwrap());
     Tried { session, key, until }
@@ -75,7 +79,7 @@ async fn forks_are_kept_in_memory_and_in_the_tables() {
     let store = store.migrations("server", &MIGRATIONS).open().await.unwrap();
     let model = ScriptedModel::new([]);
     let runtime = Runtime::builder().model(model).store(store).start().await.unwrap();
-    gives_the_forks_of_a_chat_the_newest_first(&SqliteMemory::new(runtime.clone())).await;
+    gives_the_forks_of_a_chat_the_newest_first(&tables(&runtime).await).await;
     runtime.shutdown().await.unwrap();
 }
 
@@ -87,7 +91,7 @@ async fn of_the_keys_of_a_user_the_newest_are_remembered_in_the_tables() {
     let store = store.migrations("server", &MIGRATIONS).open().await.unwrap();
     let builder = Runtime::builder().model(ScriptedModel::new([])).store(store);
     let runtime = builder.start().await.unwrap();
-    let memory = SqliteMemory::new(runtime.clone()).max_keys_per_user(3);
+    let memory = tables(&runtime).await.max_keys_per_user(3);
     let (kim, lee) = (UserId::new("kim").unwrap(), UserId::new("lee").unwrap());
     let (now, name) = (Timestamp::from_millis(1), |number| Digest::new([number; 32]));
     let body = tried("body", Some(now.after(Duration::from_secs(600))));
@@ -123,12 +127,23 @@ async fn a_try_in_the_tables_counts_as_long_as_it_says_and_over_a_restart() {
         builder.start().await.unwrap()
     };
     let runtime = start().await;
-    counts_as_long_as_it_says(&SqliteMemory::new(runtime.clone())).await;
+    counts_as_long_as_it_says(&tables(&runtime).await).await;
     runtime.shutdown().await.unwrap();
     let runtime = start().await;
-    let memory = SqliteMemory::new(runtime.clone());
+    let memory = tables(&runtime).await;
     let kim = UserId::new("kim").unwrap();
     let found = memory.tried(kim, Digest::new([2; 32]), Timestamp::from_millis(0)).await;
     assert_eq!(found.unwrap(), Some(tried("b", None)));
+    runtime.shutdown().await.unwrap();
+}
+
+/// Each request would fail, and its client be told to try again.
+#[tokio::test]
+async fn a_store_without_the_tables_is_refused_before_a_server_is_made_of_it() {
+    let store = SqliteStore::in_memory([]).await.unwrap();
+    let builder = Runtime::builder().model(ScriptedModel::new([])).store(store);
+    let runtime = builder.start().await.unwrap();
+    let refused = SqliteMemory::open(runtime.clone()).await.unwrap_err();
+    assert!(refused.to_string().contains("madang_server::MIGRATIONS"), "{refused}");
     runtime.shutdown().await.unwrap();
 }

@@ -85,7 +85,7 @@ impl Setup {
         };
         let runtime = self.builder.start().await.unwrap();
         let options = match self.remembers {
-            true => self.options.client_memory(SqliteMemory::new(runtime.clone())),
+            true => self.options.client_memory(SqliteMemory::open(runtime.clone()).await.unwrap()),
             false => self.options,
         };
         let options = options
