@@ -6,13 +6,15 @@
 //! finds the chat and the key of the turn. The store of chats makes one turn of both.
 
 use std::{
-    collections::HashMap,
     fmt,
+    hash::Hash,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use madang::{IdempotencyKey, SessionId, Timestamp, UserId, approval::Digest, tool::BoxFuture};
+
+use super::newest::Newest;
 
 /// The time in which a repeated request without a key is taken for another try of the same. No client tries for longer.
 pub(crate) const TRY_LIFE: Duration = Duration::from_secs(10 * 60);
@@ -89,34 +91,43 @@ pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
     fn add_fork(&self, user: UserId, chat: SessionId, fork: SessionId) -> Recalled<'_, ()>;
 }
 
-/// Remembers in memory, for stores that keep nothing else: what it knows ends with the process.
+/// Remembers in memory, for stores that keep nothing else: what it knows ends with the process. Of each kind 65,536 entries
+/// are kept. Beyond them, the user with the most loses the oldest.
 #[derive(Debug, Default)]
 pub struct ForgetfulMemory(Mutex<Remembered>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Remembered {
-    chats: HashMap<(UserId, Digest), Vec<SessionId>>,
-    tries: HashMap<(UserId, Digest), Tried>,
-    forks: HashMap<(UserId, SessionId), Vec<SessionId>>,
+    chats: Newest<Digest, Vec<SessionId>>,
+    tries: Newest<Digest, Tried>,
+    forks: Newest<SessionId, Vec<SessionId>>,
 }
 
-/// Entries that are kept of each kind; beyond them it forgets all and begins anew.
+/// Entries of each kind that are kept of all users together, some megabytes.
 const MAX_ENTRIES: usize = 65_536;
 
-impl Remembered {
-    fn keep(&mut self, name: (UserId, Digest), tried: Tried) {
-        if self.tries.len() >= MAX_ENTRIES {
-            self.tries.clear();
+impl Default for Remembered {
+    fn default() -> Self {
+        Self {
+            chats: Newest::new(MAX_ENTRIES),
+            tries: Newest::new(MAX_ENTRIES),
+            forks: Newest::new(MAX_ENTRIES),
         }
-        self.tries.insert(name, tried);
     }
 }
 
-/// Puts a chat before all others. As many are kept as are looked at.
-fn put_first(chats: &mut Vec<SessionId>, chat: SessionId) {
+/// Puts a chat before all others of this name. As many are kept as are looked at.
+fn put_first<K: Eq + Hash>(
+    all: &mut Newest<K, Vec<SessionId>>,
+    user: UserId,
+    name: K,
+    chat: SessionId,
+) {
+    let mut chats = all.get(&user, &name).cloned().unwrap_or_default();
     chats.retain(|other| *other != chat);
     chats.insert(0, chat);
     chats.truncate(MAX_CANDIDATES);
+    all.put(user, name, chats);
 }
 
 impl ForgetfulMemory {
@@ -128,7 +139,7 @@ impl ForgetfulMemory {
 
 impl ClientMemory for ForgetfulMemory {
     fn chats(&self, user: UserId, chain: Digest) -> Recalled<'_, Vec<SessionId>> {
-        self.with(|all| all.chats.get(&(user, chain)).cloned().unwrap_or_default())
+        self.with(|all| all.chats.get(&user, &chain).cloned().unwrap_or_default())
     }
 
     fn add_chat(
@@ -138,16 +149,11 @@ impl ClientMemory for ForgetfulMemory {
         session: SessionId,
         _: Timestamp,
     ) -> Recalled<'_, ()> {
-        self.with(|all| {
-            if all.chats.len() >= MAX_ENTRIES {
-                all.chats.clear();
-            }
-            put_first(all.chats.entry((user, chain)).or_default(), session);
-        })
+        self.with(|all| put_first(&mut all.chats, user, chain, session))
     }
 
     fn tried(&self, user: UserId, name: Digest, now: Timestamp) -> Recalled<'_, Option<Tried>> {
-        self.with(|all| all.tries.get(&(user, name)).filter(|tried| tried.counts(now)).cloned())
+        self.with(|all| all.tries.get(&user, &name).filter(|tried| tried.counts(now)).cloned())
     }
 
     fn claim_try(
@@ -159,32 +165,26 @@ impl ClientMemory for ForgetfulMemory {
         now: Timestamp,
     ) -> Recalled<'_, Tried> {
         self.with(|all| {
-            let name = (user, name);
-            let first = all.tries.get(&name);
+            let first = all.tries.get(&user, &name);
             if let Some(first) =
                 first.filter(|first| first.counts(now) && put_off.as_ref() != Some(first))
             {
                 return first.clone();
             }
-            all.keep(name, tried.clone());
+            all.tries.put(user, name, tried.clone());
             tried
         })
     }
 
     fn add_try(&self, user: UserId, name: Digest, tried: Tried, _: Timestamp) -> Recalled<'_, ()> {
-        self.with(|all| all.keep((user, name), tried))
+        self.with(|all| all.tries.put(user, name, tried))
     }
 
     fn forks(&self, user: UserId, chat: SessionId) -> Recalled<'_, Vec<SessionId>> {
-        self.with(|all| all.forks.get(&(user, chat)).cloned().unwrap_or_default())
+        self.with(|all| all.forks.get(&user, &chat).cloned().unwrap_or_default())
     }
 
     fn add_fork(&self, user: UserId, chat: SessionId, fork: SessionId) -> Recalled<'_, ()> {
-        self.with(|all| {
-            if all.forks.len() >= MAX_ENTRIES {
-                all.forks.clear();
-            }
-            put_first(all.forks.entry((user, chat)).or_default(), fork);
-        })
+        self.with(|all| put_first(&mut all.forks, user, chat, fork))
     }
 }

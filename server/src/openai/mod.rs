@@ -19,6 +19,7 @@ mod conversation;
 mod digests;
 mod known_chat;
 mod models;
+mod newest;
 mod placement;
 mod plain;
 mod request;
