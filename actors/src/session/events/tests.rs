@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use crate::{
     protocol::{
-        CallId, CompletionDelta, CompletionId, Ending, EntryOrigin, EventCursor, EventKind, Notice,
-        Timestamp, ToolProgress, TurnEnding, TurnId, Usage,
+        CallId, CompletionDelta, CompletionId, Ending, EntryOrigin, EventCursor, EventKind, Limits,
+        Notice, Timestamp, ToolProgress, TurnEnding, TurnId, Usage,
     },
     session::{Durability, Feed, FeedBounds, StreamItem, Subscription},
     test_runtime::in_time,
@@ -83,7 +83,8 @@ fn a_ring_of_long_events_is_bounded_in_bytes_and_keeps_the_last_whatever_it_has(
         notice: Notice::SuggestClear,
         text: "x".repeat(bytes),
     };
-    let feed = Feed::new(FeedBounds { events: 8, event_bytes: 1_000, streaming_bytes: 0 });
+    let limits = Limits { max_feed_events: 8, max_feed_bytes: 1_000, ..Limits::default() };
+    let feed = Feed::new(FeedBounds::of(&limits));
     let heard = |published: &[usize]| {
         let mut slow = feed.subscribe();
         published.iter().for_each(|bytes| publish(&feed, said(*bytes)));
