@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::{
-    http::{Connection, Request},
+    http::{Connection, PATIENCE, Request},
     support::{Setup, says, until},
 };
 
@@ -52,7 +52,11 @@ async fn connections_without_a_caller_shut_no_caller_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_too_many_connections_without_a_caller_the_oldest_ends() {
-    let test = Setup::new(says("a")).limits(|limits| limits.max_idle_connections = 2).start().await;
+    let test = Setup::new(says("a"))
+        // No clock ends it before the bound does.
+        .limits(|limits| (limits.max_idle_connections, limits.head_timeout) = (2, 10 * PATIENCE))
+        .start()
+        .await;
     let mut reader = test.stream("/v1/inbox/events").await;
     let mut idle = Vec::new();
     for sent in ["GET /healthz HTT", "", ""] {
