@@ -128,7 +128,7 @@ impl Jwts {
             return None;
         }
         let keys = self.keys.current();
-        let mut fitting = keys.iter().filter(|key| key.may_have_signed(&header));
+        let mut fitting = keys.iter().filter(|key| key.may_be_named(&header));
         let (claims, key) = fitting.find_map(|key| self.claims(jwt, key))?;
         let Claims { sub, exp, nbf, scope } = claims;
         let until = moment(exp);
@@ -143,6 +143,7 @@ impl Jwts {
 
     fn claims<'a>(&self, jwt: &str, key: &'a JwtKey) -> Option<(Claims, &'a JwtKey)> {
         let mut validation = self.validation.clone();
+        // A header of another algorithm is refused.
         validation.algorithms = vec![key.algorithm];
         let decoded = decode::<Claims>(jwt, &key.key, &validation).ok()?;
         Some((decoded.claims, key))
@@ -160,13 +161,12 @@ impl Jwts {
 }
 
 impl JwtKey {
-    /// Tells whether the key may have signed under this header.
-    fn may_have_signed(&self, header: &Header) -> bool {
-        let is_named = match (&header.kid, &self.id) {
+    /// Tells whether a header may name this key.
+    fn may_be_named(&self, header: &Header) -> bool {
+        match (&header.kid, &self.id) {
             (Some(wanted), Some(id)) => wanted == id,
             (_, None) | (None, _) => true,
-        };
-        is_named && header.alg == self.algorithm
+        }
     }
 }
 
