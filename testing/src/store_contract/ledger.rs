@@ -265,7 +265,7 @@ pub async fn a_call_belongs_to_one_session(store: &dyn Store) {
     written(store, &[opened("t", "kim"), began("t", 2)]).await;
     written(store, &[step("s", 1, 2, proposed(1))]).await;
     refused(store, &[step("t", 1, 3, running(7))]).await;
-    refused(store, &[step("t", 1, 3, proposed(1))]).await;
+    refused(store, &[step("t", 1, 3, proposed_in(2, 1))]).await;
     assert_eq!(row(store, 1).await.state, CallState::Proposed);
 }
 
