@@ -151,6 +151,7 @@ impl fmt::Debug for Permit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_runtime::in_time;
 
     fn one_turn() -> (Admission, UserId) {
         let limits = Limits { max_running_turns: 1, ..Limits::default() };
@@ -165,7 +166,7 @@ mod tests {
         assert!(futures_are_pending(&mut second).await);
         drop(first);
         assert!(admission.admit(Bound::RunningTurns, &kim, 1).is_err());
-        drop(second.await);
+        drop(in_time(second).await);
         assert_eq!(admission.held(Bound::RunningTurns), 0);
     }
 
