@@ -174,6 +174,19 @@ async fn the_table_takes_the_steps_of_each_state_and_no_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_of_one_session_is_proposed_in_no_other_whichever_program_writes_it() {
+    let fixture = fixture(&[proposed()]).await;
+    fixture.chat("t").await;
+    let mut own = fresh(&fixture).await;
+    let in_t = insert("INSERT", &proposed()).replace("'s'", "'t'");
+    let another = in_t.replace(&call().to_string(), &CallId::new(Uuid::from_u128(8)).to_string());
+    assert!(takes(&mut own, &another).await);
+    assert!(!takes(&mut own, &in_t).await);
+    drop(own);
+    fixture.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
     let names = [
         CallState::Proposed,
