@@ -254,7 +254,7 @@ impl<M: Mapper> Writer<M> {
             if !items.reads_store() {
                 self.room = None;
             } else if self.room.is_none() {
-                self.room = self.room(REPLAY_ROOM).await?;
+                self.room = Box::pin(self.room(REPLAY_ROOM)).await?;
             }
             let item = tokio::select! {
                 biased;
@@ -362,7 +362,7 @@ impl<M: Mapper> Writer<M> {
     async fn make_room(&mut self, weight: usize) -> Result<(), BrokenOff> {
         if self.room.is_none() || weight > REPLAY_ROOM {
             self.room = None; // who waits for room holds none
-            self.room = self.room(weight).await?;
+            self.room = Box::pin(self.room(weight)).await?;
         }
         Ok(())
     }

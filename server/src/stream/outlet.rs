@@ -56,7 +56,11 @@ impl Outlet {
             return Ok(None);
         }
         let OutletReader { user, budget, patience } = &self.reader;
-        timeout(*patience, budget.take(user, bytes)).await.map(Some).map_err(|_| BrokenOff)
+        // Boxed, as each wait for room is: an idle stream would keep its size for ever.
+        Box::pin(timeout(*patience, budget.take(user, bytes)))
+            .await
+            .map(Some)
+            .map_err(|_| BrokenOff)
     }
 
     /// Hands a piece over for which there is room already.
