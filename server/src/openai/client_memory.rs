@@ -103,7 +103,7 @@ struct Remembered {
     forks: Newest<SessionId, Vec<SessionId>>,
 }
 
-/// Entries of each kind that are kept of all users together, some megabytes.
+/// Entries of each kind that are kept of all users together, so that no client fills the memory.
 const MAX_ENTRIES: usize = 65_536;
 
 impl Default for Remembered {

@@ -21,7 +21,7 @@ impl<K: Eq + Hash, V> Newest<K, V> {
         self.of_users.get(user)?.get(key)
     }
 
-    /// Puts an entry behind all others of the user. If there is no room, the user with the most entries loses the oldest.
+    /// Adds an entry as the newest of its user. Beyond the bound, the user with the most entries loses its oldest.
     pub(super) fn put(&mut self, user: UserId, key: K, value: V) {
         let own = self.of_users.entry(user).or_default();
         self.count += usize::from(own.insert(key, value).is_none());

@@ -142,7 +142,7 @@ async fn a_try_in_the_tables_counts_as_long_as_it_says_and_over_a_restart() {
     runtime.shutdown().await.unwrap();
 }
 
-/// Each request would fail, and its client be told to try again.
+/// Without this check each request fails, and its client is told to try again.
 #[tokio::test]
 async fn a_store_without_the_tables_is_refused_before_a_server_is_made_of_it() {
     let store = SqliteStore::in_memory([]).await.unwrap();
