@@ -1,4 +1,4 @@
-//! The words of the code keep the rules of docs/glossary.md: one name for one type, no lost document, no former word.
+//! The words of the code keep the rules of docs/glossary.md: one name for one type, no lost document.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -36,98 +36,6 @@ const FOLDERS: [&str; 23] = [
     "toolkits/benches",
     "toolkits/src",
     "toolkits/tests",
-];
-
-/// Types by which no concept is called any more; docs/glossary.md and the code have others for them.
-const FORMER_TYPES: [&str; 58] = [
-    "Answering",
-    "Archive",
-    "Around",
-    "Asker",
-    "AtDoor",
-    "Awake",
-    "Book",
-    "CallPlace",
-    "CarryingOut",
-    "CheckedAnswer",
-    "ClearedCall",
-    "ConfirmationEnd",
-    "Desk",
-    "Done",
-    "Door",
-    "Doors",
-    "EnginePlace",
-    "EventPlace",
-    "GivenUp",
-    "Grant",
-    "Homecoming",
-    "House",
-    "Job",
-    "Keeper",
-    "Kept",
-    "Known",
-    "Lines",
-    "Lost",
-    "Nobody",
-    "Over",
-    "Pace",
-    "Parts",
-    "Place",
-    "Places",
-    "Question",
-    "QuestionVerdict",
-    "Refusal",
-    "Resting",
-    "Run",
-    "Running",
-    "Seat",
-    "Seats",
-    "SessionPlace",
-    "Settlement",
-    "Settling",
-    "Spoiled",
-    "Stay",
-    "StreamPlace",
-    "Ticket",
-    "TimedReply",
-    "Told",
-    "ToldSoFar",
-    "Waits",
-    "Waking",
-    "Whose",
-    "Wiring",
-    "Wish",
-    "Yard",
-];
-
-/// Words that stand in no name of a function, field or variable any more, alone or between underscores.
-const FORMER_WORDS: [&str; 26] = [
-    "GivenUp",
-    "archive",
-    "asker",
-    "askers",
-    "carrying_out",
-    "confirmation",
-    "desk",
-    "door",
-    "doors",
-    "foresee",
-    "grant",
-    "granted",
-    "granting",
-    "grants",
-    "homecoming",
-    "nobody",
-    "parked",
-    "seats",
-    "settle",
-    "settles",
-    "settling",
-    "shelf",
-    "trouble",
-    "unsettled",
-    "wiring",
-    "yard",
 ];
 
 /// The public enums of the library that never grow: each case of theirs must be matched by all code that meets it. A
@@ -199,20 +107,20 @@ fn is_test_file(path: &Path) -> bool {
     names.iter().any(|name| apart.contains(name))
 }
 
-/// The declared types with their lines, those of test modules left out. `is_public` takes only plain `pub` ones.
-fn declared_types(text: &str, is_public: bool) -> Vec<(String, usize)> {
+/// The plain `pub` types that a source declares outside of its test modules, with their lines.
+fn declared_types(text: &str) -> Vec<(String, usize)> {
     let tokens = tokens(text);
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text);
     let mut types = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        if (0..6).map(|step| word(at + step)).eq(["#", "[", "cfg", "(", "test", ")"]) && is_public {
+        if (0..6).map(|step| word(at + step)).eq(["#", "[", "cfg", "(", "test", ")"]) {
             at = behind_item(&tokens, at + 7);
             continue;
         }
         let is_type = ["struct", "enum", "trait", "type", "union"].contains(&word(at));
         let before = at.checked_sub(1).map_or("", &word);
-        if is_type && (!is_public || before == "pub") {
+        if is_type && before == "pub" {
             let (name, line) = (word(at + 1), tokens.get(at + 1).map_or(0, |token| token.line));
             if name != "$" {
                 types.push((name.to_owned(), line));
@@ -242,7 +150,7 @@ fn behind_item(tokens: &[Token<'_>], begin: usize) -> usize {
 fn each_public_type_name_is_that_of_one_type() {
     let mut declared: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (path, text) in sources().iter().filter(|(path, _)| !is_test_file(path)) {
-        for (name, line) in declared_types(text, true) {
+        for (name, line) in declared_types(text) {
             declared.entry(name).or_default().push(format!("{}:{line}", path.display()));
         }
     }
@@ -268,7 +176,7 @@ fn each_enum_of_the_library_may_grow_or_never_does() {
             continue;
         }
         let lines: Vec<_> = text.lines().collect();
-        for (name, line) in declared_types(text, true) {
+        for (name, line) in declared_types(text) {
             let declared = lines[line - 1];
             if !declared.starts_with("pub enum ") || !given.contains(&name) {
                 continue;
@@ -298,11 +206,8 @@ fn reexported(text: &str) -> Vec<String> {
 fn only_public_types_outside_of_tests_need_a_name_of_their_own() {
     let source = "pub struct One; pub(crate) enum Two {} struct Three; #[cfg(test)] mod tests { \
                   pub struct Four; } pub unsafe trait Five {} pub type Six = One;";
-    let names = |is_public| {
-        declared_types(source, is_public).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
-    };
-    assert_eq!(names(true), ["One", "Six"]);
-    assert_eq!(names(false), ["One", "Two", "Three", "Four", "Five", "Six"]);
+    let names: Vec<_> = declared_types(source).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["One", "Six"]);
 }
 
 /// The comments of a source, each line with its number.
@@ -377,35 +282,4 @@ fn a_document_that_the_repository_lacks_is_found() {
     for comment in ["// docs/proof.md, and decision 0004.", "// a seed of 0, and the spec's name"] {
         assert!(lost(comment).is_empty(), "{comment}: {:?}", lost(comment));
     }
-}
-
-/// Whether a name has this word, alone or between underscores, in small or in capital letters.
-fn has_word(name: &str, word: &str) -> bool {
-    format!("_{name}_").to_lowercase().contains(&format!("_{word}_").to_lowercase())
-}
-
-#[test]
-fn no_name_has_a_former_word() {
-    let mut wrong = Vec::new();
-    for (path, text) in sources() {
-        let former = |(name, line): &(String, usize)| {
-            FORMER_TYPES
-                .contains(&name.as_str())
-                .then(|| format!("{}:{line}: {name}", path.display()))
-        };
-        wrong.extend(declared_types(&text, false).iter().filter_map(former));
-        for token in tokens(&text) {
-            if FORMER_WORDS.iter().any(|word| has_word(token.text, word)) {
-                wrong.push(format!("{}:{}: {}", path.display(), token.line, token.text));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-#[test]
-fn a_former_word_is_found_in_a_name_and_not_within_another_word() {
-    assert!(has_word("desk", "desk") && has_word("the_old_desk", "desk"));
-    assert!(has_word("Desk", "desk") && has_word("OLD_DESKS", "desks"));
-    assert!(!has_word("desktop", "desk") && !has_word("outdoor", "door"));
 }

@@ -41,7 +41,6 @@ mod remote;
 mod restart_limit;
 mod resume;
 mod running_calls;
-mod sentences;
 mod sessions;
 #[cfg(target_os = "linux")]
 mod setup;

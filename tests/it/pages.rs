@@ -232,69 +232,6 @@ fn each_line_that_enforces_a_promise_stands_there_and_has_a_test_and_what_takes_
     assert_eq!(rows, changes);
 }
 
-#[test]
-fn the_front_pages_are_short() {
-    for (page, most) in [("README.md", 130), ("ARCHITECTURE.md", 150)] {
-        let lines = read(page).lines().count();
-        assert!(lines <= most, "{page} has {lines} lines");
-    }
-}
-
-/// The lines of the shell blocks of a page, without their comments.
-fn commands(page: &str) -> Vec<String> {
-    let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let lines = blocks.flat_map(str::lines).map(|line| line.split(" #").next().unwrap_or_default());
-    lines.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
-}
-
-/// What is wrong with a command of a page; `None` if it can be typed.
-fn complaint(command: &str) -> Option<String> {
-    let assigns = |word: &&str| word.contains('=') && word.starts_with(|c: char| c.is_uppercase());
-    let words: Vec<_> = command.split_whitespace().skip_while(assigns).collect();
-    let named = |option: &str| {
-        let at = words.iter().position(|word| *word == option)?;
-        words.get(at + 1).copied()
-    };
-    match *words.first()? {
-        "make" => {
-            let target = words.get(1)?;
-            let is_target =
-                read("Makefile").lines().any(|line| line.starts_with(&format!("{target}:")));
-            (!is_target).then(|| format!("make knows no {target}"))
-        }
-        "cargo" => {
-            let package = named("-p").unwrap_or("madang");
-            let room = package.strip_prefix("madang-").unwrap_or(".");
-            let manifest = root().join(room).join("Cargo.toml");
-            let Ok(manifest) = fs::read_to_string(manifest) else {
-                return Some(format!("there is no member {package}"));
-            };
-            let has = |kind: &str, name: &str| {
-                let file = root().join(room).join(kind).join(name);
-                file.is_dir()
-                    || file.with_extension("rs").exists()
-                    || manifest.contains(&format!("name = \"{name}\""))
-            };
-            [
-                ("--test", "tests"),
-                ("--bench", "benches"),
-                ("--example", "examples"),
-                ("--bin", "src/bin"),
-            ]
-            .into_iter()
-            .filter_map(|(option, kind)| Some((kind, named(option)?)))
-            .find(|(kind, name)| !has(kind, name))
-            .map(|(kind, name)| format!("{package} has no {name} in {kind}"))
-        }
-        script if script.starts_with("scripts/") => {
-            (!root().join(script).exists()).then(|| format!("there is no {script}"))
-        }
-        // A test of the program compares its page with what it says of itself.
-        "madang" | "llama-server" => None,
-        other => Some(format!("{other} is no command of this repository")),
-    }
-}
-
 /// The crates of others in the tables of dependencies of a manifest.
 fn dependencies(manifest: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
@@ -330,34 +267,4 @@ fn each_dependency_has_a_row_with_its_reason_and_each_row_is_one() {
         .collect();
     assert!(used.len() > 40, "{used:?}");
     assert_eq!(crates_with_a_row(&read("CONTRIBUTING.md")), used);
-}
-
-#[test]
-fn each_command_of_a_page_can_be_typed() {
-    let mut seen = 0;
-    let mut wrong = Vec::new();
-    for page in pages() {
-        for command in commands(&read(&page)) {
-            seen += 1;
-            wrong.extend(
-                complaint(&command).map(|what| format!("{}: {command}: {what}", page.display())),
-            );
-        }
-    }
-    assert!(seen > 15, "{seen}");
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-#[test]
-fn a_command_that_cannot_be_typed_is_found() {
-    for command in [
-        "make dinner",
-        "cargo test -p madang-kitchen",
-        "cargo test -p madang-program --test dinner",
-        "X=1 cargo bench --bench dinner",
-        "scripts/dinner.sh 90",
-        "dinner",
-    ] {
-        assert!(complaint(command).is_some(), "{command}");
-    }
 }
