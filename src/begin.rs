@@ -176,7 +176,7 @@ impl Runtime {
         let lost = DispatcherEvent::Lost { call: id, seq: request.seq };
         let reply = Reply::new(hears, lost);
         let dispatch = DispatcherMsg::Dispatch { request, reply };
-        drop(shared.handles.dispatcher.send(dispatch)); // if it is gone, the reply says "lost"
+        let _ = shared.handles.dispatcher.send(dispatch); // if it is gone, the reply says "lost"
         Ok(begun)
     }
 }

@@ -46,7 +46,7 @@ impl CallEnding {
                 | DispatcherEvent::Left { .. }
                 | DispatcherEvent::Lost { .. } => None,
             };
-            drop(tasks.spawn_on(self.clone().tell(end, held), &threads));
+            tasks.spawn_on(self.clone().tell(end, held), &threads);
             true
         })
     }

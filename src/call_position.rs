@@ -58,7 +58,7 @@ impl Runtime {
         if let Some(actor) = slot.awake() {
             let (reply, sleeps) = oneshot::channel();
             if actor.cast(SessionMsg::Sleep { reply }).is_ok() {
-                drop(timeout(self.shared().limits().ask_timeout, sleeps).await);
+                let _ = timeout(self.shared().limits().ask_timeout, sleeps).await;
             }
         }
         slot.begins_asleep()

@@ -43,7 +43,7 @@ impl Unended {
             let DispatchRequest { session, user, .. } = &*call.request;
             let slot = sessions.slot(session, user, &call.calls.limits);
             let held = slot.and_then(|slot| slot.begins_asleep());
-            drop(tasks.spawn(async move {
+            tasks.spawn(async move {
                 for failures in 0.. {
                     if call.runtime_ends_within_pause(failures).await {
                         return;
@@ -55,7 +55,7 @@ impl Unended {
                 let call = call.request.call.id;
                 warn!(%call, "ended a call whose caller is gone, as soon as the store took that");
                 drop(held);
-            }));
+            });
         }
     }
 }

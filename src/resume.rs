@@ -53,7 +53,7 @@ impl Runtime {
                 session.await;
             }
         };
-        drop(timeout(shared.limits().ask_timeout, asked).await);
+        let _ = timeout(shared.limits().ask_timeout, asked).await;
     }
 }
 

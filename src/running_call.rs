@@ -80,7 +80,7 @@ impl RunningCall {
             found = look(now).filter(|_| now.end.is_none());
             found.is_some() || now.end.is_some()
         };
-        drop(stage.wait_for(has_news).await.expect("the handle keeps the sender"));
+        let _ = stage.wait_for(has_news).await.expect("the handle keeps the sender");
         found
     }
 

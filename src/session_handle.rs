@@ -197,7 +197,7 @@ impl Session {
         cursor: impl Into<FeedCursor>,
     ) -> Result<Subscription, SessionError> {
         let cursor = cursor.into();
-        drop(self.turn().await?); // awake, the session has what the store has
+        let _ = self.turn().await?; // awake, the session has what the store has
         Ok(self.slot.subscribe_after(cursor, &self.runtime.context.calls))
     }
 

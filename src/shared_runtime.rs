@@ -98,7 +98,7 @@ impl SharedRuntime {
             Sent::Delivered => Ok(()),
             // What it knew went with its actor.
             Sent::WakeIt if self.is_closing() && self.context.history == History::InMemory => {
-                drop(slot.did_not_wake());
+                let _ = slot.did_not_wake();
                 Err(Unreached::Closed)
             }
             Sent::WakeIt => {
@@ -118,7 +118,7 @@ impl SharedRuntime {
 
     /// Opens a session in a task of its own: the caller may leave, and others may be waiting at the slot.
     fn open(&self, slot: &Arc<SessionSlot>, policy: WakePolicy) {
-        drop(self.tasks().spawn(open(slot.clone(), self.context.clone(), policy)));
+        self.tasks().spawn(open(slot.clone(), self.context.clone(), policy));
     }
 
     /// Tells whether nothing may begin or go on any more. Chats can still be read, and turns dismissed.

@@ -138,11 +138,11 @@ impl TestRuntime {
         match slot.send(msg) {
             Sent::Delivered => {}
             Sent::WakeIt => {
-                drop(self.context.tasks.spawn(open(
+                self.context.tasks.spawn(open(
                     slot.clone(),
                     self.context.clone(),
                     WakePolicy::RefuseIfFull,
-                )));
+                ));
             }
             Sent::Full(msg, _) => panic!("the slot is full: {msg:?}"),
         }
@@ -195,7 +195,7 @@ impl TestRuntime {
         let request = call.request.clone();
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
         let reply = Reply::new(request.news.clone(), lost);
-        drop(self.handles.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
+        let _ = self.handles.dispatcher.send(DispatcherMsg::Dispatch { request, reply });
     }
 
     /// Makes a call that is not dispatched yet; a person can be asked.

@@ -52,7 +52,7 @@ pub(crate) fn piece(text: &str) -> Result<(), Failure> {
 /// Prints a sentence on standard error.
 pub(crate) fn complain(sentence: &str) {
     // Without standard error no reader is left.
-    drop(writeln!(io::stderr().lock(), "madang: {}", printable(sentence)));
+    let _ = writeln!(io::stderr().lock(), "madang: {}", printable(sentence));
 }
 
 /// Prints the end of the program on standard error, with its causes if wanted, and returns the exit code.
@@ -72,12 +72,12 @@ pub(crate) fn failure(failure: &Failure, with_causes: bool) -> ExitCode {
 
 /// Prints a line on standard error that is no complaint.
 pub(crate) fn notice(text: &str) {
-    drop(writeln!(io::stderr().lock(), "{}", printable(text)));
+    let _ = writeln!(io::stderr().lock(), "{}", printable(text));
 }
 
 /// Prints a line on standard error in faint letters. The sequences around the harmless text are the program's own.
 pub(crate) fn faint_notice(text: &str) {
-    drop(writeln!(io::stderr().lock(), "{}", style::dim(&printable(text))));
+    let _ = writeln!(io::stderr().lock(), "{}", style::dim(&printable(text)));
 }
 
 fn checked(result: io::Result<()>) -> Result<(), Failure> {

@@ -90,7 +90,7 @@ impl Process {
     pub(crate) async fn tell(&mut self, all: &[u8]) {
         let mut tells = self.child.stdin.take().expect("standard input is piped");
         // The child reads its pipe before it reports, so this ends unless the child is dead.
-        drop(tells.write_all(all).await);
+        let _ = tells.write_all(all).await;
     }
 
     /// Hears the next line; `None` after the last. A process that was killed in mid-write leaves an incomplete one.
@@ -150,10 +150,10 @@ impl Process {
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it went on".to_owned(),
         };
-        drop(self.child.start_kill());
+        let _ = self.child.start_kill();
         let mut said = String::new();
         if let Some(mut error) = self.child.stderr.take() {
-            drop(error.read_to_string(&mut said).await);
+            let _ = error.read_to_string(&mut said).await;
         }
         Err(format!("{how}: {said}"))
     }

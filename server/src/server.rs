@@ -162,7 +162,7 @@ impl Server {
             limits,
         });
         if shared.auth.may_change() {
-            drop(tokio::spawn(refresh_credentials(Arc::downgrade(&shared))));
+            tokio::spawn(refresh_credentials(Arc::downgrade(&shared)));
         }
         Ok(Self { shared })
     }
@@ -258,14 +258,14 @@ impl Server {
         let ended = self.shared.runtime.shutdown().await;
         self.shared.drain.leaving.cancel();
         #[cfg(feature = "mcp")]
-        drop(tokio::spawn({
+        tokio::spawn({
             let endpoint = self.shared.mcp.clone();
             async move {
                 // Answers that came with the runtime's end are told first.
                 tokio::time::sleep(mcp::LAST_WORDS).await;
                 endpoint.close();
             }
-        }));
+        });
         ended
     }
 

@@ -180,7 +180,7 @@ async fn dismiss_and_wait(
         return Ok(false);
     }
     // Where the end is not stored in time, the next text is refused as busy.
-    drop(timeout(shared.limits.supersede_wait, running.ended()).await);
+    let _ = timeout(shared.limits.supersede_wait, running.ended()).await;
     Ok(true)
 }
 

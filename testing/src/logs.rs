@@ -56,7 +56,7 @@ pub fn listen(subscriber: impl Subscriber + Send + Sync) -> DefaultGuard {
     static EVERYWHERE: Once = Once::new();
     EVERYWHERE.call_once(|| {
         // An error says that a global subscriber is there already, which does as well.
-        drop(tracing::subscriber::set_global_default(tracing_subscriber::registry()));
+        let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
     });
     tracing::subscriber::set_default(subscriber)
 }

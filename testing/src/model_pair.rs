@@ -169,7 +169,7 @@ impl HandCompletion {
     }
 
     fn end(self, end: End) {
-        drop(self.end.send(end)); // a cancelled completion has no caller left to hear it
+        let _ = self.end.send(end); // a cancelled completion has no caller left to hear it
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(failed.await.unwrap().unwrap_err().to_string(), "the model failed: Odd");
 
         let dropped = asked(&model, Deltas::ignored(), CancellationToken::new());
-        drop(script.next().await);
+        let _ = script.next().await;
         assert_eq!(dropped.await.unwrap().unwrap_err().to_string(), "the model failed: EngineDied");
 
         let panicked = asked(&model, Deltas::ignored(), CancellationToken::new());

@@ -117,7 +117,7 @@ async fn what_a_turns_handler_did_in_an_outage_is_recorded_as_it_was() {
     in_time(gate.arrived(1)).await;
     outage.begins();
     gate.open();
-    drop(in_time(turn.ended()).await);
+    let _ = in_time(turn.ended()).await;
     lasts().await;
     outage.ends();
     is_true_end(&until(&runtime, has_ended).await);

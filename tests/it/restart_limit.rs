@@ -32,7 +32,7 @@ async fn test_runtime() -> (TestRuntime, HandScript) {
 async fn reaches_its_limit(test: &TestRuntime, actor: &'static str) {
     let mut health = test.runtime.actors().health.clone();
     let unhealthy = health.wait_for(|health| *health == Health::Unhealthy { actor, model: None });
-    drop(in_time(unhealthy).await.unwrap());
+    let _ = in_time(unhealthy).await.unwrap();
     assert_eq!(test.runtime.health(), Health::Unhealthy { actor, model: None });
 }
 

@@ -131,8 +131,8 @@ async fn spin(_: NoArguments, db: &mut SqliteConnection, _: &ToolContext) -> Too
 async fn commit(_: NoArguments, db: &mut SqliteConnection, _: &ToolContext) -> ToolResult<()> {
     insert(db, "ghost").await?;
     // Whatever it says, the handler goes on.
-    drop(sqlx::query("COMMIT").execute(&mut *db).await);
-    drop(insert(db, "second ghost").await);
+    let _ = sqlx::query("COMMIT").execute(&mut *db).await;
+    let _ = insert(db, "second ghost").await;
     Ok(())
 }
 
@@ -239,7 +239,7 @@ async fn a_tool_that_types_commit_is_refused_that_and_costs_no_other_call_anythi
     let typed =
         fixture.runtime.transaction(async |db: &mut SqliteConnection| -> sqlx::Result<()> {
             insert(db, "third ghost").await?;
-            drop(sqlx::query("ROLLBACK").execute(db).await);
+            let _ = sqlx::query("ROLLBACK").execute(db).await;
             Ok(())
         });
     assert!(matches!(typed.await, Err(TransactionError::NotWritten(_))));

@@ -157,7 +157,7 @@ async fn an_actor_that_dies_again_and_again_makes_the_runtime_unhealthy() {
     let mut health = test.runtime.actors().health.clone();
     let unhealthy =
         health.wait_for(|health| *health == Health::Unhealthy { actor: "confirm", model: None });
-    drop(tokio::time::timeout(PATIENCE, unhealthy).await.unwrap().unwrap());
+    let _ = tokio::time::timeout(PATIENCE, unhealthy).await.unwrap().unwrap();
     test.shutdown().await;
 }
 

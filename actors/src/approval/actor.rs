@@ -67,7 +67,7 @@ impl Actor for ConfirmActor {
             }
             ConfirmMsg::Withdraw { call } => {
                 failpoint("confirm.withdraw").await?;
-                drop(state.pending.withdraw(call));
+                let _ = state.pending.withdraw(call);
             }
             ConfirmMsg::OpenRequests { reply } => answer(reply, state.pending.len()),
             ConfirmMsg::Due => {

@@ -36,7 +36,7 @@ impl<W> Pending<W> {
     /// Opens a request and replaces one about the same call. Admission bounds how many are open.
     pub(super) fn ask(&mut self, request: Arc<ApprovalRequest>, due: Instant, waiter: W) {
         let call = request.call;
-        drop(self.withdraw(call));
+        let _ = self.withdraw(call);
         self.deadlines.insert((due, call));
         self.open.insert(call, Open { request, due, waiter });
     }

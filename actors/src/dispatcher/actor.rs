@@ -36,7 +36,7 @@ impl Actor for DispatcherActor {
             // moved as a whole about ten times.
             DispatcherMsg::Dispatch { request, reply } => {
                 let reply = Responder::new(&request, reply, context);
-                drop(context.tasks.spawn(Box::pin(call::begin(request, reply, context.clone()))));
+                context.tasks.spawn(Box::pin(call::begin(request, reply, context.clone())));
             }
             DispatcherMsg::RunningCalls { reply } => {
                 answer(reply, context.admission.held(Bound::RunningCalls));

@@ -217,7 +217,7 @@ async fn decision(
         let (reply, mut decision) = oneshot::channel();
         let (asked, tool) = (request.clone(), checked.tool().clone());
         // If the actor is gone, the sender of the reply is gone with the message.
-        drop(confirm.cast(ConfirmMsg::Ask { request: asked, tool, due, reply }));
+        let _ = confirm.cast(ConfirmMsg::Ask { request: asked, tool, due, reply });
         // Only now, because a listener may decide at once. When asked again it is told again, because a decision on its
         // way is lost too.
         context.inboxes.opened(request.clone());
@@ -235,7 +235,7 @@ async fn decision(
                 if let Some(won) = last_word(&mut decision) {
                     return counted(won, call)?.ok_or_else(expired);
                 }
-                drop(context.confirm.send(ConfirmMsg::Withdraw { call: request.call }));
+                let _ = context.confirm.send(ConfirmMsg::Withdraw { call: request.call });
                 return Err(interruption.into());
             }
         }

@@ -42,7 +42,7 @@ mod tests {
     #[tokio::test]
     async fn others_run_meanwhile() {
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        drop(tokio::spawn(async move { sender.send(1) }));
+        tokio::spawn(async move { sender.send(1) });
         assert_eq!(poll_before_park(receiver).await, Ok(1));
     }
 }

@@ -325,12 +325,12 @@ impl SessionState {
         // start goes on with it.
         if Handle::try_current().is_ok() {
             let tasks = context.tasks.clone();
-            drop(tasks.spawn(async move {
+            tasks.spawn(async move {
                 if let Some(turn) = &mut turn {
                     turn.abandon();
                 }
                 wakes(&slot, &context);
-            }));
+            });
         }
     }
 }

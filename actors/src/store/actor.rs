@@ -85,7 +85,7 @@ impl StoreState {
     fn start_writers(&self) {
         while let Some(mut batch) = self.jobs.next_batch() {
             let (jobs, writer) = (self.jobs.clone(), self.writer.clone());
-            drop(self.tasks.spawn(async move {
+            self.tasks.spawn(async move {
                 loop {
                     // A panic costs no other group: the writer goes on with the jobs that wait.
                     let left = polled(pin!(writer.write(batch))).await;
@@ -95,7 +95,7 @@ impl StoreState {
                         None => break,
                     }
                 }
-            }));
+            });
         }
     }
 }

@@ -115,7 +115,7 @@ impl StoreHandle {
         let (reply, answer) = reply(Stage::Queued, self.answers_within);
         if self.jobs.push(job(reply, permit)) == Writers::Idle {
             // If the actor is gone just now, the next one finds the job.
-            drop(self.writer.send(StoreMsg::Work));
+            let _ = self.writer.send(StoreMsg::Work);
         }
         Ok(answer)
     }

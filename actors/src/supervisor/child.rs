@@ -37,7 +37,7 @@ impl PermanentActor for StoreActor {
 
     fn is_back(actor: &ActorRef<StoreMsg>) {
         // For a job that came after it had looked, and was told to the actor before it.
-        drop(actor.cast(StoreMsg::Work));
+        let _ = actor.cast(StoreMsg::Work);
     }
 
     fn is_given_up(arguments: &Self::Arguments) {

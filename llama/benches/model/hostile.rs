@@ -91,7 +91,7 @@ async fn streams(model: &Arc<LlamaModel>) -> Heard {
         let (model, heard, stop) = (Arc::clone(model), Arc::clone(&heard), stop.clone());
         let deltas = Deltas::new(move |_| heard.lock().unwrap()[number].push(Instant::now()));
         let asked = request(&format!("{number}"), None, vec![user("talk to me")], 7_000);
-        drop(tokio::spawn(async move { drop(model.complete(asked, deltas, stop).await) }));
+        tokio::spawn(async move { drop(model.complete(asked, deltas, stop).await) });
     }
     until(|| heard.lock().unwrap().iter().all(|heard| heard.len() > 2)).await;
     (heard, stop)
@@ -122,13 +122,11 @@ async fn send(model: &Arc<LlamaModel>, text: &str, schema: Option<&Value>, until
                 };
                 let cancel = CancellationToken::new();
                 let late = cancel.clone().drop_guard();
-                drop(
-                    tokio::time::timeout_at(
-                        until,
-                        model.complete(asked, Deltas::ignored(), cancel),
-                    )
-                    .await,
-                );
+                let _ = tokio::time::timeout_at(
+                    until,
+                    model.complete(asked, Deltas::ignored(), cancel),
+                )
+                .await;
                 drop(late);
                 sent += 1;
             }

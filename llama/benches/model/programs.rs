@@ -184,7 +184,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

@@ -47,7 +47,7 @@ impl<T, S> Swapped<T, S> {
     /// Keeps a chat, and replaces its earlier state. Returns the chats that are forgotten for it: itself, if it is too
     /// large.
     pub(super) fn swap_out(&mut self, owner: Owner, chat: Chat<T, S>) -> Vec<Chat<T, S>> {
-        drop(self.take(&owner));
+        let _ = self.take(&owner);
         let bytes = chat.bytes();
         if bytes > self.max_bytes {
             return vec![chat];

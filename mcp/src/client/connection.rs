@@ -263,7 +263,6 @@ pub(super) fn as_value(result: ServerResult) -> Option<Value> {
     serde_json::to_value(result).ok()
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "the library of the protocol may grow")]
 fn unlisted(error: &ServiceError) -> String {
     match error {
         ServiceError::McpError(error) if error.code == UNREADABLE => {
@@ -291,7 +290,6 @@ fn is_closed(error: &ClientInitializeError) -> bool {
 }
 
 /// Says in words of our own why a server was not greeted: its texts are a stranger's.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the library of the protocol may grow")]
 fn refusal(error: &ClientInitializeError) -> String {
     if error.is_authorization_required() {
         return "it wants another authorization: look at its headers".to_owned();

@@ -32,7 +32,7 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let written = write_new(&beside, text).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         // What was half written is of no use; the error matters more than one of tidying.
-        drop(fs::remove_file(&beside));
+        let _ = fs::remove_file(&beside);
     }
     written
 }

@@ -163,7 +163,7 @@ impl ServerSupervisor {
         cancel.cancel();
         // With its input closed a server ends by itself.
         if !is_closed {
-            drop(timeout(END_STEP, closed).await);
+            let _ = timeout(END_STEP, closed).await;
         }
         if let Some(process) = process {
             process.end(&self.entry.name).await;

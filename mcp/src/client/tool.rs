@@ -96,7 +96,7 @@ impl McpTool {
             () = sleep_until(until) => (Loss::Deadline, "the deadline has passed"),
         };
         // The server may be gone; the call is lost in any case.
-        drop(sent.cancel(Some(reason.to_owned())).await);
+        let _ = sent.cancel(Some(reason.to_owned())).await;
         Asked::Lost(loss)
     }
 

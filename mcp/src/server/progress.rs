@@ -68,6 +68,6 @@ impl Progress {
         told.total = report.total;
         told.message = report.message.map(|message| message.to_string());
         // A client that has left hears nothing.
-        drop(peer.notify_progress(told).await);
+        let _ = peer.notify_progress(told).await;
     }
 }

@@ -55,7 +55,6 @@ fn form_of(message: String) -> ElicitRequestParams {
 }
 
 /// Reads an answer. A yes is an accepted form whose `ok` is true, and nothing else: that an address was opened is none.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the library of the protocol may grow")]
 pub(super) fn answer(given: &ElicitResult, shape: &Shape) -> Answer {
     let field = |name: &str| given.content.as_ref().and_then(|content| content.get(name));
     match given.action {

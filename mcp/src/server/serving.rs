@@ -375,7 +375,7 @@ impl Drop for OpenQuestion {
         let reason = Some("the question is no longer open".to_owned());
         let taken_back = CancelledNotificationParam::new(Some(id), reason);
         let peer = self.peer.clone();
-        drop(tokio.spawn(async move { peer.notify_cancelled(taken_back).await }));
+        tokio.spawn(async move { peer.notify_cancelled(taken_back).await });
     }
 }
 

@@ -136,7 +136,7 @@ async fn a_flood_of_refusals_leaves_a_session_that_answers() {
     let session = InSession::begin(&endpoint).await;
     let first = session.call(1, "slow").await;
     for id in 2..=MAX {
-        drop(session.call(id, "slow").await);
+        let _ = session.call(id, "slow").await;
     }
     offered.handlers.begun.acquire_many(MAX as u32).await.unwrap().forget();
     let mut flood = JoinSet::new();
@@ -226,7 +226,7 @@ async fn what_a_call_brings_that_nothing_reads_is_not_kept_while_it_runs() {
     let meta = json!({ "junk": vec![0; 128_000] });
     let before = resident();
     for id in 1..=CALLS {
-        drop(session.call_with(json!(id), "slow", &meta).await);
+        let _ = session.call_with(json!(id), "slow", &meta).await;
         offered.handlers.begun.acquire().await.unwrap().forget();
     }
     let held = resident().saturating_sub(before);
@@ -248,7 +248,7 @@ async fn a_request_whose_session_ends_meanwhile_is_told_that_there_is_none() {
         }
         let mut end = session.message(&Value::Null);
         *end.method_mut() = http::Method::DELETE;
-        drop(endpoint.answer(kim(), site(), end).await);
+        let _ = endpoint.answer(kim(), site(), end).await;
         for answer in requests.join_all().await {
             let status = answer.map_or(StatusCode::NOT_FOUND, |answer| answer.status());
             assert!(matches!(status, StatusCode::OK | StatusCode::NOT_FOUND), "{status}");

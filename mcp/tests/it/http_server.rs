@@ -101,7 +101,7 @@ async fn answer(
         if let Some(said) = of_test {
             // A whole answer, or a body.
             if said.starts_with(b"HTTP/") {
-                drop(stream.write_all(&said).await);
+                let _ = stream.write_all(&said).await;
                 return;
             }
             let fields = [&b"data"[..], b"id", b"event", b":"];

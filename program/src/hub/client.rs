@@ -270,7 +270,7 @@ mod tests {
                 }
             }
             // Waits until the client has left.
-            drop(connection.read(&mut [0]));
+            let _ = connection.read(&mut [0]);
         });
         Client::new(endpoint.parse().unwrap(), None, BRIEF)
     }

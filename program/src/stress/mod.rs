@@ -99,7 +99,7 @@ async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
         let first = stress::Stress { sessions, mistake: None, ..wanted.clone() };
         let folder = setup::temporary_folder()?;
         let bar = ProgressBar::hidden();
-        drop(ran(&first, stress.store, None, folder.path(), bar).await?);
+        let _ = ran(&first, stress.store, None, folder.path(), bar).await?;
         tasks_end(0).await;
         before = Some(HEAP.current_usage());
     }
@@ -160,7 +160,7 @@ async fn tasks_end(left: usize) {
         }
     };
     // Tasks that are left then are counted.
-    drop(tokio::time::timeout(TASKS_END_WITHIN, ended).await);
+    let _ = tokio::time::timeout(TASKS_END_WITHIN, ended).await;
 }
 
 pub(crate) fn bar(turns: usize) -> ProgressBar {

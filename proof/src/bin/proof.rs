@@ -441,7 +441,7 @@ impl Clock {
         if self.said.elapsed() >= Self::EVERY {
             self.said = Instant::now();
             println!("{}, {}", text(), self.counts());
-            drop(stdout().flush()); // so that a reader of a pipe sees it
+            let _ = stdout().flush(); // so that a reader of a pipe sees it
         }
     }
 

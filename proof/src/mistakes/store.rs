@@ -213,10 +213,10 @@ impl Steps for MistakenSteps {
                 write_again(db, |effect| seen.insert(effect.call.clone()));
             }
             if self.makes(Mistake::StoreCommitsLate, 1) {
-                drop(tokio::spawn(async move {
+                tokio::spawn(async move {
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     drop(of.commit().await);
-                }));
+                });
                 return Ok(());
             }
             of.commit().await

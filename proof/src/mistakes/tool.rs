@@ -116,10 +116,10 @@ impl Tool for MistakenTool {
                 return Ok(ToolOutcome::ok(json!({ "done": true })));
             } else if makes(Mistake::ToolActsAfterItsEnd) && self.is(Act::Mail) {
                 let tool = self.tool.clone();
-                drop(tokio::spawn(async move {
+                tokio::spawn(async move {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     drop(tool.call(arguments, Prepared::default(), &ctx, Access::None).await);
-                }));
+                });
                 return Err(ToolFault::rule("later", "it was not sent"));
             } else if makes(Mistake::ToolSwapsArguments) {
                 let token = arguments["token"].as_str().unwrap_or_default();

@@ -153,7 +153,7 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     unsafe {
         let track = std::mem::replace(&mut (*file.cast::<File>()).track, ptr::null_mut());
         if !track.is_null() {
-            drop(Box::from_raw(track));
+            let _ = Box::from_raw(track);
         }
         let behind = behind(file);
         (*(*behind).pMethods).xClose.expect("every file closes")(behind)

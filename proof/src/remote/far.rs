@@ -132,7 +132,7 @@ async fn sends_again(runtime: &Runtime, server: SocketAddr) -> Result<(), StoreE
         let message = json!({ "id": 0, "method": "tools/call", "params": params });
         // What the server says to it, if anything, is not waited for.
         let request = HttpRequest::new("POST", "/mcp").json(&message);
-        drop(tokio::time::timeout(AGAIN, request.send(server)).await);
+        let _ = tokio::time::timeout(AGAIN, request.send(server)).await;
     }
     Ok(())
 }
@@ -145,7 +145,7 @@ async fn resolves(life: Arc<Life>, scene: Scene, server: SocketAddr, all: bool) 
         for row in unknown.unwrap_or_default() {
             if all || scene.fate.below(8) == 0 {
                 // What cannot be asked or stored now is tried again.
-                drop(resolve(&life.runtime, &scene.witness, &row, server).await);
+                let _ = resolve(&life.runtime, &scene.witness, &row, server).await;
             }
         }
     }

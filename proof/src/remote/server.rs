@@ -157,7 +157,7 @@ impl ToolServer {
     /// An error of the machine's network.
     pub(crate) async fn comes_to_rest(&self) -> io::Result<()> {
         // This connection is accepted behind those that the dead client had opened.
-        drop(HttpRequest::new("GET", "/").send(self.address()).await?);
+        let _ = HttpRequest::new("GET", "/").send(self.address()).await?;
         self.inside.connections.wait().await;
         Ok(())
     }

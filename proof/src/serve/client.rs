@@ -280,7 +280,7 @@ impl Client {
                 self.site.figures().abroad += 1;
                 self.is_told(index, turn);
                 if self.below(2) == 0 {
-                    drop(answer.body.whole().await);
+                    let _ = answer.body.whole().await;
                 }
                 return Some(turn);
             }

@@ -64,7 +64,7 @@ impl Away {
                 }
                 let Some(life) = world.begin().await else { return };
                 let resumes = life.clone();
-                drop(tokio::spawn(async move { resumes.runtime.resume_open().await }));
+                tokio::spawn(async move { resumes.runtime.resume_open().await });
                 if is_looked_at {
                     life.shows_all_questions(&format!("after death {death}")).await;
                 }

@@ -64,7 +64,7 @@ impl Person {
         if let Some(after) = leaves {
             sleep(after).await;
             self.note(Line::Leaves { session: number });
-            drop(self.session.dismiss().await);
+            let _ = self.session.dismiss().await;
         }
         let id = turn.id();
         match turn.ended().await {

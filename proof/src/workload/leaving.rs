@@ -52,7 +52,7 @@ impl Person {
         let sessions = &self.life.scene.sessions;
         let other = &sessions[(self.number + 1) % sessions.len()];
         if let Ok(session) = self.life.runtime.session(&other.user, &other.name).await {
-            drop(session.dismiss().await);
+            let _ = session.dismiss().await;
         }
     }
 }

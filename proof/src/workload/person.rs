@@ -197,7 +197,7 @@ impl Person {
         fate.note(format_args!("{} is told {began:?}", self.number));
         self.note(Line::Asked { index, began });
         if visit.is_repeated {
-            drop(self.again(index).await);
+            let _ = self.again(index).await;
         }
         let Some(turn) = self.insisted(asked.ok(), visit, index).await else { return };
         let id = turn.id();
@@ -223,7 +223,7 @@ impl Person {
         }
         if self.life.makes(Mistake::FrontEndSubmitsTwice) {
             options.key = None;
-            drop(self.session.send_with(text, options).await);
+            let _ = self.session.send_with(text, options).await;
         }
     }
 
@@ -261,7 +261,7 @@ impl Person {
     async fn comes_back(&self) {
         let index = self.life.scene.witness.oracle().keyed.get(&self.number).copied();
         if let Some(index) = index {
-            drop(self.again(index).await);
+            let _ = self.again(index).await;
             self.rest().await;
         }
     }

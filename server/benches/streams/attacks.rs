@@ -103,7 +103,7 @@ fn idle(access: &ServerAccess, count: usize, attacks: &mut JoinSet<()>) {
         for number in 0_usize.. {
             if let Ok(mut connection) = TcpStream::connect(address).await {
                 if number % 2 == 0 {
-                    drop(connection.write_all(login.as_bytes()).await);
+                    let _ = connection.write_all(login.as_bytes()).await;
                 }
                 open.push_back(connection);
             }
@@ -152,7 +152,7 @@ async fn sends(access: &ServerAccess, chat: usize, headers: &str, body: &[u8]) {
         );
         let sent = access.request("POST /v1/chat/completions", chat, &headers, body).await;
         if let Ok(mut connection) = sent {
-            drop(timeout(PATIENCE, connection.read_to_end(&mut Vec::new())).await);
+            let _ = timeout(PATIENCE, connection.read_to_end(&mut Vec::new())).await;
         }
         sleep(Duration::from_millis(100)).await;
     }

@@ -134,7 +134,7 @@ async fn plain(runtime: &Runtime, chats: usize, turns: usize) -> u128 {
             let chat = runtime.session(&user, &chats::name(number)).await.unwrap();
             let mut events = chat.subscribe();
             for _ in 0..turns {
-                drop(chat.send("hi").await.unwrap());
+                let _ = chat.send("hi").await.unwrap();
                 while !is_end(&events.next().await.unwrap()) {}
             }
         });

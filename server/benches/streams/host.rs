@@ -81,8 +81,8 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 

@@ -193,7 +193,7 @@ impl Acceptor {
         let Ok(_permit) = self.refusals.try_acquire() else { return };
         metrics::refused(ProblemName::Overloaded.name());
         let answer = too_many(self.limits.max_connections);
-        drop(timeout(REFUSAL_PATIENCE, refuse(stream, answer)).await);
+        let _ = timeout(REFUSAL_PATIENCE, refuse(stream, answer)).await;
     }
 
     async fn serve<S>(&self, connection: &Arc<OpenConnection>, stream: S, peer: Peer)

@@ -95,7 +95,7 @@ pub(super) struct SocketFile(PathBuf);
 #[cfg(unix)]
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        drop(std::fs::remove_file(&self.0)); // another process may have removed it
+        let _ = std::fs::remove_file(&self.0); // another process may have removed it
     }
 }
 
@@ -315,7 +315,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m.sock");
         let address = ListenAddress::Unix(path.clone());
-        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        let _ = std::os::unix::net::UnixListener::bind(&path).unwrap();
         assert!(path.exists(), "it was left behind");
         let listener = Listener::bind(&address).await.unwrap();
         assert!(listener.is_local() && listener.address().ends_with("m.sock"));

@@ -120,7 +120,7 @@ async fn end_login_before(shared: &Arc<Shared>, headers: &HeaderMap) {
         && let Ok(before) = shared.auth.identify(headers, &credential, shared.now(), None)
     {
         // Where it cannot be written, the log says so; the new login is as good as any.
-        drop(end(shared, before.credential).await);
+        let _ = end(shared, before.credential).await;
     }
 }
 

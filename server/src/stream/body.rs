@@ -122,7 +122,7 @@ impl Drop for FollowedTurn {
             return;
         };
         // A task: what is dropped here cannot wait.
-        drop(tokio.spawn(async move { session.dismiss_turn(turn, When::Any).await }));
+        tokio.spawn(async move { session.dismiss_turn(turn, When::Any).await });
     }
 }
 

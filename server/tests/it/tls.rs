@@ -66,7 +66,7 @@ async fn server(limits: ServerLimits) -> Server {
 async fn rest(mut stream: impl tokio::io::AsyncRead + Unpin) -> String {
     let mut read = Vec::new();
     // How a peer closes is its own affair.
-    drop(timeout(PATIENCE, stream.read_to_end(&mut read)).await.expect("it closes in time"));
+    let _ = timeout(PATIENCE, stream.read_to_end(&mut read)).await.expect("it closes in time");
     String::from_utf8_lossy(&read).into_owned()
 }
 

@@ -91,7 +91,7 @@ pub async fn serve<E: Error + Send + 'static>(
     let loading = task::spawn_blocking(move || load(progress)).await;
     match loading.unwrap_or_else(|panicked| panic::resume_unwind(panicked.into_panic())) {
         Ok(Served { model, report }) => {
-            drop(reporting.set(report));
+            let _ = reporting.set(report);
             teller.tell(&Tell::Loaded(Loaded { info: model.info(), caveats: model.caveats() }));
             answer(model, &teller, &mut asked).await;
         }

@@ -162,7 +162,7 @@ impl Drop for Lent {
         reading.cut_off.now();
         if let Ok(runtime) = Handle::try_current() {
             let returned = self.pool.clone().take_back(reading, permit);
-            drop(self.pool.returns.spawn_on(returned, &runtime));
+            self.pool.returns.spawn_on(returned, &runtime);
         }
     }
 }

@@ -73,7 +73,7 @@ async fn under_way(
     test: &TestRuntime,
     session: &Session,
 ) -> (JoinHandle<Result<TurnId, ImportError>>, Paused) {
-    drop(messages(session).await); // awake
+    let _ = messages(session).await; // awake
     let paused = test.store.pause().await;
     let importing = session.clone();
     let import = tokio::spawn(async move { importing.import(history()).await });
@@ -83,7 +83,7 @@ async fn under_way(
         }
     };
     tokio::time::timeout(PATIENCE, is_sent).await.expect("it is sent in time");
-    drop(messages(session).await); // the session has handled the import before
+    let _ = messages(session).await; // the session has handled the import before
     (import, paused)
 }
 

@@ -146,7 +146,7 @@ async fn an_inbox_ends_with_the_runtime_and_calls_no_request_ended_that_stays_op
     let (test, mut script) = with_limits(|_| {}).await;
     let mut inbox = inbox_of(&test.runtime, &kim()).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    drop(session.send("go").await.unwrap());
+    let _ = session.send("go").await.unwrap();
     let asks = wanted("save", &json!({ "name": "a" }));
     script.next().await.finish(Completion { tool_calls: vec![asks], ..Completion::default() });
     requested(&mut inbox).await;

@@ -91,7 +91,7 @@ async fn health_names_the_model_whose_actor_fails_and_the_others_go_on() {
     three.runtime.actors().llms[1].actor().kill();
     let broken = Health::Unhealthy { actor: "llm", model: Some(name("second")) };
     let unhealthy = health.wait_for(|health| *health == broken);
-    drop(tokio::time::timeout(PATIENCE, unhealthy).await.unwrap().unwrap());
+    let _ = tokio::time::timeout(PATIENCE, unhealthy).await.unwrap().unwrap();
     assert_eq!(three.runtime.health(), broken);
     let turn = three.session.send_with("hi", asking("second")).await.unwrap();
     assert_eq!(turn.ended().await.unwrap().error, Some(TurnError::model("EngineDied")));

@@ -1,7 +1,5 @@
 //! What each provider writes: texts, thoughts, calls and ends, in its own format.
 
-#![expect(clippy::wildcard_enum_match_arm, reason = "the last format is Ollama's")]
-
 use madang::model::remote::Provider;
 use serde_json::{Value, json};
 

@@ -91,7 +91,7 @@ async fn a_withdrawn_question_waits_for_no_person_any_more() {
     asked.approval_request().await;
     let open = async || {
         let (reply, open) = oneshot::channel();
-        drop(test.handles.calls.confirm.send(ConfirmMsg::OpenRequests { reply }));
+        let _ = test.handles.calls.confirm.send(ConfirmMsg::OpenRequests { reply });
         in_time(open).await.unwrap()
     };
     assert_eq!(open().await, 1);

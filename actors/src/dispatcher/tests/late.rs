@@ -274,7 +274,7 @@ async fn a_reader_gives_its_connection_back_at_its_deadline_though_the_store_tak
     let paused = test.store.pause().await;
     test.dispatch(&call);
     in_time(gate.arrived(1)).await;
-    drop(in_time(sender.reserve()).await.unwrap());
+    let _ = in_time(sender.reserve()).await.unwrap();
     drop(paused);
     assert_eq!(kind(&call.end().await), "timeout, None");
     test.at_rest().await;

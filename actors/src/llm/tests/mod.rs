@@ -123,7 +123,7 @@ async fn a_user_with_many_completions_leaves_slots_to_others() {
         }
         running.remove(0).say("ok");
         llm.ended().await;
-        drop(script.next().await);
+        let _ = script.next().await;
     }
 }
 

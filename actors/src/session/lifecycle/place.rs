@@ -90,6 +90,6 @@ async fn put_to_sleep(slot: &SessionSlot, until: Instant) {
     let Some(session) = slot.awake() else { return };
     let (reply, sleeps) = oneshot::channel();
     if session.cast(SessionMsg::Sleep { reply }).is_ok() {
-        drop(timeout_at(until, sleeps).await);
+        let _ = timeout_at(until, sleeps).await;
     }
 }

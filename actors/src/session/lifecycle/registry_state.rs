@@ -66,7 +66,7 @@ impl<S> IdleEntry<S> {
 
 impl<S> Drop for IdleEntry<S> {
     fn drop(&mut self) {
-        drop(self.state.idle().leave(&self.user, self.number));
+        let _ = self.state.idle().leave(&self.user, self.number);
     }
 }
 

@@ -336,7 +336,7 @@ impl SessionSlot {
         // Under the lock: a shutdown that comes later finds the session awake.
         for msg in first.into_iter().chain(waiting) {
             // An actor that died meanwhile drops the message, and its sender is told so.
-            drop(actor.cast(msg));
+            let _ = actor.cast(msg);
         }
         // Without this an actor that died before it could be found here would go unnoticed.
         let is_alive = actor.get_status() < ActorStatus::Stopping;

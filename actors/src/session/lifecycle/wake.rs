@@ -62,11 +62,11 @@ fn try_later(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>) {
     }
     let failures = slot.failures.fetch_add(1, Relaxed);
     let (closing, pause) = (context.closing.clone(), context.calls.limits.retry_pause(failures));
-    drop(context.tasks.clone().spawn(async move {
+    context.tasks.clone().spawn(async move {
         drop(timeout(pause, closing.cancelled()).await);
         slot.is_retrying.store(false, Relaxed);
         wake_again(&slot, &context);
-    }));
+    });
 }
 
 /// A session that does not wake, unless its cause is taken away. Senders of waiting messages are told, even where a
@@ -82,7 +82,7 @@ impl Asleep {
         let (slot, context) = (&self.slot, &self.context);
         if matches!(slot.send(msg), Sent::WakeIt) && Handle::try_current().is_ok() {
             let opens = open(slot.clone(), context.clone(), WakePolicy::RefuseIfFull);
-            drop(context.tasks.spawn(opens));
+            context.tasks.spawn(opens);
         }
     }
 }
@@ -210,7 +210,7 @@ fn events_of_end(
 /// Wakes a session whose turn was abandoned or goes on, without waiting for the next caller.
 fn wake_again(slot: &Arc<SessionSlot>, context: &Arc<RuntimeContext>) {
     if slot.wake() {
-        drop(context.tasks.spawn(open(slot.clone(), context.clone(), WakePolicy::WaitForRoom)));
+        context.tasks.spawn(open(slot.clone(), context.clone(), WakePolicy::WaitForRoom));
     }
 }
 

@@ -279,11 +279,11 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_permits_however_long_and_
             let left = vec![started, Write::Message { session, message }];
             runtime.handles.store.write(left).await.unwrap();
             assert!(slot.wake());
-            drop(runtime.context.tasks.spawn(open(
+            runtime.context.tasks.spawn(open(
                 slot.clone(),
                 runtime.context.clone(),
                 WakePolicy::WaitForRoom,
-            )));
+            ));
             slots.push(slot);
         }
         for turns in 0..3 {

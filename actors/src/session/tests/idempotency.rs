@@ -186,7 +186,7 @@ async fn a_turn_that_has_ended_since_the_store_was_asked_is_looked_up_again_unle
 
 /// Submits under another key, and waits until the store is asked about it, which answers late.
 async fn submit_is_looked_up(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
-    drop(submit_under(runtime, slot, "2", "go"));
+    let _ = submit_under(runtime, slot, "2", "go");
     runtime.state(slot).await;
     for _ in 0..100 {
         tokio::task::yield_now().await;

@@ -53,10 +53,10 @@ impl Actor for Loses {
             {
                 *has_lost = ControlFlow::Break(());
                 let gate = self.gate.clone();
-                drop(spawn(async move {
+                spawn(async move {
                     gate.pass().await;
                     drop(msg);
-                }));
+                });
             }
             DispatcherMsg::Dispatch { .. } | DispatcherMsg::RunningCalls { .. } => {
                 self.to.send(msg).expect("the dispatcher lives");
@@ -95,10 +95,10 @@ impl Actor for LosesReply {
             DispatcherMsg::Dispatch { request, reply } if has_lost.is_continue() => {
                 *has_lost = ControlFlow::Break(());
                 let gate = self.gate.clone();
-                drop(spawn(async move {
+                spawn(async move {
                     gate.pass().await;
                     drop(reply);
-                }));
+                });
                 let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
                 let reply = Reply::new(Recipient::discard(), lost);
                 DispatcherMsg::Dispatch { request, reply }

@@ -40,7 +40,7 @@ pub(super) async fn left_open(runtime: &TestRuntime, name: &str) -> Arc<SessionS
 pub(super) fn wakes(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
     assert!(slot.wake());
     let (slot, context) = (slot.clone(), runtime.context.clone());
-    drop(runtime.context.tasks.spawn(open(slot, context, WakePolicy::WaitForRoom)));
+    runtime.context.tasks.spawn(open(slot, context, WakePolicy::WaitForRoom));
 }
 
 pub(super) async fn stored(runtime: &TestRuntime, slot: &SessionSlot) -> Option<OpenTurn> {

@@ -123,7 +123,7 @@ impl SessionState {
         });
         let reply = self.reply(&request);
         // If the dispatcher is gone, the message takes the reply with it, which reports the call as lost.
-        drop(self.context.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
+        let _ = self.context.dispatcher.send(DispatcherMsg::Dispatch { request, reply });
     }
 
     /// Makes the reply for the end of a call. Until it is given, the session does not wake anew.
@@ -184,7 +184,7 @@ impl SessionState {
                 };
                 let request = running.request.clone();
                 let reply = self.reply(&request);
-                drop(self.context.tasks.spawn(recover(request, self.context.clone(), reply)));
+                self.context.tasks.spawn(recover(request, self.context.clone(), reply));
             }
         }
     }

@@ -28,10 +28,10 @@ impl SessionState {
         let (slot, context) = (self.slot.clone(), self.context.clone());
         let (to, asked) = (self.me.clone(), Some(Box::new(asked)));
         let lookup = Lookup { to, asked, turns_begun, found: Err(StoreError::Silent) };
-        drop(self.context.tasks.spawn(lookup.wait(async move {
+        self.context.tasks.spawn(lookup.wait(async move {
             failpoint("idempotency.finds").await?;
             context.store.store().submitted(slot.session(), &key).await
-        })));
+        }));
     }
 
     /// Handles the store's answer about a key.

@@ -45,7 +45,7 @@ impl SessionState {
         let report = WriteReport::new(to, outgoing, &writes, begun, store);
         let written = self.context.store.begin_write(writes);
         // Shutdown waits for it. Boxed, since each layer of a task copies what it is given.
-        drop(self.context.tasks.spawn(Box::pin(report.wait(written))));
+        self.context.tasks.spawn(Box::pin(report.wait(written)));
     }
 
     pub(in crate::session) fn stored(&mut self, written: Outgoing, result: Result<(), StoreError>) {

@@ -38,7 +38,7 @@ impl SessionState {
         let (me, user): (ActorRef<SessionMsg>, _) = (self.me.clone(), self.slot.user().clone());
         let (admission, closing) =
             (self.context.calls.admission.clone(), self.runtime_closes.clone());
-        drop(self.context.tasks.spawn(async move {
+        self.context.tasks.spawn(async move {
             tokio::select! {
                 biased;
                 () = turn_is_gone.cancelled() => {}
@@ -48,7 +48,7 @@ impl SessionState {
                     drop(me.cast(SessionMsg::Room { turn, permit }));
                 }
             }
-        }));
+        });
     }
 
     /// Takes the permit for which a turn waited. A resumption is counted before it begins.

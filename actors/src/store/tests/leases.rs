@@ -251,7 +251,7 @@ async fn what_is_written_again_is_written_before_what_had_not_begun() {
     fixture.barrier().await;
     drop(paused);
     first.await.unwrap();
-    drop(lease.await.unwrap()); // what it wrote cannot be undone alone
+    let _ = lease.await.unwrap(); // what it wrote cannot be undone alone
     for write in ahead {
         write.await.unwrap();
     }

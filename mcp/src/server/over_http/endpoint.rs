@@ -71,7 +71,7 @@ impl ToolEndpoint {
         let sessions = Arc::new(Sessions::new(limits.clone()));
         let ended = CancellationToken::new();
         let closing = close_idle(Arc::downgrade(&sessions), limits.session_idle);
-        drop(tokio::spawn(ended.clone().run_until_cancelled_owned(closing)));
+        tokio::spawn(ended.clone().run_until_cancelled_owned(closing));
         let seal = Seal::of_key(key);
         let _ends = ended.clone().drop_guard();
         Self { shared: Arc::new(Shared { runtime, seal, limits, sessions, ended, _ends }) }

@@ -174,7 +174,7 @@ struct Apart {
 impl Drop for Apart {
     fn drop(&mut self) {
         drop(self.stop.take());
-        drop(self.reading.take().map(JoinHandle::join));
+        let _ = self.reading.take().map(JoinHandle::join);
     }
 }
 

@@ -66,7 +66,7 @@ impl RunningProgram {
             while !read.ends_with(wanted.as_bytes()) && out.read(&mut byte).unwrap() == 1 {
                 read.push(byte[0]);
             }
-            drop(give_back.send((out, String::from_utf8(read).unwrap())));
+            let _ = give_back.send((out, String::from_utf8(read).unwrap()));
         });
         let (out, read) = back.recv_timeout(PATIENCE).expect("the program writes in time");
         self.child.stdout = Some(out);
@@ -116,7 +116,7 @@ impl Drop for Process {
         // The number of a process that was waited for may be another's by now.
         if matches!(child.try_wait(), Ok(None)) {
             kill_all_of(child.id());
-            drop(child.wait());
+            let _ = child.wait();
         }
     }
 }

@@ -187,7 +187,7 @@ impl Scene {
                     Way::Killed => gone.kill(),
                     Way::Failed | Way::Panicked => drop($address.send($msg)),
                 }
-                drop($address.after(&gone).await);
+                let _ = $address.after(&gone).await;
             }};
         }
         let tree = self.runtime.actors();

@@ -85,7 +85,6 @@ impl JwtKey {
     }
 
     /// Takes a key for signatures of an algorithm that we know. A set may have others, such as keys for encryption.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the library may learn of more kinds")]
     fn of_jwk(jwk: &Jwk) -> Option<Self> {
         let (algorithm, name) = match &jwk.algorithm {
             AlgorithmParameters::RSA(_) => (Algorithm::RS256, KeyAlgorithm::RS256),

@@ -183,7 +183,7 @@ async fn a_full_disk_is_told_and_nothing_of_the_group_is_half_written() {
             sqlx::query("INSERT INTO notes (call, text) VALUES (2, $1)").bind("x".repeat(400_000));
         assert!(large.execute(&mut *db).await.unwrap_err().to_string().contains("full"));
         // SQLite may have rolled back by itself; a handler that goes on must not commit alone.
-        drop(note(db, 3).await);
+        let _ = note(db, 3).await;
         sqlx::query("ROLLBACK").execute(&mut *db).await.unwrap_or_default();
     });
     fixture.await.close().await;

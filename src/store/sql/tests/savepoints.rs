@@ -224,7 +224,7 @@ async fn a_part_that_ends_the_savepoint_around_it_costs_the_whole_handler() {
                 // A rollback of all, noticed when the loan ends.
                 assert!(part.is_err() || !typed.contains("mine"), "{typed}");
                 // A handler that ignores it and goes on.
-                drop(note(db, 2).await);
+                let _ = note(db, 2).await;
             })
             .await;
         }

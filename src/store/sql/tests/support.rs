@@ -112,7 +112,7 @@ impl StoreFixture {
     }
 
     pub(super) async fn close(self) {
-        drop(self.close_and_leave().await);
+        let _ = self.close_and_leave().await;
     }
 
     /// Closes the store and leaves its files.

@@ -214,7 +214,7 @@ mod tests {
         let (ended, end) = blocking::channel();
         thread::spawn(move || {
             let is_open = Arc::new(Mutex::new(true));
-            drop(ended.send(hear(&keys, &wakes, &is_open, &events)));
+            let _ = ended.send(hear(&keys, &wakes, &is_open, &events));
         });
         end.recv_timeout(Duration::from_secs(30)).expect("it ends").unwrap();
         let Ok(Heard::Typed { text, was_silent: false, .. }) = heard.try_recv() else {

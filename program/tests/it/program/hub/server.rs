@@ -283,7 +283,7 @@ fn send(state: &Mutex<HubState>, mut connection: &TcpStream) {
         Some(Plan::Other) => bytes.reverse(),
         Some(Plan::Status(status, header)) => {
             let head = format!("HTTP/1.1 {status} So\r\n{header}\r\nContent-Length: 0\r\n\r\n");
-            drop(connection.write_all(head.as_bytes()));
+            let _ = connection.write_all(head.as_bytes());
             return;
         }
     }
@@ -295,7 +295,7 @@ fn send(state: &Mutex<HubState>, mut connection: &TcpStream) {
         let length = (all - from).checked_add_signed(isize::try_from(promised).unwrap()).unwrap();
         head.push_str(&format!("Content-Length: {length}\r\n"));
     }
-    drop(connection.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes()));
+    let _ = connection.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes());
     let bytes = &bytes[from..];
     let mut put = |bytes: &[u8]| {
         let is_sent = connection.write_all(bytes).is_ok();

@@ -81,7 +81,7 @@ fn with_a_certificate_it_speaks_tls_and_a_bad_one_starts_nothing() {
     clear.set_read_timeout(Some(PATIENCE)).unwrap();
     std::io::Write::write_all(&mut clear, b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     let mut answer = Vec::new();
-    drop(std::io::Read::read_to_end(&mut clear, &mut answer));
+    let _ = std::io::Read::read_to_end(&mut clear, &mut answer);
     assert!(!String::from_utf8_lossy(&answer).contains("HTTP"), "it answers in clear text");
 }
 

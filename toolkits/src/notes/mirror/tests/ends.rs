@@ -26,7 +26,7 @@ async fn wherever_the_process_ends_the_next_start_loses_nothing() {
         fs::write(fixture.at("both.md"), "- theirs\n").unwrap();
         fixture.page("fresh", None, &[(0, "fresh")]).await;
         let (steps, count) = ends_at(number);
-        drop(fixture.pass(steps).await);
+        let _ = fixture.pass(steps).await;
         // A page changes once more before the next pass.
         let is_changed_again = number % 2 == 0;
         if is_changed_again {

@@ -195,7 +195,7 @@ async fn wherever_the_process_ends_files_follow_their_pages_at_the_next_start() 
         fs::write(fixture.at("edited.md"), "- by hand\n").unwrap();
         fixture.rename(&edited, "going").await;
         let (steps, count) = super::ends::ends_at(number);
-        drop(fixture.pass(steps).await);
+        let _ = fixture.pass(steps).await;
         // A page that may be on its way is deleted before the next pass.
         let is_gone = number % 2 == 0;
         if is_gone {

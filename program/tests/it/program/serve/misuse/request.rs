@@ -76,7 +76,7 @@ impl Request {
         let mut sent = self.bytes(address);
         let rest = sent.split_off(sent.len() - left);
         // The server may have refused the request before its end.
-        drop(stream.write_all(&sent));
+        let _ = stream.write_all(&sent);
         Begun { stream, rest }
     }
 }
@@ -88,7 +88,7 @@ fn lossy(bytes: &[u8]) -> String {
 impl Begun {
     /// Sends the end of the request, if the server still takes it.
     pub(super) fn finish(&mut self) {
-        drop(self.stream.write_all(&self.rest));
+        let _ = self.stream.write_all(&self.rest);
     }
 
     /// Waits for the first byte of the answer.
