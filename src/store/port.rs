@@ -15,7 +15,7 @@ pub use madang_actors::{
         LedgerFilter, LedgerRow, Occupancy, Occupied, OpenTurn, Owner, PartSize, ROW_BYTES, Reader,
         RecordedDecision, SelectedCalls, SessionLedger, SessionPage, SessionRow, SessionSummary,
         Store, StoreError, StoredEnd, StoredEntry, StoredSession, StoredTurn, SubmittedTurn,
-        Transaction, TranscriptPart, TranscriptRow, TurnStep, UnfinishedPart, Write, session_title,
-        stored_bytes, stored_turn_bytes,
+        TemporaryChat, Transaction, TranscriptPart, TranscriptRow, TurnStep, UnfinishedPart, Write,
+        session_title, stored_bytes, stored_turn_bytes,
     },
 };

@@ -7,7 +7,8 @@ use madang_actors::{
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
         LedgerFilter, LedgerRow, Occupancy, PartSize, Reader, SessionPage, SessionSummary, Store,
-        StoreError, StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart, Write,
+        StoreError, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat, Transaction,
+        TranscriptPart, Write,
     },
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
@@ -237,6 +238,10 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
 
     fn interrupted(&self) -> BoxFuture<'_, Read<Vec<InterruptedSession>>> {
         self.store.interrupted()
+    }
+
+    fn temporary(&self) -> BoxFuture<'_, Read<Vec<TemporaryChat>>> {
+        self.store.temporary()
     }
 
     fn sessions<'a>(

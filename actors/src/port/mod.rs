@@ -48,7 +48,8 @@ pub use session_list::{
     session_title,
 };
 pub use store::{
-    ConnectionType, LedgerRow, Reader, SessionRow, Store, StoredSession, Transaction, Write,
+    ConnectionType, LedgerRow, Reader, SessionRow, Store, StoredSession, TemporaryChat,
+    Transaction, Write,
 };
 pub use store_error::StoreError;
 pub use tool::{Access, Extensions, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult};

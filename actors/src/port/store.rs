@@ -81,6 +81,9 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// their sessions.
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>>;
 
+    /// Gives the temporary chats that have a text, in the order of their ids.
+    fn temporary(&self) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>>;
+
     /// Gives a page of the chats of a user, newest first: the sessions that have a message of the user. Those of one
     /// moment come by their ids, the last id first. A session whose owner cannot be confirmed is left out.
     fn sessions<'a>(
@@ -205,6 +208,18 @@ pub enum Write {
         /// The moment at which it was opened.
         at: Timestamp,
     },
+    /// The chat of the session is temporary: its texts are to be erased. Writing it again changes nothing.
+    Temporary {
+        /// The session of the chat.
+        session: SessionId,
+    },
+    /// The texts of a temporary chat are erased, and the instructions of its turns; the store counts their bytes no more.
+    /// No entry up to here is read again, and later ones have higher numbers. The ledger of its calls stays. Refused for
+    /// a chat that is not temporary.
+    Erased {
+        /// The session of the chat.
+        session: SessionId,
+    },
     /// A turn began. Refused while another is open, and where another was submitted under the same key.
     TurnStarted {
         /// The session in which it began.
@@ -300,6 +315,15 @@ pub struct StoredSession {
     pub open_turn: Option<OpenTurn>,
 }
 
+/// A chat whose texts are to be erased.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemporaryChat {
+    /// The session of the chat.
+    pub session: SessionId,
+    /// The user that owns it.
+    pub user: UserId,
+}
+
 /// A session without its transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
@@ -309,7 +333,7 @@ pub struct SessionRow {
     pub user: UserId,
     /// The moment at which it was first opened.
     pub opened_at: Timestamp,
-    /// The highest number of an entry of its transcript or of a proposed call; 0 for none.
+    /// The highest number of an entry of its transcript or of a proposed call, erased ones included; 0 for none.
     pub last_seq: u64,
 }
 

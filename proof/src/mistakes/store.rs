@@ -101,7 +101,11 @@ impl MistakenSteps {
                 false
             }
             Write::Revoke { .. } => self.makes(Mistake::StoreForgetsRevocations, 1),
-            Write::Turn { .. } | Write::Session { .. } | Write::Call { .. } => false,
+            Write::Turn { .. }
+            | Write::Session { .. }
+            | Write::Temporary { .. }
+            | Write::Erased { .. }
+            | Write::Call { .. } => false,
         };
         (!is_left_out).then_some(write)
     }

@@ -28,6 +28,7 @@ mod authorizer;
 mod calls;
 mod cut_off;
 mod database_file;
+mod erase;
 mod error;
 mod forget;
 mod inspect;

@@ -75,13 +75,14 @@ pub(super) async fn session(
     // A session without messages gives one row. Repeating the session's columns in each row costs little. Only the
     // options of its open turn may be long, so the first row alone has them. One statement sees one moment.
     let query = sqlx::query(
-        "SELECT s.user AS owner, s.opened_at, s.seal AS owner_seal, o.turn AS open_turn, o.key, o.text, \
-         CASE WHEN m.seq IS (SELECT min(seq) FROM madang_messages WHERE session = $1) THEN o.options END AS options, \
+        "SELECT s.user AS owner, s.opened_at, s.seal AS owner_seal, s.erased_to, o.turn AS open_turn, o.key, o.text, \
+         CASE WHEN m.seq IS (SELECT min(seq) FROM madang_messages WHERE session = $1 \
+         AND seq > (SELECT erased_to FROM madang_sessions WHERE session = $1)) THEN o.options END AS options, \
          o.round, o.round_from, o.usage, o.dismissed_at, o.resumes, m.seq AS message_seq, m.turn AS message_turn, m.at, \
          m.content, m.session AS of_session, c.* \
          FROM madang_sessions AS s \
          LEFT JOIN madang_turns AS o ON o.session = s.session AND o.ended_at IS NULL \
-         LEFT JOIN madang_messages AS m ON m.session = s.session \
+         LEFT JOIN madang_messages AS m ON m.session = s.session AND m.seq > s.erased_to \
          LEFT JOIN madang_calls AS c ON c.call = m.call \
          WHERE s.session = $1 ORDER BY m.seq",
     );
@@ -91,7 +92,7 @@ pub(super) async fn session(
     let opened_at = Timestamp::from_millis(column(first, "opened_at")?);
     let open_turn = row::open_turn(first)?;
     let mut messages = Vec::with_capacity(rows.len());
-    let mut last_seq = 0;
+    let mut last_seq = row::number(column(first, "erased_to")?, "erased_to")?;
     for row in &rows {
         let Some(seq) = column::<Option<i64>>(row, "message_seq")? else { continue };
         last_seq = row::number(seq, "seq")?;
@@ -119,12 +120,14 @@ pub(super) const TRANSCRIPT: &str = concat!(
      FROM madang_messages AS m \
      JOIN madang_turns AS t ON t.session = m.session AND t.turn = m.turn \
      LEFT JOIN madang_calls AS c ON c.call = m.call \
-     WHERE m.session = $1 AND m.seq >= $2 ORDER BY m.seq LIMIT 1 + (SELECT max(count(*), 1) FROM ( \
+     WHERE m.session = $1 AND m.seq >= $2 \
+     AND m.seq > (SELECT erased_to FROM madang_sessions WHERE session = $1) ORDER BY m.seq LIMIT 1 + (SELECT max(count(*), 1) FROM ( \
      SELECT sum(bytes) OVER (ORDER BY seq) AS total FROM (SELECT m.seq, ",
     entry_bytes!(),
     " AS bytes \
      FROM madang_messages AS m LEFT JOIN madang_calls AS c ON c.call = m.call \
-     WHERE m.session = $1 AND m.seq >= $2 ORDER BY m.seq LIMIT $3)) WHERE total <= $4)",
+     WHERE m.session = $1 AND m.seq >= $2 \
+     AND m.seq > (SELECT erased_to FROM madang_sessions WHERE session = $1) ORDER BY m.seq LIMIT $3)) WHERE total <= $4)",
 );
 
 /// Reads a part of a transcript, and one more row to see where the next part begins. The database counts the bytes, so
@@ -200,7 +203,8 @@ pub(super) async fn turn(
     turn: TurnId,
 ) -> Result<Option<StoredTurn>, StoreError> {
     let query = sqlx::query(
-        "SELECT (SELECT min(seq) FROM madang_messages WHERE session = $1 AND turn = $2) AS first, \
+        "SELECT (SELECT min(seq) FROM madang_messages WHERE session = $1 AND turn = $2 \
+         AND seq > (SELECT erased_to FROM madang_sessions WHERE session = $1)) AS first, \
          ended_behind, ending, error, usage FROM madang_turns WHERE session = $1 AND turn = $2",
     );
     let query = query.bind(session.as_str()).bind(turn.to_string());

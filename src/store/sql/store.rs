@@ -8,7 +8,8 @@ use madang_actors::{
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
         LedgerFilter, LedgerRow, Occupancy, PartSize, Reader, SessionPage, SessionSummary, Store,
-        StoreError, StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart,
+        StoreError, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat, Transaction,
+        TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
@@ -16,7 +17,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOp
 use tokio::sync::{Mutex, watch};
 
 use super::{
-    WriteFault, calls, error, forget,
+    WriteFault, calls, erase, error, forget,
     lock::Lock,
     read,
     readers::{Lent, LentTo, Readers},
@@ -225,6 +226,10 @@ impl Store for SqliteStore {
 
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
         Box::pin(async { read::interrupted(self.0.own_reader().await?.db()).await })
+    }
+
+    fn temporary(&self) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>> {
+        Box::pin(async { erase::temporary(self.0.own_reader().await?.db()).await })
     }
 
     fn sessions<'a>(

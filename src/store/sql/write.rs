@@ -1,7 +1,7 @@
 //! Writes facts as rows, with as few trips to SQLite's thread as reads allow.
 
 use super::{
-    calls,
+    calls, erase,
     error::of_write,
     own::Own,
     read, row,
@@ -29,7 +29,8 @@ pub(super) async fn write(
             sent = index;
         }
         let added = match write {
-            Write::TurnStarted { .. }
+            Write::Temporary { .. }
+            | Write::TurnStarted { .. }
             | Write::Turn { .. }
             | Write::TurnEnded { .. }
             | Write::Message { .. } => add(script, write, own.keys),
@@ -42,6 +43,7 @@ pub(super) async fn write(
                 let step = Step { session, call: *call, at: *at, transition };
                 take(own, &step, last.take(), script).await.map(|known| last = Some(known))
             }
+            Write::Erased { session } => erase::erase(own, session).await,
             Write::Revoke { session, tool, by, at } => {
                 let transition = Transition::Revoked { by: by.clone() };
                 for call in with_standing_approvals(own, session, tool.as_deref()).await? {
@@ -79,6 +81,8 @@ async fn send(own: &mut Own<'_>, script: &mut Script, writes: &[Write]) -> Resul
 fn describe(writes: &[Write]) -> String {
     let what = |write: &Write| match write {
         Write::Session { session, user, .. } => format!("session {session} is {user}'s"),
+        Write::Temporary { session } => format!("there is session {session}"),
+        Write::Erased { session } => format!("session {session} is a temporary chat"),
         Write::TurnStarted { session, turn, .. } => {
             format!("turn {turn} begins in session {session}")
         }
@@ -110,6 +114,10 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
             );
             script.bind(session.as_str()).bind(user.as_str()).bind(at.millis());
             script.bind(keys.owner(session, user, *at).map(String::from));
+        }
+        Write::Temporary { session } => {
+            script.statement("UPDATE madang_sessions SET is_temporary = 1 WHERE session = ?");
+            script.bind(session.as_str());
         }
         Write::TurnStarted { session, turn, at, options, text, max_stored_bytes } => {
             script.check(
@@ -155,7 +163,7 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
                 .bind(message.turn.to_string());
             script.bind(message.at.millis()).bind(row::json(&message.content));
         }
-        Write::Call { .. } | Write::Revoke { .. } => {
+        Write::Call { .. } | Write::Revoke { .. } | Write::Erased { .. } => {
             unreachable!("a step follows from what is read")
         }
     }
@@ -195,19 +203,26 @@ fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), 
 /// Tells whether a fact reads what the facts that the script holds back have written.
 fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
     match write {
-        Write::Turn { .. } | Write::TurnEnded { .. } | Write::Message { .. } => false,
+        Write::Temporary { .. }
+        | Write::Turn { .. }
+        | Write::TurnEnded { .. }
+        | Write::Message { .. } => false,
         // Too much stored ends a script before it is known whether the facts before found their rows, and the first
         // refusal counts.
         Write::TurnStarted { .. } => {
-            let may_find_none =
-                |write: &Write| matches!(write, Write::Turn { .. } | Write::TurnEnded { .. });
+            let may_find_none = |write: &Write| {
+                matches!(
+                    write,
+                    Write::Temporary { .. } | Write::Turn { .. } | Write::TurnEnded { .. }
+                )
+            };
             held.iter().any(may_find_none)
         }
         Write::Call { session, call, at, transition } => {
             let step = Step { session, call: *call, at: *at, transition };
             transition.rests_on().is_some() || !step.is_next_of(known)
         }
-        Write::Session { .. } | Write::Revoke { .. } => true,
+        Write::Session { .. } | Write::Revoke { .. } | Write::Erased { .. } => true,
     }
 }
 

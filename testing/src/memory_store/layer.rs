@@ -12,8 +12,8 @@ use madang_actors::{
     ledger::{ChainEnd, Link},
     port::{
         InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, PartSize, SelectedCalls, SessionRow,
-        StoreError, StoredEnd, StoredSession, StoredTurn, SubmittedTurn, TranscriptPart,
-        TranscriptRow, UnfinishedPart,
+        StoreError, StoredEnd, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat,
+        TranscriptPart, TranscriptRow, UnfinishedPart,
     },
     protocol::{
         Approval, CallId, ChatMessage, Effect, IdempotencyKey, SessionId, Timestamp, TurnId, UserId,
@@ -37,8 +37,12 @@ pub(super) struct Layer {
 #[derive(Debug, Default)]
 pub(super) struct SessionTable {
     pub(super) opened: Option<(UserId, Timestamp)>,
-    /// The moment by which the session is listed; `None` if it is not, or if this layer does not change it.
-    pub(super) last_at: Option<Timestamp>,
+    /// The moment by which the session is listed, if it is; the outer `None` if this layer does not change it.
+    pub(super) last_at: Option<Option<Timestamp>>,
+    /// Whether its chat is temporary.
+    pub(super) is_temporary: bool,
+    /// The number up to which its entries are erased; `None` if this layer does not change it.
+    pub(super) erased_to: Option<u64>,
     /// Boxed: a node of the tree has room for eleven, and most layers have one.
     pub(super) turns: BTreeMap<TurnId, Box<Turn>>,
     /// The open turn; the outer `None` if this layer does not change it.
@@ -90,7 +94,8 @@ impl Layer {
         let table = self.sessions.get(session)?;
         let (user, opened_at) = table.opened.clone()?;
         let last_seq = table.entries.last_key_value().map_or(0, |(seq, _)| *seq);
-        let messages = table.entries.values().filter_map(|entry| self.message(entry));
+        let last_seq = last_seq.max(table.erased_to());
+        let messages = table.shown().filter_map(|(_, entry)| self.message(entry));
         Some(StoredSession {
             row: SessionRow { session: session.clone(), user, opened_at, last_seq },
             messages: messages.collect(),
@@ -115,6 +120,7 @@ impl Layer {
             Some(TranscriptRow { seq: *seq, bytes, message, language, end })
         };
         let mut part = UnfinishedPart::of(size);
+        let from = from.max(table.erased_to() + 1);
         table.entries.range(from..).filter_map(row).all(|row| part.take(row)); // until it is full
         part.done()
     }
@@ -145,6 +151,22 @@ impl Layer {
         open.into_iter().map(|(_, interrupted)| interrupted).collect()
     }
 
+    /// Lists the temporary chats that have a text.
+    pub(super) fn temporary(&self) -> Vec<TemporaryChat> {
+        let tables = self.sessions.iter().filter(|(_, table)| table.is_temporary);
+        let with_text = tables.filter(|(_, table)| {
+            table.shown().any(|(_, entry)| matches!(entry, Entry::Message(_)))
+        });
+        let mut chats: Vec<_> = with_text
+            .filter_map(|(session, table)| {
+                let (user, _) = table.opened.clone()?;
+                Some(TemporaryChat { session: session.clone(), user })
+            })
+            .collect();
+        chats.sort_by(|one, other| one.session.cmp(&other.session));
+        chats
+    }
+
     /// Finds the turn that was submitted with a key.
     pub(super) fn submitted(
         &self,
@@ -159,7 +181,7 @@ impl Layer {
     pub(super) fn turn(&self, session: &SessionId, turn: TurnId) -> Option<StoredTurn> {
         let table = self.sessions.get(session)?;
         let found = table.turns.get(&turn)?;
-        let first = table.entries.iter().find(|(_, entry)| entry.turn() == turn);
+        let first = table.shown().find(|(_, entry)| entry.turn() == turn);
         Some(StoredTurn {
             first: first.map_or(0, |(seq, _)| *seq),
             end: found.ended.map(|(_, behind)| behind).zip(found.end.clone()),
@@ -235,6 +257,15 @@ impl Entry {
 }
 
 impl SessionTable {
+    /// Returns the entries that are not erased.
+    pub(super) fn shown(&self) -> impl Iterator<Item = (&u64, &Entry)> {
+        self.entries.range(self.erased_to() + 1..)
+    }
+
+    fn erased_to(&self) -> u64 {
+        self.erased_to.unwrap_or_default()
+    }
+
     /// Returns the open turn.
     pub(super) fn open_turn(&self) -> Option<&Turn> {
         self.turns.get(&self.open.flatten()?).map(Box::as_ref)
@@ -251,9 +282,14 @@ impl SessionTable {
     fn absorb(&mut self, newer: Self) {
         self.opened = newer.opened.or_else(|| self.opened.take());
         self.last_at = newer.last_at.or(self.last_at);
+        self.is_temporary |= newer.is_temporary;
+        self.erased_to = newer.erased_to.or(self.erased_to);
         self.turns.extend(newer.turns);
         self.open = newer.open.or(self.open);
         self.entries.extend(newer.entries);
+        if let Some(erased_to) = newer.erased_to {
+            self.entries.retain(|seq, entry| *seq > erased_to || matches!(entry, Entry::Call(..)));
+        }
         self.links.extend(newer.links);
     }
 }

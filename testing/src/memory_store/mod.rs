@@ -15,6 +15,7 @@
 //! ```
 
 mod connection;
+mod erase;
 mod forget;
 mod layer;
 mod session_list;
@@ -36,7 +37,8 @@ use madang_actors::{
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
         LedgerFilter, LedgerRow, Occupancy, PartSize, Reader, SessionPage, SessionSummary, Store,
-        StoreError, StoredSession, StoredTurn, SubmittedTurn, Transaction, TranscriptPart,
+        StoreError, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat, Transaction,
+        TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
@@ -208,6 +210,10 @@ impl Store for MemoryStore {
 
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
         Box::pin(async { Ok(self.0.read(Layer::interrupted)) })
+    }
+
+    fn temporary(&self) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>> {
+        Box::pin(async { Ok(self.0.read(Layer::temporary)) })
     }
 
     fn sessions<'a>(

@@ -24,7 +24,7 @@ impl Layer {
 
     /// Sums up a session; `None` if it is not listed.
     fn summary(&self, session: &SessionId, table: &SessionTable) -> Option<SessionSummary> {
-        let ((_, opened_at), last_at) = (table.opened.as_ref()?, table.last_at?);
+        let ((_, opened_at), last_at) = (table.opened.as_ref()?, table.last_at.flatten()?);
         let open_turn = table.open_turn().map(|turn| turn.open.turn);
         let waits = table.entries.values().any(|entry| match entry {
             Entry::Call(call, turn) => {
@@ -64,16 +64,18 @@ impl SessionTable {
     /// Returns the user's first text since the last clearing, or else the first of all.
     fn first_text(&self) -> Option<&str> {
         let texts = |from| {
-            self.entries.range(from..).filter_map(|(_, entry)| match entry {
-                Entry::Message(message) => match &message.content {
-                    Content::User { text, .. } => Some(&**text),
-                    Content::Model { .. }
-                    | Content::ToolCall(_)
-                    | Content::Notice { .. }
-                    | Content::Cleared => None,
+            self.shown().filter(move |(seq, _)| **seq >= from).filter_map(
+                |(_, entry)| match entry {
+                    Entry::Message(message) => match &message.content {
+                        Content::User { text, .. } => Some(&**text),
+                        Content::Model { .. }
+                        | Content::ToolCall(_)
+                        | Content::Notice { .. }
+                        | Content::Cleared => None,
+                    },
+                    Entry::Call(..) => None,
                 },
-                Entry::Call(..) => None,
-            })
+            )
         };
         let is_clearing = |entry: &Entry| matches!(entry, Entry::Message(message) if message.content == Content::Cleared);
         let cleared = self.entries.iter().rev().find(|(_, entry)| is_clearing(entry));

@@ -91,6 +91,12 @@ impl MemoryTransaction {
     fn apply(&mut self, write: &Write) -> Result<(), StoreError> {
         match write {
             Write::Session { session, user, at } => self.open_session(session, user, *at),
+            Write::Temporary { session } => {
+                self.must_be_open(session)?;
+                self.table(session).is_temporary = true;
+                Ok(())
+            }
+            Write::Erased { session } => self.erase(session),
             Write::TurnStarted { session, turn, at, options, text, max_stored_bytes } => {
                 self.must_have_room(session, *max_stored_bytes)?;
                 let open = OpenTurn {
@@ -233,6 +239,13 @@ impl MemoryTransaction {
         }
     }
 
+    /// Counts the bytes of erased texts no more.
+    pub(super) fn uncount(&mut self, session: &SessionId, bytes: u64) {
+        if let Some((user, stored)) = self.stored_of(session) {
+            self.top().stored.insert(user, stored - bytes);
+        }
+    }
+
     fn count(&mut self, session: &SessionId, bytes: u64) {
         if let Some((user, stored)) = self.stored_of(session) {
             self.top().stored.insert(user, stored + bytes);
@@ -266,7 +279,8 @@ impl MemoryTransaction {
         if !self.has_turn(session, turn) {
             return Err(StoreError::refused(format!("session {session} has no turn {turn}")));
         }
-        if seq == 0
+        let erased_to = self.find(session, |table| table.erased_to).unwrap_or_default();
+        if seq <= erased_to
             || self.find(session, |table| table.entries.contains_key(&seq).then_some(())).is_some()
         {
             return Err(StoreError::refused(format!("session {session} has no free number {seq}")));
@@ -292,6 +306,16 @@ impl MemoryTransaction {
         look: impl Fn(&SessionTable) -> Option<T>,
     ) -> Option<T> {
         self.connection.find(|layer| layer.sessions.get(session).and_then(&look))
+    }
+
+    /// Collects from the committed table of a session and from each later change of it, in order.
+    pub(super) fn of_all_layers<T>(
+        &self,
+        session: &SessionId,
+        look: impl Fn(&SessionTable) -> Vec<T>,
+    ) -> Vec<T> {
+        let of_table = |layer: &Layer| layer.sessions.get(session).map(&look).unwrap_or_default();
+        self.connection.of_all_layers(of_table)
     }
 
     pub(super) fn table(&mut self, session: &SessionId) -> &mut SessionTable {

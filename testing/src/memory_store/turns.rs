@@ -61,7 +61,7 @@ impl MemoryTransaction {
         let table = self.table(session);
         table.turns.insert(id, Turn { end: Some(end), ended: Some(ended), ..turn }.into());
         table.open = Some(None);
-        if self.find(session, |table| table.last_at).is_some() {
+        if self.find(session, |table| table.last_at).flatten().is_some() {
             self.put_on_the_list(session, ended.0);
         }
         Ok(())
@@ -79,9 +79,9 @@ impl MemoryTransaction {
 
     /// Puts the session on the list of its user's chats, or moves it to the front. The moment never goes back.
     pub(super) fn put_on_the_list(&mut self, session: &SessionId, at: Timestamp) {
-        let last_at = self.find(session, |table| table.last_at);
+        let last_at = self.find(session, |table| table.last_at).flatten();
         if last_at.is_none_or(|last_at| last_at < at) {
-            self.table(session).last_at = Some(at);
+            self.table(session).last_at = Some(Some(at));
         }
     }
 }

@@ -26,6 +26,7 @@ mod resolving;
 mod room;
 mod savepoints;
 mod session_list;
+mod temporary;
 mod transcript;
 mod turns;
 
@@ -41,6 +42,7 @@ pub use resolving::*;
 pub use room::*;
 pub use savepoints::*;
 pub use session_list::*;
+pub use temporary::*;
 pub use transcript::*;
 pub use turns::*;
 
@@ -126,6 +128,10 @@ macro_rules! store_contract {
             the_instructions_of_a_turn_are_counted,
             undone_facts_take_no_room,
             a_forgotten_user_has_room_again,
+            the_texts_of_a_temporary_chat_are_erased_and_its_ledger_stays,
+            a_temporary_chat_is_listed_while_it_has_a_text,
+            only_a_temporary_chat_is_erased,
+            erased_texts_are_not_counted,
             a_forgotten_user_leaves_hashes_only,
             other_users_keep_everything,
             no_user_is_forgotten_while_a_runtime_has_the_store,

@@ -93,7 +93,10 @@ impl Sign {
             }),
             Write::Message { message, .. } => Some(Self::Said(Box::new(message.clone()))),
             Write::Revoke { .. } => Some(Self::Revoked),
-            Write::Session { .. } | Write::Call { .. } => None,
+            Write::Session { .. }
+            | Write::Temporary { .. }
+            | Write::Erased { .. }
+            | Write::Call { .. } => None,
         }
     }
 

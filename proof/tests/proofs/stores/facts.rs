@@ -85,6 +85,10 @@ fn write() -> impl Strategy<Value = Write> {
         2 => (name(), select(USERS.to_vec()), millis()).prop_map(|(name, owner, millis)| {
             Write::Session { session: session(name), user: user(owner), at: at(millis) }
         }),
+        1 => (name(), any::<bool>()).prop_map(|(name, erases)| {
+            let session = session(name);
+            if erases { Write::Erased { session } } else { Write::Temporary { session } }
+        }),
         2 => (name(), 1..=TURNS, select(vec![None, Some("a"), Some("b")]), room())
             .prop_map(|(name, number, key, room)| started_in(name, number, key, room)),
         2 => (name(), 1..=TURNS, millis(), turn_step()).prop_map(|(name, number, millis, step)| {

@@ -8,12 +8,17 @@ CREATE TABLE madang_sessions (
     last_at      INTEGER,
     -- Shows to a holder of the key that this user opened the session.
     seal         TEXT,
+    -- Whether the texts of the chat are to be erased, and the entry up to which they are.
+    is_temporary INTEGER NOT NULL DEFAULT 0 CHECK (is_temporary IN (0, 1)),
+    erased_to    INTEGER NOT NULL DEFAULT 0,
     -- The end of the session's chain of transitions.
     chain_length INTEGER NOT NULL DEFAULT 0,
     chain_head   BLOB    NOT NULL DEFAULT (zeroblob(32)) CHECK (length(chain_head) = 32)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX madang_chats_of_user ON madang_sessions (user, last_at, session) WHERE last_at IS NOT NULL;
+
+CREATE INDEX madang_temporary_chats ON madang_sessions (session) WHERE is_temporary;
 
 -- What is stored of each user: the bytes of the messages and of the steps of calls.
 CREATE TABLE madang_stored (
@@ -166,7 +171,7 @@ CREATE TABLE madang_erased (
     seal     TEXT
 ) STRICT, WITHOUT ROWID;
 
--- The sessions that the open transaction erases; empty at any other time.
+-- The sessions of which the open transaction erases something; empty at any other time.
 CREATE TABLE madang_erasing (
     session TEXT NOT NULL PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
@@ -272,7 +277,7 @@ BEGIN
     SELECT raise(ABORT, 'there is no unknown effect to resolve');
 END;
 
--- What was written stays as it was written, until all of its session is erased.
+-- What was written stays as it was written, until it is erased.
 CREATE TRIGGER madang_transitions_stay BEFORE DELETE ON madang_transitions
 WHEN NOT EXISTS (SELECT 1 FROM madang_erasing WHERE session = OLD.session)
 BEGIN
@@ -312,6 +317,12 @@ BEGIN
 END;
 
 CREATE TRIGGER madang_messages_stay_the_same BEFORE UPDATE ON madang_messages
+BEGIN
+    SELECT raise(ABORT, 'the transcript is append-only');
+END;
+
+CREATE TRIGGER madang_entries_are_erased_once BEFORE UPDATE OF erased_to ON madang_sessions
+WHEN NEW.erased_to < OLD.erased_to OR NOT EXISTS (SELECT 1 FROM madang_erasing WHERE session = OLD.session)
 BEGIN
     SELECT raise(ABORT, 'the transcript is append-only');
 END;

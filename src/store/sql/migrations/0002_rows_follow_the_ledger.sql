@@ -68,6 +68,7 @@ END;
 
 CREATE TRIGGER madang_messages_are_not_replaced BEFORE INSERT ON madang_messages
 WHEN EXISTS (SELECT 1 FROM madang_messages WHERE session = NEW.session AND seq = NEW.seq)
+    OR NEW.seq <= (SELECT erased_to FROM madang_sessions WHERE session = NEW.session)
 BEGIN
     SELECT raise(ABORT, 'the transcript is append-only');
 END;
