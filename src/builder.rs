@@ -16,7 +16,6 @@ use madang_actors::{
         EffectPolicy, Language, LanguageTag, Languages, Limits, ModelName, SessionId, UserId,
     },
     registry::ToolRegistry,
-    session::History,
     supervisor::RuntimeConfig,
 };
 use tracing::warn;
@@ -68,7 +67,7 @@ pub struct Builder {
     tools: Vec<Arc<dyn Tool>>,
     limits: Limits,
     system: Option<Arc<str>>,
-    history: History,
+    has_temporary_chats: bool,
     language: Option<LanguageTag>,
     languages: Vec<&'static dyn Language>,
     time_zones: TimeZones,
@@ -178,10 +177,13 @@ impl Builder {
         self
     }
 
-    /// Sets where transcripts live: in the store, or in memory only.
+    /// Makes the chats that are first opened here temporary. Their texts and the instructions of their turns are erased from
+    /// the store when the runtime shuts down, or at the next start of any runtime after a crash. A turn that was open then
+    /// ends as cut off, and standing approvals of these chats are revoked. The ledger of their calls stays, and so do the
+    /// bytes that a deletion leaves in a database's file, until the store writes there again.
     #[must_use]
-    pub fn history(mut self, history: History) -> Self {
-        self.history = history;
+    pub fn temporary_chats(mut self) -> Self {
+        self.has_temporary_chats = true;
         self
     }
 
@@ -294,7 +296,8 @@ impl Builder {
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             extensions: Extensions::new(self.extensions),
         };
-        Runtime::start(config, self.system, self.history, self.model_choice, time_zones).await
+        Runtime::start(config, self.system, self.has_temporary_chats, self.model_choice, time_zones)
+            .await
     }
 }
 

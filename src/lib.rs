@@ -64,6 +64,7 @@ mod session_handle;
 mod shared_runtime;
 pub mod store;
 pub mod telemetry;
+mod temporary;
 mod time_zone;
 pub mod tool;
 pub mod transaction;

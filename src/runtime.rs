@@ -11,9 +11,10 @@ use madang_actors::{
         CallId, Decision, DecisionError, Digest, Languages, ModelName, SessionId, ToolSpec, UserId,
     },
     registry::ToolRegistry,
-    session::{History, RuntimeContext, SessionRegistry},
+    session::{RuntimeContext, SessionRegistry},
     supervisor::{Health, RuntimeConfig, Supervisor},
 };
+use tracing::error;
 
 use crate::{
     Session,
@@ -22,6 +23,7 @@ use crate::{
     keyed_calls::KeyedCalls,
     model_choice::ModelChoice,
     shared_runtime::SharedRuntime,
+    temporary,
     time_zone::TimeZones,
 };
 
@@ -67,7 +69,7 @@ impl Runtime {
     pub(crate) async fn start(
         config: RuntimeConfig,
         system: Option<Arc<str>>,
-        history: History,
+        has_temporary_chats: bool,
         model_choice: ModelChoice,
         time_zones: TimeZones,
     ) -> Result<Self, BuildError> {
@@ -77,6 +79,8 @@ impl Runtime {
             None => None,
         };
         let started = Supervisor::start(RuntimeConfig { occupied, ..config }).await?;
+        // What a crash left. A turn that is open there ends, for its chat is gone.
+        temporary::erase(started.handles()).await.map_err(BuildError::Store)?;
         let found = Interrupted::find(started.handles()).await;
         let (interrupted, unended) = found.map_err(BuildError::Store)?;
         let handles = started.claim();
@@ -89,7 +93,6 @@ impl Runtime {
             calls: handles.calls.clone(),
             specs: specs.into(),
             system,
-            history,
             supervisor: handles.supervisor.clone(),
             tasks: handles.calls.tasks.clone(),
             closing: handles.calls.closing.clone(),
@@ -98,6 +101,7 @@ impl Runtime {
             handles,
             context,
             sessions: SessionRegistry::default(),
+            has_temporary_chats,
             model_choice,
             time_zones,
             interrupted,
@@ -167,12 +171,15 @@ impl Runtime {
         if self.shared.is_closing() {
             return Err(SessionError::Closed);
         }
-        let open = Write::Session {
+        let mut open = vec![Write::Session {
             session: session.clone(),
             user: user.clone(),
             at: self.shared.clock().now(),
-        };
-        match self.shared.handles.store.write(vec![open]).await {
+        }];
+        if self.shared.has_temporary_chats {
+            open.push(Write::Temporary { session: session.clone() });
+        }
+        match self.shared.handles.store.write(open).await {
             Ok(()) => Ok(()),
             Err(StoreError::Refused { .. }) => Err(SessionError::Foreign(session.clone())),
             // Where only the reply was lost, the session exists.
@@ -200,8 +207,7 @@ impl Runtime {
     }
 
     /// Reads a page of the user's chats, newest first, as the store has them; it wakes none. A chat is a session with a
-    /// message of the user: one that was only opened is not listed, nor are calls without a model. Nor is a chat whose
-    /// history is kept [in memory](crate::session::History::InMemory).
+    /// message of the user: one that was only opened is not listed, nor are calls without a model.
     ///
     /// A chat moves to the front with each message of the user and each end of a turn. Pages behind one another show no chat
     /// twice; one that moves meanwhile is found on the first page.
@@ -271,8 +277,8 @@ impl Runtime {
     /// Stops in order: no new turns begin, models stop, begun handlers finish and commit, the store is closed last.
     /// Waits at most `Limits::shutdown_timeout`. Meanwhile chats can be read, turns dismissed and effects resolved.
     ///
-    /// Running turns stay open in the store with their questions, and go on after the next start. Those of a chat in
-    /// memory end as dismissed.
+    /// Running turns stay open in the store with their questions, and go on after the next start. Those of a
+    /// [temporary chat](crate::Builder::temporary_chats) end with the next start.
     ///
     /// # Errors
     /// [`ShutdownError`] if handlers or writes were still running then.
@@ -294,6 +300,9 @@ impl Runtime {
         if ended.is_err() {
             // The actors stay: a late end can still be recorded, and shutdown can be tried again.
             return Err(ShutdownError { running: shared.tasks().len(), waited: patience });
+        }
+        if let Err(cause) = temporary::erase(&shared.handles).await {
+            error!(%cause, "failed to erase the temporary chats: the next start does it");
         }
         shared.handles.supervisor.stop(None);
         shared.store().close().await;

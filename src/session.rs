@@ -3,9 +3,9 @@
 //! [`Runtime::session`](crate::Runtime::session) gives a [`Session`](crate::Session), the handle to one chat of one user.
 //! [`Session::state`](crate::Session::state) gives its [`SessionView`]: the messages, and how the turn that runs stands.
 //! [`Session::import`](crate::Session::import) begins it with messages that were kept elsewhere, each an [`Imported`] of an
-//! [`ImportedRole`]. [`Builder::history`](crate::Builder::history) chooses the [`History`]: stored, or in memory only.
+//! [`ImportedRole`]. [`Builder::temporary_chats`](crate::Builder::temporary_chats) has their texts erased in the end.
 
 pub use madang_actors::{
     protocol::{Imported, ImportedRole},
-    session::{History, SessionView, ViewPage},
+    session::{SessionView, ViewPage},
 };

@@ -9,8 +9,8 @@ use madang_actors::{
         FeedCursor, SessionId, StandingApproval, TurnId, TurnOptions, UserId,
     },
     session::{
-        self, ClearError, DismissError, History, ResolveError, SessionMsg, SessionSlot,
-        SessionView, StreamItem, Subscription, TurnRefused, TurnRequest, ViewPage, check_lengths,
+        self, ClearError, DismissError, ResolveError, SessionMsg, SessionSlot, SessionView,
+        StreamItem, Subscription, TurnRefused, TurnRequest, ViewPage, check_lengths,
     },
 };
 use tokio::sync::oneshot;
@@ -284,10 +284,6 @@ impl Session {
     async fn calls(&self, filter: LedgerFilter) -> Result<Vec<LedgerRow>, SessionError> {
         let rows = self.store().calls(&filter.in_session(self.id())).await;
         rows.map_err(|cause| self.failed(cause))
-    }
-
-    pub(crate) fn history(&self) -> History {
-        self.runtime.context.history
     }
 
     pub(crate) fn failed(&self, cause: StoreError) -> SessionError {

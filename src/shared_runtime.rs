@@ -10,8 +10,8 @@ use madang_actors::{
     port::{Clock, Store},
     protocol::{CallId, Decision, DecisionError, Digest, Languages, LimitExceeded, Limits, UserId},
     session::{
-        ClearError, DismissError, History, ImportError, RuntimeContext, Sent, SessionMsg,
-        SessionRegistry, SessionSlot, TurnRefused, WakePolicy, open,
+        ClearError, DismissError, ImportError, RuntimeContext, Sent, SessionMsg, SessionRegistry,
+        SessionSlot, TurnRefused, WakePolicy, open,
     },
     supervisor::RuntimeHandles,
 };
@@ -28,6 +28,8 @@ pub(crate) struct SharedRuntime {
     pub(crate) handles: RuntimeHandles,
     pub(crate) context: Arc<RuntimeContext>,
     pub(crate) sessions: SessionRegistry,
+    /// Whether a chat that is first opened here is temporary.
+    pub(crate) has_temporary_chats: bool,
     pub(crate) model_choice: ModelChoice,
     pub(crate) time_zones: TimeZones,
     pub(crate) interrupted: Interrupted,
@@ -96,11 +98,6 @@ impl SharedRuntime {
         }
         match slot.send(msg) {
             Sent::Delivered => Ok(()),
-            // What it knew went with its actor.
-            Sent::WakeIt if self.is_closing() && self.context.history == History::InMemory => {
-                let _ = slot.did_not_wake();
-                Err(Unreached::Closed)
-            }
             Sent::WakeIt => {
                 self.open(slot, WakePolicy::RefuseIfFull);
                 Ok(())

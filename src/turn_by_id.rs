@@ -4,7 +4,7 @@ use crate::{Session, error::SessionError, turn_handle::Dismissed};
 use madang_actors::{
     port::{StoredEnd, StoredTurn},
     protocol::{ApprovalRequest, EventCursor, TurnId},
-    session::{DismissError, History, RunningTurn, SessionMsg, TurnEnd, TurnInChat, When},
+    session::{DismissError, RunningTurn, SessionMsg, TurnEnd, When},
 };
 
 /// How a turn stands.
@@ -15,7 +15,7 @@ pub struct TurnStatus {
     /// Whether it runs, or how it ended.
     pub phase: TurnPhase,
     /// The cursor of its first event. A reader that subscribes behind [`EventCursor::before`] of it reads the whole turn.
-    /// [`EventCursor::START`] where the chat was in memory only and is gone.
+    /// [`EventCursor::START`] where the texts of a temporary chat were erased.
     pub first: EventCursor,
     /// The cursor of its last event until now; of an ended turn, that of its end.
     pub last: EventCursor,
@@ -43,18 +43,14 @@ impl Session {
     /// [`SessionError::Store`] if the store cannot be read. [`SessionError::Overloaded`] or [`SessionError::Closed`] if
     /// the turn is open and the session cannot be reached.
     pub async fn turn_status(&self, turn: TurnId) -> Result<Option<TurnStatus>, SessionError> {
-        let is_stored = self.history() == History::Stored;
         let Some(mut stored) = self.stored_turn(turn).await? else { return Ok(None) };
-        if stored.end.is_none() || !is_stored {
-            let TurnInChat { first, running } = self.turn_in_chat(turn).await?;
-            // The store has only the calls of a chat in memory.
-            let first = if is_stored { stored.first } else { first.unwrap_or_default() };
-            if let Some(running) = running {
-                return Ok(Some(TurnStatus::running(turn, first, running)));
+        if stored.end.is_none() {
+            if let Some(running) = self.running_turn(turn).await? {
+                return Ok(Some(TurnStatus::running(turn, stored.first, running)));
             }
             // It may have ended since.
             let Some(found) = self.stored_turn(turn).await? else { return Ok(None) };
-            stored = StoredTurn { first, ..found };
+            stored = found;
         }
         // Open without an actor that goes on with it, the turn is left to the next start.
         TurnStatus::ended(turn, stored).ok_or(SessionError::Closed).map(Some)
@@ -83,7 +79,7 @@ impl Session {
         stored.map_err(|cause| self.failed(cause))
     }
 
-    async fn turn_in_chat(&self, turn: TurnId) -> Result<TurnInChat, SessionError> {
+    async fn running_turn(&self, turn: TurnId) -> Result<Option<RunningTurn>, SessionError> {
         self.ask(|reply| SessionMsg::Turn { turn, reply }).await?.map_err(SessionError::Overloaded)
     }
 }

@@ -26,8 +26,8 @@ use crate::{
     },
     registry::ToolRegistry,
     session::{
-        History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, SessionView,
-        TurnEnd, TurnRefused, TurnRequest, ViewPage, WakePolicy, open,
+        RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, SessionView, TurnEnd,
+        TurnRefused, TurnRequest, ViewPage, WakePolicy, open,
     },
     supervisor::{RuntimeConfig, RuntimeHandles, Supervisor},
 };
@@ -53,7 +53,7 @@ impl TestRuntime {
     /// Starts with this tool of any kind.
     pub(crate) async fn of(tool: impl Tool) -> Self {
         let model = ScriptedModel::new([]);
-        Self::keeping(History::Stored, Limits::default(), model, [tool]).await
+        Self::with_tools(Limits::default(), model, [tool]).await
     }
 
     pub(crate) async fn with(
@@ -61,22 +61,21 @@ impl TestRuntime {
         model: impl ChatModel,
         tools: impl IntoIterator<Item = FakeTool>,
     ) -> Self {
-        Self::keeping(History::Stored, limits, model, tools).await
+        Self::with_tools(limits, model, tools).await
     }
 
-    pub(crate) async fn keeping(
-        history: History,
+    /// Starts with tools of any kind.
+    pub(crate) async fn with_tools(
         limits: Limits,
         model: impl ChatModel,
         tools: impl IntoIterator<Item = impl Tool>,
     ) -> Self {
-        Self::on(MemoryStore::new(), history, limits, model, tools).await
+        Self::on(MemoryStore::new(), limits, model, tools).await
     }
 
     /// Starts on a store that another runtime may have written.
     pub(crate) async fn on(
         store: MemoryStore,
-        history: History,
         limits: Limits,
         model: impl ChatModel,
         tools: impl IntoIterator<Item = impl Tool>,
@@ -106,7 +105,6 @@ impl TestRuntime {
             calls: handles.calls.clone(),
             specs: specs.into(),
             system: None,
-            history,
             supervisor: handles.supervisor.clone(),
             tasks: handles.calls.tasks.clone(),
             closing: handles.calls.closing.clone(),

@@ -28,6 +28,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("open_call", &[]),
     ("interrupted", &["open_call"]),
     ("keyed_calls", &[]),
+    ("temporary", &[]),
     ("direct_call", &["keyed_calls"]),
     ("call_end", &["direct_call", "open_call"]),
     (
@@ -53,6 +54,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "interrupted",
             "keyed_calls",
             "model_choice",
+            "temporary",
             "time_zone",
         ],
     ),

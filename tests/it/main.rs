@@ -49,6 +49,7 @@ mod sqlite;
 mod supervision;
 mod support;
 mod telemetry;
+mod temporary;
 mod transactions;
 mod turn_status;
 mod turns;

@@ -8,7 +8,6 @@ use madang::{
     error::{SessionError, TurnError},
     event::{EventCursor, EventKind, StreamItem},
     model::Completion,
-    session::History,
     store::{Store, StoreError},
     turn::{TurnPhase, TurnStatus},
 };
@@ -33,7 +32,7 @@ struct Scene {
 }
 
 impl Scene {
-    async fn new(history: History, store: impl Store) -> Self {
+    async fn new(store: impl Store) -> Self {
         let (model, script) = model_pair();
         let mut limits = Limits::default();
         limits.session_idle = Duration::from_millis(1);
@@ -42,7 +41,6 @@ impl Scene {
             .store(store)
             .tool(FakeTool::destructive("mail"))
             .limits(limits)
-            .history(history)
             .start()
             .await
             .unwrap();
@@ -93,47 +91,45 @@ fn mails() -> Completion {
 
 #[tokio::test]
 async fn a_turn_runs_waits_for_a_person_and_ends_and_says_so_each_time() {
-    for history in [History::Stored, History::InMemory] {
-        let mut scene = Scene::new(history, MemoryStore::new()).await;
-        let answered = scene.session.send("hi").await.unwrap();
-        let first = answered.id();
-        assert_eq!(scene.words(first).await, "running: 1 to 1");
-        scene.script.next().await.finish(said("Hello."));
-        answered.ended().await.unwrap();
-        assert_eq!(scene.words(first).await, "Answered, None, 7: 1 to 2.2");
+    let mut scene = Scene::new(MemoryStore::new()).await;
+    let answered = scene.session.send("hi").await.unwrap();
+    let first = answered.id();
+    assert_eq!(scene.words(first).await, "running: 1 to 1");
+    scene.script.next().await.finish(said("Hello."));
+    answered.ended().await.unwrap();
+    assert_eq!(scene.words(first).await, "Answered, None, 7: 1 to 2.2");
 
-        let failed = scene.session.send("mail").await.unwrap();
-        let second = failed.id();
-        scene.script.next().await.finish(mails());
-        let request = scene.probe.approval_request().await;
-        assert_eq!(scene.words(second).await, "waits, mail: 3 to 3");
-        let status = scene.status(second).await.unwrap();
-        let approval_request = Box::new(request.clone());
-        assert_eq!(status.phase, TurnPhase::Waiting { approval_request });
-        scene.session.decide(&request, Decision::Approve).await.unwrap();
-        let completion = scene.script.next().await;
-        assert_eq!(scene.words(second).await, "running: 3 to 4");
-        completion.fail("Offline");
-        failed.ended().await.unwrap();
-        let offline = TurnError::model("Offline");
-        let ended = format!("Failed, Some({offline:?}), 0: 3 to 4.2");
-        assert_eq!(scene.words(second).await, ended);
+    let failed = scene.session.send("mail").await.unwrap();
+    let second = failed.id();
+    scene.script.next().await.finish(mails());
+    let request = scene.probe.approval_request().await;
+    assert_eq!(scene.words(second).await, "waits, mail: 3 to 3");
+    let status = scene.status(second).await.unwrap();
+    let approval_request = Box::new(request.clone());
+    assert_eq!(status.phase, TurnPhase::Waiting { approval_request });
+    scene.session.decide(&request, Decision::Approve).await.unwrap();
+    let completion = scene.script.next().await;
+    assert_eq!(scene.words(second).await, "running: 3 to 4");
+    completion.fail("Offline");
+    failed.ended().await.unwrap();
+    let offline = TurnError::model("Offline");
+    let ended = format!("Failed, Some({offline:?}), 0: 3 to 4.2");
+    assert_eq!(scene.words(second).await, ended);
 
-        let dismissed = scene.session.send("again").await.unwrap();
-        let third = dismissed.id();
-        let _completion = scene.script.next().await;
-        scene.session.dismiss().await.unwrap();
-        dismissed.ended().await.unwrap();
-        assert_eq!(scene.words(third).await, "Dismissed, None, 0: 5 to 5.2");
-        assert_eq!(scene.words(first).await, "Answered, None, 7: 1 to 2.2", "as it was");
-        scene.runtime.shutdown().await.unwrap();
-    }
+    let dismissed = scene.session.send("again").await.unwrap();
+    let third = dismissed.id();
+    let _completion = scene.script.next().await;
+    scene.session.dismiss().await.unwrap();
+    dismissed.ended().await.unwrap();
+    assert_eq!(scene.words(third).await, "Dismissed, None, 0: 5 to 5.2");
+    assert_eq!(scene.words(first).await, "Answered, None, 7: 1 to 2.2", "as it was");
+    scene.runtime.shutdown().await.unwrap();
 }
 
 #[tokio::test]
 async fn an_ended_turn_is_told_of_a_sleeping_session_without_waking_it_and_an_unknown_turn_is_none()
 {
-    let mut scene = Scene::new(History::Stored, MemoryStore::new()).await;
+    let mut scene = Scene::new(MemoryStore::new()).await;
     let turn = scene.session.send("hi").await.unwrap();
     let id = turn.id();
     scene.script.next().await.finish(said("Hello."));
@@ -150,7 +146,7 @@ async fn an_ended_turn_is_told_of_a_sleeping_session_without_waking_it_and_an_un
 
 #[tokio::test]
 async fn behind_the_position_before_its_first_event_a_turn_is_read_whole() {
-    let mut scene = Scene::new(History::Stored, MemoryStore::new()).await;
+    let mut scene = Scene::new(MemoryStore::new()).await;
     for text in ["one", "two"] {
         let turn = scene.session.send(text).await.unwrap();
         let id = turn.id();
@@ -202,7 +198,7 @@ async fn a_turn_that_ends_while_it_is_asked_about_is_told_as_ended() {
     let (read, answers) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
     let late = Late { read: read.clone(), answers: answers.clone() };
     let store = SteppedStore::new(MemoryStore::new(), late);
-    let mut scene = Scene::new(History::Stored, store).await;
+    let mut scene = Scene::new(store).await;
     let turn = scene.session.send("hi").await.unwrap();
     let (id, completion) = (turn.id(), scene.script.next().await);
     let ends = async {
@@ -221,7 +217,7 @@ async fn a_turn_that_ends_while_it_is_asked_about_is_told_as_ended() {
 
 #[tokio::test]
 async fn an_open_turn_of_a_runtime_that_has_shut_down_is_not_told_as_running() {
-    let mut scene = Scene::new(History::Stored, MemoryStore::new()).await;
+    let mut scene = Scene::new(MemoryStore::new()).await;
     let turn = scene.session.send("hi").await.unwrap();
     let _completion = scene.script.next().await;
     scene.runtime.shutdown().await.unwrap();

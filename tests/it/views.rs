@@ -9,17 +9,15 @@ use std::{
 };
 
 use madang::{
-    Call, IdempotencyKey, Limits, Runtime, Session, TurnOptions,
+    IdempotencyKey, Limits, Session, TurnOptions,
     approval::Decision,
-    error::SessionError,
     event::{Content, EventCursor, EventKind, FeedCursor, SessionEvent, StreamItem, Subscription},
-    session::{History, SessionView},
+    session::SessionView,
 };
-use madang_testing::{FakeTool, Gate, MemoryStore, Probe, ScriptedCompletion, ScriptedModel};
+use madang_testing::{Probe, ScriptedCompletion, ScriptedModel};
 use serde_json::json;
-use tokio::time::timeout;
 
-use crate::support::{PATIENCE, TestRuntime, kim};
+use crate::support::{PATIENCE, TestRuntime};
 
 const TURNS: usize = 12;
 
@@ -231,40 +229,4 @@ async fn a_view_names_the_turn_that_is_open_and_a_user_s_own_messages_by_their_k
     ];
     assert_eq!(lines, expected);
     test.shutdown().await;
-}
-
-#[tokio::test]
-async fn a_chat_in_memory_is_not_shown_empty_while_its_runtime_ends() {
-    let gate = Gate::new();
-    let runtime = Runtime::builder()
-        .model(ScriptedModel::new([ScriptedCompletion::text("Hello.")]))
-        .store(MemoryStore::new())
-        .history(History::InMemory)
-        .tool(FakeTool::write("mail").gate(&gate))
-        .start()
-        .await
-        .unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
-    session.send("hi").await.unwrap().ended().await.unwrap();
-    // A handler holds the shutdown while the chat ends.
-    let call = runtime.begin(Call::new(kim(), "mail", "{}")).await.unwrap();
-    timeout(PATIENCE, gate.arrived(1)).await.unwrap();
-    let ends = tokio::spawn({
-        let runtime = runtime.clone();
-        async move { runtime.shutdown().await }
-    });
-    let until_closed = async {
-        loop {
-            match session.state().await {
-                Ok(view) => assert_eq!(view.messages.len(), 2, "{view:?}"),
-                Err(error) => break error,
-            }
-            tokio::task::yield_now().await;
-        }
-    };
-    let closed = timeout(PATIENCE, until_closed).await.unwrap();
-    assert!(matches!(closed, SessionError::Closed), "{closed:?}");
-    gate.open();
-    drop(call);
-    timeout(PATIENCE, ends).await.unwrap().unwrap().unwrap();
 }

@@ -124,7 +124,7 @@ impl SessionState {
             }
             SessionMsg::Turn { turn, reply } => {
                 self.slot.handles_one();
-                answer(reply, Ok(self.turn_in_chat(turn)));
+                answer(reply, Ok(self.running(turn)));
             }
             SessionMsg::Close { reply } => self.close(reply),
             SessionMsg::Resume(resumption) => {

@@ -16,7 +16,7 @@ impl SessionState {
         self.has_exclusive_write = true;
         // The mark belongs to the turn that it follows; an empty chat has nothing to mark.
         let mark = self.chat.last_turn().map(|turn| self.message(turn, Content::Cleared));
-        // After a clearing the user is asked anew: also where only the store has the chat.
+        // After a clearing the user is asked anew.
         let (slot, at) = (&self.slot, self.context.calls.clock.now());
         let revoke = Write::Revoke {
             session: slot.session().clone(),

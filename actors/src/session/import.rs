@@ -4,7 +4,6 @@ use tokio::{sync::oneshot, time::Instant};
 use uuid::Uuid;
 
 use super::{
-    context::History,
     msg::{About, ImportError, Outgoing, PendingImport, TurnEnd},
     state::SessionState,
 };
@@ -68,11 +67,8 @@ impl SessionState {
 
     fn may_import(&self, messages: &[Imported]) -> Result<(), ImportError> {
         check_import(messages, &self.context.calls.limits)?;
-        let has_begun = match self.context.history {
-            // A number that was given out counts: its entry may still come.
-            History::Stored => self.chat.last_given_out() > 0,
-            History::InMemory => !self.chat.messages().is_empty(),
-        };
+        // A number that was given out counts: its entry may still come.
+        let has_begun = self.chat.last_given_out() > 0;
         if self.is_closing() {
             Err(ImportError::Closed)
         } else if self.turn.is_some() || self.has_exclusive_write {

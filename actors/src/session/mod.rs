@@ -35,7 +35,7 @@ mod turn;
 mod view;
 
 pub use actor::SessionActor;
-pub use context::{History, RuntimeContext};
+pub use context::RuntimeContext;
 pub use events::{
     feed::{Durability, Feed, FeedBounds},
     subscription::{StreamItem, Subscription},
@@ -51,7 +51,7 @@ pub use lifecycle::{
 };
 pub use msg::{
     ClearError, DismissError, DismissalStored, ImportError, Outgoing, Resumption, RunningTurn,
-    SessionMsg, SessionView, TurnEnd, TurnInChat, TurnRefused, TurnRequest, When,
+    SessionMsg, SessionView, TurnEnd, TurnRefused, TurnRequest, When,
 };
 pub use state::{SessionState, WakeSnapshot};
 pub use turn::begin::check_lengths;

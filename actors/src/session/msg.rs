@@ -58,12 +58,12 @@ pub enum SessionMsg {
         /// Receives the view.
         reply: oneshot::Sender<Result<SessionView, LimitExceeded>>,
     },
-    /// Asks what is in memory of a turn.
+    /// Asks how far a turn is that runs.
     Turn {
         /// The id of the turn.
         turn: TurnId,
-        /// Receives what is in memory of the turn.
-        reply: oneshot::Sender<Result<TurnInChat, LimitExceeded>>,
+        /// Receives how far it is; `None` if it does not run.
+        reply: oneshot::Sender<Result<Option<RunningTurn>, LimitExceeded>>,
     },
     /// The runtime shuts down: the session leaves its turn to the next start, begins no other, and ends.
     Close {
@@ -286,15 +286,6 @@ pub enum When {
     Any,
     /// Only while its approval request waits for a person. A turn about whose request a person has decided goes on.
     Waits,
-}
-
-/// What a session has in memory of a turn.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TurnInChat {
-    /// The number of its first published entry; `None` where the chat has none.
-    pub first: Option<u64>,
-    /// How far it is; `None` where it does not run.
-    pub running: Option<RunningTurn>,
 }
 
 /// How far a running turn is.

@@ -8,13 +8,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::warn;
 
 use super::{
-    context::{History, RuntimeContext},
+    context::RuntimeContext,
     events::feed::{Durability, PublishedSoFar},
     lifecycle::handover::{AbandonedTurn, Handover, WaitingForEnd},
     lifecycle::registry_state::IdleEntry,
     lifecycle::slot::{SessionSlot, SlotGuard},
     lifecycle::state_cell::StateCell,
-    msg::{RunningTurn, SessionMsg, SessionView, TurnEnd, TurnInChat, TurnRefused},
+    msg::{RunningTurn, SessionMsg, SessionView, TurnEnd, TurnRefused},
     transcript::Chat,
     turn::machine::Turn,
     view::ViewPage,
@@ -231,13 +231,13 @@ impl SessionState {
         resolved.iter().for_each(|resolved| self.chat.resolve(resolved));
     }
 
-    /// Gives what is in memory of a turn.
-    pub(super) fn turn_in_chat(&self, id: TurnId) -> TurnInChat {
-        let running = self.turn.as_ref().filter(|turn| turn.id == id).map(|turn| RunningTurn {
+    /// Gives how far a turn is; `None` if it does not run.
+    pub(super) fn running(&self, id: TurnId) -> Option<RunningTurn> {
+        let turn = self.turn.as_ref().filter(|turn| turn.id == id)?;
+        Some(RunningTurn {
             last: self.slot.feed().published_up_to().unwrap_or_default(),
             approval_request: turn.approval_request().cloned(),
-        });
-        TurnInChat { first: self.chat.first_of(id), running }
+        })
     }
 
     /// Makes the end of a turn that does not go on.
@@ -249,12 +249,8 @@ impl SessionState {
     /// Leaves the handover to the next actor. The work of this one counts no more.
     pub(super) fn leave(&mut self, turn: Option<AbandonedTurn>) {
         self.has_left = true;
-        let chat = match self.context.history {
-            History::Stored => None,
-            History::InMemory => Some(self.chat.leave()),
-        };
-        if turn.is_some() || chat.is_some() {
-            self.slot.hand_over(Handover { turn, chat, error: self.error.clone(), counted: None });
+        if turn.is_some() {
+            self.slot.hand_over(Handover { turn, error: self.error.clone(), counted: None });
         }
     }
 
@@ -275,7 +271,7 @@ impl SessionState {
         }
         let (sent_end, waiting) =
             (turn.sent_end.take(), WaitingForEnd::new(std::mem::take(&mut turn.ended)));
-        AbandonedTurn { end: (end, at), sent_end, has_begun, locale, waiting }
+        AbandonedTurn { end: (end, at), sent_end, waiting }
     }
 
     /// Gives the index of the model that a turn chose; the first where it chose none, or one that is here no more.
@@ -345,9 +341,7 @@ impl Drop for SessionState {
         let is_closing = self.context.closing.is_cancelled();
         match self.turn.take().filter(|turn| !turn.core.is_suspended()) {
             // The next start goes on with it.
-            Some(mut turn) if is_closing && self.context.history == History::Stored => {
-                turn.cancel_completion();
-            }
+            Some(mut turn) if is_closing => turn.cancel_completion(),
             None if is_closing => {}
             turn => self.is_cut_off(turn),
         }

@@ -28,16 +28,6 @@ pub(super) struct Chat {
     reserved: u64,
     prompt: Prompt,
     since: Since,
-    /// Of a chat in memory: the store's entries up to here belong to another chat.
-    older: u64,
-}
-
-/// A chat that only memory has, between two actors.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ChatInMemory {
-    messages: Vec<ChatMessage>,
-    older: u64,
-    last_seq: u64,
 }
 
 /// The entries since the last clearing.
@@ -62,31 +52,7 @@ impl Chat {
         let mut since = Since::default();
         messages.iter().for_each(|message| since.note(&message.content));
         let (loaded, reserved, prompt) = (last_seq, last_seq, Prompt::default());
-        Self { messages, early, shown, awaited, loaded, reserved, prompt, since, older: 0 }
-    }
-
-    /// Restores a chat in memory as its last actor left it, with the calls that have ended in the store since.
-    pub(super) fn recall(
-        left: Option<ChatInMemory>,
-        stored: Vec<ChatMessage>,
-        last_seq: u64,
-    ) -> Self {
-        let begins_now = ChatInMemory { older: last_seq, ..ChatInMemory::default() };
-        let ChatInMemory { messages, older, last_seq: left } = left.unwrap_or(begins_now);
-        let known = messages.into_iter().map(|message| (message.seq, message));
-        let mut messages: BTreeMap<_, _> = known.collect();
-        // The store has the latest record of a call.
-        let of_it = stored.into_iter().filter(|message| message.seq > older);
-        messages.extend(of_it.map(|message| (message.seq, message)));
-        let messages = messages.into_values().collect();
-        Self { older, ..Self::load(messages, last_seq.max(left), BTreeSet::new()) }
-    }
-
-    /// Leaves the chat to another actor.
-    pub(super) fn leave(&mut self) -> ChatInMemory {
-        let mut messages = std::mem::take(&mut self.messages);
-        messages.extend(std::mem::take(&mut self.early).into_values());
-        ChatInMemory { messages, older: self.older, last_seq: self.reserved }
+        Self { messages, early, shown, awaited, loaded, reserved, prompt, since }
     }
 
     pub(super) fn messages(&self) -> &[ChatMessage] {
@@ -107,11 +73,6 @@ impl Chat {
     /// Gives the turn of the last entry; `None` in an empty chat.
     pub(super) fn last_turn(&self) -> Option<TurnId> {
         self.messages.last().map(|message| message.turn)
-    }
-
-    /// Gives the number of the first published entry of a turn.
-    pub(super) fn first_of(&self, turn: TurnId) -> Option<u64> {
-        first_of(&self.messages, turn)
     }
 
     /// Gives the number of the last published entry; 0 for none.
@@ -191,13 +152,6 @@ impl Since {
     }
 }
 
-/// Gives the number of the first of these entries that is of a turn.
-pub(super) fn first_of(messages: &[ChatMessage], turn: TurnId) -> Option<u64> {
-    let of_turn = messages.iter().rev().skip_while(|message| message.turn != turn);
-    let first = of_turn.take_while(|message| message.turn == turn).last();
-    first.map(|message| message.seq)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,23 +198,6 @@ mod tests {
         assert_eq!(chat.arrived(user(2)).len(), 1);
         assert_eq!(chat.reserve(), 4);
         assert_eq!(chat.arrived(user(4)).len(), 1);
-    }
-
-    #[test]
-    fn a_chat_in_memory_is_recalled_with_what_the_store_knows_of_its_calls_and_of_no_other_chat() {
-        let mut chat = Chat::recall(None, vec![user(1)], 3);
-        assert!(chat.messages().is_empty(), "what is stored was another chat");
-        assert_eq!([chat.reserve(), chat.reserve(), chat.reserve()], [4, 5, 6]);
-        chat.arrived(user(4));
-        chat.arrived(user(6)); // it waits for 5, which has not ended
-        let stored = vec![user(1), entry(5, Content::Cleared), entry(6, Content::Cleared)];
-        let mut chat = Chat::recall(Some(chat.leave()), stored, 6);
-        let contents = [user(4), entry(5, Content::Cleared), entry(6, Content::Cleared)];
-        assert_eq!(chat.messages(), contents);
-        assert_eq!(chat.reserve(), 7);
-        chat.leave();
-        let mut gone = Chat::recall(Some(chat.leave()), vec![user(1)], 6);
-        assert_eq!((gone.messages().len(), gone.reserve()), (0, 8));
     }
 
     #[test]

@@ -25,7 +25,6 @@ use madang::{
     event::{Content, EventKind},
     ledger::{LedgerFilter, LedgerRow},
     model::{Completion, PromptMessage},
-    session::History,
     tool::{self, Locale, Resource, ToolContext, ToolOutcome, ToolResult},
 };
 use madang_testing::{
@@ -108,15 +107,6 @@ impl Gate {
     }
 
     async fn with(limits: Limits, store: MemoryStore, version: Version) -> Self {
-        Self::keeping(History::Stored, limits, store, version).await
-    }
-
-    async fn keeping(
-        history: History,
-        limits: Limits,
-        store: MemoryStore,
-        version: Version,
-    ) -> Self {
         let ((model, script), watch) = (model_pair(), Watch::default());
         let says = |named: &Named, locale: Locale| {
             format!("{}: {}", locale.pick("저장합니다", "Saves"), named.name)
@@ -125,7 +115,6 @@ impl Gate {
             .model(model)
             .store(store.clone())
             .limits(limits)
-            .history(history)
             .clock(watch.clone())
             .language(LanguageTag::EN)
             .tool(tool::transactional("erase", "Erases a row.", save))

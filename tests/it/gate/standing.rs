@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use madang::{
-    Limits, OnDismiss, Session, TurnOptions, approval::Decision, ledger::Approval, session::History,
-};
+use madang::{Limits, OnDismiss, Session, TurnOptions, approval::Decision, ledger::Approval};
 use madang_testing::{MemoryStore, Probe};
 use serde_json::json;
 
@@ -198,16 +196,13 @@ async fn where_the_tool_names_what_it_works_on_it_covers_that_alone() {
 
 /// Clearing is the user's fresh start, and a fresh start asks.
 #[tokio::test]
-async fn clearing_the_chat_ends_it_also_where_the_chat_lives_in_memory_only() {
-    for history in [History::Stored, History::InMemory] {
-        let (limits, store) = (Limits::default(), MemoryStore::new());
-        let mut gate = given_in(Gate::keeping(history, limits, store, Version::First).await).await;
-        assert!(!asks(&mut gate, "save").await);
-        gate.session.clear().await.unwrap();
-        assert_eq!(tools(&gate.session).await, <[String; 0]>::default());
-        assert!(asks(&mut gate, "save").await, "{history:?}");
-        gate.shutdown().await;
-    }
+async fn clearing_the_chat_ends_it() {
+    let mut gate = given().await;
+    assert!(!asks(&mut gate, "save").await);
+    gate.session.clear().await.unwrap();
+    assert_eq!(tools(&gate.session).await, <[String; 0]>::default());
+    assert!(asks(&mut gate, "save").await);
+    gate.shutdown().await;
 }
 
 #[tokio::test]

@@ -11,13 +11,13 @@ mod hostile;
 mod readers;
 
 use madang::{
-    Limits, Runtime, Session, TurnId,
+    Limits, Session, TurnId,
     error::{Bound, ImportError, Scope, TurnRefused},
     event::{ChatMessage, Content, Ending, EntryOrigin},
     model::PromptMessage,
-    session::{History, Imported},
+    session::Imported,
 };
-use madang_testing::{MemoryStore, Paused, RuntimeHooks as _, ScriptedModel, model_pair};
+use madang_testing::{Paused, RuntimeHooks as _, ScriptedModel, model_pair};
 use tokio::task::JoinHandle;
 
 use crate::support::{PATIENCE, TestRuntime};
@@ -209,28 +209,4 @@ async fn the_bytes_of_a_history_count_like_those_of_a_text() {
     assert_eq!(refusal.bound, Bound::StoredBytes);
     assert_eq!(words(&messages(&other).await), [""; 0]);
     test.shutdown().await;
-}
-
-#[tokio::test]
-async fn a_chat_in_memory_begins_with_a_history_of_which_the_store_has_nothing() {
-    let (model, mut script) = model_pair();
-    let store = MemoryStore::new();
-    let builder = Runtime::builder().model(model).store(store.clone()).history(History::InMemory);
-    let runtime = builder.start().await.unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
-    store.fail_next_commit();
-    let refused = session.import(history()).await;
-    assert!(matches!(refused, Err(ImportError::Store(_))), "{refused:?}");
-    session.import(history()).await.expect("nothing of the first was kept");
-    let refused = session.import(history()).await;
-    assert!(matches!(refused, Err(ImportError::HasBegun)), "{refused:?}");
-    assert_eq!(words(&messages(&session).await), HISTORY);
-    let turn = session.send("go on").await.unwrap();
-    let completion = script.next().await;
-    assert_eq!(completion.request().messages.len(), 5);
-    completion.say("Yes.");
-    turn.ended().await.unwrap();
-    let stored = madang::store::Store::session(&store, session.id()).await.unwrap().unwrap();
-    assert!(stored.messages.is_empty(), "{stored:?}");
-    runtime.shutdown().await.unwrap();
 }

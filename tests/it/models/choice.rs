@@ -5,13 +5,11 @@ use std::sync::Arc;
 use madang::{
     IdempotencyKey, Runtime, TurnOptions,
     error::{BuildError, TurnRefused},
-    event::{Content, Ending, EventKind},
-    model::ModelError,
-    session::History,
+    event::EventKind,
 };
 use madang_testing::{MemoryStore, Probe, ScriptedCompletion, ScriptedModel, model_pair};
 
-use super::{Three, asking, by, name, said};
+use super::{Three, asking, by, said};
 
 #[tokio::test]
 async fn a_turn_is_asked_of_the_model_that_it_chose_and_else_of_the_first() {
@@ -122,24 +120,5 @@ async fn a_session_has_a_model_of_its_own_where_the_application_says_so() {
     let wrong = runtime.session("kim", "wrong").await.unwrap();
     let refused = wrong.send("hi").await;
     assert!(matches!(&refused, Err(TurnRefused::UnknownModel { name }) if **name == *"fourth"));
-    runtime.shutdown().await.unwrap();
-}
-
-#[tokio::test]
-async fn a_chat_in_memory_knows_who_spoke_too() {
-    let (first, mut one) = model_pair();
-    let second = ScriptedModel::repeating([ScriptedCompletion::text("From the second.")]);
-    let builder = Runtime::builder().add_model("first", first).add_model("second", second);
-    let builder = builder.history(History::InMemory).store(MemoryStore::new());
-    let runtime = builder.start().await.unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
-    let turn = session.send("hi").await.unwrap();
-    one.next().await.fail(ModelError::CONNECTION_LOST);
-    turn.ended().await.unwrap();
-    let messages = session.state().await.unwrap().messages;
-    assert!(messages.iter().any(|message| matches!(
-        &message.content,
-        Content::Model { ending: Ending::Complete, model: Some(model), .. } if *model == name("second")
-    )));
     runtime.shutdown().await.unwrap();
 }

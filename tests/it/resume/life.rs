@@ -16,7 +16,6 @@ use madang::{
     TurnOptions,
     ledger::{Effect, LedgerFilter, LedgerRow},
     model::{ChatModel, Completion, CompletionRequest, PromptMessage},
-    session::History,
     store::{SqliteStore, Store},
     tool::{self, EffectPolicy, ToolContext, ToolResult, TypedTool},
 };
@@ -53,7 +52,7 @@ pub(super) struct World {
     pub(super) limits: Limits,
     /// How far the clock of the next life is ahead.
     pub(super) later: Duration,
-    pub(super) history: History,
+    pub(super) has_temporary_chats: bool,
     /// The tools of the next life.
     pub(super) tools: fn() -> Vec<Arc<dyn tool::Tool>>,
 }
@@ -95,7 +94,7 @@ impl World {
             begun: Arc::default(),
             limits,
             later: Duration::ZERO,
-            history: History::Stored,
+            has_temporary_chats: false,
             tools,
         }
     }
@@ -141,18 +140,17 @@ impl World {
         let (runtime, store) = threads.block_on(async {
             let options = SqliteStore::options(self.path()).migrations("notes", &NOTES);
             let store = options.open().await.expect("the process before has let go of its lock");
-            let runtime = Runtime::builder()
+            let builder = Runtime::builder()
                 .model(model)
                 .store(around(store.clone()))
                 .tools((self.tools)())
                 .limits(self.limits.clone())
                 .clock(Later(self.later))
                 .language(LanguageTag::EN)
-                .history(self.history)
-                .extension(gate.clone())
-                .start()
-                .await
-                .unwrap();
+                .extension(gate.clone());
+            let builder =
+                if self.has_temporary_chats { builder.temporary_chats() } else { builder };
+            let runtime = builder.start().await.unwrap();
             (runtime, store)
         });
         // Its hand is never asked.

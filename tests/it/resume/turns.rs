@@ -5,7 +5,7 @@ use madang::{
     TurnOptions,
     event::{Content, TurnEnding},
     model::{Completion, Usage},
-    session::{History, Imported},
+    session::Imported,
     store::Store,
 };
 use madang_testing::Probe;
@@ -320,15 +320,15 @@ fn every_session_that_was_cut_off_can_be_resumed_though_no_reader_opens_it() {
 }
 
 #[test]
-fn a_chat_in_memory_is_gone_with_its_process_and_its_turn_is_over() {
+fn a_temporary_chat_is_gone_with_its_process_and_its_turn_is_over() {
     let mut world = World::new();
-    world.history = History::InMemory;
+    world.has_temporary_chats = true;
     cut_off_in_completion(&world, 2);
     let mut life = world.start();
     life.run(async |life| {
         let (session, _) = life.session().await;
-        let state = session.state().await.unwrap();
-        assert!(state.error.is_some() && state.messages.is_empty());
+        assert!(session.state().await.unwrap().messages.is_empty());
+        assert_eq!(life.store.interrupted().await.unwrap(), [], "its turn has ended");
         let turn = ask(&session, "again").await;
         life.script.next().await.say("Here I am.");
         assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);

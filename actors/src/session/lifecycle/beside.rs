@@ -8,10 +8,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::session::{
     RuntimeContext, SessionMsg, SessionSlot,
     lifecycle::waiting::may_be_refused,
-    msg::{
-        ClearError, DismissError, ImportError, SessionView, TurnInChat, TurnRefused, TurnRequest,
-    },
-    transcript::first_of,
+    msg::{ClearError, DismissError, ImportError, SessionView, TurnRefused, TurnRequest},
 };
 use crate::{
     mailbox::answer,
@@ -67,11 +64,7 @@ async fn look(msg: SessionMsg, slot: &Arc<SessionSlot>, context: &RuntimeContext
                 answer(reply, Ok(SessionView { messages, earlier, cursor, ..rest }));
             }
         }
-        SessionMsg::Turn { turn, reply } => {
-            if let Ok((messages, _)) = told(slot, context).await {
-                answer(reply, Ok(TurnInChat { first: first_of(&messages, turn), running: None }));
-            }
-        }
+        SessionMsg::Turn { reply, .. } => answer(reply, Ok(None)),
         SessionMsg::Attach { reply, .. } => {
             if told(slot, context).await.is_ok() {
                 answer(reply, Ok(None));

@@ -1,13 +1,13 @@
-//! What a lost actor or a recovery leaves at its slot: a turn, and a chat that only memory has.
+//! What a lost actor or a recovery leaves at its slot.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::session::{msg::TurnEnd, transcript::ChatInMemory};
+use crate::session::msg::TurnEnd;
 use crate::{
     mailbox::answer,
-    protocol::{Locale, Timestamp, TurnId},
+    protocol::{Timestamp, TurnId},
 };
 
 /// The remains of a lost actor, and the notes of a recovery that has begun. The next actor takes them over.
@@ -15,8 +15,6 @@ use crate::{
 pub(in crate::session) struct Handover {
     /// The abandoned turn, whose end the store may not have.
     pub(in crate::session) turn: Option<AbandonedTurn>,
-    /// The transcript that only memory has.
-    pub(in crate::session) chat: Option<ChatInMemory>,
     /// The last error in words.
     pub(in crate::session) error: Option<String>,
     /// The turn whose resumption an attempt to wake has counted, and its number.
@@ -30,9 +28,6 @@ pub(in crate::session) struct AbandonedTurn {
     pub(in crate::session) end: (TurnEnd, Timestamp),
     /// The end that was on its way to the store.
     pub(in crate::session) sent_end: Option<(TurnEnd, Timestamp)>,
-    /// Whether subscribers were told of the turn.
-    pub(in crate::session) has_begun: bool,
-    pub(in crate::session) locale: Locale,
     pub(in crate::session) waiting: WaitingForEnd,
 }
 

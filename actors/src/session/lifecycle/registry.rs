@@ -8,8 +8,7 @@ use tracing::warn;
 use crate::protocol::{Limits, SessionId, UserId};
 use crate::session::{SessionMsg, SessionSlot, lifecycle::registry_state::RegistryState};
 
-/// The slots of a runtime, as long as they have holders. Dropping it drops what was left to later actors, such as the
-/// chats in memory that sleep.
+/// The slots of a runtime, as long as they have holders. Dropping it drops what was left to later actors.
 #[derive(Debug, Default)]
 pub struct SessionRegistry(Arc<RegistryState<SessionSlot>>);
 

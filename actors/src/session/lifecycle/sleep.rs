@@ -1,6 +1,6 @@
 //! Falling asleep: a session that is idle for long enough, or that makes room for another.
 
-use crate::session::{context::History, msg::SessionMsg, state::SessionState};
+use crate::session::{msg::SessionMsg, state::SessionState};
 use crate::{mailbox::Alarm, protocol::Bound};
 
 impl SessionState {
@@ -40,9 +40,6 @@ impl SessionState {
 
     fn may_sleep(&self) -> bool {
         let is_busy = self.turn.is_some() || self.has_exclusive_write || self.lookups > 0;
-        self.context.history == History::Stored
-            && !is_busy
-            && !self.has_left
-            && self.closing.is_none()
+        !is_busy && !self.has_left && self.closing.is_none()
     }
 }

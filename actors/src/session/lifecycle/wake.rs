@@ -11,14 +11,11 @@ use tracing::{debug, error};
 
 use crate::session::{
     RuntimeContext, Sent, SessionActor, SessionMsg, SessionSlot,
-    context::History,
-    events::replay::kinds_of_end,
     lifecycle::beside,
     lifecycle::place::{WakePolicy, admit},
     lifecycle::refusal::{WakeError, refuse},
     lifecycle::state_cell::StateCell,
     lifecycle::waiting::is_dismissal,
-    msg::TurnEnd,
     state::{SessionState, WakeSnapshot},
     transcript::Chat,
     turn::left_open::see_to,
@@ -27,7 +24,7 @@ use crate::{
     admission::Permit,
     failpoint::{Failed, failpoint},
     port::{LedgerFilter, StoreError, StoredSession},
-    protocol::{EventCursor, EventKind, Locale, SessionEvent, SessionId, Timestamp, TurnId},
+    protocol::{EventCursor, EventKind, SessionEvent, SessionId, TurnId},
     telemetry::refused,
 };
 
@@ -150,21 +147,11 @@ async fn start(
     let abandoned = handover.turn.as_ref();
     let has_ended = stored.open_turn.is_none();
     let end = abandoned.and_then(|abandoned| abandoned.sent_end.as_ref().filter(|_| has_ended));
-    if let (Some(abandoned), Some((end, at))) = (abandoned, end)
-        && context.history == History::InMemory
-        && abandoned.has_begun
-        && !unpublished.iter().any(|event| ends(event, end.turn))
-    {
-        unpublished.extend(events_of_end(end, *at, abandoned.locale));
-    }
     let error = last_error(&unpublished).or(handover.error);
     if let Some(resumption) = &mut resumption {
         resumption.news = std::mem::take(&mut unpublished);
     }
-    let chat = match context.history {
-        History::Stored => Chat::load(stored.messages, last_seq, awaited),
-        History::InMemory => Chat::recall(handover.chat, stored.messages, last_seq),
-    };
+    let chat = Chat::load(stored.messages, last_seq, awaited);
     let state = StateCell::default();
     let snapshot = WakeSnapshot {
         state: state.clone(),
@@ -189,22 +176,6 @@ async fn start(
     }
     stands(slot, context, actor, state, (awake, resumption.map(SessionMsg::Resume)));
     Ok(())
-}
-
-fn ends(event: &SessionEvent, turn: TurnId) -> bool {
-    event.turn == turn && matches!(event.kind, EventKind::TurnEnded { .. })
-}
-
-/// Makes the events of an end that stands behind no entry of the store: the chat is in memory.
-fn events_of_end(
-    end: &TurnEnd,
-    at: Timestamp,
-    locale: Locale,
-) -> impl Iterator<Item = SessionEvent> {
-    let (failed, ended) = kinds_of_end(end.ending, end.error.as_ref(), end.usage, locale);
-    let turn = end.turn;
-    let event = move |kind| SessionEvent { kind, seq: 0, cursor: EventCursor::START, turn, at };
-    failed.into_iter().chain([ended]).map(event)
 }
 
 /// Wakes a session whose turn was abandoned or goes on, without waiting for the next caller.

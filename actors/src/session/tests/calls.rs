@@ -15,7 +15,7 @@ use crate::{
         EventCursor, EventKind, Limits, OnDismiss, PromptMessage, Timestamp, ToolOutcome, ToolSpec,
         TurnId, TurnOptions, Usage,
     },
-    session::{History, SessionMsg, SessionSlot, StreamItem, TurnEnd, TurnRequest},
+    session::{SessionMsg, SessionSlot, StreamItem, TurnEnd, TurnRequest},
     test_runtime::{TestRuntime, in_time, kind},
     testing::{FakeTool, Gate, Probe, model_pair},
 };
@@ -168,8 +168,7 @@ async fn what_has_not_begun_does_not_begin_at_shutdown_also_where_a_turn_outlive
         let ((model, mut script), gate) = (model_pair(), Gate::new());
         let (one, two) = (FakeTool::write("one").gate(&gate), FakeTool::write("two"));
         let runs = (one.runs(), two.runs());
-        let runtime =
-            TestRuntime::keeping(History::InMemory, Limits::default(), model, [one, two]).await;
+        let runtime = TestRuntime::with_tools(Limits::default(), model, [one, two]).await;
         let slot = runtime.slot("s").await;
         let _end = asks_to_finish(&runtime, &slot).await;
         script.next().await.finish(calling("", &["one", "two", "two"]));
@@ -185,11 +184,13 @@ async fn what_has_not_begun_does_not_begin_at_shutdown_also_where_a_turn_outlive
             closed.cancel();
             gate.open();
         }
-        let rows = runtime.at_rest().await;
-        let reasons: Vec<_> =
-            rows.iter().map(|row| row.outcome.as_ref().unwrap().is_ok()).collect();
+        runtime.context.tasks.close();
+        in_time(runtime.context.tasks.wait()).await;
+        let rows = runtime.ledger().await;
+        let outcomes: Vec<_> =
+            rows.iter().map(|row| row.outcome.as_ref().map(ToolOutcome::is_ok)).collect();
         assert_eq!((runs.0.count(), runs.1.count()), (1, 0));
-        assert_eq!(reasons, [true, false, false]);
+        assert_eq!(outcomes, [Some(true), None, None]);
     }
 }
 
@@ -198,7 +199,7 @@ async fn what_waits_for_its_permit_does_not_begin_behind_the_end_of_a_session_th
     let ((model, mut script), gate) = (model_pair(), Gate::new());
     let tool = FakeTool::read("look").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();
-    let runtime = TestRuntime::keeping(History::Stored, Limits::default(), model, [tool]).await;
+    let runtime = TestRuntime::with_tools(Limits::default(), model, [tool]).await;
     let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
     let _end = asks_to_finish(&runtime, &slot).await;
@@ -258,7 +259,7 @@ async fn in_a_turn_that_outlives_its_screen_only_handlers_that_ran_then_are_told
     let spec = ToolSpec::new("post", "Posts.", json!({ "type": "object" }));
     let spec = spec.effect(EffectPolicy::Write);
     let tool = Looks { spec, told: told.clone(), gate: gate.clone() };
-    let runtime = TestRuntime::keeping(History::Stored, Limits::default(), model, [tool]).await;
+    let runtime = TestRuntime::with_tools(Limits::default(), model, [tool]).await;
     let slot = runtime.slot("s").await;
     let end = asks_to_finish(&runtime, &slot).await;
     // The second of these is asked for before the dismissal, and begins behind it.

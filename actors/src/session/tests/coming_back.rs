@@ -11,7 +11,7 @@ use crate::{
     protocol::{
         EventCursor, EventKind, FeedCursor, FeedEpoch, Limits, SessionEvent, Timestamp, TurnId,
     },
-    session::{Durability, History, SessionMsg, SessionSlot, StreamItem, Subscription},
+    session::{Durability, SessionMsg, SessionSlot, StreamItem, Subscription},
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, ScriptedCompletion, ScriptedModel},
 };
@@ -104,7 +104,7 @@ async fn progressing(max_feed_events: usize) -> TestRuntime {
     let limits = Limits { max_feed_events, ..Limits::default() };
     let look = || ScriptedCompletion::call("look", &json!({}));
     let model = ScriptedModel::repeating([look(), look(), look(), ScriptedCompletion::text("So.")]);
-    TestRuntime::keeping(History::Stored, limits, model, [FakeTool::read("look")]).await
+    TestRuntime::with_tools(limits, model, [FakeTool::read("look")]).await
 }
 
 /// What is told of the first turn of `runtime`: it calls a tool, so one of these is progress.

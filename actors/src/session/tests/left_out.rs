@@ -3,7 +3,6 @@
 use crate::{
     port::ModelError,
     protocol::{Completion, Content, Limits, Notice, PromptMessage, TurnEnding, WantedCall},
-    session::History,
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, HandScript, model_pair},
 };
@@ -24,7 +23,7 @@ async fn asked(script: &mut HandScript) -> (Vec<String>, crate::testing::HandCom
 async fn a_chat_goes_on_without_the_text_that_broke_the_model_down() {
     let (model, mut script) = model_pair();
     let look = [FakeTool::read("look")];
-    let runtime = TestRuntime::keeping(History::Stored, Limits::default(), model, look).await;
+    let runtime = TestRuntime::with_tools(Limits::default(), model, look).await;
     let slot = runtime.slot("s").await;
     let ended = runtime.ask(&slot, "boom").await.unwrap();
     let (_, first) = asked(&mut script).await;
@@ -54,7 +53,7 @@ async fn a_chat_goes_on_without_the_text_that_broke_the_model_down() {
 async fn a_turn_that_failed_in_another_way_is_read_again() {
     let (model, mut script) = model_pair();
     let none: [FakeTool; 0] = [];
-    let runtime = TestRuntime::keeping(History::Stored, Limits::default(), model, none).await;
+    let runtime = TestRuntime::with_tools(Limits::default(), model, none).await;
     let slot = runtime.slot("s").await;
     let ended = runtime.ask(&slot, "first").await.unwrap();
     asked(&mut script).await.1.fail(ModelError::ENGINE_DIED);

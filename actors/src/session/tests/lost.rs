@@ -14,8 +14,8 @@ use crate::{
         TurnOptions,
     },
     session::{
-        History, Outgoing, RuntimeContext, SessionMsg, SessionSlot, StreamItem, TurnRefused,
-        TurnRequest, ViewPage, lifecycle::handover::Handover,
+        Outgoing, RuntimeContext, SessionMsg, SessionSlot, StreamItem, TurnRefused, TurnRequest,
+        ViewPage, lifecycle::handover::Handover,
     },
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel, model_pair},
@@ -216,12 +216,11 @@ async fn a_reader_hears_what_a_handler_did_that_outlived_its_session() {
 #[tokio::test]
 async fn a_reader_hears_what_a_handler_did_though_the_store_failed_meanwhile() {
     // Once as the session writes, or once more as it wakes anew.
-    let all = [History::Stored, History::InMemory].map(|of| [(of, false), (of, true)]);
-    for (history, fails_again) in all.into_iter().flatten() {
+    for fails_again in [false, true] {
         let (gate, (model, mut script)) = (Gate::new(), model_pair());
         let limits = Limits { ask_timeout: Duration::from_millis(50), ..Limits::default() };
         let tools = [FakeTool::write("mail").gate(&gate)];
-        let runtime = TestRuntime::keeping(history, limits, model, tools).await;
+        let runtime = TestRuntime::with_tools(limits, model, tools).await;
         let slot = runtime.slot("s").await;
         let mut probe = Probe::new(slot.feed().subscribe());
         let end = runtime.ask(&slot, "go").await.unwrap();
@@ -247,13 +246,13 @@ async fn a_reader_hears_what_a_handler_did_though_the_store_failed_meanwhile() {
         let end = in_time(runtime.ask(&slot, "what did you do?")).await.unwrap();
         let completion = script.next().await;
         let read: Vec<_> = completion.request().messages.iter().map(role).collect();
-        assert_eq!(read, ["user", "call", "user"], "{history:?}");
+        assert_eq!(read, ["user", "call", "user"], "{fails_again}");
         completion.say("Nothing.");
         in_time(end).await.unwrap();
         probe.until_turns_ended(2).await;
         assert_eq!(ends(probe.events()).len(), 2);
         let expected = ["1", "1", "1", "2", "2.1", "2.2", "3", "4", "4.2"];
-        assert_eq!(cursors(&probe), expected, "{history:?}");
+        assert_eq!(cursors(&probe), expected, "{fails_again}");
     }
 }
 

@@ -24,7 +24,6 @@ mod heard;
 mod idempotency;
 mod idle;
 mod in_line;
-mod in_memory;
 mod interleavings;
 mod left_out;
 mod length;
@@ -46,7 +45,7 @@ use tokio::{
     sync::{Notify, oneshot},
 };
 
-use super::{History, RuntimeContext, Sent, SessionMsg, SessionSlot, TurnRefused, ViewPage};
+use super::{RuntimeContext, Sent, SessionMsg, SessionSlot, TurnRefused, ViewPage};
 use crate::{
     dispatcher::{CallEnd, DispatcherEvent, DispatcherMsg},
     mailbox::Address,
@@ -397,34 +396,6 @@ async fn what_a_session_writes_is_waited_for() {
         script.next().await.say("Hello.");
         in_time(end.unwrap()).await.unwrap();
     }
-    runtime.at_rest().await;
-}
-
-#[tokio::test]
-async fn a_chat_in_memory_never_sleeps_is_not_stored_and_outlives_a_failing_store() {
-    let limits = Limits { session_idle: Duration::from_millis(1), ..Limits::default() };
-    let (model, mut script) = model_pair();
-    let tools = [FakeTool::transactional("save")];
-    let runtime = TestRuntime::keeping(History::InMemory, limits, model, tools).await;
-    let slot = runtime.slot("s").await;
-    let end = runtime.ask(&slot, "one").await.unwrap();
-    script.next().await.finish(calling("Saving.", &["save"]));
-    script.next().await.say("Saved.");
-    in_time(end).await.unwrap();
-    runtime.store.fail_next_begin();
-    assert!(matches!(runtime.ask(&slot, "lost").await, Err(TurnRefused::Store(_))));
-    let end = runtime.ask(&slot, "two").await.unwrap();
-    let completion = script.next().await;
-    let read: Vec<_> = completion.request().messages.iter().map(role).collect();
-    assert_eq!(read, ["user", "model", "call", "model", "user"]);
-    completion.say("Hello.");
-    in_time(end).await.unwrap();
-    let texts: Vec<_> =
-        runtime.state(&slot).await.messages.into_iter().map(|message| message.content).collect();
-    assert_eq!(texts.len(), 6);
-    let stored =
-        crate::port::Store::session(&runtime.store, slot.session()).await.unwrap().unwrap();
-    assert_eq!(stored.messages.len(), 1, "only the call");
     runtime.at_rest().await;
 }
 

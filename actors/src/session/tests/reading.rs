@@ -13,7 +13,7 @@ use crate::{
     protocol::{
         EventCursor, EventKind, FeedCursor, Limits, SessionEvent, Timestamp, TurnEnding, TurnId,
     },
-    session::{Durability, History, SessionMsg, SessionSlot, StreamItem, Subscription},
+    session::{Durability, SessionMsg, SessionSlot, StreamItem, Subscription},
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Probe, ScriptedCompletion, ScriptedModel, model_pair},
 };
@@ -28,7 +28,7 @@ pub(super) async fn runtime(max_feed_events: usize) -> TestRuntime {
         ScriptedCompletion::error("Offline"),
     ];
     let model = ScriptedModel::repeating(script);
-    TestRuntime::keeping(History::Stored, limits, model, [FakeTool::read("look")]).await
+    TestRuntime::with_tools(limits, model, [FakeTool::read("look")]).await
 }
 
 pub(super) fn subscribe(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Subscription {
@@ -123,9 +123,7 @@ async fn story_end(runtime: &TestRuntime, slot: &Arc<SessionSlot>, last: u64) ->
 #[tokio::test]
 async fn what_was_stored_as_the_actor_died_is_told_when_the_session_wakes() {
     let (model, mut script) = model_pair();
-    let runtime =
-        TestRuntime::keeping(History::Stored, Limits::default(), model, [FakeTool::read("look")])
-            .await;
+    let runtime = TestRuntime::with_tools(Limits::default(), model, [FakeTool::read("look")]).await;
     let slot = runtime.slot("a").await;
     let mut reader = subscribe(&runtime, &slot);
     drop(runtime.ask(&slot, "hi").await.unwrap());
@@ -254,7 +252,7 @@ async fn the_first_reader_of_a_turn_that_goes_on_reads_what_the_ring_has_forgott
     let (model, mut script) = model_pair();
     let limits = Limits { max_feed_events: 2, ..Limits::default() };
     let tools = [FakeTool::read("look")];
-    let runtime = TestRuntime::keeping(History::Stored, limits, model, tools).await;
+    let runtime = TestRuntime::with_tools(limits, model, tools).await;
     let slot = runtime.slot("s").await;
     drop(runtime.ask(&slot, "hi").await.unwrap());
     let _first = in_time(script.next()).await;

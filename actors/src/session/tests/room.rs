@@ -12,7 +12,7 @@ use crate::{
         Bound, ChatMessage, Content, Decision, Effect, Limits, Timestamp, TurnEnding, TurnId,
         TurnOptions,
     },
-    session::{History, SessionMsg, SessionSlot, WakePolicy, open},
+    session::{SessionMsg, SessionSlot, WakePolicy, open},
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, HandScript, Probe, model_pair},
 };
@@ -144,7 +144,7 @@ async fn a_turn_without_room_asks_its_person_again_and_the_model_once_it_has_roo
     let limits = Limits { max_running_turns: 1, ..Limits::default() };
     let (model, mut script) = model_pair();
     let store = before.store.clone();
-    let runtime = TestRuntime::on(store, History::Stored, limits, model, [tool()]).await;
+    let runtime = TestRuntime::on(store, limits, model, [tool()]).await;
     let busy = runtime.slot("busy").await;
     let end = runtime.ask(&busy, "hi").await.unwrap();
     let completion = script.next().await;

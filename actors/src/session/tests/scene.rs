@@ -20,7 +20,7 @@ use crate::{
         CallId, Completion, CompletionRequest, Decision, DecisionError, EffectPolicy, EventKind,
         Limits, ToolOutcome, ToolSpec, WantedCall,
     },
-    session::{History, SessionMsg, SessionSlot, StreamItem, TurnEnd, TurnRefused},
+    session::{SessionMsg, SessionSlot, StreamItem, TurnEnd, TurnRefused},
     test_runtime::{TestRuntime, in_time},
     testing::MemoryConnection,
 };
@@ -204,8 +204,7 @@ impl Scene {
             CountingTool::new("erase", EffectPolicy::Destructive, true, &acts),
             CountingTool::new("mail", EffectPolicy::Write, false, &acts),
         ];
-        let runtime =
-            TestRuntime::keeping(History::Stored, limits, Wild(dice.clone()), tools).await;
+        let runtime = TestRuntime::with_tools(limits, Wild(dice.clone()), tools).await;
         let mut slots = Vec::new();
         for name in ["a", "b", "c"] {
             slots.push(runtime.slot(name).await);

@@ -1,10 +1,8 @@
 //! Dismissing the running turn, and leaving it in order when the runtime shuts down.
 
 use tokio::sync::oneshot;
-use tracing::debug;
 
 use crate::session::{
-    context::History,
     msg::{DismissError, DismissalStored, Outgoing, When},
     state::{ActiveTurn, SessionState},
     turn::machine::TurnInput,
@@ -17,14 +15,9 @@ use crate::{
 };
 
 impl SessionState {
-    /// Makes the cancellation of a turn that begins or goes on. A chat in memory ends with its process, and no later
-    /// start goes on with its turn.
+    /// Makes the cancellation of a turn that begins or goes on.
     pub(in crate::session) fn cancellation(&self) -> Cancellation {
-        let on_closing = match self.context.history {
-            History::Stored => CancelCause::Closing,
-            History::InMemory => CancelCause::Abandoned,
-        };
-        Cancellation::new(self.runtime_closes.clone(), on_closing)
+        Cancellation::new(self.runtime_closes.clone(), CancelCause::Closing)
     }
 
     /// Tells whether no turn begins any more.
@@ -100,25 +93,12 @@ impl SessionState {
     }
 
     /// Leaves a turn to the next start. Its model stops, calls that have not begun stay where the ledger has them, and
-    /// running calls end first. A chat in memory ends with its process, and so does its turn.
+    /// running calls end first.
     pub(in crate::session) fn close(&mut self, reply: oneshot::Sender<()>) {
         self.closing = Some(reply);
-        match self.context.history {
-            History::Stored => {
-                self.on(TurnInput::Suspended);
-                self.slot.feed().silence();
-                self.step(TurnStep::Suspended);
-            }
-            History::InMemory => {
-                if let Some(turn) = self.turn.as_mut() {
-                    turn.core.stop_on_dismiss();
-                    turn.cancellation.cancel(CancelCause::Abandoned);
-                    if self.dismiss().is_err() {
-                        debug!("the turn's end is on the way to the store already");
-                    }
-                }
-            }
-        }
+        self.on(TurnInput::Suspended);
+        self.slot.feed().silence();
+        self.step(TurnStep::Suspended);
     }
 
     /// Ends the session, if it was asked to, nothing of it runs any more and every message is answered. A later message

@@ -6,7 +6,6 @@ use tracing::info;
 
 use crate::session::{
     RuntimeContext, SessionSlot,
-    context::History,
     lifecycle::handover::Handover,
     msg::{Resumption, TurnEnd},
     turn::recovery::{Fate, Left, Reason, plan},
@@ -35,16 +34,12 @@ pub(in crate::session) async fn see_to(
     let filter = LedgerFilter::open_calls().in_session(session);
     failpoint("wake.sees_to").await?;
     let calls = context.store.store().calls(&filter).await?;
-    let messages = match context.history {
-        History::Stored => &*stored.messages,
-        History::InMemory => &[],
-    };
     let is_counted = handover.counted == Some((open.turn, open.resumes));
     open.resumes -= u32::from(is_counted);
     failpoint("wake.plans").await?;
     let plan = plan(&Left {
         open: &open,
-        messages,
+        messages: &stored.messages,
         calls: &calls,
         abandoned: handover.turn.as_ref().map(|abandoned| abandoned.end.0.turn),
         max_resumes: context.calls.limits.max_resumes,
@@ -79,8 +74,7 @@ pub(in crate::session) async fn see_to(
     let killer = Fate::Ends { reason: Reason::TooOften, was_completing: true };
     let is_left_out = plan.turn == killer;
     let notices = [(is_unknown, Notice::EffectUnknown), (is_left_out, Notice::TurnLeftOut)];
-    let is_kept = context.history == History::Stored;
-    for (_, notice) in notices.into_iter().filter(|(is_due, _)| *is_due && is_kept) {
+    for (_, notice) in notices.into_iter().filter(|(is_due, _)| *is_due) {
         last += 1;
         let content = Content::Notice { notice };
         let message = ChatMessage { seq: last, turn: open.turn, at, content };

@@ -178,11 +178,6 @@ impl Turn {
         matches!(self.phase, Phase::Ended)
     }
 
-    /// Lets a dismissal stop the turn from now on, whatever its options: the runtime shuts down, and the chat with it.
-    pub(super) const fn stop_on_dismiss(&mut self) {
-        self.on_dismiss = OnDismiss::Stop;
-    }
-
     /// Takes an input and gives the effects, in order.
     pub(super) fn on(&mut self, input: TurnInput) -> Vec<TurnEffect> {
         match (input, &mut self.phase) {

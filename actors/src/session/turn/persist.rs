@@ -4,7 +4,6 @@ use tokio::{sync::oneshot, time::Instant};
 use tracing::{debug, error};
 
 use crate::session::{
-    context::History,
     events::feed::Durability,
     events::replay::{kind_of, kinds_of_end},
     lifecycle::handover::AbandonedTurn,
@@ -35,11 +34,7 @@ impl SessionState {
             session: session.clone(),
             message: message.clone(),
         };
-        let messages = match self.context.history {
-            History::Stored => &*outgoing.messages,
-            History::InMemory => &[],
-        };
-        let writes: Vec<_> = facts.into_iter().chain(messages.iter().map(says)).collect();
+        let writes: Vec<_> = facts.into_iter().chain(outgoing.messages.iter().map(says)).collect();
         let (to, begun, store) =
             (self.me.clone(), self.slot.begins(), self.context.store.store().clone());
         let report = WriteReport::new(to, outgoing, &writes, begun, store);
@@ -108,7 +103,7 @@ impl SessionState {
     }
 
     /// Ends the turn because the store could not keep it; `opens`: its beginning is what was not stored. The session wakes
-    /// anew, from the store or from the handover of a chat in memory, once all that it began has ended.
+    /// anew from the store, once all that it began has ended.
     pub(super) fn not_stored(
         &mut self,
         clear: Option<oneshot::Sender<Result<(), ClearError>>>,
