@@ -28,7 +28,7 @@ impl MemoryTransaction {
             if latest.is_some_and(|turn| turn.open.options.instructions.is_some()) {
                 bytes += stored_turn_bytes(&turn.open.options);
                 turn.open.options.instructions = None;
-                self.table(session).turns.insert(id, turn);
+                self.table(session).turns.insert(id, turn.into());
             }
         }
         let table = self.table(session);
@@ -47,7 +47,7 @@ fn entries(table: &SessionTable) -> Vec<(u64, Option<u64>)> {
     table.entries.iter().map(|(seq, entry)| (*seq, bytes(entry))).collect()
 }
 
-fn with_instructions(table: &SessionTable) -> Vec<Box<Turn>> {
-    let turns = table.turns.values().cloned();
+fn with_instructions(table: &SessionTable) -> Vec<Turn> {
+    let turns = table.turns.values().map(|turn| Turn::clone(turn));
     turns.filter(|turn| turn.open.options.instructions.is_some()).collect()
 }

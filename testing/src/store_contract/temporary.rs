@@ -76,7 +76,7 @@ pub async fn a_temporary_chat_is_listed_while_it_has_a_text(store: &dyn Store) {
             &[temporary("s"), began("s", number), says("s", &text_in(number, seq, "hi"))],
         )
         .await;
-        assert_eq!(temporary_chats(store).await, [chat.clone()]);
+        assert_eq!(temporary_chats(store).await, std::slice::from_ref(&chat));
         written(store, &[ended_behind("s", number, seq), erased("s"), erased("s")]).await;
         assert_eq!(temporary_chats(store).await, []);
     }
