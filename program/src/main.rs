@@ -1,7 +1,7 @@
 //! The program `madang`.
 //!
 //! Each command is a module: `chat`, `call`, `tools`, `ledger` and `verify`, `forget`, `fetch`, `notes`, `stress`,
-//! `bench_model`, `eval`, `serve`, `token`, `mcp` and `mcp_server`, and `engine`, the process in which a model runs.
+//! `eval`, `serve`, `token`, `mcp` and `mcp_server`, and `engine`, the process in which a model runs.
 //!
 //! `args` parses the command line, `setup` opens the database and collects the tools, and `model` loads the model. The
 //! command then builds a runtime by the public API of the library, as any application would.
@@ -11,7 +11,6 @@
 //! - A signal ends the program in order, and at the latest after 34 seconds (`signals`).
 
 mod args;
-mod bench_model;
 mod beside;
 mod bounded_input;
 mod call;
@@ -117,7 +116,6 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Fetch(wanted) => on_threads(fetch::run(&wanted)),
         Command::Notes(wanted) => on_threads(notes::run(wanted)),
         Command::Stress(wanted) => on_threads(stress::run(wanted)),
-        Command::BenchModel(wanted) => on_threads(bench_model::run(wanted)),
         Command::Eval(wanted) => on_threads(eval::run(wanted)),
     }
 }

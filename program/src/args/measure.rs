@@ -1,4 +1,4 @@
-//! Options of the commands that measure and prove: stress, bench-model and eval.
+//! Options of the commands that prove and score: stress and eval.
 
 use std::path::PathBuf;
 
@@ -42,24 +42,6 @@ pub(crate) struct Stress {
     /// Make this mistake, to see that it is counted: one that docs/proof.md has stress find.
     #[arg(long, value_name = "MISTAKE", value_parser = mistake)]
     pub(crate) plant: Option<Mistake>,
-    /// Print the report as JSON.
-    #[arg(long = "json")]
-    pub(crate) is_json: bool,
-}
-
-#[derive(Debug, Options)]
-pub(crate) struct BenchModel {
-    #[command(flatten)]
-    pub(crate) which: ModelChoice,
-    /// Chats at once.
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = at_least_one)]
-    pub(crate) sessions: usize,
-    /// Turns of each chat.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
-    pub(crate) turns: usize,
-    /// The most tokens of a completion.
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = value_parser!(u32).range(1..))]
-    pub(crate) tokens: u32,
     /// Print the report as JSON.
     #[arg(long = "json")]
     pub(crate) is_json: bool,

@@ -23,7 +23,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use daily::{ApprovalMode, Call, Chat, Engine, Fetch, Forget, Format, Ledger, Tools};
 pub(crate) use mcp::{McpOrder, McpServe};
-pub(crate) use measure::{BenchModel, Eval, Played, Stress, StressStore};
+pub(crate) use measure::{Eval, Played, Stress, StressStore};
 pub(crate) use notes::Notes;
 pub(crate) use serving::{Serve, TokenAdd, TokenLocation, TokenOrder};
 #[cfg(feature = "llama")]
@@ -97,13 +97,6 @@ pub(crate) enum Command {
     /// doubled, unasked or misreported, and chats disturbed by another's failure. If any count is not 0, the exit code
     /// is 1.
     Stress(Stress),
-    /// Let many chats ask a model at once, and measure waits and speed.
-    ///
-    /// The chats have the tools of the toolkit `life` and a temporary database. No person is asked, so tools that must
-    /// be confirmed do not run. Waits are in milliseconds: until the model takes a completion, and until its first
-    /// token.
-    #[command(name = "bench-model")]
-    BenchModel(BenchModel),
     /// Run cases with a model, and score the results.
     ///
     /// A case has the rows before it, the user's texts, and the answers to questions. It expects calls, rows and words of

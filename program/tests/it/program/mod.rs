@@ -3,7 +3,7 @@
 //! Each test has a `Home`: a folder with its own database, in which it runs commands and reads what they print.
 //! `running` ends each process with its test, and `terminal` and `pty` give the program a terminal.
 //!
-//! - Commands: `chat`, `calls`, `eval`, `forget`, `notes`, `stress`, `bench_model`, `verify`, `mcp`, `mcp_serve`,
+//! - Commands: `chat`, `calls`, `eval`, `forget`, `notes`, `stress`, `verify`, `mcp`, `mcp_serve`,
 //!   `serve`, `hub`.
 //! - Persons: `answers`, `ahead`, `padded`, `resolving`.
 //! - Ends and faults: `ending`, `gone`, `resume`, `bad_input`, `hostile_databases`.
@@ -14,7 +14,6 @@ mod ahead;
 #[cfg(target_os = "linux")]
 mod answers;
 mod bad_input;
-mod bench_model;
 #[cfg(feature = "llama")]
 mod bundled;
 mod calls;
