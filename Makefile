@@ -22,7 +22,7 @@ test: ## run every check and say how long each took; one of them with SUITES="li
 	@scripts/setup.sh lints
 	@scripts/test.sh $(SUITES)
 
-soak: ## prove the promise for about half an hour and print figures; shorter with ARGS="--kills 200 --trials 2 --seconds 10"; mutants with ARGS="--mutants ledger"
+soak: ## prove the promise for about half an hour and print figures; shorter with ARGS="--kills 200 --trials 2"; mutants with ARGS="--mutants ledger"
 	@scripts/setup.sh
 	@scripts/soak.sh $(ARGS)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Proves the promise for as long as one likes, or tests the tests: what `make soak` runs.
 #
-# usage: scripts/soak.sh [--kills N] [--keys N] [--clients N] [--trials N] [--seconds N] [--seeds N]
+# usage: scripts/soak.sh [--kills N] [--keys N] [--clients N] [--trials N] [--seeds N]
 #                        [--turns N] [--runs N] [--sessions N] [--seed N]
 #        scripts/soak.sh --mutants FOLDER [SHARD/SHARDS]
 set -eu

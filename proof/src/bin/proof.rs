@@ -13,7 +13,6 @@ use std::{
 use clap::{Parser, ValueEnum};
 use madang_proof::{
     audit::{Counter, Findings},
-    fuzz::{Hunt, Target},
     kill::{self, Campaign, KillFigures, Remote},
     mistakes::{AwayMistake, LateMistake, Mistake, ProxyMistake, RemoteMistake},
     power::{CutFigures, Synced, Trial},
@@ -43,9 +42,6 @@ struct Dose {
     /// Recordings of `power`, each cut at 200 moments
     #[arg(long, value_name = "N", default_value_t = 20)]
     trials: u64,
-    /// Seconds for which `fuzz` hunts each target
-    #[arg(long, value_name = "N", default_value_t = 60)]
-    seconds: u64,
     /// Schedules of `simulation`, of `away` and of `late`
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
@@ -81,8 +77,6 @@ enum Proof {
     Remote,
     /// Records 8 chats on SQLite and cuts the power at many moments
     Power,
-    /// Sends mutations of `fuzz/corpus` through dispatch, parser and envelope
-    Fuzz,
     /// Runs the runtime on one thread and a clock that jumps
     Simulation,
     /// Lets people stay away from their questions while the process dies 20 times
@@ -134,7 +128,6 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
             Proof::Serve => serve(&dose).await?,
             Proof::Remote => remote(&dose).await?,
             Proof::Power => power(&dose).await?,
-            Proof::Fuzz => fuzz(&dose).await?,
             Proof::Simulation => {
                 let dose = dose.clone();
                 tokio::task::spawn_blocking(move || simulation(&dose)).await?
@@ -163,7 +156,7 @@ impl Proof {
             Self::Late => LateMistake::named(name).is_some(),
             Self::Remote => Mistake::named(name).is_some() || RemoteMistake::named(name).is_some(),
             Self::Kill | Self::Simulation | Self::Stress => Mistake::named(name).is_some(),
-            Self::Power | Self::Fuzz | Self::All => false,
+            Self::Power | Self::All => false,
         }
     }
 }
@@ -291,19 +284,6 @@ async fn power(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     Ok(clock.end(&format!(
         "power  {cuts} cuts, {dropped} changes dropped, {acknowledged} acknowledged effects looked for",
     )))
-}
-
-async fn fuzz(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
-    for target in Target::ALL {
-        let time = Duration::from_secs(dose.seconds);
-        println!("fuzz   {} for {} s", target.name(), time.as_secs());
-        let hunt = Hunt { target, seed: dose.seed, executions: u64::MAX, time };
-        // The target runs a tokio runtime of its own, which cannot start inside of this one.
-        let ended = tokio::task::spawn_blocking(move || hunt.run()).await??;
-        let (name, seconds) = (target.name(), ended.took.as_secs());
-        println!("fuzz   {name}: {} inputs, {} ways, {seconds} s", ended.executions, ended.ways);
-    }
-    Ok(Findings::default())
 }
 
 /// Of this many seeds one runs twice, to check that it gives one schedule.

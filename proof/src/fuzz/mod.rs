@@ -1,8 +1,7 @@
 //! Fuzzing: random bytes go through the parts of the runtime that read a model's output or write its input.
 //!
-//! Each [`Target`] takes any bytes, panics at a broken promise, and names the path that the bytes took. A [`Hunt`]
-//! mutates the corpus (`mutate`) and keeps inputs with new paths, so it needs no fuzzer. The same functions run under
-//! cargo-fuzz (`fuzz/`).
+//! Each [`Target`] takes any bytes, panics at a broken promise, and names the path that the bytes took. Tests send inputs
+//! through that proptest makes, and cargo-fuzz runs the same functions (`fuzz/`).
 //!
 //! - `dispatch`: a call has one outcome, on which ledger, handler and caller agree.
 //! - `parser`: the found calls do not depend on how the text is split.
@@ -13,13 +12,9 @@
 //!
 //! let path = Target::Envelope.run(b"{\"count\": 3}");
 //! ```
-//!
-//! Invariant: a hunt runs all inputs of the corpus before any mutation.
 
 mod dispatch;
 mod envelope;
-mod hunt;
-mod mutate;
 mod parser;
 
 use std::{
@@ -28,7 +23,6 @@ use std::{
 };
 
 use crate::named::named;
-pub use hunt::{Hunt, HuntEnd};
 
 named! {
     /// A target of the bytes.
@@ -57,7 +51,7 @@ impl Target {
         }
     }
 
-    /// Reads the first inputs of a hunt.
+    /// Reads the inputs in `fuzz/corpus`: those that once broke a promise, and others that take rare paths.
     ///
     /// # Errors
     /// The corpus cannot be read, or is empty.
@@ -74,7 +68,8 @@ impl Target {
     }
 
     /// Lists words with a meaning for this target.
-    const fn dictionary(self) -> &'static [&'static str] {
+    #[must_use]
+    pub const fn dictionary(self) -> &'static [&'static str] {
         match self {
             Self::Dispatch => &[
                 "\"name\":",
