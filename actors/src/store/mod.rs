@@ -11,26 +11,21 @@
 //! - A refused job undoes itself only. No job waits for a group to fill.
 
 mod actor;
-mod handle;
+mod batch;
 mod health;
-mod jobs;
 mod lease;
 mod msg;
-mod part;
-mod pending_batch;
 mod queue;
 mod reply;
 mod stage;
-mod write_batch;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
 pub use actor::{StoreActor, StoreArguments};
-pub use handle::StoreHandle;
 pub use health::WriterHealth;
-pub use jobs::Jobs;
 pub use lease::{Keep, Lease};
 pub use msg::{LeaseJob, StoreJob, StoreMsg, WriteJob};
+pub use queue::{Jobs, StoreHandle};
 pub use reply::ReplySender;

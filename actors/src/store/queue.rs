@@ -1,6 +1,203 @@
-//! The jobs that wait for the store's writers, and which of them go into the next group. Pure.
+//! The way to the store: the handle that all other code has, and the queue of jobs before the writers, which outlives the
+//! actor that starts them.
 
-use std::collections::VecDeque;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{
+    Lease, LeaseJob, ReplySender, StoreJob, StoreMsg, WriteJob,
+    reply::{PendingReply, reply},
+    stage::Stage,
+};
+use crate::{
+    failpoint::failpoint,
+    mailbox::{Address, AskError},
+    port::{Store, StoreError, Write},
+    protocol::{CallId, Limits, SessionId},
+};
+
+/// The handle through which all other code reaches the store. Cheap to clone.
+///
+/// Each caller is told one result, and it stays true. A job to which no writer came within `Limits::store_timeout` is
+/// withdrawn with [`StoreError::Withdrawn`]: it was not written, and will not be. A job that a writer has begun is
+/// answered by that writer, however long that takes.
+///
+/// Dropping its futures is safe: a job that was sent is still done, without a listener. A lease that is not taken is
+/// returned.
+#[derive(Debug, Clone)]
+pub struct StoreHandle {
+    store: Arc<dyn Store>,
+    writer: Address<StoreMsg>,
+    jobs: Jobs,
+    permits: Arc<Semaphore>,
+    answers_within: Duration,
+}
+
+impl StoreHandle {
+    /// Makes a handle to this store, whose actor at `writer` writes these jobs. Make one and clone it: it counts the
+    /// waiting jobs.
+    #[must_use]
+    pub fn new(
+        writer: Address<StoreMsg>,
+        jobs: Jobs,
+        store: Arc<dyn Store>,
+        limits: &Limits,
+    ) -> Self {
+        let permits =
+            Arc::new(Semaphore::new(limits.max_waiting_writes.min(Semaphore::MAX_PERMITS)));
+        Self { store, writer, jobs, permits, answers_within: limits.store_timeout }
+    }
+
+    /// Gives the store itself, for reads.
+    #[must_use]
+    pub const fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Counts the jobs that wait for a writer. All jobs sent from here before have reached the queue by then.
+    ///
+    /// # Errors
+    /// [`AskError`] if the actor is gone or does not answer.
+    pub async fn waiting(&self) -> Result<usize, AskError> {
+        self.writer.ask(|reply| StoreMsg::Waiting { reply }, self.answers_within).await
+    }
+
+    /// Makes facts durable, all of them or none.
+    ///
+    /// # Errors
+    /// [`StoreError`]; [`may_have_happened`](StoreError::may_have_happened) tells whether the store must be asked.
+    pub async fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+        self.begin_write(writes).await
+    }
+
+    /// Does the same, sent before the future is polled: the order of these calls is the order of the writes.
+    ///
+    /// # Errors
+    /// The future gives what [`write`](Self::write) gives.
+    pub fn begin_write(
+        &self,
+        writes: Vec<Write>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
+        sent(self.send(|reply, permit| StoreJob::Write(WriteJob { writes, reply, permit })))
+    }
+
+    /// Borrows the writer's open transaction. The label names the borrower in the log.
+    ///
+    /// # Errors
+    /// [`StoreError`]; then no fact was written.
+    pub fn lease(
+        &self,
+        label: Arc<str>,
+    ) -> impl Future<Output = Result<Lease, StoreError>> + Send + 'static {
+        self.lease_for(label, None)
+    }
+
+    /// Does the same for the handler of a call, which will be recorded when the lease ends.
+    ///
+    /// # Errors
+    /// The errors of [`lease`](Self::lease).
+    pub fn lease_for(
+        &self,
+        label: Arc<str>,
+        call: Option<(SessionId, CallId)>,
+    ) -> impl Future<Output = Result<Lease, StoreError>> + Send + 'static {
+        let job = |reply, permit| StoreJob::Lend(LeaseJob { label, call, reply, permit });
+        sent(self.send(job))
+    }
+
+    /// Takes a permit before the queue, and sends the job.
+    fn send<T>(
+        &self,
+        job: impl FnOnce(ReplySender<T>, OwnedSemaphorePermit) -> StoreJob,
+    ) -> Result<PendingReply<T>, StoreError> {
+        let permit = self.permit().ok_or(StoreError::Overloaded)?;
+        let (reply, answer) = reply(Stage::Queued, self.answers_within);
+        if self.jobs.push(job(reply, permit)) == Writers::Idle {
+            // If the actor is gone just now, the next one finds the job.
+            let _ = self.writer.send(StoreMsg::Work);
+        }
+        Ok(answer)
+    }
+
+    /// Takes a permit. Withdrawn jobs make room for others.
+    fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        let permit = || self.permits.clone().try_acquire_owned().ok();
+        permit().or_else(|| {
+            self.jobs.shed();
+            permit()
+        })
+    }
+}
+
+/// Waits for the result of a job that was sent.
+async fn sent<T>(answer: Result<PendingReply<T>, StoreError>) -> Result<T, StoreError> {
+    let told = answer?.wait().await?;
+    failpoint("handle.sent").await.map_err(|_| StoreError::Silent)?;
+    Ok(told)
+}
+
+/// The jobs that wait for the store's writers. Cheap to clone. None is lost when the StoreActor dies: the next one
+/// finds them here.
+#[derive(Debug, Clone)]
+pub struct Jobs(Arc<Mutex<Queue<StoreJob>>>);
+
+impl Jobs {
+    /// Makes an empty queue before so many writers.
+    #[must_use]
+    pub fn new(writers: usize, limits: &Limits) -> Self {
+        Self(Arc::new(Mutex::new(Queue::new(writers, limits.max_batch_jobs))))
+    }
+
+    /// Takes no more jobs, because no actor is left to start a writer. Waiting jobs are refused.
+    pub(crate) fn close(&self) {
+        let left = self.queue().close();
+        left.into_iter().for_each(|job| job.refuse(gone()));
+    }
+
+    /// Adds a job, and tells whether a writer is to be started for it. The job is refused once the queue is closed.
+    pub(super) fn push(&self, job: StoreJob) -> Writers {
+        let pushed = self.queue().push(job);
+        // Not under the lock: each refusal runs the caller's own code.
+        pushed.unwrap_or_else(|job| {
+            job.refuse(gone());
+            Writers::Busy
+        })
+    }
+
+    /// Takes out the jobs whose time is up: their permits are free again.
+    pub(super) fn shed(&self) {
+        let shed = self.queue().shed(StoreJob::is_withdrawn);
+        // Not under the lock: each tells its caller.
+        drop(shed);
+    }
+
+    pub(super) fn waiting_len(&self) -> usize {
+        self.shed();
+        self.queue().waiting_len()
+    }
+
+    pub(super) fn next_batch(&self) -> Option<VecDeque<StoreJob>> {
+        self.queue().next_batch()
+    }
+
+    pub(super) fn written(&self, left: VecDeque<StoreJob>) {
+        self.queue().written(left);
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue<StoreJob>> {
+        self.0.lock().expect("no code under this lock panics")
+    }
+}
+
+/// Makes the error of a job that no actor takes any more.
+fn gone() -> StoreError {
+    StoreError::unavailable("the actor in front of the store is gone")
+}
 
 /// A queue before a number of writers.
 #[derive(Debug)]

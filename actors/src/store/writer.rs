@@ -11,10 +11,11 @@ use tracing::{error, warn};
 
 use super::{
     Keep, Lease, LeaseJob, StoreJob, WriteJob, WriterHealth,
+    batch::{
+        Concluded, Open, PendingBatch, PoisonedBatch, PoisonedBy, WriteBatch, again, conclude,
+        discard, in_savepoint, savepoint, unwritten,
+    },
     lease::{End, LeaseReturn},
-    part::{Concluded, Open, conclude, in_savepoint, savepoint},
-    pending_batch::{PendingBatch, PoisonedBatch, PoisonedBy, again, discard, unwritten},
-    write_batch::WriteBatch,
 };
 use crate::{
     failpoint::failpoint,
