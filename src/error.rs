@@ -149,8 +149,7 @@ pub enum ReplyError {
     /// The turn has ended, or goes on, but its text could not be read from the store.
     #[error("the text of the turn could not be read from the store")]
     NotRead,
-    /// The store failed or the session's actor was lost, and the store does not have the end of the turn yet. The session ends
-    /// the turn once the store works; after a restart the turn may go on.
+    /// The store fails, so that the turn cannot go on for now. It goes on once the store answers, or after a restart.
     #[error("the turn was interrupted: {text}")]
     Interrupted {
         /// The same in the turn's language, for a person.

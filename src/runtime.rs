@@ -86,7 +86,8 @@ impl Runtime {
         let handles = started.claim();
         let specs: Vec<ToolSpec> =
             handles.calls.registry.iter().map(|tool| tool.spec().clone()).collect();
-        let context = Arc::new(RuntimeContext {
+        let context = RuntimeContext::start(|lost| RuntimeContext {
+            lost,
             store: handles.store.clone(),
             models: handles.models.clone(),
             dispatcher: handles.dispatcher.clone(),

@@ -11,7 +11,7 @@ use madang_actors::{
     protocol::{CallId, Decision, DecisionError, Digest, Languages, LimitExceeded, Limits, UserId},
     session::{
         ClearError, DismissError, ImportError, RuntimeContext, Sent, SessionMsg, SessionRegistry,
-        SessionSlot, TurnRefused, WakePolicy, open,
+        SessionSlot, TurnRefused, WakePolicy, go_on, open,
     },
     supervisor::RuntimeHandles,
 };
@@ -99,7 +99,9 @@ impl SharedRuntime {
         match slot.send(msg) {
             Sent::Delivered => Ok(()),
             Sent::WakeIt => {
-                self.open(slot, WakePolicy::RefuseIfFull);
+                let opens = open(slot.clone(), self.context.clone(), WakePolicy::RefuseIfFull);
+                // In a task: the caller may leave, and others may be waiting at the slot.
+                self.tasks().spawn(opens);
                 Ok(())
             }
             Sent::Full(_, refusal) => Err(Unreached::Full(refusal)),
@@ -108,14 +110,9 @@ impl SharedRuntime {
 
     /// Wakes a session without a message, because a turn or call of it must go on.
     pub(crate) fn wake(&self, slot: &Arc<SessionSlot>) {
-        if !self.is_closing() && slot.wake() {
-            self.open(slot, WakePolicy::WaitForRoom);
+        if !self.is_closing() {
+            go_on(slot, &self.context);
         }
-    }
-
-    /// Opens a session in a task of its own: the caller may leave, and others may be waiting at the slot.
-    fn open(&self, slot: &Arc<SessionSlot>, policy: WakePolicy) {
-        self.tasks().spawn(open(slot.clone(), self.context.clone(), policy));
     }
 
     /// Tells whether nothing may begin or go on any more. Chats can still be read, and turns dismissed.

@@ -116,8 +116,8 @@ impl Turn {
     /// The stream keeps a position, not a queue: a slow reader blocks no other. It is told how far it fell behind
     /// ([`StreamItem::Lagged`]) and then reads the stored events from the store.
     ///
-    /// It ends early where the turn is left to the next start, and where a dismissal closes this reader. It also does
-    /// where the store cannot take the end of an interrupted turn ([`EventKind::TurnInterrupted`]).
+    /// It ends early where the turn is left to the next start, where a dismissal closes this reader, and where the store
+    /// fails, so that the turn cannot go on for now ([`EventKind::TurnInterrupted`]).
     #[must_use]
     pub fn events(self) -> TurnEvents {
         let reader = self.reader();
@@ -128,8 +128,8 @@ impl Turn {
     /// Waits until the turn has ended and the store has the end, and gives it.
     ///
     /// # Errors
-    /// [`SessionError::Closed`] if the turn was interrupted and the store could not take its end. Also if the runtime
-    /// was shut down and left the turn to the next start. The ledger has the effects of its tools.
+    /// [`SessionError::Closed`] if the store fails, so that the turn cannot go on for now. Also if the runtime was shut down
+    /// and left the turn to the next start. The ledger has the effects of its tools.
     pub async fn ended(self) -> Result<TurnEnd, SessionError> {
         let Self { end, live, slot, .. } = self;
         drop((live, slot)); // the session may sleep, and leave the memory, before the turn's end is asked for

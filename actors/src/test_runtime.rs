@@ -98,7 +98,8 @@ impl TestRuntime {
         };
         let handles = Supervisor::start(config).await.unwrap().claim();
         let specs: Vec<_> = handles.calls.registry.iter().map(|tool| tool.spec().clone()).collect();
-        let context = Arc::new(RuntimeContext {
+        let context = RuntimeContext::start(|lost| RuntimeContext {
+            lost,
             store: handles.store.clone(),
             models: handles.models.clone(),
             dispatcher: handles.dispatcher.clone(),

@@ -33,8 +33,8 @@ impl<R: InspectRuntime> RuntimeHooks for R {}
 
 /// Reaches into a session, for tests of supervision and for harnesses.
 pub trait SessionHooks: InspectSession {
-    /// Kills the session's actor, as a fault would, if it is awake. Its turn ends with an error, the ledger keeps what
-    /// its handlers did, and the next use wakes the session.
+    /// Kills the session's actor, as a fault would, if it is awake. The ledger keeps what its
+    /// handlers did, the session wakes, and its turn goes on.
     fn kill(&self) {
         if let Some(actor) = self.inspect_slot().awake() {
             actor.kill();

@@ -31,10 +31,9 @@ pub enum CancelCause {
     /// The user left: open questions end, and results of handlers that run are discarded. With [`OnDismiss::Stop`] no
     /// other call begins.
     Dismissed(OnDismiss),
-    /// The turn is abandoned. The same ends as by a dismissal that stops it, though its user has not left.
-    Abandoned,
-    /// The runtime ends. A call that has not begun stays where the ledger has it, and goes on after the next start.
-    Closing,
+    /// The turn lost its actor, or the runtime ends. A call that has not begun stays where the ledger has it, and goes on
+    /// with its turn. A handler that runs goes on to its end.
+    Suspended,
 }
 
 /// What becomes of a call that is cancelled before its handler begins.
@@ -63,17 +62,17 @@ struct Signal {
 
 impl Default for Cancellation {
     fn default() -> Self {
-        Self::new(CancellationToken::new(), CancelCause::Closing)
+        Self::new(CancellationToken::new())
     }
 }
 
 impl Cancellation {
-    /// Makes the cancellation of a turn. The end of the runtime, which this token tells, counts as this cause. The token
-    /// is asked often and has a lock, so each session needs its own.
+    /// Makes the cancellation of a turn. The end of the runtime, which this token tells, suspends it. The token is asked
+    /// often and has a lock, so each session needs its own.
     #[must_use]
-    pub fn new(closing: CancellationToken, on_closing: CancelCause) -> Self {
+    pub fn new(closing: CancellationToken) -> Self {
         let handler = Cancelled::new(closing.child_token(), closing.clone());
-        Self::with(closing.clone(), on_closing, handler, closing)
+        Self::with(closing.clone(), CancelCause::Suspended, handler, closing)
     }
 
     /// Makes the cancellation of a call without a turn. Its caller leaves with the first token. The second is the runtime's end,
@@ -101,9 +100,13 @@ impl Cancellation {
     pub fn cancel(&mut self, cause: CancelCause) {
         self.signal.causes.fetch_or(Causes::of(cause).0, Ordering::AcqRel);
         self.signal.changed.notify_waiters();
+        let CancelCause::Dismissed(on_dismiss) = cause else { return };
         let Signal { closing, runtime_closes, .. } = &*self.signal;
         let of_later = Cancelled::new(closing.child_token(), runtime_closes.clone());
-        std::mem::replace(&mut self.handler, of_later).cancel(cause.of_handler());
+        std::mem::replace(&mut self.handler, of_later).cancel(match on_dismiss {
+            OnDismiss::Finish => CancelledBy::Finish,
+            OnDismiss::Stop => CancelledBy::Dismissal,
+        });
     }
 
     /// Copies it for a call that is dispatched now. The result of a call that begins behind a dismissal counts: it
@@ -192,17 +195,6 @@ impl Cancellation {
     }
 }
 
-impl CancelCause {
-    /// Gives the cause as a handler sees it.
-    const fn of_handler(self) -> CancelledBy {
-        match self {
-            Self::Dismissed(OnDismiss::Finish) => CancelledBy::Finish,
-            Self::Dismissed(OnDismiss::Stop) | Self::Abandoned => CancelledBy::Dismissal,
-            Self::Closing => CancelledBy::Shutdown,
-        }
-    }
-}
-
 impl Causes {
     const DISMISSED: u8 = 1;
     const STOPS: u8 = 2;
@@ -216,8 +208,7 @@ impl Causes {
         Self(match cause {
             CancelCause::Dismissed(OnDismiss::Finish) => Self::DISMISSED,
             CancelCause::Dismissed(OnDismiss::Stop) => Self::DISMISSED | Self::STOPS,
-            CancelCause::Abandoned => Self::STOPS,
-            CancelCause::Closing => Self::STAYS,
+            CancelCause::Suspended => Self::STAYS,
         })
     }
 
@@ -259,7 +250,7 @@ impl Causes {
     }
 
     const fn discard(self) -> bool {
-        self.is_dismissed() || self.stops()
+        self.is_dismissed()
     }
 }
 
@@ -268,7 +259,7 @@ mod tests {
     use super::*;
     use crate::test_runtime::in_time;
 
-    use CancelCause::{Abandoned, Closing, Dismissed};
+    use CancelCause::{Dismissed, Suspended};
     use CancelReason::{Dismissed as WasDismissed, Withdrawn};
     use Interruption::{Ends, Stays};
     use OnDismiss::{Finish, Stop};
@@ -284,7 +275,7 @@ mod tests {
         bool,
     );
 
-    const TABLE: [Row; 9] = [
+    const TABLE: [Row; 6] = [
         (&[], None, None, None, None, false),
         (&[Dismissed(Finish)], Some(WasDismissed), Some(Ends(WasDismissed)), None, None, true),
         (
@@ -295,18 +286,9 @@ mod tests {
             None,
             true,
         ),
-        (&[Abandoned], Some(Withdrawn), Some(Ends(Withdrawn)), Some(Ends(Withdrawn)), None, true),
-        (&[Closing], None, Some(Stays), Some(Stays), Some(Stays), false),
+        (&[Suspended], None, Some(Stays), Some(Stays), Some(Stays), false),
         (
-            &[Dismissed(Finish), Abandoned],
-            Some(Withdrawn),
-            Some(Ends(WasDismissed)),
-            Some(Ends(Withdrawn)),
-            None,
-            true,
-        ),
-        (
-            &[Dismissed(Finish), Closing],
+            &[Dismissed(Finish), Suspended],
             Some(WasDismissed),
             Some(Ends(WasDismissed)),
             Some(Stays),
@@ -314,17 +296,9 @@ mod tests {
             true,
         ),
         (
-            &[Dismissed(Stop), Closing],
+            &[Dismissed(Stop), Suspended],
             Some(Withdrawn),
             Some(Ends(WasDismissed)),
-            Some(Ends(Withdrawn)),
-            Some(Stays),
-            true,
-        ),
-        (
-            &[Abandoned, Closing],
-            Some(Withdrawn),
-            Some(Ends(Withdrawn)),
             Some(Ends(Withdrawn)),
             Some(Stays),
             true,
@@ -355,17 +329,12 @@ mod tests {
     #[tokio::test]
     async fn the_end_of_the_runtime_counts_as_its_cause_and_a_later_cause_is_still_heard() {
         let closing = CancellationToken::new();
-        let mut cancellation = Cancellation::new(closing.clone(), Dismissed(Finish));
+        let mut cancellation = Cancellation::new(closing.clone());
         let of_call = cancellation.from_here();
-        let waits = tokio::spawn({
-            let of_call = of_call.clone();
-            async move { of_call.handler_interrupted(false).await }
-        });
         closing.cancel();
-        assert_eq!(in_time(of_call.approval_interrupted()).await, Ends(WasDismissed));
-        assert!(!waits.is_finished(), "its turn goes on to its end");
-        cancellation.cancel(Abandoned);
-        assert_eq!(in_time(waits).await.unwrap(), Ends(Withdrawn));
+        assert_eq!(in_time(of_call.approval_interrupted()).await, Stays);
+        cancellation.cancel(Dismissed(Stop));
+        assert_eq!(in_time(of_call.handler_interrupted(false)).await, Ends(Withdrawn));
     }
 
     #[test]
@@ -399,25 +368,24 @@ mod tests {
         let seen = || [&before, &behind].map(|call| call.handler().is_cancelled());
         assert_eq!(seen(), [true, false]);
         assert_eq!([&before, &behind].map(Cancellation::discards), [true, false]);
-        cancellation.cancel(Abandoned);
+        cancellation.cancel(Dismissed(Stop));
         assert_eq!(seen(), [true, true]);
     }
 
     #[test]
     fn a_handler_is_given_the_cause_for_which_it_is_to_end() {
         for (cause, given) in [
-            (Dismissed(Stop), CancelledBy::Dismissal),
-            (Dismissed(Finish), CancelledBy::Finish),
-            (Abandoned, CancelledBy::Dismissal),
-            (Closing, CancelledBy::Shutdown),
+            (Dismissed(Stop), Some(CancelledBy::Dismissal)),
+            (Dismissed(Finish), Some(CancelledBy::Finish)),
+            (Suspended, None),
         ] {
             let mut cancellation = Cancellation::default();
             let handler = cancellation.handler();
             cancellation.cancel(cause);
-            assert_eq!(handler.by(), Some(given), "{cause:?}");
+            assert_eq!(handler.by(), given, "{cause:?}");
         }
         let closing = CancellationToken::new();
-        let in_memory = Cancellation::new(closing.clone(), Abandoned);
+        let of_turn = Cancellation::new(closing.clone());
         let [leaves, stays] = [closing.child_token(), closing.child_token()];
         let left = Cancellation::of_caller(leaves.clone(), closing.clone());
         let stayed = Cancellation::of_caller(stays, closing.clone());
@@ -426,6 +394,6 @@ mod tests {
         assert_eq!(stayed.handler().by(), None);
         closing.cancel();
         assert_eq!(stayed.handler().by(), Some(CancelledBy::Shutdown));
-        assert_eq!(in_memory.handler().by(), Some(CancelledBy::Shutdown));
+        assert_eq!(of_turn.handler().by(), Some(CancelledBy::Shutdown));
     }
 }

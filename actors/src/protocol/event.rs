@@ -199,10 +199,11 @@ pub enum EventKind {
         /// The number in words.
         text: String,
     },
-    /// The turn goes on after its process had ended.
+    /// The turn goes on after its process had ended, its session's actor was lost, or the store did not take a write. What was
+    /// streamed and not stored is void: the model is asked again.
     TurnResumed,
-    /// The store failed or the session's actor was lost in mid-turn: the turn is given up, and its end follows when the store
-    /// has it. Where the process ends before, the next start goes on with the turn.
+    /// The turn lost its actor and cannot go on, because the store fails. Once the store answers, the turn goes on
+    /// ([`TurnResumed`](Self::TurnResumed)) or its end follows.
     TurnInterrupted {
         /// The same in words.
         text: String,
@@ -255,9 +256,8 @@ pub enum TurnError {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptSize>,
     },
-    /// The store could not keep the chat.
-    Store,
-    /// The end of its process cut the turn off, again and again or without its chat.
+    /// The turn was cut off again and again, by the ends of its process or of its session's actor; or its temporary chat was
+    /// erased.
     CutOff,
 }
 
@@ -284,7 +284,6 @@ impl TurnError {
                     None => text,
                 };
             }
-            Self::Store => Text::TurnNotStored,
             Self::CutOff => Text::TurnCutOff,
         };
         text.in_locale(locale)

@@ -93,9 +93,7 @@ pub enum Text<'a> {
     PromptTooLong(&'a PromptSize),
     /// The model answered without so many of the oldest messages.
     MessagesLeftOut(u32),
-    /// The turn could not be stored.
-    TurnNotStored,
-    /// The turn is given up, and its end is not stored yet.
+    /// The turn cannot go on for now, because the store fails.
     TurnInterrupted,
     /// The turn was cut off and does not go on.
     TurnCutOff,

@@ -4,7 +4,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::time::Instant;
 
 use super::{
-    lifecycle::{slot::SlotGuard, state_cell::StateHolder},
+    lifecycle::slot::SlotGuard,
     msg::SessionMsg,
     state::{SessionState, WakeSnapshot},
 };
@@ -20,57 +20,48 @@ pub struct SessionActor;
 
 impl Actor for SessionActor {
     type Msg = SessionMsg;
-    type State = StateHolder<SessionState>;
+    type State = SessionState;
     type Arguments = WakeSnapshot;
 
     async fn pre_start(
         &self,
         me: ActorRef<SessionMsg>,
         snapshot: WakeSnapshot,
-    ) -> Result<StateHolder<SessionState>, ActorProcessingErr> {
-        let WakeSnapshot { state, wakes, slot, context, chat, error, unpublished, leaves_turn } =
-            snapshot;
-        for event in unpublished {
-            slot.feed().republish(event);
-        }
+    ) -> Result<SessionState, ActorProcessingErr> {
+        let WakeSnapshot { slot, context, chat, unpublished, open_turn, resumption } = snapshot;
         let runtime_closes = context.closing.child_token();
         let mut session = SessionState {
             slot: SlotGuard::new(slot, me.get_id()),
             me,
             context,
-            wakes,
             chat,
             turn: None,
-            leaves_turn,
+            leaves_turn: false,
             lookups: 0,
             turns_begun: 0,
-            has_left: false,
             has_exclusive_write: false,
             closing: None,
             runtime_closes,
-            error,
+            error: None,
             active_at: Instant::now(),
             idle: None,
             idle_entry: None,
         };
-        session.slot.handover_taken();
+        session.begins(unpublished, open_turn, resumption);
         session.mark_idle_or_busy();
-        state.fill(session);
-        Ok(StateHolder(state))
+        Ok(session)
     }
 
     async fn handle(
         &self,
         _: ActorRef<SessionMsg>,
         msg: SessionMsg,
-        state: &mut StateHolder<SessionState>,
+        session: &mut SessionState,
     ) -> Result<(), ActorProcessingErr> {
         reached(&msg).await?;
-        state.0.with(|session| {
-            session.take(msg);
-            session.end_if_closing();
-            session.mark_idle_or_busy();
-        });
+        session.take(msg);
+        session.end_if_closing();
+        session.mark_idle_or_busy();
         Ok(())
     }
 }
@@ -85,7 +76,7 @@ async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
         SessionMsg::Import { .. } => failpoint("session.import").await,
         SessionMsg::State { .. } | SessionMsg::Turn { .. } => failpoint("session.state").await,
         SessionMsg::Close { .. } => failpoint("session.close").await,
-        SessionMsg::Resume(_) | SessionMsg::Room { .. } => failpoint("session.resume").await,
+        SessionMsg::Resume { .. } | SessionMsg::Room { .. } => failpoint("session.resume").await,
         SessionMsg::Submitted { .. } => failpoint("session.submitted").await,
         SessionMsg::Stored { .. } => failpoint("session.stored").await,
         SessionMsg::Llm(_) => failpoint("session.completed").await,
@@ -127,9 +118,9 @@ impl SessionState {
                 answer(reply, Ok(self.running(turn)));
             }
             SessionMsg::Close { reply } => self.close(reply),
-            SessionMsg::Resume(resumption) => {
+            SessionMsg::Resume { waits } => {
                 self.slot.handles_one();
-                self.resume(*resumption);
+                self.go_on(waits);
             }
             SessionMsg::Room { turn, permit } => self.has_room(turn, permit),
             SessionMsg::Submitted { asked, found, turns_begun } => {

@@ -6,6 +6,7 @@ use ractor::ActorCell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::lifecycle::lost::LostSessions;
 use crate::{
     dispatcher::{CallContext, DispatcherMsg},
     llm::Models,
@@ -29,6 +30,8 @@ pub struct RuntimeContext {
     pub specs: Arc<[ToolSpec]>,
     /// The text that stands before every chat.
     pub system: Option<Arc<str>>,
+    /// The way on which sessions report that they lost their actor in mid-turn.
+    pub lost: LostSessions,
     /// The parent of sessions.
     pub supervisor: ActorCell,
     /// The work that outlives its caller; shutdown waits for it.

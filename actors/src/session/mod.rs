@@ -9,13 +9,12 @@
 //!   `import` begins it with a history.
 //! - `turn`: the machine, its effects, and the recovery of a turn that was left open.
 //! - `events`: the feed, its readers, and the replay of what they missed from the store.
-//! - `lifecycle`: the registry, the slot, waking, idling, and what a lost actor hands over.
+//! - `lifecycle`: the registry, the slot, waking, idling, and how a turn goes on after its actor was lost.
 //! - `transcript`, `prompt`: the entries and their order, and what the model reads of them.
 //!
 //! Invariants:
-//! - One actor at most appends to a transcript: a slot takes the state from a dead actor before it starts the next.
-//! - An entry, an outcome or the end of a turn is published only after the store has it. Until then the readers of a turn
-//!   whose actor was lost hear that it was interrupted.
+//! - One actor at most appends to a transcript: a session wakes only after all that an earlier actor began has ended.
+//! - An entry, an outcome or the end of a turn is published only after the store has it.
 //! - A round's calls are recorded before any of them begins.
 //! - The store is written in the order in which the actor decides.
 
@@ -42,11 +41,12 @@ pub use events::{
 };
 pub use import::check_import;
 pub use lifecycle::{
+    go_on::go_on,
+    lost::LostSessions,
     place::WakePolicy,
     refusal::WakeError,
     registry::SessionRegistry,
     slot::{Begun, Sent, SessionSlot},
-    state_cell::StateHolder,
     wake::open,
 };
 pub use msg::{

@@ -12,8 +12,8 @@ use crate::{
     mailbox::answer,
     port::{LedgerRow, OpenTurn, StoreError, SubmittedTurn, Write},
     protocol::{
-        ApprovalRequest, ChatMessage, EventCursor, FeedCursor, Imported, LimitExceeded,
-        SessionEvent, SessionId, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
+        ApprovalRequest, ChatMessage, EventCursor, FeedCursor, Imported, LimitExceeded, SessionId,
+        Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
     },
 };
 
@@ -70,8 +70,11 @@ pub enum SessionMsg {
         /// Receives an answer when no part of the turn runs any more.
         reply: oneshot::Sender<()>,
     },
-    /// Goes on with the turn that was left open. Comes before all other messages.
-    Resume(Box<Resumption>),
+    /// Lets the turn with which the session woke go on, behind the messages that waited for that.
+    Resume {
+        /// Whether nothing of it begins before a person has decided.
+        waits: bool,
+    },
     /// Brings the permit for which a turn that goes on has waited.
     Room {
         /// The turn that waits.
@@ -121,11 +124,6 @@ pub struct Resumption {
     pub(super) waits: bool,
     /// Its permit among the running turns; `None` where it has to wait for room.
     pub(super) permit: Option<Permit>,
-    /// Whether the store has counted the resumption.
-    pub(super) is_counted: bool,
-    /// The stored events behind the last one published: the ends of calls that no pipeline brings to their end, and
-    /// what stands behind them.
-    pub(super) news: Vec<SessionEvent>,
 }
 
 /// A request for a turn.

@@ -3,18 +3,18 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ractor::ActorRef;
-use tokio::{runtime::Handle, sync::oneshot, time::Instant};
+use tokio::{sync::oneshot, time::Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::warn;
 
 use super::{
     context::RuntimeContext,
-    events::feed::{Durability, PublishedSoFar},
-    lifecycle::handover::{AbandonedTurn, Handover, WaitingForEnd},
+    events::feed::PublishedSoFar,
+    lifecycle::lost::LostSession,
     lifecycle::registry_state::IdleEntry,
     lifecycle::slot::{SessionSlot, SlotGuard},
-    lifecycle::state_cell::StateCell,
-    msg::{RunningTurn, SessionMsg, SessionView, TurnEnd, TurnRefused},
+    lifecycle::turn_memory::ends,
+    msg::{Resumption, RunningTurn, SessionMsg, SessionView, TurnRefused},
     transcript::Chat,
     turn::machine::Turn,
     view::ViewPage,
@@ -23,31 +23,26 @@ use crate::{
     admission::Permit,
     dispatcher::{CancelCause, Cancellation, DispatchRequest},
     mailbox::Alarm,
-    port::{ModelError, StoreError},
+    port::StoreError,
     protocol::{
         ApprovalRequest, CallId, CompletionId, Content, Digest, EventKind, LanguageTag, Locale,
-        ModelName, ResolvedCall, SessionEvent, Text, Timestamp, TurnEnding, TurnError, TurnId,
-        TurnOptions,
+        ModelName, ResolvedCall, SessionEvent, TurnId, TurnOptions,
     },
     telemetry::TurnSpan,
 };
 
-/// Wakes the session of a slot again, for what its actor leaves behind.
-pub(super) type Wakes = fn(&Arc<SessionSlot>, &Arc<RuntimeContext>);
-
 /// The state with which a session wakes.
 #[derive(Debug)]
 pub struct WakeSnapshot {
-    pub(super) state: StateCell<SessionState>,
-    pub(super) wakes: Wakes,
     pub(super) slot: Arc<SessionSlot>,
     pub(super) context: Arc<RuntimeContext>,
     pub(super) chat: Chat,
-    pub(super) error: Option<String>,
     /// The stored events behind the last one published.
     pub(super) unpublished: Vec<SessionEvent>,
-    /// Whether the turn that is open in the store is left to its resumption, or to the next start.
-    pub(super) leaves_turn: bool,
+    /// The turn that is open in the store.
+    pub(super) open_turn: Option<TurnId>,
+    /// How that turn goes on; `None` where it is left to the next start.
+    pub(super) resumption: Option<Box<Resumption>>,
 }
 
 /// The state of a [`SessionActor`](super::SessionActor).
@@ -56,13 +51,10 @@ pub struct SessionState {
     pub(super) me: ActorRef<SessionMsg>,
     pub(super) slot: SlotGuard,
     pub(super) context: Arc<RuntimeContext>,
-    pub(super) wakes: Wakes,
     pub(super) chat: Chat,
     pub(super) turn: Option<ActiveTurn>,
-    /// Whether the turn that is open in the store is left to its resumption, or to the next start.
+    /// Whether a turn is open in the store that is left to the next start.
     pub(super) leaves_turn: bool,
-    /// Whether it has left its turn and its chat to its slot, and stops.
-    pub(super) has_left: bool,
     /// The submits whose key the store is asked for.
     pub(super) lookups: usize,
     /// The turns that began since it woke: the store's answer about a key may be older than the last of them.
@@ -103,11 +95,8 @@ pub(super) struct ActiveTurn {
     pub(super) bytes: Option<Permit>,
     /// The callers to tell that the user's message is stored; `None` once they are told.
     pub(super) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
-    pub(super) ended: Vec<oneshot::Sender<TurnEnd>>,
     /// The calls of the round that are not dispatched yet.
     pub(super) proposed: Vec<Option<Arc<DispatchRequest>>>,
-    /// The end that was given to the store, which has it or will have it as far as is known.
-    pub(super) sent_end: Option<(TurnEnd, Timestamp)>,
     /// The callers that dismissed it, until that is on its way to the store.
     pub(super) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
     pub(super) completion: Option<AskedCompletion>,
@@ -123,8 +112,6 @@ pub(super) struct ActiveTurn {
 #[derive(Debug)]
 pub(super) struct WaitForRoom {
     pub(super) _turn_is_there: DropGuard,
-    /// Whether the store has counted the resumption.
-    pub(super) is_counted: bool,
 }
 
 /// The completion that a turn waits for.
@@ -166,9 +153,7 @@ impl ActiveTurn {
             waits_for_room: None,
             bytes: None,
             began: None,
-            ended: Vec::new(),
             proposed: Vec::new(),
-            sent_end: None,
             dismissed: Vec::new(),
             completion: None,
             calls: BTreeMap::new(),
@@ -189,11 +174,11 @@ impl ActiveTurn {
         self.began.is_none() && self.calls.values().all(|call| call.has_ended)
     }
 
-    /// Abandons the work that it began: the model stops, open questions end, results of running handlers are discarded,
-    /// and no other call begins.
-    pub(super) fn abandon(&mut self) {
+    /// Leaves the work that it began: the model stops, running handlers end, and calls that have not begun stay where the
+    /// ledger has them.
+    fn leave(&mut self) {
         self.cancel_completion();
-        self.cancellation.cancel(CancelCause::Abandoned);
+        self.cancellation.cancel(CancelCause::Suspended);
     }
 
     /// Gives the approval request that waits for the user.
@@ -240,40 +225,6 @@ impl SessionState {
         })
     }
 
-    /// Makes the end of a turn that does not go on.
-    pub(super) fn failed(&self, turn: &ActiveTurn, error: TurnError) -> TurnEnd {
-        let (turn, usage) = (turn.id, turn.core.usage());
-        TurnEnd { turn, ending: TurnEnding::Failed, error: Some(error), usage }
-    }
-
-    /// Leaves the handover to the next actor. The work of this one counts no more.
-    pub(super) fn leave(&mut self, turn: Option<AbandonedTurn>) {
-        self.has_left = true;
-        if turn.is_some() {
-            self.slot.hand_over(Handover { turn, error: self.error.clone(), counted: None });
-        }
-    }
-
-    /// Abandons a turn. Its subscribers are told at once that it is interrupted, unless its end is on the way to a
-    /// store that works. Its end is told when the store has it. Until then the turn is open: where this process ends
-    /// before, the next start goes on with it.
-    pub(super) fn abandoned(&self, turn: &mut ActiveTurn, error: TurnError) -> AbandonedTurn {
-        let (at, locale) = (self.context.calls.clock.now(), self.locale_of(turn));
-        let end = self.failed(turn, error);
-        turn.span.ended(end.ending, end.error.as_ref(), end.usage);
-        let has_begun = turn.began.is_none();
-        let is_end_near = turn.sent_end.is_some() && end.error != Some(TurnError::Store);
-        if has_begun && !is_end_near {
-            let feed = self.slot.feed();
-            feed.silence();
-            let text = Text::TurnInterrupted.in_locale(locale);
-            feed.publish(turn.id, at, Durability::Transient, EventKind::TurnInterrupted { text });
-        }
-        let (sent_end, waiting) =
-            (turn.sent_end.take(), WaitingForEnd::new(std::mem::take(&mut turn.ended)));
-        AbandonedTurn { end: (end, at), sent_end, waiting }
-    }
-
     /// Gives the index of the model that a turn chose; the first where it chose none, or one that is here no more.
     pub(super) fn model_of(&self, options: &TurnOptions) -> usize {
         let Some(name) = &options.model else { return 0 };
@@ -307,43 +258,52 @@ impl SessionState {
         self.context.calls.languages.locale(turn.options.language)
     }
 
-    /// Hands over what it has. Another actor comes for a turn that was cut off in the middle, or before its resumption.
-    fn is_cut_off(&mut self, mut turn: Option<ActiveTurn>) {
-        let (slot, context, wakes) = (self.slot.clone(), self.context.clone(), self.wakes);
-        let error = TurnError::model(ModelError::ENGINE_DIED);
-        let abandoned = turn.as_mut().map(|turn| self.abandoned(turn, error));
-        self.leave(abandoned);
-        if turn.is_none() && !self.leaves_turn {
-            return;
+    /// Begins where the store has the session: publishes what was not yet, and goes on with the open turn.
+    pub(super) fn begins(
+        &mut self,
+        unpublished: Vec<SessionEvent>,
+        open_turn: Option<TurnId>,
+        resumption: Option<Box<Resumption>>,
+    ) {
+        let ended: Vec<_> = ends(&unpublished).collect();
+        self.error = unpublished.iter().rev().find_map(|event| match &event.kind {
+            EventKind::Error { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        self.leaves_turn = open_turn.is_some() && resumption.is_none();
+        match resumption {
+            Some(resumption) => self.resume(*resumption, unpublished),
+            None => unpublished.into_iter().for_each(|event| self.slot.feed().republish(event)),
         }
-        slot.died(self.me.get_id());
-        // In a task, which does not run where the threads themselves end. Then the turn is not abandoned, and the next
-        // start goes on with it.
-        if Handle::try_current().is_ok() {
-            let tasks = context.tasks.clone();
-            tasks.spawn(async move {
-                if let Some(turn) = &mut turn {
-                    turn.abandon();
-                }
-                wakes(&slot, &context);
-            });
+        // Behind the subscribers.
+        ended.iter().for_each(|end| self.slot.turn_ended(end));
+        if self.is_closing() {
+            self.slot.leave_callers();
+        } else {
+            self.slot.keep_turn(open_turn);
         }
     }
 }
 
 impl Drop for SessionState {
-    /// Runs when the actor was killed, has panicked, sleeps or ends in order; or when its slot took the state from a
-    /// dead actor.
+    /// Runs when the actor was killed, has panicked, sleeps or ends in order. The next actor goes on with its turn, or the
+    /// next start where the runtime ends.
     fn drop(&mut self) {
-        if self.has_left {
-            return;
+        let turn = self.turn.take();
+        if self.context.closing.is_cancelled() {
+            if let Some(mut turn) = turn {
+                turn.cancel_completion();
+            }
+            return self.slot.leave_callers();
         }
-        let is_closing = self.context.closing.is_cancelled();
-        match self.turn.take().filter(|turn| !turn.core.is_suspended()) {
-            // The next start goes on with it.
-            Some(mut turn) if is_closing => turn.cancel_completion(),
-            None if is_closing => {}
-            turn => self.is_cut_off(turn),
+        let Some(mut turn) = turn else { return };
+        if let Some(asked) = &turn.completion {
+            self.slot.feed().silence_of(asked.id);
         }
+        let locale = self.locale_of(&turn);
+        let turn_told = turn.began.is_none().then_some((turn.id, locale));
+        turn.leave();
+        let slot = self.slot.clone();
+        self.context.lost.report(LostSession { slot, turn: turn_told });
     }
 }

@@ -182,7 +182,6 @@ pub(super) fn errors() -> Vec<TurnError> {
             said: None,
             prompt: Some(PromptSize { tools: 2, tools_bytes: 900, ..PromptSize::default() }),
         },
-        TurnError::Store,
         TurnError::CutOff,
     ]
 }

@@ -83,7 +83,6 @@ pub(crate) fn error_code(error: &TurnError) -> String {
     match error {
         TurnError::TooManyRounds => "too_many_rounds".into(),
         TurnError::Model { kind, .. } => format!("model/{kind}"),
-        TurnError::Store => "store".into(),
         TurnError::CutOff => "cut_off".into(),
         _ => "failed".into(),
     }

@@ -199,7 +199,7 @@ mod tests {
             json!({ "type": "tool_call_proposed", "call": Uuid::nil(), "name": "", "arguments": "" }),
             json!({ "type": "approval_ended", "call": Uuid::nil(), "cancelled": { "reason": "expired" } }),
             json!({ "type": "system_notice", "notice": "suggest_clear", "text": "" }),
-            json!({ "type": "error", "error": { "code": "store" }, "text": "" }),
+            json!({ "type": "error", "error": { "code": "cut_off" }, "text": "" }),
             json!({ "type": "cleared" }),
             json!({ "type": "messages_left_out", "messages": 1, "text": "" }),
             json!({ "type": "turn_resumed" }),

@@ -46,9 +46,7 @@ async fn wait_for(shared: &Shared, turn: Turn, head: Head) -> Result<Response, P
                     problem.with("kind", CONTEXT_LENGTH_EXCEEDED)
                 }
                 TurnError::Model { kind, .. } => failure(text.clone(), text).with("kind", kind),
-                TurnError::TooManyRounds | TurnError::Store | TurnError::CutOff | _ => {
-                    failure(text.clone(), text)
-                }
+                TurnError::TooManyRounds | TurnError::CutOff | _ => failure(text.clone(), text),
             });
         }
     }

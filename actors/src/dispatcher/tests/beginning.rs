@@ -22,7 +22,7 @@ async fn nothing_begins_for_a_caller_who_has_left() {
         let runs = tool.runs();
         let test = TestRuntime::new([tool]).await;
         let closing = |request: &mut DispatchRequest| {
-            request.cancellation.cancel(CancelCause::Closing);
+            request.cancellation.cancel(CancelCause::Suspended);
         };
         let mut call = test.begin_with("t", "{}", closing).await;
         let left = call.next().await;
@@ -51,16 +51,6 @@ async fn a_caller_who_leaves_ends_its_question_and_hears_no_result() {
     test.at_rest().await;
     let mut late = test.begin_with("post", "{}", of_caller).await;
     assert_eq!(kind(&late.end().await), "withdrawn, None", "nothing begins any more");
-}
-
-/// Its user has not left, so no dismissal is told.
-#[tokio::test]
-async fn a_question_of_an_abandoned_turn_is_withdrawn() {
-    let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
-    let mut asked = test.begin_with("mail", "{}", |_| {}).await;
-    asked.approval_request().await;
-    asked.cancel(CancelCause::Abandoned);
-    assert_eq!(kind(&asked.end().await), "withdrawn, None");
 }
 
 /// Else a person could resolve what the handler is about to do.
@@ -95,7 +85,7 @@ async fn a_withdrawn_question_waits_for_no_person_any_more() {
         in_time(open).await.unwrap()
     };
     assert_eq!(open().await, 1);
-    asked.cancel(CancelCause::Abandoned);
+    asked.cancel(CancelCause::Dismissed(OnDismiss::Stop));
     asked.end().await;
     assert_eq!(open().await, 0);
 }

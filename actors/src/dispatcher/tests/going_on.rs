@@ -17,7 +17,7 @@ use crate::{
 
 /// Leaves a call, and gives what the ledger has of it.
 async fn leave(test: &TestRuntime, call: &mut OneCall) -> LedgerRow {
-    call.cancel(CancelCause::Closing);
+    call.cancel(CancelCause::Suspended);
     while !matches!(call.next().await, DispatcherEvent::Left { .. }) {}
     let rows = test.ledger().await;
     rows.into_iter().find(|row| row.call == call.request.call.id).unwrap()

@@ -325,7 +325,7 @@ async fn a_call_that_waits_for_a_permit_of_its_tool_does_not_begin_for_a_closed_
     dismissed.cancel(Dismissed(OnDismiss::Stop));
     assert_eq!(kind(&dismissed.end().await), "withdrawn, None", "no person was asked");
     let mut left = test.begin("mail", "{}").await;
-    left.cancel(CancelCause::Closing);
+    left.cancel(CancelCause::Suspended);
     let event = left.next().await;
     assert!(
         matches!(event, DispatcherEvent::Left { call } if call == left.request.call.id),

@@ -97,7 +97,7 @@ async fn what_waits_for_the_transaction_does_not_begin_for_a_turn_that_is_over()
     assert_eq!(kind(&end), "withdrawn, None");
     assert_eq!(end.record.arguments, json!({ "page": 3 }));
     assert_eq!(test.at_rest().await[0].arguments, end.record.arguments);
-    let (test, mut call) = waiting(EffectPolicy::Write, CancelCause::Closing).await;
+    let (test, mut call) = waiting(EffectPolicy::Write, CancelCause::Suspended).await;
     let left = call.next().await;
     assert!(matches!(left, DispatcherEvent::Left { .. }), "{left:?}");
     assert_eq!(test.ledger().await, [], "it goes on after the next start");
@@ -105,7 +105,7 @@ async fn what_waits_for_the_transaction_does_not_begin_for_a_turn_that_is_over()
 
 #[tokio::test]
 async fn a_yes_waits_for_the_next_start_where_the_runtime_closes_before_it_gets_the_transaction() {
-    let (test, mut call) = waiting(EffectPolicy::Destructive, CancelCause::Closing).await;
+    let (test, mut call) = waiting(EffectPolicy::Destructive, CancelCause::Suspended).await;
     let decided = call.next().await;
     assert!(matches!(decided, DispatcherEvent::ApprovalEnded { .. }), "{decided:?}");
     let left = call.next().await;

@@ -107,7 +107,7 @@ async fn a_call_that_waits_for_its_resource_does_not_begin_for_a_closed_screen_n
     let mut last = test.begin("mail", A).await;
     dismissed.cancel(Dismissed(OnDismiss::Stop));
     assert_eq!(kind(&dismissed.end().await), "withdrawn, None");
-    left.cancel(CancelCause::Closing);
+    left.cancel(CancelCause::Suspended);
     let event = left.next().await;
     assert!(matches!(event, DispatcherEvent::Left { .. }), "{event:?}");
     last.cancel(Dismissed(OnDismiss::Finish));

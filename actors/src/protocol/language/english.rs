@@ -76,8 +76,7 @@ impl English {
             Text::MessagesLeftOut(count) => {
                 return format!("The chat is long: answered without its {count} oldest messages.");
             }
-            Text::TurnInterrupted => "Interrupted. The turn ends once what happened is stored.",
-            Text::TurnNotStored => "Stopped, because the chat could not be stored.",
+            Text::TurnInterrupted => "Interrupted. It goes on once the store answers.",
             Text::TurnCutOff => "It was cut off and could not be finished. Please say it again.",
             Text::Notice(Notice::EffectUnknown) => {
                 "A tool was cut off while it ran, and whether it took effect is not known. Please check; it was not run again."

@@ -130,7 +130,6 @@ fn every_text_is_there_in_both_languages() {
         Text::PromptTooLong(&sizes[2]),
         Text::PromptTooLong(&sizes[3]),
         Text::PromptTooLong(&sizes[4]),
-        Text::TurnNotStored,
         Text::TurnCutOff,
         Text::TurnInterrupted,
         Text::Notice(Notice::SuggestClear),
@@ -185,7 +184,7 @@ fn every_text_is_there_in_both_languages() {
             Text::TimedOut { .. } | Text::Overloaded | Text::StoreFailed => {}
             Text::EndUnknown | Text::Unreadable => {}
             Text::ToolChanged | Text::TurnCutOff | Text::TurnInterrupted | Text::TooMany(_) => {}
-            Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
+            Text::TooManyRounds | Text::ModelFailed(_) | Text::Notice(_) => {}
             Text::PromptTooLong(_)
             | Text::MessagesLeftOut(_)
             | Text::LeftOut

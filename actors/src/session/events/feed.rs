@@ -232,6 +232,14 @@ impl Feed {
         self.recent().silence()
     }
 
+    /// Ends the streaming of this completion, unless another streams already.
+    pub(in crate::session) fn silence_of(&self, completion: CompletionId) {
+        let mut recent = self.recent();
+        if recent.speaking == Some(completion) {
+            recent.silence();
+        }
+    }
+
     /// Marks that the session wakes and that the store has its events up to here. Events published from now on come
     /// behind that. A later waking finds the feed where it was. Gives the cursor of the last event published.
     pub(in crate::session) fn begins_at(&self, cursor: EventCursor) -> EventCursor {

@@ -71,7 +71,7 @@ async fn look(msg: SessionMsg, slot: &Arc<SessionSlot>, context: &RuntimeContext
             }
         }
         SessionMsg::Close { .. }
-        | SessionMsg::Resume(_)
+        | SessionMsg::Resume { .. }
         | SessionMsg::Room { .. }
         | SessionMsg::Submitted { .. }
         | SessionMsg::Stored { .. }

@@ -4,20 +4,22 @@
 //! slot holds messages while the session wakes, and passes them to its actor while it is awake. `wake` loads the
 //! session, waits for what an earlier actor began, carries out the recovery of an open turn, and starts the actor. `place`
 //! finds room for it among the awake ones, and `refusal` says why it did not wake.
-//! `idle` orders the sessions that may be put to sleep for others, and `sleep` lets one fall asleep. `handover` is what a lost actor leaves to the next.
+//! `idle` orders the sessions that may be put to sleep for others, and `sleep` lets one fall asleep. A session that lost its actor
+//! in mid-turn reports that (`lost`), and `go_on` wakes it until it is awake, and `turn_memory` is what its slot remembers of that turn.
 //! `reading` gives a reader the session's events. `waiting` has the messages of a session that wakes, and `beside`
 //! answers them while a call without a model keeps it asleep.
 //!
 //! Invariants:
 //! - A session has one slot at most, as long as anything holds it; the last holder takes it out of the registry.
 //! - No message is lost between asleep, waking and awake: the slot decides under its lock.
-//! - A state is taken from a dead actor exactly once (`state_cell`), and before another actor starts.
+//! - A turn goes on by one way, whatever took its actor or its process: its session wakes from the store.
 //! - A session wakes only when all that an earlier actor began has ended in the store.
 //! - No slot is dropped under a lock of the registry, because the drop takes that lock.
 
 mod beside;
-pub(super) mod handover;
+pub(super) mod go_on;
 pub(super) mod idle;
+pub(super) mod lost;
 pub(super) mod place;
 mod reading;
 pub(super) mod refusal;
@@ -25,8 +27,6 @@ pub(super) mod registry;
 pub(super) mod registry_state;
 pub(super) mod sleep;
 pub(super) mod slot;
-pub(super) mod state_cell;
-#[cfg(test)]
-mod tests;
+pub(super) mod turn_memory;
 mod waiting;
 pub(super) mod wake;

@@ -62,7 +62,7 @@ pub(super) fn refuse(msg: SessionMsg, cause: &WakeError) {
             | SessionMsg::Attach { .. }
             | SessionMsg::Turn { .. }
             | SessionMsg::Close { .. }
-            | SessionMsg::Resume(_)
+            | SessionMsg::Resume { .. }
             | SessionMsg::Room { .. }
             | SessionMsg::Submitted { .. }
             | SessionMsg::Stored { .. }

@@ -8,7 +8,7 @@ use tracing::warn;
 use crate::protocol::{Limits, SessionId, UserId};
 use crate::session::{SessionMsg, SessionSlot, lifecycle::registry_state::RegistryState};
 
-/// The slots of a runtime, as long as they have holders. Dropping it drops what was left to later actors.
+/// The slots of a runtime, as long as they have holders.
 #[derive(Debug, Default)]
 pub struct SessionRegistry(Arc<RegistryState<SessionSlot>>);
 
@@ -58,13 +58,5 @@ impl SessionRegistry {
                 warn!("a session ended before it was closed");
             }
         }
-    }
-}
-
-impl Drop for SessionRegistry {
-    // A handover holds its own slot: both would stay in memory as long as the process.
-    fn drop(&mut self) {
-        let slots: Vec<_> = self.0.slots().values().filter_map(Weak::upgrade).collect();
-        slots.iter().for_each(|slot| slot.handover_taken());
     }
 }

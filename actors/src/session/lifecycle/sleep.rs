@@ -40,6 +40,6 @@ impl SessionState {
 
     fn may_sleep(&self) -> bool {
         let is_busy = self.turn.is_some() || self.has_exclusive_write || self.lookups > 0;
-        !is_busy && !self.has_left && self.closing.is_none()
+        !is_busy && self.closing.is_none()
     }
 }

@@ -5,20 +5,24 @@ use std::{
     ops::Deref,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
+        atomic::{
+            AtomicBool, AtomicU32, AtomicU64,
+            Ordering::{Relaxed, SeqCst},
+        },
     },
 };
 
 use ractor::{ActorId, ActorRef, ActorStatus, MessagingErr};
+use tokio::sync::oneshot;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use crate::session::{
     Feed, FeedBounds, SessionMsg,
     events::feed::ActorTakes,
-    lifecycle::handover::Handover,
     lifecycle::registry_state::{IdleEntry, RegistryState},
-    lifecycle::state_cell::Emptied,
+    lifecycle::turn_memory::TurnMemory,
     lifecycle::waiting::{Waiting, is_dismissal},
+    msg::TurnEnd,
 };
 use crate::{
     admission::Permit,
@@ -41,15 +45,11 @@ pub struct SessionSlot {
     state: Mutex<SlotState>,
     /// The calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     open_writes: TaskTracker,
-    /// The handover of a lost actor, or of a recovery that has begun. It keeps the slot until it is taken
-    /// over: another slot would not know of it, and would go on with the turn.
-    handover: Mutex<Option<(Handover, Arc<Self>)>>,
-    /// Whether a turn of the session must go on. A waking that fails is then tried again, whichever caller wanted it.
+    turn: Mutex<TurnMemory>,
+    /// Whether a turn of the session must go on. One task then wakes it, and tries again until it is awake.
     must_go_on: AtomicBool,
-    /// Whether a task tries again to wake the session for what is handed over.
-    pub(in crate::session) is_retrying: AtomicBool,
-    /// The wakings that failed since it was awake and were to be tried again.
-    pub(super) failures: AtomicU32,
+    /// The tries of that task since the store last took a write of the session.
+    failures: AtomicU32,
     /// Whether a call without a model goes on beside the session, which has no open turn.
     has_call_beside: AtomicBool,
     /// The messages that its actor has handled since it woke.
@@ -96,7 +96,7 @@ impl Drop for Begun {
 enum SlotState {
     Asleep,
     Waking(Waiting),
-    Awake { actor: ActorRef<SessionMsg>, cell: Arc<dyn Emptied>, sent: u64, awake: Option<Permit> },
+    Awake { actor: ActorRef<SessionMsg>, sent: u64, awake: Option<Permit> },
 }
 
 /// Tells what became of a message.
@@ -124,9 +124,8 @@ impl SessionSlot {
             feed: Feed::new(FeedBounds::of(limits)),
             state: Mutex::new(SlotState::Asleep),
             open_writes: TaskTracker::new(),
-            handover: Mutex::default(),
+            turn: Mutex::default(),
             must_go_on: AtomicBool::new(false),
-            is_retrying: AtomicBool::new(false),
             has_call_beside: AtomicBool::new(false),
             failures: AtomicU32::new(0),
             handled: AtomicU64::new(0),
@@ -164,7 +163,7 @@ impl SessionSlot {
     pub fn begins_asleep(self: &Arc<Self>) -> Option<Begun> {
         // Under the lock: a later waking finds what began.
         let state = self.state();
-        let has_ended = self.open_writes.is_empty() && !self.has_handover();
+        let has_ended = self.open_writes.is_empty() && !self.must_go_on.load(Relaxed);
         (has_ended && matches!(*state, SlotState::Asleep)).then(|| self.begins())
     }
 
@@ -191,22 +190,18 @@ impl SessionSlot {
             let (bound, scope) = (Bound::WaitingMessages, Scope::Session);
             Sent::Full(Box::new(msg), LimitExceeded { bound, scope, max, retry_after: None })
         };
-        let mut dead = None;
         let mut state = self.state();
         let msg = match &mut *state {
             SlotState::Awake { sent, .. } if *sent - self.handled.load(Relaxed) >= max as u64 => {
                 return full(msg);
             }
-            SlotState::Awake { actor, sent, cell, .. } => match actor.cast(msg) {
+            SlotState::Awake { actor, sent, .. } => match actor.cast(msg) {
                 Ok(()) => {
                     *sent += 1;
                     return Sent::Delivered;
                 }
                 // The actor is dead, and its supervisor has not handled that yet.
-                Err(MessagingErr::SendErr(msg)) => {
-                    dead = Some(cell.clone());
-                    msg
-                }
+                Err(MessagingErr::SendErr(msg)) => msg,
                 Err(MessagingErr::ChannelClosed | MessagingErr::InvalidActorType) => {
                     return Sent::Delivered;
                 }
@@ -219,11 +214,6 @@ impl SessionSlot {
             SlotState::Asleep => msg,
         };
         *state = SlotState::Waking(Waiting::with(msg));
-        drop(state);
-        // Before the session is opened again: the turn of the dead actor is abandoned by then.
-        if let Some(cell) = dead {
-            cell.empty();
-        }
         Sent::WakeIt
     }
 
@@ -269,85 +259,99 @@ impl SessionSlot {
         }
     }
 
-    /// Leaves a handover to the next actor.
-    pub(in crate::session) fn hand_over(self: &Arc<Self>, handover: Handover) {
-        self.set_handover(Some((handover, self.clone())));
-    }
-
-    /// Gives the handover; an empty one where nothing is left.
-    pub(in crate::session) fn handover(&self) -> Handover {
-        self.stored_handover().as_ref().map(|(handover, _)| handover.clone()).unwrap_or_default()
-    }
-
-    /// Tells whether something is left that no actor has taken over.
-    pub(super) fn has_handover(&self) -> bool {
-        self.stored_handover().is_some()
-    }
-
-    /// Removes the handover, which is taken over, or left to the next start because the runtime is gone.
-    pub(in crate::session) fn handover_taken(&self) {
-        self.set_handover(None);
-    }
-
-    fn set_handover(&self, handover: Option<(Handover, Arc<Self>)>) {
-        let before = std::mem::replace(&mut *self.stored_handover(), handover);
-        drop(before); // not under the lock: it may be the last holder of a slot
-    }
-
-    fn stored_handover(&self) -> MutexGuard<'_, Option<(Handover, Arc<Self>)>> {
-        self.handover.lock().expect("no code under this lock panics")
-    }
-
-    /// Wakes a session whose turn must go on, without a message. True where the caller must open it.
+    /// Marks a sleeping session as waking. True where the caller must open it.
     #[must_use]
-    pub fn wake(&self) -> bool {
+    pub(in crate::session) fn begins_waking(&self) -> bool {
         let mut state = self.state();
         let is_asleep = matches!(*state, SlotState::Asleep);
         if is_asleep {
             *state = SlotState::Waking(Waiting::default());
         }
-        // Under the lock: where another caller wakes it and fails, that caller finds this behind its failure.
-        self.must_go_on.fetch_or(!matches!(*state, SlotState::Awake { .. }), Relaxed);
         is_asleep
     }
 
-    /// Tells whether a waking that failed is to be tried again.
-    pub(super) fn must_go_on(&self) -> bool {
-        self.must_go_on.load(Relaxed) || self.has_handover()
+    /// Marks that a turn of the session must go on. True where the caller must see to it, because no task does.
+    #[must_use]
+    pub(in crate::session) fn must_go_on(&self) -> bool {
+        !self.must_go_on.swap(true, SeqCst)
     }
 
-    /// Marks the session as awake after its actor was started, which handles `first` before the messages that wait at
-    /// the slot. False where the actor is dead already, and the session asleep.
-    #[must_use]
-    pub(super) fn woke(
+    /// Tells the task that sees to it whether the session is awake, so that it may end.
+    pub(super) fn has_gone_on(&self) -> bool {
+        // Before the look: an actor that is lost from here on finds that no task sees to its turn.
+        self.must_go_on.store(false, SeqCst);
+        self.awake().is_some() || !self.must_go_on()
+    }
+
+    /// Lets the turn of the session be, because the runtime ends.
+    pub(in crate::session) fn goes_on_no_more(&self) {
+        self.must_go_on.store(false, SeqCst);
+        self.turn().leave_callers();
+    }
+
+    /// Counts a try to go on, and gives the number of those before it.
+    pub(super) fn tries(&self) -> u32 {
+        self.failures.fetch_add(1, Relaxed)
+    }
+
+    /// Notes that the store takes writes of the session.
+    pub(in crate::session) fn is_stored(&self) {
+        self.failures.store(0, Relaxed);
+    }
+
+    /// Adds a caller that waits for the end of the open turn, whichever actor brings it there.
+    pub(in crate::session) fn wait_for_end(&self, turn: TurnId, caller: oneshot::Sender<TurnEnd>) {
+        self.turn().wait_for_end(turn, caller);
+    }
+
+    /// Answers the callers of a turn, whose end was published.
+    pub(in crate::session) fn turn_ended(&self, end: &TurnEnd) {
+        self.turn().ended(end);
+    }
+
+    /// Notes that a turn was dismissed: the next actor knows it, also where the store does not.
+    pub(in crate::session) fn turn_dismissed(&self, turn: TurnId) {
+        self.turn().dismissed(turn);
+    }
+
+    pub(in crate::session) fn is_turn_dismissed(&self, turn: TurnId) -> bool {
+        self.turn().is_dismissed(turn)
+    }
+
+    /// Forgets what it remembers of other turns than the open one.
+    pub(in crate::session) fn keep_turn(&self, open: Option<TurnId>) {
+        self.turn().keep_only(open);
+    }
+
+    /// Lets the callers of the turn hear that the session is closed.
+    pub(in crate::session) fn leave_callers(&self) {
+        self.turn().leave_callers();
+    }
+
+    fn turn(&self) -> MutexGuard<'_, TurnMemory> {
+        self.turn.lock().expect("no code under this lock panics")
+    }
+
+    /// Marks the session as awake after its actor was started, and gives it the messages that wait, and then this one.
+    pub(in crate::session) fn woke(
         &self,
         actor: ActorRef<SessionMsg>,
-        cell: Arc<dyn Emptied>,
         awake: Option<Permit>,
-        first: Option<SessionMsg>,
-    ) -> bool {
+        last: Option<SessionMsg>,
+    ) {
         let mut state = self.state();
-        let waiting = state.take_waiting();
+        let mut waiting = state.take_waiting();
+        waiting.extend(last);
         self.handled.store(0, Relaxed);
-        self.failures.store(0, Relaxed);
-        self.must_go_on.store(false, Relaxed);
-        // With the first: the session does not fall asleep before its actor has come to it.
-        let sent = waiting.len() as u64 + u64::from(first.is_some());
+        let sent = waiting.len() as u64;
         // Under the lock: a shutdown that comes later finds the session awake.
-        for msg in first.into_iter().chain(waiting) {
+        for msg in waiting {
             // An actor that died meanwhile drops the message, and its sender is told so.
             let _ = actor.cast(msg);
         }
         // Without this an actor that died before it could be found here would go unnoticed.
-        let is_alive = actor.get_status() < ActorStatus::Stopping;
-        let (id, dead) = (actor.get_id(), (!is_alive).then(|| cell.clone()));
-        *state = SlotState::Awake { actor, cell, sent, awake };
-        drop(state);
-        if let Some(cell) = dead {
-            cell.empty();
-            self.died(id);
-        }
-        is_alive
+        let is_dead = actor.get_status() >= ActorStatus::Stopping;
+        *state = if is_dead { SlotState::Asleep } else { SlotState::Awake { actor, sent, awake } };
     }
 
     /// Takes the messages that wait for the session to wake, and of which this is true.

@@ -63,7 +63,7 @@ pub(super) const fn may_be_refused(msg: &SessionMsg) -> bool {
         | SessionMsg::Turn { .. } => true,
         SessionMsg::Dismiss { .. }
         | SessionMsg::Close { .. }
-        | SessionMsg::Resume(_)
+        | SessionMsg::Resume { .. }
         | SessionMsg::Room { .. }
         | SessionMsg::Submitted { .. }
         | SessionMsg::Stored { .. }

@@ -17,8 +17,7 @@ use crate::{
         ToolOutcome, TurnEnding, TurnId, TurnOptions, UserId,
     },
     session::{
-        DismissError, Sent, SessionMsg, SessionSlot, StreamItem, TurnRefused, ViewPage, WakePolicy,
-        open,
+        DismissError, Sent, SessionMsg, SessionSlot, StreamItem, TurnRefused, ViewPage, go_on,
     },
     test_runtime::{TestRuntime, in_time, session},
     testing::{FakeTool, Probe},
@@ -278,12 +277,7 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_permits_however_long_and_
             };
             let left = vec![started, Write::Message { session, message }];
             runtime.handles.store.write(left).await.unwrap();
-            assert!(slot.wake());
-            runtime.context.tasks.spawn(open(
-                slot.clone(),
-                runtime.context.clone(),
-                WakePolicy::WaitForRoom,
-            ));
+            go_on(&slot, &runtime.context);
             slots.push(slot);
         }
         for turns in 0..3 {

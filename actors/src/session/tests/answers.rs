@@ -69,9 +69,18 @@ async fn a_decision_that_could_not_be_recorded_is_told_as_undecided_and_nothing_
         runtime.store.fail_next_begin();
         let told = runtime.decide(&request, decision.clone()).await;
         assert_eq!(told, Err(DecisionError::NotRecorded));
-        if decision != Decision::Deny {
-            script.next().await.say("Well."); // a yes that the store lacks leaves a call that fails
+        if decision == Decision::Deny {
+            // The turn goes on, and the person is asked again.
+            assert!(!probe.lines().contains("answered"), "{}", probe.lines());
+            let again = probe.approval_request().await;
+            assert_eq!(row(&runtime, &again).await.decided_by, None);
+            assert_eq!(runs.count(), 0);
+            runtime.decide(&again, Decision::Deny).await.unwrap();
+            script.next().await.say("Not sent.");
+            in_time(end).await.unwrap();
+            continue;
         }
+        script.next().await.say("Well."); // a yes that the store lacks leaves a call that fails
         in_time(end).await.unwrap();
         probe.until_turns_ended(1).await;
         assert!(!probe.lines().contains("answered"), "{}", probe.lines());

@@ -1,12 +1,16 @@
 //! A session that is asked to close ends when nothing of it runs any more, and not before.
 
+use ractor::Actor;
 use tokio::sync::oneshot;
 
 use super::{by_hand, calling};
 use crate::{
     port::Store,
     protocol::{Bound, CallResult, EventCursor, EventKind, Notice, SessionEvent},
-    session::{SessionMsg, SessionSlot, StreamItem, msg::Resumption},
+    session::{
+        SessionActor, SessionMsg, SessionSlot, StreamItem, WakeSnapshot, msg::Resumption,
+        transcript::Chat,
+    },
     test_runtime::in_time,
     testing::{FakeTool, Gate},
 };
@@ -64,11 +68,17 @@ async fn it_tells_what_was_stored_for_a_turn_that_it_leaves_to_the_next_start() 
         stops_loop: false,
         waits: false,
         permit: Some(permit),
-        is_counted: true,
-        news,
     };
     runtime.context.closing.cancel();
-    slot.awake().unwrap().cast(SessionMsg::Resume(resumption.into())).unwrap();
+    let snapshot = WakeSnapshot {
+        slot: slot.clone(),
+        context: runtime.context.clone(),
+        chat: Chat::default(),
+        unpublished: news,
+        open_turn: Some(turn),
+        resumption: Some(resumption.into()),
+    };
+    Actor::spawn(None, SessionActor, snapshot).await.unwrap();
     let told = in_time(reads.next()).await.unwrap();
     assert!(matches!(told, StreamItem::Event(event) if event.cursor == EventCursor::of_entry(2)));
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn the_end_of_a_turn_that_was_cut_off_says_what_its_completions_have_cost() {
+async fn the_end_of_a_turn_that_lost_its_actor_says_what_all_its_completions_have_cost() {
     let (runtime, mut script) = by_hand([FakeTool::read("look")]).await;
     let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
@@ -18,7 +18,7 @@ async fn the_end_of_a_turn_that_was_cut_off_says_what_its_completions_have_cost(
     script.next().await.finish(Completion { usage: cost, ..calling("", &["look"]) });
     let _completion = script.next().await;
     killed(&slot).await;
-    runtime.state(&slot).await; // so the store has the end
+    script.next().await.say("Seen.");
     assert_eq!(in_time(end).await.unwrap().usage, cost);
     probe.until_turns_ended(1).await;
     let EventKind::TurnEnded { usage, .. } = probe.events().last().unwrap().kind else {

@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::json;
+use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
 use super::scene::{Scene, Step, Steps, seeds};
@@ -13,6 +14,7 @@ use crate::{
     dispatcher::DispatcherMsg,
     port::{LedgerRow, Store},
     protocol::{Bound, CallResult, Decision, DecisionError, Effect},
+    session::SessionMsg,
     test_runtime::{PATIENCE, TestRuntime, in_time},
 };
 
@@ -49,11 +51,25 @@ const OF_ALL: &Steps = &[
 ];
 
 impl Scene {
-    /// Each session that died in mid-turn wakes once more, and the counts are compared.
+    /// Dismisses each turn that goes on though its caller has gone, and waits until it has ended.
+    async fn ends(&self) {
+        for slot in &self.slots {
+            let stored = || self.runtime.store.session(slot.session());
+            while stored().await.unwrap().unwrap().open_turn.is_some() {
+                let (reply, dismissed) = oneshot::channel();
+                self.runtime.send(slot, SessionMsg::Dismiss { only: None, reply });
+                let _ = dismissed.await;
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    /// Each session wakes once more, and the counts are compared.
     async fn check(&self, steps: &Steps) -> Vec<LedgerRow> {
         while self.runtime.handles.store.write(Vec::new()).await.is_err() {
             tokio::task::yield_now().await; // a fault that has not yet struck
         }
+        self.ends().await;
         // Late handlers too, whose real end changes what a session that wakes meanwhile has read.
         self.runtime.context.tasks.close();
         in_time(self.runtime.context.tasks.wait()).await;

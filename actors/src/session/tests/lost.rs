@@ -15,7 +15,7 @@ use crate::{
     },
     session::{
         Outgoing, RuntimeContext, SessionMsg, SessionSlot, StreamItem, TurnRefused, TurnRequest,
-        ViewPage, lifecycle::handover::Handover,
+        ViewPage,
     },
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel, model_pair},
@@ -93,12 +93,8 @@ async fn dismisses(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(),
     in_time(stored).await.unwrap()
 }
 
-fn is_interrupted(event: &SessionEvent) -> bool {
-    matches!(event.kind, EventKind::TurnInterrupted { .. })
-}
-
 #[tokio::test]
-async fn no_actor_goes_on_with_the_turn_of_a_killed_one_however_late_its_supervisor_comes() {
+async fn the_turn_of_a_killed_actor_goes_on_however_late_its_supervisor_comes() {
     let tool = FakeTool::write("mail");
     let runs = tool.runs();
     let (mut runtime, mut script) = by_hand([tool]).await;
@@ -113,19 +109,31 @@ async fn no_actor_goes_on_with_the_turn_of_a_killed_one_however_late_its_supervi
     killed(&slot).await;
 
     let state = runtime.state(&slot).await;
-    assert!(!state.is_streaming && state.error.is_some(), "{state:?}");
-    in_time(completion.cancelled()).await;
-    assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Failed);
-    let stored = runtime.store.session(slot.session()).await.unwrap().unwrap();
-    assert_eq!(stored.open_turn, None);
-    gate.open();
-    let end = runtime.ask(&slot, "again").await.unwrap();
+    assert!(state.is_streaming && state.error.is_none(), "{state:?}");
     script.next().await.say("Hello.");
     let ended = in_time(end).await.unwrap();
-    probe.until_turns_ended(2).await;
-    let first = probe.events()[0].turn;
-    let expected = [(first, TurnEnding::Failed), (ended.turn, TurnEnding::Answered)];
-    assert_eq!((ends(probe.events()), runs.count()), (expected.into(), 0));
+    gate.open();
+    in_time(completion.cancelled()).await;
+    probe.until_turns_ended(1).await;
+    assert_eq!(ends(probe.events()), [(ended.turn, TurnEnding::Answered)]);
+    assert_eq!(runs.count(), 0);
+    assert_eq!(words(&runtime, &slot).await, ["go", "Hello."]);
+}
+
+#[tokio::test]
+async fn a_turn_that_loses_its_actor_again_and_again_is_given_up() {
+    let limits = Limits { max_resumes: 2, ..Limits::default() };
+    let (runtime, mut script) = by_hand_with(limits, []).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "go").await.unwrap();
+    for _ in 0..=2 {
+        let completion = script.next().await;
+        killed(&slot).await;
+        in_time(completion.cancelled()).await;
+    }
+    let end = in_time(end).await.unwrap();
+    assert_eq!((end.ending, end.error), (TurnEnding::Failed, Some(TurnError::CutOff)));
+    assert!(script.try_next().is_none(), "the model is asked no more");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -136,16 +144,18 @@ async fn three_hundred_sessions_that_are_killed_at_once_end_each_turn_once() {
     for number in 0..300 {
         let slot = runtime.slot(&number.to_string()).await;
         let probe = Probe::new(slot.feed().subscribe());
-        drop(runtime.ask(&slot, "hi").await.unwrap());
-        sessions.push((slot, probe));
+        let end = runtime.ask(&slot, "hi").await.unwrap();
+        sessions.push((slot, probe, end));
     }
-    let actors: Vec<_> = sessions.iter().filter_map(|(slot, _)| slot.awake()).collect();
+    let actors: Vec<_> = sessions.iter().filter_map(|(slot, ..)| slot.awake()).collect();
     actors.iter().for_each(|actor| actor.kill());
-    for (slot, _) in &sessions {
+    for (slot, ..) in &sessions {
         let (reply, _) = oneshot::channel();
         runtime.send(slot, SessionMsg::State { page: ViewPage::ALL, reply });
     }
-    for (slot, probe) in &mut sessions {
+    for (slot, probe, end) in &mut sessions {
+        assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
+        probe.until_turns_ended(1).await;
         // The state of one that was dead then may have been asked of the dead one.
         in_time(awake(&runtime, slot)).await;
         runtime.ask(slot, "again").await.unwrap().await.unwrap();
@@ -176,16 +186,18 @@ async fn a_reader_hears_what_a_handler_did_that_outlived_its_session() {
     script.next().await.finish(calling("", &["mail"]));
     in_time(gate.arrived(1)).await;
     slot.awake().unwrap().kill();
-    probe.until(|events| events.last().is_some_and(|event| is_interrupted(event))).await;
     gate.open();
-    assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Failed);
+    let completion = script.next().await;
+    let read: Vec<_> = completion.request().messages.iter().map(role).collect();
+    assert_eq!(read, ["user", "call"], "the turn goes on with what the handler did");
+    completion.say("Sent.");
+    assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
     let end = runtime.ask(&slot, "again").await.unwrap();
     script.next().await.say("Hello.");
     in_time(end).await.unwrap();
     probe.until_turns_ended(2).await;
     assert!(probe.lines().contains("call mail"), "{}", probe.lines());
-    // The turn ends behind what its handler did.
-    assert_eq!(cursors(&probe), ["1", "1", "1", "2", "2.1", "2.2", "3", "4", "4.2"]);
+    assert_eq!(cursors(&probe), ["1", "1", "1", "2", "3", "3.2", "4", "5", "5.2"]);
     // A reader that comes back reads the same from the store.
     let limits = Limits { max_feed_events: 1, ..Limits::default() };
     let fresh = runtime.fresh_slot(&slot);
@@ -202,9 +214,9 @@ async fn a_reader_hears_what_a_handler_did_that_outlived_its_session() {
     );
     let mut again = Probe::new(fresh.subscribe_after(EventCursor::START, &calls));
     again.until_turns_ended(2).await;
-    assert_eq!(cursors(&again), ["1", "2", "2.1", "2.2", "3", "4", "4.2"]);
+    assert_eq!(cursors(&again), ["1", "2", "3", "3.2", "4", "5", "5.2"]);
     let kept = |event: &&Arc<SessionEvent>| {
-        !is_interrupted(event) && !matches!(event.kind, EventKind::ToolCallProposed { .. })
+        !matches!(event.kind, EventKind::ToolCallProposed { .. } | EventKind::TurnResumed)
     };
     let told = |probe: &Probe| -> Vec<_> {
         let events = probe.events().iter().filter(kept);
@@ -236,7 +248,7 @@ async fn a_reader_hears_what_a_handler_did_though_the_store_failed_meanwhile() {
         // The session wakes by itself. A caller that waits for the end is not held up by a second failure.
         match in_time(end).await {
             Ok(end) => {
-                assert_eq!((end.ending, end.error), (TurnEnding::Failed, Some(TurnError::Store)));
+                assert_eq!((end.ending, end.error), (TurnEnding::Dismissed, None));
             }
             Err(_) => assert!(fails_again),
         }
@@ -251,7 +263,11 @@ async fn a_reader_hears_what_a_handler_did_though_the_store_failed_meanwhile() {
         in_time(end).await.unwrap();
         probe.until_turns_ended(2).await;
         assert_eq!(ends(probe.events()).len(), 2);
-        let expected = ["1", "1", "1", "2", "2.1", "2.2", "3", "4", "4.2"];
+        let expected: &[_] = if fails_again {
+            &["1", "1", "1", "1", "2", "2.2", "3", "4", "4.2"] // one more says that it is interrupted
+        } else {
+            &["1", "1", "1", "2", "2.2", "3", "4", "4.2"]
+        };
         assert_eq!(cursors(&probe), expected, "{fails_again}");
     }
 }
@@ -270,9 +286,10 @@ async fn a_turn_whose_beginning_was_not_told_is_told_whole_once_it_is_stored() {
     killed(&slot).await;
     in_time(asleep(&slot)).await;
     drop(paused);
+    script.next().await.say("Hi.");
     probe.until_turns_ended(2).await;
-    assert_eq!(cursors(&probe), ["1", "2", "2.2", "3", "3.1", "3.2"]);
-    assert!(probe.lines().contains("user: two\nerror"), "{}", probe.lines());
+    assert_eq!(cursors(&probe), ["1", "2", "2.2", "2.2", "3", "4", "4.2"]);
+    assert!(probe.lines().contains("user: two\nmodel: Hi."), "{}", probe.lines());
 }
 
 #[tokio::test]
@@ -295,26 +312,25 @@ async fn what_is_killed_while_the_runtime_closes_is_not_told_and_left_to_the_nex
 }
 
 #[tokio::test]
-async fn nothing_begins_beside_a_session_that_left_something_to_its_next_actor() {
+async fn nothing_begins_beside_a_session_whose_turn_must_go_on() {
     let (runtime, _) = by_hand([]).await;
     let slot = runtime.slot("s").await;
     assert!(slot.begins_asleep().is_some(), "it has not woken");
-    slot.hand_over(Handover::default());
-    assert!(slot.begins_asleep().is_none(), "no actor has taken it over");
-    slot.handover_taken();
+    assert!(slot.must_go_on());
+    assert!(slot.begins_asleep().is_none(), "its turn goes on");
+    slot.goes_on_no_more();
     assert!(slot.begins_asleep().is_some());
     runtime.state(&slot).await;
     assert!(slot.begins_asleep().is_none(), "it is awake");
 }
 
 #[tokio::test]
-async fn an_interrupted_turn_that_a_shutdown_leaves_open_was_told_to_have_ended_to_no_reader() {
+async fn no_reader_hears_of_the_end_of_a_lost_turn_that_a_shutdown_leaves_open() {
     // Its actor is lost, or the store fails once.
     for is_killed in [true, false] {
         let gate = Gate::new();
         let (runtime, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
         let slot = runtime.slot("s").await;
-        let mut probe = Probe::new(slot.feed().subscribe());
         let mut reads = slot.feed().subscribe();
         let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
@@ -325,7 +341,6 @@ async fn an_interrupted_turn_that_a_shutdown_leaves_open_was_told_to_have_ended_
             runtime.store.fail_next_begin();
             dismisses(&runtime, &slot).await.unwrap_err();
         }
-        probe.until(|events| events.last().is_some_and(|event| is_interrupted(event))).await;
         runtime.context.closing.cancel();
         gate.open();
         in_time(runtime.sessions.close()).await;
@@ -398,6 +413,7 @@ async fn a_caller_refused_while_no_writer_comes_asks_again_once_one_does() {
     let refused = in_time(runtime.ask(&slot, "two")).await;
     assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
     drop(lease);
+    script.next().await.say("Hello."); // the first turn goes on
     let end = loop {
         if let Ok(end) = in_time(runtime.ask(&slot, "three")).await {
             break end;

@@ -8,7 +8,7 @@ use super::{by_hand, calling};
 use crate::{
     dispatcher::DispatcherEvent,
     protocol::{
-        ApprovalEnd, ApprovalRequest, CancelReason, Decision, Digest, Timestamp, TurnError,
+        ApprovalEnd, ApprovalRequest, CancelReason, Decision, Digest, Timestamp, TurnEnding,
     },
     session::SessionMsg,
     test_runtime::in_time,
@@ -104,7 +104,11 @@ async fn a_question_ends_though_its_call_breaks_down_and_that_cannot_be_recorded
     BREAKS.store(true, Relaxed);
     runtime.store.fail_next_begin();
     runtime.decide(&request, Decision::ApproveAlways).await.unwrap_err();
-    assert_eq!(in_time(end).await.unwrap().error, Some(TurnError::Store));
+    // The turn goes on, and the person is asked again.
+    let again = probe.approval_request().await;
+    runtime.decide(&again, Decision::Deny).await.unwrap();
+    script.next().await.say("Not sent.");
+    assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
     probe.until_turns_ended(1).await;
     let lines = probe.lines();
     let mut behind = lines.lines().skip_while(|line| !line.starts_with("asked mail"));

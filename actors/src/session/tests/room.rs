@@ -12,7 +12,7 @@ use crate::{
         Bound, ChatMessage, Content, Decision, Effect, Limits, Timestamp, TurnEnding, TurnId,
         TurnOptions,
     },
-    session::{SessionMsg, SessionSlot, WakePolicy, open},
+    session::{SessionMsg, SessionSlot, go_on},
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, HandScript, Probe, model_pair},
 };
@@ -38,9 +38,7 @@ pub(super) async fn left_open(runtime: &TestRuntime, name: &str) -> Arc<SessionS
 
 /// Wakes a session as a start does.
 pub(super) fn wakes(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
-    assert!(slot.wake());
-    let (slot, context) = (slot.clone(), runtime.context.clone());
-    runtime.context.tasks.spawn(open(slot, context, WakePolicy::WaitForRoom));
+    go_on(slot, &runtime.context);
 }
 
 pub(super) async fn stored(runtime: &TestRuntime, slot: &SessionSlot) -> Option<OpenTurn> {

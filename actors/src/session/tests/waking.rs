@@ -5,17 +5,13 @@ use std::{sync::Arc, time::Duration};
 use ractor::{Actor, ActorProcessingErr, ActorRef, ActorStatus};
 use tokio::{
     sync::oneshot,
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep},
 };
 
 use super::{by_hand, by_hand_with, calling, lost::cursors, reading::come_back};
 use crate::{
     protocol::{EventCursor, EventKind, Limits},
-    session::{
-        Sent, SessionMsg, SessionSlot, ViewPage, WakePolicy,
-        lifecycle::{state_cell::StateCell, wake::stands},
-        open,
-    },
+    session::{Sent, SessionMsg, SessionSlot, ViewPage, WakePolicy, go_on, open},
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, HandCompletion, HandScript, Probe},
 };
@@ -47,24 +43,18 @@ impl Actor for Lingers {
 }
 
 #[tokio::test]
-async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake_and_another_comes() {
+async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake() {
     let (runtime, _) = by_hand([]).await;
     let (slot, gate) = (runtime.slot("s").await, Gate::new());
     let (actor, ended) = Actor::spawn(None, Lingers, gate.clone()).await.unwrap();
     actor.stop(None);
     in_time(gate.arrived(1)).await;
     assert_eq!(actor.get_status(), ActorStatus::Stopping);
-    assert!(slot.wake());
+    assert!(slot.begins_waking());
     let (reply, state) = oneshot::channel();
     assert!(matches!(slot.send(SessionMsg::State { page: ViewPage::ALL, reply }), Sent::Delivered));
-    let dead = actor.get_id();
-    stands(&slot, &runtime.context, actor, StateCell::default(), (None, None));
-    let another_comes = async {
-        while slot.awake().is_none_or(|actor| actor.get_id() == dead) {
-            tokio::task::yield_now().await;
-        }
-    };
-    in_time(another_comes).await;
+    slot.woke(actor, None, None);
+    assert!(slot.awake().is_none() && slot.begins_waking(), "another may start");
     gate.open();
     in_time(ended).await.unwrap();
     in_time(state).await.expect_err("the caller hears that it is gone");
@@ -89,9 +79,10 @@ async fn an_actor_does_not_sleep_before_it_has_come_to_the_message_with_which_it
     let (runtime, _) = by_hand([]).await;
     let (slot, gate) = (runtime.slot("s").await, Gate::new());
     let (actor, ended) = Actor::spawn(None, Lingers, gate.clone()).await.unwrap();
-    assert!(slot.wake());
-    let first = (None, Some(SessionMsg::Resolved));
-    stands(&slot, &runtime.context, actor.clone(), StateCell::default(), first);
+    assert!(slot.begins_waking());
+    let (reply, _state) = oneshot::channel();
+    assert!(matches!(slot.send(SessionMsg::State { page: ViewPage::ALL, reply }), Sent::Delivered));
+    slot.woke(actor.clone(), None, None);
     assert!(!slot.try_sleep(actor.get_id()));
     slot.handles_one();
     assert!(slot.try_sleep(actor.get_id()));
@@ -100,30 +91,15 @@ async fn an_actor_does_not_sleep_before_it_has_come_to_the_message_with_which_it
     in_time(ended).await.unwrap();
 }
 
-#[tokio::test]
-async fn a_turn_whose_actor_is_lost_before_it_resumes_goes_on_without_a_further_message() {
-    let (runtime, mut script) = by_hand([]).await;
-    let (slot, mut probe, _speaks) = left_open(&runtime, &mut script).await;
-    assert!(slot.wake());
-    open(slot.clone(), runtime.context.clone(), WakePolicy::WaitForRoom).await;
-    // The actor has not run yet: the test has one thread.
-    slot.awake().unwrap().kill();
-    script.next().await.say("Hello.");
-    probe.until_turns_ended(1).await;
-    assert_eq!(probe.lines(), "turn resumed\nmodel: Hello. (Complete)\nturn ended Answered");
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_turn_whose_session_cannot_be_read_at_first_goes_on_without_a_further_message() {
     let limits = Limits { ask_timeout: Duration::from_secs(1), ..Limits::default() };
     let (runtime, mut script) = by_hand_with(limits, []).await;
     let (slot, mut probe, _speaks) = left_open(&runtime, &mut script).await;
-    assert!(slot.wake());
     runtime.store.fail_next_load();
     runtime.store.fail_next_load();
     let began = Instant::now();
-    open(slot.clone(), runtime.context.clone(), WakePolicy::WaitForRoom).await;
-    assert!(slot.awake().is_none());
+    go_on(&slot, &runtime.context);
     let completion = script.next().await;
     assert_eq!(began.elapsed().as_secs(), 1 + 2, "the second pause is longer");
     completion.say("Hello.");
@@ -136,29 +112,15 @@ async fn a_turn_goes_on_though_a_caller_wakes_its_session_in_vain_when_the_pause
     let limits = Limits { ask_timeout: Duration::from_secs(1), ..Limits::default() };
     let (runtime, mut script) = by_hand_with(limits, []).await;
     let (slot, mut probe, _speaks) = left_open(&runtime, &mut script).await;
-    assert!(slot.wake());
     runtime.store.fail_next_load();
-    open(slot.clone(), runtime.context.clone(), WakePolicy::WaitForRoom).await;
+    go_on(&slot, &runtime.context);
+    sleep(Duration::from_millis(1)).await; // the first try fails
     let (reply, state) = oneshot::channel();
     assert!(matches!(slot.send(SessionMsg::State { page: ViewPage::ALL, reply }), Sent::WakeIt));
     sleep(Duration::from_secs(2)).await;
     runtime.store.fail_next_load();
     open(slot.clone(), runtime.context.clone(), WakePolicy::RefuseIfFull).await;
     in_time(state).await.expect_err("the store cannot be read");
-    script.next().await.say("Hello.");
-    probe.until_turns_ended(1).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_turn_goes_on_though_the_waking_of_its_session_is_cut_off() {
-    let (runtime, mut script) = by_hand([]).await;
-    let (slot, mut probe, _speaks) = left_open(&runtime, &mut script).await;
-    let begun = slot.begins();
-    assert!(slot.wake());
-    // It waits for what began, until it is cut off, as by a panic of the store.
-    let waking = open(slot.clone(), runtime.context.clone(), WakePolicy::WaitForRoom);
-    timeout(Duration::from_secs(1), waking).await.unwrap_err();
-    drop(begun);
     script.next().await.say("Hello.");
     probe.until_turns_ended(1).await;
 }
@@ -181,6 +143,7 @@ async fn a_reader_that_comes_first_hears_of_a_recovery_whose_reply_was_lost() {
         let slot = runtime.fresh_slot(&before); // as in another process
         let mut probe = Probe::new(slot.feed().subscribe());
         runtime.store.lose_next_commit_reply();
+        go_on(&slot, &runtime.context);
         let (reply, state) = oneshot::channel();
         runtime.send(&slot, SessionMsg::State { page: ViewPage::ALL, reply });
         in_time(state).await.expect_err("the session does not wake");

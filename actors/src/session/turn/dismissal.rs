@@ -8,7 +8,7 @@ use crate::session::{
     turn::machine::TurnInput,
 };
 use crate::{
-    dispatcher::{CancelCause, Cancellation},
+    dispatcher::Cancellation,
     mailbox::answer,
     port::{TurnStep, Write},
     protocol::{OnDismiss, TurnId},
@@ -17,7 +17,7 @@ use crate::{
 impl SessionState {
     /// Makes the cancellation of a turn that begins or goes on.
     pub(in crate::session) fn cancellation(&self) -> Cancellation {
-        Cancellation::new(self.runtime_closes.clone(), CancelCause::Closing)
+        Cancellation::new(self.runtime_closes.clone())
     }
 
     /// Tells whether no turn begins any more.
@@ -59,6 +59,7 @@ impl SessionState {
         };
         let (dismissed, stored) = oneshot::channel();
         turn.dismissed.push(dismissed);
+        self.slot.turn_dismissed(turn.id);
         turn.dismiss();
         if turn.options.on_dismiss == OnDismiss::Finish {
             self.slot.feed().close_subscriptions();

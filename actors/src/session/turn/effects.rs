@@ -58,9 +58,6 @@ impl SessionState {
         let behind = last.map_or_else(|| self.chat.last_shown(), |message| message.seq);
         let at = self.context.calls.clock.now();
         let ended = end.write(self.slot.session(), at, behind);
-        if let Some(turn) = self.turn.as_mut() {
-            turn.sent_end = Some((end.clone(), at));
-        }
         outgoing.end = Some(Box::new((end, at)));
         self.store([ended], outgoing);
     }

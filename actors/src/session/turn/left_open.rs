@@ -6,7 +6,6 @@ use tracing::info;
 
 use crate::session::{
     RuntimeContext, SessionSlot,
-    lifecycle::handover::Handover,
     msg::{Resumption, TurnEnd},
     turn::recovery::{Fate, Left, Reason, plan},
 };
@@ -20,13 +19,12 @@ use crate::{
     },
 };
 
-/// Carries out the plan, in one job of the store. A resumption is counted before it begins, and once: the handover says
-/// that an earlier attempt to wake has counted it. A user that must be told of an unknown effect is told wherever the
-/// process ends. Gives the resumption of a turn that goes on.
-pub(in crate::session) async fn see_to(
+/// Carries out the plan, in one job of the store: lost calls end, and the turn ends with them or goes on. A user that must
+/// be told of an unknown effect is told wherever the process ends. Gives the resumption of a turn that goes on, which is
+/// not [counted](count) yet.
+pub(in crate::session) async fn recover(
     mut open: OpenTurn,
     stored: &StoredSession,
-    mut handover: Handover,
     slot: &Arc<SessionSlot>,
     context: &RuntimeContext,
 ) -> Result<Option<Box<Resumption>>, StoreError> {
@@ -34,23 +32,9 @@ pub(in crate::session) async fn see_to(
     let filter = LedgerFilter::open_calls().in_session(session);
     failpoint("wake.sees_to").await?;
     let calls = context.store.store().calls(&filter).await?;
-    let is_counted = handover.counted == Some((open.turn, open.resumes));
-    open.resumes -= u32::from(is_counted);
     failpoint("wake.plans").await?;
-    let plan = plan(&Left {
-        open: &open,
-        messages: &stored.messages,
-        calls: &calls,
-        abandoned: handover.turn.as_ref().map(|abandoned| abandoned.end.0.turn),
-        max_resumes: context.calls.limits.max_resumes,
-    })?;
-    // Without room the turn waits for it awake, and is counted when it has it.
-    let permit = match plan.turn {
-        Fate::Ends { .. } => None,
-        Fate::GoesOn { .. } => {
-            context.calls.admission.try_admit(Bound::RunningTurns, slot.user(), 1).ok()
-        }
-    };
+    let max_resumes = context.calls.limits.max_resumes;
+    let plan = plan(&Left { open: &open, messages: &stored.messages, calls: &calls, max_resumes })?;
     // Before the first write: readers are told what it adds, also where the store's reply is lost.
     let known = calls.iter().map(|row| row.seq - 1).min().unwrap_or(stored.row.last_seq);
     slot.feed().begins_at(EventCursor::of_entry(known));
@@ -63,13 +47,13 @@ pub(in crate::session) async fn see_to(
     let ends = ends_of_lost(&context.calls, &lost, locale);
     let is_unknown = ends.iter().any(|end| end.effect == Effect::Unknown);
     let mut last = stored.row.last_seq;
-    let mut writes = Vec::new();
-    let counts = permit.is_some() && matches!(plan.turn, Fate::GoesOn { waits: false, .. });
-    if counts && !is_counted {
-        let (session, turn, step) = (session.clone(), open.turn, TurnStep::Resumed);
+    let mut writes: Vec<_> =
+        lost.into_iter().zip(ends).map(|(row, end)| end_write(row, at, end)).collect();
+    // A dismissal whose write failed is in effect all the same, and the store takes it before anything goes on.
+    if slot.is_turn_dismissed(open.turn) && !std::mem::replace(&mut open.is_dismissed, true) {
+        let (session, turn, step) = (session.clone(), open.turn, TurnStep::Dismissed);
         writes.push(Write::Turn { session, turn, at, step });
     }
-    writes.extend(lost.into_iter().zip(ends).map(|(row, end)| end_write(row, at, end)));
     // A text over which a model took its process with it again and again would do so in every turn that reads it.
     let killer = Fate::Ends { reason: Reason::TooOften, was_completing: true };
     let is_left_out = plan.turn == killer;
@@ -80,40 +64,48 @@ pub(in crate::session) async fn see_to(
         let message = ChatMessage { seq: last, turn: open.turn, at, content };
         writes.push(Write::Message { session: session.clone(), message });
     }
-    match plan.turn {
+    let resumption = match plan.turn {
         Fate::Ends { reason, was_completing: _ } => {
-            let (end, at) = match (reason, &handover.turn) {
-                (Reason::ActorLost, Some(abandoned)) => abandoned.end.clone(),
-                (Reason::ActorLost | Reason::TooOften | Reason::NoChat, _) => {
-                    let (turn, ending, usage) = (open.turn, TurnEnding::Failed, open.usage);
-                    let error = Some(TurnError::CutOff);
-                    (TurnEnd { turn, ending, error, usage }, at)
-                }
-            };
+            let (turn, ending, usage) = (open.turn, TurnEnding::Failed, open.usage);
+            let end = TurnEnd { turn, ending, error: Some(TurnError::CutOff), usage };
             writes.push(end.write(session, at, last));
-            if let Some(abandoned) = &mut handover.turn {
-                abandoned.sent_end = Some((end, at));
-            }
-            slot.hand_over(handover);
-            context.store.write(writes).await?;
-            info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
-            Ok(None)
+            info!(%session, %turn, ?reason, "ends a turn that was left open");
+            None
         }
         Fate::GoesOn { again, stops_loop, waits } => {
-            let is_counted = is_counted || counts;
-            if is_counted {
-                handover.counted = Some((open.turn, open.resumes + 1));
-            }
-            slot.hand_over(handover);
-            if !writes.is_empty() {
-                context.store.write(writes).await?;
-            }
             info!(%session, turn = %open.turn, calls = again.len(), "a turn that was left open goes on");
             let of = |call| rest.iter().find(|row| row.call == call).cloned();
             let calls: Vec<LedgerRow> = again.into_iter().filter_map(of).collect();
-            let resumption =
-                Resumption { open, calls, stops_loop, waits, permit, is_counted, news: Vec::new() };
-            Ok(Some(Box::new(resumption)))
+            // Without room the turn waits for it awake, and is counted when it has it.
+            let admission = &context.calls.admission;
+            let permit = admission.try_admit(Bound::RunningTurns, slot.user(), 1).ok();
+            Some(Box::new(Resumption { open, calls, stops_loop, waits, permit }))
+        }
+    };
+    if !writes.is_empty() {
+        context.store.write(writes).await?;
+    }
+    Ok(resumption)
+}
+
+/// Counts a resumption that runs from now on. One that waits for a person, or for room, does not count: it can take no
+/// process with it.
+pub(in crate::session) async fn count(
+    resumption: &Resumption,
+    slot: &SessionSlot,
+    context: &RuntimeContext,
+) -> Result<(), StoreError> {
+    if resumption.waits || resumption.permit.is_none() {
+        return Ok(());
+    }
+    let (session, turn) = (slot.session().clone(), resumption.open.turn);
+    let (at, step) = (context.calls.clock.now(), TurnStep::Resumed);
+    match context.store.write(vec![Write::Turn { session, turn, at, step }]).await {
+        Err(cause) if !cause.may_have_happened() => Err(cause),
+        // It need not be exact.
+        Ok(()) | Err(_) => {
+            slot.is_stored();
+            Ok(())
         }
     }
 }

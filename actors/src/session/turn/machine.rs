@@ -153,11 +153,6 @@ impl Turn {
         matches!(self.phase, Phase::Suspended)
     }
 
-    /// Gives the cost of its completions so far.
-    pub(in crate::session) const fn usage(&self) -> Usage {
-        self.usage
-    }
-
     /// Tells whether a dismissal lets no more of it begin.
     pub(super) const fn is_stopped(&self) -> bool {
         self.is_stopped

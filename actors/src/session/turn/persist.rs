@@ -6,18 +6,15 @@ use tracing::{debug, error};
 use crate::session::{
     events::feed::Durability,
     events::replay::{kind_of, kinds_of_end},
-    lifecycle::handover::AbandonedTurn,
     msg::{About, ClearError, ImportError, Outgoing, TurnEnd, TurnRefused},
-    state::{ActiveCall, ActiveTurn, SessionState},
+    state::{ActiveCall, SessionState},
     turn::machine::TurnInput,
     turn::write_report::WriteReport,
 };
 use crate::{
     mailbox::answer,
     port::{StoreError, Write},
-    protocol::{
-        ChatMessage, Content, EventKind, LimitExceeded, Locale, Timestamp, TurnError, TurnId,
-    },
+    protocol::{ChatMessage, Content, EventKind, LimitExceeded, Locale, Timestamp, TurnId},
     telemetry::refused,
 };
 
@@ -53,6 +50,7 @@ impl SessionState {
                 dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
             }
             Ok(()) => {
+                self.slot.is_stored();
                 for message in messages {
                     self.show(message);
                 }
@@ -75,13 +73,7 @@ impl SessionState {
                 }
             }
             Err(cause) => {
-                if resumed {
-                    self.leave_resumption();
-                }
                 if let Some(turn) = self.turn.as_mut() {
-                    if end.is_some() && !cause.may_have_happened() {
-                        turn.sent_end = None;
-                    }
                     turn.dismissed.extend(dismissed);
                 }
                 let import = import.map(|import| (import, self.not_imported(&cause)));
@@ -102,8 +94,8 @@ impl SessionState {
         }
     }
 
-    /// Ends the turn because the store could not keep it; `opens`: its beginning is what was not stored. The session wakes
-    /// anew from the store, once all that it began has ended.
+    /// Ends the actor because the store did not take a write; `opens`: it was the beginning of the turn. The next actor
+    /// goes on from what the store has, once all that this one began has ended.
     pub(super) fn not_stored(
         &mut self,
         clear: Option<oneshot::Sender<Result<(), ClearError>>>,
@@ -119,34 +111,24 @@ impl SessionState {
         if let Some(reply) = clear {
             answer(reply, Err(ClearError::Store(cause.clone())));
         }
-        let abandoned = self.turn.take().map(|turn| self.not_stored_turn(turn, cause, opens));
-        self.leave(abandoned);
+        // Where another write failed, the beginning is still on its way: only the store knows what becomes of it.
+        let of_beginning = self.not_begun(if opens { cause } else { &StoreError::Silent });
+        if let Some(turn) = &mut self.turn {
+            for dismissed in turn.dismissed.drain(..) {
+                answer(dismissed, Err(cause.clone()));
+            }
+            for began in turn.began.take().into_iter().flatten() {
+                answer(began, Err(of_beginning.clone()));
+            }
+            // Its beginning was told to nobody else.
+            turn.began = opens.then(Vec::new);
+        }
         // Later callers wake the next actor, and are not lost with this one.
         self.slot.died(self.me.get_id());
-        (self.wakes)(&self.slot, &self.context);
         if let Some(reply) = self.closing.take() {
             answer(reply, ());
         }
         self.me.stop(None);
-    }
-
-    fn not_stored_turn(
-        &self,
-        mut turn: ActiveTurn,
-        cause: &StoreError,
-        opens: bool,
-    ) -> AbandonedTurn {
-        turn.abandon();
-        for dismissed in turn.dismissed.drain(..) {
-            answer(dismissed, Err(cause.clone()));
-        }
-        let abandoned = self.abandoned(&mut turn, TurnError::Store);
-        // Where another write failed, the beginning is still on its way: only the store knows what becomes of it.
-        let of_beginning = if opens { cause } else { &StoreError::Silent };
-        for began in turn.began.take().into_iter().flatten() {
-            answer(began, Err(self.not_begun(of_beginning)));
-        }
-        abandoned
     }
 
     /// Gives the reason why a turn that the store did not take did not begin.
@@ -186,9 +168,7 @@ impl SessionState {
         drop(turn.permit);
         self.error = self.publish_end(end, at, locale);
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
-        for ended in turn.ended {
-            answer(ended, end.clone());
-        }
+        self.slot.turn_ended(end);
         turn.dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
     }
 

@@ -3,7 +3,7 @@
 use crate::{
     ledger::CallState,
     port::{LedgerRow, OpenTurn, StoreError},
-    protocol::{CallId, ChatMessage, Content, TurnId},
+    protocol::{CallId, ChatMessage, Content},
 };
 
 /// The stored facts of a session whose turn is open.
@@ -15,8 +15,6 @@ pub(super) struct Left<'a> {
     pub(super) messages: &'a [ChatMessage],
     /// The calls of its session that have not ended.
     pub(super) calls: &'a [LedgerRow],
-    /// The turn in which its actor was lost.
-    pub(super) abandoned: Option<TurnId>,
     /// The most resumptions of a turn that makes no step forward.
     pub(super) max_resumes: u32,
 }
@@ -55,11 +53,9 @@ pub(super) enum Fate {
 /// A reason why a turn does not go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// Its actor was lost.
-    ActorLost,
     /// It took its process with it too often.
     TooOften,
-    /// Its chat was kept in memory and is gone.
+    /// Its chat was temporary and is erased.
     NoChat,
 }
 
@@ -72,7 +68,7 @@ pub(super) enum Reason {
 /// # Errors
 /// [`StoreError::Refused`] where a call that is to go on stands before the round that the turn is in.
 pub(super) fn plan(left: &Left<'_>) -> Result<Plan, StoreError> {
-    let Left { open, messages, calls, abandoned, max_resumes } = *left;
+    let Left { open, messages, calls, max_resumes } = *left;
     let of_turn = |message: &&ChatMessage| message.turn == open.turn;
     let has_chat = messages
         .iter()
@@ -83,9 +79,7 @@ pub(super) fn plan(left: &Left<'_>) -> Result<Plan, StoreError> {
     again.sort_by_key(|row| row.seq);
     // A call that asks runs alone: those behind it begin after its end.
     let waits = again.first().is_some_and(|first| first.state == CallState::Awaiting);
-    let reason = if abandoned == Some(open.turn) {
-        Some(Reason::ActorLost)
-    } else if !has_chat {
+    let reason = if !has_chat {
         Some(Reason::NoChat)
     } else {
         (!waits && open.resumes >= max_resumes).then_some(Reason::TooOften)

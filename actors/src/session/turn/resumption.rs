@@ -10,17 +10,19 @@ use crate::session::{
 use crate::{
     dispatcher::DispatchRequest,
     port::{LedgerRow, TurnStep, Write},
-    protocol::EventKind,
+    protocol::{EventKind, SessionEvent},
     telemetry::TurnSpan,
 };
 
 impl SessionState {
-    /// Goes on where the store has the turn.
-    pub(in crate::session) fn resume(&mut self, resumption: Resumption) {
-        let Resumption { open, calls, stops_loop, waits, permit, is_counted, news } = resumption;
+    /// Takes the turn as the store has it, to go on with it. Readers hear of that before the news: the ends of calls that no pipeline brings
+    /// to their end, and what stands behind them.
+    pub(in crate::session) fn resume(&mut self, resumption: Resumption, news: Vec<SessionEvent>) {
+        let Resumption { open, calls, stops_loop, permit, .. } = resumption;
         if self.is_closing() {
-            // The turn stays open for the next start, and this resumption does not count. What was stored for it is told.
+            self.leaves_turn = true;
             news.into_iter().for_each(|event| self.slot.feed().republish(event));
+            // The turn stays open for the next start, and this resumption does not count.
             let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
             let (turn, step) = (open.turn, TurnStep::Suspended);
             let suspended = Write::Turn { session, turn, at, step };
@@ -52,11 +54,9 @@ impl SessionState {
         let requests = calls.into_iter().map(|row| Arc::new(self.again(&turn, from, row)));
         turn.proposed = requests.map(Some).collect();
         self.turn = Some(turn);
-        self.leaves_turn = false;
         self.error = None;
         self.publish(EventKind::TurnResumed);
         news.into_iter().for_each(|event| self.slot.feed().republish(event));
-        self.go_on(waits, is_counted);
     }
 
     /// Gives the index of the model that asked for a call, or that of its turn where that one is here no more.

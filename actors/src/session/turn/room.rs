@@ -18,12 +18,12 @@ use crate::{
 impl SessionState {
     /// Goes on with a turn where it stands: at once where it has its permit. Without room it asks its person again where
     /// it only waits, or ends where it was dismissed. All else of it waits for room.
-    pub(super) fn go_on(&mut self, waits: bool, is_counted: bool) {
+    pub(in crate::session) fn go_on(&mut self, waits: bool) {
         let Some(turn) = self.turn.as_mut() else { return };
         if turn.permit.is_none() {
             let turn_is_gone = CancellationToken::new();
             let turn_is_there = turn_is_gone.clone().drop_guard();
-            turn.waits_for_room = Some(WaitForRoom { _turn_is_there: turn_is_there, is_counted });
+            turn.waits_for_room = Some(WaitForRoom { _turn_is_there: turn_is_there });
             let (id, is_stopped) = (turn.id, turn.core.is_stopped());
             self.wait_for_room(id, turn_is_gone);
             if !waits && !is_stopped {
@@ -54,25 +54,16 @@ impl SessionState {
     /// Takes the permit for which a turn waited. A resumption is counted before it begins.
     pub(in crate::session) fn has_room(&mut self, of: TurnId, permit: Permit) {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == of) else { return };
-        let is_counted = turn.waits_for_room.take().is_some_and(|waited| waited.is_counted);
+        turn.waits_for_room = None;
         if turn.core.is_over() || turn.core.is_suspended() {
             return;
         }
         turn.permit = Some(permit);
-        if turn.core.is_opening() && is_counted {
-            self.on(TurnInput::Opened);
-        } else if turn.core.is_opening() {
+        if turn.core.is_opening() {
             self.step(TurnStep::Resumed);
         } else if turn.core.is_completing() && turn.completion.is_none() {
             // A person has decided meanwhile. A process that ends from here on finds another turn than before.
             self.complete();
-        }
-    }
-
-    /// Leaves a resumption that could not be counted to the next waking, which reads the turn anew.
-    pub(super) fn leave_resumption(&mut self) {
-        if self.turn.take_if(|turn| turn.core.is_opening()).is_some() {
-            self.leaves_turn = true;
         }
     }
 }

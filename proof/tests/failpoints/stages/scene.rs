@@ -98,7 +98,7 @@ impl Scene {
         drop(paused);
         scene.speaks.open();
         scene.works.open();
-        if let Some(request) = request.filter(|_| victim != Victim::Session) {
+        if let Some(request) = request {
             // A lost question comes again, and none comes after the turn's end.
             while !asked.is_finished() {
                 if scene.session.decide(&request, Decision::Approve).await.is_ok() {
@@ -108,6 +108,8 @@ impl Scene {
             }
         }
         let asked = asked.await.unwrap();
+        // A turn whose caller was lost with the session goes on all the same.
+        probe.until_turns_ended(1).await;
 
         beside_speaks.open();
         let expected = match victim {

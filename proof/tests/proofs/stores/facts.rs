@@ -80,7 +80,7 @@ fn writes() -> impl Strategy<Value = Vec<Write>> {
 fn write() -> impl Strategy<Value = Write> {
     let (name, millis) = (|| select(SESSIONS.to_vec()), || 1..20_i64);
     let ending = select(vec![TurnEnding::Answered, TurnEnding::Failed, TurnEnding::Dismissed]);
-    let error = select(vec![None, Some(TurnError::Store), Some(TurnError::model("잠"))]);
+    let error = select(vec![None, Some(TurnError::CutOff), Some(TurnError::model("잠"))]);
     prop_oneof![
         2 => (name(), select(USERS.to_vec()), millis()).prop_map(|(name, owner, millis)| {
             Write::Session { session: session(name), user: user(owner), at: at(millis) }

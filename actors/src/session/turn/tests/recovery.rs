@@ -101,7 +101,7 @@ fn row(seq: u64, state: CallState) -> LedgerRow {
 }
 
 fn planned(open: &OpenTurn, messages: &[ChatMessage], calls: &[LedgerRow]) -> Plan {
-    plan(&Left { open, messages, calls, abandoned: None, max_resumes: 3 }).unwrap()
+    plan(&Left { open, messages, calls, max_resumes: 3 }).unwrap()
 }
 
 fn goes_on(again: &[u64], lost: &[u64]) -> Plan {
@@ -173,7 +173,7 @@ fn calls_of_another_turn_are_lost_whatever_their_state() {
 fn a_call_from_before_its_round_is_a_contradiction_and_not_dispatched() {
     let plan = |calls: &[LedgerRow]| {
         let (open, messages) = (&open(2, 4), &[user()][..]);
-        plan(&Left { open, messages, calls, abandoned: None, max_resumes: 3 })
+        plan(&Left { open, messages, calls, max_resumes: 3 })
     };
     let refused = plan(&[row(5, Proposed), row(3, Awaiting)]);
     assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
@@ -209,15 +209,4 @@ fn a_turn_that_only_waits_for_a_person_is_never_resumed_too_often() {
     assert_eq!(plan(&[]), ends(Reason::TooOften, &[]));
     let others = Plan { lost: vec![call(2)], ..ends(Reason::TooOften, &[]) };
     assert_eq!(plan(&[row_of(7, 2, Running)]), others);
-}
-
-#[test]
-fn a_turn_that_subscribers_were_told_is_over_stays_over() {
-    let told = |abandoned| {
-        let (open, messages, calls) = (open(1, 2), [user()], [row(2, Awaiting)]);
-        let (open, messages, calls) = (&open, &messages[..], &calls[..]);
-        plan(&Left { open, messages, calls, abandoned, max_resumes: 3 }).unwrap()
-    };
-    assert_eq!(told(Some(turn(1))), ends(Reason::ActorLost, &[2]));
-    assert_eq!(told(Some(turn(7))), waits(&[2], &[]));
 }
