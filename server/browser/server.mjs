@@ -12,9 +12,9 @@ const BINARY = process.env.MADANG_BIN;
 /**
  * Ports that the system gives to no one by itself. Of one that it chose, it gives the number away while the server is
  * down: the next listener on port 0 or any outgoing connection may have it, and then the server cannot come back.
- * Each worker has a range of its own.
+ * Each worker has a range of its own. They begin behind 10080, which browsers refuse.
  */
-const RANGE = { first: 10_000, size: 2_500, workers: 8 };
+const RANGE = { first: 10_100, size: 2_500, workers: 8 };
 const worker = Number(process.env.TEST_PARALLEL_INDEX ?? 0) % RANGE.workers;
 let turn = Math.floor(Math.random() * RANGE.size);
 const nextPort = () => RANGE.first + worker * RANGE.size + (turn++ % RANGE.size);
