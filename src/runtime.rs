@@ -14,6 +14,7 @@ use madang_actors::{
     session::{RuntimeContext, SessionRegistry},
     supervisor::{Health, RuntimeConfig, Supervisor},
 };
+use tokio::time::{Instant, timeout_at};
 use tracing::error;
 
 use crate::{
@@ -287,7 +288,8 @@ impl Runtime {
         let shared = &self.shared;
         shared.context.closing.cancel();
         let patience = shared.limits().shutdown_timeout;
-        let ended = tokio::time::timeout(patience, async {
+        let until = Instant::now() + patience;
+        let ended = timeout_at(until, async {
             shared.sessions.close().await;
             shared.tasks().close();
             shared.tasks().wait().await;
@@ -302,8 +304,14 @@ impl Runtime {
             // The actors stay: a late end can still be recorded, and shutdown can be tried again.
             return Err(ShutdownError { running: shared.tasks().len(), waited: patience });
         }
-        if let Err(cause) = temporary::erase(&shared.handles).await {
-            error!(%cause, "failed to erase the temporary chats: the next start does it");
+        match timeout_at(until, temporary::erase(&shared.handles)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(cause)) => {
+                error!(%cause, "temporary chats are left for the next start to erase")
+            }
+            Err(_) => {
+                error!("temporary chats are left for the next start to erase: no time is left")
+            }
         }
         shared.handles.supervisor.stop(None);
         shared.store().close().await;
