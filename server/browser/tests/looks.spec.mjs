@@ -122,10 +122,10 @@ const CHAT = {
           - heading "Madang" [level=2]
         - group:
           - code: search_catalog
-          - text: done
+          - text: /^done( [\d.]+ s)?$/
         - group:
           - code: add_habit
-          - text: done
+          - text: /^done( [\d.]+ s)?$/
         - article:
           - heading "Madang" [level=2]
       - textbox "Message"
@@ -150,10 +150,10 @@ const CHAT = {
           - heading "마당" [level=2]
         - group:
           - code: search_catalog
-          - text: 완료
+          - text: /^완료( ?[\d.]+ ?초)?$/
         - group:
           - code: add_habit
-          - text: 완료
+          - text: /^완료( ?[\d.]+ ?초)?$/
         - article:
           - heading "마당" [level=2]
       - textbox "메시지"
