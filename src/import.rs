@@ -2,7 +2,7 @@
 
 use madang_actors::{
     protocol::{Bound, Imported, TurnId},
-    session::{ImportError, SessionMsg, check_import},
+    session::{ImportError, SessionRequest, check_import},
 };
 
 use crate::Session;
@@ -39,6 +39,6 @@ impl Session {
         let admission = &runtime.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
         let bytes = bytes.map_err(ImportError::Overloaded)?;
-        self.ask(|reply| SessionMsg::Import { messages, bytes, reply }).await?
+        self.ask(|reply| SessionRequest::Import { messages, bytes, reply }).await?
     }
 }

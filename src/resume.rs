@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use madang_actors::{
     protocol::{EventKind, LimitExceeded, SessionEvent, TurnId, UserId},
-    session::{SessionMsg, SessionSlot, StreamItem, Subscription, TurnEnd},
+    session::{SessionRequest, SessionSlot, StreamItem, Subscription, TurnEnd},
 };
 use tokio::{sync::oneshot, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -66,7 +66,7 @@ fn goes_on(
     let heard = slot.feed().watch();
     runtime.wake(slot); // it was admitted before its process ended, so it waits for its permit
     let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
-    let sent = runtime.send(slot, SessionMsg::Attach { ended, reply });
+    let sent = runtime.send(slot, SessionRequest::Attach { ended, reply });
     follow(sent, running, heard, end, runtime.context.closing.clone())
 }
 

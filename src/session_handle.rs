@@ -9,7 +9,7 @@ use madang_actors::{
         FeedCursor, SessionId, StandingApproval, TurnId, TurnOptions, UserId,
     },
     session::{
-        self, ClearError, DismissError, ResolveError, SessionMsg, SessionSlot, SessionView,
+        self, ClearError, DismissError, ResolveError, SessionRequest, SessionSlot, SessionView,
         StreamItem, Subscription, TurnRefused, TurnRequest, ViewPage, check_lengths,
     },
 };
@@ -114,7 +114,7 @@ impl Session {
         let may_be_there = options.key.is_some();
         // Before the text is submitted: the reader of the turn misses nothing.
         let mut live = Some(self.slot.watch(&self.runtime.context.calls));
-        let ask = |began| SessionMsg::Ask(TurnRequest { text, options, bytes, began, ended });
+        let ask = |began| SessionRequest::Ask(TurnRequest { text, options, bytes, began, ended });
         let id = self.ask(ask).await??;
         if may_be_there && live.as_ref().is_some_and(|live| !begins_in(live, id)) {
             live = None;
@@ -129,7 +129,7 @@ impl Session {
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
     pub async fn turn(&self) -> Result<Option<Turn>, SessionError> {
         let (ended, end) = oneshot::channel();
-        let running = self.ask(|reply| SessionMsg::Attach { ended, reply }).await?;
+        let running = self.ask(|reply| SessionRequest::Attach { ended, reply }).await?;
         let id = running.map_err(SessionError::Overloaded)?;
         Ok(id.map(|id| Turn::new(id, self.slot.clone(), self.runtime.clone(), end, None)))
     }
@@ -143,7 +143,7 @@ impl Session {
     /// # Errors
     /// [`DismissError::NoTurn`] if no turn runs.
     pub async fn dismiss(&self) -> Result<Dismissed, DismissError> {
-        self.ask(|reply| SessionMsg::Dismiss { only: None, reply }).await?.map(Dismissed::new)
+        self.ask(|reply| SessionRequest::Dismiss { only: None, reply }).await?.map(Dismissed::new)
     }
 
     /// Clears the chat: the view of the person and the prompt of the model begin anew, and standing approvals end.
@@ -152,7 +152,7 @@ impl Session {
     /// # Errors
     /// [`ClearError`] says why the chat was not cleared.
     pub async fn clear(&self) -> Result<(), ClearError> {
-        self.ask(|reply| SessionMsg::Clear { reply }).await?
+        self.ask(|reply| SessionRequest::Clear { reply }).await?
     }
 
     /// Gives the view that a screen shows, with all entries of the chat. [`view`](Self::view) gives a part of them.
@@ -169,7 +169,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
     pub async fn view(&self, page: ViewPage) -> Result<SessionView, SessionError> {
-        let view = self.ask(|reply| SessionMsg::State { page, reply });
+        let view = self.ask(|reply| SessionRequest::State { page, reply });
         view.await?.map_err(SessionError::Overloaded)
     }
 
@@ -297,7 +297,7 @@ impl Session {
     /// Asks the session, which wakes for it, and waits for the answer.
     pub(crate) async fn ask<T>(
         &self,
-        question: impl FnOnce(oneshot::Sender<T>) -> SessionMsg,
+        question: impl FnOnce(oneshot::Sender<T>) -> SessionRequest,
     ) -> Result<T, Unreached> {
         let (reply, answer) = oneshot::channel();
         self.runtime.send(&self.slot, question(reply))?;

@@ -10,8 +10,8 @@ use madang_actors::{
     port::{Clock, Store},
     protocol::{CallId, Decision, DecisionError, Digest, Languages, LimitExceeded, Limits, UserId},
     session::{
-        ClearError, DismissError, ImportError, RuntimeContext, Sent, SessionMsg, SessionRegistry,
-        SessionSlot, TurnRefused, WakePolicy, go_on, open,
+        ClearError, DismissError, ImportError, RuntimeContext, Sent, SessionRegistry,
+        SessionRequest, SessionSlot, TurnRefused, WakePolicy, go_on, open,
     },
     supervisor::RuntimeHandles,
 };
@@ -92,7 +92,11 @@ impl SharedRuntime {
 
     /// Sends a message through a session's slot, and wakes the session if it sleeps. The session has the message, or
     /// will have it when it wakes.
-    pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionMsg) -> Result<(), Unreached> {
+    pub(crate) fn send(
+        &self,
+        slot: &Arc<SessionSlot>,
+        msg: SessionRequest,
+    ) -> Result<(), Unreached> {
         if self.is_closed() {
             return Err(Unreached::Closed);
         }

@@ -4,7 +4,7 @@ use crate::{Session, error::SessionError, turn_handle::Dismissed};
 use madang_actors::{
     port::{StoredEnd, StoredTurn},
     protocol::{ApprovalRequest, EventCursor, TurnId},
-    session::{DismissError, RunningTurn, SessionMsg, TurnEnd, When},
+    session::{DismissError, RunningTurn, SessionRequest, TurnEnd, When},
 };
 
 /// How a turn stands.
@@ -67,7 +67,7 @@ impl Session {
         turn: TurnId,
         when: When,
     ) -> Result<Option<Dismissed>, DismissError> {
-        match self.ask(|reply| SessionMsg::Dismiss { only: Some((turn, when)), reply }).await? {
+        match self.ask(|reply| SessionRequest::Dismiss { only: Some((turn, when)), reply }).await? {
             Ok(stored) => Ok(Some(Dismissed::new(stored))),
             Err(DismissError::NoTurn) => Ok(None),
             Err(error @ (DismissError::Closed | _)) => Err(error),
@@ -80,7 +80,9 @@ impl Session {
     }
 
     async fn running_turn(&self, turn: TurnId) -> Result<Option<RunningTurn>, SessionError> {
-        self.ask(|reply| SessionMsg::Turn { turn, reply }).await?.map_err(SessionError::Overloaded)
+        self.ask(|reply| SessionRequest::Turn { turn, reply })
+            .await?
+            .map_err(SessionError::Overloaded)
     }
 }
 

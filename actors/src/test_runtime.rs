@@ -26,7 +26,7 @@ use crate::{
     },
     registry::ToolRegistry,
     session::{
-        RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, SessionView, TurnEnd,
+        RuntimeContext, Sent, SessionRegistry, SessionRequest, SessionSlot, SessionView, TurnEnd,
         TurnRefused, TurnRequest, ViewPage, WakePolicy, open,
     },
     supervisor::{RuntimeConfig, RuntimeHandles, Supervisor},
@@ -133,7 +133,7 @@ impl TestRuntime {
         SessionRegistry::default().slot(session, user, &self.handles.calls.limits).unwrap()
     }
 
-    pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionMsg) {
+    pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionRequest) {
         match slot.send(msg) {
             Sent::Delivered => {}
             Sent::WakeIt => {
@@ -160,7 +160,7 @@ impl TestRuntime {
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;
         self.send(
             slot,
-            SessionMsg::Ask(TurnRequest { text: text.into(), options, bytes, began, ended }),
+            SessionRequest::Ask(TurnRequest { text: text.into(), options, bytes, began, ended }),
         );
         in_time(beginning).await.map_err(|_| TurnRefused::Closed)??;
         Ok(end)
@@ -168,7 +168,7 @@ impl TestRuntime {
 
     pub(crate) async fn state(&self, slot: &Arc<SessionSlot>) -> SessionView {
         let (reply, state) = oneshot::channel();
-        self.send(slot, SessionMsg::State { page: ViewPage::ALL, reply });
+        self.send(slot, SessionRequest::State { page: ViewPage::ALL, reply });
         in_time(state).await.unwrap().unwrap()
     }
 

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 use super::{
     lifecycle::slot::SlotGuard,
     msg::SessionMsg,
+    request::SessionRequest,
     state::{SessionState, WakeSnapshot},
 };
 use crate::{
@@ -58,90 +59,98 @@ impl Actor for SessionActor {
         msg: SessionMsg,
         session: &mut SessionState,
     ) -> Result<(), ActorProcessingErr> {
-        reached(&msg).await?;
-        session.take(msg);
+        session.take(msg).await?;
         session.end_if_closing();
         session.mark_idle_or_busy();
         Ok(())
     }
 }
 
-/// Marks a message at the edge of the session. Inspected here and taken apart behind the await, the message is not
-/// moved for it.
-async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
-    match msg {
-        SessionMsg::Ask(_) => failpoint("session.ask").await,
-        SessionMsg::Dismiss { .. } => failpoint("session.dismiss").await,
-        SessionMsg::Clear { .. } => failpoint("session.clear").await,
-        SessionMsg::Import { .. } => failpoint("session.import").await,
-        SessionMsg::State { .. } | SessionMsg::Turn { .. } => failpoint("session.state").await,
-        SessionMsg::Close { .. } => failpoint("session.close").await,
-        SessionMsg::Resume { .. } | SessionMsg::Room { .. } => failpoint("session.resume").await,
-        SessionMsg::Submitted { .. } => failpoint("session.submitted").await,
-        SessionMsg::Stored { .. } => failpoint("session.stored").await,
-        SessionMsg::Llm(_) => failpoint("session.completed").await,
-        SessionMsg::Dispatcher(_) => failpoint("session.dispatcher").await,
-        SessionMsg::Idle | SessionMsg::Sleep { .. } => failpoint("session.idle").await,
-        SessionMsg::Attach { .. } | SessionMsg::Resolved => Ok(()),
-    }
-}
-
 impl SessionState {
-    fn take(&mut self, msg: SessionMsg) {
+    async fn take(&mut self, msg: SessionMsg) -> Result<(), Failed> {
         match msg {
-            SessionMsg::Ask(asked) => {
-                self.slot.handles_one();
-                self.ask(asked);
+            SessionMsg::Request(request) => {
+                self.slot.took_one();
+                self.serve(request).await?;
             }
-            SessionMsg::Attach { ended, reply } => {
-                self.slot.handles_one();
-                answer(reply, Ok(self.attach(ended)));
+            SessionMsg::Close { reply } => {
+                failpoint("session.close").await?;
+                self.close(reply);
             }
-            SessionMsg::Dismiss { only, reply } => {
-                self.slot.handles_one();
-                answer(reply, self.dismiss_only(only));
+            SessionMsg::Room { turn, permit } => {
+                failpoint("session.room").await?;
+                self.has_room(turn, permit);
             }
-            SessionMsg::Clear { reply } => {
-                self.slot.handles_one();
-                self.clear(reply);
-            }
-            SessionMsg::Import { messages, bytes, reply } => {
-                self.slot.handles_one();
-                self.import(messages, bytes, reply);
-            }
-            SessionMsg::State { page, reply } => {
-                self.slot.handles_one();
-                answer(reply, Ok(self.view(page)));
-            }
-            SessionMsg::Turn { turn, reply } => {
-                self.slot.handles_one();
-                answer(reply, Ok(self.running(turn)));
-            }
-            SessionMsg::Close { reply } => self.close(reply),
-            SessionMsg::Resume { waits } => {
-                self.slot.handles_one();
-                self.go_on(waits);
-            }
-            SessionMsg::Room { turn, permit } => self.has_room(turn, permit),
             SessionMsg::Submitted { asked, found, turns_begun } => {
+                failpoint("session.submitted").await?;
                 self.submitted(*asked, found, turns_begun);
             }
-            SessionMsg::Stored { written, result } => self.stored(written, result),
+            SessionMsg::Stored { written, result } => {
+                failpoint("session.stored").await?;
+                self.stored(written, result);
+            }
             SessionMsg::Llm(LlmEvent::Ended { completion, result, has_begun }) => {
+                failpoint("session.completed").await?;
                 self.completed(completion, result, has_begun);
             }
-            SessionMsg::Dispatcher(event) => self.on_dispatcher(event),
-            SessionMsg::Resolved => {
-                self.slot.handles_one();
-                let resolved = self.slot.feed().take_resolved();
-                self.resolved(&resolved);
+            SessionMsg::Dispatcher(event) => {
+                failpoint("session.dispatcher").await?;
+                self.on_dispatcher(event);
             }
-            SessionMsg::Idle => self.idle(),
+            SessionMsg::Idle => {
+                failpoint("session.idle").await?;
+                self.idle();
+            }
             SessionMsg::Sleep { reply } => {
+                failpoint("session.sleep").await?;
                 self.idle_entry = None;
                 self.sleep();
                 answer(reply, ());
             }
         }
+        Ok(())
+    }
+
+    async fn serve(&mut self, request: SessionRequest) -> Result<(), Failed> {
+        match request {
+            SessionRequest::Ask(asked) => {
+                failpoint("session.ask").await?;
+                self.ask(asked);
+            }
+            SessionRequest::Attach { ended, reply } => {
+                failpoint("session.attach").await?;
+                answer(reply, Ok(self.attach(ended)));
+            }
+            SessionRequest::Dismiss { only, reply } => {
+                failpoint("session.dismiss").await?;
+                answer(reply, self.dismiss_only(only));
+            }
+            SessionRequest::Clear { reply } => {
+                failpoint("session.clear").await?;
+                self.clear(reply);
+            }
+            SessionRequest::Import { messages, bytes, reply } => {
+                failpoint("session.import").await?;
+                self.import(messages, bytes, reply);
+            }
+            SessionRequest::State { page, reply } => {
+                failpoint("session.state").await?;
+                answer(reply, Ok(self.view(page)));
+            }
+            SessionRequest::Turn { turn, reply } => {
+                failpoint("session.turn").await?;
+                answer(reply, Ok(self.running(turn)));
+            }
+            SessionRequest::Resume { waits } => {
+                failpoint("session.resume").await?;
+                self.go_on(waits);
+            }
+            SessionRequest::TakeResolved => {
+                failpoint("session.take_resolved").await?;
+                let resolved = self.slot.feed().take_resolved();
+                self.resolved(&resolved);
+            }
+        }
+        Ok(())
     }
 }

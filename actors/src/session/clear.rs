@@ -3,7 +3,8 @@
 use tokio::sync::oneshot;
 
 use super::{
-    msg::{About, ClearError, Outgoing},
+    msg::{About, Outgoing},
+    request::ClearError,
     state::SessionState,
 };
 use crate::{mailbox::answer, port::Write, protocol::Content};

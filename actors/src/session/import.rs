@@ -4,7 +4,8 @@ use tokio::{sync::oneshot, time::Instant};
 use uuid::Uuid;
 
 use super::{
-    msg::{About, ImportError, Outgoing, PendingImport, TurnEnd},
+    msg::{About, Outgoing, PendingImport},
+    request::{ImportError, TurnEnd},
     state::SessionState,
 };
 use crate::{

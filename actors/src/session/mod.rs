@@ -1,12 +1,12 @@
 //! One chat: a session that sleeps in the store, and wakes as an actor while it is used.
 //!
-//! The flow of a turn: a caller sends [`SessionMsg::Ask`] through the session's [`SessionSlot`]. A session that sleeps is
+//! The flow of a turn: a caller sends [`SessionRequest::Ask`] through the session's [`SessionSlot`]. A session that sleeps is
 //! loaded first (`lifecycle::wake`). The actor stores the user's message, and `turn::machine` decides input by input
 //! what comes next: ask the model, record the calls, dispatch them, end. `turn::effects` carries out each decision.
 //! What the store has taken is then published in the [`Feed`], and each [`Subscription`] reads it at its own pace.
 //!
-//! - `actor`, `msg`, `state`: the shell, what others may ask, and what an awake session holds; `clear` clears the chat, and
-//!   `import` begins it with a history.
+//! - `request`: what callers ask of a session, and its answers. `msg`: what its actor receives. `actor` and `state`: the
+//!   shell, and what an awake session holds. `clear` clears the chat, and `import` begins it with a history.
 //! - `turn`: the machine, its effects, and the recovery of a turn that was left open.
 //! - `events`: the feed, its readers, and the replay of what they missed from the store.
 //! - `lifecycle`: the registry, the slot, waking, idling, and how a turn goes on after its actor was lost.
@@ -26,6 +26,7 @@ mod import;
 mod lifecycle;
 mod msg;
 mod prompt;
+mod request;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -49,9 +50,10 @@ pub use lifecycle::{
     slot::{Begun, Sent, SessionSlot},
     wake::open,
 };
-pub use msg::{
-    ClearError, DismissError, DismissalStored, ImportError, Outgoing, Resumption, RunningTurn,
-    SessionMsg, SessionView, TurnEnd, TurnRefused, TurnRequest, When,
+pub use msg::{Outgoing, Resumption, SessionMsg};
+pub use request::{
+    ClearError, DismissError, DismissalStored, ImportError, RunningTurn, SessionRequest,
+    SessionView, TurnEnd, TurnRefused, TurnRequest, When,
 };
 pub use state::{SessionState, WakeSnapshot};
 pub use turn::begin::check_lengths;

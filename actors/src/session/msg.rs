@@ -1,79 +1,26 @@
-//! The messages of a SessionActor, and its answers.
-
-use std::sync::Arc;
+//! The messages of a SessionActor, and what it knows of its own writes.
 
 use tokio::sync::oneshot;
 
-use super::view::ViewPage;
+use super::request::{ClearError, ImportError, SessionRequest, TurnEnd, TurnRequest};
 use crate::{
     admission::Permit,
     dispatcher::DispatcherEvent,
     llm::LlmEvent,
     mailbox::answer,
-    port::{LedgerRow, OpenTurn, StoreError, SubmittedTurn, Write},
-    protocol::{
-        ApprovalRequest, ChatMessage, EventCursor, FeedCursor, Imported, LimitExceeded, SessionId,
-        Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
-    },
+    port::{LedgerRow, OpenTurn, StoreError, SubmittedTurn},
+    protocol::{ChatMessage, Timestamp, TurnId},
 };
 
 /// A message for a [`SessionActor`](super::SessionActor).
 #[derive(Debug)]
 pub enum SessionMsg {
-    /// Begins a turn, or finds the one that was submitted under the same key.
-    Ask(TurnRequest),
-    /// Asks for the running turn.
-    Attach {
-        /// Receives how it ended, if one runs.
-        ended: oneshot::Sender<TurnEnd>,
-        /// Receives which turn runs.
-        reply: oneshot::Sender<Result<Option<TurnId>, LimitExceeded>>,
-    },
-    /// Dismisses the running turn, as its options say. Without one, it changes nothing.
-    Dismiss {
-        /// The only turn that is dismissed, and when; `None` for any that runs.
-        only: Option<(TurnId, When)>,
-        /// Receives an answer before any running work has ended, with the receiver that tells when the store has the
-        /// dismissal.
-        reply: oneshot::Sender<Result<DismissalStored, DismissError>>,
-    },
-    /// Clears the chat: state and model begin after a mark.
-    Clear {
-        /// Receives an answer once the mark is stored.
-        reply: oneshot::Sender<Result<(), ClearError>>,
-    },
-    /// Begins the chat with a history.
-    Import {
-        /// The messages, in order.
-        messages: Vec<Imported>,
-        /// The permit for the bytes of the messages, until they are stored or refused.
-        bytes: Permit,
-        /// Receives the turn of the messages once they are stored.
-        reply: oneshot::Sender<Result<TurnId, ImportError>>,
-    },
-    /// Asks for the view of a screen.
-    State {
-        /// The entries that the view has.
-        page: ViewPage,
-        /// Receives the view.
-        reply: oneshot::Sender<Result<SessionView, LimitExceeded>>,
-    },
-    /// Asks how far a turn is that runs.
-    Turn {
-        /// The id of the turn.
-        turn: TurnId,
-        /// Receives how far it is; `None` if it does not run.
-        reply: oneshot::Sender<Result<Option<RunningTurn>, LimitExceeded>>,
-    },
+    /// A request that came through the session's slot.
+    Request(SessionRequest),
     /// The runtime shuts down: the session leaves its turn to the next start, begins no other, and ends.
     Close {
         /// Receives an answer when no part of the turn runs any more.
         reply: oneshot::Sender<()>,
-    },
-    /// Lets the turn with which the session woke go on, behind the messages that waited for that.
-    Resume {
-        /// Whether nothing of it begins before a person has decided.
-        waits: bool,
     },
     /// Brings the permit for which a turn that goes on has waited.
     Room {
@@ -102,8 +49,6 @@ pub enum SessionMsg {
     Llm(LlmEvent),
     /// Brings an event of the dispatcher.
     Dispatcher(DispatcherEvent),
-    /// The feed has told resolutions of unknown effects, which the store has.
-    Resolved,
     /// The time after which the session may sleep has passed.
     Idle,
     /// Asks the session to sleep now, if it is idle, because another needs its permit.
@@ -124,21 +69,6 @@ pub struct Resumption {
     pub(super) waits: bool,
     /// Its permit among the running turns; `None` where it has to wait for room.
     pub(super) permit: Option<Permit>,
-}
-
-/// A request for a turn.
-#[derive(Debug)]
-pub struct TurnRequest {
-    /// The text as the user typed it.
-    pub text: Arc<str>,
-    /// The options of the turn.
-    pub options: TurnOptions,
-    /// The permit for the bytes of the text, until it is stored or refused.
-    pub bytes: Permit,
-    /// Receives, once the user's message is stored, which turn began.
-    pub began: oneshot::Sender<Result<TurnId, TurnRefused>>,
-    /// Receives how the turn ended.
-    pub ended: oneshot::Sender<TurnEnd>,
 }
 
 /// The parts of a write that the session has given to the store and not yet published.
@@ -217,201 +147,4 @@ impl From<DispatcherEvent> for SessionMsg {
     fn from(event: DispatcherEvent) -> Self {
         Self::Dispatcher(event)
     }
-}
-
-/// A reason why a turn did not begin. The state is unchanged, but for [`Closed`](Self::Closed), and for a
-/// [`Store`](Self::Store) whose cause [may have happened](StoreError::may_have_happened) all the same. Only the store
-/// has the answer then. The session tells which turn runs, and a repeated submit under the same idempotency key finds
-/// the turn.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum TurnRefused {
-    /// The text is empty after trimming.
-    #[error("the text is empty")]
-    Empty,
-    /// A turn is running.
-    #[error("a turn is running")]
-    Busy,
-    /// The text is too long.
-    #[error("the text has {bytes} bytes, {max_bytes} are allowed")]
-    TooLong {
-        /// The bytes of the text.
-        bytes: usize,
-        /// The most bytes that it may have.
-        max_bytes: usize,
-    },
-    /// The instructions are too long.
-    #[error("the instructions have {bytes} bytes, {max_bytes} are allowed")]
-    InstructionsTooLong {
-        /// The bytes of the instructions.
-        bytes: usize,
-        /// The most bytes that they may have.
-        max_bytes: usize,
-    },
-    /// No time zone has this name.
-    #[error("no time zone is named {name:?}")]
-    UnknownTimeZone {
-        /// The name that was asked for.
-        name: Arc<str>,
-    },
-    /// No model of the runtime has this name.
-    #[error("no model of this runtime is named {name:?}")]
-    UnknownModel {
-        /// The name that was asked for.
-        name: Arc<str>,
-    },
-    /// Another text was submitted under the same idempotency key.
-    #[error("the idempotency key was used for another text")]
-    OtherText,
-    /// A bound was reached.
-    #[error("a bound was reached")]
-    Overloaded(#[source] LimitExceeded),
-    /// The user's message could not be stored.
-    #[error("failed to store the user's message")]
-    Store(#[source] StoreError),
-    /// The session's actor died, or the runtime has shut down.
-    #[error("the session is closed")]
-    Closed,
-}
-
-/// Receives once that the store has a dismissal, or why not.
-pub type DismissalStored = oneshot::Receiver<Result<(), StoreError>>;
-
-/// The condition of a dismissal of one turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
-    /// Whenever the turn runs.
-    Any,
-    /// Only while its approval request waits for a person. A turn about whose request a person has decided goes on.
-    Waits,
-}
-
-/// How far a running turn is.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunningTurn {
-    /// The cursor of the last event that was told of it.
-    pub last: EventCursor,
-    /// The approval request that waits for the user.
-    pub approval_request: Option<ApprovalRequest>,
-}
-
-/// A reason why no turn was dismissed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DismissError {
-    /// No turn is running.
-    #[error("no turn is running")]
-    NoTurn,
-    /// The session's actor died, or the runtime has shut down.
-    #[error("the session is closed")]
-    Closed,
-}
-
-/// A reason why the chat was not cleared.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum ClearError {
-    /// A turn is running, or a runtime that ends leaves it to the next start.
-    #[error("a turn is running")]
-    Busy,
-    /// A bound was reached.
-    #[error("a bound was reached")]
-    Overloaded(#[source] LimitExceeded),
-    /// The mark could not be stored.
-    #[error("failed to store the clearing")]
-    Store(#[source] StoreError),
-    /// The session's actor died, or the runtime has shut down.
-    #[error("the session is closed")]
-    Closed,
-}
-
-/// A reason why no history was imported. The chat is unchanged, with two exceptions: [`Closed`](Self::Closed), and a
-/// [`Store`](Self::Store) whose cause [may have happened](StoreError::may_have_happened) all the same. Then the chat
-/// has all of the history, or nothing.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum ImportError {
-    /// There is no message, or one has an empty text after trimming.
-    #[error("an import needs messages, each with a text")]
-    Empty,
-    /// There are too many messages.
-    #[error("the import has {messages} messages, {max_messages} are allowed")]
-    TooManyMessages {
-        /// The number of messages.
-        messages: usize,
-        /// The most messages that it may have.
-        max_messages: usize,
-    },
-    /// The texts are too long together.
-    #[error("the texts of the import have {bytes} bytes, {max_bytes} are allowed")]
-    TooLong {
-        /// The bytes of all texts.
-        bytes: usize,
-        /// The most bytes that they may have.
-        max_bytes: usize,
-    },
-    /// The transcript has an entry, or had one before the chat was cleared.
-    #[error("the chat has begun already")]
-    HasBegun,
-    /// A turn, a clearing or another import goes on.
-    #[error("a turn is running, or the chat is changing")]
-    Busy,
-    /// A bound was reached.
-    #[error("a bound was reached")]
-    Overloaded(#[source] LimitExceeded),
-    /// The messages could not be stored.
-    #[error("failed to store the import")]
-    Store(#[source] StoreError),
-    /// The session's actor died, or the runtime has shut down.
-    #[error("the session is closed")]
-    Closed,
-}
-
-/// The end of a turn.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TurnEnd {
-    /// The turn that ended.
-    pub turn: TurnId,
-    /// How the turn ended.
-    pub ending: TurnEnding,
-    /// Why it failed, if it did.
-    pub error: Option<TurnError>,
-    /// The cost of all its completions.
-    pub usage: Usage,
-}
-
-impl TurnEnd {
-    pub(super) fn write(&self, session: &SessionId, at: Timestamp, behind: u64) -> Write {
-        Write::TurnEnded {
-            session: session.clone(),
-            turn: self.turn,
-            at,
-            behind,
-            ending: self.ending,
-            error: self.error.clone(),
-            usage: self.usage,
-        }
-    }
-}
-
-/// The view of a chat for a screen.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct SessionView {
-    /// The entries since the last clearing, in order, as far as they were asked for.
-    pub messages: Vec<ChatMessage>,
-    /// The number of the first of these entries where earlier ones are left out: they stand before it.
-    pub earlier: Option<u64>,
-    /// The position of the view: it has what was told before, and nothing that is told behind. A screen that draws the
-    /// view and then subscribes behind this misses nothing and reads nothing twice.
-    pub cursor: FeedCursor,
-    /// The turn that has begun and not ended.
-    pub turn: Option<TurnId>,
-    /// Whether the model is answering: the input is disabled.
-    pub is_streaming: bool,
-    /// The streamed text so far; empty at the start and between rounds, `None` at every end.
-    pub streaming_text: Option<String>,
-    /// The last error in the words of the session's language; `None` where all is well.
-    pub error: Option<String>,
-    /// The approval request that waits for the user.
-    pub approval_request: Option<ApprovalRequest>,
 }

@@ -14,7 +14,8 @@ use super::{
     lifecycle::registry_state::IdleEntry,
     lifecycle::slot::{SessionSlot, SlotGuard},
     lifecycle::turn_memory::ends,
-    msg::{Resumption, RunningTurn, SessionMsg, SessionView, TurnRefused},
+    msg::{Resumption, SessionMsg},
+    request::{RunningTurn, SessionView, TurnRefused},
     transcript::Chat,
     turn::machine::Turn,
     view::ViewPage,
@@ -276,11 +277,11 @@ impl SessionState {
             None => unpublished.into_iter().for_each(|event| self.slot.feed().republish(event)),
         }
         // Behind the subscribers.
-        ended.iter().for_each(|end| self.slot.turn_ended(end));
+        ended.iter().for_each(|end| self.slot.turn().ended(end));
         if self.is_closing() {
-            self.slot.leave_callers();
+            self.slot.turn().leave_callers();
         } else {
-            self.slot.keep_turn(open_turn);
+            self.slot.turn().keep_only(open_turn);
         }
     }
 }
@@ -294,7 +295,7 @@ impl Drop for SessionState {
             if let Some(mut turn) = turn {
                 turn.cancel_completion();
             }
-            return self.slot.leave_callers();
+            return self.slot.turn().leave_callers();
         }
         let Some(mut turn) = turn else { return };
         if let Some(asked) = &turn.completion {

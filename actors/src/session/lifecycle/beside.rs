@@ -6,9 +6,9 @@ use std::{pin::pin, sync::Arc};
 use tokio::time::{Instant, sleep_until};
 
 use crate::session::{
-    RuntimeContext, SessionMsg, SessionSlot,
+    RuntimeContext, SessionRequest, SessionSlot,
     lifecycle::waiting::may_be_refused,
-    msg::{ClearError, DismissError, ImportError, SessionView, TurnRefused, TurnRequest},
+    request::{ClearError, DismissError, ImportError, SessionView, TurnRefused, TurnRequest},
 };
 use crate::{
     mailbox::answer,
@@ -16,7 +16,7 @@ use crate::{
     protocol::{ChatMessage, EventCursor, FeedCursor},
 };
 
-/// Waits until all work that was begun behind the slot has ended. While a call beside the session goes on, messages that
+/// Waits until all work that was begun behind the slot has ended. While a call beside the session goes on, requests that
 /// wait are answered: looks at once, and changes within `Limits::ask_timeout`.
 pub(super) async fn writes_ended(slot: &Arc<SessionSlot>, context: &RuntimeContext) {
     let mut ended = pin!(slot.writes_ended());
@@ -24,39 +24,40 @@ pub(super) async fn writes_ended(slot: &Arc<SessionSlot>, context: &RuntimeConte
     loop {
         let is_late = Instant::now() >= until;
         if slot.has_call_beside() {
-            let is_answered = |msg: &SessionMsg| is_look(msg) || is_late && may_be_refused(msg);
-            for msg in slot.take_waiting(is_answered) {
-                look(msg, slot, context).await;
+            let is_answered =
+                |request: &SessionRequest| is_look(request) || is_late && may_be_refused(request);
+            for request in slot.take_waiting(is_answered) {
+                look(request, slot, context).await;
             }
         }
         tokio::select! {
             biased;
             () = &mut ended => return,
-            () = slot.message_arrives() => {}
+            () = slot.request_arrives() => {}
             () = sleep_until(until), if !is_late => {}
         }
     }
 }
 
-/// Tells whether a message is answered without a change.
-const fn is_look(msg: &SessionMsg) -> bool {
+/// Tells whether a request is answered without a change.
+const fn is_look(request: &SessionRequest) -> bool {
     matches!(
-        msg,
-        SessionMsg::State { .. }
-            | SessionMsg::Attach { .. }
-            | SessionMsg::Turn { .. }
-            | SessionMsg::Dismiss { .. }
+        request,
+        SessionRequest::State { .. }
+            | SessionRequest::Attach { .. }
+            | SessionRequest::Turn { .. }
+            | SessionRequest::Dismiss { .. }
     )
 }
 
-/// Answers a message by what the store has. No turn is open.
-async fn look(msg: SessionMsg, slot: &Arc<SessionSlot>, context: &RuntimeContext) {
-    match msg {
-        SessionMsg::Ask(TurnRequest { began, .. }) => answer(began, Err(TurnRefused::Busy)),
-        SessionMsg::Clear { reply } => answer(reply, Err(ClearError::Busy)),
-        SessionMsg::Import { reply, .. } => answer(reply, Err(ImportError::Busy)),
-        SessionMsg::Dismiss { reply, .. } => answer(reply, Err(DismissError::NoTurn)),
-        SessionMsg::State { page, reply } => {
+/// Answers a request by what the store has. No turn is open.
+async fn look(request: SessionRequest, slot: &Arc<SessionSlot>, context: &RuntimeContext) {
+    match request {
+        SessionRequest::Ask(TurnRequest { began, .. }) => answer(began, Err(TurnRefused::Busy)),
+        SessionRequest::Clear { reply } => answer(reply, Err(ClearError::Busy)),
+        SessionRequest::Import { reply, .. } => answer(reply, Err(ImportError::Busy)),
+        SessionRequest::Dismiss { reply, .. } => answer(reply, Err(DismissError::NoTurn)),
+        SessionRequest::State { page, reply } => {
             // Without an answer the caller hears that the session is closed.
             if let Ok((messages, cursor)) = told(slot, context).await {
                 let (messages, earlier) = page.entries(&messages);
@@ -64,22 +65,13 @@ async fn look(msg: SessionMsg, slot: &Arc<SessionSlot>, context: &RuntimeContext
                 answer(reply, Ok(SessionView { messages, earlier, cursor, ..rest }));
             }
         }
-        SessionMsg::Turn { reply, .. } => answer(reply, Ok(None)),
-        SessionMsg::Attach { reply, .. } => {
+        SessionRequest::Turn { reply, .. } => answer(reply, Ok(None)),
+        SessionRequest::Attach { reply, .. } => {
             if told(slot, context).await.is_ok() {
                 answer(reply, Ok(None));
             }
         }
-        SessionMsg::Close { .. }
-        | SessionMsg::Resume { .. }
-        | SessionMsg::Room { .. }
-        | SessionMsg::Submitted { .. }
-        | SessionMsg::Stored { .. }
-        | SessionMsg::Llm(_)
-        | SessionMsg::Dispatcher(_)
-        | SessionMsg::Resolved
-        | SessionMsg::Idle
-        | SessionMsg::Sleep { .. } => {}
+        SessionRequest::Resume { .. } | SessionRequest::TakeResolved => {}
     }
 }
 

@@ -31,14 +31,14 @@ impl RuntimeContext {
 
 /// Goes on with the open turn of a session that sleeps, unless a task sees to it already.
 pub fn go_on(slot: &Arc<SessionSlot>, context: &Arc<RuntimeContext>) {
-    if slot.must_go_on() {
+    if slot.turn().begins_to_go_on() {
         wakes(slot.clone(), context.clone(), None);
     }
 }
 
 /// Wakes the session in a task. It is marked as waking at once, so that messages sent from now on wait for that.
 fn wakes(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, turn: Option<(TurnId, Locale)>) {
-    let is_first = slot.tries() == 0;
+    let is_first = slot.turn().count_try() == 0;
     let opens = is_first && slot.begins_waking();
     let tasks = context.tasks.clone();
     tasks.spawn(until_awake(slot, context, turn, opens));
@@ -55,27 +55,35 @@ async fn until_awake(
             // In a task of its own, so that a panic of the store ends no more than this try.
             let opens = open(slot.clone(), context.clone(), WakePolicy::WaitForRoom);
             let is_awake = context.tasks.spawn(opens).await.unwrap_or(false);
-            if is_awake && slot.has_gone_on() {
+            if is_awake && has_gone_on(&slot) {
                 return;
             }
             if !is_awake {
                 // The end may come late, or only with the next start: callers do not wait for it.
-                slot.leave_callers();
+                slot.turn().leave_callers();
                 if let Some((turn, locale)) = turn.take() {
                     is_interrupted(&slot, &context, turn, locale);
                 }
             }
         }
-        let pause = context.calls.limits.retry_pause(slot.tries().saturating_sub(1));
+        let pause = context.calls.limits.retry_pause(slot.turn().count_try().saturating_sub(1));
         let _ = timeout(pause, context.closing.cancelled()).await;
         if context.closing.is_cancelled() {
-            return slot.goes_on_no_more();
+            slot.turn().ends_to_go_on();
+            return slot.turn().leave_callers();
         }
-        if slot.awake().is_some() && slot.has_gone_on() {
+        if slot.awake().is_some() && has_gone_on(&slot) {
             return;
         }
         opens = slot.begins_waking();
     }
+}
+
+/// Returns whether the session is awake, so that its task may end.
+fn has_gone_on(slot: &SessionSlot) -> bool {
+    // Before the look: an actor that is lost from here on finds that no task sees to its turn.
+    slot.turn().ends_to_go_on();
+    slot.awake().is_some() || !slot.turn().begins_to_go_on()
 }
 
 /// Tells readers that the store does not let the turn go on yet.

@@ -26,7 +26,7 @@ impl LostSessions {
 
     /// Reports a session, which goes on as soon as it can.
     pub(in crate::session) fn report(&self, lost: LostSession) {
-        if lost.slot.must_go_on() {
+        if lost.slot.turn().begins_to_go_on() {
             // Without a receiver the runtime is gone, and the next start goes on.
             let _ = self.0.send(lost);
         }

@@ -73,7 +73,7 @@ async fn wait_for_room(
             biased;
             permit = &mut permit => return Some(permit),
             () = context.closing.cancelled() => return None,
-            () = slot.message_arrives() => {}
+            () = slot.request_arrives() => {}
             // A session may have become idle just before this one began to wait.
             () = sleep(patience) => {
                 if let Some(idle) = slot.longest_idle(refusal.scope) {

@@ -1,8 +1,8 @@
 //! Why a session did not wake, and what the callers that wait for it are told.
 
 use crate::session::{
-    SessionMsg,
-    msg::{ClearError, ImportError, TurnRefused, TurnRequest},
+    SessionRequest,
+    request::{ClearError, ImportError, TurnRefused, TurnRequest},
 };
 use crate::{mailbox::answer, port::StoreError, protocol::LimitExceeded};
 
@@ -23,54 +23,48 @@ pub enum WakeError {
     Overloaded(#[source] LimitExceeded),
 }
 
-/// Tells the caller of a message why its session did not wake.
-pub(super) fn refuse(msg: SessionMsg, cause: &WakeError) {
+/// Answers a request with the reason why its session did not wake.
+pub(super) fn refuse(request: SessionRequest, cause: &WakeError) {
     let unstored = || match cause {
         WakeError::Store(cause) => cause.clone(),
         WakeError::Unknown | WakeError::Closed | WakeError::Overloaded(_) => {
             StoreError::refused(cause.to_string())
         }
     };
-    match (msg, cause) {
-        (SessionMsg::Ask(TurnRequest { began, .. }), WakeError::Overloaded(refusal)) => {
+    match (request, cause) {
+        (SessionRequest::Ask(TurnRequest { began, .. }), WakeError::Overloaded(refusal)) => {
             answer(began, Err(TurnRefused::Overloaded(*refusal)));
         }
-        (SessionMsg::Clear { reply }, WakeError::Overloaded(refusal)) => {
+        (SessionRequest::Clear { reply }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(ClearError::Overloaded(*refusal)));
         }
-        (SessionMsg::Import { reply, .. }, WakeError::Overloaded(refusal)) => {
+        (SessionRequest::Import { reply, .. }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(ImportError::Overloaded(*refusal)));
         }
-        (SessionMsg::State { reply, .. }, WakeError::Overloaded(refusal)) => {
+        (SessionRequest::State { reply, .. }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(*refusal));
         }
-        (SessionMsg::Attach { reply, .. }, WakeError::Overloaded(refusal)) => {
+        (SessionRequest::Attach { reply, .. }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(*refusal));
         }
-        (SessionMsg::Turn { reply, .. }, WakeError::Overloaded(refusal)) => {
+        (SessionRequest::Turn { reply, .. }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(*refusal));
         }
-        (SessionMsg::Ask(TurnRequest { began, .. }), _) => {
+        (SessionRequest::Ask(TurnRequest { began, .. }), _) => {
             answer(began, Err(TurnRefused::Store(unstored())))
         }
-        (SessionMsg::Clear { reply }, _) => answer(reply, Err(ClearError::Store(unstored()))),
-        (SessionMsg::Import { reply, .. }, _) => answer(reply, Err(ImportError::Store(unstored()))),
-        // Dropping these tells the caller that the session is closed.
+        (SessionRequest::Clear { reply }, _) => answer(reply, Err(ClearError::Store(unstored()))),
+        (SessionRequest::Import { reply, .. }, _) => {
+            answer(reply, Err(ImportError::Store(unstored())))
+        }
+        // A caller whose reply is dropped learns that the session is closed.
         (
-            SessionMsg::Dismiss { .. }
-            | SessionMsg::State { .. }
-            | SessionMsg::Attach { .. }
-            | SessionMsg::Turn { .. }
-            | SessionMsg::Close { .. }
-            | SessionMsg::Resume { .. }
-            | SessionMsg::Room { .. }
-            | SessionMsg::Submitted { .. }
-            | SessionMsg::Stored { .. }
-            | SessionMsg::Llm(_)
-            | SessionMsg::Dispatcher(_)
-            | SessionMsg::Resolved
-            | SessionMsg::Idle
-            | SessionMsg::Sleep { .. },
+            SessionRequest::Dismiss { .. }
+            | SessionRequest::State { .. }
+            | SessionRequest::Attach { .. }
+            | SessionRequest::Turn { .. }
+            | SessionRequest::Resume { .. }
+            | SessionRequest::TakeResolved,
             _,
         ) => {}
     }

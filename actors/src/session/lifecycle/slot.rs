@@ -1,28 +1,23 @@
-//! The slot of a session: all messages go through it, whether the session is asleep, waking or awake.
+//! The slot of a session: all requests go through it, whether the session is asleep, waking or awake.
 
 use std::{
     future::pending,
     ops::Deref,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{
-            AtomicBool, AtomicU32, AtomicU64,
-            Ordering::{Relaxed, SeqCst},
-        },
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
 
 use ractor::{ActorId, ActorRef, ActorStatus, MessagingErr};
-use tokio::sync::oneshot;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use crate::session::{
-    Feed, FeedBounds, SessionMsg,
+    Feed, FeedBounds, SessionMsg, SessionRequest,
     events::feed::ActorTakes,
     lifecycle::registry_state::{IdleEntry, RegistryState},
     lifecycle::turn_memory::TurnMemory,
     lifecycle::waiting::{Waiting, is_dismissal},
-    msg::TurnEnd,
 };
 use crate::{
     admission::Permit,
@@ -45,15 +40,11 @@ pub struct SessionSlot {
     state: Mutex<SlotState>,
     /// The calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     open_writes: TaskTracker,
-    turn: Mutex<TurnMemory>,
-    /// Whether a turn of the session must go on. One task then wakes it, and tries again until it is awake.
-    must_go_on: AtomicBool,
-    /// The tries of that task since the store last took a write of the session.
-    failures: AtomicU32,
+    turn: TurnMemory,
     /// Whether a call without a model goes on beside the session, which has no open turn.
     has_call_beside: AtomicBool,
-    /// The messages that its actor has handled since it woke.
-    handled: AtomicU64,
+    /// The requests that its actor has taken since it woke.
+    taken: AtomicU64,
     max_waiting: usize,
     registry: Arc<RegistryState<Self>>,
 }
@@ -77,7 +68,7 @@ impl Begun {
     pub fn goes_on_beside(&mut self) {
         self.is_beside = true;
         self.slot.has_call_beside.store(true, Relaxed);
-        // A message may wait already.
+        // A request may wait already.
         if let SlotState::Waking(waiting) = &*self.slot.state() {
             waiting.arrived().notify_one();
         }
@@ -99,15 +90,15 @@ enum SlotState {
     Awake { actor: ActorRef<SessionMsg>, sent: u64, awake: Option<Permit> },
 }
 
-/// Tells what became of a message.
+/// What became of a request.
 #[derive(Debug)]
 pub enum Sent {
     /// The session has it, or will have it when it wakes.
     Delivered,
     /// The session has it when it wakes: the caller must wake it.
     WakeIt,
-    /// Too many messages wait already.
-    Full(Box<SessionMsg>, LimitExceeded),
+    /// Too many requests wait already.
+    Full(Box<SessionRequest>, LimitExceeded),
 }
 
 impl SessionSlot {
@@ -124,11 +115,9 @@ impl SessionSlot {
             feed: Feed::new(FeedBounds::of(limits)),
             state: Mutex::new(SlotState::Asleep),
             open_writes: TaskTracker::new(),
-            turn: Mutex::default(),
-            must_go_on: AtomicBool::new(false),
+            turn: TurnMemory::default(),
             has_call_beside: AtomicBool::new(false),
-            failures: AtomicU32::new(0),
-            handled: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
             max_waiting: limits.max_waiting_messages,
             registry: registry.clone(),
         }
@@ -163,7 +152,7 @@ impl SessionSlot {
     pub fn begins_asleep(self: &Arc<Self>) -> Option<Begun> {
         // Under the lock: a later waking finds what began.
         let state = self.state();
-        let has_ended = self.open_writes.is_empty() && !self.must_go_on.load(Relaxed);
+        let has_ended = self.open_writes.is_empty() && !self.turn.must_go_on();
         (has_ended && matches!(*state, SlotState::Asleep)).then(|| self.begins())
     }
 
@@ -174,46 +163,43 @@ impl SessionSlot {
         self.open_writes.wait().await;
     }
 
-    /// Sends a message. It happens under the lock, so the session cannot fall asleep between the check and the sending.
+    /// Sends a request. It happens under the lock, so the session cannot fall asleep between the check and the sending.
     /// A dismissal is never refused.
-    pub fn send(&self, msg: SessionMsg) -> Sent {
-        let sent = self.deliver(msg);
+    pub fn send(&self, request: SessionRequest) -> Sent {
+        let sent = self.deliver(request);
         if let Sent::Full(_, refusal) = &sent {
             refused(refusal);
         }
         sent
     }
 
-    fn deliver(&self, msg: SessionMsg) -> Sent {
-        let max = if is_dismissal(&msg) { usize::MAX } else { self.max_waiting };
-        let full = |msg| {
+    fn deliver(&self, request: SessionRequest) -> Sent {
+        let max = if is_dismissal(&request) { usize::MAX } else { self.max_waiting };
+        let full = |request| {
             let (bound, scope) = (Bound::WaitingMessages, Scope::Session);
-            Sent::Full(Box::new(msg), LimitExceeded { bound, scope, max, retry_after: None })
+            Sent::Full(Box::new(request), LimitExceeded { bound, scope, max, retry_after: None })
         };
         let mut state = self.state();
-        let msg = match &mut *state {
-            SlotState::Awake { sent, .. } if *sent - self.handled.load(Relaxed) >= max as u64 => {
-                return full(msg);
+        let request = match &mut *state {
+            SlotState::Awake { sent, .. } if *sent - self.taken.load(Relaxed) >= max as u64 => {
+                return full(request);
             }
-            SlotState::Awake { actor, sent, .. } => match actor.cast(msg) {
-                Ok(()) => {
+            SlotState::Awake { actor, sent, .. } => match cast(actor, request) {
+                None => {
                     *sent += 1;
                     return Sent::Delivered;
                 }
                 // The actor is dead, and its supervisor has not handled that yet.
-                Err(MessagingErr::SendErr(msg)) => msg,
-                Err(MessagingErr::ChannelClosed | MessagingErr::InvalidActorType) => {
-                    return Sent::Delivered;
-                }
+                Some(request) => request,
             },
-            SlotState::Waking(waiting) if waiting.len() >= max => return full(msg),
+            SlotState::Waking(waiting) if waiting.len() >= max => return full(request),
             SlotState::Waking(waiting) => {
-                waiting.push(msg);
+                waiting.push(request);
                 return Sent::Delivered;
             }
-            SlotState::Asleep => msg,
+            SlotState::Asleep => request,
         };
-        *state = SlotState::Waking(Waiting::with(msg));
+        *state = SlotState::Waking(Waiting::with(request));
         Sent::WakeIt
     }
 
@@ -247,14 +233,14 @@ impl SessionSlot {
             SlotState::Asleep => ActorTakes::No,
             SlotState::Waking(_) | SlotState::Awake { .. } => ActorTakes::Yes,
         };
-        // Before the message: an actor that has it takes what was told.
+        // Before the request: an actor that has it takes what was published.
         self.feed.publish_resolved(turn, at, resolved, text, actor);
         match &mut *state {
             SlotState::Awake { actor, sent, .. } => {
-                *sent += u64::from(actor.cast(SessionMsg::Resolved).is_ok());
+                *sent += u64::from(cast(actor, SessionRequest::TakeResolved).is_none());
             }
-            // These are never more than the calls that ran, so they keep no other message out.
-            SlotState::Waking(waiting) => waiting.push(SessionMsg::Resolved),
+            // These are never more than the calls that ran, so they keep no other request out.
+            SlotState::Waking(waiting) => waiting.push(SessionRequest::TakeResolved),
             SlotState::Asleep => {}
         }
     }
@@ -270,92 +256,38 @@ impl SessionSlot {
         is_asleep
     }
 
-    /// Marks that a turn of the session must go on. True where the caller must see to it, because no task does.
-    #[must_use]
-    pub(in crate::session) fn must_go_on(&self) -> bool {
-        !self.must_go_on.swap(true, SeqCst)
+    /// Returns what outlives an actor of the open turn.
+    pub(in crate::session) const fn turn(&self) -> &TurnMemory {
+        &self.turn
     }
 
-    /// Tells the task that sees to it whether the session is awake, so that it may end.
-    pub(super) fn has_gone_on(&self) -> bool {
-        // Before the look: an actor that is lost from here on finds that no task sees to its turn.
-        self.must_go_on.store(false, SeqCst);
-        self.awake().is_some() || !self.must_go_on()
-    }
-
-    /// Lets the turn of the session be, because the runtime ends.
-    pub(in crate::session) fn goes_on_no_more(&self) {
-        self.must_go_on.store(false, SeqCst);
-        self.turn().leave_callers();
-    }
-
-    /// Counts a try to go on, and gives the number of those before it.
-    pub(super) fn tries(&self) -> u32 {
-        self.failures.fetch_add(1, Relaxed)
-    }
-
-    /// Notes that the store takes writes of the session.
-    pub(in crate::session) fn is_stored(&self) {
-        self.failures.store(0, Relaxed);
-    }
-
-    /// Adds a caller that waits for the end of the open turn, whichever actor brings it there.
-    pub(in crate::session) fn wait_for_end(&self, turn: TurnId, caller: oneshot::Sender<TurnEnd>) {
-        self.turn().wait_for_end(turn, caller);
-    }
-
-    /// Answers the callers of a turn, whose end was published.
-    pub(in crate::session) fn turn_ended(&self, end: &TurnEnd) {
-        self.turn().ended(end);
-    }
-
-    /// Notes that a turn was dismissed: the next actor knows it, also where the store does not.
-    pub(in crate::session) fn turn_dismissed(&self, turn: TurnId) {
-        self.turn().dismissed(turn);
-    }
-
-    pub(in crate::session) fn is_turn_dismissed(&self, turn: TurnId) -> bool {
-        self.turn().is_dismissed(turn)
-    }
-
-    /// Forgets what it remembers of other turns than the open one.
-    pub(in crate::session) fn keep_turn(&self, open: Option<TurnId>) {
-        self.turn().keep_only(open);
-    }
-
-    /// Lets the callers of the turn hear that the session is closed.
-    pub(in crate::session) fn leave_callers(&self) {
-        self.turn().leave_callers();
-    }
-
-    fn turn(&self) -> MutexGuard<'_, TurnMemory> {
-        self.turn.lock().expect("no code under this lock panics")
-    }
-
-    /// Marks the session as awake after its actor was started, and gives it the messages that wait, and then this one.
+    /// Marks the session as awake after its actor was started, and gives it the requests that wait, and then this one.
     pub(in crate::session) fn woke(
         &self,
         actor: ActorRef<SessionMsg>,
         awake: Option<Permit>,
-        last: Option<SessionMsg>,
+        last: Option<SessionRequest>,
     ) {
         let mut state = self.state();
         let mut waiting = state.take_waiting();
         waiting.extend(last);
-        self.handled.store(0, Relaxed);
+        self.taken.store(0, Relaxed);
         let sent = waiting.len() as u64;
         // Under the lock: a shutdown that comes later finds the session awake.
-        for msg in waiting {
-            // An actor that died meanwhile drops the message, and its sender is told so.
-            let _ = actor.cast(msg);
+        for request in waiting {
+            // An actor that died meanwhile drops the request with its reply, and the caller learns that it is closed.
+            let _ = cast(&actor, request);
         }
         // Without this an actor that died before it could be found here would go unnoticed.
         let is_dead = actor.get_status() >= ActorStatus::Stopping;
         *state = if is_dead { SlotState::Asleep } else { SlotState::Awake { actor, sent, awake } };
     }
 
-    /// Takes the messages that wait for the session to wake, and of which this is true.
-    pub(super) fn take_waiting(&self, is_taken: impl Fn(&SessionMsg) -> bool) -> Vec<SessionMsg> {
+    /// Takes the requests that wait for the session to wake, and of which this is true.
+    pub(super) fn take_waiting(
+        &self,
+        is_taken: impl Fn(&SessionRequest) -> bool,
+    ) -> Vec<SessionRequest> {
         match &mut *self.state() {
             SlotState::Waking(waiting) => waiting.take(is_taken),
             SlotState::Asleep | SlotState::Awake { .. } => Vec::new(),
@@ -367,8 +299,8 @@ impl SessionSlot {
         matches!(&*self.state(), SlotState::Waking(waiting) if waiting.has_dismissal())
     }
 
-    /// Waits for a further message for the session, which wakes. One that came since the last call counts.
-    pub(super) async fn message_arrives(&self) {
+    /// Waits for a further request to the session, which wakes. One that came since the last call counts.
+    pub(super) async fn request_arrives(&self) {
         let arrived = match &*self.state() {
             SlotState::Waking(waiting) => Some(waiting.arrived()),
             SlotState::Asleep | SlotState::Awake { .. } => None,
@@ -389,28 +321,28 @@ impl SessionSlot {
         matches!(&*self.state(), SlotState::Awake { awake: None, .. })
     }
 
-    /// Marks that the session could not be loaded. Gives the messages that waited for it.
-    pub fn did_not_wake(&self) -> Vec<SessionMsg> {
+    /// Marks that the session could not be loaded. Returns the requests that waited for it.
+    pub fn did_not_wake(&self) -> Vec<SessionRequest> {
         let mut state = self.state();
         let waiting = state.take_waiting();
         *state = SlotState::Asleep;
         waiting
     }
 
-    /// Lets an idle session fall asleep. True where every message sent to it is handled, and it is asleep now.
+    /// Lets an idle session fall asleep. True if its actor has taken every request that was sent to it: it is asleep now.
     pub fn try_sleep(&self, actor: ActorId) -> bool {
         let mut state = self.state();
-        let handled = self.handled.load(Relaxed);
-        let may = matches!(&*state, SlotState::Awake { actor: awake, sent, .. } if *sent == handled && awake.get_id() == actor);
+        let taken = self.taken.load(Relaxed);
+        let may = matches!(&*state, SlotState::Awake { actor: awake, sent, .. } if *sent == taken && awake.get_id() == actor);
         if may {
             *state = SlotState::Asleep;
         }
         may
     }
 
-    /// Notes that its actor has come to a message that was sent through here.
-    pub(in crate::session) fn handles_one(&self) {
-        self.handled.fetch_add(1, Relaxed);
+    /// Notes that its actor has taken a request.
+    pub(in crate::session) fn took_one(&self) {
+        self.taken.fetch_add(1, Relaxed);
     }
 
     /// Marks the session as idle until the entry is dropped: it may be put to sleep for others.
@@ -452,11 +384,19 @@ impl SessionSlot {
 }
 
 impl SlotState {
-    fn take_waiting(&mut self) -> Vec<SessionMsg> {
+    fn take_waiting(&mut self) -> Vec<SessionRequest> {
         match self {
-            Self::Waking(waiting) => std::mem::take(waiting).into_messages(),
+            Self::Waking(waiting) => std::mem::take(waiting).into_requests(),
             Self::Asleep | Self::Awake { .. } => Vec::new(),
         }
+    }
+}
+
+/// Sends a request to an actor; gives it back if the actor is dead.
+fn cast(actor: &ActorRef<SessionMsg>, request: SessionRequest) -> Option<SessionRequest> {
+    match actor.cast(SessionMsg::Request(request)) {
+        Err(MessagingErr::SendErr(SessionMsg::Request(request))) => Some(request),
+        _ => None,
     }
 }
 

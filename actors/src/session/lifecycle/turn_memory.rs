@@ -1,57 +1,106 @@
-//! What a slot remembers of the open turn while one actor is lost and the next comes: its callers, and its dismissal.
+//! What outlives an actor of the open turn: its callers, its dismissal, and whether a task sees to it that it goes on.
+
+use std::sync::{
+    Mutex, MutexGuard,
+    atomic::{
+        AtomicBool, AtomicU32,
+        Ordering::{Relaxed, SeqCst},
+    },
+};
 
 use tokio::sync::oneshot;
 
-use crate::session::msg::TurnEnd;
+use crate::session::request::TurnEnd;
 use crate::{
     mailbox::answer,
     protocol::{EventKind, SessionEvent, TurnEnding, TurnId},
 };
 
-/// The memory of the open turn. A process that ends takes it along, like the callers themselves.
+/// The memory of the open turn while one actor is lost and the next comes. It ends with the process, as the callers do.
 #[derive(Debug, Default)]
-pub(super) struct TurnMemory {
+pub(in crate::session) struct TurnMemory {
+    known: Mutex<Known>,
+    /// Whether the turn must go on. One task then wakes the session, and tries again until it is awake.
+    must_go_on: AtomicBool,
+    /// The tries of that task since the store last took a write of the session.
+    tries: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+struct Known {
     callers: Vec<(TurnId, oneshot::Sender<TurnEnd>)>,
     /// The turn that was dismissed in this process. The store may not have that.
     dismissed: Option<TurnId>,
 }
 
 impl TurnMemory {
-    /// Adds a caller that waits for the end of a turn. Callers may come and go as long as the turn runs: those that are
-    /// gone take no room.
-    pub(super) fn wait_for_end(&mut self, turn: TurnId, caller: oneshot::Sender<TurnEnd>) {
-        if self.callers.len() == self.callers.capacity() {
-            self.callers.retain(|(_, caller)| !caller.is_closed());
+    /// Adds a caller that waits for the end of a turn, whichever actor brings it there. Callers may come and go as long as
+    /// the turn runs: those that are gone take no room.
+    pub(in crate::session) fn wait_for_end(&self, turn: TurnId, caller: oneshot::Sender<TurnEnd>) {
+        let mut known = self.known();
+        if known.callers.len() == known.callers.capacity() {
+            known.callers.retain(|(_, caller)| !caller.is_closed());
         }
-        self.callers.push((turn, caller));
+        known.callers.push((turn, caller));
     }
 
-    /// Answers the callers of a turn that has ended.
-    pub(super) fn ended(&mut self, end: &TurnEnd) {
-        for (_, caller) in self.callers.extract_if(.., |(turn, _)| *turn == end.turn) {
+    /// Answers the callers of a turn, whose end was published.
+    pub(in crate::session) fn ended(&self, end: &TurnEnd) {
+        let mut known = self.known();
+        for (_, caller) in known.callers.extract_if(.., |(turn, _)| *turn == end.turn) {
             answer(caller, end.clone());
         }
-        self.dismissed.take_if(|turn| *turn == end.turn);
+        known.dismissed.take_if(|turn| *turn == end.turn);
     }
 
-    /// Notes that a turn was dismissed.
-    pub(super) const fn dismissed(&mut self, turn: TurnId) {
-        self.dismissed = Some(turn);
+    /// Notes that a turn was dismissed. The next actor knows it, even if the store does not.
+    pub(in crate::session) fn dismissed(&self, turn: TurnId) {
+        self.known().dismissed = Some(turn);
     }
 
-    pub(super) fn is_dismissed(&self, turn: TurnId) -> bool {
-        self.dismissed == Some(turn)
+    pub(in crate::session) fn is_dismissed(&self, turn: TurnId) -> bool {
+        self.known().dismissed == Some(turn)
     }
 
-    /// Forgets all turns but the open one. The callers of the others hear that the session is closed.
-    pub(super) fn keep_only(&mut self, open: Option<TurnId>) {
-        self.callers.retain(|(turn, _)| Some(*turn) == open);
-        self.dismissed.take_if(|turn| Some(*turn) != open);
+    /// Forgets all turns but the open one. The callers of the others learn that the session is closed.
+    pub(in crate::session) fn keep_only(&self, open: Option<TurnId>) {
+        let mut known = self.known();
+        known.callers.retain(|(turn, _)| Some(*turn) == open);
+        known.dismissed.take_if(|turn| Some(*turn) != open);
     }
 
-    /// Lets all callers hear that the session is closed.
-    pub(super) fn leave_callers(&mut self) {
-        self.callers.clear();
+    /// Leaves all callers, who learn that the session is closed.
+    pub(in crate::session) fn leave_callers(&self) {
+        self.known().callers.clear();
+    }
+
+    /// Marks that the turn must go on. True if the caller must see to it, because no task does.
+    #[must_use]
+    pub(in crate::session) fn begins_to_go_on(&self) -> bool {
+        !self.must_go_on.swap(true, SeqCst)
+    }
+
+    /// Takes that mark away: the turn goes on, or the runtime ends.
+    pub(in crate::session) fn ends_to_go_on(&self) {
+        self.must_go_on.store(false, SeqCst);
+    }
+
+    pub(super) fn must_go_on(&self) -> bool {
+        self.must_go_on.load(SeqCst)
+    }
+
+    /// Counts a try to go on, and gives the number of those before it.
+    pub(super) fn count_try(&self) -> u32 {
+        self.tries.fetch_add(1, Relaxed)
+    }
+
+    /// Notes that the store takes writes of the session.
+    pub(in crate::session) fn is_stored(&self) {
+        self.tries.store(0, Relaxed);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().expect("no code under this lock panics")
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use tracing::{debug, error};
 
 use crate::session::{
-    RuntimeContext, Sent, SessionActor, SessionMsg, SessionSlot,
+    RuntimeContext, Sent, SessionActor, SessionRequest, SessionSlot,
     lifecycle::beside,
     lifecycle::place::{WakePolicy, admit},
     lifecycle::refusal::{WakeError, refuse},
@@ -23,8 +23,7 @@ use crate::{
     telemetry::refused,
 };
 
-/// Wakes the session behind a slot. Waiting messages are delivered, or their senders are told why not. Tells whether it is
-/// awake.
+/// Wakes the session of a slot. Waiting requests are delivered, or refused with the reason. Returns whether it is awake.
 pub async fn open(
     slot: Arc<SessionSlot>,
     context: Arc<RuntimeContext>,
@@ -54,8 +53,8 @@ pub async fn open(
     }
 }
 
-/// A session that does not wake, unless its cause is taken away. Senders of waiting messages are told, even where a
-/// panic of the store ends the attempt.
+/// A session that does not wake, unless its cause is taken away. Dropping it refuses the waiting requests, even if a panic
+/// of the store ends the attempt.
 struct Asleep {
     slot: Arc<SessionSlot>,
     context: Arc<RuntimeContext>,
@@ -63,9 +62,9 @@ struct Asleep {
 }
 
 impl Asleep {
-    fn send_again(&self, msg: SessionMsg) {
+    fn send_again(&self, request: SessionRequest) {
         let (slot, context) = (&self.slot, &self.context);
-        if matches!(slot.send(msg), Sent::WakeIt) && Handle::try_current().is_ok() {
+        if matches!(slot.send(request), Sent::WakeIt) && Handle::try_current().is_ok() {
             let opens = open(slot.clone(), context.clone(), WakePolicy::RefuseIfFull);
             context.tasks.spawn(opens);
         }
@@ -76,12 +75,12 @@ impl Drop for Asleep {
     fn drop(&mut self) {
         let Some(cause) = self.cause.take() else { return };
         let is_full = matches!(cause, WakeError::Overloaded(_));
-        for msg in self.slot.did_not_wake() {
-            // It came behind the look for one, and no bound refuses it.
-            if is_full && is_dismissal(&msg) {
-                self.send_again(msg);
+        for request in self.slot.did_not_wake() {
+            // It came after the last look for a dismissal, and no bound refuses one.
+            if is_full && is_dismissal(&request) {
+                self.send_again(request);
             } else {
-                refuse(msg, &cause);
+                refuse(request, &cause);
             }
         }
     }
@@ -128,7 +127,7 @@ async fn start(
         count(resumption, slot, context).await.map_err(WakeError::Store)?;
     }
     let resumes =
-        resumption.as_ref().map(|resumption| SessionMsg::Resume { waits: resumption.waits });
+        resumption.as_ref().map(|resumption| SessionRequest::Resume { waits: resumption.waits });
     let (slot, context) = (slot.clone(), context.clone());
     let (supervisor, of_actor) = (context.supervisor.clone(), slot.clone());
     let snapshot =

@@ -17,7 +17,7 @@ use crate::{
         ToolOutcome, TurnEnding, TurnId, TurnOptions, UserId,
     },
     session::{
-        DismissError, Sent, SessionMsg, SessionSlot, StreamItem, TurnRefused, ViewPage, go_on,
+        DismissError, Sent, SessionRequest, SessionSlot, StreamItem, TurnRefused, ViewPage, go_on,
     },
     test_runtime::{TestRuntime, in_time, session},
     testing::{FakeTool, Probe},
@@ -32,7 +32,7 @@ async fn refusal(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> LimitExceede
 
 async fn dismiss(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), DismissError> {
     let (reply, answer) = oneshot::channel();
-    runtime.send(slot, SessionMsg::Dismiss { only: None, reply });
+    runtime.send(slot, SessionRequest::Dismiss { only: None, reply });
     in_time(answer).await.unwrap().map(drop)
 }
 
@@ -210,7 +210,7 @@ async fn a_session_that_is_flooded_refuses_what_it_cannot_come_to_and_never_a_di
     // Nothing is awaited, so on this one thread the session handles none of them.
     for number in 0..5 {
         let (reply, state) = oneshot::channel();
-        match slot.send(SessionMsg::State { page: ViewPage::ALL, reply }) {
+        match slot.send(SessionRequest::State { page: ViewPage::ALL, reply }) {
             Sent::Delivered => heard.push(state),
             Sent::Full(_, refusal) => {
                 assert_eq!(

@@ -10,7 +10,7 @@ use tokio::{
 use super::{asleep, by_hand_with};
 use crate::{
     protocol::{Bound, Limits},
-    session::{ClearError, DismissError, SessionMsg, SessionSlot, TurnRefused},
+    session::{ClearError, DismissError, SessionMsg, SessionRequest, SessionSlot, TurnRefused},
     test_runtime::{TestRuntime, in_time},
 };
 
@@ -35,21 +35,21 @@ async fn while_a_call_waits_beside_a_session_its_chat_is_seen_and_is_busy() {
     let (began, patience) = (Instant::now(), runtime.handles.calls.limits.ask_timeout);
     assert_eq!(runtime.state(&slot).await, awake);
     let (reply, seen) = oneshot::channel();
-    runtime.send(&slot, SessionMsg::Turn { turn, reply });
+    runtime.send(&slot, SessionRequest::Turn { turn, reply });
     let seen = in_time(seen).await.unwrap().unwrap();
     assert_eq!(seen, None);
     let ((reply, runs), (ended, _)) = (oneshot::channel(), oneshot::channel());
-    runtime.send(&slot, SessionMsg::Attach { ended, reply });
+    runtime.send(&slot, SessionRequest::Attach { ended, reply });
     assert_eq!(in_time(runs).await.unwrap(), Ok(None));
     let (reply, dismissed) = oneshot::channel();
-    runtime.send(&slot, SessionMsg::Dismiss { only: None, reply });
+    runtime.send(&slot, SessionRequest::Dismiss { only: None, reply });
     assert!(matches!(in_time(dismissed).await.unwrap(), Err(DismissError::NoTurn)));
     assert_eq!(began.elapsed(), Duration::ZERO, "none of them waits");
 
     assert!(matches!(runtime.ask(&slot, "more").await, Err(TurnRefused::Busy)));
     assert!(began.elapsed() >= patience, "a short call would have ended by then");
     let (reply, cleared) = oneshot::channel();
-    runtime.send(&slot, SessionMsg::Clear { reply });
+    runtime.send(&slot, SessionRequest::Clear { reply });
     assert!(matches!(in_time(cleared).await.unwrap(), Err(ClearError::Busy)));
     drop(call);
     let end = runtime.ask(&slot, "more").await.unwrap();
@@ -83,7 +83,7 @@ async fn nothing_is_said_of_a_chat_before_it_is_known_whether_its_turn_is_open()
     let slot = runtime.fresh_slot(&before); // as in another process
     let looks = slot.begins_asleep().unwrap();
     let (reply, mut dismissed) = oneshot::channel();
-    runtime.send(&slot, SessionMsg::Dismiss { only: None, reply });
+    runtime.send(&slot, SessionRequest::Dismiss { only: None, reply });
     timeout(Duration::from_secs(60), &mut dismissed).await.expect_err("it is not known yet");
     drop(looks);
     in_time(dismissed).await.unwrap().expect("the turn that was left open is dismissed");

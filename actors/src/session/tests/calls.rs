@@ -15,7 +15,7 @@ use crate::{
         EventCursor, EventKind, Limits, OnDismiss, PromptMessage, Timestamp, ToolOutcome, ToolSpec,
         TurnId, TurnOptions, Usage,
     },
-    session::{SessionMsg, SessionSlot, StreamItem, TurnEnd, TurnRequest},
+    session::{SessionMsg, SessionRequest, SessionSlot, StreamItem, TurnEnd, TurnRequest},
     test_runtime::{TestRuntime, in_time, kind},
     testing::{FakeTool, Gate, Probe, model_pair},
 };
@@ -31,7 +31,7 @@ async fn asks_to_finish(
     let bytes = runtime.handles.calls.admission.admit(Bound::QueuedBytes, slot.user(), 2).unwrap();
     runtime.send(
         slot,
-        SessionMsg::Ask(TurnRequest { text: "go".into(), options, bytes, began, ended }),
+        SessionRequest::Ask(TurnRequest { text: "go".into(), options, bytes, began, ended }),
     );
     in_time(beginning).await.unwrap().unwrap();
     end
@@ -39,7 +39,7 @@ async fn asks_to_finish(
 
 async fn dismisses(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
     let (reply, dismissed) = oneshot::channel();
-    runtime.send(slot, SessionMsg::Dismiss { only: None, reply });
+    runtime.send(slot, SessionRequest::Dismiss { only: None, reply });
     in_time(dismissed).await.unwrap().unwrap();
 }
 

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::{by_hand, waking::left_open, words};
 use crate::{
-    session::{ClearError, SessionMsg, SessionSlot},
+    session::{ClearError, SessionRequest, SessionSlot},
     test_runtime::{TestRuntime, in_time},
 };
 
@@ -15,7 +15,7 @@ fn clears(
     slot: &Arc<SessionSlot>,
 ) -> oneshot::Receiver<Result<(), ClearError>> {
     let (reply, cleared) = oneshot::channel();
-    runtime.send(slot, SessionMsg::Clear { reply });
+    runtime.send(slot, SessionRequest::Clear { reply });
     cleared
 }
 

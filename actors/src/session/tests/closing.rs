@@ -8,8 +8,8 @@ use crate::{
     port::Store,
     protocol::{Bound, CallResult, EventCursor, EventKind, Notice, SessionEvent},
     session::{
-        SessionActor, SessionMsg, SessionSlot, StreamItem, WakeSnapshot, msg::Resumption,
-        transcript::Chat,
+        SessionActor, SessionMsg, SessionRequest, SessionSlot, StreamItem, WakeSnapshot,
+        msg::Resumption, transcript::Chat,
     },
     test_runtime::in_time,
     testing::{FakeTool, Gate},
@@ -90,7 +90,7 @@ async fn it_finishes_the_clearing_that_is_on_its_way() {
     runtime.state(&slot).await;
     let paused = runtime.store.pause().await;
     let (reply, cleared) = oneshot::channel();
-    runtime.send(&slot, SessionMsg::Clear { reply });
+    runtime.send(&slot, SessionRequest::Clear { reply });
     let mut closes = closes(&slot);
     for _ in 0..100 {
         tokio::task::yield_now().await; // time enough to end, if it did not wait

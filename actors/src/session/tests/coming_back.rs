@@ -11,7 +11,7 @@ use crate::{
     protocol::{
         EventCursor, EventKind, FeedCursor, FeedEpoch, Limits, SessionEvent, Timestamp, TurnId,
     },
-    session::{Durability, SessionMsg, SessionSlot, StreamItem, Subscription},
+    session::{Durability, SessionRequest, SessionSlot, StreamItem, Subscription},
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, ScriptedCompletion, ScriptedModel},
 };
@@ -244,7 +244,7 @@ proptest! {
                     0..=2 => turn(&runtime, &slot).await,
                     3 => {
                         let (reply, cleared) = oneshot::channel();
-                        runtime.send(&slot, SessionMsg::Clear { reply });
+                        runtime.send(&slot, SessionRequest::Clear { reply });
                         in_time(cleared).await.unwrap().unwrap();
                     }
                     4 => sleep(&runtime, &slot).await,

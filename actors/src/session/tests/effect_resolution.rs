@@ -13,7 +13,8 @@ use crate::{
         Locale, PromptMessage, ResolvedBy, ResolvedCall, Timestamp, UserId,
     },
     session::{
-        ResolveError, SessionMsg, SessionSlot, ViewPage, resolve, turn::effect_resolution::stands,
+        ResolveError, SessionRequest, SessionSlot, ViewPage, resolve,
+        turn::effect_resolution::stands,
     },
     test_runtime::{TestRuntime, in_time, kim, session},
     testing::{End, FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel},
@@ -253,7 +254,7 @@ async fn a_view_has_each_resolution_that_its_cursor_covers_though_the_actor_is_t
     let (runtime, slot, row) = with_an_unknown_effect(Limits::default()).await;
     runtime.state(&slot).await;
     let (reply, seen) = oneshot::channel();
-    runtime.send(&slot, SessionMsg::State { page: ViewPage::ALL, reply });
+    runtime.send(&slot, SessionRequest::State { page: ViewPage::ALL, reply });
     // Told before the actor comes to the question that waits, and known to the actor behind it.
     let resolution = EffectResolution::TookEffect;
     let (call, by) = (row.call, ResolvedBy::Person { user: kim() });

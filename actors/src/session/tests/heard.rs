@@ -19,7 +19,7 @@ use crate::{
         TurnEnding, TurnId,
     },
     session::{
-        SessionMsg, SessionSlot, StreamItem, Subscription, TurnRefused, ViewPage,
+        SessionRequest, SessionSlot, StreamItem, Subscription, TurnRefused, ViewPage,
         events::replay::kinds_of_end,
     },
     test_runtime::in_time,
@@ -88,7 +88,7 @@ impl Scene {
     async fn wake(&self, slot: &Arc<SessionSlot>) {
         loop {
             let (reply, state) = oneshot::channel();
-            self.runtime.send(slot, SessionMsg::State { page: ViewPage::ALL, reply });
+            self.runtime.send(slot, SessionRequest::State { page: ViewPage::ALL, reply });
             // It was lost with its actor; the next one answers.
             if let Ok(Ok(_)) = in_time(state).await {
                 return;

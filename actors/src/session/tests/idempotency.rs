@@ -9,7 +9,9 @@ use crate::{
     ledger::text_digest,
     port::SubmittedTurn,
     protocol::{Bound, IdempotencyKey, TurnId, TurnOptions},
-    session::{SessionMsg, SessionSlot, TurnEnd, TurnRefused, msg::TurnRequest},
+    session::{
+        SessionMsg, SessionRequest, SessionSlot, TurnEnd, TurnRefused, request::TurnRequest,
+    },
     test_runtime::{TestRuntime, in_time, kim},
 };
 
@@ -27,7 +29,7 @@ fn submit_under(
 ) -> (Began, oneshot::Receiver<TurnEnd>) {
     let (TurnRequest { text, options, bytes, began, ended }, beginning, end) =
         asked(runtime, key, text);
-    runtime.send(slot, SessionMsg::Ask(TurnRequest { text, options, bytes, began, ended }));
+    runtime.send(slot, SessionRequest::Ask(TurnRequest { text, options, bytes, began, ended }));
     (beginning, end)
 }
 

@@ -106,7 +106,7 @@ async fn a_session_without_a_permit_and_without_a_turn_does_not_try_again() {
     let _completion = script.next().await;
     let refused = runtime.ask(&other, "hi").await;
     assert!(matches!(refused, Err(TurnRefused::Overloaded(_))), "{refused:?}");
-    assert!(other.must_go_on(), "no task sees to it");
+    assert!(other.turn().begins_to_go_on(), "no task sees to it");
 }
 
 /// Counts the tasks of a runtime with one session that has been busy for long.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     protocol::{Bound, Limits, Scope},
-    session::{SessionMsg, ViewPage},
+    session::{SessionRequest, ViewPage},
     test_runtime::{PATIENCE, in_time},
 };
 
@@ -55,7 +55,7 @@ async fn whoever_looks_at_a_session_that_waits_in_line_is_told_which_bound_it_wa
     wakes(&runtime, &slot);
     for _ in 0..2 {
         let (reply, view) = oneshot::channel();
-        runtime.send(&slot, SessionMsg::State { page: ViewPage::ALL, reply });
+        runtime.send(&slot, SessionRequest::State { page: ViewPage::ALL, reply });
         let refusal = in_time(view).await.unwrap().unwrap_err();
         assert_eq!((refusal.bound, refusal.scope), (Bound::AwakeSessions, Scope::All));
     }
@@ -94,7 +94,7 @@ async fn a_turn_goes_on_though_its_session_was_woken_by_a_caller_whom_the_bound_
     let completion = script.next().await;
     let slot = left_open(&runtime, "s").await;
     let (reply, view) = oneshot::channel();
-    runtime.send(&slot, SessionMsg::State { page: ViewPage::ALL, reply });
+    runtime.send(&slot, SessionRequest::State { page: ViewPage::ALL, reply });
     wakes(&runtime, &slot); // the caller wakes it already
     in_time(view).await.unwrap().unwrap_err();
     let refused = Instant::now();

@@ -14,7 +14,7 @@ use crate::{
     dispatcher::DispatcherMsg,
     port::{LedgerRow, Store},
     protocol::{Bound, CallResult, Decision, DecisionError, Effect},
-    session::SessionMsg,
+    session::SessionRequest,
     test_runtime::{PATIENCE, TestRuntime, in_time},
 };
 
@@ -57,7 +57,7 @@ impl Scene {
             let stored = || self.runtime.store.session(slot.session());
             while stored().await.unwrap().unwrap().open_turn.is_some() {
                 let (reply, dismissed) = oneshot::channel();
-                self.runtime.send(slot, SessionMsg::Dismiss { only: None, reply });
+                self.runtime.send(slot, SessionRequest::Dismiss { only: None, reply });
                 let _ = dismissed.await;
                 tokio::task::yield_now().await;
             }

@@ -14,8 +14,8 @@ use crate::{
         TurnOptions,
     },
     session::{
-        Outgoing, RuntimeContext, SessionMsg, SessionSlot, StreamItem, TurnRefused, TurnRequest,
-        ViewPage,
+        Outgoing, RuntimeContext, SessionMsg, SessionRequest, SessionSlot, StreamItem, TurnRefused,
+        TurnRequest, ViewPage,
     },
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel, model_pair},
@@ -80,7 +80,7 @@ pub(super) fn sends(
     let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len()).unwrap();
     runtime.send(
         slot,
-        SessionMsg::Ask(TurnRequest { text: text.into(), options, bytes, began, ended }),
+        SessionRequest::Ask(TurnRequest { text: text.into(), options, bytes, began, ended }),
     );
     beginning
 }
@@ -88,7 +88,7 @@ pub(super) fn sends(
 /// Dismisses the turn. Gives what the store says of that.
 async fn dismisses(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), StoreError> {
     let (reply, dismissed) = oneshot::channel();
-    runtime.send(slot, SessionMsg::Dismiss { only: None, reply });
+    runtime.send(slot, SessionRequest::Dismiss { only: None, reply });
     let stored = in_time(dismissed).await.unwrap().unwrap();
     in_time(stored).await.unwrap()
 }
@@ -151,7 +151,7 @@ async fn three_hundred_sessions_that_are_killed_at_once_end_each_turn_once() {
     actors.iter().for_each(|actor| actor.kill());
     for (slot, ..) in &sessions {
         let (reply, _) = oneshot::channel();
-        runtime.send(slot, SessionMsg::State { page: ViewPage::ALL, reply });
+        runtime.send(slot, SessionRequest::State { page: ViewPage::ALL, reply });
     }
     for (slot, probe, end) in &mut sessions {
         assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
@@ -168,7 +168,7 @@ async fn three_hundred_sessions_that_are_killed_at_once_end_each_turn_once() {
 async fn awake(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
     loop {
         let (reply, state) = oneshot::channel();
-        runtime.send(slot, SessionMsg::State { page: ViewPage::ALL, reply });
+        runtime.send(slot, SessionRequest::State { page: ViewPage::ALL, reply });
         if state.await.is_ok() {
             return;
         }
@@ -316,9 +316,9 @@ async fn nothing_begins_beside_a_session_whose_turn_must_go_on() {
     let (runtime, _) = by_hand([]).await;
     let slot = runtime.slot("s").await;
     assert!(slot.begins_asleep().is_some(), "it has not woken");
-    assert!(slot.must_go_on());
+    assert!(slot.turn().begins_to_go_on());
     assert!(slot.begins_asleep().is_none(), "its turn goes on");
-    slot.goes_on_no_more();
+    slot.turn().ends_to_go_on();
     assert!(slot.begins_asleep().is_some());
     runtime.state(&slot).await;
     assert!(slot.begins_asleep().is_none(), "it is awake");
@@ -364,7 +364,7 @@ async fn a_turn_whose_beginning_is_on_its_way_is_not_refused_because_another_wri
     let beginning = sends(&runtime, &slot, "go");
     runtime.state(&slot).await; // so it is on its way to the store
     let ((ended, _), (reply, running)) = (oneshot::channel(), oneshot::channel());
-    runtime.send(&slot, SessionMsg::Attach { ended, reply });
+    runtime.send(&slot, SessionRequest::Attach { ended, reply });
     let turn = in_time(running).await.unwrap().unwrap().unwrap();
     let (written, result) = (Outgoing::of(turn), Err(StoreError::refused("a dismissal")));
     slot.awake().unwrap().cast(SessionMsg::Stored { written, result }).unwrap();
@@ -389,7 +389,7 @@ async fn a_dismissal_is_told_to_be_stored_once_the_store_has_it() {
         }
         let paused = runtime.store.pause().await;
         let (reply, dismissed) = oneshot::channel();
-        runtime.send(&slot, SessionMsg::Dismiss { only: None, reply });
+        runtime.send(&slot, SessionRequest::Dismiss { only: None, reply });
         let mut is_stored = in_time(dismissed).await.unwrap().unwrap();
         assert!(!runtime.state(&slot).await.is_streaming, "the screen is free at once");
         assert!(is_stored.try_recv().is_err(), "the store does not have it");

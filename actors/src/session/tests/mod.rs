@@ -45,7 +45,7 @@ use tokio::{
     sync::{Notify, oneshot},
 };
 
-use super::{RuntimeContext, Sent, SessionMsg, SessionSlot, TurnRefused, ViewPage};
+use super::{RuntimeContext, Sent, SessionRequest, SessionSlot, TurnRefused, ViewPage};
 use crate::{
     dispatcher::{CallEnd, DispatcherEvent, DispatcherMsg},
     mailbox::Address,
@@ -124,13 +124,13 @@ async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_
     let slot = runtime.slot("s").await;
     let state = || {
         let (reply, state) = oneshot::channel();
-        (SessionMsg::State { page: ViewPage::ALL, reply }, state)
+        (SessionRequest::State { page: ViewPage::ALL, reply }, state)
     };
     let ((first, heard_first), (second, heard_second), (third, _)) = (state(), state(), state());
     assert!(matches!(slot.send(first), Sent::WakeIt));
     assert!(matches!(slot.send(second), Sent::Delivered));
     let Sent::Full(third, _) = slot.send(third) else { panic!("two wait already") };
-    assert!(matches!(*third, SessionMsg::State { .. }));
+    assert!(matches!(*third, SessionRequest::State { .. }));
     super::open(slot.clone(), runtime.context.clone(), super::WakePolicy::RefuseIfFull).await;
     in_time(heard_first).await.unwrap().unwrap();
     in_time(heard_second).await.unwrap().unwrap();

@@ -13,7 +13,7 @@ use crate::{
     protocol::{
         EventCursor, EventKind, FeedCursor, Limits, SessionEvent, Timestamp, TurnEnding, TurnId,
     },
-    session::{Durability, SessionMsg, SessionSlot, StreamItem, Subscription},
+    session::{Durability, SessionMsg, SessionRequest, SessionSlot, StreamItem, Subscription},
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Probe, ScriptedCompletion, ScriptedModel, model_pair},
 };
@@ -292,7 +292,7 @@ proptest! {
                     0..=2 => turn(&runtime, &slot).await,
                     3 => {
                         let (reply, cleared) = oneshot::channel();
-                        runtime.send(&slot, SessionMsg::Clear { reply });
+                        runtime.send(&slot, SessionRequest::Clear { reply });
                         in_time(cleared).await.unwrap().unwrap();
                     }
                     4 => sleep(&runtime, &slot).await,

@@ -12,7 +12,7 @@ use crate::{
         Bound, ChatMessage, Content, Decision, Effect, Limits, Timestamp, TurnEnding, TurnId,
         TurnOptions,
     },
-    session::{SessionMsg, SessionSlot, go_on},
+    session::{SessionRequest, SessionSlot, go_on},
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, HandScript, Probe, model_pair},
 };
@@ -47,7 +47,7 @@ pub(super) async fn stored(runtime: &TestRuntime, slot: &SessionSlot) -> Option<
 
 pub(super) async fn dismisses(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
     let (reply, dismissed) = oneshot::channel();
-    runtime.send(slot, SessionMsg::Dismiss { only: None, reply });
+    runtime.send(slot, SessionRequest::Dismiss { only: None, reply });
     in_time(in_time(dismissed).await.unwrap().unwrap()).await.unwrap().unwrap();
 }
 

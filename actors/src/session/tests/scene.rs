@@ -20,7 +20,7 @@ use crate::{
         CallId, Completion, CompletionRequest, Decision, DecisionError, EffectPolicy, EventKind,
         Limits, ToolOutcome, ToolSpec, WantedCall,
     },
-    session::{SessionMsg, SessionSlot, StreamItem, TurnEnd, TurnRefused},
+    session::{SessionRequest, SessionSlot, StreamItem, TurnEnd, TurnRefused},
     test_runtime::{TestRuntime, in_time},
     testing::MemoryConnection,
 };
@@ -256,7 +256,7 @@ impl Scene {
             }
             Step::Dismiss => {
                 let (reply, _) = oneshot::channel();
-                self.runtime.send(&slot, SessionMsg::Dismiss { only: None, reply });
+                self.runtime.send(&slot, SessionRequest::Dismiss { only: None, reply });
             }
             Step::Wait => sleep(Duration::from_millis(1)).await,
             Step::KillSession => drop(slot.awake().map(|session| session.kill())),

@@ -11,7 +11,7 @@ use tokio::{
 use super::{by_hand, by_hand_with, calling, lost::cursors, reading::come_back};
 use crate::{
     protocol::{EventCursor, EventKind, Limits},
-    session::{Sent, SessionMsg, SessionSlot, ViewPage, WakePolicy, go_on, open},
+    session::{Sent, SessionMsg, SessionRequest, SessionSlot, ViewPage, WakePolicy, go_on, open},
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, HandCompletion, HandScript, Probe},
 };
@@ -52,7 +52,10 @@ async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake() {
     assert_eq!(actor.get_status(), ActorStatus::Stopping);
     assert!(slot.begins_waking());
     let (reply, state) = oneshot::channel();
-    assert!(matches!(slot.send(SessionMsg::State { page: ViewPage::ALL, reply }), Sent::Delivered));
+    assert!(matches!(
+        slot.send(SessionRequest::State { page: ViewPage::ALL, reply }),
+        Sent::Delivered
+    ));
     slot.woke(actor, None, None);
     assert!(slot.awake().is_none() && slot.begins_waking(), "another may start");
     gate.open();
@@ -81,10 +84,13 @@ async fn an_actor_does_not_sleep_before_it_has_come_to_the_message_with_which_it
     let (actor, ended) = Actor::spawn(None, Lingers, gate.clone()).await.unwrap();
     assert!(slot.begins_waking());
     let (reply, _state) = oneshot::channel();
-    assert!(matches!(slot.send(SessionMsg::State { page: ViewPage::ALL, reply }), Sent::Delivered));
+    assert!(matches!(
+        slot.send(SessionRequest::State { page: ViewPage::ALL, reply }),
+        Sent::Delivered
+    ));
     slot.woke(actor.clone(), None, None);
     assert!(!slot.try_sleep(actor.get_id()));
-    slot.handles_one();
+    slot.took_one();
     assert!(slot.try_sleep(actor.get_id()));
     gate.open();
     actor.stop(None);
@@ -116,7 +122,10 @@ async fn a_turn_goes_on_though_a_caller_wakes_its_session_in_vain_when_the_pause
     go_on(&slot, &runtime.context);
     sleep(Duration::from_millis(1)).await; // the first try fails
     let (reply, state) = oneshot::channel();
-    assert!(matches!(slot.send(SessionMsg::State { page: ViewPage::ALL, reply }), Sent::WakeIt));
+    assert!(matches!(
+        slot.send(SessionRequest::State { page: ViewPage::ALL, reply }),
+        Sent::WakeIt
+    ));
     sleep(Duration::from_secs(2)).await;
     runtime.store.fail_next_load();
     open(slot.clone(), runtime.context.clone(), WakePolicy::RefuseIfFull).await;
@@ -145,7 +154,7 @@ async fn a_reader_that_comes_first_hears_of_a_recovery_whose_reply_was_lost() {
         runtime.store.lose_next_commit_reply();
         go_on(&slot, &runtime.context);
         let (reply, state) = oneshot::channel();
-        runtime.send(&slot, SessionMsg::State { page: ViewPage::ALL, reply });
+        runtime.send(&slot, SessionRequest::State { page: ViewPage::ALL, reply });
         in_time(state).await.expect_err("the session does not wake");
         // It wakes by itself, without a further message, and does not count the resumption twice.
         if max_resumes > 0 {

@@ -7,7 +7,8 @@ use tracing::debug;
 use uuid::Uuid;
 
 use crate::session::{
-    msg::{Outgoing, SessionMsg, TurnEnd, TurnRefused, TurnRequest},
+    msg::{Outgoing, SessionMsg},
+    request::{TurnEnd, TurnRefused, TurnRequest},
     state::{ActiveTurn, SessionState},
     turn::machine::Turn,
 };
@@ -111,7 +112,7 @@ impl SessionState {
     /// Joins the running turn, if there is one.
     pub(in crate::session) fn attach(&mut self, ended: oneshot::Sender<TurnEnd>) -> Option<TurnId> {
         let turn = self.turn.as_ref().filter(|turn| !turn.core.is_suspended())?;
-        self.slot.wait_for_end(turn.id, ended);
+        self.slot.turn().wait_for_end(turn.id, ended);
         Some(turn.id)
     }
 
@@ -131,7 +132,7 @@ impl SessionState {
             Some(waiting) => wait_too(waiting, asked.began),
             None => answer(asked.began, Ok(turn.id)),
         }
-        self.slot.wait_for_end(turn.id, asked.ended);
+        self.slot.turn().wait_for_end(turn.id, asked.ended);
     }
 
     /// Begins a turn that was not submitted before.
@@ -180,7 +181,7 @@ impl SessionState {
                 Some(permit),
             )
         });
-        self.slot.wait_for_end(id, ended);
+        self.slot.turn().wait_for_end(id, ended);
         self.store([started], Outgoing { messages: vec![message], ..Outgoing::of(id) });
     }
 }

@@ -3,7 +3,8 @@
 use tokio::sync::oneshot;
 
 use crate::session::{
-    msg::{DismissError, DismissalStored, Outgoing, When},
+    msg::Outgoing,
+    request::{DismissError, DismissalStored, When},
     state::{ActiveTurn, SessionState},
     turn::machine::TurnInput,
 };
@@ -59,7 +60,7 @@ impl SessionState {
         };
         let (dismissed, stored) = oneshot::channel();
         turn.dismissed.push(dismissed);
-        self.slot.turn_dismissed(turn.id);
+        self.slot.turn().dismissed(turn.id);
         turn.dismiss();
         if turn.options.on_dismiss == OnDismiss::Finish {
             self.slot.feed().close_subscriptions();

@@ -1,7 +1,8 @@
 //! Carries out what the turn decides, effect by effect, and stores its end.
 
 use crate::session::{
-    msg::{Outgoing, TurnEnd},
+    msg::Outgoing,
+    request::TurnEnd,
     state::SessionState,
     turn::machine::{TurnEffect, TurnInput},
 };

@@ -6,7 +6,8 @@ use tracing::info;
 
 use crate::session::{
     RuntimeContext, SessionSlot,
-    msg::{Resumption, TurnEnd},
+    msg::Resumption,
+    request::TurnEnd,
     turn::recovery::{Fate, Left, Reason, plan},
 };
 use crate::{
@@ -50,7 +51,7 @@ pub(in crate::session) async fn recover(
     let mut writes: Vec<_> =
         lost.into_iter().zip(ends).map(|(row, end)| end_write(row, at, end)).collect();
     // A dismissal whose write failed is in effect all the same, and the store takes it before anything goes on.
-    if slot.is_turn_dismissed(open.turn) && !std::mem::replace(&mut open.is_dismissed, true) {
+    if slot.turn().is_dismissed(open.turn) && !std::mem::replace(&mut open.is_dismissed, true) {
         let (session, turn, step) = (session.clone(), open.turn, TurnStep::Dismissed);
         writes.push(Write::Turn { session, turn, at, step });
     }
@@ -104,7 +105,7 @@ pub(in crate::session) async fn count(
         Err(cause) if !cause.may_have_happened() => Err(cause),
         // It need not be exact.
         Ok(()) | Err(_) => {
-            slot.is_stored();
+            slot.turn().is_stored();
             Ok(())
         }
     }

@@ -6,7 +6,8 @@ use tracing::{debug, error};
 use crate::session::{
     events::feed::Durability,
     events::replay::{kind_of, kinds_of_end},
-    msg::{About, ClearError, ImportError, Outgoing, TurnEnd, TurnRefused},
+    msg::{About, Outgoing},
+    request::{ClearError, ImportError, TurnEnd, TurnRefused},
     state::{ActiveCall, SessionState},
     turn::machine::TurnInput,
     turn::write_report::WriteReport,
@@ -50,7 +51,7 @@ impl SessionState {
                 dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
             }
             Ok(()) => {
-                self.slot.is_stored();
+                self.slot.turn().is_stored();
                 for message in messages {
                     self.show(message);
                 }
@@ -168,7 +169,7 @@ impl SessionState {
         drop(turn.permit);
         self.error = self.publish_end(end, at, locale);
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
-        self.slot.turn_ended(end);
+        self.slot.turn().ended(end);
         turn.dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
     }
 
