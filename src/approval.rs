@@ -12,4 +12,4 @@ pub use madang_actors::{
     protocol::{ApprovalEnd, ApprovalRequest, Decision, Digest, StandingApproval},
 };
 
-pub use crate::{approver::Approver, inbox::Inbox};
+pub use crate::{call::approver::Approver, inbox::Inbox};

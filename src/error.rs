@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use madang_actors::{
     port::{ConnectionType, StoreError},
-    protocol::{CallId, LimitError, ModelName, SessionId},
+    protocol::{LimitError, ModelName},
     registry::RegistryError,
     supervisor::StartError,
 };
@@ -15,10 +15,11 @@ pub use madang_actors::{
         Bound, DecisionError, InvalidId, InvalidModelName, LimitExceeded, PromptPart, PromptSize,
         Scope, TurnError,
     },
-    session::{ClearError, DismissError, ImportError, ResolveError, TurnRefused},
+    session::{
+        ClearError, DismissError, ImportError, ResolveError, SessionError, TurnRefused,
+        UnknownTimeZone,
+    },
 };
-
-pub use crate::time_zone::UnknownTimeZone;
 
 /// A reason why a runtime could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -80,43 +81,6 @@ pub enum BuildError {
     /// The store could not tell what an earlier start left open.
     #[error("failed to read what an earlier start left open")]
     Store(#[source] StoreError),
-}
-
-/// A reason why a session could not be opened or reached.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SessionError {
-    /// The id of the session or user cannot be used.
-    #[error(transparent)]
-    Id(#[from] InvalidId),
-    /// The session belongs to another user.
-    #[error("session {0} belongs to another user")]
-    Foreign(SessionId),
-    /// A turn of the session, or another call without a model, has not ended. Or the session is awake with a chat in
-    /// memory only, and cannot be put to sleep.
-    #[error("session {0} is busy")]
-    Busy(SessionId),
-    /// The idempotency key of the call is that of another: of another tool, of other arguments, or in another session.
-    #[error("the key belongs to another call: {0}")]
-    OtherCall(CallId),
-    /// The time zone of the call or its user is unknown.
-    #[error(transparent)]
-    TimeZone(#[from] UnknownTimeZone),
-    /// The store could not be written or read.
-    #[error("failed to reach the store of session {session}")]
-    Store {
-        /// The session of the request.
-        session: SessionId,
-        /// The error of the store.
-        #[source]
-        cause: StoreError,
-    },
-    /// A bound was reached.
-    #[error("a bound was reached")]
-    Overloaded(#[source] LimitExceeded),
-    /// The session's actor died, or the runtime has shut down.
-    #[error("the session is closed")]
-    Closed,
 }
 
 /// A reason why there is no inbox.

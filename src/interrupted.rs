@@ -2,21 +2,16 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Mutex, MutexGuard},
 };
 
 use madang_actors::{
-    dispatcher::DispatchRequest,
+    call::AbandonedCalls,
     ledger::CallState,
     port::{InterruptedSession, LedgerFilter, StoreError},
     protocol::{SessionId, Timestamp, UserId},
-    session::SessionRegistry,
     supervisor::RuntimeHandles,
 };
-use tokio_util::task::TaskTracker;
-use tracing::warn;
-
-use crate::open_call::OpenCall;
 
 /// The sessions that were cut off in mid-turn before this start and have not woken yet.
 #[derive(Debug)]
@@ -30,68 +25,27 @@ struct CutOff {
     asks_until: Option<Timestamp>,
 }
 
-/// The open calls of callers that are gone, whose end the store did not take when the runtime started.
-#[derive(Debug)]
-#[must_use = "dropped, it leaves its calls open until the next start"]
-pub(crate) struct Unended(Vec<OpenCall>);
-
-impl Unended {
-    /// Ends each of its calls in a task of its own, as soon as the store takes that. Until then the session of a call does
-    /// not wake, as while the call ran.
-    pub(crate) fn end_later(self, sessions: &SessionRegistry, tasks: &TaskTracker) {
-        for call in self.0 {
-            let DispatchRequest { session, user, .. } = &*call.request;
-            let slot = sessions.slot(session, user, &call.calls.limits);
-            let held = slot.and_then(|slot| slot.begins_asleep());
-            tasks.spawn(async move {
-                for failures in 0.. {
-                    if call.runtime_ends_within_pause(failures).await {
-                        return;
-                    }
-                    if call.has_ended().await {
-                        break;
-                    }
-                }
-                let call = call.request.call.id;
-                warn!(%call, "ended a call whose caller is gone, as soon as the store took that");
-                drop(held);
-            });
-        }
-    }
-}
-
 impl Interrupted {
-    /// Reads the interrupted sessions, and ends open calls whose turn is over: direct calls, whose caller went with its
-    /// process. Gives those whose end the store did not take, for [`Unended::end_later`].
-    pub(crate) async fn find(handles: &RuntimeHandles) -> Result<(Self, Unended), StoreError> {
+    /// Reads the interrupted sessions, and ends open calls whose turn is over: calls without a model, whose caller went
+    /// with its process. Returns those whose end the store did not take, for [`AbandonedCalls::end_later`].
+    pub(crate) async fn find(
+        handles: &RuntimeHandles,
+    ) -> Result<(Self, AbandonedCalls), StoreError> {
         let store = handles.store.store();
         let interrupted = store.interrupted().await?;
         let turns: HashSet<_> = interrupted.iter().map(|found| found.turn).collect();
-        let open = LedgerFilter::open_calls();
-        let (mut asking, mut unended) = (HashMap::new(), Vec::new());
-        for row in store.calls(&open).await? {
-            if turns.contains(&row.turn) {
-                if row.state == CallState::Awaiting {
-                    asking.insert(row.session, row.expires_at);
-                }
-                continue;
-            }
-            let request = Arc::new(DispatchRequest::of(row));
-            let call = OpenCall { request, calls: handles.calls.clone() };
-            let end = call.end().await;
-            if end.is_recorded {
-                let (call, effect) = (end.record.id, end.record.effect);
-                warn!(%call, ?effect, "ended a call whose caller is gone");
-            } else {
-                unended.push(call);
-            }
-        }
+        let open = store.calls(&LedgerFilter::open_calls()).await?;
+        let (of_turns, abandoned): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|row| turns.contains(&row.turn));
+        let awaiting = of_turns.into_iter().filter(|row| row.state == CallState::Awaiting);
+        let mut asking: HashMap<_, _> = awaiting.map(|row| (row.session, row.expires_at)).collect();
         let by_name = |InterruptedSession { session, user, .. }| {
             let asks_until = asking.remove(&session).flatten();
             (session, CutOff { user, asks_until })
         };
         let interrupted = interrupted.into_iter().map(by_name).collect();
-        Ok((Self(Mutex::new(interrupted)), Unended(unended)))
+        let abandoned = AbandonedCalls::end(abandoned, &handles.calls).await;
+        Ok((Self(Mutex::new(interrupted)), abandoned))
     }
 
     /// Takes a session out of the list; true once for each.

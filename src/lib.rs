@@ -36,28 +36,19 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod approval;
-mod approver;
-mod begin;
 mod block_on;
 mod builder;
 mod call;
-mod call_end;
-mod call_position;
-mod call_report;
-mod direct_call;
 pub mod error;
 pub mod event;
 mod import;
 mod inbox;
 mod interrupted;
-mod keyed_calls;
 pub mod language;
 pub mod ledger;
 pub mod model;
 mod model_choice;
-mod open_call;
 mod resume;
-mod running_call;
 mod runtime;
 pub mod session;
 mod session_handle;
@@ -75,8 +66,8 @@ mod turn_handle;
 pub use block_on::block_on;
 pub use builder::Builder;
 pub use call::Call;
-pub use call_report::CallReport;
 pub use madang_actors::{
+    call::{CallReport, RunningCall},
     port::{Clock, SystemClock},
     protocol::{
         CallId, IdempotencyKey, LanguageTag, Limits, ModelName, OnDismiss, SessionId, Timestamp,
@@ -85,7 +76,6 @@ pub use madang_actors::{
     session::TurnEnd,
     supervisor::Health,
 };
-pub use running_call::RunningCall;
 pub use runtime::Runtime;
 pub use session_handle::Session;
 pub use turn_handle::{Dismissed, Turn};

@@ -6,12 +6,13 @@ use std::sync::{
 };
 
 use madang_actors::{
-    port::{LedgerFilter, LedgerRow, Occupancy, SessionPage, SessionSummary, StoreError, Write},
+    call::DirectCalls,
+    port::{LedgerFilter, LedgerRow, Occupancy, SessionPage, SessionSummary, StoreError},
     protocol::{
         CallId, Decision, DecisionError, Digest, Languages, ModelName, SessionId, ToolSpec, UserId,
     },
     registry::ToolRegistry,
-    session::{RuntimeContext, SessionRegistry},
+    session::{self, RuntimeContext, SessionRegistry},
     supervisor::{Health, RuntimeConfig, Supervisor},
 };
 use tokio::time::{Instant, timeout_at};
@@ -21,7 +22,6 @@ use crate::{
     Session,
     error::{BuildError, SessionError, ShutdownError},
     interrupted::Interrupted,
-    keyed_calls::KeyedCalls,
     model_choice::ModelChoice,
     shared_runtime::SharedRuntime,
     temporary,
@@ -83,12 +83,13 @@ impl Runtime {
         // What a crash left. A turn that is open there ends, for its chat is gone.
         temporary::erase(started.handles()).await.map_err(BuildError::Store)?;
         let found = Interrupted::find(started.handles()).await;
-        let (interrupted, unended) = found.map_err(BuildError::Store)?;
+        let (interrupted, abandoned) = found.map_err(BuildError::Store)?;
         let handles = started.claim();
         let specs: Vec<ToolSpec> =
             handles.calls.registry.iter().map(|tool| tool.spec().clone()).collect();
         let context = RuntimeContext::start(|lost| RuntimeContext {
             lost,
+            has_temporary_chats,
             store: handles.store.clone(),
             models: handles.models.clone(),
             dispatcher: handles.dispatcher.clone(),
@@ -99,18 +100,18 @@ impl Runtime {
             tasks: handles.calls.tasks.clone(),
             closing: handles.calls.closing.clone(),
         });
+        let sessions = SessionRegistry::default();
         let shared = SharedRuntime {
             handles,
+            direct_calls: DirectCalls::new(context.clone(), sessions.clone()),
             context,
-            sessions: SessionRegistry::default(),
-            has_temporary_chats,
+            sessions,
             model_choice,
             time_zones,
             interrupted,
-            keyed_calls: KeyedCalls::default(),
             is_closed: AtomicBool::new(false),
         };
-        unended.end_later(&shared.sessions, shared.tasks());
+        abandoned.end_later(&shared.sessions, shared.tasks());
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -121,7 +122,10 @@ impl Runtime {
     /// [`SessionError::Foreign`] if it is another user's.
     pub async fn session(&self, user: &str, session: &str) -> Result<Session, SessionError> {
         let (user, session) = (UserId::new(user)?, SessionId::new(session)?);
-        self.open(&user, &session).await?;
+        if self.shared.is_closed() {
+            return Err(SessionError::Closed);
+        }
+        session::create(&session, &user, &self.shared.context).await?;
         self.opened(&user, &session).ok_or(SessionError::Foreign(session))
     }
 
@@ -151,49 +155,6 @@ impl Runtime {
             self.shared.wake(&slot);
         }
         Some(Session::new(slot, self.shared.clone()))
-    }
-
-    /// Ensures that the session exists and belongs to this user. A runtime that shuts down makes none.
-    pub(crate) async fn open(
-        &self,
-        user: &UserId,
-        session: &SessionId,
-    ) -> Result<(), SessionError> {
-        if self.shared.is_closed() {
-            return Err(SessionError::Closed);
-        }
-        let failed = |cause| SessionError::Store { session: session.clone(), cause };
-        if let Some(owner) = self.shared.store().owner(session).await.map_err(failed)? {
-            return if owner == *user {
-                Ok(())
-            } else {
-                Err(SessionError::Foreign(session.clone()))
-            };
-        }
-        if self.shared.is_closing() {
-            return Err(SessionError::Closed);
-        }
-        let mut open = vec![Write::Session {
-            session: session.clone(),
-            user: user.clone(),
-            at: self.shared.clock().now(),
-        }];
-        if self.shared.has_temporary_chats {
-            open.push(Write::Temporary { session: session.clone() });
-        }
-        match self.shared.handles.store.write(open).await {
-            Ok(()) => Ok(()),
-            Err(StoreError::Refused { .. }) => Err(SessionError::Foreign(session.clone())),
-            // Where only the reply was lost, the session exists.
-            Err(cause) if cause.may_have_happened() => {
-                match self.shared.store().owner(session).await.map_err(failed)? {
-                    Some(owner) if owner == *user => Ok(()),
-                    Some(_) => Err(SessionError::Foreign(session.clone())),
-                    None => Err(failed(cause)),
-                }
-            }
-            Err(cause) => Err(failed(cause)),
-        }
     }
 
     /// Gives the tools of this runtime.

@@ -7,6 +7,7 @@ use std::sync::{
 
 use madang_actors::{
     approval,
+    call::DirectCalls,
     port::{Clock, Store},
     protocol::{CallId, Decision, DecisionError, Digest, Languages, LimitExceeded, Limits, UserId},
     session::{
@@ -18,8 +19,7 @@ use madang_actors::{
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    direct_call::DirectCall, error::SessionError, interrupted::Interrupted,
-    keyed_calls::KeyedCalls, model_choice::ModelChoice, time_zone::TimeZones,
+    error::SessionError, interrupted::Interrupted, model_choice::ModelChoice, time_zone::TimeZones,
 };
 
 /// The inside of a [`Runtime`](crate::Runtime).
@@ -28,12 +28,11 @@ pub(crate) struct SharedRuntime {
     pub(crate) handles: RuntimeHandles,
     pub(crate) context: Arc<RuntimeContext>,
     pub(crate) sessions: SessionRegistry,
-    /// Whether a chat that is first opened here is temporary.
-    pub(crate) has_temporary_chats: bool,
     pub(crate) model_choice: ModelChoice,
     pub(crate) time_zones: TimeZones,
     pub(crate) interrupted: Interrupted,
-    pub(crate) keyed_calls: KeyedCalls<DirectCall>,
+    /// The calls without a model.
+    pub(crate) direct_calls: DirectCalls,
     /// Whether shutdown is past its last wait, so that no session may wake any more.
     pub(crate) is_closed: AtomicBool,
 }

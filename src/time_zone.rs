@@ -3,16 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use jiff::{Timestamp, tz::TimeZone};
-use madang_actors::protocol::UserId;
+use madang_actors::{protocol::UserId, session::UnknownTimeZone};
 use tracing::warn;
-
-/// Tells that no time zone has this name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no time zone is named {name:?}: give an IANA name, such as Asia/Seoul")]
-pub struct UnknownTimeZone {
-    /// The name that was asked for.
-    pub name: Arc<str>,
-}
 
 /// The time zones that count where a turn or a call names none.
 #[derive(Clone, Default)]

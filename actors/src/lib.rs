@@ -21,6 +21,7 @@ compile_error!("Madang turns panics into outcomes, which needs `panic = \"unwind
 
 pub mod admission;
 pub mod approval;
+pub mod call;
 pub mod dispatcher;
 pub mod failpoint;
 pub mod ledger;

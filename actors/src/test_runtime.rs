@@ -100,6 +100,7 @@ impl TestRuntime {
         let specs: Vec<_> = handles.calls.registry.iter().map(|tool| tool.spec().clone()).collect();
         let context = RuntimeContext::start(|lost| RuntimeContext {
             lost,
+            has_temporary_chats: false,
             store: handles.store.clone(),
             models: handles.models.clone(),
             dispatcher: handles.dispatcher.clone(),

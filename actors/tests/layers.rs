@@ -55,6 +55,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "dispatcher",
         ],
     ),
+    ("call", &["protocol", "ledger", "port", "mailbox", "dispatcher", "session"]),
     (
         "supervisor",
         &[

@@ -30,6 +30,8 @@ pub struct RuntimeContext {
     pub specs: Arc<[ToolSpec]>,
     /// The text that stands before every chat.
     pub system: Option<Arc<str>>,
+    /// Whether a chat that is created here is temporary.
+    pub has_temporary_chats: bool,
     /// The way on which sessions report that they lost their actor in mid-turn.
     pub lost: LostSessions,
     /// The parent of sessions.

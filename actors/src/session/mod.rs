@@ -9,7 +9,7 @@
 //!   shell, and what an awake session holds. `clear` clears the chat, and `import` begins it with a history.
 //! - `turn`: the machine, its effects, and the recovery of a turn that was left open.
 //! - `events`: the feed, its readers, and the replay of what they missed from the store.
-//! - `lifecycle`: the registry, the slot, waking, idling, and how a turn goes on after its actor was lost.
+//! - `lifecycle`: the registry, the slot, creating, waking, idling, and how a turn goes on after its actor was lost.
 //! - `transcript`, `prompt`: the entries and their order, and what the model reads of them.
 //!
 //! Invariants:
@@ -21,6 +21,7 @@
 mod actor;
 mod clear;
 mod context;
+mod error;
 mod events;
 mod import;
 mod lifecycle;
@@ -36,12 +37,14 @@ mod view;
 
 pub use actor::SessionActor;
 pub use context::RuntimeContext;
+pub use error::{SessionError, UnknownTimeZone};
 pub use events::{
     feed::{Durability, Feed, FeedBounds},
     subscription::{StreamItem, Subscription},
 };
 pub use import::check_import;
 pub use lifecycle::{
+    create::create,
     go_on::go_on,
     lost::LostSessions,
     place::WakePolicy,

@@ -1,22 +1,24 @@
 //! How a session comes into memory, stays there and leaves it.
 //!
 //! The [`SessionRegistry`](registry::SessionRegistry) finds the one [`SessionSlot`](slot::SessionSlot) of a session. The
-//! slot holds messages while the session wakes, and passes them to its actor while it is awake. `wake` loads the
+//! slot holds requests while the session wakes, and passes them to its actor while it is awake. `create` makes a session
+//! that does not exist, for the user who opens it first. `wake` loads the
 //! session, waits for what an earlier actor began, carries out the recovery of an open turn, and starts the actor. `place`
 //! finds room for it among the awake ones, and `refusal` says why it did not wake.
 //! `idle` orders the sessions that may be put to sleep for others, and `sleep` lets one fall asleep. A session that lost its actor
 //! in mid-turn reports that (`lost`), and `go_on` wakes it until it is awake, and `turn_memory` is what its slot remembers of that turn.
-//! `reading` gives a reader the session's events. `waiting` has the messages of a session that wakes, and `beside`
+//! `reading` gives a reader the session's events. `waiting` has the requests to a session that wakes, and `beside`
 //! answers them while a call without a model keeps it asleep.
 //!
 //! Invariants:
 //! - A session has one slot at most, as long as anything holds it; the last holder takes it out of the registry.
-//! - No message is lost between asleep, waking and awake: the slot decides under its lock.
+//! - No request is lost between asleep, waking and awake: the slot decides under its lock.
 //! - A turn goes on by one way, whatever took its actor or its process: its session wakes from the store.
 //! - A session wakes only when all that an earlier actor began has ended in the store.
 //! - No slot is dropped under a lock of the registry, because the drop takes that lock.
 
 mod beside;
+pub(super) mod create;
 pub(super) mod go_on;
 pub(super) mod idle;
 pub(super) mod lost;

@@ -8,8 +8,8 @@ use tracing::warn;
 use crate::protocol::{Limits, SessionId, UserId};
 use crate::session::{SessionMsg, SessionSlot, lifecycle::registry_state::RegistryState};
 
-/// The slots of a runtime, as long as they have holders.
-#[derive(Debug, Default)]
+/// The slots of a runtime, as long as they have holders. Cheap to clone.
+#[derive(Debug, Clone, Default)]
 pub struct SessionRegistry(Arc<RegistryState<SessionSlot>>);
 
 impl SessionRegistry {

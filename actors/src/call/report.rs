@@ -1,8 +1,8 @@
 //! The end of a call without a model.
 
-use madang_actors::protocol::{CallRecord, SessionId, ToolOutcome};
+use crate::protocol::{CallRecord, SessionId, ToolOutcome};
 
-/// The end of a call without a model, as its caller hears it.
+/// The end of a call without a model, as its caller receives it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallReport {
     /// The session under which the ledger has it.

@@ -2,45 +2,45 @@
 
 use std::sync::Arc;
 
-use madang_actors::{
-    dispatcher::{CallEnd, DispatcherEvent},
-    protocol::{ApprovalRequest, CallId, SessionId, ToolProgress, WantedCall},
-};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::keyed_calls::KeyedCall;
+use super::keyed::KeyedCall;
+use crate::{
+    dispatcher::{CallEnd, DispatcherEvent},
+    protocol::{ApprovalRequest, CallId, SessionId, ToolProgress, WantedCall},
+};
 
-/// A call, as all its handles share it. Its pipeline holds it until the end.
+/// The part of a call that all its handles share. The pipeline of the call holds it until the end.
 #[derive(Debug)]
-pub(crate) struct DirectCall {
-    pub(crate) id: CallId,
-    pub(crate) session: SessionId,
+pub(super) struct SharedCall {
+    pub(super) id: CallId,
+    pub(super) session: SessionId,
     /// The tool and the arguments, as the ledger has them.
-    pub(crate) wanted: WantedCall,
-    pub(crate) dismissal: CancellationToken,
-    pub(crate) stage: watch::Sender<Stage>,
+    pub(super) wanted: WantedCall,
+    pub(super) dismissal: CancellationToken,
+    pub(super) stage: watch::Sender<Stage>,
     /// Kept as long as the call: a later caller with the key finds it.
-    pub(crate) entry: Option<Arc<KeyedCall<Self>>>,
+    pub(super) entry: Option<Arc<KeyedCall<Self>>>,
 }
 
 /// How far a call has come.
 #[derive(Debug, Default)]
-pub(crate) struct Stage {
+pub(super) struct Stage {
     /// How many times a person was asked: a request that is asked again counts again.
-    pub(crate) asked: u64,
+    pub(super) asked: u64,
     /// The request that is open.
-    pub(crate) open: Option<Arc<ApprovalRequest>>,
-    pub(crate) end: Option<CallEnd>,
+    pub(super) open: Option<Arc<ApprovalRequest>>,
+    pub(super) end: Option<CallEnd>,
     /// How many reports of progress its handler has made.
-    pub(crate) reports: u64,
+    pub(super) reports: u64,
     /// The newest of them.
-    pub(crate) newest: Option<ToolProgress>,
+    pub(super) newest: Option<ToolProgress>,
 }
 
-impl DirectCall {
-    pub(crate) fn new(
+impl SharedCall {
+    pub(super) fn new(
         id: CallId,
         session: SessionId,
         wanted: WantedCall,
@@ -53,19 +53,19 @@ impl DirectCall {
 
     /// Tells whether it is of this tool and these arguments, and in this session. Arguments are compared as JSON, where
     /// both are that.
-    pub(crate) fn is(&self, wanted: &WantedCall, session: &SessionId) -> bool {
+    pub(super) fn is(&self, wanted: &WantedCall, session: &SessionId) -> bool {
         self.session == *session
             && self.wanted.name == wanted.name
             && are_same(&self.wanted.arguments, &wanted.arguments)
     }
 
     /// Tells whether its end is known here and the ledger does not have it. A later caller asks the ledger then.
-    pub(crate) fn has_unrecorded_end(&self) -> bool {
+    pub(super) fn has_unrecorded_end(&self) -> bool {
         self.stage.borrow().end.as_ref().is_some_and(|end| !end.is_recorded)
     }
 
     /// Notes an event of its pipeline before the end, which comes by the reply.
-    pub(crate) fn on(&self, event: DispatcherEvent) {
+    pub(super) fn on(&self, event: DispatcherEvent) {
         match event {
             DispatcherEvent::ApprovalRequested { request } => {
                 self.stage.send_modify(|stage| {
@@ -83,7 +83,7 @@ impl DirectCall {
     }
 
     /// Notes a report of its handler. Gives back whether the call goes on.
-    pub(crate) fn reports(&self, report: ToolProgress) -> bool {
+    pub(super) fn reports(&self, report: ToolProgress) -> bool {
         self.stage.send_if_modified(|stage| {
             let goes_on = stage.end.is_none();
             if goes_on {
@@ -95,7 +95,7 @@ impl DirectCall {
     }
 
     /// Notes its end; the first one stays.
-    pub(crate) fn ended(&self, end: CallEnd) {
+    pub(super) fn ended(&self, end: CallEnd) {
         self.stage.send_modify(|stage| {
             stage.open = None;
             stage.end.get_or_insert(end);

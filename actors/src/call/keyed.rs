@@ -5,21 +5,21 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, Weak},
 };
 
-use madang_actors::protocol::CallId;
+use crate::protocol::CallId;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncGuard};
 
 /// The calls with a key, by their ids. `C` is a call that runs.
 ///
 /// Invariant: an entry exists as long as a caller begins its call, or the call or a handle of it lives.
 #[derive(Debug)]
-pub(crate) struct KeyedCalls<C>(Arc<Entries<C>>);
+pub(super) struct KeyedCalls<C>(Arc<Entries<C>>);
 
 #[derive(Debug)]
 struct Entries<C>(Mutex<HashMap<CallId, Weak<KeyedCall<C>>>>);
 
 /// The entry of one key. Its last holder removes it.
 #[derive(Debug)]
-pub(crate) struct KeyedCall<C> {
+pub(super) struct KeyedCall<C> {
     call: CallId,
     all: Arc<Entries<C>>,
     running: AsyncMutex<Weak<C>>,
@@ -27,7 +27,7 @@ pub(crate) struct KeyedCall<C> {
 
 impl<C> KeyedCalls<C> {
     /// Finds or makes the entry of this call.
-    pub(crate) fn entry(&self, call: CallId) -> Arc<KeyedCall<C>> {
+    pub(super) fn entry(&self, call: CallId) -> Arc<KeyedCall<C>> {
         let mut entries = self.0.entries();
         if let Some(found) = entries.get(&call).and_then(Weak::upgrade) {
             return found;
@@ -48,7 +48,7 @@ impl<C> KeyedCalls<C> {
 impl<C> KeyedCall<C> {
     /// Waits until no other caller begins the call, and gives the call that runs, if one does. As long as the guard is
     /// held, no other caller begins it.
-    pub(crate) async fn running(&self) -> AsyncGuard<'_, Weak<C>> {
+    pub(super) async fn running(&self) -> AsyncGuard<'_, Weak<C>> {
         self.running.lock().await
     }
 }

@@ -1,23 +1,29 @@
-//! A tool call without a model: what it asks for, and the report of its end.
+//! A tool call without a model: what it asks for, and how it begins and ends.
+
+pub(crate) mod approver;
 
 use std::{mem, sync::Arc};
 
-use madang_actors::protocol::{IdempotencyKey, LanguageTag, SessionId, UserId};
+use madang_actors::{
+    call::{CallReport, CallRequest, RunningCall},
+    protocol::{IdempotencyKey, LanguageTag, SessionId, UserId},
+};
 
-use crate::{CallReport, Runtime, approval::Approver, error::SessionError};
+use crate::{Runtime, error::SessionError};
+use approver::Approver;
 
 /// A tool call that an application or a person on the command line asks for, and no model.
 #[derive(Debug)]
 pub struct Call {
-    pub(crate) user: UserId,
-    pub(crate) name: Arc<str>,
-    pub(crate) arguments: Arc<str>,
-    pub(crate) language: Option<LanguageTag>,
-    pub(crate) time_zone: Option<Arc<str>>,
-    pub(crate) can_ask: bool,
+    user: UserId,
+    name: Arc<str>,
+    arguments: Arc<str>,
+    language: Option<LanguageTag>,
+    time_zone: Option<Arc<str>>,
+    can_ask: bool,
     approver: Approver,
-    pub(crate) session: Option<SessionId>,
-    pub(crate) key: Option<IdempotencyKey>,
+    session: Option<SessionId>,
+    key: Option<IdempotencyKey>,
 }
 
 impl Call {
@@ -91,6 +97,32 @@ impl Call {
 }
 
 impl Runtime {
+    /// Begins a call without a model, under a session of its own or in the named one. The named session sleeps
+    /// meanwhile, and its chat can be looked at. What would change it waits for `Limits::ask_timeout` at most, and is
+    /// refused as busy then. With a [key](Call::key) it returns the call that the key names already, whether that runs or
+    /// has ended.
+    ///
+    /// Dropping the future begins nothing; once it has returned the call, that runs to its end.
+    ///
+    /// # Errors
+    /// [`SessionError::OtherCall`] for a key that names another call. [`SessionError::TimeZone`] for an unknown time
+    /// zone; [`SessionError::Foreign`] for another user's session. [`SessionError::Busy`] for a session in which a turn
+    /// or call has not ended; [`SessionError::Store`] if the store cannot be read. [`SessionError::Closed`] after
+    /// the runtime has shut down; [`SessionError::Overloaded`] if too many bytes wait to be stored, and the call was
+    /// not recorded.
+    pub async fn begin(&self, call: Call) -> Result<RunningCall, SessionError> {
+        let shared = self.shared();
+        if shared.is_closing() {
+            return Err(SessionError::Closed);
+        }
+        let Call { user, name, arguments, language, time_zone, can_ask, session, key, .. } = call;
+        let locale = shared.languages().choose(language, [&*arguments]);
+        let time_zone = shared.time_zones.of(&user, time_zone)?;
+        let request =
+            CallRequest { user, name, arguments, locale, time_zone, can_ask, session, key };
+        shared.direct_calls.begin(request).await
+    }
+
     /// Brings one call to its end: look up, validate, confirm, run, envelope. Never panics; every path ends in exactly
     /// one outcome. It is [`begin`](Self::begin) and [`RunningCall::ended`](crate::RunningCall::ended), with the call's
     /// approver deciding in between.

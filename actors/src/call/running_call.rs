@@ -2,23 +2,21 @@
 
 use std::sync::Arc;
 
-use crate::{
-    CallReport,
-    direct_call::{DirectCall, Stage},
-    shared_runtime::SharedRuntime,
+use super::{
+    report::CallReport,
+    shared_call::{SharedCall, Stage},
 };
-use madang_actors::{
-    dispatcher::CallEnd,
+use crate::{
+    dispatcher::{CallContext, CallEnd},
     protocol::{ApprovalRequest, CallId, Locale, SessionId, ToolProgress, call_envelope},
 };
 
-/// A call that began, given by [`Runtime::begin`](crate::Runtime::begin). Dropping it cancels nothing: the call runs to
-/// its end, and the ledger has that. Handles of the same key share one call, and a clone reads requests and progress on its
+/// A call without a model that has begun. Dropping it cancels nothing: the call runs to its end, and the ledger has that. Handles of the same key share one call, and a clone reads requests and progress on its
 /// own.
 #[derive(Debug, Clone)]
 pub struct RunningCall {
-    call: Arc<DirectCall>,
-    runtime: Arc<SharedRuntime>,
+    call: Arc<SharedCall>,
+    context: Arc<CallContext>,
     locale: Locale,
     /// How many times the call had asked when this handle last gave a request.
     given: u64,
@@ -27,12 +25,12 @@ pub struct RunningCall {
 }
 
 impl RunningCall {
-    pub(crate) const fn new(
-        call: Arc<DirectCall>,
-        runtime: Arc<SharedRuntime>,
+    pub(super) const fn new(
+        call: Arc<SharedCall>,
+        context: Arc<CallContext>,
         locale: Locale,
     ) -> Self {
-        Self { call, runtime, locale, given: 0, read: 0 }
+        Self { call, context, locale, given: 0, read: 0 }
     }
 
     /// Gives the id under which the ledger names this call.
@@ -99,9 +97,9 @@ impl RunningCall {
         let CallEnd { record, is_recorded, .. } =
             ended.end.clone().expect("it was waited for until it was there");
         drop(ended);
-        let registry = &self.runtime.handles.calls.registry;
+        let registry = &self.context.registry;
         let tool = registry.get(&self.call.wanted.name).ok().map(|tool| tool.spec());
-        let max_bytes = self.runtime.limits().max_envelope_bytes;
+        let max_bytes = self.context.limits.max_envelope_bytes;
         let envelope = call_envelope(&record, tool, self.locale, max_bytes);
         CallReport { session: self.call.session.clone(), record: *record, envelope, is_recorded }
     }

@@ -1,0 +1,216 @@
+//! Beginning a call without a model: a new one, or the one that its key names already.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{
+    end::CallEnding,
+    keyed::{KeyedCall, KeyedCalls},
+    open_call::OpenCall,
+    position::CallPosition,
+    running_call::RunningCall,
+    shared_call::SharedCall,
+};
+use crate::{
+    dispatcher::{
+        CallEnd, Cancellation, DispatchRequest, DispatcherEvent, DispatcherMsg, end_cut_off,
+    },
+    mailbox::{Recipient, Reply},
+    port::{LedgerFilter, LedgerRow},
+    protocol::{Bound, CallId, IdempotencyKey, Locale, SessionId, ToolCall, UserId, WantedCall},
+    session::{RuntimeContext, SessionError, SessionRegistry},
+};
+
+/// The calls without a model of a runtime.
+#[derive(Debug)]
+pub struct DirectCalls {
+    context: Arc<RuntimeContext>,
+    sessions: SessionRegistry,
+    keyed: KeyedCalls<SharedCall>,
+}
+
+/// A request for a call without a model.
+#[derive(Debug)]
+pub struct CallRequest {
+    /// The user for whom it runs.
+    pub user: UserId,
+    /// The name of the tool.
+    pub name: Arc<str>,
+    /// The raw text of the arguments.
+    pub arguments: Arc<str>,
+    /// The language of reasons and questions.
+    pub locale: Locale,
+    /// The user's time zone.
+    pub time_zone: Arc<str>,
+    /// Whether it waits for a person if its tool needs an approval.
+    pub can_ask: bool,
+    /// The session after whose last entry it stands; `None` for one of its own.
+    pub session: Option<SessionId>,
+    /// The key under which it begins once.
+    pub key: Option<IdempotencyKey>,
+}
+
+impl DirectCalls {
+    /// Makes the calls of this runtime, of which none runs.
+    #[must_use]
+    pub fn new(context: Arc<RuntimeContext>, sessions: SessionRegistry) -> Self {
+        Self { context, sessions, keyed: KeyedCalls::default() }
+    }
+
+    /// Begins a call, or finds the one that its key names already, whether that runs or has ended. Its session sleeps
+    /// meanwhile.
+    ///
+    /// Dropping the future begins nothing; once it has returned the call, that runs to its end.
+    ///
+    /// # Errors
+    /// [`SessionError`] says why no call began, or that the key names another call.
+    pub async fn begin(&self, request: CallRequest) -> Result<RunningCall, SessionError> {
+        let locale = request.locale;
+        let call = match request.key.clone() {
+            Some(key) => self.begin_once(request, &key).await?,
+            None => self.begin_new(request, CallId::new(Uuid::now_v7()), None).await?,
+        };
+        Ok(RunningCall::new(call, self.context.calls.clone(), locale))
+    }
+
+    /// Begins the call of a key, or finds the one that was begun. Callers of one key come one at a time.
+    async fn begin_once(
+        &self,
+        request: CallRequest,
+        key: &IdempotencyKey,
+    ) -> Result<Arc<SharedCall>, SessionError> {
+        let id = CallId::of_key(&request.user, key);
+        let session = session_of(request.session.as_ref(), id)?;
+        let wanted = wanted(&request).bounded(&self.context.calls.limits);
+        let entry = self.keyed.entry(id);
+        let mut running = entry.running().await;
+        let found = match running.upgrade().filter(|found| !found.has_unrecorded_end()) {
+            Some(found) => Some(found),
+            None => self.recorded(id, &request.user, &session).await?,
+        };
+        match found {
+            Some(found) if found.is(&wanted, &session) => Ok(found),
+            Some(_) => Err(SessionError::OtherCall(id)),
+            None => {
+                let begun = self.begin_new(request, id, Some(entry.clone())).await?;
+                *running = Arc::downgrade(&begun);
+                Ok(begun)
+            }
+        }
+    }
+
+    /// Finds the call in the ledger, which has it over: nothing of it runs in this process. One without an end gets it
+    /// now, and does not run again.
+    async fn recorded(
+        &self,
+        id: CallId,
+        user: &UserId,
+        session: &SessionId,
+    ) -> Result<Option<Arc<SharedCall>>, SessionError> {
+        let rows = self.context.store.store().calls(&LedgerFilter::call(id)).await;
+        let rows = rows.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
+        let Some(row) = rows.into_iter().next() else { return Ok(None) };
+        if row.user != *user {
+            return Err(SessionError::OtherCall(id));
+        }
+        let wanted = WantedCall::new(row.name.clone(), row.raw_arguments.clone());
+        let found =
+            SharedCall::new(id, row.session.clone(), wanted, CancellationToken::new(), None);
+        found.ended(self.end_of(row).await);
+        Ok(Some(Arc::new(found)))
+    }
+
+    async fn end_of(&self, row: LedgerRow) -> CallEnd {
+        match row.record() {
+            Some(record) => CallEnd { seq: row.seq, record: Box::new(record), is_recorded: true },
+            None => end_cut_off(&self.context.calls, Arc::new(DispatchRequest::of(row))).await,
+        }
+    }
+
+    /// Begins a call under this id.
+    async fn begin_new(
+        &self,
+        request: CallRequest,
+        id: CallId,
+        entry: Option<Arc<KeyedCall<SharedCall>>>,
+    ) -> Result<Arc<SharedCall>, SessionError> {
+        let (context, calls) = (&self.context, &self.context.calls);
+        let wanted = wanted(&request);
+        let CallRequest { user, locale, time_zone, session, can_ask, .. } = request;
+        let bytes = calls.admission.admit(Bound::QueuedBytes, &user, wanted.arguments.len());
+        let bytes = bytes.map_err(SessionError::Overloaded)?;
+        let position = match session {
+            Some(named) => CallPosition::after_last(named, &user, &self.sessions, context).await?,
+            None => CallPosition::of_its_own(session_of(None, id)?),
+        };
+        // From here on nothing is awaited: a future that is dropped has begun all of the call or nothing.
+        let at = calls.clock.now();
+        let max_stored_bytes = calls.limits.max_stored_bytes_per_user as u64;
+        let preamble = position.turn_of_its_own(&user, at, max_stored_bytes);
+        let dismissal = context.closing.child_token();
+        let wanted = wanted.bounded(&calls.limits);
+        let shared = Arc::new(SharedCall::new(
+            id,
+            position.session.clone(),
+            wanted.clone(),
+            dismissal.clone(),
+            entry,
+        ));
+        let late = match &position.held {
+            Some((slot, _)) => slot.late(position.turn, locale, calls.clock.clone()),
+            None => Recipient::discard(),
+        };
+        let (news, reports) = (shared.clone(), shared.clone());
+        let request = Arc::new(DispatchRequest {
+            preamble,
+            ledger_row: None,
+            span: tracing::Span::current(),
+            session: position.session,
+            user,
+            turn: position.turn,
+            seq: position.seq,
+            call: ToolCall {
+                id,
+                name: wanted.name,
+                arguments: wanted.arguments,
+                model: None,
+                opaque: None,
+            },
+            locale,
+            time_zone,
+            can_ask,
+            cancellation: Cancellation::of_caller(dismissal, context.closing.clone()),
+            proposed_at: at,
+            beyond: None,
+            news: Recipient::function(move |event| {
+                news.on(event);
+                true
+            }),
+            progress: Recipient::function(move |report| reports.reports(report)),
+            late,
+        });
+        let call = OpenCall { request: request.clone(), calls: calls.clone() };
+        let ending = CallEnding { shared: shared.clone(), call };
+        let held = (bytes, position.held.map(|(_, begun)| begun));
+        let ends = ending.recipient(context.tasks.clone(), held);
+        let lost = DispatcherEvent::Lost { call: id, seq: request.seq };
+        let reply = Reply::new(ends, lost);
+        let dispatch = DispatcherMsg::Dispatch { request, reply };
+        let _ = context.dispatcher.send(dispatch); // if it is gone, the reply says "lost"
+        Ok(shared)
+    }
+}
+
+fn wanted(request: &CallRequest) -> WantedCall {
+    WantedCall::new(request.name.clone(), request.arguments.clone())
+}
+
+/// Gives the session of a call: the named one, or one of its own.
+fn session_of(named: Option<&SessionId>, id: CallId) -> Result<SessionId, SessionError> {
+    match named {
+        Some(session) => Ok(session.clone()),
+        None => Ok(SessionId::new(format!("call-{id}"))?),
+    }
+}
