@@ -4,7 +4,7 @@
 # usage: scripts/mutants.sh FOLDER [SHARD/SHARDS]
 #
 # FOLDER is one of `actors/src`, such as dispatcher, session or llm; or of the library: sql (`src/store/sql`), remote
-# (`src/model/remote`), child (`src/model/child`) or runtime (the files of `src`). Without a shard, all mutants of the folder
+# (`src/model/remote`), child (`src/model/child`) or runtime (`src/runtime`). Without a shard, all mutants of the folder
 # run, which takes hours; `0/8` to `7/8` run an eighth each. What the tests beside the code of `actors` miss is tried again
 # with those of `madang`. A mutant that no test notices must stand in tests/mutants/accepted.txt with its reason, or the script
 # ends with 1. Files lie in target/mutants.
@@ -26,7 +26,7 @@ case $folder in
 sql) of_madang 'src/store/sql/**' "" ;;
 remote) of_madang 'src/model/remote/**' ,madang/remote ;;
 child) of_madang 'src/model/child/**' ,madang/child ;;
-runtime) of_madang 'src/*.rs' "" ;;
+runtime) of_madang 'src/runtime/**' "" ;;
 *)
     if [ -z "$folder" ] || [ ! -d "actors/src/$folder" ]; then
         sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2

@@ -36,35 +36,20 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod approval;
-mod block_on;
-mod builder;
 mod call;
 pub mod error;
 pub mod event;
-mod import;
-mod inbox;
-mod interrupted;
 pub mod language;
 pub mod ledger;
 pub mod model;
-mod model_choice;
-mod resume;
 mod runtime;
 pub mod session;
-mod session_handle;
-mod shared_runtime;
 pub mod store;
 pub mod telemetry;
-mod temporary;
-mod time_zone;
 pub mod tool;
 pub mod transaction;
 pub mod turn;
-mod turn_by_id;
-mod turn_handle;
 
-pub use block_on::block_on;
-pub use builder::Builder;
 pub use call::Call;
 pub use madang_actors::{
     call::{CallReport, RunningCall},
@@ -76,9 +61,9 @@ pub use madang_actors::{
     session::TurnEnd,
     supervisor::Health,
 };
-pub use runtime::Runtime;
-pub use session_handle::Session;
-pub use turn_handle::{Dismissed, Turn};
+pub use runtime::{Runtime, block_on::block_on, builder::Builder};
+pub use session::handle::Session;
+pub use turn::handle::{Dismissed, Turn};
 
 /// Compiles the README's examples.
 #[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]

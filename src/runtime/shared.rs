@@ -18,9 +18,8 @@ use madang_actors::{
 };
 use tokio_util::task::TaskTracker;
 
-use crate::{
-    error::SessionError, interrupted::Interrupted, model_choice::ModelChoice, time_zone::TimeZones,
-};
+use super::{interrupted::Interrupted, model_choice::ModelChoice, time_zone::TimeZones};
+use crate::error::SessionError;
 
 /// The inside of a [`Runtime`](crate::Runtime).
 #[derive(Debug)]

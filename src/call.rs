@@ -1,7 +1,5 @@
 //! A tool call without a model: what it asks for, and how it begins and ends.
 
-pub(crate) mod approver;
-
 use std::{mem, sync::Arc};
 
 use madang_actors::{
@@ -9,8 +7,7 @@ use madang_actors::{
     protocol::{IdempotencyKey, LanguageTag, SessionId, UserId},
 };
 
-use crate::{Runtime, error::SessionError};
-use approver::Approver;
+use crate::{Runtime, approval::Approver, error::SessionError};
 
 /// A tool call that an application or a person on the command line asks for, and no model.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use madang_actors::{
 
 /// Erases the texts of all temporary chats. None of them is awake. Whoever opens one later finds an empty chat, in which
 /// no standing approval holds.
-pub(crate) async fn erase(handles: &RuntimeHandles) -> Result<(), StoreError> {
+pub(super) async fn erase(handles: &RuntimeHandles) -> Result<(), StoreError> {
     for TemporaryChat { session, user: by } in handles.store.store().temporary().await? {
         let at = handles.calls.clock.now();
         let revoked = Write::Revoke { session: session.clone(), tool: None, by, at };

@@ -18,7 +18,7 @@ use tokio_util::sync::ReusableBoxFuture;
 
 use crate::{
     error::{ReplyError, SessionError},
-    shared_runtime::SharedRuntime,
+    runtime::shared::SharedRuntime,
 };
 
 /// Separates what the model says before a tool call from what it says after it.

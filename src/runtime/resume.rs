@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Runtime,
-    shared_runtime::{SharedRuntime, Unreached},
+    runtime::shared::{SharedRuntime, Unreached},
 };
 
 impl Runtime {

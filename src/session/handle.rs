@@ -17,9 +17,9 @@ use tokio::sync::oneshot;
 
 use crate::{
     error::{SessionError, UnknownTimeZone},
-    model_choice::UnknownModel,
-    shared_runtime::{SharedRuntime, Unreached},
-    turn_handle::{Dismissed, Turn},
+    runtime::model_choice::UnknownModel,
+    runtime::shared::{SharedRuntime, Unreached},
+    turn::handle::{Dismissed, Turn},
 };
 
 /// One chat of one user. Cheap to clone; dropping it dismisses nothing.

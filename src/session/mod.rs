@@ -5,6 +5,11 @@
 //! [`Session::import`](crate::Session::import) begins it with messages that were kept elsewhere, each an [`Imported`] of an
 //! [`ImportedRole`]. [`Builder::temporary_chats`](crate::Builder::temporary_chats) has their texts erased in the end.
 
+pub(crate) mod handle;
+mod import;
+mod open;
+mod turn;
+
 pub use madang_actors::{
     protocol::{Imported, ImportedRole},
     session::{SessionView, ViewPage},

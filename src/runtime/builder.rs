@@ -23,9 +23,9 @@ use tracing::warn;
 use crate::{
     Runtime,
     error::BuildError,
-    model_choice::{ModelChoice, ModelList},
+    runtime::model_choice::{ModelChoice, ModelList},
+    runtime::time_zone::TimeZones,
     telemetry,
-    time_zone::TimeZones,
 };
 
 /// The longest name of a tool, in bytes, that the interfaces of common models and of MCP take.

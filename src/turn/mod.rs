@@ -5,9 +5,9 @@
 //! turn by its id. [`Session::dismiss_turn`](crate::Session::dismiss_turn) dismisses that turn: at any time, or only while
 //! its question is open ([`When`]).
 
-pub use madang_actors::session::When;
+pub(crate) mod handle;
+pub(crate) mod status;
 
-pub use crate::{
-    turn_by_id::{TurnPhase, TurnStatus},
-    turn_handle::TurnEvents,
-};
+pub use handle::TurnEvents;
+pub use madang_actors::session::When;
+pub use status::{TurnPhase, TurnStatus};

@@ -7,9 +7,13 @@
 //! [`DecisionError`](crate::error::DecisionError) says why another does not. Each request has an [`ApprovalEnd`]. "Always" gives
 //! a [`StandingApproval`], which covers later calls of the tool.
 
+pub(crate) mod approver;
+mod inbox;
+
 pub use madang_actors::{
     approval::InboxItem,
     protocol::{ApprovalEnd, ApprovalRequest, Decision, Digest, StandingApproval},
 };
 
-pub use crate::{call::approver::Approver, inbox::Inbox};
+pub use approver::Approver;
+pub use inbox::Inbox;

@@ -1,5 +1,14 @@
 //! The runtime: the actors, and the slots to its sessions.
 
+pub(crate) mod block_on;
+pub(crate) mod builder;
+mod interrupted;
+pub(crate) mod model_choice;
+mod resume;
+pub(crate) mod shared;
+mod temporary;
+pub(crate) mod time_zone;
+
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering::Relaxed},
@@ -8,25 +17,19 @@ use std::sync::{
 use madang_actors::{
     call::DirectCalls,
     port::{LedgerFilter, LedgerRow, Occupancy, SessionPage, SessionSummary, StoreError},
-    protocol::{
-        CallId, Decision, DecisionError, Digest, Languages, ModelName, SessionId, ToolSpec, UserId,
-    },
+    protocol::{CallId, Decision, DecisionError, Digest, Languages, ModelName, ToolSpec, UserId},
     registry::ToolRegistry,
-    session::{self, RuntimeContext, SessionRegistry},
+    session::{RuntimeContext, SessionRegistry},
     supervisor::{Health, RuntimeConfig, Supervisor},
 };
 use tokio::time::{Instant, timeout_at};
 use tracing::error;
 
-use crate::{
-    Session,
-    error::{BuildError, SessionError, ShutdownError},
-    interrupted::Interrupted,
-    model_choice::ModelChoice,
-    shared_runtime::SharedRuntime,
-    temporary,
-    time_zone::TimeZones,
-};
+use crate::error::{BuildError, ShutdownError};
+use interrupted::Interrupted;
+use model_choice::ModelChoice;
+use shared::SharedRuntime;
+use time_zone::TimeZones;
 
 /// Many concurrent chats on one model or several, one store and one set of tools. Cheap to clone.
 ///
@@ -113,48 +116,6 @@ impl Runtime {
         };
         abandoned.end_later(&shared.sessions, shared.tasks());
         Ok(Self { shared: Arc::new(shared) })
-    }
-
-    /// Opens a user's session, or creates it. The session is asleep until it is used; but where its process ended in
-    /// mid-turn it wakes now, and the turn goes on.
-    ///
-    /// # Errors
-    /// [`SessionError::Foreign`] if it is another user's.
-    pub async fn session(&self, user: &str, session: &str) -> Result<Session, SessionError> {
-        let (user, session) = (UserId::new(user)?, SessionId::new(session)?);
-        if self.shared.is_closed() {
-            return Err(SessionError::Closed);
-        }
-        session::create(&session, &user, &self.shared.context).await?;
-        self.opened(&user, &session).ok_or(SessionError::Foreign(session))
-    }
-
-    /// Finds a user's session, as [`session`](Self::session) opens it, and makes none. `None` where it was never opened
-    /// and where it is another user's: the caller cannot tell the two apart.
-    ///
-    /// # Errors
-    /// [`SessionError::Store`] if the store cannot be read, [`SessionError::Closed`] after the runtime has shut down.
-    pub async fn find_session(
-        &self,
-        user: &UserId,
-        session: &SessionId,
-    ) -> Result<Option<Session>, SessionError> {
-        if self.shared.is_closed() {
-            return Err(SessionError::Closed);
-        }
-        let owner = self.shared.store().owner(session).await;
-        let owner =
-            owner.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
-        Ok(if owner.as_ref() == Some(user) { self.opened(user, session) } else { None })
-    }
-
-    /// Gives the handle of a session that the store has as this user's. `None` where its slot is another user's.
-    fn opened(&self, user: &UserId, session: &SessionId) -> Option<Session> {
-        let slot = self.shared.sessions.slot(session, user, self.shared.limits())?;
-        if self.shared.interrupted.take(session) {
-            self.shared.wake(&slot);
-        }
-        Some(Session::new(slot, self.shared.clone()))
     }
 
     /// Gives the tools of this runtime.

@@ -1,0 +1,64 @@
+//! One turn of a session, named by its id: how it stands, and its dismissal.
+
+use madang_actors::{
+    port::StoredTurn,
+    protocol::TurnId,
+    session::{DismissError, RunningTurn, SessionRequest, When},
+};
+
+use crate::{
+    Session,
+    error::SessionError,
+    turn::{handle::Dismissed, status::TurnStatus},
+};
+
+impl Session {
+    /// Tells how a turn of this session stands, also one of long ago; `None` where no such turn has begun. An ended turn
+    /// is read from the store, and does not wake the session.
+    ///
+    /// # Errors
+    /// [`SessionError::Store`] if the store cannot be read. [`SessionError::Overloaded`] or [`SessionError::Closed`] if
+    /// the turn is open and the session cannot be reached.
+    pub async fn turn_status(&self, turn: TurnId) -> Result<Option<TurnStatus>, SessionError> {
+        let Some(mut stored) = self.stored_turn(turn).await? else { return Ok(None) };
+        if stored.end.is_none() {
+            if let Some(running) = self.running_turn(turn).await? {
+                return Ok(Some(TurnStatus::running(turn, stored.first, running)));
+            }
+            // It may have ended since.
+            let Some(found) = self.stored_turn(turn).await? else { return Ok(None) };
+            stored = found;
+        }
+        // Open without an actor that goes on with it, the turn is left to the next start.
+        TurnStatus::ended(turn, stored).ok_or(SessionError::Closed).map(Some)
+    }
+
+    /// Dismisses this turn as [`dismiss`](Self::dismiss) does, or nothing: a dismissal that comes late never hits the
+    /// next turn. `None` where the turn is over, or [`When::Waits`] asks for an open question and it has none. No bound
+    /// refuses it.
+    ///
+    /// # Errors
+    /// [`DismissError::Closed`] if the session cannot be reached.
+    pub async fn dismiss_turn(
+        &self,
+        turn: TurnId,
+        when: When,
+    ) -> Result<Option<Dismissed>, DismissError> {
+        match self.ask(|reply| SessionRequest::Dismiss { only: Some((turn, when)), reply }).await? {
+            Ok(stored) => Ok(Some(Dismissed::new(stored))),
+            Err(DismissError::NoTurn) => Ok(None),
+            Err(error @ (DismissError::Closed | _)) => Err(error),
+        }
+    }
+
+    async fn stored_turn(&self, turn: TurnId) -> Result<Option<StoredTurn>, SessionError> {
+        let stored = self.store().turn(self.id(), turn).await;
+        stored.map_err(|cause| self.failed(cause))
+    }
+
+    async fn running_turn(&self, turn: TurnId) -> Result<Option<RunningTurn>, SessionError> {
+        self.ask(|reply| SessionRequest::Turn { turn, reply })
+            .await?
+            .map_err(SessionError::Overloaded)
+    }
+}

@@ -1,0 +1,75 @@
+//! How a turn of a session stands: whether it runs, or how it ended.
+
+use madang_actors::{
+    port::{StoredEnd, StoredTurn},
+    protocol::{ApprovalRequest, EventCursor, TurnId},
+    session::{RunningTurn, TurnEnd},
+};
+
+/// How a turn stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnStatus {
+    /// The id of the turn that was asked about.
+    pub turn: TurnId,
+    /// Whether it runs, or how it ended.
+    pub phase: TurnPhase,
+    /// The cursor of its first event. A reader that subscribes behind [`EventCursor::before`] of it reads the whole turn.
+    /// [`EventCursor::START`] where the texts of a temporary chat were erased.
+    pub first: EventCursor,
+    /// The cursor of its last event until now; of an ended turn, that of its end.
+    pub last: EventCursor,
+}
+
+/// Whether a turn runs, or how it ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnPhase {
+    /// It runs.
+    Running,
+    /// It waits for a person.
+    Waiting {
+        /// The approval request that is open.
+        approval_request: Box<ApprovalRequest>,
+    },
+    /// It has ended.
+    Ended(TurnEnd),
+}
+
+impl TurnStatus {
+    pub(crate) fn running(turn: TurnId, first: u64, running: RunningTurn) -> Self {
+        let RunningTurn { last, approval_request } = running;
+        let phase = approval_request.map_or(TurnPhase::Running, |approval_request| {
+            TurnPhase::Waiting { approval_request: Box::new(approval_request) }
+        });
+        let first = EventCursor::of_entry(first);
+        // The user's message is stored, and may not be told yet.
+        Self { turn, phase, first, last: last.max(first) }
+    }
+
+    pub(crate) fn ended(turn: TurnId, StoredTurn { first, end }: StoredTurn) -> Option<Self> {
+        let (behind, StoredEnd { ending, error, usage }) = end?;
+        Some(Self {
+            turn,
+            phase: TurnPhase::Ended(TurnEnd { turn, ending, error, usage }),
+            first: EventCursor::of_entry(first),
+            last: EventCursor::of_entry(behind).end(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_running_turn_goes_from_its_first_event_to_the_last_one_told_or_to_the_first_where_that_is_not_told()
+     {
+        for (told, last) in [("5.2", "6"), ("6", "6"), ("8", "8")] {
+            let [told, last] = [told, last].map(|cursor| cursor.parse().unwrap());
+            let running = RunningTurn { last: told, approval_request: None };
+            let status = TurnStatus::running(TurnId::new(Uuid::nil()), 6, running);
+            assert_eq!((status.first, status.last), (EventCursor::of_entry(6), last));
+        }
+    }
+}
