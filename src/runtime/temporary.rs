@@ -5,13 +5,21 @@ use madang_actors::{
     supervisor::RuntimeHandles,
 };
 
+/// How many chats are listed at once, so that a list takes no more than some hundred KiB.
+const CHATS_AT_ONCE: usize = 1_000;
+
 /// Erases the texts of all temporary chats. None of them is awake. Whoever opens one later finds an empty chat, in which
 /// no standing approval holds.
 pub(super) async fn erase(handles: &RuntimeHandles) -> Result<(), StoreError> {
-    for TemporaryChat { session, user: by } in handles.store.store().temporary().await? {
-        let at = handles.calls.clock.now();
-        let revoked = Write::Revoke { session: session.clone(), tool: None, by, at };
-        handles.store.write(vec![revoked, Write::Erased { session }]).await?;
+    loop {
+        let chats = handles.store.store().temporary(CHATS_AT_ONCE).await?;
+        if chats.is_empty() {
+            return Ok(());
+        }
+        for TemporaryChat { session, user: by } in chats {
+            let at = handles.calls.clock.now();
+            let revoked = Write::Revoke { session: session.clone(), tool: None, by, at };
+            handles.store.write(vec![revoked, Write::Erased { session }]).await?;
+        }
     }
-    Ok(())
 }

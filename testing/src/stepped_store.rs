@@ -240,8 +240,8 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         self.store.interrupted()
     }
 
-    fn temporary(&self) -> BoxFuture<'_, Read<Vec<TemporaryChat>>> {
-        self.store.temporary()
+    fn temporary(&self, most: usize) -> BoxFuture<'_, Read<Vec<TemporaryChat>>> {
+        self.store.temporary(most)
     }
 
     fn sessions<'a>(

@@ -81,8 +81,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// their sessions.
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>>;
 
-    /// Gives the temporary chats that have a text, in the order of their ids.
-    fn temporary(&self) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>>;
+    /// Returns the temporary chats that have a text, in the order of their ids, and no more than `most` of them.
+    fn temporary(&self, most: usize) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>>;
 
     /// Gives a page of the chats of a user, newest first: the sessions that have a message of the user. Those of one
     /// moment come by their ids, the last id first. A session whose owner cannot be confirmed is left out.

@@ -15,7 +15,7 @@ use super::{
 /// The temporary chats that have a text.
 const TEMPORARY: &str = "SELECT its.session, its.user FROM madang_sessions AS its \
     WHERE its.is_temporary AND EXISTS (SELECT 1 FROM madang_messages WHERE session = its.session AND content IS NOT NULL) \
-    ORDER BY its.session";
+    ORDER BY its.session LIMIT $1";
 
 /// What the texts of a session count: those of its messages, and the instructions of its turns.
 const UNCOUNT: &str = "UPDATE madang_stored SET bytes = bytes \
@@ -38,15 +38,19 @@ const STATEMENTS: [&str; 6] = [
     "DELETE FROM madang_erasing",
 ];
 
-/// Lists the temporary chats that have a text.
-pub(super) async fn temporary(db: &mut SqliteConnection) -> Result<Vec<TemporaryChat>, StoreError> {
+/// Lists the temporary chats that have a text, and no more than `most`.
+pub(super) async fn temporary(
+    db: &mut SqliteConnection,
+    most: usize,
+) -> Result<Vec<TemporaryChat>, StoreError> {
     let chat = |row: &SqliteRow| {
         Ok(TemporaryChat {
             session: row::session(column(row, "session")?)?,
             user: row::user(column(row, "user")?)?,
         })
     };
-    all(db, sqlx::query(TEMPORARY)).await?.iter().map(chat).collect()
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    all(db, sqlx::query(TEMPORARY).bind(most)).await?.iter().map(chat).collect()
 }
 
 /// Erases the texts of a session.

@@ -228,8 +228,8 @@ impl Store for SqliteStore {
         Box::pin(async { read::interrupted(self.0.own_reader().await?.db()).await })
     }
 
-    fn temporary(&self) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>> {
-        Box::pin(async { erase::temporary(self.0.own_reader().await?.db()).await })
+    fn temporary(&self, most: usize) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>> {
+        Box::pin(async move { erase::temporary(self.0.own_reader().await?.db(), most).await })
     }
 
     fn sessions<'a>(

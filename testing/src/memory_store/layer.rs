@@ -151,8 +151,8 @@ impl Layer {
         open.into_iter().map(|(_, interrupted)| interrupted).collect()
     }
 
-    /// Lists the temporary chats that have a text.
-    pub(super) fn temporary(&self) -> Vec<TemporaryChat> {
+    /// Lists the temporary chats that have a text, and no more than `most`.
+    pub(super) fn temporary(&self, most: usize) -> Vec<TemporaryChat> {
         let tables = self.sessions.iter().filter(|(_, table)| table.is_temporary);
         let with_text = tables.filter(|(_, table)| {
             table.shown().any(|(_, entry)| matches!(entry, Entry::Message(_)))
@@ -164,6 +164,7 @@ impl Layer {
             })
             .collect();
         chats.sort_by(|one, other| one.session.cmp(&other.session));
+        chats.truncate(most);
         chats
     }
 

@@ -212,8 +212,8 @@ impl Store for MemoryStore {
         Box::pin(async { Ok(self.0.read(Layer::interrupted)) })
     }
 
-    fn temporary(&self) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>> {
-        Box::pin(async { Ok(self.0.read(Layer::temporary)) })
+    fn temporary(&self, most: usize) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>> {
+        Box::pin(async move { Ok(self.0.read(|layer| layer.temporary(most))) })
     }
 
     fn sessions<'a>(

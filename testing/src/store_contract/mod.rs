@@ -130,6 +130,7 @@ macro_rules! store_contract {
             a_forgotten_user_has_room_again,
             the_texts_of_a_temporary_chat_are_erased_and_its_ledger_stays,
             a_temporary_chat_is_listed_while_it_has_a_text,
+            temporary_chats_are_listed_in_parts,
             only_a_temporary_chat_is_erased,
             erased_texts_are_not_counted,
             a_forgotten_user_leaves_hashes_only,

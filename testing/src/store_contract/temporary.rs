@@ -33,7 +33,7 @@ async fn a_temporary_chat(store: &dyn Store) {
 }
 
 async fn temporary_chats(store: &dyn Store) -> Vec<TemporaryChat> {
-    store.temporary().await.expect("the store lists them")
+    store.temporary(9).await.expect("the store lists them")
 }
 
 /// Erased texts are read nowhere, the ledger stays, and the chat goes on behind them.
@@ -62,6 +62,26 @@ pub async fn the_texts_of_a_temporary_chat_are_erased_and_its_ledger_stays(store
         .expect("it lists");
     let [listed] = &*listed else { panic!("{listed:?}") };
     assert_eq!((&*listed.title, listed.last), ("anew", EventCursor::of_entry(4).end()));
+}
+
+/// No more temporary chats are listed than are asked for, and the others come once those are erased.
+pub async fn temporary_chats_are_listed_in_parts(store: &dyn Store) {
+    for name in ["a", "b", "c"] {
+        written(store, &[opened(name, "kim"), temporary(name), began(name, 1)]).await;
+        written(store, &[says(name, &text(1, "hi")), ended_behind(name, 1, 1)]).await;
+    }
+    let mut parts = Vec::new();
+    loop {
+        let part = store.temporary(2).await.expect("the store lists them");
+        if part.is_empty() {
+            break;
+        }
+        for chat in &part {
+            written(store, &[erased(chat.session.as_str())]).await;
+        }
+        parts.push(part.len());
+    }
+    assert_eq!(parts, [2, 1]);
 }
 
 /// A chat is listed as temporary as long as it has a text, and again after a later one.
