@@ -4,7 +4,7 @@ use std::{mem, sync::Arc};
 
 use madang_actors::{
     call::{CallReport, CallRequest, RunningCall},
-    protocol::{IdempotencyKey, LanguageTag, SessionId, UserId},
+    protocol::{Asks, IdempotencyKey, LanguageTag, SessionId, UserId},
 };
 
 use crate::{Runtime, approval::Approver, error::SessionError};
@@ -17,7 +17,7 @@ pub struct Call {
     arguments: Arc<str>,
     language: Option<LanguageTag>,
     time_zone: Option<Arc<str>>,
-    can_ask: bool,
+    asks: Asks,
     approver: Approver,
     session: Option<SessionId>,
     key: Option<IdempotencyKey>,
@@ -33,7 +33,7 @@ impl Call {
             arguments: arguments.into(),
             language: None,
             time_zone: None,
-            can_ask: false,
+            asks: Asks::Nobody,
             approver: Approver::None,
             session: None,
             key: None,
@@ -43,8 +43,8 @@ impl Call {
     /// Puts the call behind the last entry of this session. Its tools find the earlier chat there, and readers of the
     /// chat find the call. A session of its own by default.
     #[must_use]
-    pub fn session(mut self, session: SessionId) -> Self {
-        self.session = Some(session);
+    pub fn session(mut self, session: impl Into<Option<SessionId>>) -> Self {
+        self.session = session.into();
         self
     }
 
@@ -55,17 +55,17 @@ impl Call {
     /// Repeated, it gives that end and never runs again. Only where the ledger has nothing of it, and so nothing was
     /// done, it begins.
     #[must_use]
-    pub fn key(mut self, key: IdempotencyKey) -> Self {
-        self.key = Some(key);
+    pub fn key(mut self, key: impl Into<Option<IdempotencyKey>>) -> Self {
+        self.key = key.into();
         self
     }
 
-    /// Lets the call wait for a person where its tool needs an approval. Its request stands in the user's
+    /// Sets who is asked if its tool needs an approval; nobody by default. The request of a user is in the user's
     /// [`Inbox`](crate::approval::Inbox) and in [`RunningCall::request`](crate::RunningCall::request), and is decided by
     /// [`Runtime::decide`].
     #[must_use]
-    pub const fn can_ask(mut self) -> Self {
-        self.can_ask = true;
+    pub const fn asks(mut self, asks: Asks) -> Self {
+        self.asks = asks;
         self
     }
 
@@ -80,8 +80,8 @@ impl Call {
     /// Sets the language of reasons and questions. By default that of the runtime, and where it names none, that of the
     /// arguments.
     #[must_use]
-    pub fn language(mut self, tag: LanguageTag) -> Self {
-        self.language = Some(tag);
+    pub fn language(mut self, tag: impl Into<Option<LanguageTag>>) -> Self {
+        self.language = tag.into();
         self
     }
 
@@ -112,11 +112,10 @@ impl Runtime {
         if shared.is_closing() {
             return Err(SessionError::Closed);
         }
-        let Call { user, name, arguments, language, time_zone, can_ask, session, key, .. } = call;
+        let Call { user, name, arguments, language, time_zone, asks, session, key, .. } = call;
         let locale = shared.languages().choose(language, [&*arguments]);
         let time_zone = shared.time_zones.of(&user, time_zone)?;
-        let request =
-            CallRequest { user, name, arguments, locale, time_zone, can_ask, session, key };
+        let request = CallRequest { user, name, arguments, locale, time_zone, asks, session, key };
         shared.direct_calls.begin(request).await
     }
 
@@ -130,7 +129,9 @@ impl Runtime {
     /// [`SessionError`], as of [`begin`](Self::begin).
     pub async fn dispatch(&self, mut call: Call) -> Result<CallReport, SessionError> {
         let approver = mem::take(&mut call.approver);
-        call.can_ask |= !matches!(approver, Approver::None);
+        if !matches!(approver, Approver::None) {
+            call.asks = Asks::User;
+        }
         let mut running = self.begin(call).await?;
         approver.accompany(self, &mut running).await;
         Ok(running.ended().await)

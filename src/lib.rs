@@ -55,8 +55,8 @@ pub use madang_actors::{
     call::{CallReport, RunningCall},
     port::{Clock, SystemClock},
     protocol::{
-        CallId, IdempotencyKey, LanguageTag, Limits, ModelName, OnDismiss, SessionId, Timestamp,
-        TurnId, TurnOptions, UserId,
+        Asks, CallId, IdempotencyKey, LanguageTag, Limits, ModelName, OnDismiss, SessionId,
+        Timestamp, TurnId, TurnOptions, UserId,
     },
     session::TurnEnd,
     supervisor::Health,

@@ -21,7 +21,7 @@ use crate::{
     mailbox::{Recipient, Reply},
     port::{ChatModel, LedgerFilter, LedgerRow, Store, SystemClock, Tool, UserWeights, Write},
     protocol::{
-        ApprovalRequest, Bound, CallId, Decision, DecisionError, Languages, Limits, Locale,
+        ApprovalRequest, Asks, Bound, CallId, Decision, DecisionError, Languages, Limits, Locale,
         SessionId, Timestamp, ToolCall, ToolOutcome, TurnId, TurnOptions, UserId,
     },
     registry::ToolRegistry,
@@ -155,7 +155,7 @@ impl TestRuntime {
         text: &str,
     ) -> Result<oneshot::Receiver<TurnEnd>, TurnRefused> {
         let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
-        let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
+        let options = TurnOptions::default();
         let admission = &self.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len());
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;
@@ -230,7 +230,7 @@ impl TestRuntime {
             },
             locale: Locale::EN,
             time_zone: "UTC".into(),
-            can_ask: true,
+            asks: Asks::User,
             cancellation: Cancellation::default(),
             proposed_at: Timestamp::from_millis(0),
             beyond: None,

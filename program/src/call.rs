@@ -53,7 +53,7 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     let confirm = wanted.decision().map_or(Approver::None, Approver::Decided);
     let call =
         Call::new(wanted.tools.person.user.clone(), wanted.name, arguments).approver(confirm);
-    let call = wanted.session.into_iter().fold(call, Call::session);
+    let call = call.session(wanted.session);
     let call = wanted.tools.time_zone.into_iter().fold(call, Call::time_zone);
     let Ended { report, asked, is_down } = carry_out(&runtime, mirror, call, signals.next()).await;
     match report {

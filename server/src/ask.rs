@@ -1,5 +1,6 @@
 //! Which person can be asked about a call: the one before this client, the same one elsewhere, or none.
 
+use madang::Asks;
 use serde::{
     Deserialize, Serialize,
     de::value::{Error as ValueError, StrDeserializer},
@@ -27,11 +28,11 @@ impl Ask {
         Self::deserialize(StrDeserializer::<ValueError>::new(text)).ok()
     }
 
-    /// Tells whether a person can be asked at all.
-    pub(crate) const fn can_ask(self) -> bool {
+    /// Returns who is asked, wherever that person is.
+    pub(crate) const fn asks(self) -> Asks {
         match self {
-            Self::Here | Self::Elsewhere => true,
-            Self::None => false,
+            Self::Here | Self::Elsewhere => Asks::User,
+            Self::None => Asks::Nobody,
         }
     }
 }

@@ -83,8 +83,7 @@ impl Session {
     /// # Errors
     /// [`TurnRefused`] says why no turn began.
     pub async fn send(&self, text: impl Into<Arc<str>>) -> Result<Turn, TurnRefused> {
-        let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
-        self.send_with(text, options).await
+        self.send_with(text, TurnOptions::default()).await
     }
 
     /// Sends the user's text with options of its own. With an idempotency key a repeated text begins nothing: it returns the

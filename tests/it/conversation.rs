@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use madang::{
-    Builder, LanguageTag, Runtime, SessionId, TurnOptions, UserId,
+    Asks, Builder, LanguageTag, Runtime, SessionId, TurnOptions, UserId,
     approval::{Approver, Decision},
     error::{SessionError, TurnError, TurnRefused},
     model::{Completion, ModelError},
@@ -341,7 +341,7 @@ async fn where_no_person_can_be_asked_the_turn_goes_on_without() {
     .await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let options = TurnOptions { can_ask: false, ..TurnOptions::default() };
+    let options = TurnOptions { asks: Asks::Nobody, ..TurnOptions::default() };
     session.send_with("save a", options).await.unwrap().ended().await.unwrap();
     probe.until_turns_ended(1).await;
     assert!(

@@ -33,7 +33,7 @@ impl Scene {
     }
 
     async fn ask(&self, on_dismiss: OnDismiss) -> Turn {
-        let options = TurnOptions { can_ask: true, on_dismiss, ..TurnOptions::default() };
+        let options = TurnOptions { on_dismiss, ..TurnOptions::default() };
         self.session.send_with("go", options).await.unwrap()
     }
 

@@ -18,7 +18,7 @@ use crate::support::{TestRuntime, wanted};
 
 fn instructed(text: &str) -> TurnOptions {
     let instructions = Some(text.into());
-    TurnOptions { can_ask: true, instructions, ..TurnOptions::default() }
+    TurnOptions { instructions, ..TurnOptions::default() }
 }
 
 /// The system text and the instructions that a model is asked with.

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(40 * 365 * 24 * 60 * 60);
 async fn works(runtime: &Runtime) -> Result<(), String> {
     let session = runtime.session("kim", "s").await.map_err(|error| format!("{error:?}"))?;
     for text in ["go", "again"] {
-        let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
+        let options = TurnOptions::default();
         match session.send_with(text, options).await {
             Ok(turn) => drop(turn.ended().await.map_err(|error| format!("{error:?}"))?),
             Err(TurnRefused::Closed) => return Err("its session died".into()),

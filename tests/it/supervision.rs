@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use madang::{
-    Health, IdempotencyKey, Limits, Runtime, SessionId, TurnOptions,
+    Asks, Health, IdempotencyKey, Limits, Runtime, SessionId, TurnOptions,
     approval::{Approver, Decision},
     error::{TurnError, TurnRefused},
     event::TurnEnding,
@@ -197,7 +197,7 @@ async fn talk(runtime: Runtime, session: &str, turns: usize) -> Vec<TurnEnding> 
     let session = runtime.session("kim", session).await.unwrap();
     let mut endings = Vec::new();
     for _ in 0..turns {
-        let options = TurnOptions { can_ask: false, ..TurnOptions::default() };
+        let options = TurnOptions { asks: Asks::Nobody, ..TurnOptions::default() };
         let turn = session.send_with("go", options).await.unwrap();
         endings.push(turn.ended().await.unwrap().ending);
     }

@@ -32,7 +32,7 @@ async fn with_hand() -> (TestRuntime, Session, HandScript) {
 
 async fn submit(session: &Session, key: &str, text: &str) -> Turn {
     let key = Some(IdempotencyKey::new(key).unwrap());
-    let options = TurnOptions { can_ask: true, key, ..TurnOptions::default() };
+    let options = TurnOptions { key, ..TurnOptions::default() };
     in_time(session.send_with(text, options)).await.unwrap()
 }
 

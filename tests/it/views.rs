@@ -36,7 +36,7 @@ async fn talks(session: Session, is_over: Arc<AtomicBool>) {
     let mut probe = Probe::new(session.subscribe());
     for number in 0..TURNS {
         let key = Some(IdempotencyKey::new(format!("key {number}")).unwrap());
-        let options = TurnOptions { can_ask: true, key, ..TurnOptions::default() };
+        let options = TurnOptions { key, ..TurnOptions::default() };
         let turn = session.send_with(format!("text {number}"), options).await.unwrap();
         let request = probe.approval_request().await;
         session.decide(&request, Decision::Approve).await.unwrap();
@@ -193,7 +193,7 @@ async fn a_view_names_the_turn_that_is_open_and_a_user_s_own_messages_by_their_k
     assert_eq!((view.turn, view.messages.len()), (None, 0));
     let mut probe = Probe::new(session.subscribe());
     let key = IdempotencyKey::new("mine").unwrap();
-    let options = TurnOptions { can_ask: true, key: Some(key.clone()), ..TurnOptions::default() };
+    let options = TurnOptions { key: Some(key.clone()), ..TurnOptions::default() };
     let turn = session.send_with("hi", options).await.unwrap();
     let request = probe.approval_request().await;
     assert_eq!(session.state().await.unwrap().turn, Some(turn.id()));

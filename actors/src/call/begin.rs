@@ -19,7 +19,9 @@ use crate::{
     },
     mailbox::{Recipient, Reply},
     port::{LedgerFilter, LedgerRow},
-    protocol::{Bound, CallId, IdempotencyKey, Locale, SessionId, ToolCall, UserId, WantedCall},
+    protocol::{
+        Asks, Bound, CallId, IdempotencyKey, Locale, SessionId, ToolCall, UserId, WantedCall,
+    },
     session::{RuntimeContext, SessionError, SessionRegistry},
 };
 
@@ -44,8 +46,8 @@ pub struct CallRequest {
     pub locale: Locale,
     /// The user's time zone.
     pub time_zone: Arc<str>,
-    /// Whether it waits for a person if its tool needs an approval.
-    pub can_ask: bool,
+    /// Who is asked if its tool needs an approval.
+    pub asks: Asks,
     /// The session after whose last entry it stands; `None` for one of its own.
     pub session: Option<SessionId>,
     /// The key under which it begins once.
@@ -138,7 +140,7 @@ impl DirectCalls {
     ) -> Result<Arc<SharedCall>, SessionError> {
         let (context, calls) = (&self.context, &self.context.calls);
         let wanted = wanted(&request);
-        let CallRequest { user, locale, time_zone, session, can_ask, .. } = request;
+        let CallRequest { user, locale, time_zone, session, asks, .. } = request;
         let bytes = calls.admission.admit(Bound::QueuedBytes, &user, wanted.arguments.len());
         let bytes = bytes.map_err(SessionError::Overloaded)?;
         let position = match session {
@@ -180,7 +182,7 @@ impl DirectCalls {
             },
             locale,
             time_zone,
-            can_ask,
+            asks,
             cancellation: Cancellation::of_caller(dismissal, context.closing.clone()),
             proposed_at: at,
             beyond: None,

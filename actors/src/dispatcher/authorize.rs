@@ -18,7 +18,7 @@ use crate::{
     ledger::{CallState, Transition, text_digest},
     port::{LedgerFilter, LedgerRow, StoreError},
     protocol::{
-        Approval, ApprovalEnd, CancelReason, Decision, DecisionError, Digest, EffectPolicy,
+        Approval, ApprovalEnd, Asks, CancelReason, Decision, DecisionError, Digest, EffectPolicy,
         StandingApproval, Text, Timestamp,
     },
 };
@@ -109,7 +109,7 @@ async fn approval(
         if let Some(usable_until) = standing.map_err(|error| NotRun::store(&error, &request))? {
             return Ok(usable_until);
         }
-        if !request.can_ask {
+        if request.asks == Asks::Nobody {
             return Err(NotRun::because(CancelReason::Unreachable));
         }
         None

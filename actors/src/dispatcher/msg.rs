@@ -11,7 +11,7 @@ use crate::{
     mailbox::{Recipient, Reply},
     port::{LedgerRow, Write},
     protocol::{
-        ApprovalEnd, ApprovalRequest, CallId, CallRecord, Locale, ResolvedCall, SessionId,
+        ApprovalEnd, ApprovalRequest, Asks, CallId, CallRecord, Locale, ResolvedCall, SessionId,
         Timestamp, ToolCall, ToolProgress, TurnId, UserId,
     },
 };
@@ -50,8 +50,8 @@ pub struct DispatchRequest {
     pub locale: Locale,
     /// The user's time zone.
     pub time_zone: Arc<str>,
-    /// Whether a person can be asked.
-    pub can_ask: bool,
+    /// Who is asked if its tool needs an approval.
+    pub asks: Asks,
     /// Cancels the call, with its turn or its caller or the runtime.
     pub cancellation: Cancellation,
     /// The moment of the proposal; where the ledger has it, as that says.
@@ -86,7 +86,7 @@ impl DispatchRequest {
             call: row.tool_call(),
             locale: Locale::default(),
             time_zone: "UTC".into(),
-            can_ask: false,
+            asks: Asks::Nobody,
             cancellation: Cancellation::default(),
             news: Recipient::discard(),
             progress: Recipient::discard(),

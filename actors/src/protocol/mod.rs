@@ -82,4 +82,4 @@ pub use tool_call::{CallRecord, CallResult, ToolCall, WantedCall};
 pub use tool_progress::ToolProgress;
 pub use tool_spec::{EffectPolicy, SpecError, ToolSpec};
 pub use transcript::{PromptMessage, left_out, prompt, prompt_entry, visible};
-pub use turn::{OnDismiss, TurnOptions};
+pub use turn::{Asks, OnDismiss, TurnOptions};

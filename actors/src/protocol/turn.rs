@@ -10,9 +10,8 @@ use super::{IdempotencyKey, LanguageTag, ModelName};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TurnOptions {
-    /// Whether a person can be asked for approvals. Where none can, a destructive call is cancelled as unreachable. A
-    /// property of the turn, not a count of subscribers.
-    pub can_ask: bool,
+    /// Who is asked for approvals. A property of the turn, not a count of subscribers.
+    pub asks: Asks,
     /// The effect of a dismissal.
     pub on_dismiss: OnDismiss,
     /// The language of reasons, questions and notices. `None` takes that of the runtime, and where it names none, that of
@@ -34,6 +33,18 @@ pub struct TurnOptions {
     /// turn, whether it runs or has ended. The options of the first submit count.
     #[serde(skip)]
     pub key: Option<IdempotencyKey>,
+}
+
+/// Who is asked if a call needs an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Asks {
+    /// The user of the session.
+    #[default]
+    User,
+    /// Nobody: a destructive call is cancelled as unreachable.
+    Nobody,
 }
 
 /// The effect of a dismissal on the running turn. In both cases a handler that has begun commits its writes, and its

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use jsonschema::Validator;
 use madang_actors::protocol::{
-    Bound, ChatMessage, CompletionId, EffectPolicy, EffectResolution, EventCursor, FeedCursor,
-    FinishReason, IdempotencyKey, Imported, LanguageTag, OnDismiss, ResolvedBy, Scope,
+    Asks, Bound, ChatMessage, CompletionId, EffectPolicy, EffectResolution, EventCursor,
+    FeedCursor, FinishReason, IdempotencyKey, Imported, LanguageTag, OnDismiss, ResolvedBy, Scope,
     SessionEvent, StandingApproval, Timestamp, ToolCall, ToolSpec, TurnOptions,
 };
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -174,7 +174,7 @@ fn tools_turns_and_bounds_are_what_their_schema_says() {
     full.narrower = Some("search".into());
     check([spec.clone().effect(EffectPolicy::Read), spec, full]);
     let options = TurnOptions {
-        can_ask: true,
+        asks: Asks::Nobody,
         on_dismiss: OnDismiss::Finish,
         language: Some(LanguageTag::KO),
         time_zone: Some("Asia/Seoul".into()),

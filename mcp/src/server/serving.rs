@@ -3,7 +3,7 @@
 use std::{borrow::Cow, io, sync::Arc};
 
 use madang::{
-    Call, CallReport, IdempotencyKey, LanguageTag, RunningCall, Runtime, UserId,
+    Asks, Call, CallReport, IdempotencyKey, LanguageTag, RunningCall, Runtime, UserId,
     approval::{ApprovalRequest, Decision},
     error::{DecisionError, SessionError},
     tool::{CancelReason, ToolOutcome},
@@ -169,11 +169,10 @@ impl ServerHandler for ToolServer {
         // Else a client's words that nothing reads any more were kept until the call ends.
         context.meta = RequestMetaObject::default();
         let call = Call::new(caller.user.clone(), &*params.name, arguments);
-        let call = key.into_iter().fold(call, Call::key);
-        let call = caller.language.into_iter().fold(call, Call::language);
+        let call = call.key(key).language(caller.language);
         let mut call = caller.time_zone.iter().cloned().fold(call, Call::time_zone);
         if !matches!(ask, Ask::NoPerson { .. }) {
-            call = call.can_ask();
+            call = call.asks(Asks::User);
         }
         let mut running = match self.runtime.begin(call).await {
             Ok(running) => running,

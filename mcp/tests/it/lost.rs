@@ -39,7 +39,7 @@ async fn the_model_hears_of_it_and_the_chat_goes_on() {
     let scene = Scene::playing(script, NEWEST, json!([tool("die")]), json!({})).await;
     let session = scene.runtime.session("kim", "chat").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
+    let options = TurnOptions::default();
     let turn = session.send_with("go", options).await.unwrap();
     let request = probe.approval_request().await;
     let user = UserId::new("kim").unwrap();

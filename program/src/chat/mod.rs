@@ -35,7 +35,7 @@ mod wrap;
 
 use std::io::{self, IsTerminal};
 
-use madang::{Runtime, Session, SessionId, TurnOptions, error::SessionError};
+use madang::{Asks, Runtime, Session, SessionId, TurnOptions, error::SessionError};
 use madang_mcp::McpServers;
 use uuid::Uuid;
 
@@ -81,9 +81,9 @@ async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failu
     if wanted.session.is_none() {
         output::notice(&Text::NewSession(session.id()).in_locale(locale));
     }
-    let can_ask = !matches!(answers, Answers::None);
+    let asks = if matches!(answers, Answers::None) { Asks::Nobody } else { Asks::User };
     let time_zone = wanted.tools.time_zone.clone();
-    let options = TurnOptions { can_ask, time_zone, ..TurnOptions::default() };
+    let options = TurnOptions { asks, time_zone, ..TurnOptions::default() };
     let talk = Talk::new(session, (options, wanted.language), answers, signals);
     if is_terminal {
         terminal::run(talk, model, &wanted.tools.toolkits).await

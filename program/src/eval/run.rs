@@ -185,11 +185,8 @@ impl CaseRun<'_> {
 
     /// Runs one turn to its end, with its questions answered.
     async fn turn(&mut self, turn: &Turn) -> Result<SeenTurn, Failure> {
-        let options = TurnOptions {
-            can_ask: true,
-            language: Some(self.case.language.tag()),
-            ..TurnOptions::default()
-        };
+        let options =
+            TurnOptions { language: Some(self.case.language.tag()), ..TurnOptions::default() };
         let begun = self.session.send_with(turn.user.as_str(), options).await;
         let mut events = begun.map_err(Failure::of)?.events();
         let mut answers = turn.decisions.iter();

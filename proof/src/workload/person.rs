@@ -142,7 +142,6 @@ impl Person {
     fn options(&self, asked: &Asked) -> TurnOptions {
         let key = || IdempotencyKey::new(asked.text.lines().next().unwrap_or("key")).ok();
         TurnOptions {
-            can_ask: true,
             on_dismiss: asked.on_dismiss,
             time_zone: Some("UTC".into()),
             key: asked.is_keyed.then(key).flatten(),

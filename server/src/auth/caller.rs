@@ -77,7 +77,7 @@ impl Caller {
     /// Gives what holds for each turn of this caller whose person is asked so.
     pub(crate) fn turn_options(&self, ask: Ask) -> TurnOptions {
         let language = self.language();
-        TurnOptions { can_ask: ask.can_ask(), language, ..TurnOptions::default() }
+        TurnOptions { asks: ask.asks(), language, ..TurnOptions::default() }
     }
 
     /// Gives the language that the request names.

@@ -161,12 +161,8 @@ async fn call(
 ) -> Result<Response, Problem> {
     let ask = caller.asks(body.ask.or(wishes.ask), Ask::Here);
     let call = Call::new(caller.user.clone(), tool, body.arguments.to_string());
-    let call = body.language.or(caller.language()).into_iter().fold(call, Call::language);
-    let call = body.time_zone.into_iter().fold(call, Call::time_zone);
-    let mut call = wishes.key.into_iter().fold(call, Call::key);
-    if ask.can_ask() {
-        call = call.can_ask();
-    }
+    let call = call.language(body.language.or(caller.language())).key(wishes.key).asks(ask.asks());
+    let mut call = body.time_zone.into_iter().fold(call, Call::time_zone);
     if let Some(session) = body.session {
         let session = session_id(&session)?;
         let found = shared.runtime.find_session(&caller.user, &session).await?;

@@ -105,7 +105,7 @@ async fn begin(
     let stream = stream.transpose()?;
     let ask = caller.asks(body.ask.or(wishes.ask), Ask::Here);
     let options = TurnOptions {
-        can_ask: ask.can_ask(),
+        asks: ask.asks(),
         on_dismiss: body.on_dismiss.unwrap_or_default(),
         language: body.language.or(caller.language()),
         time_zone: body.time_zone,

@@ -39,7 +39,6 @@ pub async fn a_session_is_in_one_turn_at_a_time(store: &dyn Store) {
 /// All state that a turn needs to go on comes back as it was written, step by step.
 pub async fn an_open_turn_says_how_far_it_came(store: &dyn Store) {
     let options = TurnOptions {
-        can_ask: true,
         on_dismiss: OnDismiss::Finish,
         language: "pt-BR".parse().ok(),
         time_zone: Some("Asia/Seoul".into()),

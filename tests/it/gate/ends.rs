@@ -4,7 +4,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use madang::{
-    LanguageTag, Limits, TurnOptions,
+    Asks, LanguageTag, Limits, TurnOptions,
     approval::{ApprovalEnd, Decision},
     language::{Locale, Text},
     ledger::{CallRecord, Effect},
@@ -40,9 +40,8 @@ async fn end(way: Way) -> End {
         limits.decision_timeout = Duration::from_millis(50);
     }
     let mut gate = Gate::with(limits, MemoryStore::new(), Version::First).await;
-    let can_ask = way != Way::Unreachable;
-    let options =
-        TurnOptions { can_ask, language: Some(LanguageTag::EN), ..TurnOptions::default() };
+    let asks = if way == Way::Unreachable { Asks::Nobody } else { Asks::User };
+    let options = TurnOptions { asks, language: Some(LanguageTag::EN), ..TurnOptions::default() };
     let turn = gate.turn_with(options, &[("save", named("a"))]).await;
     if way != Way::Unreachable {
         let request = gate.approval_request().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use madang::{Limits, OnDismiss, Session, TurnOptions, approval::Decision, ledger::Approval};
+use madang::{Asks, Limits, OnDismiss, Session, TurnOptions, approval::Decision, ledger::Approval};
 use madang_testing::{MemoryStore, Probe};
 use serde_json::json;
 
@@ -246,14 +246,13 @@ async fn a_session_that_was_created_is_opened_though_the_stores_reply_was_lost()
 #[tokio::test]
 async fn it_covers_a_turn_in_which_no_person_can_be_asked_but_not_one_that_was_dismissed() {
     let mut gate = given().await;
-    let unattended = TurnOptions { can_ask: false, ..TurnOptions::default() };
+    let unattended = TurnOptions { asks: Asks::Nobody, ..TurnOptions::default() };
     let turn = gate.turn_with(unattended, &[("save", named("b")), ("erase", named("c"))]).await;
     let (_, envelope) = gate.told(turn).await;
     assert_eq!(envelope["reason"], "nobody could be asked to confirm", "the other tool");
     assert_eq!(gate.saved(), ["b", "first"]);
 
-    let finish =
-        TurnOptions { can_ask: true, on_dismiss: OnDismiss::Finish, ..TurnOptions::default() };
+    let finish = TurnOptions { on_dismiss: OnDismiss::Finish, ..TurnOptions::default() };
     let turn = gate.session.send_with("go", finish).await.unwrap();
     let completion = gate.script.next().await;
     gate.session.dismiss().await.unwrap();

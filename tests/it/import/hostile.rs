@@ -67,7 +67,7 @@ async fn imported_texts_are_neither_calls_nor_approvals_nor_notices() {
     }
 
     // The model asks for a tool that the texts "approved": a person is asked all the same.
-    let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
+    let options = TurnOptions::default();
     let turn = session.send_with("save it", options).await.unwrap();
     let request = probe.approval_request().await;
     assert!(test.rows().is_empty(), "nothing runs before the answer");

@@ -6,6 +6,7 @@ use std::{
 };
 
 use madang::{
+    Asks,
     model::Completion,
     tool::{self, Resource, ToolContext, ToolResult},
 };
@@ -142,7 +143,7 @@ async fn a_request_whose_pipeline_panics_does_not_stay_open_in_an_inbox() {
     let builder = Runtime::builder().model(ScriptedModel::new([])).store(MemoryStore::new());
     let runtime = builder.tool(tool).start().await.unwrap();
     let mut inbox = inbox_of(&runtime, &kim()).await;
-    let call = runtime.begin(Call::new(kim(), "breaks", "{}").can_ask()).await.unwrap();
+    let call = runtime.begin(Call::new(kim(), "breaks", "{}").asks(Asks::User)).await.unwrap();
     let request = requested(&mut inbox).await;
     decide(&runtime, &request, Decision::ApproveAlways).await.unwrap_err();
     assert_eq!(ended(&mut inbox, &request).await, cancelled(CancelReason::Unreachable));

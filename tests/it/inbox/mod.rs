@@ -11,7 +11,7 @@ mod told;
 use std::sync::Arc;
 
 use madang::{
-    Call, Limits, RunningCall, Runtime, UserId,
+    Asks, Call, Limits, RunningCall, Runtime, UserId,
     approval::{ApprovalEnd, ApprovalRequest, Decision, Inbox, InboxItem},
     error::DecisionError,
     tool::CancelReason,
@@ -66,7 +66,7 @@ async fn inbox_of(runtime: &Runtime, user: &UserId) -> Inbox {
 
 /// Begins a call without a model that asks.
 async fn save(runtime: &Runtime, user: UserId, name: &str) -> RunningCall {
-    let call = Call::new(user, "save", json!({ "name": name }).to_string()).can_ask();
+    let call = Call::new(user, "save", json!({ "name": name }).to_string()).asks(Asks::User);
     runtime.begin(call).await.unwrap()
 }
 

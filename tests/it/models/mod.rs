@@ -27,7 +27,7 @@ fn name(name: &str) -> ModelName {
 }
 
 fn asking(model: &str) -> TurnOptions {
-    TurnOptions { can_ask: true, model: Some(name(model)), ..TurnOptions::default() }
+    TurnOptions { model: Some(name(model)), ..TurnOptions::default() }
 }
 
 /// Three models that are driven by hand: the first without a name, then `second` and `third`.

@@ -2,7 +2,7 @@
 
 use madang::approval::{ApprovalRequest, Decision};
 use madang::{
-    Call, CallReport, IdempotencyKey, LanguageTag, RunningCall,
+    Asks, Call, CallReport, IdempotencyKey, LanguageTag, RunningCall,
     error::SessionError,
     ledger::{Effect, LedgerFilter},
 };
@@ -12,7 +12,7 @@ use crate::support::{kim, kind};
 
 fn call(tool: &str) -> Call {
     let key = IdempotencyKey::new("k").unwrap();
-    Call::new(kim(), tool, "{}").language(LanguageTag::EN).can_ask().key(key)
+    Call::new(kim(), tool, "{}").language(LanguageTag::EN).asks(Asks::User).key(key)
 }
 
 async fn begin(life: &Life, tool: &str) -> RunningCall {

@@ -6,7 +6,7 @@ use super::life::{World, read};
 
 async fn submit(session: &Session, key: &str, text: &str) -> Result<Turn, TurnRefused> {
     let key = Some(IdempotencyKey::new(key).unwrap());
-    let options = TurnOptions { can_ask: true, key, ..TurnOptions::default() };
+    let options = TurnOptions { key, ..TurnOptions::default() };
     session.send_with(text.to_owned(), options).await
 }
 

@@ -271,8 +271,7 @@ impl Gate {
 
 /// A turn in which a person can be asked.
 pub(super) async fn ask(session: &Session, text: &str) -> Turn {
-    let options =
-        TurnOptions { can_ask: true, language: Some(LanguageTag::EN), ..TurnOptions::default() };
+    let options = TurnOptions { language: Some(LanguageTag::EN), ..TurnOptions::default() };
     session.send_with(text.to_owned(), options).await.unwrap()
 }
 

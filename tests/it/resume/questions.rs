@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use expect_test::expect;
 use madang::{
-    Call, LanguageTag, TurnOptions, UserId,
+    Asks, Call, LanguageTag, TurnOptions, UserId,
     approval::{ApprovalRequest, Approver, Decision},
     error::DecisionError,
     ledger::Effect,
@@ -253,7 +253,7 @@ fn how_a_turn_is_run_is_the_same_after_the_crash() {
     life.run(async |life| {
         let (session, _) = life.session().await;
         let options = TurnOptions {
-            can_ask: false,
+            asks: Asks::Nobody,
             language: Some(LanguageTag::KO),
             ..TurnOptions::default()
         };

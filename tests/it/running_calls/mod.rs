@@ -6,7 +6,7 @@ mod unrecorded;
 use std::sync::Arc;
 
 use madang::{
-    Call, CallId, CallReport, IdempotencyKey, Limits, RunningCall, Runtime,
+    Asks, Call, CallId, CallReport, IdempotencyKey, Limits, RunningCall, Runtime,
     approval::{ApprovalRequest, Decision},
     error::TurnRefused,
     event::{EventCursor, EventKind, StreamItem},
@@ -86,7 +86,7 @@ impl Calls {
 }
 
 fn call(tool: &str) -> Call {
-    Call::new(kim(), tool, r#"{"a":1,"b":"x"}"#).can_ask()
+    Call::new(kim(), tool, r#"{"a":1,"b":"x"}"#).asks(Asks::User)
 }
 
 fn key(key: &str) -> IdempotencyKey {

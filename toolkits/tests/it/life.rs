@@ -206,7 +206,7 @@ async fn a_chat_that_adds_a_habit_leaves_a_row_where_it_was_approved_and_none_wh
         let runtime = runtime(model).await;
         let session = runtime.session("kim", "s").await.unwrap();
         let mut probe = Probe::new(session.subscribe());
-        let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
+        let options = TurnOptions::default();
         let turn = session.send_with("수면 습관 추가해줘", options).await.unwrap();
         let question = probe.approval_request().await;
         assert!(question.consequence.contains("습관"), "{}", question.consequence);

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     protocol::{
-        ApprovalEnd, CallResult, CancelReason, Decision, Effect, Fault, Limits, OnDismiss,
+        ApprovalEnd, Asks, CallResult, CancelReason, Decision, Effect, Fault, Limits, OnDismiss,
         ToolOutcome,
     },
     test_runtime::{OneCall, PATIENCE, TestRuntime, in_time, kind},
@@ -124,7 +124,7 @@ async fn what_was_approved_is_run_once_and_what_was_not_is_never_run() {
         assert_eq!(kind(&call.end().await), expected);
         assert!(test.decide(&request, Decision::Approve).await.is_err(), "used up");
     }
-    let unattended = |request: &mut super::DispatchRequest| request.can_ask = false;
+    let unattended = |request: &mut super::DispatchRequest| request.asks = Asks::Nobody;
     let mut unreachable = test.begin_with("save", "{}", unattended).await;
     assert_eq!(kind(&unreachable.end().await), "unreachable, None");
     assert_eq!(runs.count(), 1);

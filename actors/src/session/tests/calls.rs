@@ -27,7 +27,7 @@ async fn asks_to_finish(
 ) -> oneshot::Receiver<TurnEnd> {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let on_dismiss = OnDismiss::Finish;
-    let options = TurnOptions { can_ask: true, on_dismiss, ..TurnOptions::default() };
+    let options = TurnOptions { on_dismiss, ..TurnOptions::default() };
     let bytes = runtime.handles.calls.admission.admit(Bound::QueuedBytes, slot.user(), 2).unwrap();
     runtime.send(
         slot,

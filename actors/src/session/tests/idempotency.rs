@@ -39,11 +39,8 @@ fn asked(
     text: &str,
 ) -> (TurnRequest, Began, oneshot::Receiver<TurnEnd>) {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
-    let options = TurnOptions {
-        can_ask: true,
-        key: Some(IdempotencyKey::new(key).unwrap()),
-        ..TurnOptions::default()
-    };
+    let options =
+        TurnOptions { key: Some(IdempotencyKey::new(key).unwrap()), ..TurnOptions::default() };
     let admission = &runtime.handles.calls.admission;
     let bytes = admission.admit(Bound::QueuedBytes, &kim(), text.len()).unwrap();
     (TurnRequest { text: text.into(), options, bytes, began, ended }, beginning, end)

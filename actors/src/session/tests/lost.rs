@@ -75,7 +75,7 @@ pub(super) fn sends(
     text: &str,
 ) -> oneshot::Receiver<Result<TurnId, TurnRefused>> {
     let ((began, beginning), (ended, _)) = (oneshot::channel(), oneshot::channel());
-    let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
+    let options = TurnOptions::default();
     let admission = &runtime.handles.calls.admission;
     let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len()).unwrap();
     runtime.send(

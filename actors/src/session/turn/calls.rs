@@ -84,7 +84,7 @@ impl SessionState {
         (seq, proposed_at): (u64, Timestamp),
         call: ToolCall,
     ) -> DispatchRequest {
-        let TurnOptions { can_ask, time_zone, .. } = &turn.options;
+        let TurnOptions { asks, time_zone, .. } = &turn.options;
         let locale = self.locale_of(turn);
         let call_id = call.id;
         DispatchRequest {
@@ -96,7 +96,7 @@ impl SessionState {
             locale,
             // Every admitted turn has a zone.
             time_zone: time_zone.clone().unwrap_or_else(|| "UTC".into()),
-            can_ask: *can_ask,
+            asks: *asks,
             proposed_at,
             beyond: None,
             cancellation: turn.cancellation.clone(),

@@ -288,7 +288,7 @@ fn word(error: &TurnError) -> String {
 fn ask(session: &Session, text: &'static str) -> Asked {
     let session = session.clone();
     tokio::spawn(async move {
-        let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
+        let options = TurnOptions::default();
         match session.send_with(text, options).await {
             Ok(turn) => match turn.ended().await {
                 Ok(TurnEnd { ending, error: Some(error), .. }) => {

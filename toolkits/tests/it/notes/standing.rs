@@ -159,7 +159,7 @@ async fn a_chat_opens_a_page_and_writes_where_it_stands() {
     let (id, _) = page(&runtime, "장보기", &[(0, "빵")]).await;
     let session = runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let options = TurnOptions { can_ask: true, ..TurnOptions::default() };
+    let options = TurnOptions::default();
     session.send_with("장보기에 우유 넣어줘", options).await.unwrap().ended().await.unwrap();
     probe.until_turns_ended(1).await;
     let end = |kind: &EventKind| {
